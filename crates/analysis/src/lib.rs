@@ -1,4 +1,4 @@
-//! Samples in, findings out. Pure: no files, no clock, no `unsafe`, so that a stored result can always be analysed again.
+//! Samples in, findings out. Pure: no files, no clock, no `unsafe`, so that stored results can be analysed again.
 
 mod attribution;
 mod block;
@@ -40,41 +40,38 @@ pub use summary::CellSummary;
 pub use warm_up::{WithinRun, within_run};
 pub use warnings::derived_warnings;
 
-/// Everything a report shows.
+/// Everything that a report shows.
 #[derive(Clone, Debug, Serialize)]
 pub struct Analysis {
-    /// What each cell gave, in the plan's order.
+    /// Cells in the plan's order.
     pub cells: Vec<CellSummary>,
-    /// Claims, the most useful first within each code.
+    /// Findings, the most useful first within each code.
     pub findings: Vec<Finding>,
-    /// Processor cost against request size, a fit for each series.
+    /// CPU cost against request size, one fit per series.
     pub costs: Vec<CostFit>,
-    /// What models make of the cells: time against size, rate against depth, workers and targets.
+    /// Fitted models of the cells.
     pub models: models::Models,
-    /// Peak against real performance at each level, of reads and of writes.
+    /// Advertised against real performance by level, for reads and writes.
     pub pyramids: Vec<Pyramid>,
-    /// Warnings of the samples, each code once in its first wording, with how many samples carry it; the most
-    /// frequent first.
+    /// Warnings with their number of samples, the most frequent first.
     pub warnings: Vec<(Warning, u32)>,
 }
 
-/// Everything that can be said of one run's samples.
-///
-/// Samples that failed, and those without a usable rate, are counted and left out.
+/// Analyses the samples of one run. Failed samples, and those without a usable rate, are counted only.
 pub fn analyse(samples: &[Observed<'_>]) -> Analysis {
     analyse_with(samples, &Context::default())
 }
 
-/// What is known beside the samples.
+/// What is known besides the samples.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Context<'a> {
-    /// How fast the machine's memory is.
+    /// Memory bandwidth of the machine.
     pub memory: Option<&'a MemorySpeed>,
-    /// What the storage costs.
+    /// Price of the storage.
     pub offer: Option<&'a Offer>,
 }
 
-/// The same, where more is known than the samples tell.
+/// The same with a context.
 pub fn analyse_with(samples: &[Observed<'_>], context: &Context<'_>) -> Analysis {
     let cells = cells::gather(samples);
     let evidence = evidence::Evidence::new(&cells);

@@ -1,85 +1,84 @@
-//! A change of one figure of one workload, and how it stands.
+//! A change of one figure of one workload.
 
 use super::figure::Figure;
 use crate::statistics::Margin;
 use halfpower_model::{Estimate, Workload};
 use serde::Serialize;
 
-/// A workload that both groups have.
+/// A workload in both groups.
 #[derive(Clone, Debug, Serialize)]
 pub struct ComparedCell {
-    /// In the words of a workload.
+    /// Its name.
     pub name: String,
-    /// As the first group has it.
+    /// As in the first group.
     pub workload: Workload,
-    /// Each figure that both tell, throughput first.
+    /// Figures known on both sides, throughput first.
     pub changes: Vec<Change>,
 }
 
-/// How a figure of a workload changed.
+/// A change of one figure.
 #[derive(Clone, Debug, Serialize)]
 pub struct Change {
-    /// Which.
+    /// The figure.
     pub figure: Figure,
-    /// Of the first group.
+    /// Mean of the first group.
     pub before: Estimate,
-    /// Of the second.
+    /// Mean of the second.
     pub after: Estimate,
-    /// The second over the first; without an interval of one sample, and where the repetitions before scatter so much that
-    /// it has no bounds.
+    /// Second over first; without an interval for single samples or unbounded scatter.
     pub ratio: Estimate,
-    /// The change that does not matter; none where the same differs by so much that nobody can tell.
+    /// The change that counts as noise; none if A/A noise is too large.
     pub margin: Option<Margin>,
-    /// What that means.
+    /// The verdict.
     pub standing: Standing,
-    /// Why it is undecided, where the interval alone does not say it.
+    /// Why it is undecided, if the interval alone does not show it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doubt: Option<Doubt>,
-    /// Whether one repetition a side is all there is.
+    /// Whether a side has one repetition.
     pub single: bool,
-    /// Whether both sides have the same samples of a simulated machine, one by one.
+    /// Whether both sides have identical simulated samples.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub same_samples: bool,
 }
 
-/// What a change means.
+/// The verdict on a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
-    /// More throughput, less latency or cost, by more than the margin.
+    /// Better by more than the margin.
     Better,
-    /// The reverse.
+    /// Worse by more than the margin.
     Worse,
     /// Within the margin.
     Equivalent,
-    /// The repetitions do not tell.
+    /// Not enough evidence.
     Undecided,
 }
 
-/// Why a change is undecided, beside what its interval says.
+/// Why a change is undecided besides its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum Doubt {
-    /// Its interval lies beyond the margin, but not surely enough of one among so many workloads.
+    /// Beyond the margin, but not significant among so many workloads.
     OneOfMany {
-        /// How many have this figure with an interval.
+        /// Workloads with an interval of this figure.
         workloads: usize,
     },
-    /// It lies beyond what usually does not matter, and not beyond what the same differed by.
+    /// Beyond the usual margin, but within A/A noise.
     NoiseMayExplain,
-    /// The same differed by so much there that it gives no margin, and the change does not lie beyond that.
+    /// A/A noise is too large for a margin, and the change is within it.
     TooNoisy,
 }
 
 impl Standing {
-    /// Whether it says that something changed.
+    /// Whether something changed.
     pub fn is_change(self) -> bool {
         matches!(self, Standing::Better | Standing::Worse)
     }
 }
 
 impl ComparedCell {
-    /// How a figure of it changed.
+    /// The change of a figure.
     pub fn change(&self, figure: Figure) -> Option<&Change> {
         self.changes.iter().find(|change| change.figure == figure)
     }

@@ -1,4 +1,4 @@
-//! Matches the workloads of two groups and holds every figure of each pair against its margin.
+//! Matches workloads of two groups and compares every figure with its margin.
 
 use super::change::{Change, ComparedCell, Standing};
 use super::copies::{self, are_simulated};
@@ -14,32 +14,32 @@ use halfpower_model::sample::Warning;
 use halfpower_model::{Estimate, Sample, Workload};
 use serde::Serialize;
 
-/// What does not keep workloads apart, and so does not name them.
+/// Settings that do not separate workloads, and so do not name them.
 const NO_PART: [&str; 4] = ["duration", "requests", "bytes", "interval"];
 
-/// What two groups of samples come to.
+/// A comparison of two groups.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    /// What it comes to as a whole.
+    /// The overall outcome.
     pub outcome: Outcome,
-    /// The same in a line.
+    /// In one line.
     pub sentence: String,
-    /// What is wrong with the runs that were named, for whoever named them to add.
+    /// Warnings about the named runs, added by the caller.
     pub warnings: Vec<Warning>,
-    /// What was taken from a comparison of the same with the same; none where nobody named one.
+    /// Margins from an A/A comparison, if used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found_margins: Option<FoundMargins>,
-    /// What the two were measured on, as far as it differs.
+    /// Differences between the environments.
     pub differences: Vec<Difference>,
-    /// What both have, in the order of the first group.
+    /// Common workloads, in the first group's order.
     pub cells: Vec<ComparedCell>,
-    /// What only the first has.
+    /// Workloads of the first group only.
     pub only_before: Vec<String>,
-    /// What only the second has.
+    /// Workloads of the second group only.
     pub only_after: Vec<String>,
 }
 
-/// Compares the samples of two groups; those that failed are left out.
+/// Compares two groups; failed samples are skipped.
 pub fn compare(before: &[&Sample], after: &[&Sample], margins: Margins<'_>) -> Comparison {
     let told = machine::told(before, after);
     let [before_cells, after_cells] = told.each_ref().map(|side| gather(side));
@@ -73,7 +73,7 @@ pub fn compare(before: &[&Sample], after: &[&Sample], margins: Margins<'_>) -> C
     Comparison { outcome, sentence, warnings, found_margins, differences, cells, only_before, only_after }
 }
 
-/// Adds a figure's change to each cell where both sides tell it.
+/// Adds a figure's change to each cell in which both sides have it.
 fn add_changes(
     compared: &mut [ComparedCell],
     pairs: &[(&Group<'_, '_>, &Group<'_, '_>)],
@@ -81,7 +81,7 @@ fn add_changes(
     margins: &Lookup<'_>,
 ) {
     let values = |group: &Group<'_, '_>, of_bytes: bool| -> Vec<f64> {
-        // All of them or none: a mean over some would be of others than it says.
+        // All or none: a mean over some would be of other samples.
         let told: Option<Vec<f64>> = group.samples.iter().map(|sample| figure.of(sample, of_bytes)).collect();
         told.unwrap_or_default()
     };
@@ -117,28 +117,28 @@ fn add_changes(
     }
 }
 
-/// Whether both have the same samples of a simulated machine.
+/// Whether both have identical samples of a simulated machine.
 fn are_the_same((before, after): (&Group<'_, '_>, &Group<'_, '_>)) -> bool {
     let are_simulated = are_simulated(&before.samples) && are_simulated(&after.samples);
     are_simulated && copies::are_equal(&before.samples, &after.samples)
 }
 
 impl Change {
-    /// As it is where both sides have the same samples: whatever they scatter by, nothing differs.
+    /// With identical samples nothing differs, whatever the scatter.
     fn of_the_same(self) -> Change {
         let ratio = Estimate { value: 1.0, low: Some(1.0), high: Some(1.0), ..self.ratio };
         Change { ratio, standing: Standing::Equivalent, doubt: None, ..self }
     }
 }
 
-/// Whether a side has one sample only, and then what can be told.
+/// Whether a side has a single sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Alone {
     /// Both have several.
     No,
-    /// The two differ by more than the margin, than plausible noise, and than the samples of the other side among themselves.
+    /// The difference exceeds the margin, plausible noise and the other side's scatter.
     Beyond,
-    /// They do not.
+    /// It does not.
     Within,
 }
 

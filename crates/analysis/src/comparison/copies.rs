@@ -1,17 +1,14 @@
-//! The same measurement under two numbers: a file imported twice, or an export taken back. Its samples are no more than it
-//! has: counted twice they would make any interval narrower than it is.
+//! Detects the same measurement stored twice, such as a file imported again, which would narrow intervals.
 
 use halfpower_model::{Sample, TargetKind};
 
-/// Whether two runs hold the same samples, whatever was written beside what was measured: notes, warnings, where a sample
-/// was read from.
-///
-/// Every sample must have its equal at the same place: a single figure, rounded, may well come twice.
+/// Whether two runs hold the same samples, ignoring notes, warnings and origins. Every sample must match at its place, because a
+/// single rounded figure may repeat.
 pub fn are_copies(one: &[&Sample], other: &[&Sample]) -> bool {
     are_equal(one, other) && one.iter().zip(other).all(|(one, other)| one.workload == other.workload)
 }
 
-/// The same of samples whose workloads are known to be the same, wherever it was said what their machine was set to.
+/// The same for samples of workloads known to be equal.
 pub(super) fn are_equal(one: &[&Sample], other: &[&Sample]) -> bool {
     let is_same = |(one, other): (&&Sample, &&Sample)| {
         (one.started_at, one.elapsed_s, one.flush_s) == (other.started_at, other.elapsed_s, other.flush_s)
@@ -22,7 +19,7 @@ pub(super) fn are_equal(one: &[&Sample], other: &[&Sample]) -> bool {
     !one.is_empty() && one.len() == other.len() && one.iter().zip(other).all(is_same)
 }
 
-/// Whether all are of simulated machines, which give the same again: equal samples are no copies there.
+/// Whether all are simulated: equal samples are no copies there.
 pub fn are_simulated(samples: &[&Sample]) -> bool {
     samples.iter().all(|sample| sample.environment.target.kind == TargetKind::Simulated)
 }

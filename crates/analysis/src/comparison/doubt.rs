@@ -1,12 +1,11 @@
-//! Why a change stays undecided, or is not called equivalent, where its interval against the margin is not all there is to say:
-//! it is one of many that were looked at, or the same differed by as much, or by so much that nothing can be told.
+//! Why a change is undecided although its interval is clear: many comparisons, or A/A noise.
 
 use super::change::Doubt;
 use super::figure::Figure;
 use super::margins::Held;
 use crate::statistics::{Contrast, Verdict};
 
-/// The verdict that stands, and what is in doubt; `verdict` is adjusted over so many workloads.
+/// The final verdict and its doubt; `verdict` is adjusted for the number of workloads.
 pub(super) fn judged(
     figure: Figure,
     held: Held,

@@ -1,4 +1,4 @@
-//! What two groups of samples were measured on, as far as it differs.
+//! Differences between the environments of two groups.
 
 use crate::device::{MOST_FOR_OTHERS, share_for_others};
 use halfpower_model::Sample;
@@ -6,32 +6,32 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Facts that differ from one run to the next on the same machine, and mean nothing.
+/// Facts that vary between runs on one machine without meaning.
 const VOLATILE: &[&str] = &["clock.resolution_ns", "clock.cost_ns"];
-/// Not a fact of the record, but of what went on beside the samples.
+/// Not a fact of the record, but of the load beside the samples.
 const FOR_OTHERS: &str = "target.work_for_others";
-/// What stands for facts that nobody told.
+/// Stands for unknown facts.
 const UNKNOWN: &str = "unknown";
 
-/// A fact that is not the same on both sides.
+/// A fact that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// Its name in the record, `target.scheduler`.
+    /// Name in the record, such as `target.scheduler`.
     pub fact: String,
-    /// Each value that it had before, in the order seen.
+    /// Values before, in the order seen.
     pub before: Vec<String>,
-    /// And after.
+    /// Values after.
     pub after: Vec<String>,
 }
 
 impl Difference {
-    /// Whether only one side tells it: another program's results tell little of what they were measured on.
+    /// Whether only one side has it, as with another program's results.
     pub fn is_one_sided(&self) -> bool {
         [&self.before, &self.after].into_iter().any(|values| values == &[UNKNOWN])
     }
 }
 
-/// Every fact of the environments, and the programs that measured, where the two sides had not the same values.
+/// Every fact of environments and programs that differs.
 pub(super) fn differences(before: &[&Sample], after: &[&Sample]) -> Vec<Difference> {
     let for_others = [before, after].map(in_how_many_for_others);
     let (mut before, mut after) = (facts(before), facts(after));
@@ -63,7 +63,7 @@ pub(super) fn differences(before: &[&Sample], after: &[&Sample]) -> Vec<Differen
         .collect()
 }
 
-/// In how many samples the device worked most for others; none where no sample tells.
+/// Samples in which other programs caused most of the device's bytes; none if unknown.
 fn in_how_many_for_others(samples: &[&Sample]) -> Option<usize> {
     let shares: Vec<f64> = samples.iter().filter_map(|sample| share_for_others(sample)).collect();
     (!shares.is_empty()).then(|| shares.iter().filter(|share| **share >= MOST_FOR_OTHERS).count())
@@ -74,7 +74,7 @@ fn facts(samples: &[&Sample]) -> BTreeMap<String, Vec<String>> {
     let mut facts = BTreeMap::new();
     let mut seen = Vec::new();
     for sample in samples {
-        // Most samples of a run have the same.
+        // Most samples of a run share one environment.
         if seen.contains(&(&sample.environment, &sample.program)) {
             continue;
         }
@@ -88,8 +88,7 @@ fn facts(samples: &[&Sample]) -> BTreeMap<String, Vec<String>> {
     facts
 }
 
-/// The path of a test file that a survey made without the part of its name that was drawn, which means nothing:
-/// `/srv/halfpower-….test` for `/srv/halfpower-0123456789abcdef.test`.
+/// A test file's path without its random part: `/srv/halfpower-….test`.
 fn without_drawn_name(path: String) -> String {
     let is_drawn = |drawn: &str| drawn.len() == 16 && drawn.bytes().all(|byte| byte.is_ascii_hexdigit());
     let drawn = path.strip_suffix(".test").and_then(|path| path.rsplit_once("halfpower-"));

@@ -1,26 +1,26 @@
-//! The figures that are compared: what each is, which way is better, and what of its changes does not matter.
+//! The compared figures, their direction and margins.
 
 use crate::resolution;
 use crate::statistics::{Margin, mean};
 use halfpower_model::{Quantity, Sample};
 use serde::Serialize;
 
-/// A figure that is compared.
+/// A compared figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Figure {
-    /// Bytes a second of all workers; requests a second of what moves no bytes.
+    /// Bytes per second of all workers, or requests per second if none move bytes.
     Throughput,
-    /// Bytes a second over the time to the last worker's finish: what the parent of parallel writers sees.
+    /// Bytes per second until the last worker finishes, as the parent of parallel writers sees it.
     ParentThroughput,
-    /// The 99th percentile of latency.
+    /// p99 latency.
     TailLatency,
-    /// Processor time a request, lower bound.
+    /// CPU time per request, lower bound.
     ProcessorCost,
 }
 
 impl Figure {
-    /// Every one, in the order they are shown.
+    /// All, in display order.
     pub const ALL: [Figure; 4] =
         [Figure::Throughput, Figure::ParentThroughput, Figure::TailLatency, Figure::ProcessorCost];
 
@@ -34,7 +34,7 @@ impl Figure {
         }
     }
 
-    /// The change that does not matter, where nobody says another.
+    /// The default margin.
     pub fn usual_margin(self) -> Margin {
         match self {
             Figure::Throughput | Figure::ParentThroughput => Margin::THROUGHPUT,
@@ -43,8 +43,7 @@ impl Figure {
         }
     }
 
-    /// The factor up to which a single sample of each side decides nothing. A rule that was set, not measured: samples of
-    /// a disturbed machine can differ by more.
+    /// The factor up to which single samples decide nothing. A chosen rule: a disturbed machine can exceed it.
     pub fn plausible_noise(self) -> f64 {
         match self {
             Figure::Throughput | Figure::ParentThroughput | Figure::ProcessorCost => 1.5,
@@ -52,21 +51,20 @@ impl Figure {
         }
     }
 
-    /// Whether a sample is long enough for a verdict on it alone: processor time is counted in ticks. The kernel's own sum
-    /// is wrong by a tick at either end, so that ten of 10 ms are enough; of an imported one nobody told how it was
-    /// counted, and 100 of 1/64 s, the coarsest in use, scatter by a tenth where each is charged whole to whoever runs then.
+    /// Whether a single sample is long enough: CPU time is counted in ticks. Ten 10 ms ticks suffice for the kernel's own sum; imported
+    /// ones need 100 of 1/64 s, the coarsest in use.
     pub(super) fn is_long_enough(self, sample: &Sample) -> bool {
         let least_s = if sample.origin.is_some() { 100.0 / 64.0 } else { 0.1 };
         self != Figure::ProcessorCost || sample.cpu.lower.user_s + sample.cpu.lower.system_s >= least_s
     }
 
-    /// The share of it that one request is, on average of these samples; nothing where that does not count.
+    /// One request as a mean share of the figure; zero if irrelevant.
     pub(super) fn resolution(self, samples: &[&Sample]) -> f64 {
         let shares: Vec<f64> = samples.iter().map(|sample| resolution::of(sample)).collect();
         mean(&shares).filter(|_| matches!(self, Figure::Throughput | Figure::ParentThroughput)).unwrap_or(0.0)
     }
 
-    /// Whether more of it is better.
+    /// Whether more is better.
     pub fn more_is_better(self) -> bool {
         matches!(self, Figure::Throughput | Figure::ParentThroughput)
     }
@@ -80,13 +78,13 @@ impl Figure {
         }
     }
 
-    /// What a sample tells of it; none where it does not.
+    /// The figure of a sample, if known.
     pub(super) fn of(self, sample: &Sample, of_bytes: bool) -> Option<f64> {
         let figure = match self {
             Figure::Throughput if of_bytes => sample.total.bytes_per_s.0,
             Figure::Throughput => sample.tells("total.requests_per_s").then_some(sample.total.requests_per_s)?,
             Figure::ParentThroughput => {
-                // Of one worker it is the throughput.
+                // With one worker it equals the throughput.
                 let parallel = sample.parallel.filter(|_| sample.workload.workers > 1)?;
                 sample.tells("parallel.parent_bytes_per_s").then_some(parallel.parent_bytes_per_s.0)?
             }

@@ -1,5 +1,4 @@
-//! What does not matter, of each figure of each workload: the usual margin, one that was said, or what a comparison of
-//! the same with the same found there.
+//! The change that counts as noise for each figure and workload: default, given, or from an A/A comparison.
 
 use super::change::{Change, ComparedCell};
 use super::figure::Figure;
@@ -9,35 +8,33 @@ use halfpower_model::Workload;
 use halfpower_model::units::significant;
 use serde::Serialize;
 
-/// The most that the same may differ by and still give a margin: with a wider one nearly everything is equivalent. A rule that
-/// was set.
+/// Larger A/A noise gives no margin, because nearly everything would be equivalent. A chosen rule.
 const FOUND_MAX: f64 = 0.25;
 
-/// The margins that a comparison is held against.
+/// The margins of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub enum Margins<'a> {
-    /// Each figure's own.
+    /// Each figure's default.
     Usual,
-    /// One for every figure.
+    /// One for all figures.
     Said(Margin),
-    /// What the same differed by on this machine, workload by workload, never less than usual, and none where it
-    /// is more than a quarter. What was not measured there has the usual margin.
+    /// A/A noise by workload: at least the default, none above a quarter. Unmeasured workloads use the default.
     Found(&'a [ComparedCell]),
 }
 
-/// What a figure of a workload is held against.
+/// The margin of one figure of one workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Held {
-    /// What usually does not matter, or what was said.
+    /// Default or given.
     Margin(Margin),
-    /// What the same differed by, which is more than usual.
+    /// A/A noise above the default.
     Noise(Margin),
-    /// No margin: the same differed by this much, or without bounds. A change still has to lie beyond it.
+    /// No margin because of A/A noise, which a change must still exceed.
     TooNoisy(Option<Margin>),
 }
 
 impl Held {
-    /// What does not matter; none where nobody can tell.
+    /// The margin, if there is one.
     pub(super) fn margin(self) -> Option<Margin> {
         match self {
             Held::Margin(margin) | Held::Noise(margin) => Some(margin),
@@ -45,7 +42,7 @@ impl Held {
         }
     }
 
-    /// What a change must lie beyond.
+    /// What a change must exceed.
     pub(super) fn least(self, figure: Figure) -> Margin {
         match self {
             Held::Margin(margin) | Held::Noise(margin) | Held::TooNoisy(Some(margin)) => margin,
@@ -54,8 +51,7 @@ impl Held {
     }
 }
 
-/// What a workload's changes are held against by this: the least margin that calls it equivalent to itself, and not less
-/// than the usual one. The usual one too where one repetition a side tells nothing.
+/// The margin that an A/A change implies: at least the default, which also serves single samples.
 pub(super) fn held(change: &Change) -> Held {
     let usual = change.figure.usual_margin();
     match Margin::of_the_same(&[change.ratio]) {
@@ -66,14 +62,14 @@ pub(super) fn held(change: &Change) -> Held {
     }
 }
 
-/// What a comparison took from one of the same with the same.
+/// Margins taken from an A/A comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FoundMargins {
-    /// All of it in a line.
+    /// In one line.
     pub sentence: String,
-    /// The largest margin that a figure was held against; none where none had one.
+    /// The largest margin used.
     pub largest: Option<Margin>,
-    /// Figures of workloads that have no margin, since the same differed by too much there.
+    /// Figures without a margin because of noise.
     pub without: Vec<String>,
 }
 
@@ -108,7 +104,7 @@ impl FoundMargins {
     }
 }
 
-/// Margins, ready to be looked up.
+/// Margins with an index.
 pub(super) struct Lookup<'a> {
     margins: Margins<'a>,
     index: Index<'a>,
@@ -136,7 +132,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Whether they are those of a comparison of the same with the same.
+    /// Whether they are from an A/A comparison.
     pub(super) fn are_found(&self) -> bool {
         matches!(self.margins, Margins::Found(_))
     }

@@ -1,5 +1,4 @@
-//! Which workload of one group is which of another: the one that is the same in all that is of its nature (`comparable`),
-//! whatever its place in a plan.
+//! Matches equal workloads of two groups, wherever they are in their plans.
 
 use crate::comparable::{bare, fields, same_span};
 use halfpower_model::{Sample, Workload};
@@ -7,7 +6,7 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Workloads that are found by their nature, at the cost of one look each.
+/// Workloads, found by equality in constant time.
 #[derive(Default)]
 pub(super) struct Index<'a> {
     places: HashMap<Workload, Vec<(&'a Workload, usize)>>,
@@ -21,7 +20,7 @@ impl<'a> Index<'a> {
         index
     }
 
-    /// The place of the first that is the same.
+    /// The place of the first equal one.
     pub(super) fn find(&self, workload: &Workload) -> Option<usize> {
         let alike = self.places.get(&bare(workload, &[]))?;
         alike.iter().find(|(other, _)| same_span(other, workload)).map(|(_, place)| *place)
@@ -34,18 +33,18 @@ impl<'a> Index<'a> {
 
 /// A workload with its samples.
 pub(super) struct Group<'w, 'a> {
-    /// With what its machine was set to (`machine`).
+    /// With the settings of its machine (`machine`).
     pub(super) workload: &'w Workload,
     pub(super) samples: Vec<&'a Sample>,
 }
 
-/// A field's name in words, without its unit.
+/// A field's name without its unit.
 fn words_of(field: &str) -> String {
     let name = field.strip_suffix("_s").unwrap_or(field);
     if name == "warmup" { "warm-up".to_owned() } else { name.replace('_', " ") }
 }
 
-/// What parts the two that are most alike of groups of which none meet, as a sentence. Looked for among the first of each.
+/// How the closest pair differs if no workloads match, as a sentence; only the first of each side are tried.
 pub(super) fn apart(before: &[Group<'_, '_>], after: &[Group<'_, '_>]) -> Option<String> {
     const LOOKED_AT: usize = 64;
     const NAMED: usize = 6;
@@ -68,7 +67,7 @@ pub(super) fn apart(before: &[Group<'_, '_>], after: &[Group<'_, '_>]) -> Option
     Some(format!("The closest pair differs in {}.", words.join(", and in ")))
 }
 
-/// The fields in which two workloads differ: those that both tell, and those that one does.
+/// Differing fields: those known on both sides, and those known on one.
 fn differing(
     (one, one_fields): &(Workload, Map<String, Value>),
     (other, other_fields): &(Workload, Map<String, Value>),
@@ -77,7 +76,7 @@ fn differing(
     keys.sort_unstable();
     keys.dedup();
     let differs = |key: &&String| match key.as_str() {
-        // Of a span the part that a request size does not divide is none of its nature.
+        // A partial request at the end of a span does not count.
         "size" => one.tells("size") != other.tells("size") || !same_span(one, other),
         key => one_fields.get(key) != other_fields.get(key),
     };
@@ -85,14 +84,13 @@ fn differing(
 }
 
 impl Group<'_, '_> {
-    /// Whether its samples are of one workload as far as anybody knows: of several that do not tell their depth, say, each
-    /// may be of another.
+    /// Whether all samples surely have one workload; with unknown fields they may differ.
     pub(super) fn is_of_one_workload(&self) -> bool {
         self.samples.len() == 1 || self.workload.is_described()
     }
 }
 
-/// Samples by workload, in the order of their first ones; those that failed are left out.
+/// Samples by workload, in the order of their first ones; failed ones are skipped.
 pub(super) fn gather<'w, 'a>(told: &'w [(Cow<'_, Workload>, &'a Sample)]) -> Vec<Group<'w, 'a>> {
     let mut groups: Vec<Group<'w, 'a>> = Vec::new();
     let mut index = Index::default();

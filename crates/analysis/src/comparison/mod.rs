@@ -1,12 +1,10 @@
-//! Comparison of two groups of samples, before and after: what differs in what they were measured on, and what changed in
-//! each workload that both have.
+//! Comparison of two groups of samples, before and after: environments and each common workload.
 //!
-//! Workloads are matched by all that is of their nature (`comparable`), not by their place in a plan. The two groups
-//! were measured at different times, so nothing pairs their repetitions: a ratio of means with Fieller's interval, held
-//! against a margin ([`Contrast`](crate::statistics::Contrast), [`Margins`]), and Benjamini and Hochberg's adjustment over all cells of a figure. Where a side has
-//! one repetition there is no interval. Then only a ratio further from 1 than [`Figure::plausible_noise`] is called changed:
-//! a rule that was set, not measured, and that a disturbed machine can break. A simulated machine gives the same again: where both
-//! sides have equal samples of one, there is nothing to estimate.
+//! Workloads match by their settings (`comparable`), not by their place in a plan. The groups were measured at different times,
+//! so repetitions are not paired: a ratio of means with Fieller's interval is compared with a margin
+//! ([`Contrast`](crate::statistics::Contrast), [`Margins`]), adjusted over all workloads of a figure (Benjamini and Hochberg). A single
+//! sample has no interval; then only a ratio beyond [`Figure::plausible_noise`] counts as a change, a chosen rule that a
+//! disturbed machine can break. Identical samples of a simulated machine need no estimate.
 
 mod change;
 mod compare;

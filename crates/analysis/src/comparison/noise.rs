@@ -1,12 +1,11 @@
-//! How much the same differs from the same: a run held against itself (an A/A comparison).
+//! Noise of a machine: a run compared with itself (A/A comparison).
 //!
-//! Every two repetitions of a workload are a pair, and a coin that the run's seed tosses says which of them is of the first
-//! arm and which of the second. Nothing was changed between the arms, so whatever differs is noise of the machine. What
-//! an interval of the difference reaches is the least margin that would call the workload the same; a comparison of two
-//! runs may take it in place of the usual one ([`Margins::Found`](super::Margins)). The arms are of one run, measured by
-//! turns: what differs between two runs besides (where the file lies, what the machine did that hour) is not in it.
+//! The repetitions of a workload form pairs, and the run's seed assigns the two of each pair to the arms at random. Nothing changed
+//! between the arms, so every difference is noise. The end of its interval is the smallest margin that would call the workload
+//! equivalent; a comparison of two runs may use it ([`Margins::Found`](super::Margins)). Both arms are of one run, so differences between
+//! runs, such as file placement, are not included.
 //! Source: Kohavi, Longbotham, Sommerfield and Henne, "Controlled experiments on the web: survey and practical guide",
-//! Data Mining and Knowledge Discovery 18 (2009), for the A/A test.
+//! Data Mining and Knowledge Discovery 18 (2009).
 
 use super::compare::{Comparison, compare};
 use super::figure::Figure;
@@ -19,35 +18,35 @@ use halfpower_model::{Estimate, Quantity, Sample};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What a run held against itself comes to.
+/// A run compared with itself.
 #[derive(Clone, Debug, Serialize)]
 pub struct Noise {
-    /// What was found, in a line.
+    /// In one line.
     pub sentence: String,
-    /// Each figure that has an interval in some workload.
+    /// Figures with an interval in some workload.
     pub figures: Vec<FigureNoise>,
-    /// Whence the scatter of throughput is; none unless two workloads or more were measured in the same blocks.
+    /// Variance components of throughput; needs two workloads in the same blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scatter: Option<Scatter>,
-    /// The two arms against one another, by the usual margins.
+    /// The arms compared by the default margins.
     pub comparison: Comparison,
 }
 
-/// Whence the scatter of throughput is, over all workloads that are in every block: deviations as shares of the figure.
+/// Variance components of throughput over complete workloads, as relative deviations.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Scatter {
-    /// Of blocks: the machine as time goes on. Measuring by turns takes it out.
+    /// Between blocks: drift of the machine, removed by interleaving.
     pub between_blocks: f64,
-    /// Of a repetition within its block. Only more repetitions take it out.
+    /// Within a block, reduced by more repetitions only.
     pub within_blocks: f64,
-    /// How many blocks.
+    /// Number of blocks.
     pub blocks: usize,
-    /// How many workloads.
+    /// Number of workloads.
     pub workloads: usize,
 }
 
 impl Scatter {
-    /// By the analysis of randomised blocks, of logarithms: workload + block + scatter.
+    /// Randomised-blocks analysis of logarithms: workload + block + scatter.
     fn of(samples: &[Observed<'_>]) -> Option<Scatter> {
         let cells = gather(samples);
         let most = cells.iter().map(|cell| cell.repetitions.len()).max()?;
@@ -66,7 +65,7 @@ impl Scatter {
         })
     }
 
-    /// Both in a sentence, and what is to be done about either.
+    /// Both in a sentence, with the remedies.
     pub fn sentence(&self) -> String {
         let [between, within] =
             [self.between_blocks, self.within_blocks].map(|share| format!("{} %", significant(share * 100.0)));
@@ -77,31 +76,30 @@ impl Scatter {
     }
 }
 
-/// By how much a figure of the same differed, over all workloads. A difference of 0.02 is a factor of 1.02 either way.
+/// Difference of a figure between the arms; 0.02 is a factor of 1.02 either way.
 #[derive(Clone, Debug, Serialize)]
 pub struct FigureNoise {
-    /// Which.
+    /// The figure.
     pub figure: Figure,
     /// Workloads with an interval.
     pub workloads: usize,
-    /// Half of them differed by less.
+    /// Median difference.
     pub median_difference: f64,
-    /// None differed by more.
+    /// Largest difference.
     pub largest_difference: f64,
-    /// The workload that did.
+    /// Its workload.
     pub largest_of: String,
-    /// Workloads that the usual margin calls changed, though nothing was.
+    /// Workloads that the default margin calls changed.
     pub called_changed: usize,
-    /// Half of the margins that it implies, a workload each, are less; none where no workload has one.
+    /// Median of the implied margins; none without any.
     pub median_margin: Option<f64>,
-    /// The largest of them.
+    /// The largest.
     pub largest_margin: Option<f64>,
-    /// Workloads that have no margin, since the same may differ by more than a quarter there.
+    /// Workloads without a margin, because the noise is above a quarter.
     pub without_margin: usize,
 }
 
-/// A run held against itself; `seed` is the run's. None where no figure has an interval: four repetitions of a
-/// workload are the least.
+/// Compares a run with itself; `seed` is the run's. None without an interval: four repetitions are needed.
 pub fn against_itself(samples: &[Observed<'_>], seed: u64) -> Option<Noise> {
     let mut pairs: BTreeMap<(u32, u32), Vec<&Observed<'_>>> = BTreeMap::new();
     for observed in samples.iter().filter(|observed| is_usable(observed.sample)) {
@@ -109,7 +107,7 @@ pub fn against_itself(samples: &[Observed<'_>], seed: u64) -> Option<Noise> {
     }
     let (mut first, mut second): (Vec<&Sample>, Vec<&Sample>) = (Vec::new(), Vec::new());
     for ((cell, pair), both) in &pairs {
-        // What has lost its other half pairs nothing.
+        // A repetition without its partner is skipped.
         let [one, other] = both[..] else { continue };
         let drawn = derive_seed(derive_seed(seed, u64::from(*cell)), u64::from(*pair));
         let is_first = drawn & 1 == u64::from(one.block & 1);
@@ -149,7 +147,7 @@ fn median(shares: &[f64]) -> Option<f64> {
     Some(median_estimate(Quantity::Ratio, shares)?.value)
 }
 
-/// How far a ratio is from 1, either way.
+/// Distance of a ratio from 1, either way.
 fn difference(ratio: Estimate) -> f64 {
     ratio.value.max(1.0 / ratio.value) - 1.0
 }

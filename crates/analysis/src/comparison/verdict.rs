@@ -1,4 +1,4 @@
-//! What a comparison comes to as a whole.
+//! The overall outcome of a comparison.
 
 use super::change::{Change, ComparedCell, Doubt, Standing};
 use super::figure::Figure;
@@ -6,26 +6,26 @@ use halfpower_model::Workload;
 use halfpower_model::units::significant;
 use serde::Serialize;
 
-/// What a comparison comes to.
+/// The overall outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// A figure of a workload is worse.
     Regression,
-    /// Nothing is worse as far as can be told, but of some throughput it cannot be told.
+    /// Nothing is worse, but some throughput is undecided.
     Undecided,
     /// Some are better, and no throughput is undecided.
     Improved,
-    /// Every throughput is within the margin.
+    /// Every throughput is within its margin.
     Equivalent,
 }
 
-/// The outcome, and the line that says it.
+/// The outcome and its sentence.
 pub(super) fn of(cells: &[ComparedCell]) -> (Outcome, String) {
     let changes = || cells.iter().flat_map(|cell| cell.changes.iter().map(move |change| (cell, change)));
     let throughputs = changes().filter(|(_, change)| change.figure == Figure::Throughput).count();
     let worst = |standing: Standing| {
-        // What the parent sees says nothing more where the throughput says it.
+        // The parent's throughput adds nothing if the throughput changed alike.
         let says_it = |cell: &ComparedCell, change: &Change| {
             change.figure != Figure::ParentThroughput
                 || cell.change(Figure::Throughput).is_none_or(|throughput| throughput.standing != standing)
@@ -68,7 +68,7 @@ pub(super) fn of(cells: &[ComparedCell]) -> (Outcome, String) {
     (Outcome::Equivalent, format!("Equivalent: none of {throughputs} throughputs changed by more than the margin."))
 }
 
-/// What keeps some of the undecided from being more, in a few words.
+/// Why some are undecided, in a few words.
 fn doubts(doubts: impl Iterator<Item = Doubt>) -> String {
     let (many, noisy): (Vec<Doubt>, Vec<Doubt>) = doubts.partition(|doubt| matches!(doubt, Doubt::OneOfMany { .. }));
     let mut said = String::new();
@@ -81,12 +81,12 @@ fn doubts(doubts: impl Iterator<Item = Doubt>) -> String {
     said
 }
 
-/// How many times the larger is the smaller.
+/// The larger over the smaller.
 fn factor(change: &Change) -> f64 {
     change.ratio.value.max(1.0 / change.ratio.value)
 }
 
-/// The changes that tell most, and how many more there are; what all of their workloads have is said once.
+/// The largest changes, with common words said once, and how many more there are.
 fn listed(changes: &[(&ComparedCell, &Change)]) -> String {
     const SHOWN: usize = 4;
     let shown = &changes[..changes.len().min(SHOWN)];
@@ -114,8 +114,8 @@ pub(super) fn words(change: &Change) -> String {
     }
 }
 
-/// Where requests through the file cache became slower and those past it did not: what both pass is ruled out. Shown where
-/// every throughput past it is better or equivalent; likely where some are undecided, but none can have fallen as far.
+/// If buffered requests became slower and direct ones did not, the cause is above the device: certain if every direct
+/// throughput is better or equivalent, likely if none can have fallen as far.
 fn above_the_device(cells: &[ComparedCell]) -> Option<String> {
     let throughputs = |direct: bool| {
         let of_kind = cells.iter().filter(move |cell| cell.workload.buffering.is_direct() == direct);
@@ -151,7 +151,7 @@ fn above_the_device(cells: &[ComparedCell]) -> Option<String> {
     })
 }
 
-/// The ratios that a change may stand for; of one sample, those that noise may make of it. None where nothing bounds them.
+/// Plausible ratios of a change, for a single sample by plausible noise; none if unbounded.
 fn plausible(change: &Change) -> Option<(f64, f64)> {
     let noise = change.figure.plausible_noise();
     let by_noise = || change.single.then_some((change.ratio.value / noise, change.ratio.value * noise));

@@ -1,11 +1,9 @@
-//! What the cells beside a cell say of it: the same requests with more outstanding, at other places, of other sizes, and of
-//! targets together.
+//! Figures of neighbouring cells: deeper queues, other offsets, other sizes, targets together.
 //!
-//! Neither a processor nor a bus nor a controller knows where on the medium a request goes; a medium with an arm does. So the
-//! same requests where its arm has less to do tell its share: one after another instead of at random, or within a part that its
-//! buffer may hold (the burst of Chung, Gray, Worthington and Horst, "Windows 2000 disk IO performance", 2000, section 3.5). That
-//! says something only where the run has a pair that shows that places matter to this target at all. What one more byte of a
-//! request costs is what the slowest part takes for it.
+//! CPU, bus and controller do not depend on the offset; a medium with an arm does. So the same requests at cheaper offsets show its
+//! share: sequential instead of random, or within a region that its buffer may hold (the burst of Chung, Gray, Worthington and
+//! Horst, "Windows 2000 disk IO performance", 2000, section 3.5), provided that some pair of the run shows that offsets matter.
+//! The time of one more byte is that of the slowest part.
 
 use super::shared_limit::{self, Holding};
 use crate::attribution::{Growth, Neighbours, Places};
@@ -16,11 +14,11 @@ use crate::series::Series;
 use halfpower_model::{Operation, Workload};
 use std::collections::BTreeMap;
 
-/// From this ratio of one pair of cells on, places matter to a target.
+/// From this ratio of one pair on, offsets matter to a target.
 const MATTERS: f64 = 1.5;
-/// A span that is smaller by this is one that is nearer.
+/// A span smaller by this factor is closer.
 const NEARER: u64 = 8;
-/// Streams that begin at so many places have been in several zones of a disk: of three alike, all in one once in 27.
+/// So many stream starts cover several zones of a disk; three would be in one zone once in 27.
 const PLACES: usize = 4;
 
 /// Of each cell, by its number.
@@ -49,7 +47,7 @@ pub(super) fn of_cells(evidence: &Evidence<'_>) -> BTreeMap<u32, Neighbours> {
     neighbours
 }
 
-/// What the same at other places gives; empty where no pair shows that places matter.
+/// Rates at other offsets; empty if no pair shows that they matter.
 fn places(evidence: &Evidence<'_>) -> Vec<(u32, Places)> {
     let moves = |cell: &&&Cell<'_>| {
         cell.workload.buffering.is_direct() && matches!(cell.workload.operation, Operation::Read | Operation::Write)
@@ -65,7 +63,7 @@ fn places(evidence: &Evidence<'_>) -> Vec<(u32, Places)> {
 
 fn places_of(cell: &Cell<'_>, group: &[&Cell<'_>]) -> Places {
     let (of, rate) = (cell.workload, cell.mean_bytes_per_s());
-    // Larger requests are no slower on any way, so that what smaller ones come to is the least of it.
+    // Larger requests are no slower, so smaller ones give a lower bound.
     let most = |is_it: &dyn Fn(&Cell<'_>) -> bool| {
         let others = group.iter().filter(|other| other.number != cell.number && is_it(other));
         others.map(|other| other.mean_bytes_per_s() / rate).filter(|ratio| ratio.is_finite()).max_by(f64::total_cmp)
@@ -75,7 +73,7 @@ fn places_of(cell: &Cell<'_>, group: &[&Cell<'_>]) -> Places {
     let is_same = |other: &Workload| other.operation == of.operation;
     let (is_ordered, is_write) = (of.pattern.is_ordered(), of.operation == Operation::Write);
     let is_nearer = |other: &Cell<'_>| {
-        // What is written again goes to the medium again.
+        // Rewritten data goes to the medium again.
         let counts = !is_write || other.repetitions.iter().all(|one| one.sample.total.bytes < other.workload.span.0);
         let in_order = !is_ordered && is_whole(other.workload) && other.workload.pattern.is_ordered();
         is_same(other.workload) && (in_order || counts && is_part(other.workload))
@@ -96,7 +94,7 @@ fn places_of(cell: &Cell<'_>, group: &[&Cell<'_>]) -> Places {
     }
 }
 
-/// How the time a request grows with its size, of the same with as many outstanding as were tried, by when all are at work.
+/// Growth of time with request size, from the deepest measured queue, where all parts are busy.
 fn growths(evidence: &Evidence<'_>) -> Vec<(u32, Growth)> {
     let own: BTreeMap<u32, Growth> = evidence
         .by_size
@@ -114,7 +112,7 @@ fn growths(evidence: &Evidence<'_>) -> Vec<(u32, Growth)> {
     evidence.by_depth.iter().flat_map(of_series).collect()
 }
 
-/// Up to a cell from the one whose requests to the device are the next smaller; of the smallest, to the next larger.
+/// From the next smaller request at the device, or for the smallest the next larger.
 fn growth(cell: &Cell<'_>, cells: &[&Cell<'_>]) -> Option<Growth> {
     let (bytes, time_ns) = to_device(cell)?;
     let others = || cells.iter().filter_map(|other| to_device(other));
@@ -125,7 +123,7 @@ fn growth(cell: &Cell<'_>, cells: &[&Cell<'_>]) -> Option<Growth> {
     Some(Growth { fixed_ns: time_ns - ns_per_byte * bytes, ns_per_byte })
 }
 
-/// Bytes of each request that the device was given, and the time that one more adds: what is asked for may be cut on its way.
+/// Bytes of each request at the device and the time one more adds; requests may be split on their way.
 fn to_device(cell: &Cell<'_>) -> Option<(f64, f64)> {
     let counts = cell.repetitions.iter().map(|one| {
         let sample = one.sample;

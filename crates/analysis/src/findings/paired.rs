@@ -7,7 +7,7 @@ use crate::wording::{memory_note, reach, sentence};
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, Estimate, Finding, FindingCode};
 
-/// The throughput of one way over that of another, for one request size.
+/// Throughput ratio of two ways at one request size.
 #[derive(Clone, Debug)]
 pub(super) struct Comparison {
     pub(super) request_size: Bytes,
@@ -15,7 +15,7 @@ pub(super) struct Comparison {
     samples: Vec<i64>,
 }
 
-/// Compares each cell of a series with its counterpart, sizes ascending; cells without one are left out.
+/// Compares each cell with its counterpart, sizes ascending; cells without one are skipped.
 pub(super) fn compare<'a>(
     series: &Series<'a>,
     counterpart: impl Fn(&Cell<'a>) -> Option<&'a Cell<'a>>,
@@ -32,8 +32,7 @@ pub(super) fn compare<'a>(
         .collect()
 }
 
-/// What a series amounts to against its counterparts, the lowest ratio first; `what` says which requests are compared,
-/// `more` what follows the verdict.
+/// The finding of a series against its counterparts, the lowest ratio first: `what` is compared, `more` follows the verdict.
 pub(super) fn finding(
     code: FindingCode,
     series: &Series<'_>,
@@ -55,7 +54,7 @@ pub(super) fn finding(
     })
 }
 
-/// The comparisons of the lowest and of the highest ratio; none without any.
+/// The lowest and the highest ratio.
 fn extremes(comparisons: &[Comparison]) -> Option<(&Comparison, &Comparison)> {
     let by_ratio = |one: &&Comparison, other: &&Comparison| one.ratio.value.total_cmp(&other.ratio.value);
     Some((comparisons.iter().min_by(by_ratio)?, comparisons.iter().max_by(by_ratio)?))
@@ -67,7 +66,7 @@ fn range_words(highest: &Comparison, lowest: &Comparison) -> String {
     if lowest.request_size == highest.request_size { one(lowest) } else { format!("{}, {}", one(highest), one(lowest)) }
 }
 
-/// What is decided, and the range without its intervals: `a gain from 2 KiB to 64 KiB (12 times at 2 KiB, 0.8 at 1 MiB)`.
+/// Verdict and range without intervals: `a gain from 2 KiB to 64 KiB (12 times at 2 KiB, 0.8 at 1 MiB)`.
 fn brief(comparisons: &[Comparison], highest: &Comparison, lowest: &Comparison) -> String {
     let (decided, undecided) = verdicts(comparisons);
     let words = decided.or(undecided).unwrap_or_default();
@@ -78,13 +77,13 @@ fn brief(comparisons: &[Comparison], highest: &Comparison, lowest: &Comparison) 
     format!("{words} ({most} times at {}, {least} at {})", highest.request_size, lowest.request_size)
 }
 
-/// Where it gains and where it loses: `a gain from 2 KiB to 64 KiB, a loss at 1 MiB, undecided at 256 KiB`.
+/// All verdicts: `a gain from 2 KiB to 64 KiB, a loss at 1 MiB, undecided at 256 KiB`.
 fn verdict_words(comparisons: &[Comparison]) -> String {
     let (decided, undecided) = verdicts(comparisons);
     decided.into_iter().chain(undecided).collect::<Vec<_>>().join(", ")
 }
 
-/// The sizes where something is decided, and those where nothing is.
+/// The decided sizes, and the undecided ones.
 fn verdicts(comparisons: &[Comparison]) -> (Option<String>, Option<String>) {
     let same = |one: &Comparison, other: &Comparison| verdict(one.ratio) == verdict(other.ratio);
     let stretches: Vec<&[Comparison]> = comparisons.chunk_by(same).collect();
@@ -110,10 +109,10 @@ fn verdicts(comparisons: &[Comparison]) -> (Option<String>, Option<String>) {
     (decided.into_iter().flatten().reduce(|gain, loss| format!("{gain}, {loss}")), undecided)
 }
 
-/// Whether it is a gain or a loss; undecided where the interval holds 1, or there is none.
+/// Gain or loss; undecided if the interval includes 1 or is missing.
 fn verdict(ratio: Estimate) -> Verdict {
     match (Contrast { ratio, margin: Margin::NONE, p_value: None }).verdict() {
-        // One for certain: neither.
+        // Exactly 1.
         Verdict::Equivalent => Verdict::Undecided,
         verdict => verdict,
     }

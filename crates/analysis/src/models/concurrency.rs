@@ -1,22 +1,19 @@
-//! Rate against depth, or against workers: a queue that fills up, or the universal scalability law.
+//! IOPS against queue depth or workers: a queueing model or the universal scalability law.
 //!
-//! All of them say how long a request takes with *n* outstanding, which by Little's law is *n* over the rate, and all of
-//! them are linear in that, so that least squares have one answer and the intervals are exact:
+//! Each law gives the time of a request with *n* outstanding, which by Little's law is *n* over the rate, and is linear in its
+//! parameters, so that least squares have one solution with exact intervals:
 //!
-//! | law | time a request with n outstanding | knee |
+//! | law | time per request with n outstanding | knee |
 //! |---|---|---|
 //! | balanced: a closed network of m equal stations | alone × (1 + (n - 1) / m) | m |
-//! | bounded: nobody waits until the limit is reached | the larger of alone and n / limit | alone × limit |
+//! | bounded: no waiting until the limit | max(alone, n / limit) | alone × limit |
 //! | universal scalability law | alone × (1 + α (n - 1) + β n (n - 1)) | √((1 - α) / β), where the rate begins to fall |
 //!
-//! The first two are the bounds of every closed network of queues without think time, from below and above: requests at
-//! random on m disks are near the one, a pipe with room for m near the other. Of these two the one that leaves less is
-//! taken. Both have their knee where the two bounds of Denning and Buzen cross: the depth that would keep the device busy if
-//! nobody waited for another. The universal scalability law has a part more, the cost of keeping *n* in agreement, and is
-//! taken where that part is above zero and [worth it](crate::statistics::Fit::is_worth). With β zero it is the first law.
-//! A knee beyond what was measured is not told. Neither is a limit that lies below what was measured: where the rate still
-//! grows at the last place, or where not even the interval and what the law is off reach up to it. Such a law does not hold
-//! here, as of a disk that serves each request in less time the more it has to choose from.
+//! The first two bound every closed queueing network without think time: random requests on m disks are close to the first, a
+//! pipeline with m slots to the second. The better fit is taken. Both have their knee where the bounds of Denning and Buzen
+//! cross. The universal scalability law adds a coherency cost and is taken if that is positive and
+//! [worth it](crate::statistics::Fit::is_worth). A knee beyond the measured range is not stated, nor a limit below a measured
+//! rate: then no law holds, as for a disk that serves requests faster the more it can choose from.
 //!
 //! Sources: Denning and Buzen, "The operational analysis of queueing network models", ACM Computing Surveys 10 (1978);
 //! Zahorjan, Sevcik, Eager and Galler, "Balanced job bound analysis of queueing networks", CACM 25 (1982); Gunther,
@@ -29,71 +26,70 @@ use crate::statistics::{Equation, Fit, Interval, least_squares};
 use halfpower_model::{Estimate, Quantity, Workload};
 use serde::Serialize;
 
-/// Two parts, and two more to judge them by.
+/// Two parameters, and two more points to judge them by.
 const PLACES_MIN: usize = 4;
 
-/// What varies.
+/// The varied setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Load {
-    /// Requests outstanding of each worker.
+    /// Queue depth of each worker.
     Depth,
-    /// Workers at once.
+    /// Number of workers.
     Workers,
 }
 
-/// Which law describes it best.
+/// A law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Law {
     /// A closed network of equal stations.
     Balanced,
-    /// Nobody waits until the limit is reached.
+    /// No waiting until the limit.
     Bounded,
-    /// Contention, and a cost of agreement that makes the rate fall in the end.
+    /// Contention, and a coherency cost that makes the rate fall in the end.
     UniversalScalability,
 }
 
-/// Rate against depth or workers.
+/// IOPS against depth or workers.
 #[derive(Clone, Debug, Serialize)]
 pub struct Concurrency {
-    /// A workload of the series; what varies of it says nothing.
+    /// A workload of the series; ignore what varies.
     pub workload: Workload,
-    /// What the series is, in the words of a workload: `random read, 4 KiB, direct`.
+    /// Name of the series: `random read, 4 KiB, direct`.
     pub subject: String,
-    /// What varies.
+    /// The varied setting.
     pub load: Load,
-    /// The law that describes it best.
+    /// The best law.
     pub law: Law,
-    /// Nanoseconds of a request alone.
+    /// Latency in ns with one outstanding.
     pub alone: Estimate,
-    /// Requests per second that the law comes up to; none where it does not.
+    /// Limit of the rate, if the law has one.
     pub limit: Option<Estimate>,
-    /// Where requests begin to wait for a full device or, by the universal scalability law, where the rate begins to fall.
-    /// None beyond what was measured.
+    /// The knee, if within the measured range.
     pub knee: Option<Estimate>,
-    /// α of the universal scalability law: the share that goes one by one.
+    /// α: the serial share.
     pub contention: Option<f64>,
-    /// β: what keeping each pair in agreement takes.
+    /// β: the cost of coherency per pair.
     pub coherency: Option<f64>,
-    /// The highest rate that was measured, where the limit of the law lies below it.
+    /// The highest measured rate, if it exceeds the limit.
     #[serde(skip)]
     pub exceeded_by: Option<Estimate>,
-    /// How far the time a request is from the law on average: 0.02 is 2 %.
+    /// Mean error of the time: 0.02 is 2 %.
     pub relative_error: f64,
-    /// Whether that is little.
+    /// Whether that is small.
     pub matches: Match,
     /// The cells of the series.
     pub cells: Vec<u32>,
-    /// Requests per second against what varies.
+    /// IOPS against the varied setting.
     #[serde(skip)]
     pub curve: Curve,
 }
 
-/// None with fewer than four depths, or where one has no rate.
+/// None with fewer than four places, or if one has no rate.
 pub(super) fn fit(series: &Series<'_>, load: Load) -> Option<Concurrency> {
     let places = || series.cells.iter().map(|cell| load.of(cell.workload));
-    // So many outstanding for each of what varies.
+    // Outstanding per unit of what varies.
     let each = series.cells[0].outstanding() as f64 / places().next()?;
     let rates = series.cells.iter().map(|cell| cell.mean_requests_per_s());
     let points: Vec<(f64, f64)> = places().zip(rates).map(|(n, rate)| (n, 1e9 * n * each / rate)).collect();
@@ -131,12 +127,12 @@ pub(super) fn fit(series: &Series<'_>, load: Load) -> Option<Concurrency> {
     })
 }
 
-/// The highest rate of a series, where a limit that no rate may be above is contradicted by it.
+/// The highest rate of a series, if it contradicts the limit.
 fn exceeding(series: &Series<'_>, (limit, interval): (f64, Option<Interval>), relative_error: f64) -> Option<Estimate> {
     let rates = series.cells.iter().filter_map(|cell| cell.rate(Quantity::RequestsPerSecond));
     let highest = rates.max_by(|one, other| one.value.total_cmp(&other.value))?;
     let most = match series.still_grows() {
-        // But for rounding: a limit at the last place is just what was measured there.
+        // Rounding aside, a limit at the last place equals its rate.
         true => limit * (1.0 + 1e-9),
         false => interval.map_or(limit, |interval| interval.high) * (1.0 + relative_error),
     };
@@ -144,7 +140,7 @@ fn exceeding(series: &Series<'_>, (limit, interval): (f64, Option<Interval>), re
     (least > most).then_some(highest)
 }
 
-/// The law that describes (n, time a request) best. None where not even a request alone takes any time.
+/// The best law for (n, time); none if even one request takes no time.
 fn best(points: &[(f64, f64)]) -> Option<(Law, Fit)> {
     let balanced = of_terms(points, |_, n| vec![1.0, n - 1.0]);
     let bounded = (1..points.len()).filter_map(|full| bounded(points, full));
@@ -159,7 +155,7 @@ fn best(points: &[(f64, f64)]) -> Option<(Law, Fit)> {
     laws.min_by(|(_, one), (_, other)| one.bic().total_cmp(&other.bic()))
 }
 
-/// Each time weighs by its relative error.
+/// Weighted by relative error.
 fn of_terms(points: &[(f64, f64)], terms: impl Fn(usize, f64) -> Vec<f64>) -> Option<Fit> {
     let equation = |(index, (n, time_ns)): (usize, &(f64, f64))| Equation {
         terms: terms(index, *n),
@@ -169,14 +165,14 @@ fn of_terms(points: &[(f64, f64)], terms: impl Fn(usize, f64) -> Vec<f64>) -> Op
     least_squares(&points.iter().enumerate().map(equation).collect::<Vec<_>>())
 }
 
-/// Full from the place of that number on: a limit before, and alone after, would be no larger of the two.
+/// Saturated from that place on; the crossing must lie there.
 fn bounded(points: &[(f64, f64)], full: usize) -> Option<Fit> {
     let fit = of_terms(points, |index, n| if index < full { vec![1.0, 0.0] } else { vec![0.0, n] })?;
     let knee = fit.coefficients[0] / fit.coefficients[1];
     (knee >= points[full - 1].0 && knee <= points[full].0).then_some(fit)
 }
 
-/// With three parts, of which contention may be zero and the cost of agreement may not.
+/// Three parameters, of which contention may be zero.
 fn universal(points: &[(f64, f64)]) -> Option<Fit> {
     let whole = of_terms(points, |_, n| vec![1.0, n - 1.0, n * (n - 1.0)])?;
     let fit = if whole.coefficients[1] < 0.0 { of_terms(points, |_, n| vec![1.0, n * (n - 1.0)])? } else { whole };
@@ -202,12 +198,12 @@ fn knee(law: Law, fit: &Fit) -> Option<(f64, Option<Interval>)> {
         _ => (&[1.0, -1.0, 0.0], &[0.0, 0.0, 1.0]),
     };
     let (squared, interval) = fit.ratio(above, below)?;
-    // A rate that only falls has its peak at the first.
+    // A falling rate has its peak at the first place.
     let root = |squared: f64| squared.max(0.0).sqrt();
     Some((root(squared), interval.map(|interval| interval.map(root))))
 }
 
-/// The rate that the law comes up to; the interval of the universal scalability law's has no formula.
+/// Limit of the rate; without an interval for the universal scalability law.
 fn limit(law: Law, fit: &Fit, each: f64) -> Option<(f64, Option<Interval>)> {
     let a_place = 1e9 * each;
     match shares(law, fit) {
@@ -222,7 +218,7 @@ fn limit(law: Law, fit: &Fit, each: f64) -> Option<(f64, Option<Interval>)> {
     }
 }
 
-/// How long a request takes with n outstanding, as the table above has it.
+/// Time per request with n outstanding, as in the table above.
 fn time_ns(law: Law, fit: &Fit, n: f64) -> f64 {
     let alone = fit.coefficients[0];
     match (law, shares(law, fit)) {
@@ -249,7 +245,7 @@ impl Load {
 }
 
 impl Law {
-    /// In words.
+    /// For people.
     pub fn words(self) -> &'static str {
         match self {
             Law::Balanced => "a closed queueing network of equal stations",
@@ -260,7 +256,7 @@ impl Law {
 }
 
 impl Concurrency {
-    /// The model in a sentence.
+    /// In a sentence.
     pub(crate) fn sentence(&self) -> String {
         let off = off(self.relative_error);
         if let (Some(highest), Some(limit)) = (self.exceeded_by, self.limit) {

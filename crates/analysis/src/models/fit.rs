@@ -1,33 +1,32 @@
-//! What all models share: how well one fits, its curve, and the words for its error.
+//! Shared by all models: quality of fit, curve, and the words for its error.
 
 use crate::statistics::{self, Interval};
 use halfpower_model::units::significant;
 use halfpower_model::{Estimate, Quantity};
 use serde::Serialize;
 
-/// Off by no more than this on average, a model describes what was measured. At 8 % off one was seen whose limit lay below
-/// a rate that had been measured.
+/// A model fits up to this mean error. At 8 % one was seen with a limit below a measured rate.
 const GOOD: f64 = 0.05;
 
-/// A piece of a model's curve, as points from the least that was measured to the most.
+/// A piece of a model's curve as points.
 pub type Curve = Vec<(f64, f64)>;
 
-/// Points of a curve, close enough to look like one.
+/// Points of a smooth curve.
 const CURVE_POINTS: i32 = 48;
 
-/// A curve from one place to another, its points at equal ratios.
+/// A curve with points at equal ratios.
 pub(super) fn curve(from: f64, to: f64, of: impl Fn(f64) -> f64) -> Curve {
     let ratio = (to / from).powf(1.0 / f64::from(CURVE_POINTS));
     (0..=CURVE_POINTS).map(|step| from * ratio.powi(step)).map(|place| (place, of(place))).collect()
 }
 
-/// Whether a model describes what was measured.
+/// Whether a model fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Match {
-    /// It is off by 5 % at most on average.
+    /// Mean error up to 5 %.
     Good,
-    /// It is off by more, or its limit lies below what was measured: its figures describe nothing.
+    /// A larger error, or a limit below a measured rate.
     Poor,
 }
 
@@ -37,20 +36,20 @@ impl Match {
     }
 }
 
-/// A fitted figure; without an interval where a cell has one repetition, as nothing is known of its scatter.
+/// A fitted figure; without an interval for single repetitions, whose scatter is unknown.
 pub(super) fn fitted(quantity: Quantity, value: f64, interval: Option<Interval>, repetitions: usize) -> Estimate {
     statistics::estimate(quantity, value, interval.filter(|_| repetitions > 1), repetitions)
 }
 
-/// The interval of so much over a figure; none where the figure may be zero.
+/// Interval of an amount over a figure; none if that may be zero.
 pub(super) fn over(amount: f64, interval: Option<Interval>) -> Option<Interval> {
     let of = interval.filter(|interval| interval.low > 0.0)?;
     Some(Interval { low: amount / of.high, high: amount / of.low })
 }
 
-/// How far off a model is on average, for people.
+/// Mean error for people.
 pub(super) fn off(relative_error: f64) -> String {
-    // What rounding leaves of an exact fit is no figure.
+    // Rounding of an exact fit is not zero.
     let percent = (100.0 * relative_error).max(0.01);
     format!("{} % off on average", significant(percent))
 }

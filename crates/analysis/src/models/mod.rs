@@ -1,10 +1,8 @@
-//! What the measured cells look like to a model with two or three parts: a request has a fixed time and a rate, a queue
-//! fills up, targets share a limit.
+//! Models with two or three parameters: fixed time plus rate, queueing, a shared limit.
 //!
-//! A model is no measurement. Each is fitted with every point weighing by its relative error, says how far it is off on
-//! average, and is told of in a finding only where that is little. What it says beyond the sizes, depths and targets that
-//! were measured is left out, but for the final rate, which is what a fitted line is for. Intervals come from the scatter
-//! about the fit (of targets, from the repetitions), so that what does not fit is seen in them.
+//! Points are weighted by relative error. A finding cites a model only if its mean error is small. Nothing is extrapolated but the
+//! final rate of a line. Intervals come from the scatter about the fit (for targets from the repetitions), so a bad fit widens
+//! them.
 
 mod concurrency;
 mod fit;
@@ -19,14 +17,14 @@ pub use fit::{Curve, Match};
 pub use scaling::Scaling;
 pub use service_time::{Piece, ServiceTime};
 
-/// Every model that the cells of a run carry.
+/// All models of a run.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Models {
-    /// Time a request against its size, of each series of sizes.
+    /// Time against request size.
     pub service_times: Vec<ServiceTime>,
-    /// Rate against depth or workers, of each series of them.
+    /// IOPS against depth or workers.
     pub concurrency: Vec<Concurrency>,
-    /// Rate against the number of targets.
+    /// Throughput against the number of targets.
     pub scaling: Vec<Scaling>,
 }
 

@@ -1,10 +1,9 @@
-//! Rate against the number of targets: each gives a rate of its own until all of them come up to a limit that they share.
+//! Throughput against the number of targets: each adds its own rate up to a shared limit.
 //!
-//! Together n targets give x with x⁻ᵖ = (n × each)⁻ᵖ + limit⁻ᵖ: the lesser of the two, rounded off where they cross, the more
-//! sharply the higher p. For each p of a few this is linear in each⁻ᵖ and limit⁻ᵖ; the p that leaves least is taken. Where
-//! targets differ, n is what the first n give alone, one after the other, over what they give on average. Intervals are a
-//! bootstrap over repetitions, with the p of all: of three or four numbers of targets the scatter about the curve tells
-//! too little. They do not hold how far the curve itself is off, which is told beside them.
+//! n targets deliver x with x⁻ᵖ = (n × each)⁻ᵖ + limit⁻ᵖ, a rounded minimum that is sharper the higher p is. For given p this is linear in
+//! each⁻ᵖ and limit⁻ᵖ; the best of a few p is taken. For unequal targets n is the sum of the first n alone over their mean.
+//! Intervals are a bootstrap over repetitions at that p, because three or four points scatter too little about the curve; the
+//! error of the curve itself is given separately.
 //! Source: Riedel, van Ingen and Gray, "A performance study of sequential I/O on Windows NT 4" (1997), who add disks to a bus.
 
 use super::fit::{Match, fitted, off};
@@ -15,43 +14,43 @@ use crate::statistics::{Equation, bootstrap_of_means, least_squares};
 use halfpower_model::{Among, Estimate, Quantity, Workload};
 use serde::Serialize;
 
-/// Alone, two together, three together.
+/// One, two and three targets.
 const COUNTS_MIN: usize = 3;
 /// From a wide bend to a corner.
 const SHARPNESS: [u32; 4] = [1, 2, 4, 8];
 
-/// Rate against the number of targets.
+/// Throughput against the number of targets.
 #[derive(Clone, Debug, Serialize)]
 pub struct Scaling {
-    /// The workload of all targets together.
+    /// Workload of all targets together.
     pub workload: Workload,
-    /// What it is: `sequential read, 1 MiB`.
+    /// Name: `sequential read, 1 MiB`.
     pub subject: String,
-    /// Bytes per second that one target would give without the limit.
+    /// Bytes per second of one target without the limit.
     pub each: Estimate,
-    /// Bytes per second that all of them would come to; none where the rate grows with the targets.
+    /// Shared limit; none if the rate grows with the targets.
     pub limit: Option<Estimate>,
-    /// How sharply the two meet (p).
+    /// Sharpness p.
     pub sharpness: u32,
-    /// How far the rates are from the curve on average: 0.02 is 2 %.
+    /// Mean error: 0.02 is 2 %.
     pub relative_error: f64,
-    /// Whether that is little.
+    /// Whether that is small.
     pub matches: Match,
-    /// The cells behind it, each target alone first.
+    /// Its cells, single targets first.
     pub cells: Vec<u32>,
 }
 
-/// Targets alone, and the first so many together; in ascending order.
+/// Single targets, and the first n together.
 struct Growth<'a> {
     alone: Vec<&'a Cell<'a>>,
     together: Vec<&'a Cell<'a>>,
 }
 
-/// The two parts, per byte and second.
+/// Both parameters in bytes per second.
 #[derive(Clone, Copy)]
 struct Curve {
     each: f64,
-    /// Infinite where there is none.
+    /// Infinite without a limit.
     limit: f64,
     relative_error: f64,
 }
@@ -65,7 +64,7 @@ pub(super) fn all(evidence: &Evidence<'_>) -> Vec<Scaling> {
 }
 
 impl<'a> Growth<'a> {
-    /// None where a target was not measured alone, or there are too few numbers of them.
+    /// None if a target was not measured alone, or with too few numbers.
     fn of(group: &[&'a Cell<'a>]) -> Option<Growth<'a>> {
         let mut together: Vec<&Cell<'_>> = group.iter().copied().filter(|cell| cell.workload.targets > 1).collect();
         together.sort_by_key(|cell| cell.workload.targets);
@@ -74,7 +73,7 @@ impl<'a> Growth<'a> {
         (together.len() + 1 >= COUNTS_MIN).then_some(Growth { alone, together })
     }
 
-    /// From the means of the targets alone and of those together.
+    /// From the means.
     fn curve(&self, means: &[f64], sharpness: u32) -> Option<Curve> {
         let power = -f64::from(sharpness);
         let (alone, together) = means.split_at(self.alone.len());
@@ -83,8 +82,8 @@ impl<'a> Growth<'a> {
             self.together.iter().map(|cell| alone[..cell.workload.targets as usize].iter().sum::<f64>() / each);
         let points: Vec<(f64, f64)> =
             std::iter::once((1.0, each)).chain(counts.zip(together.iter().copied())).collect();
-        // Rates in units of one target: powers of bytes per second would be out of all proportion. The weight makes the
-        // error of a power the relative error of its base.
+        // In units of one target, because powers of bytes per second overflow. The weight turns the error of a power into the relative
+        // error of its base.
         let equation = |(count, rate): &(f64, f64)| {
             let value = (rate / each).powf(power);
             Equation { terms: vec![count.powf(power), 1.0], value, weight: (power * value).powi(-2) }
@@ -123,7 +122,7 @@ fn fit(growth: &Growth<'_>) -> Option<Scaling> {
         fitted(Quantity::BytesPerSecond, value, interval, fewest)
     };
     let workload = growth.together.last()?.workload;
-    // A limit far beyond what they came to was not seen.
+    // A limit far beyond the measured rates was not observed.
     let most = means.iter().copied().fold(0.0, f64::max);
     let is_seen = curve.limit < 2.0 * most;
     Some(Scaling {
@@ -139,7 +138,7 @@ fn fit(growth: &Growth<'_>) -> Option<Scaling> {
 }
 
 impl Scaling {
-    /// The model in a sentence.
+    /// In a sentence.
     pub(crate) fn sentence(&self) -> String {
         let off = off(self.relative_error);
         match (self.matches, self.limit) {

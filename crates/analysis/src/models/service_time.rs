@@ -1,13 +1,11 @@
-//! Time a request = fixed + bytes / rate, over the request sizes of a series; half of that rate is reached at fixed × rate.
+//! Time per request = fixed + bytes / rate over request sizes; half of the rate is reached at fixed × rate.
 //!
-//! The time is what one more request adds to a run, 1 / (requests per second), at any depth: so the rate is that of the
-//! whole queue and can be held against the peak that was measured, and what deeper queues hide of the fixed time shows as
-//! less of it. A latency would not do: it counts the wait behind the others, and at eight deep both figures would be off
-//! eightfold. At one deep the two are the same but for the program's own time.
+//! The time is 1 / IOPS at any depth, so the rate is that of the whole queue and comparable with the measured peak, and deeper
+//! queues hide some of the fixed time. Latency would count waits behind other requests. At QD1 both agree but for the
+//! generator's own time.
 //!
-//! Where the time a request is not one line but two, apart by a break (the unit of read-ahead, the size at which requests
-//! are split), both are fitted if that is [worth it](crate::statistics::Fit::is_worth): three sizes at least on either side,
-//! each line with parts of its own, one scatter for both.
+//! If two lines with a break (the read-ahead unit, or the size at which requests are split) are
+//! [worth it](crate::statistics::Fit::is_worth), both are fitted with a common scatter: at least three sizes on either side.
 //! Sources: Hockney, "(r∞, n½, s½) measurements on the 2-CPU CRAY X-MP", Parallel Computing 2 (1985); Fieller, "Some problems
 //! in interval estimation", Journal of the Royal Statistical Society B 16 (1954); Schwarz, "Estimating the dimension of a
 //! model", Annals of Statistics 6 (1978).
@@ -19,46 +17,45 @@ use halfpower_model::{Bytes, Estimate, Quantity, Workload};
 use serde::Serialize;
 use std::ops::RangeInclusive;
 
-/// Of a line, and of each of two pieces.
+/// Per line.
 const SIZES_MIN: usize = 3;
 
-/// Time a request against its size.
+/// Time per request against its size.
 #[derive(Clone, Debug, Serialize)]
 pub struct ServiceTime {
-    /// A workload of the series; its request size says nothing.
+    /// A workload of the series; ignore its request size.
     pub workload: Workload,
-    /// What the series is, in the words of a workload: `sequential read, 8 deep, direct`.
+    /// Name of the series: `sequential read, QD8, direct`.
     pub subject: String,
-    /// One line, or two where the time breaks.
+    /// One line, or two around a break.
     pub pieces: Vec<Piece>,
-    /// How far the time a request is from the lines on average: 0.02 is 2 %.
+    /// Mean error of the time: 0.02 is 2 %.
     pub relative_error: f64,
-    /// Whether that is little.
+    /// Whether that is small.
     pub matches: Match,
     /// The cells of the series.
     pub cells: Vec<u32>,
-    /// Bytes per second against bytes a request, of each piece.
+    /// Bytes per second against request size, for each piece.
     #[serde(skip)]
     pub curves: Vec<Curve>,
 }
 
-/// A line, and the sizes that it is of.
+/// A line and its sizes.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Piece {
-    /// The smallest size.
+    /// Smallest size.
     pub from: Bytes,
-    /// The largest size.
+    /// Largest size.
     pub to: Bytes,
-    /// Nanoseconds that a request takes whatever its size.
+    /// Fixed time in ns.
     pub fixed: Estimate,
-    /// Bytes per second that endless requests would come to (r∞); none where larger ones do not take longer.
+    /// Rate of endless requests in bytes per second (r∞); none if time does not grow.
     pub rate: Option<Estimate>,
-    /// The size at half of that rate (n½); none without a rate, where no fixed time is told from zero, and beyond the sizes
-    /// that were measured.
+    /// Half-rate size (n½); none without a rate or a significant fixed time, or beyond the measured sizes.
     pub half_size: Option<Estimate>,
 }
 
-/// None with fewer than three sizes, or where one has no rate.
+/// None with fewer than three sizes, or if one has no rate.
 pub(super) fn fit(series: &Series<'_>) -> Option<ServiceTime> {
     let sizes: Vec<Bytes> = series.cells.iter().map(|cell| cell.workload.request_size).collect();
     let times_ns: Vec<f64> = series.cells.iter().map(|cell| 1e9 / cell.mean_requests_per_s()).collect();
@@ -90,7 +87,7 @@ pub(super) fn fit(series: &Series<'_>) -> Option<ServiceTime> {
     })
 }
 
-/// One line, or two and the first size of the second where that is worth it.
+/// One line, or two with the first size of the second.
 fn best(sizes: &[Bytes], times_ns: &[f64]) -> Option<(Fit, Option<usize>)> {
     let line = lines(sizes, times_ns, None)?;
     let places = SIZES_MIN..(sizes.len() + 1).saturating_sub(SIZES_MIN);
@@ -102,7 +99,7 @@ fn best(sizes: &[Bytes], times_ns: &[f64]) -> Option<(Fit, Option<usize>)> {
     })
 }
 
-/// Each time weighs by its relative error.
+/// Weighted by relative error.
 fn lines(sizes: &[Bytes], times_ns: &[f64], break_at: Option<usize>) -> Option<Fit> {
     let equation = |(index, (size, time_ns)): (usize, (&Bytes, &f64))| {
         let line = [1.0, size.0 as f64];
@@ -116,7 +113,7 @@ fn lines(sizes: &[Bytes], times_ns: &[f64], break_at: Option<usize>) -> Option<F
     least_squares(&sizes.iter().zip(times_ns).enumerate().map(equation).collect::<Vec<_>>())
 }
 
-/// The line of that number.
+/// One of the lines.
 fn piece(fit: &Fit, number: usize, sizes: &[Bytes], measured: &RangeInclusive<f64>, repetitions: usize) -> Piece {
     let (fixed, slope) = (2 * number, 2 * number + 1);
     let only =
@@ -137,12 +134,12 @@ fn piece(fit: &Fit, number: usize, sizes: &[Bytes], measured: &RangeInclusive<f6
 }
 
 impl ServiceTime {
-    /// What it is, in the words of a legend.
+    /// For a legend.
     pub fn law(&self) -> &'static str {
         if self.pieces.len() > 1 { "two linear pieces" } else { "fixed time plus bytes at a rate" }
     }
 
-    /// The model in a sentence.
+    /// In a sentence.
     pub(crate) fn sentence(&self) -> String {
         let off = off(self.relative_error);
         match (&self.pieces[..], self.matches) {

@@ -1,10 +1,8 @@
-//! Which level holds the requests back, where the figures show it.
+//! The bottleneck level, if the figures show it.
 //!
-//! A level that is put through less than half of what it can give is ruled out. Where something that several targets share
-//! holds them, so is every level that each has its own of, and the bottleneck is the one that all have in common and that is
-//! nearest to its peak, or else the lowest of those whose peak nobody tells. Otherwise it is the level nearest to its peak,
-//! if it comes within a quarter of it: the studies' buses were full at 75 to 80 % of theirs. Never named is what nothing
-//! shows: one level that is left over because its peak is unknown may be as idle as the others.
+//! A level below half of its capacity is ruled out. If targets share a limit, their own levels are ruled out too, and the bottleneck is
+//! the shared level closest to its peak, or the lowest with an unknown peak. Otherwise it is the level closest to its peak, within a
+//! quarter of it: the studies' buses were saturated at 75 to 80 %. A level is never named by elimination.
 //! Source: Riedel, van Ingen and Gray (1997), sections 3 and 4.
 
 use super::level::{Half, Stage, Standing};
@@ -13,41 +11,41 @@ use crate::findings::shared_limit::Holding;
 use crate::wording::{requests, sentence};
 use halfpower_model::BytesPerSecond;
 
-/// A level that is put through less than this share of what it can give has enough to spare.
+/// Below this share of its capacity a level has room.
 const SPARE: f64 = 0.5;
-/// From this share of its peak on a level may be full.
+/// From this share of its peak on a level may be saturated.
 const FULL: f64 = 0.75;
-/// Loads nearer to one another than this are the same.
+/// Closer loads are equal.
 const SAME: f64 = 0.02;
 
-/// What is said of it.
+/// The verdict.
 pub(super) struct Verdict {
     pub(super) level: Option<Stage>,
     pub(super) brief: String,
     pub(super) sentence: String,
 }
 
-/// How the bottleneck was found, or why it was not.
+/// How the bottleneck was found, or why not.
 enum Reason {
-    /// It is full.
+    /// It is saturated.
     NearPeak(f64),
-    /// All targets share it, and something they share holds them.
+    /// All targets share it, and they share a limit.
     Shared,
-    /// The program did not ask for more.
+    /// The load generator was slower.
     Generator,
-    /// These are as full as one another.
+    /// Equally loaded.
     Same(Vec<Stage>),
-    /// They share something that has no level.
+    /// The shared limit is outside the listed levels.
     NothingShared,
-    /// These gave more than they were said to.
+    /// Faster than their stated peaks.
     PeaksWrong(Vec<Stage>),
-    /// Nobody tells the peaks of these.
+    /// Unknown peaks.
     PeaksUnknown(Vec<Stage>),
-    /// Every level has some to spare.
+    /// Every level has room.
     NoneFull,
 }
 
-/// Names it, and marks each row with how it stands.
+/// Finds it and marks every row.
 pub(super) fn find(path: &IoPath<'_>, rows: &mut [Row]) -> Verdict {
     let holding = path.together.map(|together| together.holding());
     for row in rows.iter_mut() {
@@ -81,7 +79,7 @@ fn standing(row: &Row, holding: Option<Holding>) -> Standing {
     }
 }
 
-/// The place of the bottleneck among the rows, and how it was found.
+/// The row of the bottleneck and how it was found.
 fn name(path: &IoPath<'_>, rows: &[Row], holding: Option<Holding>) -> (Option<usize>, Reason) {
     if path.is_generator_bound() {
         return (None, Reason::Generator);
@@ -99,7 +97,7 @@ fn name(path: &IoPath<'_>, rows: &[Row], holding: Option<Holding>) -> (Option<us
         };
     }
     if holding == Some(Holding::Held) {
-        // That memory is shared is no news: without a figure it says nothing.
+        // Memory is always shared, which alone shows nothing.
         let lowest = open().rfind(|(_, row)| row.level.level.is_storage());
         return lowest.map_or((None, Reason::NothingShared), |(index, _)| (Some(index), Reason::Shared));
     }
@@ -172,7 +170,7 @@ fn why_not(reason: &Reason) -> String {
     }
 }
 
-/// The levels that are not it, each with why; empty without any.
+/// Levels ruled out, each with its reason.
 fn ruled_out(rows: &[Row], holding: Option<Holding>) -> String {
     let out = rows.iter().filter(|row| row.level.standing == Standing::RuledOut);
     let words = out.map(|row| {
@@ -187,7 +185,7 @@ fn ruled_out(rows: &[Row], holding: Option<Holding>) -> String {
     if words.is_empty() { String::new() } else { format!(" Ruled out: {}.", words.join(", ")) }
 }
 
-/// What gave more than it can, as far as anybody told.
+/// Levels beyond their stated peak.
 fn beyond_peak(rows: &[Row]) -> String {
     let beyond = rows.iter().filter(|row| row.level.half == Half::BeyondPeak);
     let words = beyond.filter_map(|row| {

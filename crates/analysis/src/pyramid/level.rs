@@ -1,54 +1,54 @@
-//! One level of a pyramid, and how it stands.
+//! One level of a pyramid.
 
 use halfpower_model::{BytesPerSecond, Estimate};
 use serde::Serialize;
 
-/// What is beyond the peak it is held against by more than this is not noise.
+/// A rate this far beyond the peak is not noise.
 const BEYOND: f64 = 1.05;
 
-/// One level of it.
+/// One level.
 #[derive(Clone, Debug, Serialize)]
 pub struct PyramidLevel {
-    /// Which.
+    /// Its kind.
     pub level: Stage,
-    /// What it consists of on this machine; empty where it has no name.
+    /// Its name on this machine; may be empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub at: Vec<String>,
-    /// Peak advertised performance; none where nobody tells. Of a mirror, what it leaves for writes.
+    /// Advertised peak; none if unknown. A mirror leaves a part of it for writes.
     pub pap_bytes_per_s: Option<BytesPerSecond>,
-    /// Where that is from, or why there is none.
+    /// Its source, or why it is unknown.
     pub pap_source: String,
-    /// Real performance, in bytes a second; none where nothing measured it.
+    /// Real performance in bytes per second.
     pub rap: Option<Estimate>,
-    /// What showed it, or why nothing did.
+    /// Its source, or why it is unknown.
     pub rap_source: String,
     /// RAP over PAP.
     pub share: Option<f64>,
-    /// Whether that is half at least.
+    /// Whether that is at least half.
     pub half: Half,
-    /// How it stands in the question of the bottleneck.
+    /// Its role in the search for the bottleneck.
     pub standing: Standing,
 }
 
-/// The levels of a pyramid: those of a record, and the software between them.
+/// Kinds of levels: those of a record and the software between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// The machine's memory.
+    /// Memory.
     Memory,
-    /// The processors copying from memory to memory.
+    /// Memory copy by the CPUs.
     MemoryCopy,
-    /// The kernel's file cache.
+    /// Page cache.
     FileCache,
     /// The file system.
     FileSystem,
-    /// What makes the target of other devices: dm, md, loop.
+    /// Stacked devices: dm, md, loop.
     Stack,
-    /// What a control group lets through.
+    /// Limit of a control group.
     Limit,
-    /// What controllers are attached by, and whatever else several devices may share.
+    /// Bus of the controllers, or another shared path.
     Bus,
-    /// What the device itself is attached by.
+    /// Link of the device.
     Link,
     /// The device.
     Device,
@@ -58,27 +58,27 @@ pub enum Stage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Half {
-    /// It does.
+    /// Yes.
     Reached,
-    /// It does not.
+    /// No.
     Missed,
-    /// One of them is not known, or the interval holds the half.
+    /// Unknown, or the interval includes the half.
     CannotTell,
-    /// It passes the whole: the peak is wrong, or a cache answered.
+    /// Beyond the peak, which is wrong, or a cache answered.
     BeyondPeak,
 }
 
-/// How a level stands in the question of the bottleneck.
+/// Role of a level in the search for the bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
-    /// It is.
+    /// The bottleneck.
     Bottleneck,
-    /// It is not: it had more to give.
+    /// Ruled out: it had room.
     RuledOut,
-    /// It may be or not.
+    /// Undecided.
     Open,
-    /// The best requests went past it.
+    /// The best requests bypassed it.
     NotPassed,
 }
 
@@ -98,18 +98,17 @@ impl Stage {
         }
     }
 
-    /// Whether it is on the way between the file cache and the medium, which every request to the storage goes.
+    /// Whether it is between page cache and medium.
     pub(super) fn is_storage(self) -> bool {
         self >= Stage::FileSystem
     }
 }
 
 impl Half {
-    /// Of a figure against its peak.
+    /// Of a figure and its peak.
     pub(super) fn of(rap: Option<Estimate>, pap: Option<f64>) -> Half {
         let Some((rap, pap)) = rap.zip(pap) else { return Half::CannotTell };
-        // Where the interval holds the peak, it is as likely the peak that was reached. One that reaches below half of
-        // its own figure is too wide to say so.
+        // An interval that includes the peak may mean the peak; one below half of its own value is too wide to say.
         if rap.value > pap * BEYOND && rap.low.unwrap_or(rap.value).max(rap.value / 2.0) > pap {
             return Half::BeyondPeak;
         }

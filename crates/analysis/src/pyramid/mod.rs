@@ -1,11 +1,8 @@
-//! The pyramid: peak advertised against real performance at each level from memory to device, for reads and for writes,
-//! and which level is the bottleneck.
+//! The pyramid: advertised and real performance at each level from memory to device, and the bottleneck level.
 //!
-//! What a level advertises is in the environment of the samples; what it really gave is the best of what the samples put
-//! through it, of the best request size and depth ([`rows`]). A level below the file cache is passed by every request that
-//! reached the storage, so one figure serves them all, but for levels that several targets have each their own of: their
-//! figure is the sum of each alone. Memory is what `halfpower memory` measured, where it did. Nothing is guessed: a peak
-//! that nobody told is unknown, and a bottleneck that the figures do not show is not named ([`bottleneck`]).
+//! Advertised peaks are in the samples' environment; real performance is the best of the samples that passed a level ([`rows`]). All levels
+//! below the page cache share one figure, except levels that each target has for itself, where it is the sum of each
+//! alone. Memory is from `halfpower memory`. Unknown peaks stay unknown, and no bottleneck is guessed ([`bottleneck`]).
 //! Source: Riedel, van Ingen and Gray, "A performance study of sequential I/O on Windows NT 4" (1997), figure 1.
 
 mod bottleneck;
@@ -22,28 +19,28 @@ use halfpower_model::{Finding, FindingCode, Operation};
 pub use level::{Half, PyramidLevel, Stage, Standing};
 use serde::Serialize;
 
-/// The levels that requests of one kind pass.
+/// The levels on the path of reads or of writes.
 #[derive(Clone, Debug, Serialize)]
 pub struct Pyramid {
-    /// Reads or writes.
+    /// Read or write.
     pub operation: Operation,
-    /// Targets that are taken together.
+    /// Number of targets.
     pub targets: u32,
     /// From memory to device.
     pub levels: Vec<PyramidLevel>,
-    /// The level that holds the requests back; none where that cannot be told.
+    /// The bottleneck level, if known.
     pub bottleneck: Option<Stage>,
-    /// The same in a few words, to stand beside `reads`.
+    /// In a few words.
     pub brief: String,
-    /// The same in sentences, with what was ruled out and what is left open.
+    /// In sentences, with what was ruled out and what is open.
     pub sentence: String,
-    /// The half-power request size of the series that the best requests are of.
+    /// Half-power size of the best requests' series.
     pub half_power: Option<HalfPowerSize>,
-    /// The store's numbers of the samples it rests on.
+    /// Store numbers of the samples used.
     pub samples: Vec<i64>,
 }
 
-/// Where half of the peak is reached, as the finding says it.
+/// The half-power size, as in its finding.
 #[derive(Clone, Debug, Serialize)]
 pub struct HalfPowerSize {
     /// Of which requests.
@@ -52,12 +49,12 @@ pub struct HalfPowerSize {
     pub brief: String,
 }
 
-/// The pyramids of reads and of writes, where requests of the kind reached the storage.
+/// Pyramids of reads and of writes that reached the storage.
 pub(crate) fn all(evidence: &Evidence<'_>, findings: &[Finding], memory: Option<&MemorySpeed>) -> Vec<Pyramid> {
     let together = shared_limit::all_together(evidence);
     let of = |operation: Operation| {
         let path = rows::IoPath::of(evidence, operation, &together, memory)?;
-        // The samples of a half-power finding are those of its reference too, so that its series tells it.
+        // A half-power finding also has the samples of its reference, so the series identifies it.
         let is_of = |series: &&Series<'_>| series.cells.iter().any(|cell| cell.number == path.best.number);
         let series = evidence.by_size.iter().find(is_of);
         let half_power = findings

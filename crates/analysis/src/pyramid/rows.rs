@@ -1,4 +1,4 @@
-//! The levels that requests passed, each with its peak and what it really gave.
+//! The levels on the path, each with its peak and its real performance.
 
 use super::level::{Half, PyramidLevel, Stage, Standing};
 use crate::cells::Cell;
@@ -12,34 +12,34 @@ use halfpower_model::{
     TargetFacts, TargetKind, Workload,
 };
 
-/// The requests of one kind, and the ground they passed.
+/// The requests of one kind and their path.
 pub(super) struct IoPath<'a> {
     pub(super) operation: Operation,
-    /// The cell that put the most through to the storage.
+    /// The cell with the highest throughput to the storage.
     pub(super) best: &'a Cell<'a>,
-    /// That of all targets together; the same where there is one.
+    /// The same of all targets together.
     best_of_all: &'a Cell<'a>,
-    /// The most that went no further than the file cache.
+    /// The highest throughput that ended in the page cache.
     cached: Option<&'a Cell<'a>>,
-    /// All targets, each alone and together.
+    /// Targets alone and together.
     pub(super) together: Option<&'a Together<'a>>,
     environment: &'a Environment,
     memory: Option<&'a MemorySpeed>,
 }
 
-/// A level, and what the search for the bottleneck has to know of it.
+/// A level with what the search for the bottleneck needs.
 pub(super) struct Row {
     pub(super) level: PyramidLevel,
-    /// The most it can give: its peak, or what something else measured of it, the lesser.
+    /// Its capacity: peak or separate measurement, the smaller.
     pub(super) capacity: Option<f64>,
-    /// What was put through it when the storage was at its best; none where that went past it.
+    /// Its throughput with the storage at its best; none if bypassed.
     pub(super) through: Option<f64>,
-    /// Whether all targets have it in common.
+    /// Whether all targets share it.
     pub(super) is_shared: bool,
 }
 
 impl<'a> IoPath<'a> {
-    /// None where no request of the kind reached a storage.
+    /// None if no request of the kind reached a storage.
     pub(super) fn of(
         evidence: &Evidence<'a>,
         operation: Operation,
@@ -54,7 +54,7 @@ impl<'a> IoPath<'a> {
         let most = storage.iter().map(|cell| cell.workload.targets).max()?;
         let of_all: Vec<&Cell<'_>> = storage.into_iter().filter(|cell| cell.workload.targets == most).collect();
         let best_of_all = highest(&of_all, Cell::mean_bytes_per_s)?;
-        // Of targets that were only measured one at a time, the fastest has the pyramid.
+        // Of targets measured one at a time only, the fastest is shown.
         let best = if most == 1 || copies(best.workload) != copies(best_of_all.workload) { best_of_all } else { best };
         let environment = &best_of_all.repetitions.first()?.sample.environment;
         if matches!(environment.target.kind, TargetKind::Null | TargetKind::Simulated) {
@@ -73,24 +73,24 @@ impl<'a> IoPath<'a> {
         self.best_of_all.workload.targets
     }
 
-    /// The store's numbers of all samples that its figures rest on.
+    /// Store numbers of all samples used.
     pub(super) fn samples(&self) -> Vec<i64> {
         let cells = [Some(self.best), Some(self.best_of_all), self.cached];
         let together = self.together.iter().flat_map(|together| together.samples());
         cells.into_iter().flatten().flat_map(|cell| cell.samples()).chain(together).collect()
     }
 
-    /// The most that reached the storage, of all targets together.
+    /// Highest throughput of all targets together.
     pub(super) fn most(&self) -> BytesPerSecond {
         BytesPerSecond(self.best_of_all.mean_bytes_per_s())
     }
 
-    /// Whether something that the targets share holds them back.
+    /// Whether the targets share a limit.
     pub(super) fn is_held(&self) -> bool {
         self.together.is_some_and(|together| together.holding() == Holding::Held)
     }
 
-    /// Whether the program, not the storage, set the pace of most of the best samples.
+    /// Whether the load generator was the bottleneck of most of the best samples.
     pub(super) fn is_generator_bound(&self) -> bool {
         let repetitions = &self.best_of_all.repetitions;
         repetitions.iter().filter(|observed| observed.sample.generator_bound).count() * 2 > repetitions.len()
@@ -134,7 +134,7 @@ impl<'a> IoPath<'a> {
         row
     }
 
-    /// A level that `halfpower memory` measured, if anything did.
+    /// A level from `halfpower memory`, if measured.
     fn measured_apart(&self, stage: Stage, pap: Option<BytesPerSecond>, source: String, kernels: &[Kernel]) -> Row {
         let best = self.memory.and_then(|memory| memory.best(kernels));
         let words = |best: &Bandwidth| {
@@ -146,7 +146,7 @@ impl<'a> IoPath<'a> {
         Row { capacity: least(pap, rap), through: Some(self.best.mean_bytes_per_s()), is_shared: true, level }
     }
 
-    /// What went no further than the file cache: samples, or else the study's test that `halfpower memory` does.
+    /// The page cache: samples, or else the study test of `halfpower memory`.
     fn cache_row(&self) -> Row {
         let wanted = if self.operation == Operation::Write { StudyTest::FileWrite } else { StudyTest::FileRead };
         let study = || self.memory?.studies.iter().find(|study| study.test == wanted);
@@ -164,7 +164,7 @@ impl<'a> IoPath<'a> {
         Row { level, capacity: least(None, rap), through, is_shared: true }
     }
 
-    /// The file system and the stack, which nobody advertises: what they really gave is what came through.
+    /// File system and stacked devices, without an advertised peak.
     fn software_rows(&self) -> Vec<Row> {
         let different = |named: &dyn Fn(&TargetFacts) -> Option<String>| {
             let mut names: Vec<String> = self.environment.all_targets().filter_map(named).collect();
@@ -188,7 +188,7 @@ impl<'a> IoPath<'a> {
         named.into_iter().filter(|(_, at)| !at.is_empty()).map(|(stage, at)| row(stage, at)).collect()
     }
 
-    /// A level of the record between the software and the medium.
+    /// A recorded level between software and medium.
     fn level_row(&self, stage: Stage, found: &Level) -> Row {
         let is_shared = self.is_shared(found.name);
         let (rap, mut rap_source) = self.best_through(is_shared);
@@ -201,7 +201,7 @@ impl<'a> IoPath<'a> {
             (Some(_), 2..) => format!("{}, divided by the {copies} copies of a mirror", found.source),
             _ => found.source.clone(),
         };
-        // What lies between limits is no part of them.
+        // Channels without a limit are not part of it.
         let is_part = |channel: &&Channel| stage != Stage::Limit || channel.pap_bytes_per_s.is_some();
         let at = found.channels.iter().filter(is_part).map(|channel| channel.at.clone()).collect();
         let through = rap.map(|rap| rap.value);
@@ -209,7 +209,7 @@ impl<'a> IoPath<'a> {
         Row { level: level(stage, at, (pap, source), (rap, rap_source)), capacity, through, is_shared }
     }
 
-    /// Records of before have no levels, but may have been given the device's peak.
+    /// Records without levels may have a given peak.
     fn unrecorded_device(&self) -> Row {
         let pap = self.environment.target.pap_bytes_per_s;
         let source = if pap.is_some() { "given" } else { "not recorded" };
@@ -218,7 +218,7 @@ impl<'a> IoPath<'a> {
         self.level_row(Stage::Device, &found)
     }
 
-    /// The most that came through a level: of all targets together, or where each has its own, of each alone.
+    /// Best throughput of a level: of all targets together, or the sum of each alone.
     fn best_through(&self, is_shared: bool) -> (Option<Estimate>, String) {
         let cell = if is_shared { self.best } else { self.best_of_all };
         match self.together.filter(|together| !is_shared && together.sum.value > cell.mean_bytes_per_s()) {
@@ -227,7 +227,7 @@ impl<'a> IoPath<'a> {
         }
     }
 
-    /// Whether every target passes the same outermost channel of a level.
+    /// Whether all targets share the outermost channel of a level.
     fn is_shared(&self, name: LevelName) -> bool {
         let of = |target: &'a TargetFacts| target.levels.iter().find(|level| level.name == name);
         let outermost = |level: &'a Level| level.channels.iter().filter(|channel| channel.through.is_none());
@@ -238,19 +238,19 @@ impl<'a> IoPath<'a> {
         })
     }
 
-    /// Whether the best requests were copied through the file cache.
+    /// Whether the best requests used the page cache.
     fn is_through_the_cache(&self) -> bool {
         let workload = self.best.workload;
         !workload.buffering.is_direct() && !workload.personality.is_passthrough()
     }
 }
 
-/// Whether a workload shows what the way can carry: of one operation, at no rate but its own.
+/// Whether a workload shows the capacity of the path: one operation, no rate limit.
 fn counts(workload: &Workload, operation: Operation) -> bool {
     workload.operation == operation && workload.rate.is_none() && workload.personality != Personality::Null
 }
 
-/// How often each byte goes down.
+/// Copies of each byte written.
 fn copies(workload: &Workload) -> u32 {
     match workload.layout {
         Layout::Mirror { .. } if workload.operation == Operation::Write => workload.targets,
@@ -275,7 +275,7 @@ fn level(
     (pap, pap_source): (Option<BytesPerSecond>, String),
     (rap, rap_source): (Option<Estimate>, String),
 ) -> PyramidLevel {
-    // A peak of nothing, or no number, is none.
+    // Zero or infinite peaks are unknown.
     let pap = pap.filter(|rate| rate.0.is_finite() && rate.0 > 0.0);
     PyramidLevel {
         level: stage,
@@ -295,7 +295,7 @@ fn least(pap: Option<BytesPerSecond>, rap: Option<Estimate>) -> Option<f64> {
     known.filter(|rate| rate.is_finite() && *rate > 0.0).min_by(f64::total_cmp)
 }
 
-/// The mean throughput of some repetitions.
+/// Mean throughput of some repetitions.
 fn mean_rate(rates: &[f64]) -> Option<Estimate> {
     mean_estimate(Quantity::BytesPerSecond, rates)
 }

@@ -295,8 +295,8 @@ mod tests {
         assert_eq!(
             notes(&[one, other]),
             [
-                "reads of big are throttled to 500 requests/s: control group blkio:/a",
-                "writes of big are throttled to 70 requests/s: control group v2:/"
+                "reads of big are throttled to 500 IOPS: control group blkio:/a",
+                "writes of big are throttled to 70 IOPS: control group v2:/"
             ]
         );
         assert_eq!(notes(&[limit("blkio:/a", None, None)]), [""; 0]);
