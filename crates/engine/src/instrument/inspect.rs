@@ -2,7 +2,7 @@
 //!
 //! Nothing is opened, so users can inspect targets that they may not read. Nothing is measured: peaks are advertised ones.
 
-use crate::system::{Root, device::ground_of, machine::machine};
+use crate::system::{Root, device::storage_of, machine::machine};
 use crate::target::{TargetError, facts_unopened};
 use halfpower_model::TargetFacts;
 use halfpower_model::reading::inspect::{Inspected, InspectedTarget};
@@ -19,7 +19,7 @@ pub fn inspect(paths: &[PathBuf]) -> Result<(Inspected, Vec<TargetFacts>), Targe
         let absolute = std::path::absolute(path).map_err(|error| TargetError::from_io("examine", path, error))?;
         Ok(InspectedTarget {
             path: facts.path.clone(),
-            ground: ground_of(&root, &absolute),
+            storage: storage_of(&root, &absolute),
             levels: facts.levels.clone(),
         })
     };
@@ -36,7 +36,7 @@ mod tests {
     fn this_directory_lies_on_something() {
         let (inspected, facts) = inspect(&[PathBuf::from(".")]).unwrap();
         let target = &inspected.targets[0];
-        assert!(target.ground.filesystem.is_some() && !target.levels.is_empty());
+        assert!(target.storage.filesystem.is_some() && !target.levels.is_empty());
         assert_eq!((target.path.as_str(), facts[0].path.as_str()), (".", "."));
         assert!(inspected.machine.processors.threads > Some(0) && !inspected.machine.kernel.is_empty());
     }

@@ -4,7 +4,7 @@ use super::filesystem::{mount_above, whole_disk};
 use super::limits::Groups;
 use super::{Root, entries, links, links_in, name_of, network, number, text};
 use halfpower_model::Bytes;
-use halfpower_model::reading::inspect::{Backing, Device, DeviceKind, FileSystem, Ground, LinkKind, Queue};
+use halfpower_model::reading::inspect::{Backing, Device, DeviceKind, FileSystem, LinkKind, Queue, Storage};
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -13,21 +13,21 @@ use std::path::{Path, PathBuf};
 const DEEPEST: u32 = 16;
 
 /// What a file, a directory or a block device lies on.
-pub(crate) fn ground_of(root: &Root, path: &Path) -> Ground {
-    ground_at(root, path, &Groups::read(root), 0)
+pub(crate) fn storage_of(root: &Root, path: &Path) -> Storage {
+    storage_at(root, path, &Groups::read(root), 0)
 }
 
-fn ground_at(root: &Root, path: &Path, groups: &Groups, depth: u32) -> Ground {
-    let Ok(metadata) = fs::metadata(root.path(path)) else { return Ground::default() };
+fn storage_at(root: &Root, path: &Path, groups: &Groups, depth: u32) -> Storage {
+    let Ok(metadata) = fs::metadata(root.path(path)) else { return Storage::default() };
     if metadata.file_type().is_block_device() {
         let number = (rustix::fs::major(metadata.rdev()), rustix::fs::minor(metadata.rdev()));
         let device = root.device(number).map(|directory| device(root, &directory, groups, depth));
-        return Ground { filesystem: None, device, beside: Vec::new() };
+        return Storage { filesystem: None, device, beside: Vec::new() };
     }
-    let Some(mount) = mount_above(root, path) else { return Ground::default() };
+    let Some(mount) = mount_above(root, path) else { return Storage::default() };
     let directory = root.device(mount.device).or_else(|| mount.source_device(root));
     let beside = directory.iter().flat_map(|directory| members_beside(root, directory));
-    Ground {
+    Storage {
         beside: beside.map(|member| device(root, &member, groups, depth)).collect(),
         device: directory.as_ref().map(|directory| device(root, directory, groups, depth)),
         filesystem: Some(FileSystem {
@@ -60,8 +60,8 @@ fn device(root: &Root, directory: &Path, groups: &Groups, depth: u32) -> Device 
     };
     let below: Vec<Device> = below.iter().map(|lower| device(root, lower, groups, depth + 1)).collect();
     let backing = backing_file(directory).filter(|_| depth < DEEPEST).map(|path| {
-        let ground = ground_at(root, &path, groups, depth + 1);
-        Box::new(Backing { path: path.to_string_lossy().into_owned(), ground })
+        let storage = storage_at(root, &path, groups, depth + 1);
+        Box::new(Backing { path: path.to_string_lossy().into_owned(), storage })
     });
     let is_hardware = kind == DeviceKind::Disk && below.is_empty();
     Device {
@@ -243,10 +243,10 @@ mod tests {
         tree.stack(&crypt, &[&nvme]);
         tree.mounts("30 1 253:0 / /home rw,relatime shared:1 - ext4 /dev/mapper/home rw,discard");
         tree.write(Path::new("home/file"), "");
-        let ground = ground_of(&tree.root(), Path::new("/home/file"));
-        let filesystem = ground.filesystem.unwrap();
+        let storage = storage_of(&tree.root(), Path::new("/home/file"));
+        let filesystem = storage.filesystem.unwrap();
         assert_eq!((filesystem.kind.as_str(), filesystem.mount_point.as_str()), ("ext4", "/home"));
-        let top = ground.device.unwrap();
+        let top = storage.device.unwrap();
         assert_eq!((top.kind, top.made_as.as_deref()), (DeviceKind::Mapped, Some("encryption home")));
         let [below] = top.below.as_slice() else { panic!("{:?}", top.below) };
         assert_eq!((below.name.as_str(), below.transport.as_deref()), ("nvme0n1", Some("nvme")));
@@ -301,15 +301,15 @@ mod tests {
         tree.files("sys/fs/btrfs/features", &[("raid1c34", "0")]);
         let beside = |mount: &str| {
             tree.mounts(&format!("30 1 {mount} / / rw - btrfs /dev/sda rw"));
-            let ground = ground_of(&tree.root(), Path::new("/"));
-            ground.beside.into_iter().map(|device| device.name).collect::<Vec<_>>()
+            let storage = storage_of(&tree.root(), Path::new("/"));
+            storage.beside.into_iter().map(|device| device.name).collect::<Vec<_>>()
         };
         let number = text(tree.root().path(disks[0].join("dev"))).unwrap();
         assert_eq!(beside(&number), [""; 0], "one of its own");
         of("pool", &[&disks[0], &disks[1]]);
         assert_eq!(beside(&number), ["sdb"]);
         let levels = crate::system::levels::levels(
-            &ground_of(&tree.root(), Path::new("/")),
+            &storage_of(&tree.root(), Path::new("/")),
             &crate::system::machine::memory(&tree.root()),
         );
         let device = levels.iter().find(|level| level.name == halfpower_model::LevelName::Device).unwrap();
@@ -330,7 +330,7 @@ mod tests {
         assert_eq!(names, kinds.map(|(name, kind)| (name.to_owned(), kind)));
         let backing = top.backing.unwrap();
         assert_eq!(
-            (backing.path.as_str(), backing.ground.filesystem.unwrap().kind.as_str()),
+            (backing.path.as_str(), backing.storage.filesystem.unwrap().kind.as_str()),
             ("/images/a b.img", "xfs")
         );
     }
@@ -347,8 +347,8 @@ mod tests {
     #[test]
     fn what_is_not_there_is_unknown() {
         let tree = Tree::new();
-        assert_eq!(ground_of(&tree.root(), Path::new("/none")), Ground::default());
+        assert_eq!(storage_of(&tree.root(), Path::new("/none")), Storage::default());
         tree.write(Path::new("file"), "");
-        assert_eq!(ground_of(&tree.root(), Path::new("/file")), Ground::default());
+        assert_eq!(storage_of(&tree.root(), Path::new("/file")), Storage::default());
     }
 }

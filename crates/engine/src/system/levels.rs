@@ -4,18 +4,18 @@
 //! file system without a disk ends at its network, or at the memory.
 
 use halfpower_model::environment::DeviceLimit;
-use halfpower_model::reading::inspect::{Device, DeviceKind, Ground, Limit, Link, Memory};
+use halfpower_model::reading::inspect::{Device, DeviceKind, Limit, Link, Memory, Storage};
 use halfpower_model::{BytesPerSecond, Channel, Level, LevelName};
 
-/// The levels of what lies on this ground. A device's own peak is not known to the kernel.
-pub(crate) fn levels(ground: &Ground, memory: &Memory) -> Vec<Level> {
+/// The levels of what lies on this storage. A device's own peak is not known to the kernel.
+pub(crate) fn levels(storage: &Storage, memory: &Memory) -> Vec<Level> {
     let mut levels = vec![Level::of(LevelName::Memory, [channel("memory", memory.pap_bytes_per_s, &memory.source)])];
-    let bottom = bottom(ground);
-    let stack: Vec<&Device> = ground.devices().flat_map(Device::stack).collect();
+    let bottom = bottom(storage);
+    let stack: Vec<&Device> = storage.devices().flat_map(Device::stack).collect();
     for name in [LevelName::ReadLimit, LevelName::WriteLimit] {
         if stack.iter().any(|device| limit_of(device, name).is_some()) {
             let mut channels = Vec::new();
-            ground.devices().for_each(|top| limit_channels(top, None, name, &mut channels));
+            storage.devices().for_each(|top| limit_channels(top, None, name, &mut channels));
             levels.push(Level::of(name, channels));
         }
     }
@@ -49,18 +49,18 @@ pub(crate) fn levels(ground: &Ground, memory: &Memory) -> Vec<Level> {
 }
 
 /// What control groups let this process move to and from every device below.
-pub(crate) fn limits(ground: &Ground) -> Vec<DeviceLimit> {
+pub(crate) fn limits(storage: &Storage) -> Vec<DeviceLimit> {
     let of = |device: &Device| {
         let named = |limit: &Limit| DeviceLimit { device: device.name.clone(), limit: limit.clone() };
         device.limits.iter().map(named).collect::<Vec<_>>()
     };
-    ground.devices().flat_map(Device::stack).flat_map(of).collect()
+    storage.devices().flat_map(Device::stack).flat_map(of).collect()
 }
 
-/// The ground that the last loop device of a stack lies on, or the ground itself.
-fn bottom(ground: &Ground) -> &Ground {
-    let stack = ground.devices().flat_map(Device::stack);
-    stack.filter_map(|device| device.backing.as_ref()).last().map_or(ground, |backing| &backing.ground)
+/// The storage that the last loop device of a stack lies on, or the storage itself.
+fn bottom(storage: &Storage) -> &Storage {
+    let stack = storage.devices().flat_map(Device::stack);
+    stack.filter_map(|device| device.backing.as_ref()).last().map_or(storage, |backing| &backing.storage)
 }
 
 fn channel(at: &str, pap_bytes_per_s: Option<BytesPerSecond>, source: &str) -> Channel {
@@ -90,7 +90,7 @@ fn limit_channels(device: &Device, through: Option<&str>, name: LevelName, chann
         None => (None, format!("no limit on {}", device.name)),
     };
     channels.push(Channel { through: through.map(str::to_owned), ..channel(&device.name, rate, &source) });
-    let backing = device.backing.iter().flat_map(|backing| backing.ground.devices());
+    let backing = device.backing.iter().flat_map(|backing| backing.storage.devices());
     device.below.iter().chain(backing).for_each(|below| limit_channels(below, Some(&device.name), name, channels));
 }
 
@@ -107,7 +107,7 @@ fn limit_of(device: &Device, name: LevelName) -> Option<(BytesPerSecond, &str)> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::device::ground_of;
+    use crate::system::device::storage_of;
     use crate::system::machine::memory;
     use crate::system::tree::Tree;
     use std::path::{Path, PathBuf};
@@ -117,7 +117,7 @@ mod tests {
         tree.mounts(&format!(
             "30 1 {number} / / rw - ext4 /dev/disk rw\n35 31 0:36 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio"
         ));
-        let found = levels(&ground_of(&tree.root(), Path::new("/")), &memory(&tree.root()));
+        let found = levels(&storage_of(&tree.root(), Path::new("/")), &memory(&tree.root()));
         let peak = |level: &Level| level.pap_bytes_per_s.map(|rate| (rate.0 / 1e6).round());
         found.into_iter().map(|level| (level.name, peak(&level), level.source)).collect()
     }
@@ -176,7 +176,7 @@ mod tests {
         let names = |found: Vec<(LevelName, Option<f64>, String)>| found.into_iter().map(|l| l.0).collect::<Vec<_>>();
         assert_eq!(names(shown(&tree, "253:0")), [LevelName::Memory]);
         tree.mounts("30 1 0:50 / / rw - nfs4 server:/export rw");
-        let found = levels(&ground_of(&tree.root(), Path::new("/")), &memory(&tree.root()));
+        let found = levels(&storage_of(&tree.root(), Path::new("/")), &memory(&tree.root()));
         assert_eq!(
             (found.len(), found[1].name, found[1].channels[0].at.as_str()),
             (2, LevelName::Link, "server:/export")

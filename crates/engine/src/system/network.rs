@@ -204,7 +204,7 @@ fn links_of(root: &Root, interface: &str) -> Vec<Link> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::device::ground_of;
+    use crate::system::device::storage_of;
     use crate::system::levels::levels;
     use crate::system::machine::memory;
     use crate::system::tree::Tree;
@@ -239,18 +239,18 @@ mod tests {
     }
 
     fn network(mount: &str) -> Network {
-        ground_of(&tree(mount).root(), Path::new("/")).filesystem.unwrap().network.unwrap()
+        storage_of(&tree(mount).root(), Path::new("/")).filesystem.unwrap().network.unwrap()
     }
 
     #[test]
     fn the_card_and_its_socket_are_levels() {
         let tree = tree("nfs4 store:/pool/a rw,vers=4.2,rsize=1048576,proto=tcp,clientaddr=10.0.7.7,addr=10.0.7.8");
-        let ground = ground_of(&tree.root(), Path::new("/"));
-        let found = ground.filesystem.as_ref().unwrap().network.as_ref().unwrap();
+        let storage = storage_of(&tree.root(), Path::new("/"));
+        let found = storage.filesystem.as_ref().unwrap().network.as_ref().unwrap();
         assert_eq!((found.server.as_deref(), found.share.as_deref()), (Some("store"), Some("/pool/a")));
         assert_eq!(found.options, ["vers=4.2", "rsize=1048576", "proto=tcp"]);
         assert_eq!((found.interface.as_deref(), found.unknown.as_deref()), (Some("eth1"), None));
-        let levels = levels(&ground, &memory(&tree.root()));
+        let levels = levels(&storage, &memory(&tree.root()));
         let shown = |name: LevelName| {
             let level = levels.iter().find(|level| level.name == name).unwrap();
             (level.pap_bytes_per_s.map(|rate| rate.0), level.source.as_str())
@@ -306,7 +306,7 @@ mod tests {
         let device = "sys/devices/pci0000:00/0000:00:05.0/virtio2";
         tree.files(device, &[("mount_tag", "lab")]);
         tree.link(Path::new("sys/bus/virtio/drivers/9pnet_virtio/virtio2"), Path::new(device));
-        let found = ground_of(&tree.root(), Path::new("/")).filesystem.unwrap().network.unwrap();
+        let found = storage_of(&tree.root(), Path::new("/")).filesystem.unwrap().network.unwrap();
         assert_eq!((found.server, found.share.as_deref(), found.interface), (None, Some("lab"), None));
         assert_eq!(found.options, ["loose", "msize=8192", "trans=virtio"]);
         assert_eq!(found.links.last().map(|link| (link.kind, link.at.as_str())), Some((LinkKind::Virtual, "virtio2")));

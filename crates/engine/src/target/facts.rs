@@ -47,7 +47,7 @@ pub(super) fn describe_open(
 /// When it is not there, or nothing that could be a target.
 pub(crate) fn facts_unopened(path: &Path) -> Result<TargetFacts, TargetError> {
     let metadata = std::fs::metadata(path).map_err(|error| TargetError::from_io("examine", path, error))?;
-    // A file that would be made in a directory lies on the same ground.
+    // A file that would be made in a directory lies on the same storage.
     let kind = if metadata.is_dir() { TargetKind::File } else { kind_of(path, &metadata)? };
     let number = if kind == TargetKind::BlockDevice { metadata.rdev() } else { metadata.dev() };
     let number = (rustix::fs::major(number), rustix::fs::minor(number));
@@ -116,9 +116,9 @@ fn describe(facts: &mut TargetFacts, path: &Path, number: (u32, u32)) -> Option<
     let root = Root::host();
     let mut device = root.device(number);
     if let Ok(path) = std::path::absolute(path) {
-        let ground = device::ground_of(&root, &path);
-        facts.levels = levels(&ground, &memory(&root));
-        facts.limits = limits(&ground);
+        let storage = device::storage_of(&root, &path);
+        facts.levels = levels(&storage, &memory(&root));
+        facts.limits = limits(&storage);
     }
     if facts.kind == TargetKind::File
         && let Some(mount) = mount_of(path)

@@ -101,7 +101,7 @@ pub(crate) fn refuse_simulated(targets: &[PathBuf], instrument: &str, instead: &
 /// If the target does not exist.
 pub(crate) fn read_limit(target: &Path) -> anyhow::Result<Option<String>> {
     let (inspected, _) = inspect(&[target.to_owned()])?;
-    let device = inspected.targets.first().and_then(|target| target.ground.device.as_ref());
+    let device = inspected.targets.first().and_then(|target| target.storage.device.as_ref());
     let mut limits = device.into_iter().flat_map(Device::stack).flat_map(|device| &device.limits);
     let limit = limits.find(|limit| limit.read_bytes_per_s.is_some() || limit.read_requests_per_s.is_some());
     Ok(limit.map(ToString::to_string))

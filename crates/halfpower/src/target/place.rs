@@ -72,15 +72,15 @@ impl Place {
         }
     }
 
-    fn new(path: &Path, ground: DirectoryFacts, creation: Creation, directory: &Path) -> anyhow::Result<Place> {
+    fn new(path: &Path, storage: DirectoryFacts, creation: Creation, directory: &Path) -> anyhow::Result<Place> {
         Ok(Place {
             path: path.to_owned(),
-            facts: TargetFacts { path: path.display().to_string(), ..ground.facts },
+            facts: TargetFacts { path: path.display().to_string(), ..storage.facts },
             creation,
             // Our own files may be written.
             access: Access::Overwrite,
-            free_bytes: Some(ground.free_bytes),
-            cache_can_be_emptied: ground.cache_can_be_emptied,
+            free_bytes: Some(storage.free_bytes),
+            cache_can_be_emptied: storage.cache_can_be_emptied,
             unknown_use: None,
             filesystem: Some(device_of(directory)?),
         })

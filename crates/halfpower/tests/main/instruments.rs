@@ -36,7 +36,7 @@ fn dropped_targets_are_cold_and_stored() {
 fn drop_cache_refuses_what_it_cannot_drop() {
     let lab = Lab::new();
     lab.data_file("file", 16);
-    lab.refuses(["drop-cache", "null:"], 1, "holds nothing");
+    lab.refuses(["drop-cache", "null:"], 1, "holds no data");
     lab.refuses(["drop-cache", "file", "none"], 1, "does not exist");
     lab.refuses(["drop-cache", "place"], 1, "is a directory");
 }

@@ -89,7 +89,7 @@ fn what_needs_root_is_said_and_the_rest_is_measured() {
     let memory = &json(&lab, &["inspect", "place", "--no-store"])["figures"]["machine"]["memory"];
     assert!(memory["pap_bytes_per_s"].is_null() && memory["source"].as_str().unwrap().contains(" "), "{memory}");
     let refused = run(&lab, &["drop-cache", "place/own", "--drop-caches"]);
-    crate::support::assert_refusal(&refused, 1, "needs root; leave --drop-caches out", "asked for what is root's");
+    crate::support::assert_refusal(&refused, 1, "--drop-caches needs root; run as root", "asked for what is root's");
 
     let soaked = run(&lab, &["io", "place/own", "--cpu-accounting=soaker", "--duration=300ms", "--json"]);
     if is_too_busy(&soaked) {

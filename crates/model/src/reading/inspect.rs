@@ -25,14 +25,14 @@ pub struct InspectedTarget {
     pub path: String,
     /// What it is on.
     #[serde(flatten)]
-    pub ground: Ground,
+    pub storage: Storage,
     /// From memory to device, each with its peak.
     pub levels: Vec<Level>,
 }
 
 /// What a file or a device is on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Ground {
+pub struct Storage {
     /// The file system; none for a device.
     pub filesystem: Option<FileSystem>,
     /// The block device; none if there is none or it is unknown.
@@ -42,7 +42,7 @@ pub struct Ground {
     pub beside: Vec<Device>,
 }
 
-impl Ground {
+impl Storage {
     /// The device and those beside it.
     pub fn devices(&self) -> impl Iterator<Item = &Device> {
         self.device.iter().chain(&self.beside)
@@ -246,7 +246,7 @@ pub struct Backing {
     pub path: String,
     /// What it is on.
     #[serde(flatten)]
-    pub ground: Ground,
+    pub storage: Storage,
 }
 
 /// The machine around the targets.
@@ -336,7 +336,7 @@ pub struct MemoryModule {
 impl Device {
     /// It, and every device below it.
     pub fn stack(&self) -> Vec<&Device> {
-        let below = self.below.iter().chain(self.backing.iter().filter_map(|backing| backing.ground.device.as_ref()));
+        let below = self.below.iter().chain(self.backing.iter().filter_map(|backing| backing.storage.device.as_ref()));
         std::iter::once(self).chain(below.flat_map(Device::stack)).collect()
     }
 }

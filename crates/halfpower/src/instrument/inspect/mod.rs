@@ -13,7 +13,7 @@ use halfpower_model::reading::Inspected;
 use halfpower_model::sample::Warning;
 use std::path::PathBuf;
 
-/// Show the I/O path from files and devices to the hardware, and what each level advertises
+/// Show the I/O path to the hardware, and what each level advertises
 ///
 /// File system, partition, stacked devices, disk, queue, links up to the CPU, configured limits, memory. Nothing is opened or
 /// measured. A fact that the kernel does not report is shown as unknown; some need root.
@@ -48,7 +48,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
 
 /// Links that run slower than both of their ends support.
 fn slow_links(inspected: &Inspected) -> Vec<Warning> {
-    let devices = inspected.targets.iter().filter_map(|target| target.ground.device.as_ref());
+    let devices = inspected.targets.iter().filter_map(|target| target.storage.device.as_ref());
     let links = devices.flat_map(|device| device.stack()).flat_map(|device| &device.links);
     let mut warnings: Vec<Warning> = Vec::new();
     for link in links.filter(|link| link.is_below_its_best()) {

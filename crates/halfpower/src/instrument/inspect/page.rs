@@ -13,7 +13,7 @@ pub(crate) fn page(inspected: &Inspected) -> Page {
     };
     let targets = inspected.targets.iter();
     let targets = targets.flat_map(|target| {
-        let path = Section::new(title("Path", target), "", Body::Tree(tree::path(&target.ground)));
+        let path = Section::new(title("Path", target), "", Body::Tree(tree::path(&target.storage)));
         [path, levels(title("Advertised throughput", target), target)]
     });
     Page {
@@ -31,16 +31,16 @@ pub(crate) fn page(inspected: &Inspected) -> Page {
 /// What a target lies on, down to the hardware, and what its device advertises.
 fn verdict(target: &InspectedTarget) -> String {
     let mut parts = Vec::new();
-    let mut ground = Some(&target.ground);
-    while let Some(here) = ground {
+    let mut storage = Some(&target.storage);
+    while let Some(here) = storage {
         parts.extend(here.filesystem.as_ref().map(|mount| mount.kind.clone()));
         let mut device = here.device.as_ref();
-        ground = None;
+        storage = None;
         while let Some(shown) = device {
             let more = if device == here.device.as_ref() { here.beside.len() } else { 0 };
             let more = if more == 0 { String::new() } else { format!(" and {more} more") };
             parts.push(tree::brief(shown) + &more);
-            ground = shown.backing.as_ref().map(|backing| &backing.ground);
+            storage = shown.backing.as_ref().map(|backing| &backing.storage);
             device = shown.below.first();
         }
     }

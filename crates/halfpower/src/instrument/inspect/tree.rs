@@ -3,22 +3,22 @@
 
 use crate::instrument::page::{Branch, plural};
 use halfpower_model::reading::inspect::{
-    Device, FileSystem, Ground, Link, LinkRate, Machine, Network, Processors, Queue,
+    Device, FileSystem, Link, LinkRate, Machine, Network, Processors, Queue, Storage,
 };
 use halfpower_model::units::significant;
 
 /// The file system and the device, with what lies below them.
-pub(super) fn path(ground: &Ground) -> Vec<Branch> {
+pub(super) fn path(storage: &Storage) -> Vec<Branch> {
     let mounted = |mount: &FileSystem| {
         let FileSystem { kind, mount_point, source, mount_options, .. } = mount;
         Branch::leaf("file system", format!("{kind} on {mount_point}, from {source} ({mount_options})"))
     };
-    let network = ground.filesystem.as_ref().and_then(|mount| mount.network.as_ref());
-    let devices = || match &ground.device {
-        Some(_) => ground.devices().map(device).collect(),
+    let network = storage.filesystem.as_ref().and_then(|mount| mount.network.as_ref());
+    let devices = || match &storage.device {
+        Some(_) => storage.devices().map(device).collect(),
         None => vec![Branch::leaf("device", "none, or unknown to the kernel".to_owned())],
     };
-    ground.filesystem.iter().map(mounted).chain(network.map_or_else(devices, server)).collect()
+    storage.filesystem.iter().map(mounted).chain(network.map_or_else(devices, server)).collect()
 }
 
 /// A network file system's server, and the links to it.
@@ -57,7 +57,7 @@ fn device(device: &Device) -> Branch {
     let limits = device.limits.iter().map(|limit| Branch::leaf("throttled", limit.to_string()));
     let backing = device.backing.iter();
     let backing =
-        backing.flat_map(|file| [Branch::leaf("file", file.path.clone())].into_iter().chain(path(&file.ground)));
+        backing.flat_map(|file| [Branch::leaf("file", file.path.clone())].into_iter().chain(path(&file.storage)));
     let below = queue.chain(limits).chain(links(&device.links)).chain(backing);
     let below = below.chain(device.below.iter().map(self::device)).collect();
     Branch { name: device.name.clone(), said, below }

@@ -14,9 +14,9 @@ use halfpower_model::reading::MemorySpeed;
 use halfpower_model::sample::Warning;
 use halfpower_model::{Bytes, Cancel, TargetFacts, TargetKind};
 
-/// Measure memory: bandwidth by working set and threads, and load latency
+/// Measure memory bandwidth and load latency
 ///
-/// First the eight memory tests of the studies: 10 MiB by 64-bit loads and stores, by memcpy, and through a cached file, each
+/// By working set and number of threads. First the eight memory tests of the studies: 10 MiB by 64-bit loads and stores, by memcpy, and through a cached file, each
 /// less a null test. Then the widest loads and stores of the CPU, cached and non-temporal, from the L1 cache to main memory.
 /// Last, the latency of dependent loads. A copy counts each byte once. Takes about half a minute.
 #[derive(Debug, Args)]

@@ -8,8 +8,8 @@ use halfpower_engine::idle::{IdleCpu, Idleness};
 use halfpower_engine::map::Probe;
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::reading::inspect::{
-    Backing, Device, DeviceKind, FileSystem, Ground, Inspected, Limit, Link, LinkKind, LinkRate, Machine, Memory,
-    Processors, Queue,
+    Backing, Device, DeviceKind, FileSystem, Inspected, Limit, Link, LinkKind, LinkRate, Machine, Memory, Processors,
+    Queue, Storage,
 };
 use halfpower_model::reading::{
     Bandwidth, Cache, InspectedTarget, Kernel, LoadLatency, MemorySpeed, Rounds, StudySpeed, StudyTest, Vectors,
@@ -265,8 +265,8 @@ pub(super) fn inspect() -> Reading {
         ..device("sda", "8:0", DeviceKind::Disk)
     };
     let sda1 = Device { below: vec![sda], ..device("sda1", "8:1", DeviceKind::Partition) };
-    let below = Ground { filesystem: Some(mount("/", "/dev/sda1")), device: Some(sda1), beside: Vec::new() };
-    let backing = Backing { path: "/images/<script>".to_owned(), ground: below };
+    let below = Storage { filesystem: Some(mount("/", "/dev/sda1")), device: Some(sda1), beside: Vec::new() };
+    let backing = Backing { path: "/images/<script>".to_owned(), storage: below };
     let loop0 = Device { backing: Some(Box::new(backing)), ..device("loop0", "7:0", DeviceKind::Loop) };
     let level = |name, rate: Option<f64>, source: &str| {
         let at = "sda".to_owned();
@@ -275,7 +275,7 @@ pub(super) fn inspect() -> Reading {
     };
     let target = InspectedTarget {
         path: PATH.to_owned(),
-        ground: Ground { filesystem: Some(mount("/srv", "/dev/loop0")), device: Some(loop0), beside: Vec::new() },
+        storage: Storage { filesystem: Some(mount("/srv", "/dev/loop0")), device: Some(loop0), beside: Vec::new() },
         levels: vec![
             level(LevelName::Memory, None, "the firmware's tables are for root to read"),
             level(LevelName::ReadLimit, Some(24e6), "control group blkio:/<b>batch</b>"),
