@@ -143,7 +143,7 @@ fn refuse_same_names(targets: &[PathBuf]) -> Result<(), UsageError> {
         let same = |other: &&PathBuf| target == *other || full(target).is_some_and(|name| full(other) == Some(name));
         if let Some(other) = targets[..index].iter().find(same) {
             let (target, other) = (target.display(), other.display());
-            return Err(UsageError(format!("{target} and {other} are the same file; name each target once")));
+            return Err(UsageError(format!("{target} and {other} are one file; name each target once")));
         }
     }
     Ok(())

@@ -34,10 +34,10 @@ fn storage_is_named_once() {
     symlink(lab.path("a"), lab.path("soft")).unwrap();
     let write = ["--op=write", "--requests=9", "--overwrite"];
     for other in ["a", "./a", "hard", "soft", "place/../a"] {
-        lab.refuses([&["io", "a", other][..], &write].concat(), 2, "are the same file");
+        lab.refuses([&["io", "a", other][..], &write].concat(), 2, "are one file");
     }
     lab.refuses(["io", "place", "place/.", "--size=1MiB"], 2, "are one directory");
-    lab.refuses(["io", "place/new", "place/./new", "--size=1MiB", "--op=write"], 2, "are the same file");
+    lab.refuses(["io", "place/new", "place/./new", "--size=1MiB", "--op=write"], 2, "are one file");
     lab.refuses(["io", "null:", "a"], 2, "name it alone");
     lab.refuses(["io", "a", "--files=2"], 2, "none was named");
     lab.refuses(["io", "place", "--files=0"], 2, "--files is 0");
