@@ -18,6 +18,7 @@
 
 use crate::device::Direction;
 use crate::machine::Cost;
+use crate::words::Named;
 
 /// A controller.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,10 +75,13 @@ pub enum Order {
     FScan,
 }
 
-impl Order {
-    /// The word in a machine file.
-    pub const WORDS: [(&'static str, Order); 3] =
-        [("fcfs", Order::Fcfs), ("c-look", Order::CLook), ("fscan", Order::FScan)];
+impl Named for Forwarding {
+    const WORDS: &'static [(&'static str, Self)] = &[("through", Forwarding::Through), ("stored", Forwarding::Stored)];
+}
+
+impl Named for Order {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("fcfs", Order::Fcfs), ("c-look", Order::CLook), ("fscan", Order::FScan)];
 }
 
 /// One that waits.

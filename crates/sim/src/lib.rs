@@ -16,5 +16,6 @@ mod testbed;
 mod unsimulated;
 pub mod volume;
 pub mod way;
+pub mod words;
 
 pub use testbed::Simulated;

@@ -11,6 +11,7 @@ use crate::disk::Drive;
 use crate::disk::geometry::BLOCK_BYTES;
 use crate::flash::FlashDrive;
 use crate::volume::Volume;
+use crate::words::Named;
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, Request};
 use std::collections::BTreeSet;
@@ -221,9 +222,8 @@ pub enum SplitAt {
     Disk,
 }
 
-impl SplitAt {
-    /// What each is called in a machine file.
-    pub const WORDS: [(&'static str, SplitAt); 2] = [("volume", SplitAt::Volume), ("disk", SplitAt::Disk)];
+impl Named for SplitAt {
+    const WORDS: &'static [(&'static str, Self)] = &[("volume", SplitAt::Volume), ("disk", SplitAt::Disk)];
 }
 
 /// How writes that extend a file go.
@@ -236,9 +236,8 @@ pub enum Growth {
     Serial,
 }
 
-impl Growth {
-    /// What each is called in a machine file.
-    pub const WORDS: [(&'static str, Growth); 2] = [("free", Growth::Free), ("serial", Growth::Serial)];
+impl Named for Growth {
+    const WORDS: &'static [(&'static str, Self)] = &[("free", Growth::Free), ("serial", Growth::Serial)];
 }
 
 /// A file cache.
@@ -293,9 +292,8 @@ pub enum Fill {
     Frame,
 }
 
-impl Fill {
-    /// What each is called in a machine file.
-    pub const WORDS: [(&'static str, Fill); 2] = [("page", Fill::Page), ("frame", Fill::Frame)];
+impl Named for Fill {
+    const WORDS: &'static [(&'static str, Self)] = &[("page", Fill::Page), ("frame", Fill::Frame)];
 }
 
 /// Processor time of a request: a fixed part and one for each KiB.

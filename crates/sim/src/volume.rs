@@ -8,6 +8,7 @@
 //! as in Lee and Katz, "The performance of parity placements in disk arrays" (1993).
 
 use crate::device::Direction;
+use crate::words::Named;
 use halfpower_model::Bytes;
 
 /// How disks make a volume.
@@ -50,9 +51,8 @@ pub enum Reader {
     IdleOrNearest,
 }
 
-impl Reader {
-    /// The word in a machine file.
-    pub const WORDS: [(&'static str, Reader); 4] = [
+impl Named for Reader {
+    const WORDS: &'static [(&'static str, Self)] = &[
         ("round-robin", Reader::RoundRobin),
         ("shorter-queue", Reader::ShorterQueue),
         ("nearest", Reader::Nearest),

@@ -4,6 +4,7 @@ use super::cache::ReadBuffer;
 use super::scheduler::Scheduler;
 use super::tests::{larger, read, serve, write};
 use super::*;
+use crate::words::Named;
 use halfpower_model::random::Random;
 
 /// How one of the streams did.
@@ -55,7 +56,7 @@ fn side_by_side(drive: Drive, streams: &[Direction], depth: usize, for_ns: u64) 
 /// Whatever the order of service, each of four streams has its part, and nobody waits for longer than is due to so many.
 #[test]
 fn of_streams_side_by_side_none_waits_for_ever() {
-    for (_, scheduler) in Scheduler::WORDS {
+    for &(_, scheduler) in Scheduler::WORDS {
         for pieces in [0, 1, 8] {
             for (depth, directions) in [
                 (1, [Direction::Read; 4]),
@@ -93,7 +94,7 @@ fn streams_one_deep_keep_what_is_read_ahead_of_each() {
 /// on with them: one of a piece, which holds a single stream, is no slower than none.
 #[test]
 fn streams_of_writes_are_no_slower_with_a_write_cache_of_one_piece() {
-    for (_, scheduler) in Scheduler::WORDS {
+    for &(_, scheduler) in Scheduler::WORDS {
         for (streams, depth, write_overlaps) in
             [(2, 1, false), (2, 4, false), (2, 4, true), (2, 16, false), (4, 1, true), (4, 4, true), (8, 4, false)]
         {
@@ -154,7 +155,7 @@ fn reads_leave_writes_their_turn_for_which_there_is_no_room() {
     let mut random = Random::new(5);
     let commands: Vec<_> =
         (0..4000).map(|number| if number % 10 == 0 { write } else { read }(random.below(500_000) * 16, 16)).collect();
-    for (_, scheduler) in Scheduler::WORDS {
+    for &(_, scheduler) in Scheduler::WORDS {
         let cache = WriteCache { blocks: 374, pieces: 1, wait_ns: 0 };
         let drive = Drive { write_cache: Some(cache), ..larger(scheduler) };
         let done = serve(&mut Disk::new(Arc::new(drive)), DEPTH, &commands);

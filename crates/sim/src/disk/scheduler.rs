@@ -8,6 +8,7 @@ use super::CACHED;
 use super::arm::{Mechanics, Position};
 use super::geometry::{Geometry, Place, SAME_ANGLE};
 use crate::device::Direction;
+use crate::words::Named;
 
 /// The order in which waiting requests are served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,10 +24,13 @@ pub enum Scheduler {
     Sptf,
 }
 
-impl Scheduler {
-    /// The word in a machine file.
-    pub const WORDS: [(&'static str, Scheduler); 4] =
-        [("fcfs", Scheduler::Fcfs), ("c-look", Scheduler::CLook), ("sstf", Scheduler::Sstf), ("sptf", Scheduler::Sptf)];
+impl Named for Scheduler {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("fcfs", Scheduler::Fcfs),
+        ("c-look", Scheduler::CLook),
+        ("sstf", Scheduler::Sstf),
+        ("sptf", Scheduler::Sptf),
+    ];
 }
 
 /// One that waits.

@@ -6,6 +6,7 @@ use super::geometry::{Geometry, Switches, tests::zone};
 use super::scheduler::Scheduler;
 use super::seek::SeekCurve;
 use super::*;
+use crate::words::Named;
 use halfpower_model::random::Random;
 use proptest::prelude::*;
 

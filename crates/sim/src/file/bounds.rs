@@ -1,45 +1,42 @@
-//! What the values of a machine file may be: types that read a value and refuse what no machine has.
+//! The values of machine files. Each type carries its bounds, and rejects values beyond them.
 //!
-//! Every number of a file is one of these, so that a bound stands where its key does and is held wherever the value comes from: the file
-//! or a setting. Bounds are far beyond any machine, and small enough that what they let through takes no more memory or time than there
-//! is. A size, a time or a rate without a unit is refused, wherever it stands. All refusals are one sentence, "it has to be …"; [`super::source`] puts the place, the key and the value before it.
+//! Bounds are far beyond any machine, and low enough that no accepted value exhausts memory or time. [`super::source`] puts the place,
+//! the key and the value before each message.
 
+use super::table::Value;
 use crate::machine::Hertz;
+use crate::words::Named;
 use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 use std::marker::PhantomData;
 
 pub(super) const SECOND: u64 = 1_000_000_000;
-/// No call into a system is shorter. Without a least one a request that a file cache answers would take no time, and a run that is
-/// ended by time would have no end.
-pub(super) const LEAST_CALL_NS: u64 = 50;
-/// As large as anything may be: 1024 of them are still a number of bytes.
+/// Without a minimum, a request that the page cache answers would take no time, and a run with a time limit would never end.
+pub(super) const LEAST_CALL: Nanoseconds = Nanoseconds(50);
+/// 1024 volumes of this size still fit in a u64 of bytes.
 pub(super) const MOST_BYTES: u64 = 1 << 50;
 
-/// From `LEAST` to `MOST`, in the unit of the quantity.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Within<Q: Quantity, const LEAST: u64, const MOST: u64>(pub(super) Q::Value);
+/// A multiple of `STEP` from `LEAST` to `MOST`, in the unit of the quantity.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Within<Q, const LEAST: u64, const MOST: u64, const STEP: u64 = 1>(pub(super) Q);
 
-pub(super) type Count<const LEAST: u64, const MOST: u64> = Within<Whole, LEAST, MOST>;
-pub(super) type Number<const LEAST: u64, const MOST: u64> = Within<Decimal, LEAST, MOST>;
-pub(super) type Size<const LEAST: u64, const MOST: u64> = Within<AnySize, LEAST, MOST>;
-pub(super) type Blocks<const LEAST: u64, const MOST: u64> = Within<WholeBlocks, LEAST, MOST>;
-pub(super) type Time<const LEAST_NS: u64, const MOST_NS: u64> = Within<Duration, LEAST_NS, MOST_NS>;
-
-/// A part of a whole.
+pub(super) type Count<const LEAST: u64, const MOST: u64> = Within<u32, LEAST, MOST>;
+pub(super) type Number<const LEAST: u64, const MOST: u64> = Within<f64, LEAST, MOST>;
+pub(super) type Size<const LEAST: u64, const MOST: u64> = Within<Bytes, LEAST, MOST>;
+pub(super) type Blocks<const LEAST: u64, const MOST: u64> = Within<Bytes, LEAST, MOST, 512>;
+pub(super) type Time<const LEAST_NS: u64, const MOST_NS: u64> = Within<Nanoseconds, LEAST_NS, MOST_NS>;
 pub(super) type Share = Number<0, 1>;
-/// Of processors.
-pub(super) type Clock = Within<PerSecondOfClock, 1_000_000, 1_000_000_000_000>;
-/// What a part of the machine takes for something.
+pub(super) type Clock = Within<Hertz, 1_000_000, 1_000_000_000_000>;
+/// Work of one part.
 pub(super) type Short = Time<0, SECOND>;
-/// What somebody waits for a network or a thing to happen.
+/// Waits for a network.
 pub(super) type Long = Time<0, { 60 * SECOND }>;
-/// What passes between two things.
+/// Idle times.
 pub(super) type Day = Time<0, { 86_400 * SECOND }>;
-pub(super) type Rate = Within<PerSecond, 1_000, 1_000_000_000_000_000>;
+pub(super) type Rate = Within<BytesPerSecond, 1_000, 1_000_000_000_000_000>;
 
-/// A value as it is written.
+/// A value in the file.
 #[derive(Clone, Copy)]
 pub(super) enum Written<'a> {
     Whole(i64),
@@ -48,8 +45,7 @@ pub(super) enum Written<'a> {
 }
 
 impl Written<'_> {
-    /// Whether it is a number without a unit, as text too.
-    fn is_bare_number(&self) -> bool {
+    fn lacks_unit(&self) -> bool {
         match self {
             Written::Whole(_) | Written::Decimal(_) => true,
             Written::Text(text) => text.trim_end().ends_with(|last: char| last.is_ascii_digit() || last == '.'),
@@ -57,49 +53,31 @@ impl Written<'_> {
     }
 }
 
-/// A quantity of a kind.
-pub(super) trait Quantity {
-    type Value: Copy;
-    /// "a size like 64KiB"
-    const FORM: &'static str;
-    /// Whether it is written with a unit.
-    const HAS_UNIT: bool;
-    /// What is written, where it is of this kind.
-    fn of(written: Written<'_>) -> Option<Self::Value>;
-    /// Whether it lies within bounds; what is no number does not.
-    fn lies(value: Self::Value, least: u64, most: u64) -> bool;
-    /// A bound in words.
-    fn bound(bound: u64) -> String;
+pub(super) trait Quantity: Copy + PartialOrd + fmt::Display {
+    const KIND: &'static str;
+    /// Of one with a unit.
+    const EXAMPLE: Option<&'static str> = None;
+    fn of(written: Written<'_>) -> Option<Self>;
+    fn bound(bound: u64) -> Self;
+    fn is_multiple_of(self, _step: u64) -> bool {
+        true
+    }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Whole;
-
-impl Quantity for Whole {
-    type Value = u32;
-    const FORM: &'static str = "a whole number";
-    const HAS_UNIT: bool = false;
+impl Quantity for u32 {
+    const KIND: &'static str = "whole number";
 
     fn of(written: Written<'_>) -> Option<u32> {
         if let Written::Whole(number) = written { u32::try_from(number).ok() } else { None }
     }
 
-    fn lies(value: u32, least: u64, most: u64) -> bool {
-        (least..=most).contains(&u64::from(value))
-    }
-
-    fn bound(bound: u64) -> String {
-        bound.to_string()
+    fn bound(bound: u64) -> u32 {
+        bound as u32
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Decimal;
-
-impl Quantity for Decimal {
-    type Value = f64;
-    const FORM: &'static str = "a number";
-    const HAS_UNIT: bool = false;
+impl Quantity for f64 {
+    const KIND: &'static str = "number";
 
     fn of(written: Written<'_>) -> Option<f64> {
         match written {
@@ -109,106 +87,62 @@ impl Quantity for Decimal {
         }
     }
 
-    fn lies(value: f64, least: u64, most: u64) -> bool {
-        (least as f64..=most as f64).contains(&value)
-    }
-
-    fn bound(bound: u64) -> String {
-        bound.to_string()
+    fn bound(bound: u64) -> f64 {
+        bound as f64
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct AnySize;
+/// The quantity of a text.
+fn parsed<Q: std::str::FromStr>(written: Written<'_>) -> Option<Q> {
+    if let Written::Text(text) = written { text.parse().ok() } else { None }
+}
 
-impl Quantity for AnySize {
-    type Value = Bytes;
-    const FORM: &'static str = "a size like \"64KiB\"";
-    const HAS_UNIT: bool = true;
+impl Quantity for Bytes {
+    const KIND: &'static str = "size";
+    const EXAMPLE: Option<&'static str> = Some("64KiB");
 
     fn of(written: Written<'_>) -> Option<Bytes> {
-        if let Written::Text(text) = written { text.parse().ok() } else { None }
+        parsed(written)
     }
 
-    fn lies(value: Bytes, least: u64, most: u64) -> bool {
-        (least..=most).contains(&value.0)
+    fn bound(bound: u64) -> Bytes {
+        Bytes(bound)
     }
 
-    fn bound(bound: u64) -> String {
-        Bytes(bound).to_string()
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct WholeBlocks;
-
-impl Quantity for WholeBlocks {
-    type Value = Bytes;
-    const FORM: &'static str = "a size like \"64KiB\", in whole blocks of 512 B";
-    const HAS_UNIT: bool = true;
-
-    fn of(written: Written<'_>) -> Option<Bytes> {
-        AnySize::of(written).filter(|bytes| bytes.0.is_multiple_of(512))
-    }
-
-    fn lies(value: Bytes, least: u64, most: u64) -> bool {
-        AnySize::lies(value, least, most)
-    }
-
-    fn bound(bound: u64) -> String {
-        AnySize::bound(bound)
+    fn is_multiple_of(self, step: u64) -> bool {
+        self.0.is_multiple_of(step)
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Duration;
-
-impl Quantity for Duration {
-    type Value = Nanoseconds;
-    const FORM: &'static str = "a time like \"250us\"";
-    const HAS_UNIT: bool = true;
+impl Quantity for Nanoseconds {
+    const KIND: &'static str = "time";
+    const EXAMPLE: Option<&'static str> = Some("250us");
 
     fn of(written: Written<'_>) -> Option<Nanoseconds> {
-        if let Written::Text(text) = written { text.parse().ok() } else { None }
+        parsed(written)
     }
 
-    fn lies(value: Nanoseconds, least: u64, most: u64) -> bool {
-        (least..=most).contains(&value.0)
-    }
-
-    fn bound(bound: u64) -> String {
-        Nanoseconds(bound).to_string()
+    fn bound(bound: u64) -> Nanoseconds {
+        Nanoseconds(bound)
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct PerSecond;
-
-impl Quantity for PerSecond {
-    type Value = BytesPerSecond;
-    const FORM: &'static str = "a rate like \"600MB/s\"";
-    const HAS_UNIT: bool = true;
+impl Quantity for BytesPerSecond {
+    const KIND: &'static str = "rate";
+    const EXAMPLE: Option<&'static str> = Some("600MB/s");
 
     fn of(written: Written<'_>) -> Option<BytesPerSecond> {
-        if let Written::Text(text) = written { text.parse().ok() } else { None }
+        parsed(written)
     }
 
-    fn lies(value: BytesPerSecond, least: u64, most: u64) -> bool {
-        Decimal::lies(value.0, least, most)
-    }
-
-    fn bound(bound: u64) -> String {
-        BytesPerSecond(bound as f64).to_string()
+    fn bound(bound: u64) -> BytesPerSecond {
+        BytesPerSecond(bound as f64)
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct PerSecondOfClock;
-
-impl Quantity for PerSecondOfClock {
-    type Value = Hertz;
-    const FORM: &'static str = "a clock like \"733MHz\"";
-    const HAS_UNIT: bool = true;
+impl Quantity for Hertz {
+    const KIND: &'static str = "clock";
+    const EXAMPLE: Option<&'static str> = Some("733MHz");
 
     fn of(written: Written<'_>) -> Option<Hertz> {
         let Written::Text(text) = written else { return None };
@@ -216,39 +150,77 @@ impl Quantity for PerSecondOfClock {
         number("MHz").map(|mega| mega * 1e6).or_else(|| number("GHz").map(|giga| giga * 1e9)).map(Hertz)
     }
 
-    fn lies(value: Hertz, least: u64, most: u64) -> bool {
-        Decimal::lies(value.0, least, most)
-    }
-
-    fn bound(bound: u64) -> String {
-        Hertz(bound as f64).to_string()
+    fn bound(bound: u64) -> Hertz {
+        Hertz(bound as f64)
     }
 }
 
-impl<Q: Quantity, const LEAST: u64, const MOST: u64> Within<Q, LEAST, MOST> {
+impl<Q: Quantity, const LEAST: u64, const MOST: u64, const STEP: u64> Within<Q, LEAST, MOST, STEP> {
     fn of(written: Written<'_>) -> Option<Self> {
-        if Q::HAS_UNIT && written.is_bare_number() {
+        if Q::EXAMPLE.is_some() && written.lacks_unit() {
             return None;
         }
-        Q::of(written).filter(|value| Q::lies(*value, LEAST, MOST)).map(Within)
+        let is_allowed = |value: &Q| (Q::bound(LEAST)..=Q::bound(MOST)).contains(value) && value.is_multiple_of(STEP);
+        Q::of(written).filter(is_allowed).map(Within)
+    }
+
+    fn range() -> String {
+        let step = if STEP > 1 { format!(", in multiples of {}", Q::bound(STEP)) } else { String::new() };
+        format!("{} to {}{step}", Q::bound(LEAST), Q::bound(MOST))
     }
 }
 
-impl<'de, Q: Quantity, const LEAST: u64, const MOST: u64> Deserialize<'de> for Within<Q, LEAST, MOST> {
+/// The lower bound.
+impl<Q: Quantity, const LEAST: u64, const MOST: u64, const STEP: u64> Default for Within<Q, LEAST, MOST, STEP> {
+    fn default() -> Self {
+        Within(Q::bound(LEAST))
+    }
+}
+
+impl<Q: Quantity, const LEAST: u64, const MOST: u64, const STEP: u64> Value for Within<Q, LEAST, MOST, STEP> {
+    fn allowed() -> String {
+        format!("{}, {}", Q::KIND, Self::range())
+    }
+
+    fn default_text() -> String {
+        Q::bound(LEAST).to_string()
+    }
+}
+
+impl<'de, Q: Quantity, const LEAST: u64, const MOST: u64, const STEP: u64> Deserialize<'de>
+    for Within<Q, LEAST, MOST, STEP>
+{
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let allowed = || format!("{} from {} to {}", Q::FORM, Q::bound(LEAST), Q::bound(MOST));
-        deserializer.deserialize_any(Reading { of: Self::of, allowed, has_unit: Q::HAS_UNIT, value: PhantomData })
+        let example = Q::EXAMPLE.map(|example| format!(" like {example:?}")).unwrap_or_default();
+        let allowed = || format!("a {}{example} from {}", Q::KIND, Self::range());
+        deserializer.deserialize_any(Reading {
+            of: Self::of,
+            allowed,
+            has_unit: Q::EXAMPLE.is_some(),
+            value: PhantomData,
+        })
     }
 }
 
-/// One of some words.
-pub(super) trait Named: Copy + 'static {
-    const WORDS: &'static [(&'static str, Self)];
+/// A word of an enum; the first is the default.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Word<T>(pub(super) T);
+
+impl<T: Named> Default for Word<T> {
+    fn default() -> Self {
+        Word(T::WORDS[0].1)
+    }
 }
 
-/// One of them.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Word<T>(pub(super) T);
+impl<T: Named> Value for Word<T> {
+    fn allowed() -> String {
+        T::WORDS.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ")
+    }
+
+    fn default_text() -> String {
+        T::WORDS[0].0.to_owned()
+    }
+}
 
 impl<'de, T: Named> Deserialize<'de> for Word<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -256,14 +228,20 @@ impl<'de, T: Named> Deserialize<'de> for Word<T> {
             let Written::Text(text) = written else { return None };
             T::WORDS.iter().find(|(word, _)| *word == text).map(|(_, meant)| Word(*meant))
         };
-        let allowed = || format!("one of {}", T::WORDS.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", "));
+        let allowed = || format!("one of {}", Self::allowed());
         deserializer.deserialize_any(Reading { of, allowed, has_unit: false, value: PhantomData })
     }
 }
 
-/// So many of something.
+/// A list of `LEAST` to `MOST` items.
 #[derive(Clone, Debug, Default)]
 pub(super) struct List<T, const LEAST: usize, const MOST: usize>(pub(super) Vec<T>);
+
+impl<T: Value, const LEAST: usize, const MOST: usize> Value for List<T, LEAST, MOST> {
+    fn allowed() -> String {
+        format!("list of {LEAST} to {MOST}, each {}", T::allowed())
+    }
+}
 
 impl<'de, T: Deserialize<'de>, const LEAST: usize, const MOST: usize> Deserialize<'de> for List<T, LEAST, MOST> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -275,12 +253,18 @@ impl<'de, T: Deserialize<'de>, const LEAST: usize, const MOST: usize> Deserializ
     }
 }
 
-/// Names of parts, none of them twice.
+/// Names of parts, each once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names<const LEAST: usize>(pub(super) Vec<String>);
 
-/// More parts than any way from a disk to memory has.
+/// More parts than any path from a disk to memory has.
 const MOST_NAMES: usize = 16;
+
+impl<const LEAST: usize> Value for Names<LEAST> {
+    fn allowed() -> String {
+        format!("list of {LEAST} to {MOST_NAMES}")
+    }
+}
 
 impl<'de, const LEAST: usize> Deserialize<'de> for Names<LEAST> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -290,7 +274,7 @@ impl<'de, const LEAST: usize> Deserialize<'de> for Names<LEAST> {
     }
 }
 
-/// Reads a value with what it may be.
+/// Reads a value, or says what is allowed.
 struct Reading<T, F, A> {
     of: F,
     allowed: A,
@@ -300,7 +284,7 @@ struct Reading<T, F, A> {
 
 impl<T, F: Fn(Written<'_>) -> Option<T>, A: Fn() -> String> Reading<T, F, A> {
     fn read<E: Error>(&self, written: Written<'_>) -> Result<T, E> {
-        let remedy = if self.has_unit && written.is_bare_number() { "; write the unit" } else { "" };
+        let remedy = if self.has_unit && written.lacks_unit() { "; write the unit" } else { "" };
         (self.of)(written).ok_or_else(|| self.refusal(remedy))
     }
 

@@ -2,53 +2,41 @@
 
 use super::bounds::{Long, Rate, Short, Size};
 use super::error::Wrong;
+use super::table::table;
 use crate::bus::{Bus, Phases};
-use serde::Deserialize;
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct BusKeys {
-    /// Bytes a second while it moves bytes, either way.
-    pub(super) rate: Option<Rate>,
-    /// The same of reads.
-    pub(super) read_rate: Option<Rate>,
-    /// The same of writes.
-    pub(super) write_rate: Option<Rate>,
-    /// Time to take it: a command, and each burst.
-    #[serde(default)]
-    pub(super) arbitration: Short,
-    /// Time until the device answers: a command.
-    #[serde(default)]
-    pub(super) selection: Short,
-    /// Time to say who speaks: a command.
-    #[serde(default)]
-    pub(super) message_out: Short,
-    /// Time of the command's own bytes.
-    #[serde(default)]
-    pub(super) command: Short,
-    /// Time to say whose bytes come: each burst.
-    #[serde(default)]
-    pub(super) message_in: Short,
-    /// Time to say that all is done: a transfer.
-    #[serde(default)]
-    pub(super) message_end: Short,
-    /// Time to say how it went: a transfer.
-    #[serde(default)]
-    pub(super) status: Short,
-    /// Bytes after which it is given up and taken again; none: a transfer is one burst.
-    pub(super) burst: Option<Size<4, { 1 << 30 }>>,
-    /// A device that has its buffer's bytes within so long keeps the bus for the time that it needs itself; none: never.
-    pub(super) stay: Option<Short>,
-    /// From one end to the other.
-    #[serde(default)]
-    pub(super) latency: Long,
-    /// Whether a processor moves the bytes.
-    #[serde(default)]
-    pub(super) programmed: bool,
-    /// Whether each disk has one of its own: a cable from it to its controller.
-    #[serde(default)]
-    pub(super) each_disk: bool,
-}
+table! { BusKeys {
+    /// bytes per second while it transfers, both ways; this, or the next two
+    rate: Option<Rate>,
+    /// for reads
+    read_rate: Option<Rate>,
+    /// for writes
+    write_rate: Option<Rate>,
+    /// to take the bus, per command and per burst
+    arbitration: Short = default,
+    /// until the device answers, per command
+    selection: Short = default,
+    /// initiator's messages, per command
+    message_out: Short = default,
+    /// the command's bytes
+    command: Short = default,
+    /// target's messages, per burst
+    message_in: Short = default,
+    /// final message, per transfer
+    message_end: Short = default,
+    /// status phase, per transfer
+    status: Short = default,
+    /// bytes after which the bus is released and taken again; without it: one burst per transfer
+    burst: Option<Size<4, { 1 << 30 }>>,
+    /// a device whose buffer can deliver within this time keeps the bus and waits; without it: never
+    stay: Option<Short>,
+    /// propagation time
+    latency: Long = default,
+    /// the CPU moves the bytes (PIO)
+    programmed: bool = default,
+    /// each disk has its own, such as a cable to the controller
+    each_disk: bool = default,
+} }
 
 impl BusKeys {
     /// The bus of a name.

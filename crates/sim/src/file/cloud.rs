@@ -1,62 +1,52 @@
 //! The keys of a cloud provider's volume, and of what it and its instance are held to.
 
-use super::bounds::{Count, Long, MOST_BYTES, Number, Rate, Share, Size, Within};
+use super::bounds::{Count, Long, MOST_BYTES, Number, Rate, Share, Size};
 use super::error::Wrong;
+use super::table::table;
 use super::volume::VolumeKeys;
 use super::{MachineFile, named_in};
 use crate::cloud::limit::{Burst, Limit};
 use crate::cloud::{CloudVolume, Limits};
 use halfpower_model::Bytes;
-use serde::Deserialize;
 
 /// Requests a second.
 type Requests = Number<1, 1_000_000_000>;
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct CloudKeys {
-    /// Bytes of it.
-    pub(super) size: Size<512, MOST_BYTES>,
-    /// The most bytes that count as one request.
-    pub(super) unit: Size<512, { 1 << 30 }>,
-    /// What it is held to.
-    pub(super) limits: LimitKeys,
-    /// The instance that it is attached to, which has limits too; none: they are no lower than the volume's, or its bus has them.
-    pub(super) instance: Option<String>,
-    /// How many requests are served at once.
-    pub(super) parallel: Count<1, 4096>,
-    /// From the provider's taking a read to its answer, on average.
-    pub(super) read_latency: Long,
-    /// The same of a write.
-    pub(super) write_latency: Long,
-    /// By how much that is shorter or longer at the most.
-    #[serde(default)]
-    pub(super) spread: Long,
-}
+table! { CloudKeys {
+    /// capacity
+    size: Size<512, MOST_BYTES>,
+    /// maximum size that counts as one request; larger ones count as several
+    unit: Size<512, { 1 << 30 }>,
+    /// its limits
+    limits: LimitKeys,
+    /// the `[instance.NAME]` it is attached to: the same limits, a separate part with its own busy time; for a volume of one disk
+    instance: Option<String>,
+    /// number of requests served at once
+    parallel: Count<1, 4096>,
+    /// mean latency of a read, from acceptance to answer
+    read_latency: Long,
+    /// the same for a write
+    write_latency: Long,
+    /// maximum deviation from it; at most either
+    spread: Long = default,
+} }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct LimitKeys {
-    /// Requests a second, of a unit at the most.
-    pub(super) requests: Requests,
-    /// Bytes a second.
-    pub(super) rate: Rate,
-    /// Requests a second while there are credits; none: as `requests`.
-    pub(super) burst_requests: Option<Requests>,
-    /// The most requests that can be saved up; goes with `burst-requests`.
-    pub(super) request_credits: Option<Number<0, 1_000_000_000_000_000>>,
-    /// Bytes a second while there are credits; none: as `rate`.
-    pub(super) burst_rate: Option<Rate>,
-    /// The most bytes that can be saved up; goes with `burst-rate`.
-    pub(super) byte_credits: Option<Size<0, MOST_BYTES>>,
-    /// Which part of its credits it has at first, 0 to 1.
-    #[serde(default = "all")]
-    pub(super) full: Share,
-}
-
-fn all() -> Share {
-    Within(1.0)
-}
+table! { LimitKeys {
+    /// IOPS
+    requests: Requests,
+    /// bytes per second
+    rate: Rate,
+    /// IOPS while there are credits; at least `requests`; needs `request-credits`
+    burst_requests: Option<Requests>,
+    /// maximum balance of requests
+    request_credits: Option<Number<0, 1_000_000_000_000_000>>,
+    /// bytes per second while there are credits; needs `byte-credits`
+    burst_rate: Option<Rate>,
+    /// maximum balance of bytes
+    byte_credits: Option<Size<0, MOST_BYTES>>,
+    /// balance at the start of a sample, as a share; default 1
+    full: Option<Share>,
+} }
 
 impl LimitKeys {
     /// The limits; `place` is where their keys are.
@@ -74,9 +64,14 @@ impl LimitKeys {
             (Some(burst), Some(_)) if burst < per_s => {
                 Err(wrong(burst_key, "it has to be no less than what there is without bursts"))
             }
-            (Some(burst), Some(credits)) => {
-                Ok(Limit { per_s, burst: Some(Burst { per_s: burst, credits, at_first: credits * self.full.0 }) })
-            }
+            (Some(burst), Some(credits)) => Ok(Limit {
+                per_s,
+                burst: Some(Burst {
+                    per_s: burst,
+                    credits,
+                    at_first: credits * self.full.map_or(1.0, |share| share.0),
+                }),
+            }),
             (Some(_), None) => Err(wrong(burst_key, &format!("bursts need {credits_key}"))),
             (None, Some(_)) => Err(wrong(credits_key, &format!("credits are for bursts; say {burst_key}"))),
         };

@@ -1,44 +1,34 @@
 //! The keys of a controller.
 
-use super::bounds::{Blocks, Count, Named, Rate, Short, Word};
+use super::bounds::{Blocks, Count, Rate, Short, Word};
 use super::error::Wrong;
 use super::host::CostKeys;
+use super::table::table;
 use crate::controller::{Controller, Forwarding, Order, Queue};
 use crate::machine::Cost;
-use serde::Deserialize;
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct ControllerKeys {
-    /// Time of its processor for a command.
-    #[serde(default)]
-    pub(super) request: Short,
-    /// Bytes a second through it, of reads; none: as fast as the buses.
-    pub(super) read_rate: Option<Rate>,
-    /// The same of writes.
-    pub(super) write_rate: Option<Rate>,
-    /// through, or stored: it has all bytes before they go on. Above a bus that each disk has for itself (`each-disk`), bytes
-    /// that go through do so by a port for each disk, all at the same time.
-    pub(super) bytes: Word<Forwarding>,
-    /// How many commands are at a disk at the most; none: all.
-    pub(super) outstanding: Option<Count<1, 65_536>>,
-    /// Which of those that wait is next: fcfs, c-look, fscan.
-    pub(super) order: Option<Word<Order>>,
-    /// How much of those that wait and go on with one another becomes one command at the most; none: each is one.
-    pub(super) merge: Option<Blocks<512, { 64 << 20 }>>,
-    /// Processor time that its driver adds to a read.
-    pub(super) driver_read: Option<CostKeys>,
-    /// The same of a write.
-    pub(super) driver_write: Option<CostKeys>,
-}
-
-impl Named for Forwarding {
-    const WORDS: &'static [(&'static str, Self)] = &[("through", Forwarding::Through), ("stored", Forwarding::Stored)];
-}
-
-impl Named for Order {
-    const WORDS: &'static [(&'static str, Self)] = &Order::WORDS;
-}
+table! { ControllerKeys {
+    /// controller time per command
+    request: Short = default,
+    /// throughput limit of reads; without it: as the buses
+    read_rate: Option<Rate>,
+    /// the same for writes
+    write_rate: Option<Rate>,
+    /// `stored`: it holds all bytes before it passes them on. `through`, above a bus with `each-disk`: one port per disk, in
+    /// parallel
+    bytes: Word<Forwarding>,
+    /// maximum number of commands at a disk; without it: unlimited
+    outstanding: Option<Count<1, 65_536>>,
+    /// order of waiting reads; needs `outstanding`; default `fcfs`. A read that has waited for 1 s goes first, with the next 16
+    /// in order. Writes are first come, first served; if both wait, they alternate in groups of 16
+    order: Option<Word<Order>>,
+    /// maximum size of a command merged from waiting neighbours; needs `outstanding`; without it, or with 512 B: no merging
+    merge: Option<Blocks<512, { 64 << 20 }>>,
+    /// CPU time that its driver adds to a read
+    driver_read: Option<CostKeys>,
+    /// the same for a write
+    driver_write: Option<CostKeys>,
+} }
 
 impl ControllerKeys {
     /// The controller of a name.
@@ -54,7 +44,7 @@ impl ControllerKeys {
         }
         let order = self.order.unwrap_or_default().0;
         let merge = self.merge.map_or(0, |size| size.0.0);
-        let cost = |keys: Option<CostKeys>| keys.map_or(Cost::default(), CostKeys::cost);
+        let cost = |keys: &Option<CostKeys>| keys.as_ref().map_or(Cost::default(), CostKeys::cost);
         Ok(Controller {
             name: name.to_owned(),
             request_ns: self.request.0.0,
@@ -62,8 +52,8 @@ impl ControllerKeys {
             write_ns_per_byte: per_byte(self.write_rate),
             forwarding: self.bytes.0,
             queue: self.outstanding.map(|outstanding| Queue { outstanding: outstanding.0, order, merge }),
-            driver_read: cost(self.driver_read),
-            driver_write: cost(self.driver_write),
+            driver_read: cost(&self.driver_read),
+            driver_write: cost(&self.driver_write),
         })
     }
 }

@@ -1,7 +1,8 @@
 //! The keys of a disk.
 
-use super::bounds::{Blocks, Count, List, MOST_BYTES, Named, Number, Short, Within, Word};
+use super::bounds::{Blocks, Count, List, MOST_BYTES, Number, Short, Word};
 use super::error::Wrong;
+use super::table::table;
 use crate::disk::arm::Mechanics;
 use crate::disk::cache::ReadBuffer;
 use crate::disk::geometry::{BLOCK_BYTES, Geometry, GeometryError, Switches, Zone};
@@ -9,7 +10,6 @@ use crate::disk::scheduler::Scheduler;
 use crate::disk::seek::{SeekCurve, SeekError};
 use crate::disk::{Drive, Overhead, WriteCache};
 use halfpower_model::Bytes;
-use serde::Deserialize;
 use std::error::Error;
 
 const MOST_CYLINDERS: u64 = 10_000_000;
@@ -22,90 +22,77 @@ type ZoneKeys = (Cylinder, Sectors, Shift, Shift, Spare);
 type Buffer = Blocks<0, { 1 << 30 }>;
 type Sector = Blocks<512, { 1 << 20 }>;
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct DriveKeys {
-    pub(super) surfaces: Count<1, 255>,
-    pub(super) cylinders: Count<1, MOST_CYLINDERS>,
-    /// Turns a minute.
-    pub(super) rpm: Number<60, 100_000>,
-    /// First cylinder, sectors a track, shift to the next track and to the next cylinder in sectors; spare sectors.
-    pub(super) zones: List<ZoneKeys, 1, 1000>,
-    /// Measured: cylinders and milliseconds.
-    pub(super) seek: Option<List<(Count<1, MOST_CYLINDERS>, Number<0, 1000>), 1, 10_000>>,
-    /// Of a data sheet.
-    pub(super) seek_times: Option<SeekTimes>,
-    pub(super) head_switch: Short,
-    #[serde(default)]
-    pub(super) write_settle: Short,
-    #[serde(default)]
-    pub(super) zero_latency: bool,
-    /// fcfs, c-look, sstf or sptf.
-    pub(super) scheduler: Word<Scheduler>,
-    /// Read segments; 0 for none.
-    pub(super) segments: Count<0, 4096>,
-    /// Bytes of each.
-    pub(super) segment: Buffer,
-    /// How far it reads ahead.
-    pub(super) read_ahead: Buffer,
-    /// How far of that it reads ahead of a stream although others wait.
-    #[serde(default)]
-    pub(super) read_ahead_least: Buffer,
-    /// The drive's time for a read that its buffer has, before the bytes come.
-    #[serde(default)]
-    pub(super) read_hit: Short,
-    /// The same for what was given before; as `read-hit` where it is not said.
-    pub(super) read_again: Option<Short>,
-    /// The longest read that the buffer gives again: what is longer is read anew. Where it is not said, all that it has.
-    pub(super) read_again_most: Option<Buffer>,
-    /// What a read that the buffer has takes at the least, with its bytes.
-    #[serde(default)]
-    pub(super) read_least: Short,
-    /// For one of the medium.
-    #[serde(default)]
-    pub(super) read_miss: Short,
-    /// For a write.
-    #[serde(default)]
-    pub(super) write: Short,
-    /// For one for the medium that came before the medium was at those that are under way; none: as `write`.
-    pub(super) write_next: Option<Short>,
-    /// Whether its own time for a write passes while the arm is at another.
-    #[serde(default)]
-    pub(super) write_overlaps: bool,
-    /// A sector of the medium: a write of part of one takes another turn, to read it first.
-    #[serde(default = "block")]
-    pub(super) physical_sector: Sector,
-    /// What the write cache holds; none: it is off.
-    pub(super) write_cache: Option<WriteCacheKeys>,
-}
+table! { DriveKeys {
+    /// surfaces, with one head each
+    surfaces: Count<1, 255>,
+    /// tracks per surface
+    cylinders: Count<1, MOST_CYLINDERS>,
+    /// rotations per minute
+    rpm: Number<60, 100_000>,
+    /// from the outside in, each `[first cylinder, sectors per track, skew to the next track, skew to the next cylinder, spare
+    /// sectors]`. At most 1024 TiB; skews below the sectors. If a skew is shorter than the head's way, a stream loses a rotation there
+    zones: List<ZoneKeys, 1, 1000>,
+    /// measured: `[cylinders, milliseconds]`, from 1 cylinder, ascending, times never falling; this, or `seek-times`
+    seek: Option<List<(Count<1, MOST_CYLINDERS>, Number<0, 1000>), 1, 10_000>>,
+    /// of a data sheet
+    seek_times: Option<SeekTimes>,
+    /// time to another surface; the step to the next cylinder takes at least as long
+    head_switch: Short,
+    /// extra wait of a write after a seek or head switch, also within a stream
+    write_settle: Short = default,
+    /// an access begins at the first of its sectors that passes the head
+    zero_latency: bool = default,
+    /// next command. With `sptf` no read overtakes the one that it continues. The oldest command is next after four rotations of
+    /// waiting per waiting command. A read-ahead serves every waiting read that it passes, with `fcfs` even before older commands
+    scheduler: Word<Scheduler>,
+    /// segments of the read buffer; 0: no caching, no read-ahead
+    segments: Count<0, 4096>,
+    /// size of each
+    segment: Buffer,
+    /// maximum read-ahead; at most `segment`
+    read_ahead: Buffer,
+    /// read-ahead behind a read that continues a segment even if others wait (minimum pre-fetch of SCSI's caching page)
+    read_ahead_least: Buffer = default,
+    /// drive time of a read that the buffer has, before the transfer
+    read_hit: Short = default,
+    /// the same for data that was delivered before; default `read-hit`
+    read_again: Option<Short>,
+    /// longest read that the buffer delivers again; without it: all
+    read_again_most: Option<Buffer>,
+    /// minimum time of a buffer hit, transfer included
+    read_least: Short = default,
+    /// drive time of a read from the medium
+    read_miss: Short = default,
+    /// drive time of a write
+    write: Short = default,
+    /// drive time of a write that arrives before the medium reaches the writes under way; default `write`
+    write_next: Option<Short>,
+    /// its time for a write passes while the arm serves another, so that queued writes stream without a cache; not with
+    /// `write-next`
+    write_overlaps: bool = default,
+    /// sector of the medium, at most a track: a partial write costs another rotation
+    physical_sector: Sector = default,
+    /// the write cache; without it the cache is off
+    write_cache: Option<WriteCacheKeys>,
+} }
 
-fn block() -> Sector {
-    Within(Bytes(BLOCK_BYTES))
-}
+table! { SeekTimes {
+    /// seek over one cylinder
+    track_to_track: Short,
+    /// average seek; at least that
+    average: Short,
+    /// full stroke; at least that
+    full: Short,
+} }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct SeekTimes {
-    pub(super) track_to_track: Short,
-    pub(super) average: Short,
-    pub(super) full: Short,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct WriteCacheKeys {
-    /// Bytes.
-    pub(super) size: Blocks<512, { 1 << 40 }>,
-    /// Separate pieces of the medium.
-    pub(super) pieces: Count<1, 16_384>,
-    /// How long what it holds waits at the most while the arm reads ahead of a stream.
-    #[serde(default)]
-    pub(super) wait: Short,
-}
-
-impl Named for Scheduler {
-    const WORDS: &'static [(&'static str, Self)] = &Scheduler::WORDS;
-}
+table! { WriteCacheKeys {
+    /// capacity
+    size: Blocks<512, { 1 << 40 }>,
+    /// maximum number of separate extents in it
+    pieces: Count<1, 16_384>,
+    /// maximum delay of destaging while the arm reads ahead of a stream and half of the cache is free
+    wait: Short = default,
+} }
 
 impl DriveKeys {
     /// The drive of a name.
@@ -151,7 +138,7 @@ impl DriveKeys {
             zero_latency: self.zero_latency,
             sector_blocks: self.physical_sector.0.0 / BLOCK_BYTES,
         };
-        let cache = |cache: WriteCacheKeys| WriteCache {
+        let cache = |cache: &WriteCacheKeys| WriteCache {
             blocks: cache.size.0.0 / BLOCK_BYTES,
             pieces: cache.pieces.0 as usize,
             wait_ns: cache.wait.0.0,
@@ -175,7 +162,7 @@ impl DriveKeys {
                 write_next_ns: self.write_next.unwrap_or(self.write).0.0,
                 write_overlaps: self.write_overlaps,
             },
-            write_cache: self.write_cache.map(cache),
+            write_cache: self.write_cache.as_ref().map(cache),
         })
     }
 
@@ -265,9 +252,9 @@ impl DriveKeys {
     fn seeks(&self) -> Result<SeekCurve, (&'static str, SeekError)> {
         let milliseconds = |time: Short| time.0.0 as f64 / 1e6;
         let cylinders = self.cylinders.0;
-        match (&self.seek, self.seek_times) {
+        match (&self.seek, &self.seek_times) {
             (None, Some(SeekTimes { track_to_track, average, full })) => {
-                let [single, average, full] = [track_to_track, average, full].map(milliseconds);
+                let [single, average, full] = [*track_to_track, *average, *full].map(milliseconds);
                 SeekCurve::data_sheet(cylinders, single, average, full).map_err(|error| ("seek-times", error))
             }
             (points, None) => {

@@ -1,126 +1,104 @@
 //! The keys of a flash drive.
 
-use super::bounds::{Blocks, Count, Day, MOST_BYTES, Named, Number, Rate, Share, Short, Size, Time};
+use super::bounds::{Blocks, Count, Day, MOST_BYTES, Number, Rate, Share, Short, Size, Time};
 use super::error::Wrong;
+use super::table::table;
 use super::volume::VolumeKeys;
 use crate::controller::{Order, Queue};
 use crate::flash::ahead::ReadAhead;
 use crate::flash::drain::FastArea;
 use crate::flash::heat::Heat;
-use crate::flash::space::State;
 use crate::flash::units::Array;
 use crate::flash::{FlashDrive, Trim};
 use halfpower_model::Bytes;
-use serde::Deserialize;
 
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct FlashKeys {
-    /// What it offers.
-    pub(super) size: Blocks<512, MOST_BYTES>,
-    /// Flash beside that.
-    pub(super) spare: Size<512, MOST_BYTES>,
-    /// Planes that read and program independently.
-    pub(super) units: Count<1, 16_384>,
-    /// Channels, which units have in turn.
-    pub(super) channels: Count<1, 1024>,
-    /// Bytes that a unit reads or programs at once.
-    pub(super) page: Blocks<512, { 1 << 24 }>,
-    /// Time of a unit to read a page.
-    pub(super) read: Short,
-    /// Time to program one, with its share of an erasure.
-    pub(super) program: Short,
-    /// Bytes a second of a channel.
-    pub(super) channel_rate: Rate,
-    /// Until a unit that programs lets a read go before.
-    #[serde(default)]
-    pub(super) suspend: Short,
-    /// How many commands may be at it at once; none: all.
-    pub(super) outstanding: Option<Count<1, 65_536>>,
-    /// The controller's time for a read, one after another.
-    #[serde(default)]
-    pub(super) read_command: Short,
-    /// The same of a write.
-    #[serde(default)]
-    pub(super) write_command: Short,
-    /// What a read takes beside, any number of them at once.
-    #[serde(default)]
-    pub(super) read_delay: Short,
-    /// The same of a write.
-    #[serde(default)]
-    pub(super) write_delay: Short,
-    /// What a write that continues none takes on top.
-    #[serde(default)]
-    pub(super) scattered_write: Short,
-    /// What the buffer for writes holds; none: a write is done when it is in flash.
-    pub(super) buffer: Option<Size<512, { 1 << 40 }>>,
-    /// True: what the buffer holds outlasts a loss of power, and a flush has nothing to do.
-    #[serde(default)]
-    pub(super) protected: bool,
-    /// Bytes of the mapping table that are programmed with each write that continues none.
-    #[serde(default)]
-    pub(super) mapping: Size<0, { 1 << 24 }>,
-    /// How far it reads ahead; none: it does not.
-    pub(super) read_ahead: Option<ReadAheadKeys>,
-    /// Flash that is written faster, before the rest; none: there is none.
-    pub(super) fast_area: Option<FastAreaKeys>,
-    /// What giving blocks back costs its controller; none: it does not take trims.
-    pub(super) trim: Option<TrimKeys>,
-    /// What it does when it is hot; none: it stays cool.
-    pub(super) heat: Option<HeatKeys>,
-}
+table! { FlashKeys {
+    /// capacity
+    size: Blocks<512, MOST_BYTES>,
+    /// additional flash: at least a thousandth of `size`, and one page for each of `units`
+    spare: Size<512, MOST_BYTES>,
+    /// planes that read and program independently
+    units: Count<1, 16_384>,
+    /// channels, shared by the units in turn; at most `units`
+    channels: Count<1, 1024>,
+    /// unit of reading and programming
+    page: Blocks<512, { 1 << 24 }>,
+    /// to read a page into the unit's register, however little of it is needed
+    read: Short,
+    /// to program a page, its share of an erasure included. units × page / program is the write throughput, unless the channels
+    /// limit it
+    program: Short,
+    /// bytes per second of a channel: reads, programs, and garbage collection twice
+    channel_rate: Rate,
+    /// until a programming unit lets a read go first
+    suspend: Short = default,
+    /// maximum number of commands at it; without it: unlimited
+    outstanding: Option<Count<1, 65_536>>,
+    /// controller time per read, one after another: its reciprocal limits IOPS
+    read_command: Short = default,
+    /// the same for a write
+    write_command: Short = default,
+    /// further latency of a read, in parallel
+    read_delay: Short = default,
+    /// the same for a write
+    write_delay: Short = default,
+    /// further latency of a write that continues none
+    scattered_write: Short = default,
+    /// capacity of the write buffer; without it a write ends in flash
+    buffer: Option<Size<512, { 1 << 40 }>>,
+    /// the buffer survives a power loss: a flush does nothing, and a write through is buffered; needs `buffer`
+    protected: bool = default,
+    /// bytes of the mapping table programmed with each write that continues none
+    mapping: Size<0, { 1 << 24 }> = default,
+    /// read-ahead; without it: none
+    read_ahead: Option<ReadAheadKeys>,
+    /// area of faster (SLC) flash; without it: none
+    fast_area: Option<FastAreaKeys>,
+    /// trims; without it they are rejected
+    trim: Option<TrimKeys>,
+    /// thermal throttling; without it: never
+    heat: Option<HeatKeys>,
+} }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct TrimKeys {
-    /// Time a command, one after another.
-    pub(super) command: Short,
-    /// Bytes of addresses a second besides.
-    pub(super) rate: Rate,
-}
+table! { TrimKeys {
+    /// controller time of a trim, one after another
+    command: Short,
+    /// trimmed bytes per second, in addition
+    rate: Rate,
+} }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ReadAheadKeys {
-    /// Bytes beyond a stream.
-    pub(super) size: Size<512, { 1 << 26 }>,
-    /// Streams at the most.
-    pub(super) streams: Count<1, 4096>,
-}
+table! { ReadAheadKeys {
+    /// read-ahead of a stream
+    size: Size<512, { 1 << 26 }>,
+    /// number of streams that it recognises
+    streams: Count<1, 4096>,
+} }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct FastAreaKeys {
-    /// What it holds where the whole drive is free.
-    pub(super) size: Size<512, MOST_BYTES>,
-    /// What of that there always is; none: all.
-    pub(super) always: Option<Size<0, MOST_BYTES>>,
-    /// Bytes a second into it.
-    pub(super) rate: Rate,
-    /// Bytes a second out of it, while the drive has nothing else to do.
-    pub(super) copy_rate: Rate,
-    /// How long it has had nothing to do when that begins.
-    pub(super) rest: Day,
-}
+table! { FastAreaKeys {
+    /// its capacity on an empty drive
+    size: Size<512, MOST_BYTES>,
+    /// part of it that a full drive keeps, at most `size`; the rest shrinks with the free space; without it: all
+    always: Option<Size<0, MOST_BYTES>>,
+    /// write throughput into it
+    rate: Rate,
+    /// throughput out of it while the drive is idle
+    copy_rate: Rate,
+    /// idle time before that begins
+    rest: Day,
+} }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct HeatKeys {
-    /// Bytes a second of writes that it bears for ever.
-    pub(super) sustained: Rate,
-    /// How many bytes read warm it as one that is written does.
-    pub(super) reads_per_write: Number<1, 1000>,
-    /// Time in which it is two thirds of the way to another temperature.
-    pub(super) time_constant: Time<1_000_000, 86_400_000_000_000>,
-    /// Bytes a second of writes that pass while it is hot.
-    pub(super) throttled: Rate,
-    /// The part of `sustained` to which it has to cool, 0 to 1.
-    pub(super) until: Share,
-}
-
-impl Named for State {
-    const WORDS: &'static [(&'static str, Self)] = &State::WORDS;
-}
+table! { HeatKeys {
+    /// write throughput that the drive sustains forever
+    sustained: Rate,
+    /// bytes read that heat as much as one byte written
+    reads_per_write: Number<1, 1000>,
+    /// time for two thirds of a temperature change
+    time_constant: Time<1_000_000, 86_400_000_000_000>,
+    /// write throughput while it is hot
+    throttled: Rate,
+    /// share of `sustained` to which its temperature must fall
+    until: Share,
+} }
 
 impl FlashKeys {
     /// What a volume uses it as.
@@ -136,7 +114,7 @@ impl FlashKeys {
         if size > self.size.0 {
             return of_volume("capacity", &format!("it has to be no more than the drive's size, {}", self.size.0));
         }
-        if self.fast_area.is_some_and(|area| area.always.is_some_and(|always| always.0 > area.size.0)) {
+        if self.fast_area.as_ref().is_some_and(|area| area.always.is_some_and(|always| always.0 > area.size.0)) {
             return Err(Wrong::at(
                 &["flash", &volume.drive, "fast-area", "always"],
                 "it has to be no more than the fast area's size",
@@ -186,9 +164,9 @@ impl FlashKeys {
             command_ns: [self.read_command.0.0, self.write_command.0.0],
             delay_ns: [self.read_delay.0.0, self.write_delay.0.0],
             scattered_write_ns: self.scattered_write.0.0,
-            buffer: self.buffer.map(|buffer| buffer.0).filter(|_| volume.write_cache),
+            buffer: self.buffer.map(|buffer| buffer.0).filter(|_| volume.write_cache != Some(false)),
             is_protected: self.protected,
-            fast_area: self.fast_area.map(|keys| FastArea {
+            fast_area: self.fast_area.as_ref().map(|keys| FastArea {
                 size: keys.size.0,
                 // What the volume does not use is free whatever it does.
                 always: Bytes(keys.always.map_or(keys.size.0, |always| always.0).0 + self.size.0.0 - size.0),
@@ -197,9 +175,15 @@ impl FlashKeys {
                 rest_ns: keys.rest.0.0,
             }),
             mapping: self.mapping.0,
-            read_ahead: self.read_ahead.map(|keys| ReadAhead { size: keys.size.0, streams: keys.streams.0 as usize }),
-            trim: self.trim.map(|keys| Trim { command_ns: keys.command.0.0, ns_per_byte: per_byte(keys.rate) }),
-            heat: self.heat.filter(|_| volume.cooled == Some(false)).map(|keys| Heat {
+            read_ahead: self
+                .read_ahead
+                .as_ref()
+                .map(|keys| ReadAhead { size: keys.size.0, streams: keys.streams.0 as usize }),
+            trim: self
+                .trim
+                .as_ref()
+                .map(|keys| Trim { command_ns: keys.command.0.0, ns_per_byte: per_byte(keys.rate) }),
+            heat: self.heat.as_ref().filter(|_| volume.cooled == Some(false)).map(|keys| Heat {
                 sustained: keys.sustained.0.0,
                 reads_per_write: keys.reads_per_write.0,
                 time_constant_ns: keys.time_constant.0.0,

@@ -14,6 +14,7 @@ mod flash;
 mod host;
 mod share;
 mod source;
+mod table;
 #[cfg(test)]
 mod tests;
 mod volume;
@@ -21,14 +22,14 @@ mod volume;
 pub use error::MachineError;
 
 use crate::machine::{FileCache, Hertz, Machine, Part, Share};
-use bounds::LEAST_CALL_NS;
+use bounds::LEAST_CALL;
 use bus::BusKeys;
 use cloud::{CloudKeys, LimitKeys};
 use controller::ControllerKeys;
 use drive::DriveKeys;
 use error::Wrong;
 use flash::FlashKeys;
-use halfpower_model::{Nanoseconds, Settings};
+use halfpower_model::Settings;
 use host::{ProcessorKeys, SystemKeys};
 use serde::Deserialize;
 use share::ShareKeys;
@@ -226,10 +227,10 @@ impl MachineFile {
         let Attached { mut parts, disks, made } = keys.attach(self, volume)?;
         let share = keys.share.as_ref().map(|share| self.share(volume, share, &mut parts)).transpose()?;
         let mut system = system.system(self.processor.memory.0);
-        if !keys.file_system {
+        if keys.file_system == Some(false) {
             system.split = None;
         }
-        if !keys.file_system || share.is_some() {
+        if keys.file_system == Some(false) || share.is_some() {
             system.cache = None;
         }
         let clock = self.processor.clock.map(|clock| clock.0);
@@ -251,9 +252,9 @@ impl MachineFile {
         if let (Some(Hertz(of_times)), Some(Hertz(clock))) = (self.clock_of_times, clock) {
             machine.scale_processor_times(of_times / clock);
             let shortest_us = |cache: &FileCache| cache.read.fixed_us.min(cache.write.fixed_us);
-            if machine.system.cache.as_ref().is_some_and(|cache| shortest_us(cache) * 1e3 < LEAST_CALL_NS as f64) {
-                let least = Nanoseconds(LEAST_CALL_NS);
-                let message = format!("a call into the file cache would take less than {least}, and none is so short");
+            if machine.system.cache.as_ref().is_some_and(|cache| shortest_us(cache) * 1e3 < LEAST_CALL.0 as f64) {
+                let message =
+                    format!("a call into the page cache would take less than {LEAST_CALL}, and none is so short");
                 return Err(Wrong::at(&CLOCK, message));
             }
         }

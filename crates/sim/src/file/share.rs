@@ -2,47 +2,42 @@
 
 use super::bounds::{Blocks, Count, Long, Names, Size};
 use super::host::CostKeys;
+use super::table::table;
 use crate::machine::{LargeRequests, Share};
-use serde::Deserialize;
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct ShareKeys {
-    /// Processor time of the client for a read.
-    pub(super) client_read: CostKeys,
-    /// For a write.
-    pub(super) client_write: CostKeys,
-    /// Processor time of the server for a read, beside that of a direct request.
-    pub(super) server_read: CostKeys,
-    /// For a write.
-    pub(super) server_write: CostKeys,
-    /// The server's processors; none: they are the client's, and the share is local.
-    pub(super) server_processors: Option<Count<1, 4096>>,
-    /// From the server's memory to the client's: buses, in their order; those of the volume's path are the same.
-    #[serde(default)]
-    pub(super) wire: Names<0>,
-    /// How many writes may be under way.
-    pub(super) write_window: Count<1, 65_536>,
-    /// Reads that go one at a time, in units that are done before the next; none: there are none such.
-    pub(super) large_reads: Option<LargeKeys>,
-    /// The same of writes.
-    pub(super) large_writes: Option<LargeKeys>,
-}
+table! { ShareKeys {
+    /// CPU time of the client for a read
+    client_read: CostKeys,
+    /// the same for a write
+    client_write: CostKeys,
+    /// CPU time of the server for a read, on top of a direct one
+    server_read: CostKeys,
+    /// the same for a write
+    server_write: CostKeys,
+    /// cores of the server; without it: the client's cores, and the share is local
+    server_processors: Option<Count<1, 4096>>,
+    /// buses from the server's memory to the client's, each once
+    wire: Names<0> = default,
+    /// maximum number of outstanding writes
+    write_window: Count<1, 65_536>,
+    /// reads that run one by one; without it: none
+    large_reads: Option<LargeKeys>,
+    /// the same for writes
+    large_writes: Option<LargeKeys>,
+} }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct LargeKeys {
-    /// The longest that are not concerned.
-    pub(super) above: Size<0, { 1 << 30 }>,
-    /// Bytes of a unit.
-    pub(super) unit: Blocks<512, { 1 << 30 }>,
-    /// Before the first unit; none: as before others.
-    pub(super) first_wait: Option<Long>,
-    /// Before each unit.
-    pub(super) wait: Long,
-    /// Before what is less than a unit.
-    pub(super) part_wait: Long,
-}
+table! { LargeKeys {
+    /// longer requests run one by one, in units that finish one after the other
+    above: Size<0, { 1 << 30 }>,
+    /// size of a unit
+    unit: Blocks<512, { 1 << 30 }>,
+    /// wait before a request's first unit; default `wait`
+    first_wait: Option<Long>,
+    /// wait before each unit
+    wait: Long,
+    /// wait before an incomplete unit
+    part_wait: Long,
+} }
 
 impl ShareKeys {
     /// Over parts whose numbers are `wire`.
@@ -53,13 +48,13 @@ impl ShareKeys {
             server_processors: self.server_processors.map(|count| count.0),
             wire,
             write_window: self.write_window.0,
-            large: [self.large_reads, self.large_writes].map(|keys| keys.map(LargeKeys::large)),
+            large: [&self.large_reads, &self.large_writes].map(|keys| keys.as_ref().map(LargeKeys::large)),
         }
     }
 }
 
 impl LargeKeys {
-    fn large(self) -> LargeRequests {
+    fn large(&self) -> LargeRequests {
         LargeRequests {
             above: self.above.0,
             unit: self.unit.0,

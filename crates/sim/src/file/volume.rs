@@ -1,7 +1,8 @@
 //! The keys of a volume, and what its path comes to: a part for each name, or one for each disk or string of them.
 
-use super::bounds::{Blocks, Count, MOST_BYTES, Named, Names, Within, Word};
+use super::bounds::{Blocks, Count, MOST_BYTES, Names, Word};
 use super::error::Wrong;
+use super::table::table;
 use super::{MachineFile, named_in};
 use crate::buffer::BufferedDrive;
 use crate::disk::Drive;
@@ -9,74 +10,59 @@ use crate::flash::space::State;
 use crate::machine::{AttachedDisk, Device, Machine, Made, Part};
 use crate::volume::{Reader, Volume};
 use halfpower_model::Bytes;
-use serde::Deserialize;
 use std::sync::Arc;
 
 const MOST_DISKS: u64 = 1024;
 /// Bytes of a disk's turn.
 type Chunk = Blocks<512, { 1 << 40 }>;
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct VolumeKeys {
-    /// What it is, in a sentence.
-    pub(super) description: String,
-    /// Which drive.
-    pub(super) drive: String,
-    /// How many of them.
-    pub(super) disks: Count<1, MOST_DISKS>,
-    /// From the drive to memory, in their order: buses and controllers.
-    pub(super) path: Names<1>,
-    /// How many there are of all parts but the last, each with its share of the disks in turn.
-    #[serde(default = "one")]
-    pub(super) strings: Count<1, MOST_DISKS>,
-    /// Chunk of a stripe. Without this, mirror and raid5 each disk is a target of its own.
-    pub(super) stripe: Option<Chunk>,
-    /// A mirror; which disk reads: round-robin, shorter-queue, nearest, idle-or-nearest.
-    pub(super) mirror: Option<Word<Reader>>,
-    /// From so many bytes of a sequential stream outstanding on, a mirror's disks read pieces of so many in turn.
-    pub(super) in_turn_from: Option<Chunk>,
-    /// Chunk of a RAID5.
-    pub(super) raid5: Option<Chunk>,
-    /// How much of each disk the system keeps of a RAID5 that it makes; writes of a row are joined.
-    pub(super) stripe_cache: Option<Chunk>,
-    /// Which controller of the path makes the volume; none: the operating system.
-    pub(super) made_in: Option<String>,
-    /// Where the volume's first byte lies in its first chunk.
-    #[serde(default)]
-    pub(super) offset: Blocks<0, MOST_BYTES>,
-    /// Which of the other systems it is under; none: the machine's own.
-    pub(super) system: Option<String>,
-    /// Which share it is reached by; none: it is local.
-    pub(super) share: Option<String>,
-    /// False: without a file system, which would cut large requests.
-    #[serde(default = "yes")]
-    pub(super) file_system: bool,
-    /// False takes the drives' write caches away.
-    #[serde(default = "yes")]
-    pub(super) write_cache: bool,
-    /// True: the drives answer from their buffers, whatever is asked.
-    #[serde(default)]
-    pub(super) from_buffers: bool,
-    /// Of flash: how much of each drive is used; what is not is spare. None: all.
-    pub(super) capacity: Option<Blocks<512, MOST_BYTES>>,
-    /// Of flash: fresh, filled or steady: what was written before.
-    pub(super) state: Option<Word<State>>,
-    /// Of flash: false: nothing cools it.
-    pub(super) cooled: Option<bool>,
-}
-
-fn yes() -> bool {
-    true
-}
-
-fn one() -> Count<1, MOST_DISKS> {
-    Within(1)
-}
-
-impl Named for Reader {
-    const WORDS: &'static [(&'static str, Self)] = &Reader::WORDS;
-}
+table! { VolumeKeys {
+    /// description, one sentence
+    description: String,
+    /// its drive, flash drive or cloud volume
+    drive: String,
+    /// number of drives
+    disks: Count<1, MOST_DISKS>,
+    /// buses and controllers from the drive to memory, each once
+    path: Names<1>,
+    /// number of copies of all parts but the last; the disks are spread over them in turn; at most `disks`
+    strings: Count<1, MOST_DISKS> = default,
+    /// chunk of a stripe, at most a disk. Without this, `mirror` and `raid5` each disk is a target of its own
+    stripe: Option<Chunk>,
+    /// a mirror, and which disk reads. `idle-or-nearest`: the disk whose last command ended here, else the first idle one, else
+    /// the nearest
+    mirror: Option<Word<Reader>>,
+    /// from this many outstanding bytes of a sequential stream, a mirror's disks read parts of this size in turn; without it:
+    /// never
+    in_turn_from: Option<Chunk>,
+    /// chunk of a RAID5, at most a disk
+    raid5: Option<Chunk>,
+    /// of a software `raid5`: cached data per disk; cached rows need no reads for parity, and writes to a row are joined while it
+    /// waits; without it: none
+    stripe_cache: Option<Chunk>,
+    /// the controller that makes the volume, which needs `stripe`, `mirror` or `raid5` and one of `strings`; it alone has `bytes
+    /// = "stored"`; without it: a software volume
+    made_in: Option<String>,
+    /// place of the volume's first byte in its first chunk
+    offset: Blocks<0, MOST_BYTES> = default,
+    /// its `[other-system.NAME]`; default `[system]`
+    system: Option<String>,
+    /// its `[share.NAME]`; without it: local
+    share: Option<String>,
+    /// false: no file system, which would split large requests; default true
+    file_system: Option<bool>,
+    /// false: no write caches, and no buffers of flash; default true
+    write_cache: Option<bool>,
+    /// true: the drives answer every request from their buffers
+    from_buffers: bool = default,
+    /// of flash: used part of each drive; the rest is spare; without it: all
+    capacity: Option<Blocks<512, MOST_BYTES>>,
+    /// of flash: `fresh`, empty; `filled`, written once in order; `steady`, then randomly until nothing changed, so that a stream
+    /// stays slow until it has written the whole drive; default `fresh`
+    state: Option<Word<State>>,
+    /// of flash: false: `heat` applies; default true
+    cooled: Option<bool>,
+} }
 
 /// Parts, disks on them, and where the volume is made.
 pub(super) struct Attached {
@@ -161,7 +147,7 @@ impl VolumeKeys {
     }
 
     fn disk(&self, mut drive: Drive) -> Device {
-        if !self.write_cache {
+        if self.write_cache == Some(false) {
             drive.write_cache = None;
         }
         let device = Device::Disk(Arc::new(drive));

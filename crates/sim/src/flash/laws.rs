@@ -5,6 +5,7 @@ use super::*;
 use crate::machine::{self, Machine, Part};
 use crate::system::run;
 use crate::system::tests::{bus, requests, workload};
+use crate::words::Named;
 use halfpower_model::{Bytes, Cancel, Histogram, Limits, Operation, Pattern, Workload};
 use proptest::prelude::*;
 

@@ -30,6 +30,7 @@
 
 use super::decay;
 use crate::disk::geometry::BLOCK_BYTES;
+use crate::words::Named;
 use halfpower_model::Bytes;
 
 /// What was written before a run.
@@ -44,10 +45,9 @@ pub enum State {
     Steady,
 }
 
-impl State {
-    /// What each is called in a machine file.
-    pub const WORDS: [(&'static str, State); 3] =
-        [("fresh", State::Fresh), ("filled", State::Filled), ("steady", State::Steady)];
+impl Named for State {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("fresh", State::Fresh), ("filled", State::Filled), ("steady", State::Steady)];
 }
 
 /// Parts of the addresses.

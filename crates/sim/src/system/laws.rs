@@ -22,6 +22,7 @@ use crate::disk::tests::larger;
 use crate::disk::{Drive, Overhead, WriteCache};
 use crate::machine::{Cost, Device, Made, Part};
 use crate::volume::{Reader, Volume};
+use crate::words::Named;
 use halfpower_model::{Bytes, Limits, Operation, Pattern};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
