@@ -3,7 +3,7 @@
 //! It shows what lies between drives and memory, as the studies' DiskCache and burst programs did. Its times are the drive's
 //! own for a buffer hit and a write; it has no medium and never waits.
 
-use crate::device::{Command, Direction, Served};
+use crate::command::{Command, Direction, Served};
 use crate::disk::Overhead;
 use halfpower_model::Bytes;
 use std::collections::VecDeque;

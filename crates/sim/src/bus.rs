@@ -7,7 +7,7 @@
 //! Sources: phases as in ANSI X3.131 (SCSI-2) and as a bus analyser counts them in Riedel, van Ingen and Gray, "Sequential
 //! I/O on Windows NT 4.0" (1997), table 4.
 
-use crate::device::Direction;
+use crate::command::Direction;
 use halfpower_model::Bytes;
 
 /// A bus.

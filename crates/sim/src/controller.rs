@@ -16,8 +16,8 @@
 //! section 5: "simple" and "smart"); the round of FSCAN is Coffman, Klimko and Ryan, "Analysis of scanning policies for
 //! reducing disk seek times" (1972).
 
-use crate::device::Direction;
-use crate::machine::Cost;
+use crate::command::Direction;
+use crate::cost::Cost;
 use crate::words::Named;
 
 /// A controller.

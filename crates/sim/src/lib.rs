@@ -3,7 +3,9 @@
 pub mod buffer;
 pub mod bus;
 pub mod cloud;
+pub mod command;
 pub mod controller;
+mod cost;
 pub mod device;
 pub mod disk;
 pub mod file;

@@ -5,8 +5,9 @@
 use crate::buffer::BufferedDrive;
 use crate::bus::{Bus, Transfer};
 use crate::cloud::CloudVolume;
+use crate::command::Direction;
 use crate::controller::{Controller, Forwarding, Queue};
-use crate::device::Direction;
+pub use crate::cost::Cost;
 use crate::disk::Drive;
 use crate::disk::geometry::BLOCK_BYTES;
 use crate::flash::FlashDrive;
@@ -294,27 +295,6 @@ pub enum Fill {
 
 impl Named for Fill {
     const WORDS: &'static [(&'static str, Self)] = &[("page", Fill::Page), ("frame", Fill::Frame)];
-}
-
-/// Processor time of a request: a fixed part and one for each KiB.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Cost {
-    /// Microseconds a request.
-    pub fixed_us: f64,
-    /// Microseconds a KiB.
-    pub marginal_us_per_kib: f64,
-}
-
-impl Cost {
-    /// So many times as long.
-    fn times(self, factor: f64) -> Cost {
-        Cost { fixed_us: self.fixed_us * factor, marginal_us_per_kib: self.marginal_us_per_kib * factor }
-    }
-
-    /// Nanoseconds for a request of so many bytes.
-    pub fn ns(self, bytes: u64) -> u64 {
-        ((self.fixed_us + self.marginal_us_per_kib * bytes as f64 / 1024.0) * 1000.0 + 0.5) as u64
-    }
 }
 
 /// What a device is.

@@ -67,7 +67,8 @@ impl Simulated {
         }
         let (machine, text, volume) = match other.map(|other| (other, other.split_once(':'))) {
             Some((_, Some((machine, volume)))) => {
-                let unknown = || MachineError::Machine { name: machine.to_owned() };
+                let unknown =
+                    || MachineError::Machine { name: machine.to_owned(), known: shipped::machines().collect() };
                 (machine, shipped::machine_text(machine).ok_or_else(unknown)?, volume)
             }
             Some((volume, None)) => (machine, text, volume),

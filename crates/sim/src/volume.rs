@@ -7,7 +7,7 @@
 //! Sources: Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks" (1988); parity placed left-symmetric
 //! as in Lee and Katz, "The performance of parity placements in disk arrays" (1993).
 
-use crate::device::Direction;
+use crate::command::Direction;
 use crate::words::Named;
 use halfpower_model::Bytes;
 

@@ -5,8 +5,8 @@
 use crate::bus::Bus;
 use crate::cloud::limit::{Burst, Limit};
 use crate::cloud::{CloudVolume, Limits};
+use crate::command::Direction;
 use crate::controller::{Controller, Forwarding, Order, Queue};
-use crate::device::Direction;
 use crate::flash::FlashDrive;
 use crate::flash::space::State;
 use crate::machine::{AttachedDisk, Cost, Device, LargeRequests, Machine, Made, Part, Share, SplitAt};

@@ -11,7 +11,7 @@
 
 pub mod limit;
 
-use crate::device::{Command, Direction, Served};
+use crate::command::{Command, Direction, Served};
 use crate::disk::geometry::BLOCK_BYTES;
 use crate::station::Station;
 use halfpower_model::Bytes;

@@ -10,7 +10,7 @@
 
 use super::geometry::{Geometry, Place, SAME_ANGLE, wait};
 use super::seek::SeekCurve;
-use crate::device::Direction;
+use crate::command::Direction;
 
 /// What moves and turns.
 #[derive(Clone, Debug, PartialEq)]

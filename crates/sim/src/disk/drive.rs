@@ -3,7 +3,7 @@
 use super::arm::Mechanics;
 use super::cache::ReadBuffer;
 use super::scheduler::{Scheduler, Waiting};
-use crate::device::Direction;
+use crate::command::Direction;
 
 /// What a drive is.
 #[derive(Clone, Debug, PartialEq)]

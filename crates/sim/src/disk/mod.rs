@@ -19,21 +19,18 @@ pub mod scheduler;
 pub mod seek;
 mod time;
 
-use crate::device::{Command, Direction, Served};
+use crate::command::{Command, Direction, Served};
 use arm::{Access, Mechanics, Position};
 use cache::{Arm, Found, ReadCache};
 use geometry::Place;
 use next::Next;
-use scheduler::Waiting;
+use scheduler::{CACHED, Waiting};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use time::{ArmTime, Waits};
 
 pub use drive::{Drive, Overhead, WriteCache};
 pub use time::Worked;
-
-/// The tag of what the write cache puts on the medium: nobody waits for it.
-const CACHED: u32 = u32::MAX;
 
 /// How many turns one may wait for each that waits, before it is served whatever else is nearer. In the order of arrival it would
 /// be one or two; C-LOOK has a random request wait for two sweeps' requests at the most, so that only streams and the last of SPTF

@@ -4,8 +4,8 @@
 //! cache is as good as one without a cache: it may go to the medium past what the cache holds. Among writes alone, who has room goes
 //! first ([`room`](super::room)).
 
-use super::scheduler::{Waiting, choose};
-use super::{CACHED, Disk, PATIENCE_TURNS};
+use super::scheduler::{CACHED, Waiting, choose};
+use super::{Disk, PATIENCE_TURNS};
 
 /// Where the next one waits.
 #[derive(Clone, Copy, Debug)]

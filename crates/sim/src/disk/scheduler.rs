@@ -4,11 +4,13 @@
 //! circular scan; Seltzer, Chen and Ousterhout, "Disk scheduling revisited" (1990) and Jacobson and Wilkes (1991) for the
 //! shortest positioning time.
 
-use super::CACHED;
 use super::arm::{Mechanics, Position};
 use super::geometry::{Geometry, Place, SAME_ANGLE};
-use crate::device::Direction;
+use crate::command::Direction;
 use crate::words::Named;
+
+/// The tag of what the write cache puts on the medium: nobody waits for it.
+pub(super) const CACHED: u32 = u32::MAX;
 
 /// The order in which waiting requests are served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -108,7 +108,7 @@ impl ArmTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::{Command, Direction};
+    use crate::command::{Command, Direction};
     use crate::disk::scheduler::Scheduler;
     use crate::disk::tests::larger;
     use crate::disk::{Disk, Drive, Overhead, WriteCache, arm::Position};

@@ -1,13 +1,13 @@
 //! The keys of a cloud provider's volume, and of what it and its instance are held to.
 
 use super::bounds::{Count, Long, MOST_BYTES, Number, Rate, Share, Size};
-use super::error::Wrong;
+use super::error::{Wrong, named_in};
 use super::table::table;
 use super::volume::VolumeKeys;
-use super::{MachineFile, named_in};
 use crate::cloud::limit::{Burst, Limit};
 use crate::cloud::{CloudVolume, Limits};
 use halfpower_model::Bytes;
+use std::collections::BTreeMap;
 
 /// Requests a second.
 type Requests = Number<1, 1_000_000_000>;
@@ -87,7 +87,12 @@ impl CloudKeys {
     ///
     /// # Errors
     /// When a figure of it cannot be, or there is no such instance.
-    pub(super) fn volume(&self, file: &MachineFile, name: &str, volume: &VolumeKeys) -> Result<CloudVolume, Wrong> {
+    pub(super) fn volume(
+        &self,
+        instances: &BTreeMap<String, LimitKeys>,
+        name: &str,
+        volume: &VolumeKeys,
+    ) -> Result<CloudVolume, Wrong> {
         let place = ["cloud", &volume.drive];
         let key = |key| [&place[..], &[key]].concat();
         if self.spread.0.0 > self.read_latency.0.0.min(self.write_latency.0.0) {
@@ -101,7 +106,7 @@ impl CloudKeys {
         }
         let mut limits = vec![self.limits.limits(&key("limits"))?];
         if let Some(instance) = &self.instance {
-            let keys = named_in(&file.instance, &key("instance"), "instance", instance)?;
+            let keys = named_in(instances, &key("instance"), "instance", instance)?;
             if volume.disks.0 > 1 {
                 let one = "several volumes would share its instance's limits, which is not simulated: give one disk";
                 return Err(Wrong::at(&["volume", name, "disks"], one));

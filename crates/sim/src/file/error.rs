@@ -1,5 +1,7 @@
 //! Why a machine cannot be made.
 
+use std::collections::BTreeMap;
+
 /// Why a machine cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MachineError {
@@ -14,10 +16,12 @@ pub enum MachineError {
         message: String,
     },
     /// There is no such machine.
-    #[error("no machine that ships is called {name}; there are {}", crate::shipped::machines().collect::<Vec<_>>().join(", "))]
+    #[error("no machine that ships is called {name}; there are {}", known.join(", "))]
     Machine {
         /// As asked for.
         name: String,
+        /// Those that ship.
+        known: Vec<&'static str>,
     },
     /// There is no such volume.
     #[error("machine {machine} has no volume {volume:?}; it has {}", known.join(", "))]
@@ -49,4 +53,14 @@ impl Wrong {
     pub(super) fn of_item(self, item: usize) -> Wrong {
         Wrong { item: Some(item), ..self }
     }
+}
+
+/// The part of a name; `key` is the place that names it.
+pub(super) fn named_in<'a, T>(
+    all: &'a BTreeMap<String, T>,
+    key: &[&str],
+    kind: &str,
+    name: &str,
+) -> Result<&'a T, Wrong> {
+    all.get(name).ok_or_else(|| Wrong::at(key, format!("there is no {kind} {name:?}")))
 }

@@ -3,6 +3,7 @@
 //! Every key is known and every value lies within bounds (`bounds`), or the file is refused with the line and the column; so is a
 //! name that nothing has. Quantities are texts with their unit. What a key means stands at its field.
 
+mod assemble;
 mod bounds;
 mod bus;
 mod cloud;
@@ -21,8 +22,7 @@ mod volume;
 
 pub use error::MachineError;
 
-use crate::machine::{FileCache, Hertz, Machine, Part, Share};
-use bounds::LEAST_CALL;
+use crate::machine::{Hertz, Machine};
 use bus::BusKeys;
 use cloud::{CloudKeys, LimitKeys};
 use controller::ControllerKeys;
@@ -35,7 +35,7 @@ use serde::Deserialize;
 use share::ShareKeys;
 use source::Source;
 use std::collections::BTreeMap;
-use volume::{Attached, VolumeKeys};
+use volume::VolumeKeys;
 
 /// A machine as its file tells it.
 #[derive(Clone, Debug, Deserialize)]
@@ -214,54 +214,6 @@ impl MachineFile {
         self.machine(volume, keys).map_err(|wrong| self.source.wrong(&wrong))
     }
 
-    fn machine(&self, volume: &str, keys: &VolumeKeys) -> Result<Machine, Wrong> {
-        let made_of = keys.volume(volume)?;
-        let (place, system) = match &keys.system {
-            Some(named) => {
-                let system = named_in(&self.other_system, &["volume", volume, "system"], "other system", named)?;
-                (vec!["other-system", named], system)
-            }
-            None => (vec!["system"], &self.system),
-        };
-        system.check(&place, self.processor.memory.0)?;
-        let Attached { mut parts, disks, made } = keys.attach(self, volume)?;
-        let share = keys.share.as_ref().map(|share| self.share(volume, share, &mut parts)).transpose()?;
-        let mut system = system.system(self.processor.memory.0);
-        if keys.file_system == Some(false) {
-            system.split = None;
-        }
-        if keys.file_system == Some(false) || share.is_some() {
-            system.cache = None;
-        }
-        let clock = self.processor.clock.map(|clock| clock.0);
-        let mut machine = Machine {
-            name: self.source.machine.clone(),
-            description: self.description.clone(),
-            processors: self.processor.count.0,
-            processor_model: self.processor.model.clone(),
-            clock,
-            memory: self.processor.memory.0,
-            system,
-            parts,
-            disks,
-            volume: made_of,
-            offset: keys.offset.0,
-            made,
-            share,
-        };
-        if let (Some(Hertz(of_times)), Some(Hertz(clock))) = (self.clock_of_times, clock) {
-            machine.scale_processor_times(of_times / clock);
-            let shortest_us = |cache: &FileCache| cache.read.fixed_us.min(cache.write.fixed_us);
-            if machine.system.cache.as_ref().is_some_and(|cache| shortest_us(cache) * 1e3 < LEAST_CALL.0 as f64) {
-                let message =
-                    format!("a call into the page cache would take less than {LEAST_CALL}, and none is so short");
-                return Err(Wrong::at(&CLOCK, message));
-            }
-        }
-        keys.check_size(volume, &machine)?;
-        Ok(machine)
-    }
-
     /// The settings that are of nothing on the way of a volume, by their keys, and why none of them would change anything.
     pub fn beside(&self, volume: &str) -> Vec<(String, MachineError)> {
         let Some(keys) = self.volume.get(volume) else { return Vec::new() };
@@ -320,34 +272,4 @@ impl MachineFile {
     fn wire(&self, keys: &VolumeKeys) -> impl Iterator<Item = &String> {
         keys.share.as_ref().and_then(|share| self.share.get(share)).into_iter().flat_map(|share| &share.wire.0)
     }
-
-    /// A share by its name; the buses of its wire that no disk is on join the parts.
-    fn share(&self, volume: &str, name: &str, parts: &mut Vec<Part>) -> Result<Share, Wrong> {
-        let keys = named_in(&self.share, &["volume", volume, "share"], "share", name)?;
-        let mut wire = Vec::new();
-        for (number, named) in keys.wire.0.iter().enumerate() {
-            let known = parts.iter().position(|part| part.name() == named);
-            wire.push(known.unwrap_or(parts.len()));
-            if known.is_none() {
-                parts.push(self.part(&["share", name, "wire"], number, named)?);
-            }
-        }
-        Ok(keys.share(wire))
-    }
-
-    /// A bus or a controller by its name; `key` is the list in which it is named, as the one of a number.
-    fn part(&self, key: &[&str], number: usize, name: &str) -> Result<Part, Wrong> {
-        match self.bus.get(name) {
-            Some(keys) => keys.bus(name).map(Part::Bus),
-            None => {
-                let named = named_in(&self.controller, key, "bus or controller", name);
-                named.map_err(|wrong| wrong.of_item(number))?.controller(name).map(Part::Controller)
-            }
-        }
-    }
-}
-
-/// What has a name; `key` is where it is named.
-fn named_in<'a, T>(all: &'a BTreeMap<String, T>, key: &[&str], kind: &str, name: &str) -> Result<&'a T, Wrong> {
-    all.get(name).ok_or_else(|| Wrong::at(key, format!("there is no {kind} {name:?}")))
 }

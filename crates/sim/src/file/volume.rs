@@ -3,11 +3,10 @@
 use super::bounds::{Blocks, Count, MOST_BYTES, Names, Word};
 use super::error::Wrong;
 use super::table::table;
-use super::{MachineFile, named_in};
 use crate::buffer::BufferedDrive;
 use crate::disk::Drive;
 use crate::flash::space::State;
-use crate::machine::{AttachedDisk, Device, Machine, Made, Part};
+use crate::machine::{Device, Machine};
 use crate::volume::{Reader, Volume};
 use halfpower_model::Bytes;
 use std::sync::Arc;
@@ -64,13 +63,6 @@ table! { VolumeKeys {
     cooled: Option<bool>,
 } }
 
-/// Parts, disks on them, and where the volume is made.
-pub(super) struct Attached {
-    pub(super) parts: Vec<Part>,
-    pub(super) disks: Vec<AttachedDisk>,
-    pub(super) made: Made,
-}
-
 impl VolumeKeys {
     /// How the disks of the volume of a name make it.
     ///
@@ -126,27 +118,8 @@ impl VolumeKeys {
         }
     }
 
-    /// Its drive, whatever kind it is of.
-    ///
-    /// # Errors
-    /// When there is none of the name, or it cannot be.
-    fn device(&self, file: &MachineFile, name: &str) -> Result<Device, Wrong> {
-        if let Some(keys) = file.cloud.get(&self.drive) {
-            return Ok(Device::Cloud(Arc::new(keys.volume(file, name, self)?)));
-        }
-        if let Some(keys) = file.flash.get(&self.drive) {
-            return Ok(Device::Flash(Arc::new(keys.volume(name, self)?)));
-        }
-        let of_flash =
-            [("capacity", self.capacity.is_some()), ("state", self.state.is_some()), ("cooled", self.cooled.is_some())];
-        if let Some((key, _)) = of_flash.into_iter().find(|(_, is_said)| *is_said) {
-            return Err(Wrong::at(&["volume", name, key], "it is of flash drives"));
-        }
-        let keys = named_in(&file.drive, &["volume", name, "drive"], "drive", &self.drive)?;
-        Ok(self.disk(keys.drive(&self.drive)?))
-    }
-
-    fn disk(&self, mut drive: Drive) -> Device {
+    /// The drive, with the write cache and buffer that the volume has.
+    pub(super) fn disk(&self, mut drive: Drive) -> Device {
         if self.write_cache == Some(false) {
             drive.write_cache = None;
         }
@@ -157,71 +130,5 @@ impl VolumeKeys {
             }
             _ => device,
         }
-    }
-
-    /// The parts of the path and the disks on them.
-    ///
-    /// # Errors
-    /// When the path names what is not there or cannot be.
-    pub(super) fn attach(&self, file: &MachineFile, name: &str) -> Result<Attached, Wrong> {
-        let wrong = |key, message: &str| Err(Wrong::at(&["volume", name, key], message));
-        let device = self.device(file, name)?;
-        // For each name of the path: its parts, and how many disks there are in turn to each.
-        let mut parts = Vec::new();
-        let mut levels = Vec::new();
-        let is_each_disk_s = |named: &String| file.bus.get(named).is_some_and(|bus| bus.each_disk);
-        for (level, named) in self.path.0.iter().enumerate() {
-            let mut part = file.part(&["volume", name, "path"], level, named)?;
-            if level.checked_sub(1).is_some_and(|below| is_each_disk_s(&self.path.0[below])) {
-                part = part.with_ports();
-            }
-            let is_last = level + 1 == self.path.0.len();
-            let count = match (is_each_disk_s(named), is_last) {
-                (true, _) => self.disks.0,
-                (false, true) => 1,
-                (false, false) => self.strings.0,
-            };
-            levels.push((parts.len(), count as usize));
-            for number in 1..=count {
-                parts.push(if count == 1 { part.clone() } else { part.clone().named(&format!("{named} {number}")) });
-            }
-        }
-        let stores = |level: usize| parts.get(levels[level].0).is_some_and(Part::stores);
-        let storing: Vec<usize> = (0..levels.len()).filter(|level| stores(*level)).collect();
-        let is_made_in = |level: &usize| self.made_in.as_ref().is_some_and(|made| *made == self.path.0[*level]);
-        let made_at = (0..levels.len()).find(is_made_in);
-        match (&self.made_in, made_at) {
-            (Some(_), None) => return wrong("made-in", "there is no controller of that name in its path"),
-            (Some(_), Some(level)) if !stores(level) => {
-                return wrong("made-in", "the controller that makes it has to store bytes: bytes = \"stored\"");
-            }
-            _ if storing.len() > 1 => return wrong("path", "one controller of it can store bytes"),
-            _ => {}
-        }
-        let border = storing.first().copied().unwrap_or(levels.len());
-        let of_levels = |disk: usize, from: usize, to: usize| -> Vec<usize> {
-            levels[from..to].iter().map(|(first, count)| first + disk % count).collect()
-        };
-        let queues = parts.iter().filter_map(|part| match part {
-            Part::Controller(controller) => controller.queue,
-            Part::Bus(_) => None,
-        });
-        let of_drive = || file.flash.get(&self.drive).and_then(|keys| keys.queue());
-        let queue = queues.into_iter().next().or_else(of_drive);
-        let disk = |disk: usize| AttachedDisk {
-            device: device.clone(),
-            name: self.drive.clone(),
-            near: of_levels(disk, 0, border),
-            far: if made_at.is_some() { Vec::new() } else { of_levels(disk, border, levels.len()) },
-            queue,
-        };
-        Ok(Attached {
-            disks: (0..self.disks.0 as usize).map(disk).collect(),
-            made: match made_at {
-                Some(level) => Made::InController(of_levels(0, level, levels.len())),
-                None => Made::InSoftware,
-            },
-            parts,
-        })
     }
 }

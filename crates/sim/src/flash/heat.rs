@@ -4,8 +4,8 @@
 //! told in bytes a second: of the rate which would keep it so warm for ever. Above the rate that it bears it lets through a part of it
 //! only, until it has fallen to a lower mark. Writes warm it more than reads.
 
-use super::{Work, decay};
-use crate::device::Direction;
+use super::work::Work;
+use crate::command::Direction;
 
 /// What it bears.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,4 +67,14 @@ impl Cooling {
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
         self.gate.busy_ns(now_ns)
     }
+}
+
+/// e to the power of minus `x`, by multiplications alone, so that it is the same on every host; off by a share of x²/2²¹.
+pub(super) fn decay(x: f64) -> f64 {
+    const SQUARINGS: i32 = 20;
+    let mut power = 1.0 / (1.0 + x / f64::from(1 << SQUARINGS));
+    for _ in 0..SQUARINGS {
+        power *= power;
+    }
+    power
 }

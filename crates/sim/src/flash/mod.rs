@@ -24,8 +24,9 @@ pub mod drain;
 pub mod heat;
 pub mod space;
 pub mod units;
+mod work;
 
-use crate::device::{Command, Direction, Served};
+use crate::command::{Command, Direction, Served};
 use crate::disk::geometry::BLOCK_BYTES;
 use crate::station::Station;
 use ahead::{Ahead, ReadAhead};
@@ -83,27 +84,6 @@ impl Trim {
     /// Nanoseconds for so many bytes.
     fn ns(self, bytes: u64) -> u64 {
         self.command_ns + (bytes as f64 * self.ns_per_byte + 0.5) as u64
-    }
-}
-
-/// Work that is done at once as soon as there is time: what is booked and what of it lies ahead.
-#[derive(Clone, Copy, Debug, Default)]
-struct Work {
-    /// Until when.
-    free_ns: u64,
-    booked_ns: u64,
-}
-
-impl Work {
-    /// Takes more, now; gives when that is done.
-    fn book(&mut self, now_ns: u64, ns: u64) -> u64 {
-        self.free_ns = self.free_ns.max(now_ns) + ns;
-        self.booked_ns += ns;
-        self.free_ns
-    }
-
-    fn busy_ns(&self, now_ns: u64) -> u64 {
-        self.booked_ns - self.free_ns.saturating_sub(now_ns).min(self.booked_ns)
     }
 }
 
@@ -257,16 +237,6 @@ impl Flash {
         let [units_ns, channels_ns] = self.units.busy_ns(now_ns);
         [self.controller.busy_ns(now_ns), units_ns, channels_ns, cooling_ns]
     }
-}
-
-/// e to the power of minus `x`, by multiplications alone, so that it is the same on every host; off by a share of x²/2²¹.
-fn decay(x: f64) -> f64 {
-    const SQUARINGS: i32 = 20;
-    let mut power = 1.0 / (1.0 + x / f64::from(1 << SQUARINGS));
-    for _ in 0..SQUARINGS {
-        power *= power;
-    }
-    power
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@
 //! Desnoyers, "Analytic modeling of SSD write performance" (2012); Xiang and Kurkoski, "An improved analytic expression for
 //! write amplification in NAND flash" (2012), whose figure for 30 % of spare flash the test has.
 
-use super::decay;
+use super::heat::decay;
 use crate::disk::geometry::BLOCK_BYTES;
 use crate::words::Named;
 use halfpower_model::Bytes;

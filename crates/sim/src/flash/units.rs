@@ -11,8 +11,8 @@
 //! what moves and one for what it works on, so that both go on at once, and reads go before what is programmed, as in MQSim's scheduler;
 //! the page that is on a channel when one comes is left out.
 
-use super::Work;
 use super::drain::Drain;
+use super::work::Work;
 use crate::station::Station;
 use halfpower_model::Bytes;
 

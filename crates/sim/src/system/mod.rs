@@ -37,8 +37,9 @@ mod shipped_laws;
 pub(crate) mod tests;
 
 use crate::bus::Tally;
+use crate::command::Direction;
 use crate::controller::Gate;
-use crate::device::{Device, Direction};
+use crate::device::Device;
 use crate::machine::{AttachedDisk, Cost, Machine};
 use crate::station::Station;
 use events::Events;

@@ -7,8 +7,8 @@
 use super::rows::Rows;
 use super::{Event, Origin, System};
 use crate::bus::{Bus, Transfer};
+use crate::command::{Command, Direction, Served};
 use crate::controller::{Forwarding, Gate};
-use crate::device::{Command, Direction, Served};
 use crate::disk::geometry::BLOCK_BYTES;
 use crate::machine::{Made, Part, SplitAt};
 use crate::volume::{Piece, Portion, Reader, Stage, Volume};

@@ -11,7 +11,7 @@
 //! write has, sets STRIPE_PREREAD_ACTIVE at once.
 
 use super::System;
-use crate::device::Direction;
+use crate::command::Direction;
 use crate::machine::{Machine, Made};
 use crate::volume::{Piece, Portion, Stage, Volume};
 use std::collections::VecDeque;

@@ -12,7 +12,7 @@
 //! Source: Chung, Gray, Worthington and Horst (2000), section 7.
 
 use super::{Event, Open, Origin, Outstanding, System};
-use crate::device::Direction;
+use crate::command::Direction;
 use crate::machine::{self, Machine};
 use crate::station::Station;
 use halfpower_model::{Request, RequestKind};

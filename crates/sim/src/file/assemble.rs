@@ -1,0 +1,176 @@
+//! A machine with one of its volumes, from the tables of its file.
+
+use super::bounds::LEAST_CALL;
+use super::error::{Wrong, named_in};
+use super::volume::VolumeKeys;
+use super::{CLOCK, MachineFile};
+use crate::machine::{AttachedDisk, Device, FileCache, Hertz, Machine, Made, Part, Share};
+use std::sync::Arc;
+
+/// Parts, disks on them, and where the volume is made.
+struct Attached {
+    parts: Vec<Part>,
+    disks: Vec<AttachedDisk>,
+    made: Made,
+}
+
+impl MachineFile {
+    pub(super) fn machine(&self, volume: &str, keys: &VolumeKeys) -> Result<Machine, Wrong> {
+        let made_of = keys.volume(volume)?;
+        let (place, system) = match &keys.system {
+            Some(named) => {
+                let system = named_in(&self.other_system, &["volume", volume, "system"], "other system", named)?;
+                (vec!["other-system", named], system)
+            }
+            None => (vec!["system"], &self.system),
+        };
+        system.check(&place, self.processor.memory.0)?;
+        let Attached { mut parts, disks, made } = self.attach(volume, keys)?;
+        let share = keys.share.as_ref().map(|share| self.share(volume, share, &mut parts)).transpose()?;
+        let mut system = system.system(self.processor.memory.0);
+        if keys.file_system == Some(false) {
+            system.split = None;
+        }
+        if keys.file_system == Some(false) || share.is_some() {
+            system.cache = None;
+        }
+        let clock = self.processor.clock.map(|clock| clock.0);
+        let mut machine = Machine {
+            name: self.source.machine.clone(),
+            description: self.description.clone(),
+            processors: self.processor.count.0,
+            processor_model: self.processor.model.clone(),
+            clock,
+            memory: self.processor.memory.0,
+            system,
+            parts,
+            disks,
+            volume: made_of,
+            offset: keys.offset.0,
+            made,
+            share,
+        };
+        if let (Some(Hertz(of_times)), Some(Hertz(clock))) = (self.clock_of_times, clock) {
+            machine.scale_processor_times(of_times / clock);
+            let shortest_us = |cache: &FileCache| cache.read.fixed_us.min(cache.write.fixed_us);
+            if machine.system.cache.as_ref().is_some_and(|cache| shortest_us(cache) * 1e3 < LEAST_CALL.0 as f64) {
+                let message =
+                    format!("a call into the page cache would take less than {LEAST_CALL}, and none is so short");
+                return Err(Wrong::at(&CLOCK, message));
+            }
+        }
+        keys.check_size(volume, &machine)?;
+        Ok(machine)
+    }
+
+    /// Its drive, whatever kind it is of.
+    ///
+    /// # Errors
+    /// When there is none of the name, or it cannot be.
+    fn device(&self, name: &str, keys: &VolumeKeys) -> Result<Device, Wrong> {
+        if let Some(cloud) = self.cloud.get(&keys.drive) {
+            return Ok(Device::Cloud(Arc::new(cloud.volume(&self.instance, name, keys)?)));
+        }
+        if let Some(flash) = self.flash.get(&keys.drive) {
+            return Ok(Device::Flash(Arc::new(flash.volume(name, keys)?)));
+        }
+        let of_flash =
+            [("capacity", keys.capacity.is_some()), ("state", keys.state.is_some()), ("cooled", keys.cooled.is_some())];
+        if let Some((key, _)) = of_flash.into_iter().find(|(_, is_said)| *is_said) {
+            return Err(Wrong::at(&["volume", name, key], "it is of flash drives"));
+        }
+        let drive = named_in(&self.drive, &["volume", name, "drive"], "drive", &keys.drive)?;
+        Ok(keys.disk(drive.drive(&keys.drive)?))
+    }
+
+    /// The parts of the path and the disks on them.
+    ///
+    /// # Errors
+    /// When the path names what is not there or cannot be.
+    fn attach(&self, name: &str, keys: &VolumeKeys) -> Result<Attached, Wrong> {
+        let wrong = |key, message: &str| Err(Wrong::at(&["volume", name, key], message));
+        let device = self.device(name, keys)?;
+        // For each name of the path: its parts, and how many disks there are in turn to each.
+        let mut parts = Vec::new();
+        let mut levels = Vec::new();
+        let is_each_disk_s = |named: &String| self.bus.get(named).is_some_and(|bus| bus.each_disk);
+        for (level, named) in keys.path.0.iter().enumerate() {
+            let mut part = self.part(&["volume", name, "path"], level, named)?;
+            if level.checked_sub(1).is_some_and(|below| is_each_disk_s(&keys.path.0[below])) {
+                part = part.with_ports();
+            }
+            let is_last = level + 1 == keys.path.0.len();
+            let count = match (is_each_disk_s(named), is_last) {
+                (true, _) => keys.disks.0,
+                (false, true) => 1,
+                (false, false) => keys.strings.0,
+            };
+            levels.push((parts.len(), count as usize));
+            for number in 1..=count {
+                parts.push(if count == 1 { part.clone() } else { part.clone().named(&format!("{named} {number}")) });
+            }
+        }
+        let stores = |level: usize| parts.get(levels[level].0).is_some_and(Part::stores);
+        let storing: Vec<usize> = (0..levels.len()).filter(|level| stores(*level)).collect();
+        let is_made_in = |level: &usize| keys.made_in.as_ref().is_some_and(|made| *made == keys.path.0[*level]);
+        let made_at = (0..levels.len()).find(is_made_in);
+        match (&keys.made_in, made_at) {
+            (Some(_), None) => return wrong("made-in", "there is no controller of that name in its path"),
+            (Some(_), Some(level)) if !stores(level) => {
+                return wrong("made-in", "the controller that makes it has to store bytes: bytes = \"stored\"");
+            }
+            _ if storing.len() > 1 => return wrong("path", "one controller of it can store bytes"),
+            _ => {}
+        }
+        let border = storing.first().copied().unwrap_or(levels.len());
+        let of_levels = |disk: usize, from: usize, to: usize| -> Vec<usize> {
+            levels[from..to].iter().map(|(first, count)| first + disk % count).collect()
+        };
+        let queues = parts.iter().filter_map(|part| match part {
+            Part::Controller(controller) => controller.queue,
+            Part::Bus(_) => None,
+        });
+        let of_drive = || self.flash.get(&keys.drive).and_then(|flash| flash.queue());
+        let queue = queues.into_iter().next().or_else(of_drive);
+        let disk = |disk: usize| AttachedDisk {
+            device: device.clone(),
+            name: keys.drive.clone(),
+            near: of_levels(disk, 0, border),
+            far: if made_at.is_some() { Vec::new() } else { of_levels(disk, border, levels.len()) },
+            queue,
+        };
+        Ok(Attached {
+            disks: (0..keys.disks.0 as usize).map(disk).collect(),
+            made: match made_at {
+                Some(level) => Made::InController(of_levels(0, level, levels.len())),
+                None => Made::InSoftware,
+            },
+            parts,
+        })
+    }
+
+    /// A share by its name; the buses of its wire that no disk is on join the parts.
+    fn share(&self, volume: &str, name: &str, parts: &mut Vec<Part>) -> Result<Share, Wrong> {
+        let keys = named_in(&self.share, &["volume", volume, "share"], "share", name)?;
+        let mut wire = Vec::new();
+        for (number, named) in keys.wire.0.iter().enumerate() {
+            let known = parts.iter().position(|part| part.name() == named);
+            wire.push(known.unwrap_or(parts.len()));
+            if known.is_none() {
+                parts.push(self.part(&["share", name, "wire"], number, named)?);
+            }
+        }
+        Ok(keys.share(wire))
+    }
+
+    /// A bus or a controller by its name; `key` is the list in which it is named, as the one of a number.
+    fn part(&self, key: &[&str], number: usize, name: &str) -> Result<Part, Wrong> {
+        match self.bus.get(name) {
+            Some(keys) => keys.bus(name).map(Part::Bus),
+            None => {
+                let named = named_in(&self.controller, key, "bus or controller", name);
+                named.map_err(|wrong| wrong.of_item(number))?.controller(name).map(Part::Controller)
+            }
+        }
+    }
+}
