@@ -7,8 +7,10 @@ use crate::cloud::{CloudVolume, Limits};
 use crate::disk::scheduler::Scheduler;
 use crate::disk::tests::larger;
 use crate::machine::Device;
+use crate::machine::Machine;
 use crate::volume::Volume;
 use halfpower_model::{Bytes, Limits as RunLimits, Operation, Pattern};
+use halfpower_model::{Cancel, Histogram, Workload};
 use proptest::prelude::*;
 use std::sync::Arc;
 

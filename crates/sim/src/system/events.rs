@@ -3,9 +3,45 @@
 //! Few events are to come at a time, and a new one is mostly later than all of them: the soonest are in a row, to which it is
 //! added from the end. A heap has what the row has no room for..
 
-use super::Event;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+
+/// What happens next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Event {
+    /// A worker issues its next request.
+    Issue { worker: u32 },
+    /// A request's processor time is spent: it goes to the cache, or its portions set out.
+    Dispatch { request: u32 },
+    /// A request is in the cache, and goes to its disks too.
+    Through { request: u32 },
+    /// The lazy writer may scan.
+    LazyWriter,
+    /// A portion is at the controller that makes the volume.
+    Launch { portion: u32 },
+    /// A piece is at the controller that stores it.
+    Queue { piece: u32 },
+    /// A piece is at its disk: the command of a read, the bytes of a write.
+    Arrive { piece: u32 },
+    /// A disk's arm is free.
+    Disk { disk: u32 },
+    /// The bytes of a read begin to move.
+    Transfer { piece: u32 },
+    /// A disk has done a piece: its bytes have left it, or are in it.
+    Done { piece: u32 },
+    /// A piece's bytes are in memory.
+    Finish { piece: u32 },
+    /// A portion's are.
+    Portion { portion: u32 },
+    /// A request is at the server of its share.
+    AtServer { request: u32 },
+    /// The server's processors have seen to it.
+    Serve { request: u32 },
+    /// It is on its way back.
+    Answer { request: u32 },
+    /// The program sees its request done.
+    Complete { request: u32 },
+}
 
 /// How many places the row has.
 const ROW: usize = 32;

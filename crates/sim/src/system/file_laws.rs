@@ -1,13 +1,15 @@
 //! What holds for any machine file, however somebody changed it: it is refused with line and column, or what it tells of does
 //! what it is asked, in a number of steps that grows with the requests alone.
 
+use super::steps::{cursors, started};
 use super::tests::requests;
-use super::*;
 use crate::file::MachineFile;
+use crate::machine::Machine;
 use crate::shipped::{machine_text, machines};
 use crate::volume::Volume;
 use halfpower_model::workload::Mix;
 use halfpower_model::{Buffering, Bytes, BytesPerSecond, Limits, Nanoseconds, Operation, Pattern};
+use halfpower_model::{Histogram, Workload};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use std::ops::Range;
@@ -356,7 +358,7 @@ fn hold(name: &str, volume: &str, text: &str, workload: Workload) -> Result<(), 
     let span = Bytes(room.min(1 << 30) / size * size);
     let workload = Workload { request_size: Bytes(size), span, buffering, ..workload };
     let cursors = cursors(&workload);
-    let mut system = System::new(&machine, &workload, &cursors);
+    let mut system = started(&machine, &workload, &cursors);
     let most_steps = REQUESTS * 16 * most_commands(&machine, &workload);
     let mut steps = 0;
     while system.step() {

@@ -10,7 +10,6 @@
 //! raid5_activate_delayed, while preread_active_stripes is not 0; hold_list, after pending_full_writes; REQ_SYNC, which a direct
 //! write has, sets STRIPE_PREREAD_ACTIVE at once.
 
-use super::System;
 use crate::command::Direction;
 use crate::machine::{Machine, Made};
 use crate::volume::{Piece, Portion, Stage, Volume};
@@ -19,10 +18,10 @@ use std::ops::Range;
 
 /// Ranges of a chunk, in their order, that do not touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Spans(Vec<Range<u64>>);
+pub(super) struct Spans(Vec<Range<u64>>);
 
 impl Spans {
-    fn add(&mut self, new: Range<u64>) {
+    pub(super) fn add(&mut self, new: Range<u64>) {
         let first = self.0.partition_point(|span| span.end < new.start);
         let behind = self.0.partition_point(|span| span.start <= new.end);
         let touched = &self.0[first..behind];
@@ -31,37 +30,37 @@ impl Spans {
         self.0.splice(first..behind, std::iter::once(start..end));
     }
 
-    fn add_all(&mut self, others: &Spans) {
+    pub(super) fn add_all(&mut self, others: &Spans) {
         others.0.iter().for_each(|span| self.add(span.clone()));
     }
 
-    fn are_all_of(&self, chunk: u64) -> bool {
+    pub(super) fn are_all_of(&self, chunk: u64) -> bool {
         self.0.first().is_some_and(|span| *span == (0..chunk))
     }
 
-    fn has(&self, place: u64) -> bool {
+    pub(super) fn has(&self, place: u64) -> bool {
         self.0.iter().any(|span| span.contains(&place))
     }
 }
 
 /// A row that is to be written, or is.
 #[derive(Debug)]
-struct Row {
-    number: u64,
+pub(super) struct Row {
+    pub(super) number: u64,
     /// Whose pieces those under way are, and the others that are done when it is.
-    portions: Vec<u32>,
+    pub(super) portions: Vec<u32>,
     /// Of each chunk that is not parity.
-    written: Vec<Spans>,
+    pub(super) written: Vec<Spans>,
     /// Of each chunk, the one of parity last.
-    known: Vec<Spans>,
-    is_whole: bool,
-    is_lazy: bool,
-    stage: Option<Stage>,
+    pub(super) known: Vec<Spans>,
+    pub(super) is_whole: bool,
+    pub(super) is_lazy: bool,
+    pub(super) stage: Option<Stage>,
 }
 
 impl Row {
     /// Reads what parity needs and is not known, of each chunk.
-    fn lacks(&self) -> Vec<Spans> {
+    pub(super) fn lacks(&self) -> Vec<Spans> {
         let parity = self.written.len();
         let mut lacks = vec![Spans::default(); parity + 1];
         let mut ends: Vec<u64> = self
@@ -90,7 +89,7 @@ impl Row {
     }
 
     /// What is written of each chunk, the parity with it.
-    fn writes(&self) -> Vec<Spans> {
+    pub(super) fn writes(&self) -> Vec<Spans> {
         let mut parity = Spans::default();
         self.written.iter().for_each(|spans| parity.add_all(spans));
         self.written.iter().cloned().chain([parity]).collect()
@@ -100,15 +99,15 @@ impl Row {
 /// Rows that are written, and what is known of the last.
 #[derive(Debug)]
 pub(super) struct Rows {
-    chunk: u64,
-    disks: usize,
+    pub(super) chunk: u64,
+    pub(super) disks: usize,
     /// Of how many rows something is known.
-    most_known: usize,
+    pub(super) most_known: usize,
     /// In the order in which they came.
-    rows: Vec<Row>,
+    pub(super) rows: Vec<Row>,
     /// The last is the latest.
-    known: VecDeque<(u64, Vec<Spans>)>,
-    whole_under_way: u32,
+    pub(super) known: VecDeque<(u64, Vec<Spans>)>,
+    pub(super) whole_under_way: u32,
 }
 
 impl Rows {
@@ -133,7 +132,7 @@ impl Rows {
     }
 
     /// A portion, of one row, is to be written. Gives whether its row goes on now.
-    fn join(&mut self, number: u32, portion: &Portion, is_lazy: bool) -> bool {
+    pub(super) fn join(&mut self, number: u32, portion: &Portion, is_lazy: bool) -> bool {
         let in_row = self.disks - 1;
         let row_bytes = self.row_bytes();
         let row = portion.offset / row_bytes;
@@ -167,12 +166,12 @@ impl Rows {
     }
 
     /// Whether lazy rows wait.
-    fn is_busy(&self) -> bool {
+    pub(super) fn is_busy(&self) -> bool {
         self.whole_under_way > 0 || self.rows.iter().any(|row| row.stage == Some(Stage::Before))
     }
 
     /// The pieces with which the row of a portion goes on, and whose they are.
-    fn go_on(&mut self, number: u32) -> Option<(u32, Vec<Piece>)> {
+    pub(super) fn go_on(&mut self, number: u32) -> Option<(u32, Vec<Piece>)> {
         let place = self.rows.iter().position(|row| row.portions.contains(&number))?;
         let (chunk, disks) = (self.chunk, self.disks);
         let row = &mut self.rows[place];
@@ -209,7 +208,7 @@ impl Rows {
     }
 
     /// The portions that are done when a row's first one is; none while it is not written.
-    fn done(&mut self, leader: u32) -> Option<Vec<u32>> {
+    pub(super) fn done(&mut self, leader: u32) -> Option<Vec<u32>> {
         let is_it = |row: &Row| row.portions[0] == leader && row.stage == Some(Stage::Itself);
         let row = self.rows.remove(self.rows.iter().position(is_it)?);
         self.whole_under_way -= u32::from(row.is_whole);
@@ -217,41 +216,11 @@ impl Rows {
     }
 
     /// Of rows that have waited the first portions.
-    fn may_begin(&self) -> Vec<u32> {
+    pub(super) fn may_begin(&self) -> Vec<u32> {
         if self.is_busy() {
             return Vec::new();
         }
         let waiting = self.rows.iter().filter(|row| row.stage.is_none());
         waiting.map(|row| row.portions[0]).collect()
-    }
-}
-
-impl System<'_> {
-    /// A portion joins what is written of its row.
-    pub(super) fn join_row(&mut self, number: u32, portion: &Portion, is_lazy: bool) {
-        if self.rows.as_mut().is_some_and(|rows| rows.join(number, portion, is_lazy)) {
-            self.go_on_with_row(number);
-        }
-    }
-
-    fn go_on_with_row(&mut self, number: u32) {
-        if let Some((leader, pieces)) = self.rows.as_mut().and_then(|rows| rows.go_on(number)) {
-            self.launch_pieces(leader, pieces);
-        }
-    }
-
-    /// What was under way of a row is done.
-    pub(super) fn row_done(&mut self, leader: u32) {
-        let Some(portions) = self.rows.as_mut().and_then(|rows| rows.done(leader)) else {
-            self.go_on_with_row(leader);
-            return self.begin_rows();
-        };
-        portions.into_iter().for_each(|portion| self.finish_portion(portion));
-        self.begin_rows();
-    }
-
-    fn begin_rows(&mut self) {
-        let waiting = self.rows.as_ref().map(Rows::may_begin).unwrap_or_default();
-        waiting.into_iter().for_each(|portion| self.go_on_with_row(portion));
     }
 }

@@ -11,7 +11,7 @@
 //!
 //! Source: Chung, Gray, Worthington and Horst (2000), section 7.
 
-use super::{Event, Open, Origin, Outstanding, System};
+use super::outstanding::Outstanding;
 use crate::command::Direction;
 use crate::machine::{self, Machine};
 use crate::station::Station;
@@ -21,18 +21,18 @@ use std::collections::VecDeque;
 /// A share at work.
 #[derive(Debug)]
 pub(super) struct Share<'a> {
-    model: &'a machine::Share,
+    pub(super) model: &'a machine::Share,
     /// The server's, where they are not the client's.
-    server: Option<Station>,
+    pub(super) server: Option<Station>,
     /// Reads and writes that are under way, and those that wait for them.
-    under_way: [u32; 2],
-    waiting: [VecDeque<u32>; 2],
+    pub(super) under_way: [u32; 2],
+    pub(super) waiting: [VecDeque<u32>; 2],
     /// Small writes that wait until others are done, and large reads and writes that wait for the one before.
-    held: [Outstanding; 3],
+    pub(super) held: [Outstanding; 3],
     /// What units of large reads and writes waited before they went, of each one after another,
-    paused_ns: [u64; 2],
+    pub(super) paused_ns: [u64; 2],
     /// and when the last one goes.
-    paused_until_ns: [u64; 2],
+    pub(super) paused_until_ns: [u64; 2],
 }
 
 impl<'a> Share<'a> {
@@ -51,7 +51,7 @@ impl<'a> Share<'a> {
     }
 
     /// Processor time of one end for one half of a request, there or back.
-    fn half_ns(costs: [machine::Cost; 2], asked: &Request) -> u64 {
+    pub(super) fn half_ns(costs: [machine::Cost; 2], asked: &Request) -> u64 {
         costs[Direction::of(asked.kind) as usize].ns(u64::from(asked.length)) / 2
     }
 
@@ -61,7 +61,7 @@ impl<'a> Share<'a> {
     }
 
     /// How many of a kind may be under way for one more to go.
-    fn window(&self, asked: &Request) -> u32 {
+    pub(super) fn window(&self, asked: &Request) -> u32 {
         match asked.kind {
             _ if self.model.large(asked).is_some() => 1,
             RequestKind::Write => self.model.write_window,
@@ -70,7 +70,7 @@ impl<'a> Share<'a> {
     }
 
     /// What a request that has to wait is counted with.
-    fn held(&mut self, asked: &Request) -> &mut Outstanding {
+    pub(super) fn held(&mut self, asked: &Request) -> &mut Outstanding {
         let place = if self.model.large(asked).is_some() { 1 + asked.kind as usize } else { 0 };
         &mut self.held[place]
     }
@@ -85,113 +85,6 @@ impl<'a> Share<'a> {
     /// What the server's own processors were busy until a moment.
     pub(super) fn server_busy_ns(&self, now_ns: u64) -> Option<u64> {
         self.server.as_ref().map(|server| server.busy_ns(now_ns))
-    }
-}
-
-impl System<'_> {
-    /// A request leaves the client, if its window lets it.
-    pub(super) fn call_server(&mut self, request: u32) {
-        let asked = self.requests.all[request as usize].asked;
-        let Some(share) = &mut self.share else { return };
-        let window = share.window(&asked);
-        if let Some(under_way) = share.under_way.get_mut(asked.kind as usize) {
-            if *under_way >= window {
-                share.held(&asked).add(self.now_ns);
-                return share.waiting[asked.kind as usize].push_back(request);
-            }
-            *under_way += 1;
-        }
-        self.over(request);
-    }
-
-    fn over(&mut self, request: u32) {
-        let asked = self.requests.all[request as usize].asked;
-        let Some(share) = &self.share else { return };
-        let (wire, now_ns) = (&share.model.wire, self.now_ns);
-        let there_ns = self.send(wire, u64::from(asked.length), Direction::of(asked.kind), now_ns);
-        self.at(there_ns, Event::AtServer { request });
-    }
-
-    /// A request is at the server, whose processors see to it before its disks do.
-    pub(super) fn at_server(&mut self, request: u32) {
-        let asked = self.requests.all[request as usize].asked;
-        let share_of_system = 1.0 - self.machine.system.completion_share;
-        let done_ns = self.on_server(&asked, share_of_system);
-        self.at(done_ns, Event::Serve { request });
-    }
-
-    fn on_server(&mut self, asked: &Request, share_of_system: f64) -> u64 {
-        let system_ns = self.cost_ns(asked, share_of_system);
-        let now_ns = self.now_ns;
-        let Some(share) = &mut self.share else { return now_ns };
-        let spent_ns = Share::half_ns(share.model.server, asked) + system_ns;
-        share.server.as_mut().unwrap_or(&mut self.processors).serve(now_ns, now_ns, spent_ns)
-    }
-
-    /// The server's disks are asked: at once, or a unit at a time.
-    pub(super) fn serve(&mut self, request: u32) {
-        let asked = self.requests.all[request as usize].asked;
-        if self.share.as_ref().is_some_and(|share| share.model.large(&asked).is_some()) {
-            self.next_unit(request, asked.offset)
-        } else {
-            self.dispatch(request)
-        }
-    }
-
-    /// The unit of a large request that begins at `offset`.
-    pub(super) fn next_unit(&mut self, request: u32, offset: u64) {
-        let Open { volume, asked, .. } = self.requests.all[request as usize];
-        let end = asked.offset + u64::from(asked.length);
-        let now_ns = self.now_ns;
-        let Some(share) = &mut self.share else { return };
-        let Some(large) = share.model.large(&asked) else { return };
-        if offset >= end {
-            return self.finish_request(request);
-        }
-        let length = (end - offset).min(large.unit.0);
-        let wait_ns = match large.first_wait_ns.filter(|_| offset == asked.offset) {
-            Some(first_ns) => first_ns,
-            None if length < large.unit.0 => large.part_wait_ns,
-            None => large.wait_ns,
-        };
-        let kind = asked.kind as usize;
-        share.paused_ns[kind] += wait_ns;
-        share.paused_until_ns[kind] = now_ns + wait_ns;
-        let unit = Request { offset, length: length as u32, kind: asked.kind };
-        let origin = Origin::Unit { request };
-        let number = self.requests.put(Open::made(origin, volume, unit, self.now_ns));
-        self.at(self.now_ns + wait_ns, Event::Dispatch { request: number });
-    }
-
-    /// The server's disks have done a request: its processors, and the way back.
-    pub(super) fn served(&mut self, request: u32) {
-        let asked = self.requests.all[request as usize].asked;
-        let done_ns = self.on_server(&asked, self.machine.system.completion_share);
-        self.at(done_ns, Event::Answer { request });
-    }
-
-    pub(super) fn answer(&mut self, request: u32) {
-        let asked = self.requests.all[request as usize].asked;
-        let Some(share) = &self.share else { return };
-        let (wire, client_ns) = (&share.model.wire, share.client_ns(&asked));
-        let bytes = if asked.kind == RequestKind::Write { 0 } else { u64::from(asked.length) };
-        let back_ns = self.move_bytes(wire, bytes, Direction::of(asked.kind), self.now_ns);
-        let done_ns = self.processors.serve(self.now_ns, back_ns, client_ns);
-        self.at(done_ns, Event::Complete { request });
-    }
-
-    /// A request is done: the next of its kind may go.
-    pub(super) fn leave_window(&mut self, kind: RequestKind) {
-        let Some(share) = &mut self.share else { return };
-        let Some(under_way) = share.under_way.get_mut(kind as usize) else { return };
-        match share.waiting[kind as usize].pop_front() {
-            Some(next) => {
-                let asked = self.requests.all[next as usize].asked;
-                share.held(&asked).take(self.now_ns);
-                self.over(next);
-            }
-            None => *under_way -= 1,
-        }
     }
 }
 

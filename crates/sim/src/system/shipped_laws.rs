@@ -3,10 +3,12 @@
 use super::laws::{rate, widen};
 use super::*;
 use crate::file::MachineFile;
+use crate::machine::Machine;
 use crate::machine::Part;
 use crate::shipped::machine_text;
 use halfpower_model::workload::Mix;
 use halfpower_model::{Buffering, Bytes, Limits, Nanoseconds, Operation, Pattern};
+use halfpower_model::{Cancel, Histogram, Workload};
 
 /// Machine, volume, and as many streams as its drive has segments, up to three.
 const VOLUMES: [(&str, &str, u32); 8] = [

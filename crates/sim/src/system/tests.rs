@@ -5,10 +5,12 @@ use crate::bus::{Bus, Phases};
 use crate::disk::Drive;
 use crate::disk::scheduler::Scheduler;
 use crate::disk::tests::{atlas, larger};
+use crate::machine::Machine;
 use crate::machine::{AttachedDisk, Cost, Device, Growth, Made, OperatingSystem, Part, SplitAt};
 use crate::volume::Volume;
 use halfpower_model::workload::Rate;
 use halfpower_model::{Buffering, Bytes, Limits, Nanoseconds, Operation, Pattern, Personality};
+use halfpower_model::{Cancel, Histogram, Workload};
 use std::sync::Arc;
 
 pub(crate) fn bus(name: &str, bytes_per_s: f64) -> Part {

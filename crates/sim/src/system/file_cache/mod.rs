@@ -20,64 +20,63 @@
 //! and 6.5. It does not tell apart files of a target, nor does it keep pages by how often they are used.
 
 mod frames;
-mod pages;
+pub(super) mod pages;
 #[cfg(test)]
 mod tests;
 
-use super::{Event, Open, Origin, System};
-use crate::machine::{self, Fill, Machine};
+use crate::machine::{self, Machine};
 use halfpower_model::{CachePolicy, Request, RequestKind, Workload};
-use pages::{FRAME, Lane, PAGE, Pages, Run};
+use pages::{FRAME, Lane, Pages, Run};
 use std::collections::VecDeque;
 use std::ops::Range;
 
 /// A request that waits for pages.
 #[derive(Clone, Debug)]
-struct Waiting {
-    request: u32,
-    worker: u32,
+pub(super) struct Waiting {
+    pub(super) request: u32,
+    pub(super) worker: u32,
     /// What it lacks still, as far as it is known: up to two stretches.
-    lacks: [Range<u64>; 2],
+    pub(super) lacks: [Range<u64>; 2],
     /// Whether it is a read that goes on where the worker's last one ended: whole frames are read for it.
-    is_stream: bool,
+    pub(super) is_stream: bool,
     /// Whether what it lacks first is on its way.
-    is_asked: bool,
+    pub(super) is_asked: bool,
 }
 
 /// Who reads for a target.
 #[derive(Clone, Debug, Default)]
-struct Reader {
-    waiting: VecDeque<Waiting>,
+pub(super) struct Reader {
+    pub(super) waiting: VecDeque<Waiting>,
     /// How many of its requests are under way.
-    under_way: u32,
+    pub(super) under_way: u32,
 }
 
 /// What a worker's requests show of a stream.
 #[derive(Clone, Copy, Debug, Default)]
-struct Stream {
+pub(super) struct Stream {
     /// Where its last request ended.
-    end: u64,
+    pub(super) end: u64,
     /// What is to be read ahead.
-    ahead: u64,
-    ahead_end: u64,
+    pub(super) ahead: u64,
+    pub(super) ahead_end: u64,
 }
 
 /// The file cache at work.
 #[derive(Debug)]
 pub(super) struct Cache {
-    model: machine::FileCache,
-    pages: Pages,
-    readers: Vec<Reader>,
-    streams: Vec<Stream>,
+    pub(super) model: machine::FileCache,
+    pub(super) pages: Pages,
+    pub(super) readers: Vec<Reader>,
+    pub(super) streams: Vec<Stream>,
     /// What writes out.
-    lanes: Vec<Lane>,
+    pub(super) lanes: Vec<Lane>,
     /// When its next scan is to begin, and when it is to be woken.
-    scan_ns: u64,
-    awake_ns: Option<u64>,
+    pub(super) scan_ns: u64,
+    pub(super) awake_ns: Option<u64>,
     /// Writes that wait until less is dirty, with their workers.
-    blocked: VecDeque<(u32, u32)>,
+    pub(super) blocked: VecDeque<(u32, u32)>,
     /// Whether a write is on the medium before it is done.
-    is_through: bool,
+    pub(super) is_through: bool,
 }
 
 impl Cache {
@@ -110,7 +109,7 @@ impl Cache {
         })
     }
 
-    fn cost(&self, kind: RequestKind) -> machine::Cost {
+    pub(super) fn cost(&self, kind: RequestKind) -> machine::Cost {
         if kind == RequestKind::Write { self.model.write } else { self.model.read }
     }
 
@@ -125,26 +124,26 @@ impl Cache {
     }
 
     /// Whether the lazy writer is at work.
-    fn is_scanning(&self) -> bool {
+    pub(super) fn is_scanning(&self) -> bool {
         self.is_writing() || self.pages.is_scanning()
     }
 
-    fn is_writing(&self) -> bool {
+    pub(super) fn is_writing(&self) -> bool {
         self.lanes.iter().any(|lane| lane.writing > 0)
     }
 
     /// How many of its requests read a target at once.
-    fn most_reads(&self) -> u32 {
+    pub(super) fn most_reads(&self) -> u32 {
         self.model.parallel.map_or(1, |parallel| parallel.reads)
     }
 
     /// How long one of its requests may be; nought: no longer than a frame.
-    fn largest(&self) -> u64 {
+    pub(super) fn largest(&self) -> u64 {
         self.model.parallel.map_or(0, |parallel| parallel.largest.0)
     }
 
     /// What to write out next: dirty pages of a target to which no more than may be are under way.
-    fn take(&mut self) -> Option<Run> {
+    pub(super) fn take(&mut self) -> Option<Run> {
         let most_writes = self.model.parallel.map_or(1, |parallel| parallel.writes);
         let most = self.largest();
         let run = self
@@ -164,7 +163,7 @@ impl Cache {
     }
 
     /// Takes note of where a worker is; whether it goes on where it was.
-    fn follow(&mut self, worker: u32, asked: &Request, size: u64) -> bool {
+    pub(super) fn follow(&mut self, worker: u32, asked: &Request, size: u64) -> bool {
         let stream = &mut self.streams[worker as usize];
         let end = asked.offset + u64::from(asked.length);
         let continues = stream.end == asked.offset && asked.offset > 0;
@@ -183,7 +182,7 @@ impl Cache {
 
 impl Waiting {
     /// The pages that it waits for now; what came before is there.
-    fn missing(&mut self, volume: u32, pages: &Pages) -> Option<Run> {
+    pub(super) fn missing(&mut self, volume: u32, pages: &Pages) -> Option<Run> {
         self.lacks.iter_mut().filter(|lack| !lack.is_empty()).find_map(|lack| {
             let missing = pages.missing(&Run { volume, bytes: lack.clone() });
             lack.start = missing.as_ref().map_or(lack.end, |run| run.bytes.start);
@@ -192,245 +191,10 @@ impl Waiting {
     }
 
     /// These bytes were read: of what it lacks they are no part, whether they stay in the cache or not. Whether they were.
-    fn give(&mut self, bytes: &Range<u64>) -> bool {
+    pub(super) fn give(&mut self, bytes: &Range<u64>) -> bool {
         let first = self.lacks.iter_mut().find(|lack| !lack.is_empty());
         let Some(lack) = first.filter(|lack| bytes.contains(&lack.start)) else { return false };
         lack.start = bytes.end.min(lack.end);
         true
-    }
-}
-
-/// What of a request has to be there before it is copied: all of a read; of a write, the pages or frames that it does not
-/// write whole.
-fn needed(asked: &Request, continues: bool, fill: Fill) -> [Range<u64>; 2] {
-    let (start, end) = (asked.offset, asked.offset + u64::from(asked.length));
-    if asked.kind == RequestKind::Read {
-        return [start..end, end..end];
-    }
-    let unit = if fill == Fill::Frame && !continues { FRAME } else { PAGE };
-    let first = start - start % unit..start.next_multiple_of(unit);
-    let last = (end - end % unit).max(first.end)..end.next_multiple_of(unit);
-    [first, last]
-}
-
-/// The pages of a request of the cache's: the last may lie beyond the end of the target.
-fn pages_of(volume: u32, asked: &Request) -> Run {
-    let end = (asked.offset + u64::from(asked.length)).next_multiple_of(PAGE);
-    Run { volume, bytes: asked.offset..end }
-}
-
-impl System<'_> {
-    fn size(&self) -> u64 {
-        self.machine.size().0
-    }
-
-    /// A call has come to the cache.
-    pub(super) fn enter_cache(&mut self, request: u32, worker: u32) {
-        let Open { volume, asked, .. } = self.requests.all[request as usize];
-        let (size, valid) = (self.size(), self.valid(volume));
-        let Some(cache) = &mut self.cache else { return };
-        let continues = cache.follow(worker, &asked, size);
-        // Beyond what a file holds there is nothing to read.
-        let lacks = needed(&asked, continues, cache.model.fill).map(|lack| lack.start.min(valid)..lack.end.min(valid));
-        let is_stream = continues && asked.kind == RequestKind::Read;
-        let mut waiting = Waiting { request, worker, lacks, is_stream, is_asked: false };
-        if waiting.missing(volume, &cache.pages).is_some() {
-            cache.readers[volume as usize].waiting.push_back(waiting);
-        } else {
-            self.proceed(request, worker);
-        }
-        self.read_in(volume);
-    }
-
-    /// Asks for what those that wait lack first, in their order, then ahead.
-    fn read_in(&mut self, volume: u32) {
-        while let Some(cache) = &mut self.cache {
-            let (most_reads, largest, is_scanning) = (cache.most_reads(), cache.largest(), cache.is_scanning());
-            let reader = &mut cache.readers[volume as usize];
-            if reader.under_way >= most_reads {
-                return;
-            }
-            let Some(place) = reader.waiting.iter().position(|one| !one.is_asked) else { break };
-            let waiting = &mut reader.waiting[place];
-            let Waiting { request, worker, is_stream, .. } = *waiting;
-            let Some(missing) = waiting.missing(volume, &cache.pages) else {
-                // A write has brought what it lacked.
-                reader.waiting.remove(place);
-                self.proceed(request, worker);
-                continue;
-            };
-            let asked = &self.requests.all[request as usize].asked;
-            if asked.kind == RequestKind::Write && is_scanning && cache.model.parallel.is_none() {
-                return;
-            }
-            waiting.is_asked = true;
-            let lack = waiting.lacks.iter().find(|lack| !lack.is_empty()).map_or(0, |lack| lack.end);
-            let run = Run { volume, bytes: missing.bytes.start..lack };
-            let found = cache.pages.to_ask(&run, largest).filter(|found| found.bytes.start == missing.bytes.start);
-            // Another one waits for that already.
-            let Some(mut run) = found else { continue };
-            if is_stream {
-                run.bytes.end = run.bytes.end.next_multiple_of(FRAME);
-            }
-            let length = u64::from(asked.length);
-            let wait_ns = cache.model.slow_reads.filter(|slow| length > slow.above.0).map_or(0, |slow| slow.wait_ns);
-            self.page_in(&run, wait_ns);
-        }
-        while let Some(run) = self.ahead(volume) {
-            self.page_in(&run, 0);
-        }
-    }
-
-    /// What to read while nobody waits.
-    fn ahead(&mut self, volume: u32) -> Option<Run> {
-        let cache = self.cache.as_mut()?;
-        let (targets, largest) = (cache.readers.len(), cache.largest());
-        if cache.readers[volume as usize].under_way >= cache.most_reads() {
-            return None;
-        }
-        let streams = cache.streams.iter_mut().skip(volume as usize).step_by(targets);
-        streams.filter(|stream| stream.ahead < stream.ahead_end).find_map(|stream| {
-            let found = cache.pages.to_ask(&Run { volume, bytes: stream.ahead..stream.ahead_end }, largest);
-            stream.ahead = found.as_ref().map_or(stream.ahead_end, |run| run.bytes.end);
-            found
-        })
-    }
-
-    /// Asks the disks for pages, after a wait.
-    fn page_in(&mut self, run: &Run, wait_ns: u64) {
-        let run = Run { bytes: run.bytes.start..run.bytes.end.min(self.size()), ..run.clone() };
-        if let Some(cache) = &mut self.cache {
-            cache.readers[run.volume as usize].under_way += 1;
-            cache.pages.ask(&run);
-        }
-        self.page(Origin::PageIn, RequestKind::Read, &run, wait_ns);
-    }
-
-    /// Asks the disks for the cache, after a wait.
-    fn page(&mut self, origin: Origin, kind: RequestKind, run: &Run, wait_ns: u64) {
-        let end = run.bytes.end.min(self.size());
-        let asked = Request { offset: run.bytes.start, length: (end - run.bytes.start) as u32, kind };
-        let open = Open::made(origin, run.volume, asked, self.now_ns);
-        let spent_ns = self.cost_ns(&open.asked, 1.0 - self.machine.system.completion_share);
-        let done_ns = self.processors.serve(self.now_ns, self.now_ns, spent_ns);
-        let request = self.requests.put(open);
-        self.at(done_ns + wait_ns, Event::Dispatch { request });
-    }
-
-    pub(super) fn paged_in(&mut self, volume: u32, asked: &Request) {
-        let Some(cache) = &mut self.cache else { return };
-        let run = pages_of(volume, asked);
-        cache.pages.arrive(&run);
-        let in_turn = cache.model.parallel.is_none();
-        let reader = &mut cache.readers[volume as usize];
-        reader.under_way -= 1;
-        let mut waiting = std::mem::take(&mut reader.waiting);
-        waiting.retain_mut(|one| {
-            // Of many that wait few wait for this.
-            if !one.give(&run.bytes) && !in_turn {
-                return true;
-            }
-            one.is_asked = false;
-            let pages = self.cache.as_ref().map(|cache| &cache.pages);
-            let waits = pages.is_some_and(|pages| one.missing(volume, pages).is_some());
-            if !waits {
-                self.proceed(one.request, one.worker);
-            }
-            waits
-        });
-        if let Some(cache) = &mut self.cache {
-            cache.readers[volume as usize].waiting = waiting;
-        }
-        self.read_in(volume);
-    }
-
-    /// All that a request has to find is there: it is copied, unless it is a write and too much is dirty.
-    fn proceed(&mut self, request: u32, worker: u32) {
-        let asked = self.requests.all[request as usize].asked;
-        let Some(cache) = &mut self.cache else { return };
-        let is_write_behind = asked.kind == RequestKind::Write && !cache.is_through;
-        if is_write_behind && !(cache.blocked.is_empty() && cache.pages.has_room(u64::from(asked.length))) {
-            cache.blocked.push_back((request, worker));
-        } else {
-            self.copy(request, worker);
-        }
-        if is_write_behind {
-            self.write_out();
-        }
-    }
-
-    fn copy(&mut self, request: u32, worker: u32) {
-        let Open { volume, asked, .. } = self.requests.all[request as usize];
-        let Some(cache) = &mut self.cache else { return };
-        let (cost, is_through) = (cache.cost(asked.kind), cache.is_through);
-        let copy_ns = cost.ns(u64::from(asked.length)) - cost.ns(0);
-        let run = Run { volume, bytes: asked.offset..asked.offset + u64::from(asked.length) };
-        match asked.kind {
-            RequestKind::Write if is_through => {
-                cache.pages.keep(&run);
-                let asking_ns = self.cost_ns(&asked, 1.0 - self.machine.system.completion_share);
-                let copied_ns = self.spend(worker, copy_ns + asking_ns);
-                return self.at(copied_ns, Event::Through { request });
-            }
-            RequestKind::Write => cache.pages.write(&run),
-            _ => {}
-        }
-        let copied_ns = self.spend(worker, copy_ns);
-        self.at(copied_ns, Event::Complete { request });
-    }
-
-    /// The lazy writer goes on: with its scan, or with another, which begins when it is time or somebody waits for room.
-    pub(super) fn write_out(&mut self) {
-        let (now_ns, is_pressed) = (self.now_ns, self.flushes.press());
-        let Some(cache) = &mut self.cache else { return };
-        let is_due = now_ns >= cache.scan_ns || is_pressed || !cache.blocked.is_empty();
-        if !cache.is_scanning() && is_due {
-            cache.pages.scan();
-        }
-        while let Some(run) = self.cache.as_mut().and_then(Cache::take) {
-            self.page(Origin::PageOut, RequestKind::Write, &run, 0);
-        }
-        let Some(cache) = &mut self.cache else { return };
-        if cache.is_writing() {
-            return;
-        }
-        if !cache.pages.is_clean() && cache.awake_ns != Some(cache.scan_ns) {
-            let scan_ns = cache.scan_ns;
-            cache.awake_ns = Some(scan_ns);
-            self.at(scan_ns, Event::LazyWriter);
-        }
-    }
-
-    /// A scan is over: the next begins a while later, and writes that have to read first may.
-    fn scanned(&mut self) {
-        let now_ns = self.now_ns;
-        let Some(cache) = &mut self.cache else { return };
-        cache.scan_ns = now_ns + cache.model.scan_ns;
-        for volume in 0..cache.readers.len() as u32 {
-            self.read_in(volume);
-        }
-    }
-
-    pub(super) fn paged_out(&mut self, volume: u32, asked: &Request) {
-        let Some(cache) = &mut self.cache else { return };
-        cache.pages.is_out(&pages_of(volume, asked));
-        if let Some(lane) = cache.lanes.iter_mut().find(|lane| lane.serves(volume)) {
-            lane.writing -= 1;
-        }
-        if !cache.is_scanning() {
-            self.scanned();
-        }
-        while let Some((request, worker)) = self.unblocked() {
-            self.copy(request, worker);
-        }
-        self.write_out();
-    }
-
-    /// The first writer that waited, once there is room for what it writes.
-    fn unblocked(&mut self) -> Option<(u32, u32)> {
-        let cache = self.cache.as_mut()?;
-        let (request, _) = cache.blocked.front()?;
-        let bytes = u64::from(self.requests.all[*request as usize].asked.length);
-        if cache.pages.has_room(bytes) { cache.blocked.pop_front() } else { None }
     }
 }

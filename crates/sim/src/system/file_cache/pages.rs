@@ -11,11 +11,11 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 /// Bytes of a page.
-pub(super) const PAGE: u64 = 4096;
+pub(crate) const PAGE: u64 = 4096;
 /// Pages of a frame.
 const PAGES: u64 = 16;
 /// Bytes of a frame.
-pub(super) const FRAME: u64 = PAGE * PAGES;
+pub(crate) const FRAME: u64 = PAGE * PAGES;
 
 /// Frames of a volume are numbered from here times its number.
 const FRAMES_OF_A_VOLUME: u64 = 1 << 40;
@@ -31,23 +31,23 @@ struct Frame {
 
 /// Bytes of a volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Run {
+pub(crate) struct Run {
     /// Which target.
-    pub(super) volume: u32,
+    pub(crate) volume: u32,
     /// From its first byte.
-    pub(super) bytes: Range<u64>,
+    pub(crate) bytes: Range<u64>,
 }
 
 impl Run {
     /// Its bytes.
-    pub(super) fn length(&self) -> u64 {
+    pub(crate) fn length(&self) -> u64 {
         self.bytes.end - self.bytes.start
     }
 }
 
 /// The cache's pages.
 #[derive(Debug)]
-pub(super) struct Pages {
+pub(crate) struct Pages {
     frames: Table<Frame>,
     /// Pages that are on their way in, of frames that have some.
     arriving: Table<u16>,
@@ -67,24 +67,24 @@ pub(super) struct Pages {
 
 /// Who writes out: to all targets, or to one of them.
 #[derive(Clone, Debug)]
-pub(super) struct Lane {
+pub(crate) struct Lane {
     /// The frames of its targets.
     keys: Range<u64>,
     /// What it last took.
     last: u64,
     /// How many of its requests are under way.
-    pub(super) writing: u32,
+    pub(crate) writing: u32,
 }
 
 impl Lane {
     /// To these targets.
-    pub(super) fn to(volumes: Range<u64>) -> Lane {
+    pub(crate) fn to(volumes: Range<u64>) -> Lane {
         let keys = volumes.start * FRAMES_OF_A_VOLUME..volumes.end * FRAMES_OF_A_VOLUME;
         Lane { last: keys.start, keys, writing: 0 }
     }
 
     /// Whether it writes to a target.
-    pub(super) fn serves(&self, volume: u32) -> bool {
+    pub(crate) fn serves(&self, volume: u32) -> bool {
         self.keys.contains(&(u64::from(volume) * FRAMES_OF_A_VOLUME))
     }
 }
@@ -119,7 +119,7 @@ fn run_of(key: u64, pages: Range<u64>) -> Run {
 
 impl Pages {
     /// An empty cache.
-    pub(super) fn new(cache: &FileCache) -> Pages {
+    pub(crate) fn new(cache: &FileCache) -> Pages {
         Pages {
             frames: Table::default(),
             arriving: Table::default(),
@@ -134,7 +134,7 @@ impl Pages {
     }
 
     /// The first pages of these bytes that are not there, as far as they lie side by side in one frame.
-    pub(super) fn missing(&self, run: &Run) -> Option<Run> {
+    pub(crate) fn missing(&self, run: &Run) -> Option<Run> {
         frames_of(run).find_map(|(key, asked)| {
             let missing = asked & !self.frames.get(&key).map_or(0, |frame| frame.present);
             (missing != 0).then(|| run_of(key, lowest(missing)))
@@ -149,7 +149,7 @@ impl Pages {
 
     /// What to ask for of these bytes: the first pages that are neither there nor on their way, as far as they lie side by side: in one
     /// frame, or in more where `most` is that much.
-    pub(super) fn to_ask(&self, run: &Run, most: u64) -> Option<Run> {
+    pub(crate) fn to_ask(&self, run: &Run, most: u64) -> Option<Run> {
         let absent = frames_of(run).map(|(key, asked)| (key, self.absent(key, asked)));
         let mut absent = absent.skip_while(|(_, pages)| *pages == 0);
         let (key, pages) = absent.next()?;
@@ -165,12 +165,12 @@ impl Pages {
     }
 
     /// These bytes' pages are asked for.
-    pub(super) fn ask(&mut self, run: &Run) {
+    pub(crate) fn ask(&mut self, run: &Run) {
         frames_of(run).for_each(|(key, asked)| *self.arriving.entry(key).or_default() |= asked);
     }
 
     /// They have come.
-    pub(super) fn arrive(&mut self, run: &Run) {
+    pub(crate) fn arrive(&mut self, run: &Run) {
         for (key, asked) in frames_of(run) {
             let Some(arriving) = self.arriving.get_mut(&key) else { continue };
             *arriving &= !asked;
@@ -182,7 +182,7 @@ impl Pages {
     }
 
     /// These bytes' pages are there; older frames may have to leave.
-    pub(super) fn keep(&mut self, run: &Run) {
+    pub(crate) fn keep(&mut self, run: &Run) {
         for (key, asked) in frames_of(run) {
             let frame = self.frames.entry(key).or_insert_with(|| {
                 self.order.push_back(key);
@@ -208,12 +208,12 @@ impl Pages {
     }
 
     /// Whether so many bytes may be written before others have gone out.
-    pub(super) fn has_room(&self, bytes: u64) -> bool {
+    pub(crate) fn has_room(&self, bytes: u64) -> bool {
         self.dirty_pages == 0 || self.dirty_pages + bytes.div_ceil(PAGE) <= self.most_dirty_pages
     }
 
     /// These bytes are written.
-    pub(super) fn write(&mut self, run: &Run) {
+    pub(crate) fn write(&mut self, run: &Run) {
         self.keep(run);
         for (key, asked) in frames_of(run) {
             let Some(frame) = self.frames.get_mut(&key) else { continue };
@@ -226,7 +226,7 @@ impl Pages {
     }
 
     /// A scan begins: all that is dirty now is to go out. Whether there is anything.
-    pub(super) fn scan(&mut self) -> bool {
+    pub(crate) fn scan(&mut self) -> bool {
         // In their order they cost a sixth of what they do one by one as they come.
         self.fresh.sort_unstable();
         self.fresh.drain(..).for_each(|key| self.due.insert(key));
@@ -234,13 +234,13 @@ impl Pages {
     }
 
     /// Whether a scan is not over.
-    pub(super) fn is_scanning(&self) -> bool {
+    pub(crate) fn is_scanning(&self) -> bool {
         !self.due.is_empty()
     }
 
     /// Takes what a lane writes out next in this scan: dirty pages that lie side by side: in one frame, or in more where `most` is
     /// that much.
-    pub(super) fn take(&mut self, lane: &mut Lane, most: u64) -> Option<Run> {
+    pub(crate) fn take(&mut self, lane: &mut Lane, most: u64) -> Option<Run> {
         loop {
             let after = self.due.first(lane.last..lane.keys.end);
             let key = after.or_else(|| self.due.first(lane.keys.clone()))?;
@@ -284,7 +284,7 @@ impl Pages {
     }
 
     /// What was taken is out.
-    pub(super) fn is_out(&mut self, run: &Run) {
+    pub(crate) fn is_out(&mut self, run: &Run) {
         for (key, asked) in frames_of(run) {
             if let Some(frame) = self.frames.get_mut(&key) {
                 frame.leaving &= !asked;
@@ -294,7 +294,7 @@ impl Pages {
     }
 
     /// Whether everything is out.
-    pub(super) fn is_clean(&self) -> bool {
+    pub(crate) fn is_clean(&self) -> bool {
         self.dirty_pages == 0
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::tests::{machine, megabytes_per_s, requests, workload};
 use super::super::{Outcome, run};
-use super::PAGE;
+use super::pages::PAGE;
 use crate::disk::scheduler::Scheduler;
 use crate::disk::tests::{atlas, larger};
 use crate::machine::{Cost, FileCache, Fill, Machine, Parallel};

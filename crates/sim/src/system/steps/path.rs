@@ -1,82 +1,16 @@
-//! From the volume to its devices and back: portions, pieces, commands, bytes over all parts of a leg at once.
-//!
-//! A portion is what the operating system does not cut above the volume; a piece of it is one disk's, cut once more where the
-//! system cuts below. Where a controller makes the volume, the portion goes over the parts between it and memory as a whole,
-//! and pieces only below it.
+//! From the volume to its devices and back.
 
-use super::rows::Rows;
-use super::{Event, Origin, System};
 use crate::bus::{Bus, Transfer};
 use crate::command::{Command, Direction, Served};
 use crate::controller::{Forwarding, Gate};
 use crate::disk::geometry::BLOCK_BYTES;
 use crate::machine::{Made, Part, SplitAt};
+use crate::system::events::Event;
+use crate::system::pieces::{Moving, Portioned, Seen};
+use crate::system::request::Origin;
+use crate::system::rows::Rows;
+use crate::system::state::System;
 use crate::volume::{Piece, Portion, Reader, Stage, Volume};
-
-/// A portion under way.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Portioned {
-    request: u32,
-    portion: Portion,
-    stage: Stage,
-    pieces_left: u32,
-}
-
-/// A piece under way.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Moving {
-    portion: u32,
-    piece: Piece,
-    /// When its disk was told of it.
-    told_ns: u64,
-    /// Whether another came to its command, which is done with that.
-    is_merged: bool,
-}
-
-/// What a mirror's reader is chosen by.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Seen {
-    /// Where its disk's last command ended,
-    end: u64,
-    /// and its commands that are not done.
-    outstanding: u32,
-}
-
-/// A sequential stream on a mirror.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Stream {
-    /// Where it goes on.
-    next: u64,
-    /// Bytes of it that are asked for and not given.
-    outstanding: u64,
-    /// The same of what was asked for before it.
-    before: u64,
-    /// Whose turn it is.
-    turn: usize,
-}
-
-impl Stream {
-    /// Bytes were given; those that were asked for first, first.
-    fn give(&mut self, bytes: u64) {
-        let of_before = bytes.min(self.before);
-        self.before -= of_before;
-        self.outstanding = self.outstanding.saturating_sub(bytes - of_before);
-    }
-}
-
-/// What a part's last transfer took, of each direction: most are as long as the one before, and a division is saved.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct LastTransfer([(u64, Transfer); 4]);
-
-impl LastTransfer {
-    fn get(&mut self, part: &Part, bytes: u64, direction: Direction) -> Transfer {
-        let (of_bytes, transfer) = &mut self.0[direction as usize];
-        if *of_bytes != bytes || bytes == 0 {
-            (*of_bytes, *transfer) = (bytes, part.transfer(bytes, direction));
-        }
-        *transfer
-    }
-}
 
 impl System<'_> {
     pub(super) fn dispatch(&mut self, request: u32) {

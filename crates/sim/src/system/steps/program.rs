@@ -1,6 +1,8 @@
 //! The program and the processors: a request is made, costs its time, and is seen done.
 
-use super::{Event, Open, Origin, System};
+use crate::system::events::Event;
+use crate::system::request::{Open, Origin};
+use crate::system::state::System;
 use halfpower_model::{Histogram, Request, RequestKind};
 
 impl System<'_> {
