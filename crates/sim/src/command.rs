@@ -39,7 +39,7 @@ pub struct Command {
     /// How many, at least one; of a flush none.
     pub count: u64,
     /// When the device was told of it: of a write, before its bytes came.
-    pub told_ns: u64,
+    pub received_ns: u64,
 }
 
 /// What became of a command.

@@ -18,7 +18,7 @@
 
 use crate::command::Direction;
 use crate::cost::Cost;
-use crate::words::Named;
+use crate::named::Named;
 
 /// A controller.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +27,7 @@ pub struct Controller {
     pub name: String,
     /// Nanoseconds of its processor for a command.
     pub request_ns: u64,
-    /// Nanoseconds a byte of reads through it; nought: as fast as the buses.
+    /// Nanoseconds a byte of reads through it; zero: as fast as the buses.
     pub read_ns_per_byte: f64,
     /// The same of writes.
     pub write_ns_per_byte: f64,
@@ -59,7 +59,7 @@ pub struct Queue {
     pub outstanding: u32,
     /// Which is next.
     pub order: Order,
-    /// How many bytes of those that wait and go on with one another become one command at the most; nought: each is one.
+    /// How many bytes of those that wait and go on with one another become one command at the most; zero: each is one.
     pub merge: u64,
 }
 

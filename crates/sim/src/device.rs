@@ -1,6 +1,6 @@
 //! A device at work: commands in, and when what they ask for is done. What the kinds have in common.
 
-use crate::buffer::Buffer;
+use crate::buffered_drive::Buffer;
 use crate::cloud::Cloud;
 use crate::command::{Command, Served};
 use crate::disk::{Disk, Worked};
@@ -40,7 +40,7 @@ impl Device {
             machine::Device::Disk(drive) => {
                 let disk = Disk::new(drive.clone());
                 Device::Disk(Box::new(match most_commands {
-                    Some(commands) => disk.told_of_at_most(commands),
+                    Some(commands) => disk.with_queue_depth(commands),
                     None => disk,
                 }))
             }

@@ -2,7 +2,7 @@
 //!
 //! It is what a machine file comes to when all its names are resolved; [`crate::file`] reads those.
 
-use crate::buffer::BufferedDrive;
+use crate::buffered_drive::BufferedDrive;
 use crate::bus::{Bus, Transfer};
 use crate::cloud::CloudVolume;
 use crate::command::Direction;
@@ -11,8 +11,8 @@ pub use crate::cost::Cost;
 use crate::disk::Drive;
 use crate::disk::geometry::BLOCK_BYTES;
 use crate::flash::FlashDrive;
+use crate::named::Named;
 use crate::volume::Volume;
-use crate::words::Named;
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, Request};
 use std::collections::BTreeSet;
@@ -208,7 +208,7 @@ pub struct OperatingSystem {
     /// The part of a request's processor time that comes after its bytes: interrupt and completion.
     pub completion_share: f64,
     /// The file cache; none: requests that go through one are refused.
-    pub cache: Option<FileCache>,
+    pub cache: Option<PageCache>,
     /// How it extends a file.
     pub growth: Growth,
 }
@@ -233,7 +233,7 @@ pub enum Growth {
     /// Like others.
     #[default]
     Free,
-    /// One after another, with noughts in the gap before a write.
+    /// One after another, with zeros in the gap before a write.
     Serial,
 }
 
@@ -243,7 +243,7 @@ impl Named for Growth {
 
 /// A file cache.
 #[derive(Clone, Debug, PartialEq)]
-pub struct FileCache {
+pub struct PageCache {
     /// Processor time of a read that it has: the call, and the copy of each KiB.
     pub read: Cost,
     /// Of a write.

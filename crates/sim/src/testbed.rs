@@ -46,7 +46,7 @@ struct Source {
     description: String,
     settings: Settings,
     /// The keys of those that are of nothing on the volume's way, and why none of them would change anything.
-    beside: Vec<(String, MachineError)>,
+    ineffective: Vec<(String, MachineError)>,
 }
 
 impl Simulated {
@@ -62,7 +62,7 @@ impl Simulated {
             return Err(MachineError::Mistake {
                 machine: machine.to_owned(),
                 place: format!(" with {settings}"),
-                message: format!("`{VOLUME}` is set twice; say it once"),
+                message: format!("`{VOLUME}` is set twice; set it once"),
             });
         }
         let (machine, text, volume) = match other.map(|other| (other, other.split_once(':'))) {
@@ -85,9 +85,9 @@ impl Simulated {
             machine_file_crc32c: Some(format!("{:08x}", machine_file.crc32c())),
             ..environment(&made, &format!("sim:{machine}:{volume}{set}"))
         };
-        let beside = if of_parts.is_empty() { Vec::new() } else { machine_file.beside(volume) };
+        let ineffective = if of_parts.is_empty() { Vec::new() } else { machine_file.ineffective(volume) };
         let [machine, text, volume] = [machine, text, volume].map(str::to_owned);
-        let file = Arc::new(Source { machine, text, volume, description, settings: of_parts, beside });
+        let file = Arc::new(Source { machine, text, volume, description, settings: of_parts, ineffective });
         Ok(Simulated { machine: made, environment, file, peaks: Vec::new(), last: None })
     }
 
@@ -106,14 +106,16 @@ impl Simulated {
     ///
     /// # Errors
     /// With the setting, and what can be set instead.
-    pub fn refuse_beside<'m>(machines: impl IntoIterator<Item = &'m Simulated> + Clone) -> Result<(), MachineError> {
+    pub fn reject_ineffective<'m>(
+        machines: impl IntoIterator<Item = &'m Simulated> + Clone,
+    ) -> Result<(), MachineError> {
         let is_of_use = |key: &str| {
             machines.clone().into_iter().any(|machine| {
-                let Source { settings, beside, .. } = &*machine.file;
-                settings.0.iter().any(|(said, _)| said == key) && beside.iter().all(|(other, _)| other != key)
+                let Source { settings, ineffective, .. } = &*machine.file;
+                settings.0.iter().any(|(said, _)| said == key) && ineffective.iter().all(|(other, _)| other != key)
             })
         };
-        let all = machines.clone().into_iter().flat_map(|machine| &machine.file.beside);
+        let all = machines.clone().into_iter().flat_map(|machine| &machine.file.ineffective);
         match all.into_iter().find(|(key, _)| !is_of_use(key)) {
             Some((_, why)) => Err(why.clone()),
             None => Ok(()),
@@ -161,7 +163,7 @@ impl Simulated {
         if reached != Some(workload.targets) || size < workload.span {
             let are = if all == 1 { "is 1 target".to_owned() } else { format!("are {all} targets") };
             return Err(MeasureError::Unsupported(format!(
-                "with {} there {are} of {size}, and the workload goes to {} of {}; say a smaller --size, or set it on the target",
+                "with {} there {are} of {size}, but the workload uses {} of {}; use a smaller --size, or write the setting on the target",
                 workload.set, workload.targets, workload.span
             )));
         }
@@ -199,7 +201,7 @@ fn environment(machine: &Machine, path: &str) -> Environment {
     let facts_of = |personality: &Personality| {
         let stands_for = stands_for(*personality);
         let unavailable = stands_for.is_none().then(|| {
-            "a simulated machine takes sync, io_uring for its system's asynchronous requests, or sg for commands straight to its disks"
+            "simulated machines have sync, io_uring (asynchronous requests of their system) and sg (commands to the disks)"
                 .to_owned()
         });
         PersonalityFacts { personality: *personality, unavailable, stands_for }

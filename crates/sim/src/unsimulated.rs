@@ -13,7 +13,7 @@ use halfpower_model::{FileState, KEYS, Key, MeasureError, RequestKind, Workload}
 pub(crate) fn refuse(machine: &Machine, workload: &Workload) -> Result<(), MeasureError> {
     let of_the_volume = of_the_volume(machine, workload).into_iter().filter(|(is_asked, _)| *is_asked);
     match of_the_volume.map(|(_, what)| what.to_owned()).chain(of_a_host(workload)).next() {
-        Some(what) => Err(MeasureError::Unsupported(format!("a simulated machine does not do {what}"))),
+        Some(what) => Err(MeasureError::Unsupported(format!("a simulated machine does not support {what}"))),
         None => Ok(()),
     }
 }
@@ -26,24 +26,24 @@ fn of_the_volume(machine: &Machine, workload: &Workload) -> [(bool, &'static str
     [
         (
             !workload.buffering.is_direct() && machine.system.cache.is_none(),
-            "buffered requests of this volume, which has no file cache; use direct ones (--buffering direct)",
+            "buffered requests on this volume, which has no page cache; use --buffering direct",
         ),
         (
             has(RequestKind::Trim) && !machine.disks.iter().all(|disk| disk.device.takes_trims()),
-            "trims of this volume: they are of flash drives whose file says what one takes; use one of those, or reads and writes",
+            "trims of this volume; use a flash drive whose machine file has a trim table, or reads and writes",
         ),
         (
             has(RequestKind::Trim) && matches!(machine.volume, Volume::Raid5 { .. }),
-            "trims of a RAID5, whose parity they would leave wrong; use another volume, or reads and writes",
+            "trims of a RAID5, because its parity would be wrong; use another volume, or reads and writes",
         ),
         (
             moves_none && (!workload.buffering.is_direct() || machine.share.is_some()),
-            "trims and flushes through a file cache or a share; say --buffering direct on a local volume, or for flushes --durability",
+            "trims and flushes through a page cache or a share; use --buffering direct on a local volume, or --durability for flushes",
         ),
-        (workload.file_state == FileState::Sparse, "files of holes; name another --file-state"),
+        (workload.file_state == FileState::Sparse, "sparse files; use another --file-state"),
         (
             limits.duration.is_none() && limits.requests.is_none() && limits.bytes.is_none(),
-            "runs without an end; say --duration, --requests or --bytes",
+            "runs without an end; use --duration, --requests or --bytes",
         ),
     ]
 }

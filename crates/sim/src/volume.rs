@@ -8,7 +8,7 @@
 //! as in Lee and Katz, "The performance of parity placements in disk arrays" (1993).
 
 use crate::command::Direction;
-use crate::words::Named;
+use crate::named::Named;
 use halfpower_model::Bytes;
 
 /// How disks make a volume.

@@ -7,9 +7,9 @@ use crate::simulated::SimulatedName;
 use crate::text::UsageError;
 use clap::{Args, Subcommand};
 use halfpower_sim::Simulated;
+use halfpower_sim::describe::{self, PathPart};
 use halfpower_sim::file::MachineFile;
 use halfpower_sim::shipped::{machine_text, machines};
-use halfpower_sim::way::{Stop, way};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -102,7 +102,7 @@ fn show(context: &Context, machine: &str, set: &SetArgument) -> anyhow::Result<E
     let plain = PathBuf::from(format!("sim:{machine}"));
     let targets = set.on(std::slice::from_ref(&plain))?;
     if targets[0] != plain || machine.contains([':', ',']) {
-        return show_way(context, &targets[0]);
+        return show_path(context, &targets[0]);
     }
     let text = crate::simulated::machine_text(machine)?;
     let checked = MachineFile::parse(machine, &text).and_then(|file| file.check_volumes());
@@ -115,32 +115,34 @@ fn show(context: &Context, machine: &str, set: &SetArgument) -> anyhow::Result<E
     Ok(Ending::Done)
 }
 
-/// A part of a volume's way as `--json` prints it.
+/// A part of a volume's I/O path as `--json` prints it.
 #[derive(Serialize)]
-struct ShownStop {
+struct ShownPart {
     parts: Vec<String>,
     does: String,
     makes: Option<String>,
 }
 
-fn show_way(context: &Context, target: &Path) -> anyhow::Result<Ending> {
+fn show_path(context: &Context, target: &Path) -> anyhow::Result<Ending> {
     let Some(name) = SimulatedName::of(target).transpose()? else { return Ok(Ending::Done) };
     let SimulatedName { machine, volume, settings } = name;
     let text = crate::simulated::machine_text(&machine)?;
     // As io makes it, so that all that can be set there can be set here.
     let made = Simulated::of_file(&machine, &text, &volume, &settings);
-    let made = made.and_then(|made| Simulated::refuse_beside([&made]).map(|()| made));
+    let made = made.and_then(|made| Simulated::reject_ineffective([&made]).map(|()| made));
     let made = made.map_err(|error| UsageError(crate::text::causes(&error)))?;
-    let shown = |Stop { names, does, makes }: Stop| ShownStop { parts: names, does, makes };
-    let way: Vec<ShownStop> = way(made.machine()).into_iter().map(shown).collect();
+    let shown = |PathPart { names, does, makes }: PathPart| ShownPart { parts: names, does, makes };
+    let path: Vec<ShownPart> = describe::path(made.machine()).into_iter().map(shown).collect();
     let target = target.display().to_string();
     let description = made.description();
     if context.global.json {
-        context.console.print_json(&serde_json::json!({ "target": target, "description": description, "way": way }))?;
+        context
+            .console
+            .print_json(&serde_json::json!({ "target": target, "description": description, "path": path }))?;
         return Ok(Ending::Done);
     }
     let mut text = format!("{target}: {description}\nFrom its disks to memory:\n");
-    for (number, ShownStop { parts, does, makes }) in way.iter().enumerate() {
+    for (number, ShownPart { parts, does, makes }) in path.iter().enumerate() {
         let names = match &parts[..] {
             [first, .., last] if parts.len() > 2 => format!("{first} to {last}"),
             few => few.join(", "),

@@ -163,7 +163,7 @@ impl Site {
         let settings = study.settings();
         let made = self.machines(&settings)?;
         let machines = settings.iter().filter_map(|set| made.get(set));
-        Simulated::refuse_beside(machines).map_err(|error| UsageError(crate::text::causes(&error)))?;
+        Simulated::reject_ineffective(machines).map_err(|error| UsageError(crate::text::causes(&error)))?;
         Ok(made)
     }
 
@@ -222,7 +222,7 @@ impl Site {
     /// With the remedy.
     pub(crate) fn refuse_unsimulated(&self, workload: &Workload) -> Result<(), UsageError> {
         let Some(machine) = &self.simulated else { return Ok(()) };
-        let beside = Simulated::refuse_beside([machine]).map_err(|error| UsageError(crate::text::causes(&error)));
+        let beside = Simulated::reject_ineffective([machine]).map_err(|error| UsageError(crate::text::causes(&error)));
         beside.and(machine.refuse(workload).map_err(|error| UsageError(crate::text::causes(&error))))
     }
 

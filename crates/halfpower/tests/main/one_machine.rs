@@ -219,7 +219,7 @@ fn what_a_study_sets_is_not_set_besides() {
         &["swept.toml", "--set", "disks=3"],
         "`disks` is set twice: 3 for the target, and 1 by the study own; leave it out of one",
     );
-    refused(&["swept.toml", "--set", "volume.disk.disks=3"], "`volume.disk.disks` is set twice; say it once");
+    refused(&["swept.toml", "--set", "volume.disk.disks=3"], "`volume.disk.disks` is set twice; set it once");
     refused(&["swept.toml", "--target=sim:./m/own.toml:disk,disks=3"], "`disks` is set twice: 3 for the target");
     refused(
         &["win2000/table-7", "--set=volume=maxtor"],

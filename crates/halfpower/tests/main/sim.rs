@@ -40,7 +40,7 @@ fn what_there_is_not_is_told() {
     refused(&[ATLAS, "file"], 2, "name it alone");
     refused(&[ATLAS, "sim:nvme-gen4:fresh"], 2, "a study measures several volumes with its key `set`");
     refused(&[ATLAS, "--files=3"], 2, "a simulated volume has none; leave it out");
-    refused(&[ATLAS, "--op=trim"], 2, "trims of this volume: they are of flash drives");
+    refused(&[ATLAS, "--op=trim"], 2, "trims of this volume; use a flash drive");
     refused(&["sim:nvme-gen4:fresh", "--op=trim", "--buffering=buffered"], 2, "say --buffering direct");
     // Nobody ever writes into it.
     rustix::fs::mknodat(rustix::fs::CWD, lab.path("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
@@ -194,7 +194,7 @@ fn machines_are_listed_and_shown() {
     assert!(text.contains("[drive.atlas-10k]"));
     let shown = lab.json(["sim", "show", ATLAS, "--json"]);
     let parts: Vec<_> =
-        shown["way"].as_array().unwrap().iter().map(|stop| stop["parts"][0].as_str().unwrap()).collect();
+        shown["path"].as_array().unwrap().iter().map(|stop| stop["parts"][0].as_str().unwrap()).collect();
     assert_eq!(parts, ["atlas-10k", "scsi", "aic-7899", "pci", "processors"]);
     assert_refusal(&lab.run(["sim", "show", "win2k-pentium3:atlas-9"]), 2, "no volume", "atlas-9");
     lab.write("own.toml", text.as_bytes());
@@ -202,11 +202,11 @@ fn machines_are_listed_and_shown() {
     let own = lab.json(["sim", "show", "./own.toml:atlas-1", "--set=pci.rate=20MB/s", "--json"]);
     assert_eq!(own["description"], "one Atlas 10K on Ultra160 SCSI, but with pci.rate=20MB/s");
     assert_eq!(own["target"], "sim:./own.toml:atlas-1,pci.rate=20MB/s");
-    assert!(own["way"][3]["does"].as_str().unwrap().starts_with("bus, 20 MB/s"), "{own}");
-    assert_eq!((&own["way"][0], &own["way"][4]), (&shown["way"][0], &shown["way"][4]));
+    assert!(own["path"][3]["does"].as_str().unwrap().starts_with("bus, 20 MB/s"), "{own}");
+    assert_eq!((&own["path"][0], &own["path"][4]), (&shown["path"][0], &shown["path"][4]));
     // Whatever io takes.
     let other = lab.json(["sim", "show", "win2k-pentium3:maxtor", "--set=volume=atlas-1", "--json"]);
-    assert_eq!((&other["way"], &other["description"]), (&shown["way"], &shown["description"]));
+    assert_eq!((&other["path"], &other["description"]), (&shown["path"], &shown["description"]));
     lab.write("bad.toml", b"name = 5");
     assert_refusal(&lab.run(["sim", "show", "./bad.toml"]), 2, "line 1", "bad.toml");
     assert_refusal(&lab.run(["sim", "show", "own", "--set=disks=2"]), 2, "names no volume", "own");
@@ -400,7 +400,7 @@ fn a_setting_that_is_of_nothing_on_the_volume_s_way_is_refused() {
     let target = "sim:win2k-pentium3:atlas-4";
     for set in ["fireball-lct08.rpm=7200", "ata.rate=1GB/s", "volume.atlas-2.disks=3"] {
         for command in [&["io", target][..], &["run", target], &["sim", "show", "win2k-pentium3:atlas-4"]] {
-            let needle = "is not on the way of atlas-4, so that nothing would change; set";
+            let needle = "is not on the I/O path of atlas-4, so it would have no effect; set";
             lab.refuses([command, &["--set", set]].concat(), 2, needle);
         }
     }
@@ -418,7 +418,7 @@ fn a_setting_that_is_of_nothing_on_the_volume_s_way_is_refused() {
     // Where it is of one of the volumes that the study goes to.
     let moved = study("moved.toml", r#""volume=atlas-1", "volume=fireball-dma""#);
     let arguments = |set: &'static str| ["study", "run", &moved, "--set", set].map(str::to_owned);
-    lab.refuses(arguments("maxtor-40.rpm=5400"), 2, "drive.maxtor-40 is not on the way of atlas-1");
+    lab.refuses(arguments("maxtor-40.rpm=5400"), 2, "drive.maxtor-40 is not on the I/O path of atlas-1");
     assert_eq!(lab.run(arguments("fireball-lct08.rpm=5400")).status, Some(0));
 }
 

@@ -73,7 +73,7 @@ fn a_machine_can_be_another_one_for_a_run() {
     let refused = |set: &str, needle| {
         assert_refusal(&lab.run(["io", atlas, "--set", set]), 2, needle, set);
     };
-    refused("pcie.rate=1GB/s", "no part is called pcie; there are processor, system, ");
+    refused("pcie.rate=1GB/s", "no part has the name pcie; parts are processor, system, ");
     refused("pci.rte=1GB/s", "unknown field `rte`, expected one of");
     refused("pci.rate=fast", "pci.rate=fast");
     refused("disks=0", "from 1 to 1024");

@@ -13,7 +13,7 @@ pub mod limit;
 
 use crate::command::{Command, Direction, Served};
 use crate::disk::geometry::BLOCK_BYTES;
-use crate::station::Station;
+use crate::resource::Resource;
 use halfpower_model::Bytes;
 use halfpower_model::random::Random;
 use limit::{Limit, Meter};
@@ -67,11 +67,11 @@ pub struct Cloud {
     volume: Arc<CloudVolume>,
     /// Of requests and of bytes.
     meters: Vec<[Meter; 2]>,
-    servers: Station,
+    servers: Resource,
     /// The time that a limit let something pass, or had nothing left for what waits.
-    held: Station,
+    held: Resource,
     /// What of it was the instance's, which let it pass last.
-    held_by_instance: Station,
+    held_by_instance: Resource,
     /// Whether that was so of the last command, and how often it changed.
     is_by_instance: bool,
     turns: u64,
@@ -85,9 +85,9 @@ impl Cloud {
     pub fn new(volume: Arc<CloudVolume>, seed: u64) -> Cloud {
         Cloud {
             meters: volume.limits.iter().map(|limits| [limits.requests, limits.bytes].map(Meter::new)).collect(),
-            servers: Station::new(volume.parallel),
-            held: Station::new(1),
-            held_by_instance: Station::new(1),
+            servers: Resource::new(volume.parallel),
+            held: Resource::new(1),
+            held_by_instance: Resource::new(1),
             is_by_instance: false,
             turns: 0,
             last: None,

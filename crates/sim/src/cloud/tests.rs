@@ -24,7 +24,7 @@ fn answered(volume: CloudVolume, commands: &[(Direction, u64, u64)]) -> Vec<u64>
     let mut cloud = Cloud::new(Arc::new(volume), 1);
     let mut ready = Vec::new();
     for (tag, &(direction, block, count)) in (0..).zip(commands) {
-        cloud.accept(0, Command { tag, direction, block, count, told_ns: 0 });
+        cloud.accept(0, Command { tag, direction, block, count, received_ns: 0 });
         ready.extend(cloud.answer().map(|served| served.ready_ns / MS));
     }
     ready
@@ -66,7 +66,7 @@ proptest! {
         for (tag, gap_ms) in (0..).zip(gaps) {
             now_ns += gap_ms * MS;
             let (block, count) = (u64::from(tag) * 7919 % 2_000_000, sizes);
-            cloud.accept(now_ns, Command { tag, direction: Direction::Read, block, count, told_ns: now_ns });
+            cloud.accept(now_ns, Command { tag, direction: Direction::Read, block, count, received_ns: now_ns });
             let served = cloud.answer().unwrap();
             prop_assert!(served.tag == tag && served.ready_ns >= now_ns + 3 * MS);
             answers.push(served.ready_ns);

@@ -4,7 +4,7 @@ use super::cache::ReadBuffer;
 use super::scheduler::Scheduler;
 use super::tests::{larger, read, serve, write};
 use super::*;
-use crate::words::Named;
+use crate::named::Named;
 use halfpower_model::random::Random;
 
 /// How one of the streams did.
@@ -32,7 +32,7 @@ fn side_by_side(drive: Drive, streams: &[Direction], depth: usize, for_ns: u64) 
         while let Some((_, stream)) = to_ask.pop_front_if(|(at_ns, _)| *at_ns <= now) {
             let block = stream as u64 * 2_000_000 + next[stream];
             let command = if streams[stream] == Direction::Read { read(block, 128) } else { write(block, 128) };
-            disk.accept(now, Command { tag: asked.len() as u32, told_ns: now, ..command });
+            disk.accept(now, Command { tag: asked.len() as u32, received_ns: now, ..command });
             next[stream] += 128;
             asked.push((stream, now));
         }
@@ -183,7 +183,7 @@ fn writes_into_the_cache_cost_a_reader_no_turn_each() {
         let drive = Drive { write_cache, ..larger(Scheduler::Sptf) };
         let mut disk = Disk::new(Arc::new(drive));
         commands.iter().fold(0, |now_ns, command| {
-            disk.accept(now_ns, Command { told_ns: now_ns, ..*command });
+            disk.accept(now_ns, Command { received_ns: now_ns, ..*command });
             let ready_ns = loop {
                 match disk.answer() {
                     Some(served) => break served.ready_ns,

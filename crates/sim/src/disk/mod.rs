@@ -9,28 +9,28 @@
 //! Sources: those of its parts; parameters as in DiskSim 4.0 (Bucy, Schindler, Schlosser and Ganger, CMU-PDL-08-101),
 //! which has no write cache that streams.
 
+mod admission;
 pub mod arm;
+mod arm_time;
 pub mod cache;
+mod dispatch;
 mod drive;
 pub mod geometry;
-mod next;
-mod room;
 pub mod scheduler;
 pub mod seek;
-mod time;
 
 use crate::command::{Command, Direction, Served};
 use arm::{Access, Mechanics, Position};
+use arm_time::{ArmTime, Waits};
 use cache::{Arm, Found, ReadCache};
+use dispatch::Next;
 use geometry::Place;
-use next::Next;
 use scheduler::{CACHED, Waiting};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use time::{ArmTime, Waits};
 
+pub use arm_time::Worked;
 pub use drive::{Drive, Overhead, WriteCache};
-pub use time::Worked;
 
 /// How many turns one may wait for each that waits, before it is served whatever else is nearer. In the order of arrival it would
 /// be one or two; C-LOOK has a random request wait for two sweeps' requests at the most, so that only streams and the last of SPTF
@@ -120,7 +120,7 @@ impl Disk {
     }
 
     /// The same behind who lets no more than so many commands be at it.
-    pub fn told_of_at_most(mut self, commands: u32) -> Disk {
+    pub fn with_queue_depth(mut self, commands: u32) -> Disk {
         self.most_commands = commands as usize;
         self
     }
@@ -219,7 +219,7 @@ impl Disk {
             self.cache.forget(command.block, command.count);
             return self.enqueue(command, None);
         };
-        let waiting = self.waiting(Command { told_ns: at_ns, ..command }, None);
+        let waiting = self.waiting(Command { received_ns: at_ns, ..command }, None);
         // Who comes overtakes nobody that waits for room, but where the arm writes on: a stream would be torn.
         let is_free = self.flushes.is_empty() && (self.parked.is_empty() || self.goes_on(at_ns, &waiting));
         if !is_free || !self.is_cached(at_ns, &waiting, room) {
@@ -252,7 +252,7 @@ impl Disk {
             None if self.write_on(at_ns, block, count, room) => {}
             None if self.pieces < room.pieces => {
                 self.pieces += 1;
-                self.queue.push(Waiting { tag: CACHED, told_ns: at_ns, ..*waiting });
+                self.queue.push(Waiting { tag: CACHED, received_ns: at_ns, ..*waiting });
             }
             None => return false,
         }
@@ -295,9 +295,9 @@ impl Disk {
     }
 
     fn waiting(&self, command: Command, begins_ns: Option<u64>) -> Waiting {
-        let Command { tag, direction, block, count, told_ns } = command;
+        let Command { tag, direction, block, count, received_ns } = command;
         let place = self.drive.mechanics.geometry.place(block);
-        Waiting { tag, block, count, direction, place, begins_ns, told_ns }
+        Waiting { tag, block, count, direction, place, begins_ns, received_ns }
     }
 
     /// Sets the arm to work, if it is free and something waits.
@@ -355,7 +355,7 @@ impl Disk {
     fn held_until_ns(&self, now_ns: u64) -> Option<u64> {
         let room = self.drive.write_cache.filter(|room| room.wait_ns > 0)?;
         let is_full = self.dirty_blocks > room.blocks / 2 || self.pieces > room.pieces / 2;
-        let until_ns = self.queue.first()?.told_ns + room.wait_ns;
+        let until_ns = self.queue.first()?.received_ns + room.wait_ns;
         let is_held = !is_full && !self.has_somebody_waiting() && until_ns > now_ns;
         (is_held && self.cache.is_of_use(&self.drive.mechanics.geometry, now_ns)).then_some(until_ns)
     }
@@ -366,11 +366,13 @@ impl Disk {
         match waiting.direction {
             Direction::Read => now_ns + read_miss_ns,
             // It is past, but for the last of the command.
-            _ if waiting.tag == CACHED => waiting.told_ns.max(now_ns),
+            _ if waiting.tag == CACHED => waiting.received_ns.max(now_ns),
             // One that waits for room is prepared while the arm is at the one before.
-            _ if write_overlaps || self.drive.write_cache.is_some() => (waiting.told_ns + write_ns).max(self.free_ns),
+            _ if write_overlaps || self.drive.write_cache.is_some() => {
+                (waiting.received_ns + write_ns).max(self.free_ns)
+            }
             _ => {
-                let from_ns = waiting.told_ns.max(self.free_ns).min(now_ns);
+                let from_ns = waiting.received_ns.max(self.free_ns).min(now_ns);
                 from_ns + if self.is_next(waiting) { write_next_ns } else { write_ns }
             }
         }
@@ -378,7 +380,7 @@ impl Disk {
 
     /// Whether it is prepared together with the writes that the arm was at.
     fn is_next(&self, waiting: &Waiting) -> bool {
-        waiting.is_plain_write() && self.passage_ns.is_some_and(|from_ns| waiting.told_ns < from_ns)
+        waiting.is_plain_write() && self.passage_ns.is_some_and(|from_ns| waiting.received_ns < from_ns)
     }
 
     /// The arm serves one.
@@ -420,10 +422,10 @@ impl Disk {
 
     /// How much sooner a write would be on the medium that the drive had been told of long enough before the arm was free.
     fn late_ns(&self, waiting: &Waiting, access: &Access) -> u64 {
-        if !waiting.is_plain_write() || waiting.told_ns + self.drive.overhead.write_ns <= self.free_ns {
+        if !waiting.is_plain_write() || waiting.received_ns + self.drive.overhead.write_ns <= self.free_ns {
             return 0;
         }
-        let told_before = Waiting { told_ns: 0, ..*waiting };
+        let told_before = Waiting { received_ns: 0, ..*waiting };
         access.ends_ns.saturating_sub(self.access(self.free_ns, &told_before).ends_ns)
     }
 

@@ -7,7 +7,7 @@
 use super::arm::{Mechanics, Position};
 use super::geometry::{Geometry, Place, SAME_ANGLE};
 use crate::command::Direction;
-use crate::words::Named;
+use crate::named::Named;
 
 /// The tag of what the write cache puts on the medium: nobody waits for it.
 pub(super) const CACHED: u32 = u32::MAX;
@@ -51,7 +51,7 @@ pub struct Waiting {
     /// Since when the bytes before it can go to the host, where the buffer has some that belong to the same read.
     pub begins_ns: Option<u64>,
     /// When the drive was told of it; of what the write cache puts on the medium: when it had it.
-    pub told_ns: u64,
+    pub received_ns: u64,
 }
 
 impl Waiting {
@@ -181,7 +181,7 @@ mod tests {
             direction: Direction::Read,
             place: drive.geometry.place(*block),
             begins_ns: None,
-            told_ns: 0,
+            received_ns: 0,
         };
         let queue: Vec<_> = blocks.iter().map(waiting).collect();
         let place = drive.geometry.place(from_block);
@@ -213,7 +213,7 @@ mod tests {
                 direction,
                 place: slow(false).geometry.place(block),
                 begins_ns: None,
-                told_ns: 0,
+                received_ns: 0,
             }
         };
         let chosen = |direction, reads_on_blocks, pieces: &[(u64, u64)]| {
@@ -249,7 +249,7 @@ mod tests {
                     direction: if is_read { Direction::Read } else { Direction::Write },
                     place: drive.geometry.place(block),
                     begins_ns: None,
-                    told_ns: 0,
+                    received_ns: 0,
                 }
             };
             let queue: Vec<_> = (0..[80, 63, 64, 700][round % 4]).map(waiting).collect();

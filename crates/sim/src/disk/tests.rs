@@ -6,7 +6,7 @@ use super::geometry::{Geometry, Switches, tests::zone};
 use super::scheduler::Scheduler;
 use super::seek::SeekCurve;
 use super::*;
-use crate::words::Named;
+use crate::named::Named;
 use halfpower_model::random::Random;
 use proptest::prelude::*;
 
@@ -35,7 +35,7 @@ pub(super) fn serve(disk: &mut Disk, depth: usize, commands: &[Command]) -> Vec<
     let mut open = 0;
     while done.len() < commands.len() {
         while open < depth && next < commands.len() {
-            disk.accept(now, Command { tag: next as u32, told_ns: now, ..commands[next] });
+            disk.accept(now, Command { tag: next as u32, received_ns: now, ..commands[next] });
             next += 1;
             open += 1;
         }
@@ -55,7 +55,7 @@ pub(super) fn serve(disk: &mut Disk, depth: usize, commands: &[Command]) -> Vec<
 }
 
 pub(super) fn read(block: u64, count: u64) -> Command {
-    Command { tag: 0, direction: Direction::Read, block, count, told_ns: 0 }
+    Command { tag: 0, direction: Direction::Read, block, count, received_ns: 0 }
 }
 
 pub(super) fn write(block: u64, count: u64) -> Command {
@@ -132,7 +132,7 @@ fn flushed_one_by_one_ns(drive: &Drive, count: u64, pause_ns: u64) -> u64 {
     let mut now = 0;
     for number in 0..40 {
         now += pause_ns;
-        disk.accept(now, Command { told_ns: now, ..write(number * count, count) });
+        disk.accept(now, Command { received_ns: now, ..write(number * count, count) });
         now = disk.answer().unwrap().ready_ns;
         while let Some(at) = disk.next_ns() {
             (now, _) = (at.max(now), disk.advance(at));
@@ -284,7 +284,7 @@ fn interrupted_ns(drive: &Drive, count: u64, at: usize, pause_ns: u64, elsewhere
     let mut disk = Disk::new(Arc::new(drive.clone()));
     let mut now = 0;
     let mut serve = |now: u64, command: Command| {
-        disk.accept(now, Command { told_ns: now, ..command });
+        disk.accept(now, Command { received_ns: now, ..command });
         while disk.next_ns().is_some_and(|at| at <= now) {
             disk.advance(now);
         }

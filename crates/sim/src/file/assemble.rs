@@ -4,7 +4,7 @@ use super::bounds::LEAST_CALL;
 use super::error::{Wrong, named_in};
 use super::volume::VolumeKeys;
 use super::{CLOCK, MachineFile};
-use crate::machine::{AttachedDisk, Device, FileCache, Hertz, Machine, Made, Part, Share};
+use crate::machine::{AttachedDisk, Device, Hertz, Machine, Made, PageCache, Part, Share};
 use std::sync::Arc;
 
 /// Parts, disks on them, and where the volume is made.
@@ -52,10 +52,9 @@ impl MachineFile {
         };
         if let (Some(Hertz(of_times)), Some(Hertz(clock))) = (self.clock_of_times, clock) {
             machine.scale_processor_times(of_times / clock);
-            let shortest_us = |cache: &FileCache| cache.read.fixed_us.min(cache.write.fixed_us);
+            let shortest_us = |cache: &PageCache| cache.read.fixed_us.min(cache.write.fixed_us);
             if machine.system.cache.as_ref().is_some_and(|cache| shortest_us(cache) * 1e3 < LEAST_CALL.0 as f64) {
-                let message =
-                    format!("a call into the page cache would take less than {LEAST_CALL}, and none is so short");
+                let message = format!("a page cache call would take less than {LEAST_CALL}; set a lower clock");
                 return Err(Wrong::at(&CLOCK, message));
             }
         }
@@ -77,7 +76,7 @@ impl MachineFile {
         let of_flash =
             [("capacity", keys.capacity.is_some()), ("state", keys.state.is_some()), ("cooled", keys.cooled.is_some())];
         if let Some((key, _)) = of_flash.into_iter().find(|(_, is_said)| *is_said) {
-            return Err(Wrong::at(&["volume", name, key], "it is of flash drives"));
+            return Err(Wrong::at(&["volume", name, key], "it applies to flash drives only"));
         }
         let drive = named_in(&self.drive, &["volume", name, "drive"], "drive", &keys.drive)?;
         Ok(keys.disk(drive.drive(&keys.drive)?))
@@ -115,11 +114,13 @@ impl MachineFile {
         let is_made_in = |level: &usize| keys.made_in.as_ref().is_some_and(|made| *made == keys.path.0[*level]);
         let made_at = (0..levels.len()).find(is_made_in);
         match (&keys.made_in, made_at) {
-            (Some(_), None) => return wrong("made-in", "there is no controller of that name in its path"),
+            (Some(_), None) => return wrong("made-in", "no controller of its path has this name"),
             (Some(_), Some(level)) if !stores(level) => {
-                return wrong("made-in", "the controller that makes it has to store bytes: bytes = \"stored\"");
+                return wrong("made-in", "the controller that makes the volume needs bytes = \"stored\"");
             }
-            _ if storing.len() > 1 => return wrong("path", "one controller of it can store bytes"),
+            _ if storing.len() > 1 => {
+                return wrong("path", "only one controller of the path can have bytes = \"stored\"");
+            }
             _ => {}
         }
         let border = storing.first().copied().unwrap_or(levels.len());

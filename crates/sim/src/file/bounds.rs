@@ -5,7 +5,7 @@
 
 use super::table::Value;
 use crate::machine::Hertz;
-use crate::words::Named;
+use crate::named::Named;
 use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;

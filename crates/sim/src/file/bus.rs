@@ -45,7 +45,7 @@ impl BusKeys {
     /// Without rates, or with two of a direction.
     pub(super) fn bus(&self, name: &str) -> Result<Bus, Wrong> {
         if self.rate.is_some() && (self.read_rate.is_some() || self.write_rate.is_some()) {
-            let message = "it is of both directions, and read-rate and write-rate are of one each; say it or those two";
+            let message = "it excludes read-rate and write-rate; write it, or those two";
             return Err(Wrong::at(&["bus", name, "rate"], message));
         }
         let (Some(read), Some(write)) = (self.read_rate.or(self.rate), self.write_rate.or(self.rate)) else {

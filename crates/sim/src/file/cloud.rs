@@ -62,7 +62,7 @@ impl LimitKeys {
         let limit = |per_s, bursts, credits, [burst_key, credits_key]: [&str; 2]| match (bursts, credits) {
             (None, None) => Ok(Limit { per_s, burst: None }),
             (Some(burst), Some(_)) if burst < per_s => {
-                Err(wrong(burst_key, "it has to be no less than what there is without bursts"))
+                Err(wrong(burst_key, "it has to be at least the limit without bursts"))
             }
             (Some(burst), Some(credits)) => Ok(Limit {
                 per_s,
@@ -72,8 +72,8 @@ impl LimitKeys {
                     at_first: credits * self.full.map_or(1.0, |share| share.0),
                 }),
             }),
-            (Some(_), None) => Err(wrong(burst_key, &format!("bursts need {credits_key}"))),
-            (None, Some(_)) => Err(wrong(credits_key, &format!("credits are for bursts; say {burst_key}"))),
+            (Some(_), None) => Err(wrong(burst_key, &format!("it needs {credits_key} too"))),
+            (None, Some(_)) => Err(wrong(credits_key, &format!("it needs {burst_key} too"))),
         };
         Ok(Limits {
             requests: limit(requests, bursts, request_credits, ["burst-requests", "request-credits"])?,
@@ -96,19 +96,16 @@ impl CloudKeys {
         let place = ["cloud", &volume.drive];
         let key = |key| [&place[..], &[key]].concat();
         if self.spread.0.0 > self.read_latency.0.0.min(self.write_latency.0.0) {
-            return Err(Wrong::at(
-                &key("spread"),
-                "it has to be no more than the latencies: nothing is answered before it came",
-            ));
+            return Err(Wrong::at(&key("spread"), "it has to be at most read-latency and write-latency"));
         }
         if volume.from_buffers {
-            return Err(Wrong::at(&["volume", name, "from-buffers"], "it is of drives that have buffers"));
+            return Err(Wrong::at(&["volume", name, "from-buffers"], "it applies to disks only"));
         }
         let mut limits = vec![self.limits.limits(&key("limits"))?];
         if let Some(instance) = &self.instance {
             let keys = named_in(instances, &key("instance"), "instance", instance)?;
             if volume.disks.0 > 1 {
-                let one = "several volumes would share its instance's limits, which is not simulated: give one disk";
+                let one = "volumes that share an instance are not simulated; write disks = 1";
                 return Err(Wrong::at(&["volume", name, "disks"], one));
             }
             limits.push(keys.limits(&["instance", instance])?);

@@ -39,7 +39,7 @@ impl ControllerKeys {
         let per_byte = |rate: Option<Rate>| rate.map_or(0.0, |rate| 1e9 / rate.0.0);
         let of_waiting = [("order", self.order.is_some()), ("merge", self.merge.is_some())];
         if let Some((key, _)) = of_waiting.iter().find(|(_, is_there)| *is_there && self.outstanding.is_none()) {
-            let what = "it is of commands that wait, and without outstanding none do";
+            let what = "it needs outstanding, because without it no command waits";
             return Err(Wrong::at(&["controller", name, key], what));
         }
         let order = self.order.unwrap_or_default().0;

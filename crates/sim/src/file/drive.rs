@@ -124,7 +124,7 @@ impl DriveKeys {
         };
         let (geometry, written) = (laid(0)?, laid(self.write_settle.0.0)?);
         if !(1..=MOST_BYTES / BLOCK_BYTES).contains(&geometry.blocks()) {
-            let message = format!("a drive has to hold a block at least and {} at the most", Bytes(MOST_BYTES));
+            let message = format!("a drive has to hold at least one block and at most {}", Bytes(MOST_BYTES));
             return Err(Wrong::at(&["drive", name, "zones"], message));
         }
         let settles = written.turns_after(u64::MAX) > geometry.turns_after(u64::MAX);
@@ -169,21 +169,21 @@ impl DriveKeys {
     /// Holds what is part of something to that; gives the key that is wrong, and why.
     fn check_sizes(&self) -> Result<(), (&'static str, String)> {
         if self.read_ahead.0 > self.segment.0 {
-            let message = format!("it has to be no more than a segment, {}: that is where it goes", self.segment.0);
+            let message = format!("it has to be at most segment, {}", self.segment.0);
             return Err(("read-ahead", message));
         }
         if self.read_ahead_least.0 > self.read_ahead.0 {
-            let message = format!("it has to be no more than read-ahead, {}: it is a part of that", self.read_ahead.0);
+            let message = format!("it has to be at most read-ahead, {}", self.read_ahead.0);
             return Err(("read-ahead-least", message));
         }
         if self.write_overlaps && self.write_next.is_some() {
-            let message = "it is only for a drive whose own time for a write does not overlap".to_string();
+            let message = "it excludes write-overlaps = true".to_string();
             return Err(("write-next", message));
         }
         let sectors = self.zones.0.iter().map(|zone| u64::from(zone.1.0)).min();
         let track = Bytes(sectors.unwrap_or(0) * BLOCK_BYTES);
         if self.physical_sector.0 > track {
-            let message = format!("it has to be no more than the shortest track of zones, {track}");
+            let message = format!("it has to be at most the shortest track of zones, {track}");
             return Err(("physical-sector", message));
         }
         Ok(())
@@ -214,7 +214,7 @@ impl DriveKeys {
             };
             let (number, begins_at) = (wrong + 1, firsts[wrong]);
             let message = format!(
-                "zone {number} begins at cylinder {begins_at}; zones go from the outside inwards, and {has_to}"
+                "zone {number} begins at cylinder {begins_at}; zones are in order from the outside in, and {has_to}"
             );
             return Err(("zones", wrong, message));
         }
@@ -231,9 +231,7 @@ impl DriveKeys {
                     format!("the first is of {far} cylinders; a curve begins with a seek over 1 cylinder")
                 }
                 Some((nearer, _)) if far <= nearer => {
-                    format!(
-                        "a seek over {far} cylinders stands behind one over {nearer}; they go from the shortest to the longest"
-                    )
+                    format!("a seek over {far} cylinders follows one over {nearer}; they have to be in ascending order")
                 }
                 Some((_, shorter_ms)) if ms < shorter_ms => {
                     SeekError::Falls { cylinders: far, milliseconds: ms, before: shorter_ms }.to_string()

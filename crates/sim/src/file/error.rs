@@ -16,7 +16,7 @@ pub enum MachineError {
         message: String,
     },
     /// There is no such machine.
-    #[error("no machine that ships is called {name}; there are {}", known.join(", "))]
+    #[error("there is no machine {name}; machines are {}", known.join(", "))]
     Machine {
         /// As asked for.
         name: String,
@@ -24,7 +24,7 @@ pub enum MachineError {
         known: Vec<&'static str>,
     },
     /// There is no such volume.
-    #[error("machine {machine} has no volume {volume:?}; it has {}", known.join(", "))]
+    #[error("machine {machine} has no volume {volume:?}; its volumes are {}", known.join(", "))]
     NoVolume {
         /// The machine's name.
         machine: String,

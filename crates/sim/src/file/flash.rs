@@ -5,9 +5,9 @@ use super::error::Wrong;
 use super::table::table;
 use super::volume::VolumeKeys;
 use crate::controller::{Order, Queue};
-use crate::flash::ahead::ReadAhead;
-use crate::flash::drain::FastArea;
+use crate::flash::fast_area::FastArea;
 use crate::flash::heat::Heat;
+use crate::flash::read_ahead::ReadAhead;
 use crate::flash::units::Array;
 use crate::flash::{FlashDrive, Trim};
 use halfpower_model::Bytes;
@@ -108,17 +108,14 @@ impl FlashKeys {
     pub(super) fn volume(&self, name: &str, volume: &VolumeKeys) -> Result<FlashDrive, Wrong> {
         let of_volume = |key, message: &str| Err(Wrong::at(&["volume", name, key], message));
         if volume.from_buffers {
-            return of_volume("from-buffers", "it is of drives with an arm");
+            return of_volume("from-buffers", "it applies to disks only");
         }
         let size = volume.capacity.map_or(self.size.0, |capacity| capacity.0);
         if size > self.size.0 {
-            return of_volume("capacity", &format!("it has to be no more than the drive's size, {}", self.size.0));
+            return of_volume("capacity", &format!("it has to be at most the drive's size, {}", self.size.0));
         }
         if self.fast_area.as_ref().is_some_and(|area| area.always.is_some_and(|always| always.0 > area.size.0)) {
-            return Err(Wrong::at(
-                &["flash", &volume.drive, "fast-area", "always"],
-                "it has to be no more than the fast area's size",
-            ));
+            return Err(Wrong::at(&["flash", &volume.drive, "fast-area", "always"], "it has to be at most size"));
         }
         self.check().map_err(|(key, message)| Wrong::at(&["flash", &volume.drive, key], message))?;
         Ok(self.drive(size, volume))
@@ -127,16 +124,16 @@ impl FlashKeys {
     /// Holds keys to others; gives the one that is wrong, and why.
     fn check(&self) -> Result<(), (&'static str, String)> {
         if self.units.0 < self.channels.0 {
-            return Err(("channels", "it has to be no more than units: each has one at least".to_owned()));
+            return Err(("channels", "it has to be at most units".to_owned()));
         }
         // With less a write would wait for seconds of copying: 500 bytes for each.
         let least = (self.size.0.0 / 1000).max(u64::from(self.units.0) * self.page.0.0);
         if self.spare.0.0 < least {
-            let message = "it has to be a thousandth of size at the least, and a page for each of units:";
+            let message = "it has to be at least a thousandth of size, and one page per unit:";
             return Err(("spare", format!("{message} {}", Bytes(least))));
         }
         if self.protected && self.buffer.is_none() {
-            return Err(("protected", "it is of what the buffer holds; say buffer too, or leave it out".to_owned()));
+            return Err(("protected", "it needs buffer too".to_owned()));
         }
         Ok(())
     }

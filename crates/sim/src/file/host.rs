@@ -3,7 +3,7 @@
 use super::bounds::{Blocks, Clock, Count, LEAST_CALL, Long, MOST_BYTES, Share, Short, Size, Time, Word};
 use super::error::Wrong;
 use super::table::table;
-use crate::machine::{Cost, FileCache, Fill, Growth, OperatingSystem, Parallel, SlowReads, SplitAt};
+use crate::machine::{Cost, Fill, Growth, OperatingSystem, PageCache, Parallel, SlowReads, SplitAt};
 use halfpower_model::Bytes;
 
 table! { ProcessorKeys {
@@ -93,9 +93,9 @@ const LEAST_CACHE: Bytes = Bytes(1 << 20);
 
 impl CacheKeys {
     /// Of a machine with so much memory.
-    fn cache(&self, memory: Bytes) -> FileCache {
+    fn cache(&self, memory: Bytes) -> PageCache {
         let part = |share: f64| Bytes((memory.0 as f64 * share) as u64);
-        FileCache {
+        PageCache {
             read: self.read.cost(),
             write: self.write.cost(),
             paging_ns: self.paging.0.0,
@@ -128,13 +128,12 @@ impl SystemKeys {
             }
         }
         if cache.dirty_share.0 > cache.share.0 {
-            return Err(Wrong::at(&key("dirty-share"), "it has to be no more than share, of which it is a part"));
+            return Err(Wrong::at(&key("dirty-share"), "it has to be at most share"));
         }
         let capacity = cache.cache(memory).capacity;
         if capacity < LEAST_CACHE {
-            let message = format!(
-                "it leaves the cache {capacity} of the memory, and it needs {LEAST_CACHE}; without one leave the table out"
-            );
+            let message =
+                format!("it leaves the cache {capacity}, and it needs {LEAST_CACHE}; for no cache leave the table out");
             return Err(Wrong::at(&key("share"), message));
         }
         Ok(())

@@ -108,7 +108,7 @@ impl MachineFile {
         let clock_of_times = is_clock_set.then(|| MachineFile::clock_of(name, text)).transpose()?;
         let file = MachineFile { clock_of_times: clock_of_times.flatten(), ..file };
         if clock_of_times == Some(None) {
-            let message = "the file has no clock, which its processor times would be of; write it there";
+            let message = "the file has no clock, so its CPU times cannot be scaled; add clock to [processor]";
             return Err(source.wrong(&Wrong::at(&CLOCK, message)));
         }
         Ok(MachineFile { source, crc32c, places, ..file })
@@ -127,8 +127,7 @@ impl MachineFile {
     /// Holds names to what they are looked up by.
     fn check_names(&self) -> Result<(), Wrong> {
         let twice = |kind: &str, name: &String, other: &str| {
-            let message =
-                format!("there is a {other} of that name too, and a volume could mean either; call one otherwise");
+            let message = format!("a {other} has the same name, so a volume could mean either; rename one");
             Err(Wrong::at(&[kind, name], message))
         };
         if let Some(name) = self.controller.keys().find(|name| self.bus.contains_key(*name)) {
@@ -148,7 +147,7 @@ impl MachineFile {
         }
         let is_between = |name: &&String| self.bus.contains_key(*name) || self.controller.contains_key(*name);
         if let Some(name) = self.instance.keys().find(is_between) {
-            let message = "there is a bus or a controller of that name too, and a sample tells how busy each was; call one otherwise";
+            let message = "a bus or a controller has the same name; rename one";
             return Err(Wrong::at(&["instance", name], message));
         }
         self.check_words()
@@ -160,7 +159,7 @@ impl MachineFile {
         // A target is written sim:MACHINE:VOLUME,KEY=VALUE.
         let is_sayable = |name: &String| !name.is_empty() && !name.contains([':', ',']) && !name.contains(blank);
         if let Some(name) = self.volume.keys().find(|name| !is_sayable(name)) {
-            let message = "a volume's name has to be a text without : and , and blanks, as targets are sim:MACHINE:VOLUME,KEY=VALUE";
+            let message = "a volume's name must not be empty or contain a colon, comma or space, because targets are sim:MACHINE:VOLUME,KEY=VALUE";
             return Err(Wrong::at(&["volume", name], message));
         }
         // A setting is written PART.KEY=VALUE, and of both of these there is one.
@@ -180,7 +179,7 @@ impl MachineFile {
         ];
         match parts.into_iter().find_map(|(kind, name)| Some((kind, name?))) {
             Some((kind, name)) => {
-                let message = "a part's name has to be a text without . , : = and blanks, and not system, processor or processors, as settings are PART.KEY=VALUE";
+                let message = "a part's name must not be empty, contain . , : = or a space, or be system, processor or processors, because settings are PART.KEY=VALUE";
                 Err(Wrong::at(&[kind, name], message))
             }
             None => Ok(()),
@@ -215,19 +214,19 @@ impl MachineFile {
     }
 
     /// The settings that are of nothing on the way of a volume, by their keys, and why none of them would change anything.
-    pub fn beside(&self, volume: &str) -> Vec<(String, MachineError)> {
+    pub fn ineffective(&self, volume: &str) -> Vec<(String, MachineError)> {
         let Some(keys) = self.volume.get(volume) else { return Vec::new() };
         let places = self.source.keys().zip(&self.places);
-        let beside = places.filter(|(_, place)| !self.is_on_the_way(volume, keys, place));
+        let beside = places.filter(|(_, place)| !self.affects(volume, keys, place));
         let why = |(key, place): (&str, &Vec<String>)| {
-            let has = |(name, keys): &(&String, &VolumeKeys)| self.is_on_the_way(name, keys, place);
+            let has = |(name, keys): &(&String, &VolumeKeys)| self.affects(name, keys, place);
             let volumes: Vec<&str> = self.volume.iter().filter(has).map(|(name, _)| name.as_str()).collect();
             let others = match volumes[..] {
                 [] => String::new(),
                 [first, second, ref rest @ ..] if rest.len() > 1 => {
-                    format!(", or go to a volume that has it: {first}, {second} or {} others", rest.len())
+                    format!(", or use a volume that has it: {first}, {second} or {} others", rest.len())
                 }
-                _ => format!(", or go to a volume that has it: {}", volumes.join(" or ")),
+                _ => format!(", or use a volume that has it: {}", volumes.join(" or ")),
             };
             let instance_and_share = self.instance(keys).into_iter().chain(&keys.share);
             let parts = [&keys.drive].into_iter().chain(&keys.path.0).chain(instance_and_share).chain(self.wire(keys));
@@ -236,7 +235,7 @@ impl MachineFile {
             let system = keys.system.as_ref().map_or("system".to_owned(), |named| format!("other-system.{named}"));
             let what = if place[0] == "system" { "system".to_owned() } else { place[..2].join(".") };
             let message = format!(
-                "{what} is not on the way of {volume}, so that nothing would change; set a key of the volume, of processor, {system}, \
+                "{what} is not on the I/O path of {volume}, so it would have no effect; set a key of the volume, of processor, {system}, \
                  {}{others}",
                 parts.join(", ")
             );
@@ -246,7 +245,7 @@ impl MachineFile {
     }
 
     /// Whether the key at a place of the file is of something that a volume's requests meet.
-    fn is_on_the_way(&self, name: &str, keys: &VolumeKeys, place: &[String]) -> bool {
+    fn affects(&self, name: &str, keys: &VolumeKeys, place: &[String]) -> bool {
         match place {
             [kind, part, ..] => match kind.as_str() {
                 "volume" => part == name,

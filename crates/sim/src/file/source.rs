@@ -69,7 +69,7 @@ impl Source {
     /// out where their volume is none of the file's.
     pub(super) fn read<T: for<'de> Deserialize<'de>>(&self) -> Result<(T, u32, Vec<Vec<String>>), MachineError> {
         if self.file_bytes > MOST_TEXT {
-            return Err(self.refuse(None, "it is longer than 1 MiB, and no machine's file is".to_owned()));
+            return Err(self.refuse(None, "it is longer than 1 MiB".to_owned()));
         }
         let Document { table, crc32c, places } = self.document()?;
         let read = T::deserialize(Deserializer::from(table)).map_err(|error| self.not_read(&error))?;
@@ -94,7 +94,7 @@ impl Source {
             let wrong = |message: String| self.refuse(Some(key.clone()), message);
             let place = place(document.get_ref(), &self.volume, &self.text[key.clone()]).map_err(wrong)?;
             if places.contains(&place) {
-                return Err(wrong(format!("`{}` is set twice; say it once", place.join("."))));
+                return Err(wrong(format!("`{}` is set twice; set it once", place.join("."))));
             }
             set(document.get_mut(), &place, key, (&self.text[value.clone()], value));
             places.push(place);
@@ -107,7 +107,7 @@ impl Source {
         let (before, behind) = self.text[..self.file_bytes].split_at_checked(at)?;
         let key = before.rsplit('\n').next()?.trim_end().strip_suffix('=')?.trim();
         let rest = behind.lines().next().unwrap_or_default().trim();
-        (rest.is_empty() || rest.starts_with('#')).then(|| format!("`{key}` has no value; write one behind the ="))
+        (rest.is_empty() || rest.starts_with('#')).then(|| format!("`{key}` has no value; write one after the ="))
     }
 
     /// Each setting's key as it was said.
@@ -252,9 +252,12 @@ fn place(table: &DeTable<'_>, volume: &str, key: &str) -> Result<Vec<String>, St
                     _ => format!("{kind}.{name}"),
                 };
             let known: Vec<String> = single.map(|(name, _)| name.to_owned()).chain(parts.map(sayable)).collect();
-            Err(format!("no part is called {first}; there are {}, and the keys of the volume", known.join(", ")))
+            Err(format!(
+                "no part has the name {first}; parts are {}, and the volume has keys of its own",
+                known.join(", ")
+            ))
         }
-        _ => Err(format!("{} are called {first}; say {}.{key}", of.join(" and "), of[0])),
+        _ => Err(format!("{} have the name {first}; write {}.{key}", of.join(" and "), of[0])),
     }
 }
 

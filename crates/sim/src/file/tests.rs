@@ -41,7 +41,7 @@ fn a_setting_is_of_the_volume_s_way_or_refused_where_machines_are_compared() {
     let refused = |name: &str, volume: &str, settings: &str| {
         let text = machine_text(name).unwrap();
         let made = Simulated::of_file(name, text, volume, &settings.parse().unwrap()).unwrap();
-        Simulated::refuse_beside([&made]).err().map(|error| error.to_string())
+        Simulated::reject_ineffective([&made]).err().map(|error| error.to_string())
     };
     let of_use = [
         ("win2k-pentium3", "atlas-4", "disks=2,atlas-10k.rpm=9000,pci.rate=1GB/s,drive.atlas-10k.segments=4"),
@@ -54,11 +54,11 @@ fn a_setting_is_of_the_volume_s_way_or_refused_where_machines_are_compared() {
     }
     let wrong = refused("win2k-pentium3", "atlas-4", "disks=2,fireball-lct08.rpm=7200").unwrap();
     let expected = "machine win2k-pentium3 with fireball-lct08.rpm=7200: `drive.fireball-lct08.rpm` is 7200: drive.fireball-lct08 is not \
-                    on the way of atlas-4, so that nothing would change; set a key of the volume, of processor, system, atlas-10k, \
-                    scsi, aic-7899, pci, or go to a volume that has it: 3ware-5400-burst, 3ware-6800-burst or ";
+                    on the I/O path of atlas-4, so it would have no effect; set a key of the volume, of processor, system, atlas-10k, \
+                    scsi, aic-7899, pci, or use a volume that has it: 3ware-5400-burst, 3ware-6800-burst or ";
     assert!(wrong.starts_with(expected), "{wrong}");
     let wrong = refused("win2k-pentium2", "barracuda-uw-dynamic", "system.completion-share=0.4").unwrap();
-    assert!(wrong.contains(": system is not on the way of barracuda-uw-dynamic, "), "{wrong}");
+    assert!(wrong.contains(": system is not on the I/O path of barracuda-uw-dynamic, "), "{wrong}");
     assert!(wrong.contains(" of processor, other-system.dynamic, "), "{wrong}");
     // One of several volumes has it.
     let text = machine_text("win2k-pentium3").unwrap();
@@ -66,8 +66,8 @@ fn a_setting_is_of_the_volume_s_way_or_refused_where_machines_are_compared() {
         Simulated::of_file("win2k-pentium3", text, volume, &settings.parse().unwrap()).unwrap()
     };
     let [atlas, fireball] = ["atlas-1", "fireball-dma"].map(|volume| made(volume, "fireball-lct08.rpm=7200"));
-    assert!(Simulated::refuse_beside([&atlas, &fireball]).is_ok());
-    assert!(Simulated::refuse_beside([&atlas, &made("fireball-dma", "disks=2")]).is_err());
+    assert!(Simulated::reject_ineffective([&atlas, &fireball]).is_ok());
+    assert!(Simulated::reject_ineffective([&atlas, &made("fireball-dma", "disks=2")]).is_err());
 }
 
 #[test]
@@ -195,32 +195,32 @@ fn values_that_contradict_others_are_refused_with_their_place() {
         (path, "path = [\"sata\", \"pci\"]", "volume.disk.path", "there is no bus or controller \"pci\""),
         ("drive = \"exos-x18\"", "drive = \"exos\"", "volume.disk.drive", "there is no drive \"exos\""),
         ("average = \"7.4ms\"", "average = \"74ms\"", "drive.exos-x18.seek-times", "seek times grow"),
-        ("[33412, 4768", "[433412, 4768", "drive.exos-x18.zones", "zones go from the outside inwards"),
-        ("cylinders = 534597", "cylinders = 10", "drive.exos-x18.zones", "zones go from the outside inwards"),
-        ("dirty-share = 0.2", "dirty-share = 0.9", "system.cache.dirty-share", "no more than share"),
+        ("[33412, 4768", "[433412, 4768", "drive.exos-x18.zones", "zones are in order from the outside in"),
+        ("cylinders = 534597", "cylinders = 10", "drive.exos-x18.zones", "zones are in order from the outside in"),
+        ("dirty-share = 0.2", "dirty-share = 0.9", "system.cache.dirty-share", "at most share"),
         ("share = 0.8\ndirty-share = 0.2", "share = 0.0\ndirty-share = 0", "system.cache.share", "it needs 1 MiB"),
         ("rate = \"3940MB/s\"", "read-rate = \"1MB/s\"", "bus.dmi", "read-rate and write-rate"),
-        ("outstanding = 32 ", "", "controller.ahci.order", "without outstanding none do"),
+        ("outstanding = 32 ", "", "controller.ahci.order", "it needs outstanding"),
         (
             "merge = \"1280KiB\"",
             "merge = \"100B\"",
             "controller.ahci.merge",
             "from 512 B to 64 MiB, in multiples of 512 B",
         ),
-        ("rate = \"600MB/s\"", "rate = \"1GB/s\"\nread-rate = \"1GB/s\"", "bus.sata.rate", "say it or those two"),
-        ("read-ahead = \"8MiB\"", "read-ahead = \"9MiB\"", "drive.exos-x18.read-ahead", "than a segment, 8 MiB"),
+        ("rate = \"600MB/s\"", "rate = \"1GB/s\"\nread-rate = \"1GB/s\"", "bus.sata.rate", "write it, or those two"),
+        ("read-ahead = \"8MiB\"", "read-ahead = \"9MiB\"", "drive.exos-x18.read-ahead", "at most segment, 8 MiB"),
         (
             "write-overlaps = true",
             "write-overlaps = true\nwrite-next = \"0us\"",
             "drive.exos-x18.write-next",
-            "not overlap",
+            "excludes write-overlaps",
         ),
-        ("-least = \"4MiB\"", "-least = \"9MiB\"", "drive.exos-x18.read-ahead-least", "than read-ahead, 8 MiB"),
+        ("-least = \"4MiB\"", "-least = \"9MiB\"", "drive.exos-x18.read-ahead-least", "at most read-ahead, 8 MiB"),
         (
             "[501185, 2368, 293, 293, 44880]",
             "[501185, 7, 0, 0, 0]",
             "drive.exos-x18.physical-sector",
-            "no more than the shortest track of zones, 3.5 KiB",
+            "at most the shortest track of zones, 3.5 KiB",
         ),
         (
             "seek-times = { track-to-track = \"0.23ms\", average = \"7.4ms\", full = \"16ms\" }",
@@ -234,9 +234,9 @@ fn values_that_contradict_others_are_refused_with_their_place() {
         assert!(message.contains(&format!(": `{key}`")) && message.contains(said), "{to}: {message}");
     }
     for (from, to, key, said) in [
-        ("channels = 16", "channels = 500", "flash.p5500.channels", "no more than units"),
+        ("channels = 16", "channels = 500", "flash.p5500.channels", "at most units"),
         ("spare = \"558GB\"", "spare = \"0B\"", "flash.p5500.spare", "from 512 B"),
-        ("spare = \"558GB\"", "spare = \"512B\"", "flash.p5500.spare", "a thousandth of size at the least"),
+        ("spare = \"558GB\"", "spare = \"512B\"", "flash.p5500.spare", "at least a thousandth of size"),
         ("capacity = \"3200GB\"", "capacity = \"4000GB\"", "volume.steady-mixed-use.capacity", "the drive's size"),
         ("until = 0.8", "until = 1.8", "flash.p5500.heat.until", "from 0 to 1"),
         ("state = \"steady\"", "state = \"full\"", "steady.state", "one of fresh, filled, steady"),
@@ -246,13 +246,13 @@ fn values_that_contradict_others_are_refused_with_their_place() {
         assert!(message.contains(&format!("{key}`")) && message.contains(said), "{to}: {message}");
     }
     let message = told("sata-ssd", "client", "always = \"6GB\"", "always = \"79GB\"");
-    assert!(message.contains("`flash.qvo.fast-area.always`") && message.contains("no more than the fast"), "{message}");
+    assert!(message.contains("`flash.qvo.fast-area.always`") && message.contains("at most size"), "{message}");
     let buffer = machine_text("nvme-gen4").unwrap().lines().find(|line| line.starts_with("buffer = ")).unwrap();
     let message = told("nvme-gen4", "steady-mixed-use", buffer, "");
-    assert!(message.contains("`flash.p5500.protected` is true: it is of what the buffer holds"), "{message}");
+    assert!(message.contains("`flash.p5500.protected` is true: it needs buffer too"), "{message}");
     let (from, to) = ("drive = \"maxtor-40\"\n", "drive = \"maxtor-40\"\nstate = \"steady\"\n");
     let message = told("win2k-pentium3", "maxtor", from, to);
-    assert!(message.contains("`volume.maxtor.state` is \"steady\": it is of flash drives"), "{message}");
+    assert!(message.contains("`volume.maxtor.state` is \"steady\": it applies to flash drives only"), "{message}");
 }
 
 #[test]
@@ -279,7 +279,10 @@ fn processor_times_are_of_the_clock_that_the_file_says() {
     let file = |settings: &str| MachineFile::with_settings("own", &clockless, "atlas-1", &settings.parse().unwrap());
     assert_eq!(file("disks=1").unwrap().with_volume("atlas-1").unwrap().processor(), "Pentium III");
     let wrong = file("processor.clock=1GHz").unwrap_err().to_string();
-    assert!(wrong.ends_with("the file has no clock, which its processor times would be of; write it there"), "{wrong}");
+    assert!(
+        wrong.ends_with("the file has no clock, so its CPU times cannot be scaled; add clock to [processor]"),
+        "{wrong}"
+    );
     // Without a least call a run that is ended by time might have no end.
     let wrong = MachineFile::with_settings(
         "w",
@@ -288,7 +291,7 @@ fn processor_times_are_of_the_clock_that_the_file_says() {
         &"processor.clock=1000GHz".parse().unwrap(),
     );
     let wrong = wrong.unwrap().with_volume("atlas-1").unwrap_err().to_string();
-    assert!(wrong.ends_with("a call into the page cache would take less than 50 ns, and none is so short"), "{wrong}");
+    assert!(wrong.ends_with("a page cache call would take less than 50 ns; set a lower clock"), "{wrong}");
     let wrong = told_of("processor.clock=733");
     assert!(wrong.ends_with("it has to be a clock like \"733MHz\" from 1 MHz to 1000 GHz; write the unit"), "{wrong}");
 }
@@ -309,19 +312,19 @@ fn of_a_list_the_one_that_is_wrong_is_blamed() {
             "[9625, 229,",
             "[19625, 229,",
             "[19625, 229,",
-            "`drive.atlas-10k.zones` is [19625, 229, 31, 65, 460]: zone 13 begins at cylinder 19625; zones go from the outside inwards, and it has to begin within the 10042",
+            "`drive.atlas-10k.zones` is [19625, 229, 31, 65, 460]: zone 13 begins at cylinder 19625; zones are in order from the outside in, and it has to begin within the 10042",
         ),
         (
             "[1265, 324,",
             "[0, 324,",
             "[0, 324,",
-            "zone 2 begins at cylinder 0; zones go from the outside inwards, and it has to begin after zone 1, which begins at 0",
+            "zone 2 begins at cylinder 0; zones are in order from the outside in, and it has to begin after zone 1, which begins at 0",
         ),
         (
             "[0, 334,",
             "[1, 334,",
             "[1, 334,",
-            "zone 1 begins at cylinder 1; zones go from the outside inwards, and the first begins at 0",
+            "zone 1 begins at cylinder 1; zones are in order from the outside in, and the first begins at 0",
         ),
         ("[9625, 229, 31,", "[9625, 229, 231,", "[9625, 229, 231,", "zone 13: 229 sectors a track with shifts of 231"),
         (
@@ -330,7 +333,7 @@ fn of_a_list_the_one_that_is_wrong_is_blamed() {
             "[1000, 0.820]",
             "a seek over 1000 cylinders takes 0.82 ms, and a shorter one",
         ),
-        ("[1000, 3.820]", "[100, 3.820]", "[100, 3.820]", "a seek over 100 cylinders stands behind one over "),
+        ("[1000, 3.820]", "[100, 3.820]", "[100, 3.820]", "a seek over 100 cylinders follows one over "),
         ("[1, 1.245], ", "", "[5, 1.355]", "the first is of 5 cylinders; a curve begins with a seek over 1 cylinder"),
         (path, "[\"scsi\",\n \"nosuch\"]", "\"nosuch\"", "is \"nosuch\": there is no bus or controller \"nosuch\""),
     ] {
@@ -385,16 +388,16 @@ fn a_name_means_one_part_and_a_volume_s_can_be_said() {
         rest.split("\n[").next().unwrap().to_owned()
     };
     let (message, _) = after("hdd-18tb", "[controller.sata]\nbytes = \"through\"");
-    assert!(message.contains(": `controller.sata`: there is a bus of that name too"), "{message}");
+    assert!(message.contains(": `controller.sata`: a bus has the same name"), "{message}");
     let (message, _) = after("hdd-18tb", &format!("[flash.exos-x18]{}", copy("nvme-gen4", "[flash.p5500]")));
-    assert!(message.contains(": `flash.exos-x18`: there is a drive of that name too"), "{message}");
+    assert!(message.contains(": `flash.exos-x18`: a drive has the same name"), "{message}");
     for name in ["system", "processor", "processors", "a.b", "a=b", ""] {
         let (message, _) = after("hdd-18tb", &format!("[bus.\"{name}\"]\nrate = \"1GB/s\""));
-        assert!(message.contains("a part's name has to be a text without . , : = and blanks"), "{message}");
+        assert!(message.contains("a part's name must not be empty, contain . , : = or a space"), "{message}");
     }
     for name in ["", "a:b", "a,b", " ", "a b"] {
         let (message, line) = after("hdd-18tb", &format!("[volume.\"{name}\"]{}", copy("hdd-18tb", "[volume.disk]")));
-        let told = format!(": `volume.{name}`: a volume's name has to be a text without : and , and blanks");
+        let told = format!(": `volume.{name}`: a volume's name must not be empty or contain a colon, comma or space");
         assert!(message.contains(&told) && message.contains(", column 1: "), "{line}: {message}");
     }
 }
@@ -411,8 +414,8 @@ fn what_is_no_toml_is_told_on_one_line() {
         ("rpm = 7200\nrpm = 5400", "duplicate key"),
         ("rmp = 7200", "`drive.exos-x18.rmp`: unknown field `rmp`, expected one of `surfaces`, "),
         ("rpm = 7200 x", "column 7: string values must be quoted"),
-        ("rpm = \n", "column 7: `rpm` has no value; write one behind the ="),
-        ("rpm =  # turns", "column 8: `rpm` has no value; write one behind the ="),
+        ("rpm = \n", "column 7: `rpm` has no value; write one after the ="),
+        ("rpm =  # turns", "column 8: `rpm` has no value; write one after the ="),
         ("", "missing field `rpm`"),
         ("\"\\u001b[31m\" = 7200\nrpm = 7200", "unknown field `\\u{1b}[31m`"),
         ("rpm = 7200\n\"a\u{1b}b\" = 1", "line "),
@@ -431,11 +434,11 @@ fn settings_are_refused_with_the_key_in_place_of_the_line() {
     for (settings, said) in [
         (
             "stripe=1TB",
-            "with stripe=1TB: `volume.atlas-4.stripe` is 1TB: it has to be no more than a disk holds, 17.1 GiB",
+            "with stripe=1TB: `volume.atlas-4.stripe` is 1TB: it has to be at most the size of a disk, 17.1 GiB",
         ),
-        ("disks=4,disks=5", "with disks=5: `volume.atlas-4.disks` is set twice; say it once"),
-        ("pci.rate=1GB/s,bus.pci.rate=1GB/s", "with bus.pci.rate=1GB/s: `bus.pci.rate` is set twice; say it once"),
-        ("volume=atlas-1,volume=atlas-2", "`volume` is set twice; say it once"),
+        ("disks=4,disks=5", "with disks=5: `volume.atlas-4.disks` is set twice; set it once"),
+        ("pci.rate=1GB/s,bus.pci.rate=1GB/s", "with bus.pci.rate=1GB/s: `bus.pci.rate` is set twice; set it once"),
+        ("volume=atlas-1,volume=atlas-2", "`volume` is set twice; set it once"),
         ("pci.rate=-5MB/s", "with pci.rate=-5MB/s: `bus.pci.rate` is -5MB/s: it has to be a rate like \"600MB/s\""),
         ("pci.rate=NaN", "with pci.rate=NaN: `bus.pci.rate` is NaN: it has to be a rate like \"600MB/s\""),
         ("pci.rate=1e30GB/s", "`bus.pci.rate` is 1e30GB/s: it has to be a rate like \"600MB/s\""),
@@ -448,18 +451,15 @@ fn settings_are_refused_with_the_key_in_place_of_the_line() {
             "path=[\"scsi\", \"scsi\"]",
             "with path=[\"scsi\", \"scsi\"]: `volume.atlas-4.path` is [\"scsi\", \"scsi\"]: it has to name",
         ),
-        ("nought.rate=1GB/s", "with nought.rate=1GB/s: no part is called nought; there are processor, system, "),
+        ("zero.rate=1GB/s", "with zero.rate=1GB/s: no part has the name zero; parts are processor, system, "),
         ("offset=90GB", "with offset=90GB: `volume.atlas-4.offset` is 90GB: it has to "),
-        (
-            "mirror=nearest",
-            "with mirror=nearest: `volume.atlas-4.mirror` is nearest: it is a stripe, a mirror or a raid5",
-        ),
+        ("mirror=nearest", "with mirror=nearest: `volume.atlas-4.mirror` is nearest: a volume has only one of stripe"),
     ] {
         let message = told_of(settings);
         assert!(message.starts_with("machine win2k-pentium3 with ") && message.contains(said), "{settings}: {message}");
         assert!(!message.contains("line "), "{message}");
     }
-    let known = told_of("nought.rate=1GB/s");
+    let known = told_of("zero.rate=1GB/s");
     let each = |name: &str| known.split([' ', ',']).filter(|word| *word == name).count();
     assert_eq!((each("memory"), each("bus.memory"), each("drive.memory"), each("pci")), (0, 1, 1, 1), "{known}");
     // What the setting contradicts stands in the file.
@@ -471,7 +471,7 @@ fn settings_are_refused_with_the_key_in_place_of_the_line() {
 #[test]
 fn what_there_is_not_is_told_with_what_there_is() {
     let error = testbed("win2k-pentium3", "atlas-9").unwrap().unwrap_err().to_string();
-    assert!(error.contains("no volume \"atlas-9\"; it has ") && error.contains(", atlas-1, "), "{error}");
+    assert!(error.contains("no volume \"atlas-9\"; its volumes are ") && error.contains(", atlas-1, "), "{error}");
     assert!(testbed("cray-1", "x").is_none());
 }
 

@@ -3,7 +3,7 @@
 use super::bounds::{Blocks, Count, MOST_BYTES, Names, Word};
 use super::error::Wrong;
 use super::table::table;
-use crate::buffer::BufferedDrive;
+use crate::buffered_drive::BufferedDrive;
 use crate::disk::Drive;
 use crate::flash::space::State;
 use crate::machine::{Device, Machine};
@@ -79,23 +79,23 @@ impl VolumeKeys {
             (None, None, Some(chunk)) => {
                 Volume::Raid5 { chunk: chunk.0, cache: self.stripe_cache.map(|cache| cache.0) }
             }
-            (_, Some(_), _) => return wrong("mirror", "it is a stripe, a mirror or a raid5, not two of them"),
-            _ => return wrong("raid5", "it is a stripe, a mirror or a raid5, not two of them"),
+            (_, Some(_), _) => return wrong("mirror", "a volume has only one of stripe, mirror and raid5"),
+            _ => return wrong("raid5", "a volume has only one of stripe, mirror and raid5"),
         };
         if self.disks.0 < volume.fewest_disks() {
-            return wrong("disks", "a mirror needs two, a raid5 three, others one");
+            return wrong("disks", "a mirror needs at least 2 disks, a raid5 3, others 1");
         }
         if self.strings.0 > self.disks.0 {
-            return wrong("strings", "it has to be no more than disks: there is one on each");
+            return wrong("strings", "it has to be at most disks, because each string has a disk");
         }
         if self.made_in.is_some() && (volume == Volume::Each || self.strings.0 > 1) {
-            return wrong("made-in", "a controller makes a stripe, a mirror or a raid5 of disks that are all its own");
+            return wrong("made-in", "it needs stripe, mirror or raid5, and strings = 1");
         }
         if self.in_turn_from.is_some() && self.mirror.is_none() {
-            return wrong("in-turn-from", "it is of a mirror");
+            return wrong("in-turn-from", "it applies to a mirror only");
         }
         if self.stripe_cache.is_some() && (self.raid5.is_none() || self.made_in.is_some()) {
-            return wrong("stripe-cache", "it is of a raid5 that the system makes");
+            return wrong("stripe-cache", "it applies to a raid5 in software only");
         }
         Ok(volume)
     }
@@ -108,7 +108,7 @@ impl VolumeKeys {
         let disk = machine.disks.first().map_or(Bytes(0), |disk| disk.device.size());
         for (key, chunk) in [("stripe", self.stripe), ("raid5", self.raid5)] {
             if chunk.is_some_and(|chunk| chunk.0 > disk) {
-                let message = format!("it has to be no more than a disk holds, {disk}");
+                let message = format!("it has to be at most the size of a disk, {disk}");
                 return Err(Wrong::at(&["volume", name, key], message));
             }
         }

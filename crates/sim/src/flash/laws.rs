@@ -3,9 +3,9 @@
 use super::tests::{alone, drive};
 use super::*;
 use crate::machine::{self, Machine, Part};
+use crate::named::Named;
 use crate::system::run;
 use crate::system::tests::{bus, requests, workload};
-use crate::words::Named;
 use halfpower_model::{Bytes, Cancel, Histogram, Limits, Operation, Pattern, Workload};
 use proptest::prelude::*;
 

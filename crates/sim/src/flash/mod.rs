@@ -19,20 +19,20 @@
 //! collect garbage while it is idle. Sources: Agrawal and others, "Design tradeoffs for SSD performance" (2008); the parts as in MQSim (Tavakkol
 //! and others, FAST 2018); those of its own parts are named there.
 
-pub mod ahead;
-pub mod drain;
+pub mod fast_area;
 pub mod heat;
+pub mod read_ahead;
 pub mod space;
 pub mod units;
 mod work;
 
 use crate::command::{Command, Direction, Served};
 use crate::disk::geometry::BLOCK_BYTES;
-use crate::station::Station;
-use ahead::{Ahead, ReadAhead};
-use drain::{Drain, FastArea};
+use crate::resource::Resource;
+use fast_area::{Drain, FastArea};
 use halfpower_model::Bytes;
 use heat::{Cooling, Heat};
+use read_ahead::{Ahead, ReadAhead};
 use space::{Space, State, Written};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -94,7 +94,7 @@ const PARTS: usize = 4;
 #[derive(Clone, Debug)]
 pub struct Flash {
     drive: Arc<FlashDrive>,
-    controller: Station,
+    controller: Resource,
     units: Units,
     drain: Drain,
     space: Space,
@@ -111,7 +111,7 @@ impl Flash {
     /// At rest and cool, with an empty buffer.
     pub fn new(drive: Arc<FlashDrive>) -> Flash {
         Flash {
-            controller: Station::new(1),
+            controller: Resource::new(1),
             units: Units::new(drive.array),
             drain: Drain::new(drive.buffer, drive.fast_area),
             space: Space::new(drive.size, drive.spare, drive.state),
@@ -191,7 +191,7 @@ impl Flash {
         let Written { continues, amplification } = self.space.write(block, count);
         let mapping = if continues { 0 } else { drive.mapping.0 };
         let free = self.space.free();
-        let passage = drain::Passage { bytes, programmed: bytes + mapping, amplification, free };
+        let passage = fast_area::Passage { bytes, programmed: bytes + mapping, amplification, free };
         let in_ns = self.drain.write(now_ns, at_ns, passage, &mut self.units);
         let scattered_ns = if continues { 0 } else { drive.scattered_write_ns };
         let done_ns = in_ns + drive.delay_ns[Direction::Write as usize] + scattered_ns;

@@ -30,7 +30,7 @@
 
 use super::heat::decay;
 use crate::disk::geometry::BLOCK_BYTES;
-use crate::words::Named;
+use crate::named::Named;
 use halfpower_model::Bytes;
 
 /// What was written before a run.

@@ -181,7 +181,7 @@ fn reads_and_writes_share_the_channels_and_reads_go_first() {
 #[test]
 fn a_page_is_programmed_when_it_has_come_over_its_channel() {
     let mut without = Flash::new(Arc::new(FlashDrive { buffer: None, ..narrow() }));
-    without.accept(0, Command { tag: 0, direction: Direction::Write, block: 0, count: 32, told_ns: 0 });
+    without.accept(0, Command { tag: 0, direction: Direction::Write, block: 0, count: 32, received_ns: 0 });
     assert_eq!(without.answer().unwrap().ready_ns, 640_000 + 163_840);
 }
 
@@ -209,7 +209,7 @@ fn a_fast_area_is_what_there_always_is_and_what_is_free() {
     let took_ms = |state, trims: bool| {
         let mut flash = Flash::new(Arc::new(FlashDrive { fast_area: Some(area), state, ..drive() }));
         let mut now_ns = 0;
-        let trim = Command { tag: 0, direction: Direction::Trim, block: 0, count: 1 << 24, told_ns: 0 };
+        let trim = Command { tag: 0, direction: Direction::Trim, block: 0, count: 1 << 24, received_ns: 0 };
         let writes =
             (0..8192).map(|index| Command { direction: Direction::Write, block: index * 128, count: 128, ..trim });
         for command in trims.then_some(trim).into_iter().chain(writes) {
@@ -256,7 +256,7 @@ fn a_fast_area_fills_and_empties_while_nothing_is_asked() {
         let mut now_ns = from_ns;
         for index in 0..number {
             let command =
-                Command { tag: 0, direction: Direction::Write, block: index * 128, count: 128, told_ns: now_ns };
+                Command { tag: 0, direction: Direction::Write, block: index * 128, count: 128, received_ns: now_ns };
             flash.accept(now_ns, command);
             now_ns = flash.answer().unwrap().ready_ns;
         }
@@ -288,7 +288,7 @@ fn a_stream_is_read_ahead_of_and_a_write_takes_that_back() {
     let ahead = ReadAhead { size: Bytes(128 << 10), streams: 2 };
     let mut flash = Flash::new(Arc::new(FlashDrive { read_ahead: Some(ahead), ..drive() }));
     let mut took = |at_ns: u64, direction, block| {
-        flash.accept(at_ns, Command { tag: 0, direction, block, count: 8, told_ns: at_ns });
+        flash.accept(at_ns, Command { tag: 0, direction, block, count: 8, received_ns: at_ns });
         flash.answer().unwrap().ready_ns - at_ns
     };
     let read = Direction::Read;
@@ -306,7 +306,7 @@ fn a_stream_is_read_ahead_of_and_a_write_takes_that_back() {
 
 #[test]
 fn a_flush_waits_until_the_buffer_is_empty_unless_that_is_protected() {
-    let write = Command { tag: 0, direction: Direction::Write, block: 0, count: 2048, told_ns: 0 };
+    let write = Command { tag: 0, direction: Direction::Write, block: 0, count: 2048, received_ns: 0 };
     let mut flash = Flash::new(Arc::new(drive()));
     flash.accept(0, write);
     // 1 MiB in 64 pages, one on each unit.

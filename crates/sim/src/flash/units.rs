@@ -11,9 +11,9 @@
 //! what moves and one for what it works on, so that both go on at once, and reads go before what is programmed, as in MQSim's scheduler;
 //! the page that is on a channel when one comes is left out.
 
-use super::drain::Drain;
+use super::fast_area::Drain;
 use super::work::Work;
-use crate::station::Station;
+use crate::resource::Resource;
 use halfpower_model::Bytes;
 
 /// What reads and programs.
@@ -81,7 +81,7 @@ pub struct Units {
     array: Array,
     /// When each has read what it is asked for.
     free_ns: Vec<u64>,
-    channels: Vec<Station>,
+    channels: Vec<Resource>,
     /// All that is read and programmed, as though it were spread over all alike,
     all: Work,
     /// and all that goes over the channels.
@@ -94,7 +94,7 @@ impl Units {
         Units {
             array,
             free_ns: vec![0; array.units as usize],
-            channels: (0..array.channels).map(|_| Station::new(1)).collect(),
+            channels: (0..array.channels).map(|_| Resource::new(1)).collect(),
             all: Work::default(),
             over: Work::default(),
         }

@@ -1,7 +1,7 @@
 //! Files that grow, on systems that extend them one write at a time.
 //!
 //! A write beyond what the file holds must not overtake another, and what lies between must not be read as it was: so such
-//! writes go one after another, and a gap before one is filled with noughts first, 64 KiB at a time. Written in its order
+//! writes go one after another, and a gap before one is filled with zeros first, 64 KiB at a time. Written in its order
 //! a file has no gaps; written last block first it is written twice.
 //!
 //! Source: Riedel, van Ingen and Gray (1997), section 5.3; Chung, Gray, Worthington and Horst (2000), figure 3.

@@ -13,16 +13,16 @@
 #[cfg(test)]
 mod cloud_laws;
 mod events;
-mod file_cache;
-#[cfg(test)]
-mod file_laws;
 mod flush;
 mod growth;
 #[cfg(test)]
 mod laws;
+#[cfg(test)]
+mod machine_file_laws;
 mod outcome;
 mod outstanding;
 mod pace;
+mod page_cache;
 mod pieces;
 mod request;
 mod rows;

@@ -84,7 +84,7 @@ impl Pace {
 mod tests {
     use super::super::tests::{bus, machine, requests};
     use super::*;
-    use crate::buffer::BufferedDrive;
+    use crate::buffered_drive::BufferedDrive;
     use crate::bus::Phases;
     use crate::disk::Overhead;
     use crate::disk::tests::larger;

@@ -24,7 +24,7 @@ pub(super) struct Moving {
     pub(super) portion: u32,
     pub(super) piece: Piece,
     /// When its disk was told of it.
-    pub(super) told_ns: u64,
+    pub(super) received_ns: u64,
     /// Whether another came to its command, which is done with that.
     pub(super) is_merged: bool,
 }

@@ -5,7 +5,7 @@ use super::{Outcome, run};
 use crate::disk::scheduler::Scheduler;
 use crate::disk::tests::{atlas, larger};
 use crate::disk::{Drive, WriteCache};
-use crate::machine::{Cost, FileCache, Fill, Growth, Machine};
+use crate::machine::{Cost, Fill, Growth, Machine, PageCache};
 use crate::volume::Volume;
 use halfpower_model::sample::Part;
 use halfpower_model::{
@@ -14,7 +14,7 @@ use halfpower_model::{
 
 fn one_disk() -> Machine {
     let mut machine = machine(larger(Scheduler::CLook), 1, Volume::Each);
-    machine.system.cache = Some(FileCache {
+    machine.system.cache = Some(PageCache {
         read: Cost::default(),
         write: Cost { fixed_us: 10.0, marginal_us_per_kib: 5.0 },
         paging_ns: 0,

@@ -14,7 +14,7 @@
 use super::outstanding::Outstanding;
 use crate::command::Direction;
 use crate::machine::{self, Machine};
-use crate::station::Station;
+use crate::resource::Resource;
 use halfpower_model::{Request, RequestKind};
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 pub(super) struct Share<'a> {
     pub(super) model: &'a machine::Share,
     /// The server's, where they are not the client's.
-    pub(super) server: Option<Station>,
+    pub(super) server: Option<Resource>,
     /// Reads and writes that are under way, and those that wait for them.
     pub(super) under_way: [u32; 2],
     pub(super) waiting: [VecDeque<u32>; 2],
@@ -38,7 +38,7 @@ pub(super) struct Share<'a> {
 impl<'a> Share<'a> {
     pub(super) fn of(machine: &'a Machine) -> Option<Share<'a>> {
         let model = machine.share.as_ref()?;
-        let server = model.server_processors.map(Station::new);
+        let server = model.server_processors.map(Resource::new);
         Some(Share {
             model,
             server,

@@ -1,12 +1,12 @@
 //! A machine at work on a workload.
 
 use super::events::Events;
-use super::file_cache::Cache;
 use super::flush::Flushes;
 use super::growth::Growth;
 use super::outcome::{Marks, Outcome};
 use super::outstanding::Outstanding;
 use super::pace::{OpenLoop, Pace};
+use super::page_cache::Cache;
 use super::pieces::{LastTransfer, Moving, Portioned, Seen, Stream};
 use super::request::{Open, Slots};
 use super::rows::Rows;
@@ -16,7 +16,7 @@ use crate::command::Direction;
 use crate::controller::Gate;
 use crate::device::Device;
 use crate::machine::{AttachedDisk, Cost, Machine};
-use crate::station::Station;
+use crate::resource::Resource;
 use halfpower_model::random::derive_seed;
 use halfpower_model::sample::CutOff;
 use halfpower_model::{Arrivals, Histogram, Personality, RequestKind, RequestStream, Sharing, Workload};
@@ -28,11 +28,11 @@ pub(super) struct System<'a> {
     pub(super) workload: &'a Workload,
     pub(super) now_ns: u64,
     pub(super) events: Events,
-    pub(super) processors: Station,
+    pub(super) processors: Resource,
     /// What drivers add to a request, by its kind.
     pub(super) driver_costs: [Cost; 4],
     /// Buses and controllers, and what they did.
-    pub(super) stations: Vec<Station>,
+    pub(super) resources: Vec<Resource>,
     pub(super) tallies: Vec<Tally>,
     pub(super) transfers: Vec<LastTransfer>,
     pub(super) devices: Vec<Device>,
@@ -92,9 +92,9 @@ impl<'a> System<'a> {
             workload,
             now_ns: 0,
             events: Events::default(),
-            processors: Station::new(machine.processors),
+            processors: Resource::new(machine.processors),
             driver_costs: RequestKind::ALL.map(|kind| machine.driver_cost(Direction::of(kind))),
-            stations: machine.parts.iter().map(|_| Station::new(1)).collect(),
+            resources: machine.parts.iter().map(|_| Resource::new(1)).collect(),
             tallies: vec![Tally::default(); machine.parts.len()],
             transfers: vec![LastTransfer::default(); machine.parts.len()],
             devices: (0..).zip(&machine.disks).map(|(index, disk)| device(disk, workload.seed, index)).collect(),

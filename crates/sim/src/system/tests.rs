@@ -252,8 +252,12 @@ fn what_the_end_cuts_off_is_told() {
     let machine = machine(atlas(Scheduler::CLook), 1, Volume::Each);
     let outcome = run(&machine, &workload(Pattern::Random, 8192, 1, &machine), &Cancel::default());
     let latency = &outcome.latency[0];
-    let told_ns = latency.mean().unwrap() * latency.count() as f64 + outcome.cut_off.longest_ns as f64;
-    assert!((told_ns / outcome.outstanding_ns as f64 - 1.0).abs() < 1e-9, "{told_ns} of {}", outcome.outstanding_ns);
+    let received_ns = latency.mean().unwrap() * latency.count() as f64 + outcome.cut_off.longest_ns as f64;
+    assert!(
+        (received_ns / outcome.outstanding_ns as f64 - 1.0).abs() < 1e-9,
+        "{received_ns} of {}",
+        outcome.outstanding_ns
+    );
     assert_eq!((outcome.cut_off.requests, outcome.cut_off.longest_ns > 0), (1, true));
     let limits = Limits { duration: None, requests: Some(20), bytes: None };
     let all = Workload { limits, ..workload(Pattern::Random, 8192, 8, &machine) };

@@ -34,10 +34,10 @@ impl System<'_> {
             return self.pass(request);
         }
         let length = FILL_BYTES.min(asked.offset - valid) as u32;
-        let noughts = Request { offset: valid, length, kind: RequestKind::Write };
+        let zeros = Request { offset: valid, length, kind: RequestKind::Write };
         let origin = Origin::Fill { request };
-        let open = Open::made(origin, volume, noughts, self.now_ns);
-        let spent_ns = self.cost_ns(&noughts, 1.0 - self.machine.system.completion_share);
+        let open = Open::made(origin, volume, zeros, self.now_ns);
+        let spent_ns = self.cost_ns(&zeros, 1.0 - self.machine.system.completion_share);
         let done_ns = self.processors.serve(self.now_ns, self.now_ns, spent_ns);
         let number = self.requests.put(open);
         self.at(done_ns, Event::Dispatch { request: number });

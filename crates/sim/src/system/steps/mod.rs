@@ -1,10 +1,10 @@
 //! What happens at each event.
 
-mod cache;
 mod flush;
 mod growth;
 mod outcome;
 mod pace;
+mod page_cache;
 mod path;
 mod program;
 mod rows;

@@ -17,8 +17,8 @@ const MANY_TURNS: u64 = 10;
 impl System<'_> {
     /// What each part has been busy up to now.
     pub(super) fn busy_ns(&self) -> Vec<u64> {
-        let stations = std::iter::once(&self.processors).chain(&self.stations);
-        let stations = stations.map(|station| station.busy_ns(self.now_ns));
+        let resources = std::iter::once(&self.processors).chain(&self.resources);
+        let resources = resources.map(|resource| resource.busy_ns(self.now_ns));
         let arms = self.devices.iter().map(|disk| disk.busy_ns(self.now_ns));
         let server = self.share.as_ref().and_then(|share| share.server_busy_ns(self.now_ns));
         let waits = self.share.iter().flat_map(|share| share.waited_ns(self.now_ns));
@@ -26,7 +26,7 @@ impl System<'_> {
         let gates = gates.map(|(_, waiting)| waiting.some_ns(self.now_ns));
         let growth = self.growth.as_ref().map(|growth| growth.busy_ns(self.now_ns));
         let instance = self.instance().map(|(_, [busy_ns, _])| busy_ns);
-        stations.chain(arms).chain(server).chain(waits).chain(gates).chain(growth).chain(instance).collect()
+        resources.chain(arms).chain(server).chain(waits).chain(gates).chain(growth).chain(instance).collect()
     }
 
     /// The instance that its volume is attached to, which is one, if that has limits; for how long they held it, and how often
@@ -44,7 +44,7 @@ impl System<'_> {
         Mark {
             at_ns: self.now_ns,
             busy_ns: self.busy_ns(),
-            own_ns: self.stations.iter().map(|station| station.at_work_ns(self.now_ns)).collect(),
+            own_ns: self.resources.iter().map(|resource| resource.at_work_ns(self.now_ns)).collect(),
             worked: self.devices.iter().map(|device| device.worked(self.now_ns)).collect(),
             at_work_ns: at_devices.clone().map(|device| device.some_ns(self.now_ns)).collect(),
             at_devices_ns: at_devices.map(|device| device.all_ns(self.now_ns)).sum(),
@@ -119,7 +119,7 @@ impl System<'_> {
         let mut used = since(&after.busy_ns, &before.busy_ns);
         if self.instance().is_some() {
             // The volume comes behind the processors and what is between.
-            part_instance(&mut used, 1 + self.stations.len(), after.instance_turns - before.instance_turns);
+            part_instance(&mut used, 1 + self.resources.len(), after.instance_turns - before.instance_turns);
         }
         for (now, then) in self.outcome.device.iter_mut().zip(before.device) {
             *now = (now.0 - then.0, now.1 - then.1);

@@ -150,7 +150,7 @@ impl System<'_> {
         if !self.machine.is_made_in_controller() {
             self.at_devices[piece.disk].add(self.now_ns);
         }
-        let number = self.pieces.put(Moving { portion, piece, told_ns: 0, is_merged: false });
+        let number = self.pieces.put(Moving { portion, piece, received_ns: 0, is_merged: false });
         let far = &self.machine.disks[piece.disk].far;
         if far.is_empty() {
             return self.queue(number);
@@ -176,11 +176,11 @@ impl System<'_> {
     fn command(&mut self, number: u32) {
         let Piece { disk, bytes, direction, .. } = self.pieces.all[number as usize].piece;
         let near = &self.machine.disks[disk].near;
-        let told_ns = self.tell(near, self.now_ns);
-        self.pieces.all[number as usize].told_ns = told_ns;
+        let received_ns = self.tell(near, self.now_ns);
+        self.pieces.all[number as usize].received_ns = received_ns;
         let ready_ns = match direction {
-            Direction::Write => self.move_bytes(near, bytes, direction, told_ns),
-            Direction::Read | Direction::Trim | Direction::Flush => told_ns,
+            Direction::Write => self.move_bytes(near, bytes, direction, received_ns),
+            Direction::Read | Direction::Trim | Direction::Flush => received_ns,
         };
         self.at(ready_ns, Event::Arrive { piece: number });
     }
@@ -188,10 +188,10 @@ impl System<'_> {
     /// Sends a command away from memory, over parts of which the nearest to the disk is first, and the bytes of a write behind
     /// it; gives when all of it is there.
     pub(super) fn send(&mut self, parts: &[usize], bytes: u64, direction: Direction, from_ns: u64) -> u64 {
-        let told_ns = self.tell(parts, from_ns);
+        let received_ns = self.tell(parts, from_ns);
         match direction {
-            Direction::Write => self.move_bytes(parts, bytes, direction, told_ns),
-            Direction::Read | Direction::Trim | Direction::Flush => told_ns,
+            Direction::Write => self.move_bytes(parts, bytes, direction, received_ns),
+            Direction::Read | Direction::Trim | Direction::Flush => received_ns,
         }
     }
 
@@ -200,7 +200,7 @@ impl System<'_> {
         let mut ready_ns = from_ns;
         for number in parts.iter().rev() {
             let part = &self.machine.parts[*number];
-            ready_ns = self.stations[*number].serve(self.now_ns, ready_ns, part.command_ns()) + part.latency_ns();
+            ready_ns = self.resources[*number].serve(self.now_ns, ready_ns, part.command_ns()) + part.latency_ns();
             if self.marks.begun {
                 self.tallies[*number].command();
             }
@@ -227,7 +227,7 @@ impl System<'_> {
                         // It is held until its slowest neighbour is done.
                         Forwarding::Through | Forwarding::Stored => slowest_ns,
                     };
-                    self.stations[number].hold(self.now_ns, from_ns, held_ns, transfer.ns)
+                    self.resources[number].hold(self.now_ns, from_ns, held_ns, transfer.ns)
                 }
             };
             done_ns = done_ns.max(through_ns);
@@ -243,7 +243,7 @@ impl System<'_> {
         direction: Direction,
         from_ns: u64,
     ) -> u64 {
-        let through_ns = self.stations[number].serve(self.now_ns, from_ns, transfer.ns);
+        let through_ns = self.resources[number].serve(self.now_ns, from_ns, transfer.ns);
         if programmed {
             self.processors.serve(self.now_ns, through_ns - transfer.ns, transfer.ns);
         }
@@ -261,9 +261,10 @@ impl System<'_> {
     }
 
     pub(super) fn arrive(&mut self, number: u32) {
-        let Moving { piece: Piece { disk, offset, bytes, direction }, told_ns, .. } = self.pieces.all[number as usize];
+        let Moving { piece: Piece { disk, offset, bytes, direction }, received_ns, .. } =
+            self.pieces.all[number as usize];
         let (block, count) = blocks(offset, bytes);
-        self.devices[disk].accept(self.now_ns, Command { tag: number, direction, block, count, told_ns });
+        self.devices[disk].accept(self.now_ns, Command { tag: number, direction, block, count, received_ns });
         self.hear(disk);
     }
 
@@ -315,7 +316,7 @@ impl System<'_> {
         let Some(nearest) = near.first() else { return };
         let Part::Bus(Bus { stay_ns: Some(most_ns), .. }) = &self.machine.parts[*nearest] else { return };
         if from_ns - self.now_ns <= *most_ns {
-            let kept_ns = self.stations[*nearest].keep(self.now_ns, begins_ns);
+            let kept_ns = self.resources[*nearest].keep(self.now_ns, begins_ns);
             if self.marks.begun {
                 self.tallies[*nearest].kept(kept_ns);
             }

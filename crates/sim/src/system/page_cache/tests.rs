@@ -5,7 +5,7 @@ use super::super::{Outcome, run};
 use super::pages::PAGE;
 use crate::disk::scheduler::Scheduler;
 use crate::disk::tests::{atlas, larger};
-use crate::machine::{Cost, FileCache, Fill, Machine, Parallel};
+use crate::machine::{Cost, Fill, Machine, PageCache, Parallel};
 use crate::volume::Volume;
 use halfpower_model::{
     Buffering, Bytes, CachePolicy, Cancel, Durability, Histogram, Limits, Nanoseconds, Operation, Pattern, Sharing,
@@ -13,8 +13,8 @@ use halfpower_model::{
 };
 use proptest::prelude::*;
 
-fn cache(fill: Fill) -> FileCache {
-    FileCache {
+fn cache(fill: Fill) -> PageCache {
+    PageCache {
         read: Cost { fixed_us: 12.0, marginal_us_per_kib: 4.0 },
         write: Cost { fixed_us: 12.0, marginal_us_per_kib: 5.0 },
         paging_ns: 70_000,
@@ -163,7 +163,7 @@ fn a_write_through_the_cache_is_on_the_disk_when_it_is_done() {
 /// As Linux does it.
 fn side_by_side(mut machine: Machine) -> Machine {
     let parallel = Parallel { reads: 64, writes: 8, largest: Bytes(1 << 20) };
-    machine.system.cache = Some(FileCache { parallel: Some(parallel), ..cache(Fill::Page) });
+    machine.system.cache = Some(PageCache { parallel: Some(parallel), ..cache(Fill::Page) });
     machine
 }
 

@@ -16,7 +16,7 @@ use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds};
 
 /// A part of the way, or several that are alike side by side.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stop {
+pub struct PathPart {
     /// Their names: as in the machine's file, or in a sample where there are several.
     pub names: Vec<String>,
     /// What each does, in words.
@@ -31,7 +31,7 @@ const PROCESSORS: &str = "processors";
 const SERVER_PROCESSORS: &str = "server's processors";
 
 /// The way of a machine's volume, the disks first.
-pub fn way(machine: &Machine) -> Vec<Stop> {
+pub fn path(machine: &Machine) -> Vec<PathPart> {
     let mut stops = vec![disks(machine)];
     let leg = |disk: &AttachedDisk| [&disk.near[..], &disk.far[..]].concat();
     let legs: Vec<Vec<usize>> = machine.disks.iter().map(leg).collect();
@@ -55,9 +55,9 @@ pub fn way(machine: &Machine) -> Vec<Stop> {
 }
 
 /// What a share adds behind what reaches its server's memory: what the ends spend on it, and the wire between them.
-fn share(machine: &Machine, share: &Share, stops: &mut Vec<Stop>) {
+fn share(machine: &Machine, share: &Share, stops: &mut Vec<PathPart>) {
     let Some(server) = stops.last_mut() else { return };
-    server.does += &format!("; besides, as server of the share, {}", costs("", share.server));
+    server.does += &format!("; as server of the share, {}", costs("", share.server));
     let client = format!("as client of the share, {}; {}", costs("", share.client), windows(share));
     if share.server_processors.is_none() {
         server.does += &format!("; {client}");
@@ -68,33 +68,33 @@ fn share(machine: &Machine, share: &Share, stops: &mut Vec<Stop>) {
     let wire = share.wire.iter().map(|number| {
         let mut one = stop(machine, &[*number]);
         if one.names.iter().all(|name| passed.contains(name)) {
-            one.does += ", which the bytes pass again";
+            one.does += ", crossed twice";
         }
         one
     });
     stops.extend(wire);
     let does = format!("{}; {client}", processors(machine));
-    stops.push(Stop { names: vec![PROCESSORS.to_owned()], does, makes: None });
+    stops.push(PathPart { names: vec![PROCESSORS.to_owned()], does, makes: None });
 }
 
 /// How a share lets requests go.
 fn windows(share: &Share) -> String {
     let [reads, writes] = share.large.map(|large| large.map(one_at_a_time));
-    let writes = writes.map(|large| format!(", of those {large}")).unwrap_or_default();
+    let writes = writes.map(|large| format!(", {large}")).unwrap_or_default();
     let reads = reads.map(|large| format!("; reads {large}")).unwrap_or_default();
-    format!("{} writes at a time{writes}{reads}", share.write_window)
+    format!("up to {} outstanding writes{writes}{reads}", share.write_window)
 }
 
 fn one_at_a_time(large: LargeRequests) -> String {
     let LargeRequests { above, unit, first_wait_ns, wait_ns, part_wait_ns } = large;
     let [wait, part_wait] = [wait_ns, part_wait_ns].map(Nanoseconds);
-    let first = first_wait_ns.map(|ns| format!("{} before the first, ", Nanoseconds(ns))).unwrap_or_default();
+    let first = first_wait_ns.map(|ns| format!("{} before the first unit, ", Nanoseconds(ns))).unwrap_or_default();
     format!(
-        "above {above} one at a time, in units of {unit}, {first}{wait} before each ({part_wait} before a part of one)"
+        "above {above} one by one, in units of {unit}; waits: {first}{wait} before each unit, {part_wait} before a partial one"
     )
 }
 
-fn disks(machine: &Machine) -> Stop {
+fn disks(machine: &Machine) -> PathPart {
     let number = machine.disks.len();
     let named =
         |(index, name): (usize, &String)| if number == 1 { name.clone() } else { format!("{name} {}", index + 1) };
@@ -105,99 +105,98 @@ fn disks(machine: &Machine) -> Stop {
             Device::Disk(drive) => {
                 let turns = 60e9 / drive.mechanics.turn_ns;
                 let cache = if drive.write_cache.is_some() { "write cache on" } else { "write cache off" };
-                format!("disk of {size}, {turns:.0} turns a minute, {cache}")
+                format!("disk of {size}, {turns:.0} rpm, {cache}")
             }
             Device::Flash(drive) => flash(drive, disk.queue),
-            Device::Buffer(_) => format!("disk of {size} that answers from its buffer"),
+            Device::Buffer(_) => format!("disk of {size}, all requests from its buffer"),
             Device::Cloud(volume) => cloud(volume),
         }
     });
-    Stop { names, does, makes: None }
+    PathPart { names, does, makes: None }
 }
 
 fn flash(drive: &FlashDrive, queue: Option<Queue>) -> String {
     let FlashDrive { size, spare, array, .. } = drive;
     let state = match drive.state {
-        State::Fresh => "nothing written",
-        State::Filled => "written once in its order",
-        State::Steady => "overwritten at random",
+        State::Fresh => "fresh",
+        State::Filled => "written once in order",
+        State::Steady => "randomly overwritten",
     };
     let spare = significant(spare.0 as f64 / size.0 as f64 * 100.0);
     let (page, read, program) = (array.page, Nanoseconds(array.read_ns), Nanoseconds(array.program_ns));
     let units = format!("{} units of {page} pages (read {read}, program {program})", array.units);
-    let queue = queue.map_or_else(String::new, |queue| format!(", {} commands at a time", queue.outstanding));
+    let queue = queue.map_or_else(String::new, |queue| format!(", up to {} commands", queue.outstanding));
     format!("flash of {size} and {spare} % spare, {units} on {} channels{queue}, {state}", array.channels)
 }
 
 fn cloud(volume: &CloudVolume) -> String {
     let CloudVolume { size, unit, read_ns, write_ns, .. } = volume;
     let limit = |limit: Limit, rate: &dyn Fn(f64) -> String, amount: &dyn Fn(f64) -> String| {
-        let burst = |burst: Burst| format!(" ({} while credits of {} last)", rate(burst.per_s), amount(burst.at_first));
+        let burst = |burst: Burst| format!(" ({} while {} of credits last)", rate(burst.per_s), amount(burst.at_first));
         rate(limit.per_s) + &limit.burst.map(burst).unwrap_or_default()
     };
     let requests = |number: f64| format!("{} requests", significant(number));
     let limits = |(limits, whose): (&Limits, &str)| {
-        let of_requests = limit(limits.requests, &|per_s| requests(per_s) + "/s", &requests);
+        let of_requests = limit(limits.requests, &|per_s| format!("{} IOPS", significant(per_s)), &requests);
         let rate = |per_s| BytesPerSecond(per_s).to_string();
         let of_bytes = limit(limits.bytes, &rate, &|bytes| format!("{} GB", significant(bytes / 1e9)));
-        format!("{whose} {of_requests} of {unit} and {of_bytes}")
+        format!("{whose} {of_requests} of up to {unit} and {of_bytes}")
     };
-    let told: Vec<String> = volume.limits.iter().zip(["held to", "by its instance to"]).map(limits).collect();
+    let told: Vec<String> = volume.limits.iter().zip(["limited to", "its instance to"]).map(limits).collect();
     let latency = match read_ns == write_ns {
-        true => format!("a request {}", Nanoseconds(*read_ns)),
-        false => format!("a read {}, a write {}", Nanoseconds(*read_ns), Nanoseconds(*write_ns)),
+        true => format!("latency {}", Nanoseconds(*read_ns)),
+        false => format!("read latency {}, write latency {}", Nanoseconds(*read_ns), Nanoseconds(*write_ns)),
     };
     format!("cloud volume of {size}, {latency}, {}", told.join(", "))
 }
 
-fn stop(machine: &Machine, numbers: &[usize]) -> Stop {
+fn stop(machine: &Machine, numbers: &[usize]) -> PathPart {
     let names = numbers.iter().map(|number| machine.parts[*number].name().to_owned()).collect();
     let does = numbers.first().map_or_else(String::new, |number| match &machine.parts[*number] {
         Part::Bus(one) => bus(one),
         Part::Controller(one) => controller(one),
     });
-    Stop { names, does, makes: None }
+    PathPart { names, does, makes: None }
 }
 
 fn bus(bus: &Bus) -> String {
     let mut words = vec![format!("bus, {}", rates(bus.read_ns_per_byte, bus.write_ns_per_byte))];
     for (of, ns) in [("command", bus.command_ns()), ("transfer", bus.transfer(0, Direction::Read).ns)] {
         if ns > 0 {
-            let also = if of == "transfer" { " beside its bytes" } else { "" };
-            words.push(format!("a {of} {}{also}", Nanoseconds(ns)));
+            words.push(format!("{} per {of}", Nanoseconds(ns)));
         }
     }
-    words.extend(bus.burst.map(|burst| format!("taken again after {burst}")));
+    words.extend(bus.burst.map(|burst| format!("bursts of {burst}")));
     if bus.latency_ns > 0 {
-        words.push(format!("{} from end to end", Nanoseconds(bus.latency_ns)));
+        words.push(format!("latency {}", Nanoseconds(bus.latency_ns)));
     }
     if bus.programmed {
-        words.push("a processor moves the bytes".to_owned());
+        words.push("the CPU moves the bytes (PIO)".to_owned());
     }
     words.join(", ")
 }
 
 fn controller(controller: &Controller) -> String {
     let mut words = vec![String::from(match controller.forwarding {
-        Forwarding::Through => "controller, bytes go through",
-        Forwarding::Ports => "controller, bytes go through, those of each disk by a port of its own",
-        Forwarding::Stored => "controller, has all bytes of a piece before they go on",
+        Forwarding::Through => "controller, passes bytes on",
+        Forwarding::Ports => "controller, passes bytes on, one port per disk",
+        Forwarding::Stored => "controller, stores each transfer before it passes it on",
     })];
     if controller.request_ns > 0 {
-        words.push(format!("a command {}", Nanoseconds(controller.request_ns)));
+        words.push(format!("{} per command", Nanoseconds(controller.request_ns)));
     }
     if controller.read_ns_per_byte > 0.0 || controller.write_ns_per_byte > 0.0 {
         words.push(rates(controller.read_ns_per_byte, controller.write_ns_per_byte));
     }
     words.extend(controller.queue.map(|Queue { outstanding, order, merge }| {
         let order = match order {
-            Order::Fcfs => "the others as they came",
-            Order::CLook => "reads next by C-LOOK",
-            Order::FScan => "reads next by FSCAN",
+            Order::Fcfs => "first come, first served",
+            Order::CLook => "C-LOOK for reads",
+            Order::FScan => "FSCAN for reads",
         };
         let commands = if outstanding == 1 { "one command".to_owned() } else { format!("{outstanding} commands") };
-        let merged = if merge > 0 { format!(", up to {} of what waits in one", Bytes(merge)) } else { String::new() };
-        format!("{commands} at a disk at a time, {order}{merged}")
+        let merged = if merge > 0 { format!(", merges up to {}", Bytes(merge)) } else { String::new() };
+        format!("{commands} per disk, {order}{merged}")
     }));
     words.join(", ")
 }
@@ -214,7 +213,7 @@ fn rates(read_ns_per_byte: f64, write_ns_per_byte: f64) -> String {
     }
 }
 
-fn host(machine: &Machine) -> Stop {
+fn host(machine: &Machine) -> PathPart {
     let system = &machine.system;
     let with_driver = |cost: Cost, direction| {
         let driver = machine.driver_cost(direction);
@@ -224,15 +223,15 @@ fn host(machine: &Machine) -> Stop {
         }
     };
     let direct = [with_driver(system.direct_read, Direction::Read), with_driver(system.direct_write, Direction::Write)];
-    let what = if system.split_at == SplitAt::Disk { "each disk's" } else { "requests" };
-    let cut = system.split.map_or_else(String::new, |split| format!(", {what} cut at {split}"));
+    let what = if system.split_at == SplitAt::Disk { "per disk" } else { "above the volume" };
+    let cut = system.split.map_or_else(String::new, |split| format!(", requests split at {split} {what}"));
     // Nothing says what a server's are.
     let processors = match machine.share.as_ref().and_then(|share| share.server_processors) {
-        Some(count) => format!("{count} processors"),
+        Some(count) => format!("{count} CPU cores"),
         None => processors(machine),
     };
     let does = format!("{processors}; {}: {}{cut}", system.name, costs("direct ", direct));
-    Stop { names: vec![PROCESSORS.to_owned()], does, makes: None }
+    PathPart { names: vec![PROCESSORS.to_owned()], does, makes: None }
 }
 
 fn processors(machine: &Machine) -> String {
@@ -243,12 +242,12 @@ fn processors(machine: &Machine) -> String {
 /// Processor time of a request of a kind; of reads and of writes, where they are not alike.
 fn costs(kind: &str, [read, write]: [Cost; 2]) -> String {
     let of = |cost: Cost| {
-        format!("{} µs and {} µs a KiB", significant(cost.fixed_us), significant(cost.marginal_us_per_kib))
+        format!("{} µs + {} µs per KiB", significant(cost.fixed_us), significant(cost.marginal_us_per_kib))
     };
     if of(read) == of(write) {
-        format!("a {kind}request {}", of(read))
+        format!("{} of CPU per {kind}request", of(read))
     } else {
-        format!("a {kind}read {}, a write {}", of(read), of(write))
+        format!("{} of CPU per {kind}read, {} per write", of(read), of(write))
     }
 }
 
@@ -258,22 +257,22 @@ fn volume(machine: &Machine) -> Option<String> {
         Volume::Each => return None,
         Volume::Stripe { chunk } => format!("a stripe, chunk {chunk}"),
         Volume::Raid5 { chunk, cache } => {
-            let cache = cache.map_or_else(String::new, |cache| format!(", stripe cache {cache} of each disk"));
+            let cache = cache.map_or_else(String::new, |cache| format!(", stripe cache {cache} per disk"));
             format!("a RAID5, chunk {chunk}{cache}")
         }
         Volume::Mirror { reader, in_turn_from } => {
             let reader = match reader {
-                Reader::RoundRobin => "disks read in turn",
-                Reader::ShorterQueue => "the disk with the fewest commands reads",
-                Reader::Nearest => "the disk whose last address is nearest reads",
-                Reader::IdleOrNearest => "a stream's own disk reads, else an idle one, else the nearest",
+                Reader::RoundRobin => "reads round-robin",
+                Reader::ShorterQueue => "reads from the disk with the fewest commands",
+                Reader::Nearest => "reads from the disk with the nearest last address",
+                Reader::IdleOrNearest => "reads from the stream's disk, else an idle one, else the nearest",
             };
-            let turns = in_turn_from.map(|least| format!(", streams from {least} outstanding on in turn"));
+            let turns = in_turn_from.map(|least| format!(", streams with {least} outstanding alternate"));
             format!("a mirror, {reader}{}", turns.unwrap_or_default())
         }
     };
     let offset = machine.offset;
-    Some(if offset.0 == 0 { made } else { format!("{made}; its first byte at {offset}") })
+    Some(if offset.0 == 0 { made } else { format!("{made}, offset {offset}") })
 }
 
 #[cfg(test)]
@@ -284,8 +283,8 @@ mod tests {
 
     fn told(machine: &str, volume: &str) -> Vec<String> {
         let file = MachineFile::parse(machine, machine_text(machine).unwrap()).unwrap();
-        let stops = way(&file.with_volume(volume).unwrap());
-        let told = |stop: &Stop| {
+        let stops = path(&file.with_volume(volume).unwrap());
+        let told = |stop: &PathPart| {
             let makes = stop.makes.as_ref().map_or_else(String::new, |makes| format!(" makes {makes}"));
             format!("{}: {}{makes}", stop.names.join(", "), stop.does)
         };
@@ -294,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_stripe_made_by_a_card_is_told_where_it_is_made() {
-        let way = told("win2k-pentium3", "fireball-raid0-2");
+        let path = told("win2k-pentium3", "fireball-raid0-2");
         let begins = [
             "fireball-lct08 1, fireball-lct08 2: disk of ",
             "ata 1, ata 2: bus, reads ",
@@ -302,56 +301,53 @@ mod tests {
             "pci: ",
             "processors: ",
         ];
-        assert_eq!(way.len(), begins.len(), "{way:#?}");
-        for (line, begin) in way.iter().zip(begins) {
+        assert_eq!(path.len(), begins.len(), "{path:#?}");
+        for (line, begin) in path.iter().zip(begins) {
             assert!(line.starts_with(begin), "{line}");
         }
-        assert!(way[2].ends_with(" makes a stripe, chunk 64 KiB; its first byte at 31.5 KiB"), "{}", way[2]);
+        assert!(path[2].ends_with(" makes a stripe, chunk 64 KiB, offset 31.5 KiB"), "{}", path[2]);
     }
 
     #[test]
     fn a_share_is_told_to_its_client_with_what_both_ends_spend() {
-        let way = told("win2k-pentium3", "mapped-gigabit");
-        let besides = "a request 266 µs and 8.66 µs a KiB";
-        for (line, (begin, words)) in way.iter().skip(3).zip([
+        let path = told("win2k-pentium3", "mapped-gigabit");
+        let besides = "266 µs + 8.66 µs per KiB of CPU per request";
+        for (line, (begin, words)) in path.iter().skip(3).zip([
             ("server-pci: bus, 79 MB/s", ""),
-            ("server's processors: 2 processors; ", &*format!("as server of the share, {besides}")),
-            ("server-pci: bus, 79 MB/s", "which the bytes pass again"),
-            ("ethernet: bus, 125 MB/s, 260 µs from end to end", ""),
+            ("server's processors: 2 CPU cores; ", &*format!("as server of the share, {besides}")),
+            ("server-pci: bus, 79 MB/s", "crossed twice"),
+            ("ethernet: bus, 125 MB/s, latency 260 µs", ""),
             ("pci: bus, ", ""),
             (
                 "processors: 2 × ",
-                &*format!("as client of the share, {besides}; 2 writes at a time, of those above 16 KiB one"),
+                &*format!("as client of the share, {besides}; up to 2 outstanding writes, above 16 KiB one"),
             ),
         ]) {
             assert!(line.starts_with(begin) && line.contains(words), "{line}");
         }
-        assert_eq!(way.len(), 9, "{way:#?}");
+        assert_eq!(path.len(), 9, "{path:#?}");
         let (local, direct) = (told("win2k-pentium3", "unc-atlas"), told("win2k-pentium3", "atlas-1"));
         assert_eq!(local.len(), direct.len(), "{local:#?}");
         let besides = local[4].strip_prefix(&direct[4]).unwrap_or_else(|| panic!("{}", local[4]));
-        assert!(
-            besides.contains("as server of the share, a request 211 µs") && besides.contains("as client"),
-            "{besides}"
-        );
+        assert!(besides.contains("as server of the share, 211 µs") && besides.contains("as client"), "{besides}");
     }
 
     #[test]
     fn a_flash_drive_tells_what_it_is_made_of() {
-        let way = told("sata-ssd", "steady");
-        assert_eq!(way.len(), 3, "{way:#?}");
+        let path = told("sata-ssd", "steady");
+        assert_eq!(path.len(), 3, "{path:#?}");
         let begins = "s4500: flash of 3.5 TiB and 14.5 % spare, 64 units of 16 KiB pages (read 66 µs, ";
-        assert!(way[0].starts_with(begins), "{}", way[0]);
-        assert!(way[0].ends_with("on 8 channels, 32 commands at a time, overwritten at random"), "{}", way[0]);
+        assert!(path[0].starts_with(begins), "{}", path[0]);
+        assert!(path[0].ends_with("on 8 channels, up to 32 commands, randomly overwritten"), "{}", path[0]);
     }
 
     #[test]
     fn a_cloud_volume_is_told_with_what_it_is_held_to() {
         let line = told("cloud-gp3", "small-instance")[0].clone();
         for words in [
-            "gp3-small: cloud volume of 500 GiB, a read 700 µs, a write 900 µs, held to 16000 requests/s of 256 KiB and 1.05 GB/s",
-            "by its instance to 3600 requests/s (40000 requests/s while credits of 65520000 requests last) of 256 KiB",
-            "81.3 MB/s (1.25 GB/s while credits of 2104 GB last)",
+            "gp3-small: cloud volume of 500 GiB, read latency 700 µs, write latency 900 µs, limited to 16000 IOPS of up to 256 KiB and 1.05 GB/s",
+            "its instance to 3600 IOPS (40000 IOPS while 65520000 requests of credits last) of up to 256 KiB",
+            "81.3 MB/s (1.25 GB/s while 2104 GB of credits last)",
         ] {
             assert!(line.contains(words), "{line}");
         }
@@ -359,9 +355,9 @@ mod tests {
 
     #[test]
     fn strings_stand_side_by_side_and_a_system_makes_its_stripe() {
-        let way = told("nt4-pentium-pro", "uw-stripe-6-two-buses");
-        assert!(way[1].starts_with("ultra-wide 1, ultra-wide 2: bus, 35.3 MB/s, a command "), "{}", way[1]);
-        assert!(way[2].starts_with("aha-2940uw 1, aha-2940uw 2: "), "{}", way[2]);
-        assert!(way[4].ends_with(" makes a stripe, chunk 64 KiB"), "{}", way[4]);
+        let path = told("nt4-pentium-pro", "uw-stripe-6-two-buses");
+        assert!(path[1].starts_with("ultra-wide 1, ultra-wide 2: bus, 35.3 MB/s, "), "{}", path[1]);
+        assert!(path[2].starts_with("aha-2940uw 1, aha-2940uw 2: "), "{}", path[2]);
+        assert!(path[4].ends_with(" makes a stripe, chunk 64 KiB"), "{}", path[4]);
     }
 }

@@ -169,7 +169,7 @@ mod tests {
             for stream in 0..streams {
                 let block = stream * 1_000_000 + number * 8;
                 let direction = Direction::Write;
-                disk.accept(now_ns, Command { tag: 0, direction, block, count: 8, told_ns: now_ns });
+                disk.accept(now_ns, Command { tag: 0, direction, block, count: 8, received_ns: now_ns });
             }
             if waits {
                 disk.await_flush(now_ns);
@@ -192,16 +192,16 @@ mod tests {
     fn one_after_another(write_overlaps: bool, after_ns: i64) -> Worked {
         let overhead = Overhead { write_ns: 300_000, write_next_ns: 300_000, write_overlaps, ..Overhead::default() };
         let mut disk = Disk::new(Arc::new(Drive { overhead, ..larger(Scheduler::CLook) }));
-        let write = |block, told_ns| Command { tag: 0, direction: Direction::Write, block, count: 8, told_ns };
+        let write = |block, received_ns| Command { tag: 0, direction: Direction::Write, block, count: 8, received_ns };
         disk.accept(0, write(0, 0));
         let mut done_ns = 0;
         for block in (8..800).step_by(8) {
             done_ns = disk.next_ns().unwrap();
-            let told_ns = done_ns.saturating_add_signed(after_ns);
+            let received_ns = done_ns.saturating_add_signed(after_ns);
             if after_ns > 0 {
                 disk.advance(done_ns);
             }
-            disk.accept(told_ns, write(block, told_ns));
+            disk.accept(received_ns, write(block, received_ns));
             disk.advance(done_ns);
         }
         disk.worked(done_ns)

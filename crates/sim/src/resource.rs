@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 /// One or several servers with one queue.
 #[derive(Clone, Debug)]
-pub struct Station {
+pub struct Resource {
     /// When each server is free, the soonest first: they are alike, so it does not matter which is which.
     free_ns: Vec<u64>,
     /// All that was booked,
@@ -18,10 +18,10 @@ pub struct Station {
     booked: VecDeque<(u64, u64)>,
 }
 
-impl Station {
+impl Resource {
     /// So many servers, all free; at least one.
-    pub fn new(servers: u32) -> Station {
-        Station { free_ns: vec![0; servers.max(1) as usize], busy_ns: 0, own_ns: 0, booked: VecDeque::new() }
+    pub fn new(servers: u32) -> Resource {
+        Resource { free_ns: vec![0; servers.max(1) as usize], busy_ns: 0, own_ns: 0, booked: VecDeque::new() }
     }
 
     /// Serves for `service_ns` as soon as it can from `from_ns` on, which is not before `now_ns`; gives when that is done.
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn one_server_serves_in_turn() {
-        let mut bus = Station::new(1);
+        let mut bus = Resource::new(1);
         assert_eq!([bus.serve(0, 0, 10), bus.serve(2, 2, 10), bus.serve(50, 50, 5)], [10, 20, 55]);
         assert_eq!((bus.busy_ns(52), bus.busy_ns(99)), (22, 25));
         bus.serve(60, 200, 10);
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_now_goes_before_what_is_booked_for_later() {
-        let mut bus = Station::new(1);
+        let mut bus = Resource::new(1);
         assert_eq!(bus.serve(0, 100, 10), 110);
         assert_eq!([bus.serve(0, 0, 60), bus.serve(0, 0, 40), bus.serve(0, 0, 1)], [60, 100, 111]);
         assert_eq!(bus.serve(30, 30, 0), 30, "nothing waits for nothing");
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn what_holds_a_server_is_not_its_work() {
-        let mut controller = Station::new(1);
+        let mut controller = Resource::new(1);
         assert_eq!([controller.serve(0, 0, 10), controller.hold(0, 10, 90, 20)], [10, 100]);
         assert_eq!(controller.serve(0, 0, 10), 110, "it is had by one at a time");
         assert_eq!((controller.busy_ns(110), controller.at_work_ns(110), controller.at_work_ns(55)), (110, 40, 20));
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_free_server_is_kept_until_what_was_booked() {
-        let mut bus = Station::new(1);
+        let mut bus = Resource::new(1);
         bus.serve(0, 50, 10);
         assert_eq!([bus.keep(20, 90), bus.keep(55, 90), bus.keep(70, 80)], [30, 0, 10]);
         assert_eq!((bus.busy_ns(55), bus.busy_ns(90)), (35, 50));
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn who_books_ahead_keeps_to_one_server() {
-        let mut processors = Station::new(2);
+        let mut processors = Resource::new(2);
         let mut worker = |from_ns, _| processors.serve(0, from_ns, 10);
         let done = (0..5).fold(0, &mut worker);
         assert_eq!((done, (0..5).fold(0, worker)), (50, 50), "another worker has the other one");
@@ -163,19 +163,19 @@ mod tests {
     /// As a look at each of them would have it.
     #[test]
     fn of_many_servers_the_one_that_was_free_last_serves() {
-        let (mut station, mut plain, mut random) = (Station::new(7), [0_u64; 7], Random::new(1));
+        let (mut resource, mut plain, mut random) = (Resource::new(7), [0_u64; 7], Random::new(1));
         for now_ns in 0..5000 {
             let (from_ns, service_ns) = (now_ns + random.below(9), 1 + random.below(12));
             let unfit = |free_ns: u64| (free_ns > from_ns, free_ns.abs_diff(from_ns));
             let fittest = plain.iter_mut().min_by_key(|free_ns| unfit(**free_ns)).unwrap();
             *fittest = from_ns.max(*fittest) + service_ns;
-            assert_eq!(station.serve(now_ns, from_ns, service_ns), *fittest);
+            assert_eq!(resource.serve(now_ns, from_ns, service_ns), *fittest);
         }
     }
 
     #[test]
     fn two_servers_serve_at_once() {
-        let mut processors = Station::new(2);
+        let mut processors = Resource::new(2);
         assert_eq!([processors.serve(0, 0, 10), processors.serve(0, 0, 10), processors.serve(0, 0, 10)], [10, 10, 20]);
     }
 }

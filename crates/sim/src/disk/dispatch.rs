@@ -2,7 +2,7 @@
 //!
 //! What has waited for too long goes before all, else the scheduler chooses. While reads wait, a write that waits for room in a full write
 //! cache is as good as one without a cache: it may go to the medium past what the cache holds. Among writes alone, who has room goes
-//! first ([`room`](super::room)).
+//! first ([`admission`](super::admission)).
 
 use super::scheduler::{CACHED, Waiting, choose};
 use super::{Disk, PATIENCE_TURNS};
@@ -30,7 +30,7 @@ impl Disk {
     pub(super) fn due(&self, now_ns: u64) -> Option<Next> {
         let first = self.queue.first()?;
         if let Some(index) = self.queue.iter().position(|waiting| waiting.tag != CACHED) {
-            let parked = self.parked.first().filter(|parked| parked.told_ns < self.queue[index].told_ns);
+            let parked = self.parked.first().filter(|parked| parked.received_ns < self.queue[index].received_ns);
             let (next, waits) =
                 parked.map_or((Next::Queued(index), &self.queue[index]), |parked| (Next::Parked(0), parked));
             let commands = (self.queue.len() - self.pieces + self.parked.len()).min(self.most_commands);
@@ -43,7 +43,7 @@ impl Disk {
 
     /// Whether one of so many has waited for too long.
     pub(super) fn is_due(&self, now_ns: u64, waiting: &Waiting, among: usize) -> bool {
-        let waited_ns = now_ns.saturating_sub(waiting.told_ns) as f64;
+        let waited_ns = now_ns.saturating_sub(waiting.received_ns) as f64;
         waited_ns > PATIENCE_TURNS * among as f64 * self.drive.mechanics.turn_ns
     }
 
@@ -58,7 +58,7 @@ impl Disk {
         }
         let places = (0..self.queue.len()).map(Next::Queued).chain((0..self.parked.len()).map(Next::Parked));
         let mut all: Vec<(Next, Waiting)> = places.zip(self.queue.iter().chain(&self.parked).copied()).collect();
-        all.sort_by_key(|(_, waiting)| waiting.told_ns);
+        all.sort_by_key(|(_, waiting)| waiting.received_ns);
         let waiting: Vec<Waiting> = all.iter().map(|(_, waiting)| *waiting).collect();
         choose(drive.scheduler, &waiting, arm, at, now_ns).map(|index| all[index].0)
     }

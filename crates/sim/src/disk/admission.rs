@@ -21,7 +21,7 @@ impl Disk {
     /// One of them has room, if there is: then where it ends.
     fn leave_parked(&mut self, now_ns: u64, index: usize, room: WriteCache) -> Option<u64> {
         let waiting = self.parked[index];
-        self.is_cached(now_ns.max(waiting.told_ns), &waiting, room).then(|| self.parked.remove(index).end())
+        self.is_cached(now_ns.max(waiting.received_ns), &waiting, room).then(|| self.parked.remove(index).end())
     }
 
     /// The place of the next: of what has waited for too long; else of what goes on with what the arm has just written, if the drive is
@@ -31,12 +31,12 @@ impl Disk {
         if self.is_due(now_ns, self.parked.first()?, self.parked.len()) {
             return Some(0);
         }
-        let goes_on = |waiting: &Waiting| waiting.block == self.last_block && waiting.told_ns <= now_ns;
+        let goes_on = |waiting: &Waiting| waiting.block == self.last_block && waiting.received_ns <= now_ns;
         if let Some(index) = self.parked.iter().position(goes_on) {
             return Some(index);
         }
-        let known = self.parked.partition_point(|waiting| waiting.told_ns <= self.left_ns).max(1);
-        let leaves_ns = |waiting: &Waiting| waiting.told_ns.max(now_ns);
+        let known = self.parked.partition_point(|waiting| waiting.received_ns <= self.left_ns).max(1);
+        let leaves_ns = |waiting: &Waiting| waiting.received_ns.max(now_ns);
         let arm = (&self.drive.mechanics, &leaves_ns, 0);
         let at = (self.position, self.last_block);
         let mut index = choose(self.drive.scheduler, &self.parked[..known], arm, at, now_ns)?;

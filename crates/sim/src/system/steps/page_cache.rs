@@ -2,8 +2,8 @@
 
 use crate::machine::Fill;
 use crate::system::events::Event;
-use crate::system::file_cache::pages::{FRAME, PAGE, Run};
-use crate::system::file_cache::{Cache, Waiting};
+use crate::system::page_cache::pages::{FRAME, PAGE, Run};
+use crate::system::page_cache::{Cache, Waiting};
 use crate::system::request::{Open, Origin};
 use crate::system::state::System;
 use halfpower_model::{Request, RequestKind};

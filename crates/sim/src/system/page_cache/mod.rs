@@ -64,7 +64,7 @@ pub(super) struct Stream {
 /// The file cache at work.
 #[derive(Debug)]
 pub(super) struct Cache {
-    pub(super) model: machine::FileCache,
+    pub(super) model: machine::PageCache,
     pub(super) pages: Pages,
     pub(super) readers: Vec<Reader>,
     pub(super) streams: Vec<Stream>,
@@ -137,7 +137,7 @@ impl Cache {
         self.model.parallel.map_or(1, |parallel| parallel.reads)
     }
 
-    /// How long one of its requests may be; nought: no longer than a frame.
+    /// How long one of its requests may be; zero: no longer than a frame.
     pub(super) fn largest(&self) -> u64 {
         self.model.parallel.map_or(0, |parallel| parallel.largest.0)
     }

@@ -393,7 +393,7 @@ proptest! {
 /// In the place of each value, one that comes to nothing.
 #[test]
 fn nought_is_refused_with_its_place_or_does_what_it_is_asked() {
-    let nought = |before: &str| match kind_of(before) {
+    let zero = |before: &str| match kind_of(before) {
         Kind::Rate => "\"0MB/s\"",
         Kind::Size => "\"0\"",
         Kind::Time => "\"0s\"",
@@ -418,7 +418,7 @@ fn nought_is_refused_with_its_place_or_does_what_it_is_asked() {
             for place in places_of(text, volume).into_iter().filter_map(|mut places| places.pop()) {
                 if seen.insert(place.start) {
                     let changed =
-                        format!("{}{}{}", &text[..place.start], nought(&text[place.clone()]), &text[place.end..]);
+                        format!("{}{}{}", &text[..place.start], zero(&text[place.clone()]), &text[place.end..]);
                     hold(name, volume, &changed, workload.clone())
                         .unwrap_or_else(|error| panic!("{name}:{volume} without its {}: {error}", &text[place]));
                 }

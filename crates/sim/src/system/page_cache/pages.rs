@@ -6,7 +6,7 @@
 //! between scans.
 
 use super::frames::{FrameSet, Table};
-use crate::machine::FileCache;
+use crate::machine::PageCache;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -119,7 +119,7 @@ fn run_of(key: u64, pages: Range<u64>) -> Run {
 
 impl Pages {
     /// An empty cache.
-    pub(crate) fn new(cache: &FileCache) -> Pages {
+    pub(crate) fn new(cache: &PageCache) -> Pages {
         Pages {
             frames: Table::default(),
             arriving: Table::default(),
@@ -308,7 +308,7 @@ mod tests {
     const KIB: u64 = 1024;
 
     fn pages(capacity: u64, dirty_limit: u64) -> Pages {
-        Pages::new(&FileCache {
+        Pages::new(&PageCache {
             read: Cost::default(),
             write: Cost::default(),
             paging_ns: 0,
