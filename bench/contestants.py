@@ -147,8 +147,8 @@ def disk_rows(programs, disk):
         peer = [f"--ioengine={engine}", f"--rw={rw}", f"--bs={size}", f"--iodepth={depth}", "--direct=1"]
         return Row(name, None, programs.ours(disk, options), [programs.fio([f"--filename={disk}"], peer)])
     return [
-        row("random 4 KiB, 32 deep, direct", "random", "4k", 32, "io_uring", "io_uring"),
-        row("random 4 KiB, 1 deep, direct", "random", "4k", 1, "io_uring", "io_uring"),
-        row("sequential 64 KiB, 8 deep, direct", "sequential", "64k", 8, "io_uring", "io_uring"),
-        row("random 4 KiB, 1 deep, direct, sync", "random", "4k", 1, "sync", "psync"),
+        row("random 4 KiB, QD32, direct", "random", "4k", 32, "io_uring", "io_uring"),
+        row("random 4 KiB, QD1, direct", "random", "4k", 1, "io_uring", "io_uring"),
+        row("sequential 64 KiB, QD8, direct", "sequential", "64k", 8, "io_uring", "io_uring"),
+        row("random 4 KiB, QD1, direct, sync", "random", "4k", 1, "sync", "psync"),
     ]

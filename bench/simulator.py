@@ -3,8 +3,8 @@
 
     bench/simulator.py [target/release/halfpower] [--requests 2000000]
 
-One Atlas 10K: random reads of 8 KiB 1, 8 and 32 deep, the last also with SPTF, random writes, streams of reads and writes of
-64 KiB; and one flash drive: random reads and writes of 4 KiB 32 deep. Of each the processor time of the whole program less that
+One Atlas 10K: random reads of 8 KiB 1, 8 and QD32, the last also with SPTF, random writes, streams of reads and writes of
+64 KiB; and one flash drive: random reads and writes of 4 KiB QD32. Of each the processor time of the whole program less that
 of a run of one request, so that other work on the machine does not count; and the most memory of a run of this many requests and of a fifth of them. Ends with
 status 1 where a rate is below what was promised, or where memory grew by more than 1 MiB.
 """
@@ -23,18 +23,18 @@ RANDOM = ["--pattern=random", "--request-size=8KiB"]
 STREAM = ["--pattern=sequential", "--request-size=64KiB", "--depth=2"]
 # What, options, promised requests a second.
 CASES = [
-    ("random reads, 1 deep", [*RANDOM, "--depth=1"], None),
-    ("random reads, 8 deep", [*RANDOM, "--depth=8"], 1_000_000),
-    ("random reads, 32 deep", [*RANDOM, "--depth=32"], None),
-    ("random reads, 32 deep, SPTF", [*RANDOM, "--depth=32", SPTF], 300_000),
-    ("random writes, 8 deep", [*RANDOM, "--depth=8", "--op=write"], None),
-    ("sequential reads, 2 deep", STREAM, 2_000_000),
-    ("sequential writes, 2 deep", [*STREAM, "--op=write"], None),
+    ("random reads, QD1", [*RANDOM, "--depth=1"], None),
+    ("random reads, QD8", [*RANDOM, "--depth=8"], 1_000_000),
+    ("random reads, QD32", [*RANDOM, "--depth=32"], None),
+    ("random reads, QD32, SPTF", [*RANDOM, "--depth=32", SPTF], 300_000),
+    ("random writes, QD8", [*RANDOM, "--depth=8", "--op=write"], None),
+    ("sequential reads, QD2", STREAM, 2_000_000),
+    ("sequential writes, QD2", [*STREAM, "--op=write"], None),
 ]
 SMALL = ["--pattern=random", "--request-size=4KiB", "--depth=32", "--buffering=direct"]
 FLASH_CASES = [
-    ("flash, random reads, 32 deep", SMALL, 1_000_000),
-    ("flash, random writes, 32 deep", [*SMALL, "--op=write"], None),
+    ("flash, random reads, QD32", SMALL, 1_000_000),
+    ("flash, random writes, QD32", [*SMALL, "--op=write"], None),
 ]
 
 

@@ -212,7 +212,7 @@ mod tests {
         let of = |code, subject: &str| {
             analysis.findings.iter().find(|finding| finding.code == code && finding.subject == subject).unwrap()
         };
-        // 80 µs at 2 GB/s: n½ = 160 000 bytes of an endless peak; the measured one, 8 deep at 1 MiB, is 2.2 % lower.
+        // 80 µs at 2 GB/s: n½ = 160 000 bytes of an endless peak; the measured one, QD8 at 1 MiB, is 2.2 % lower.
         let half = of(FindingCode::HalfPower, "sequential read, QD1, direct").estimates[0];
         let expected = 160_000.0 * 0.4888 / 0.5112;
         assert!(half.low.unwrap() < expected && expected < half.high.unwrap(), "{half:?}");

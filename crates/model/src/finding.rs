@@ -112,7 +112,7 @@ pub enum Reach {
 pub struct Finding {
     /// Its kind.
     pub code: FindingCode,
-    /// What it is about, in the words of a workload: `sequential read, 8 deep, direct`.
+    /// What it is about, in the words of a workload: `sequential read, QD8, direct`.
     pub subject: String,
     /// What its figures are of.
     pub reach: Reach,

@@ -9,9 +9,9 @@ mod method;
 
 use crate::content::MIN_BLOCK_BYTES;
 use crate::environment::{Environment, TargetKind};
-use crate::key::KEYS;
 pub use crate::key::WorkloadSpec;
-use crate::units::{Bytes, Nanoseconds};
+use crate::key::{KEYS, MAX_RATE};
+use crate::units::Bytes;
 use crate::workload::RequestKind;
 use crate::workload::{
     Among, Arrivals, CachePolicy, Durability, FileState, Layout, Operation, Pattern, Personality, Rate, RingOption,
@@ -97,17 +97,6 @@ pub enum ResolveError {
     #[error("{0}")]
     Contradiction(String),
 }
-
-/// Largest request.
-pub const MAX_REQUEST: Bytes = Bytes(1 << 30);
-/// Most requests outstanding a worker.
-pub const MAX_DEPTH: u32 = 16_384;
-/// Most workers.
-pub const MAX_WORKERS: u32 = 1024;
-/// Most requests a second that can be asked for: more than any loop issues.
-pub const MAX_RATE: u64 = 100_000_000;
-/// Closest spacing of the recorded intervals.
-pub const MIN_INTERVAL: Nanoseconds = Nanoseconds(10_000_000);
 
 impl WorkloadSpec {
     /// The workload this comes to on a testbed.

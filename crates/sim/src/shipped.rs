@@ -134,8 +134,8 @@ mod tests {
     fn an_atlas_s_and_a_maxtor_s_random_requests_are_as_the_study_has_them() {
         use Operation::{Read, Write};
         for depth in [1, 2] {
-            check(&format!("reads {depth} deep"), random("atlas-1", Read, depth), 105.0, 5.0);
-            check(&format!("writes {depth} deep"), random("atlas-1", Write, depth), 105.0, 5.0);
+            check(&format!("reads QD{depth}"), random("atlas-1", Read, depth), 105.0, 5.0);
+            check(&format!("writes QD{depth}"), random("atlas-1", Write, depth), 105.0, 5.0);
         }
         check("Maxtor, reads", random("maxtor", Read, 1), 107.0, 5.0);
         check("Maxtor, writes", random("maxtor", Write, 1), 58.0, 5.0);
@@ -145,9 +145,9 @@ mod tests {
     fn a_fireball_s_random_requests_are_as_its_traces_have_them() {
         let published = [(1, 66.97), (2, 66.95), (4, 72.97), (8, 84.29), (16, 94.32), (32, 101.17)];
         for (depth, rate) in published {
-            check(&format!("reads {depth} deep"), random("fireball-dma", Operation::Read, depth), rate, 4.0);
+            check(&format!("reads QD{depth}"), random("fireball-dma", Operation::Read, depth), rate, 4.0);
         }
-        check("writes 1 deep", random("fireball-dma", Operation::Write, 1), 89.41, 4.0);
-        check("writes 32 deep", random("fireball-dma", Operation::Write, 32), 92.12, 4.0);
+        check("writes QD1", random("fireball-dma", Operation::Write, 1), 89.41, 4.0);
+        check("writes QD32", random("fireball-dma", Operation::Write, 32), 92.12, 4.0);
     }
 }

@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn what_is_not_set_is_not_named() {
         let comparison = compared(&SWEPT, &[("sim:m:v,disks=3", ""), ("sim:m:v,disks=5", "")]);
-        let plain = "sequential read, 4 KiB, 1 deep, direct";
+        let plain = "sequential read, 4 KiB, QD1, direct";
         assert_eq!(comparison.only_before[0], plain);
         assert_eq!(comparison.only_before[1], format!("{plain}, set disks=2"));
         assert_eq!(comparison.only_after[0], format!("{plain}, set disks=3"));

@@ -53,10 +53,10 @@ fn what_all_that_changed_have_is_said_once() {
         run(&cells.each_ref().map(|(workload, rates)| (workload.clone(), &rates[..])))
     };
     let sentence = compared(&cells(1.0), &cells(0.25)).sentence;
-    let said = "Regression: sequential write, 8 deep, direct: throughput 4 times lower (4 KiB); throughput 4 times lower (8 KiB); ";
+    let said = "Regression: sequential write, QD8, direct: throughput 4 times lower (4 KiB); throughput 4 times lower (8 KiB); ";
     assert!(sentence.starts_with(said) && sentence.ends_with("; and 1 more."), "{sentence}");
     let one = compared(&run(&[(read(4), &close(1e8))]), &run(&[(read(4), &close(5e7))])).sentence;
-    assert_eq!(one, "Regression: sequential read, 4 KiB, 1 deep, direct: throughput 2 times lower.");
+    assert_eq!(one, "Regression: sequential read, 4 KiB, QD1, direct: throughput 2 times lower.");
 }
 
 #[test]

@@ -4,8 +4,8 @@
 //! separates differences by place from changes over time. Each read is one request. A small read just before it, not counted,
 //! moves the arm there. The program finds the bands.
 
+use halfpower_model::key::MAX_REQUEST;
 use halfpower_model::permutation::Permutation;
-use halfpower_model::spec::MAX_REQUEST;
 use halfpower_model::{
     Buffering, Bytes, BytesPerSecond, Cancel, Environment, Limits, MeasureError, Operation, Pattern, ResolveError,
     Testbed, Workload, WorkloadSpec,

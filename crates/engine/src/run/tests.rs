@@ -73,16 +73,16 @@ fn window() -> Limits {
 fn check_window<const IS_SYNCHRONOUS: bool>() {
     for depth in if IS_SYNCHRONOUS { vec![1] } else { vec![1, 4] } {
         let raw = run_law::<IS_SYNCHRONOUS>(depth, window(), Durability::None);
-        assert_eq!(raw.elapsed, Nanoseconds(WINDOW_NS), "{depth} deep: neither the warm-up nor what is drained");
+        assert_eq!(raw.elapsed, Nanoseconds(WINDOW_NS), "QD{depth}: neither the warm-up nor what is drained");
         let counted = raw.counts[0].histogram();
-        assert_eq!(counted.count(), UNTIL - BEFORE, "{depth} deep: those that completed inside");
+        assert_eq!(counted.count(), UNTIL - BEFORE, "QD{depth}: those that completed inside");
         assert_eq!(raw.counts[0].bytes, (UNTIL - BEFORE) * 4096);
         let outcome = &raw.workers[0].outcome;
-        assert_eq!(outcome.submitted, UNTIL + u64::from(depth), "{depth} deep: and those that were out at the end");
+        assert_eq!(outcome.submitted, UNTIL + u64::from(depth), "QD{depth}: and those that were out at the end");
         assert_eq!(outcome.depth_mean, f64::from(depth));
         // Once the depth is reached each waits for those before it.
         let latency_ns = SERVICE_NS * u64::from(depth);
-        assert_eq!((counted.min(), counted.max()), (Some(latency_ns), Some(latency_ns)), "{depth} deep");
+        assert_eq!((counted.min(), counted.max()), (Some(latency_ns), Some(latency_ns)), "QD{depth}");
         let in_intervals: u64 = raw.intervals.iter().map(|interval| interval.requests).sum();
         assert_eq!(in_intervals, UNTIL - BEFORE, "the intervals are the whole");
     }
@@ -105,9 +105,9 @@ fn a_number_of_requests_ends_with_the_last_of_them() {
     for depth in [1, 4] {
         let limits = Limits { duration: None, requests: Some(1000), bytes: None };
         let raw = run_law::<false>(depth, limits, Durability::None);
-        assert_eq!(raw.counts[0].requests(), 1000, "{depth} deep");
-        assert_eq!(raw.elapsed, Nanoseconds((BEFORE + 1000) * SERVICE_NS - WARMUP_NS), "{depth} deep");
-        assert_eq!(raw.workers[0].outcome.submitted, BEFORE + 1000, "{depth} deep");
+        assert_eq!(raw.counts[0].requests(), 1000, "QD{depth}");
+        assert_eq!(raw.elapsed, Nanoseconds((BEFORE + 1000) * SERVICE_NS - WARMUP_NS), "QD{depth}");
+        assert_eq!(raw.workers[0].outcome.submitted, BEFORE + 1000, "QD{depth}");
     }
 }
 
@@ -116,9 +116,9 @@ fn where_the_flush_counts_so_does_what_was_out_when_the_time_was_up() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     for depth in [1, 4] {
         let raw = run_law::<false>(depth, window(), Durability::FlushAtEnd);
-        assert_eq!(raw.counts[0].requests(), UNTIL + u64::from(depth) - BEFORE, "{depth} deep");
+        assert_eq!(raw.counts[0].requests(), UNTIL + u64::from(depth) - BEFORE, "QD{depth}");
         let end_ns = (UNTIL + u64::from(depth)) * SERVICE_NS;
-        assert_eq!(raw.elapsed, Nanoseconds(end_ns - WARMUP_NS), "{depth} deep");
+        assert_eq!(raw.elapsed, Nanoseconds(end_ns - WARMUP_NS), "QD{depth}");
     }
 }
 

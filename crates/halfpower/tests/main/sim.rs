@@ -61,7 +61,8 @@ fn the_ways_of_a_machine_are_those_of_its_system() {
     let lab = Lab::new();
     let io = ["io", ATLAS, "--depth=4", "--duration=1s", "--no-store"];
     let text = lab.run(io).stdout;
-    let first = "sequential read, 64 KiB, 4 deep, direct, by asynchronous requests of Windows 2000, on sim:win2k-pentium3:atlas-1";
+    let first =
+        "sequential read, 64 KiB, QD4, direct, by asynchronous requests of Windows 2000, on sim:win2k-pentium3:atlas-1";
     assert!(text.starts_with(first), "{text}");
     let record = lab.json([&io[..], &["--json"]].concat());
     assert_eq!(record["workload"]["personality"], "io_uring", "the word that was said or meant");

@@ -2,10 +2,12 @@
 //! study, the options of the command line, the labels of cells, the emitted commands, what the simulator has, and the
 //! table in docs/FORMAT.md.
 
+mod bounds;
 mod names;
 mod table;
 mod value;
 
+pub use bounds::{LARGEST, LONGEST, MAX_DEPTH, MAX_RATE, MAX_REQUEST, MAX_WORKERS, MIN_INTERVAL};
 pub use names::names;
 pub use table::{KEYS, WorkloadSpec};
 pub(crate) use value::Value;
@@ -254,8 +256,3 @@ impl Kind {
         }
     }
 }
-
-/// The largest number: what a signed 64-bit offset can address.
-pub const LARGEST: u64 = i64::MAX as u64;
-/// The longest time: longer ones are mistyped, and records keep seconds.
-pub const LONGEST: Nanoseconds = Nanoseconds(7 * 24 * 3600 * 1_000_000_000);

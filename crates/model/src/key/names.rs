@@ -118,22 +118,22 @@ mod tests {
         let names = named(&[batched(1, 4), batched(2, 8)], &[]);
         assert_eq!(
             names,
-            [format!("{plain}, 4 deep, direct, submit_batch 1"), format!("{plain}, 8 deep, direct, submit_batch 2")]
+            [format!("{plain}, QD4, direct, submit_batch 1"), format!("{plain}, QD8, direct, submit_batch 2")]
         );
         let shared =
             Workload { sharing: Sharing::Whole, cache: CachePolicy::Cold, align: Some(Bytes(512)), ..workload() };
         let names = named(&[workload(), shared.clone()], &["cache"]);
-        assert_eq!(names[0], format!("{plain}, 1 deep, direct, sharing parts, align none"));
-        assert_eq!(names[1], format!("{plain}, 1 deep, direct, sharing whole, align 512 B"));
+        assert_eq!(names[0], format!("{plain}, QD1, direct, sharing parts, align none"));
+        assert_eq!(names[1], format!("{plain}, QD1, direct, sharing whole, align 512 B"));
         assert!(named(&[workload(), shared.clone()], &[])[1].contains("cache cold"));
         // Only those that nothing else tells apart name their limits.
         let longer = Limits { duration: Some(Nanoseconds(7_000_000_000)), ..workload().limits };
         let [first, second, other] =
             [workload(), Workload { limits: longer, ..workload() }, Workload { limits: longer, ..batched(1, 2) }];
         let names = named(&[first, second, other], &[]);
-        assert_eq!(names[0], format!("{plain}, 1 deep, direct, duration 5 s"));
-        assert_eq!(names[1], format!("{plain}, 1 deep, direct, duration 7 s"));
-        assert_eq!(names[2], format!("{plain}, 2 deep, direct"));
+        assert_eq!(names[0], format!("{plain}, QD1, direct, duration 5 s"));
+        assert_eq!(names[1], format!("{plain}, QD1, direct, duration 7 s"));
+        assert_eq!(names[2], format!("{plain}, QD2, direct"));
     }
 
     #[test]
@@ -146,7 +146,7 @@ mod tests {
             ..workload()
         };
         let other = Workload { personality: Personality::Libaio, ..direct.clone() };
-        let plain = "sequential read, 4 KiB, 1 deep";
+        let plain = "sequential read, 4 KiB, QD1";
         let names = named(&[direct, cold, other], &[]);
         let expected = ["direct", "buffered, cache cold", "direct, personality libaio"];
         assert_eq!(names, expected.map(|rest| format!("{plain}, {rest}")));

@@ -1,8 +1,8 @@
 //! The table of keys, in the order in which the cells of a study vary: the first varies slowest.
 
-use super::{About, Access, Given, Group, Key, Kind, LARGEST, LONGEST, Value};
+use super::bounds::{LARGEST, LONGEST, MAX_DEPTH, MAX_REQUEST, MAX_WORKERS, MIN_INTERVAL};
+use super::{About, Access, Given, Group, Key, Kind, Value};
 use crate::content::Data;
-use crate::spec::{MAX_DEPTH, MAX_REQUEST, MAX_WORKERS, MIN_INTERVAL};
 use crate::units::{Bytes, Nanoseconds};
 use crate::workload::{
     Among, Arrivals, BlockPhases, Buffering, CachePolicy, Closing, CpuAccounting, CpuList, Durability, FileState,

@@ -1,6 +1,7 @@
 use super::*;
 use crate::environment::TargetFacts;
 use crate::environment::{ClockFacts, PersonalityFacts};
+use crate::units::Nanoseconds;
 use crate::workload::{Buffering, CpuList};
 
 fn environment() -> Environment {
@@ -28,7 +29,7 @@ fn environment() -> Environment {
 #[test]
 fn nothing_said_is_a_direct_sequential_read() {
     let workload = WorkloadSpec::default().resolve(&environment()).unwrap();
-    assert_eq!(workload.to_string(), "sequential read, 64 KiB, 1 deep, direct");
+    assert_eq!(workload.to_string(), "sequential read, 64 KiB, QD1, direct");
     assert_eq!(workload.personality, Personality::IoUring);
     assert_eq!(workload.limits.duration, Some(Nanoseconds(5_000_000_000)));
 }

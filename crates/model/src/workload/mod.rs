@@ -320,7 +320,7 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
 }
 
 impl fmt::Display for Workload {
-    /// In the words of a report: `random read, 4 KiB, 32 deep, direct`.
+    /// In the words of a report: `random read, 4 KiB, QD32, direct`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.operation == Operation::Flush {
             write!(f, "flush")?;
@@ -332,7 +332,7 @@ impl fmt::Display for Workload {
             write!(f, "{}", self.work())?;
         }
         if self.tells("depth") {
-            write!(f, ", {} deep", self.depth)?;
+            write!(f, ", QD{}", self.depth)?;
         }
         match (self.workers, self.worker_kind) {
             (0 | 1, _) => {}

@@ -106,7 +106,7 @@ fn streams_of_writes_are_no_slower_with_a_write_cache_of_one_piece() {
             };
             let (with, without) = (of(Some(WriteCache { blocks: 374, pieces: 1, wait_ns: 0 })), of(None));
             let is_no_slower = with as f64 > 0.97 * without as f64;
-            assert!(is_no_slower, "{scheduler:?}, {streams} streams, {depth} deep: {with} and {without}");
+            assert!(is_no_slower, "{scheduler:?}, {streams} streams, QD{depth}: {with} and {without}");
         }
     }
 }
@@ -124,7 +124,7 @@ fn a_full_write_cache_of_one_piece_takes_random_writes_as_none_does() {
         for depth in [1, 2, 4, 16] {
             let cached = takes_ns(depth, Some(WriteCache { blocks: 374, pieces: 1, wait_ns: 0 }));
             let share = cached / takes_ns(depth, None);
-            assert!((share - 1.0).abs() < 0.02, "{scheduler:?}, {depth} deep: {share}");
+            assert!((share - 1.0).abs() < 0.02, "{scheduler:?}, QD{depth}: {share}");
         }
     }
 }
@@ -265,6 +265,6 @@ fn writes_for_which_there_is_no_room_are_prepared_as_they_wait() {
     };
     for depth in [16, 32] {
         let share = takes_ns(depth, 300_000) / takes_ns(depth, 0);
-        assert!(share < 1.05, "{depth} deep: {share}");
+        assert!(share < 1.05, "QD{depth}: {share}");
     }
 }

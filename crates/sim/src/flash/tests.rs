@@ -98,9 +98,9 @@ fn reads_follow_the_closed_network() {
             // order of service gives more than the asymptotes.
             let least = mva(controller_us, 50.0, 64.0, depth);
             let most = (f64::from(depth) / (controller_us + 50.0)).min(1.0 / controller_us.max(50.0 / 64.0)) * 1e6;
-            assert!(rate > least * 0.99 && rate < most * 1.001, "{depth} deep: {rate} of {least} to {most}");
-            assert!(rate < least * 1.2, "{depth} deep: {rate} of {least}");
-            assert!(rate > last * 0.999, "{depth} deep: {rate} after {last}");
+            assert!(rate > least * 0.99 && rate < most * 1.001, "QD{depth}: {rate} of {least} to {most}");
+            assert!(rate < least * 1.2, "QD{depth}: {rate} of {least}");
+            assert!(rate > last * 0.999, "QD{depth}: {rate} after {last}");
             last = rate;
         }
         // Full: what is slowest works all the time.

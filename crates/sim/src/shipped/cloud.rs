@@ -55,7 +55,7 @@ fn sequential_requests_that_wait_are_merged_up_to_the_unit() {
         measure("baseline", "", change).total.requests_per_s
     };
     // What waits behind the first of a group joins it, until the bytes are the limit: 32 000 of 4 KiB are 125 MiB.
-    check("256 deep", sequential(256), 32_000.0, 1.0);
+    check("QD256", sequential(256), 32_000.0, 1.0);
     assert!(sequential(1) < 1500.0, "nothing waits: {}", sequential(1));
 }
 

@@ -67,6 +67,6 @@ fn an_atlas_writes_as_fast_at_every_depth() {
             ..Workload::default()
         };
         let sample = testbed.measure(&workload, &mut (), &Cancel::default()).unwrap();
-        check(&format!("{kib} KiB, {depth} deep"), sample.total.bytes_per_s.0 / 1_048_576.0, 22.3, 0.5);
+        check(&format!("{kib} KiB, QD{depth}"), sample.total.bytes_per_s.0 / 1_048_576.0, 22.3, 0.5);
     }
 }

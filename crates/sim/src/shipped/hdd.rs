@@ -51,10 +51,10 @@ fn the_data_sheet_s_figures_come_out() {
         let sustained = rate("disk", operation, Pattern::Sequential, 1 << 20, 4) * 1_048_576.0 / 1e6;
         check(&format!("{operation}, outside"), sustained, 270.0, 5.0);
     }
-    check("random reads, 16 deep", random("disk", Operation::Read, 4096, 16), 170.0, 5.0);
+    check("random reads, QD16", random("disk", Operation::Read, 4096, 16), 170.0, 5.0);
     // One deep: an average seek, half a turn, and the drive's own time.
     let access_ms = 7.4 + 4.167 + 0.82;
-    check("random reads, 1 deep", random("disk", Operation::Read, 4096, 1), 1000.0 / access_ms, 5.0);
+    check("random reads, QD1", random("disk", Operation::Read, 4096, 1), 1000.0 / access_ms, 5.0);
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn an_arm_that_waits_for_the_host_s_writes_is_not_busy() {
     let (one, busy) = of(1);
     for (depth, more) in [2, 4, 8].map(|depth| (f64::from(depth), of(depth))) {
         check("bytes a second", more.0, one * depth, 2.0);
-        assert!(more.1 < 0.75 && more.1 > busy, "{depth} deep {more:?}");
+        assert!(more.1 < 0.75 && more.1 > busy, "QD{depth} {more:?}");
     }
     assert!(busy < 0.12 && busy > one / 270e6, "{busy}");
     assert!(of(16).1 > 0.9, "{:?}", of(16));
@@ -183,6 +183,6 @@ fn streams_on_a_mirror_keep_their_disks() {
             ..Workload::default()
         };
         let both = testbed.measure(&workload, &mut (), &Cancel::default()).unwrap().total.requests_per_s;
-        assert!(both > of_a_disk * 1.6, "{depth} deep: {both} of {of_a_disk}");
+        assert!(both > of_a_disk * 1.6, "QD{depth}: {both} of {of_a_disk}");
     }
 }

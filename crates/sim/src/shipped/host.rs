@@ -108,7 +108,7 @@ fn buffered_random_reads_are_one_deep_as_the_traces_have_them() {
     for (depth, published) in [(1, 66.63), (32, 66.83)] {
         let target = "win2k-pentium3:fireball-dma";
         let sample = buffered(target, Operation::Read, Pattern::Random, 8, depth, 24_000);
-        check(&format!("{depth} deep"), sample.total.requests_per_s, published, 5.0);
+        check(&format!("QD{depth}"), sample.total.requests_per_s, published, 5.0);
     }
 }
 

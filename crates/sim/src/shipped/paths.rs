@@ -67,7 +67,7 @@ fn raid0_and_raid1_have_their_curves() {
     for (volume, operation, published) in curves {
         for (doublings, rate) in published.into_iter().enumerate() {
             let depth = 1 << doublings;
-            check(&format!("{volume} {operation:?} {depth} deep"), random(volume, operation, depth), rate, 8.0);
+            check(&format!("{volume} {operation:?} QD{depth}"), random(volume, operation, depth), rate, 8.0);
         }
     }
 }
@@ -80,11 +80,11 @@ fn a_mirror_s_stream_is_faster_than_a_disk_s_once_enough_is_outstanding() {
     let mirror = |kib, depth| sequential("fireball-raid1-2", Read, kib, depth) / of_a_disk;
     for (kib, depth) in [(64, 1), (64, 4), (128, 2)] {
         let share = mirror(kib, depth);
-        assert!((0.95..1.01).contains(&share), "{kib} KiB, {depth} deep: {share}");
+        assert!((0.95..1.01).contains(&share), "{kib} KiB, QD{depth}: {share}");
     }
     for (kib, depth) in [(64, 8), (256, 4), (1024, 2)] {
         let share = mirror(kib, depth);
-        assert!((1.3..2.0).contains(&share), "{kib} KiB, {depth} deep: {share}");
+        assert!((1.3..2.0).contains(&share), "{kib} KiB, QD{depth}: {share}");
     }
 }
 
@@ -110,7 +110,7 @@ fn disks_of_their_own_add_up() {
 fn a_processor_that_moves_the_bytes_is_slow_and_busy() {
     let published = [(1, 60.34), (2, 60.13), (4, 64.65), (8, 73.62), (16, 80.46), (32, 86.06)];
     for (depth, rate) in published {
-        check(&format!("reads {depth} deep"), random("fireball-pio", Read, depth), rate, 5.0);
+        check(&format!("reads QD{depth}"), random("fireball-pio", Read, depth), rate, 5.0);
     }
     let one_deep = |workload| Workload { request_size: Bytes(65_536), ..workload };
     let sample = measure("fireball-pio", one_deep);
@@ -147,12 +147,12 @@ fn the_buses_of_1997_are_full_where_they_were() {
     assert!(one_deep("uw-stripe-misaligned") < 0.97 * one_deep("uw-stripe-3"));
 }
 
-/// Without a drive's write cache 3 deep of 16 KB and 8 deep of 8 KB are four times as fast as 8 KB one deep (section 4).
+/// Without a drive's write cache QD3 of 16 KB and QD8 of 8 KB are four times as fast as 8 KB one deep (section 4).
 #[test]
 fn writes_that_wait_together_are_as_fast_as_the_study_has_them() {
     let rate = |kib, depth| nt4("barracuda-fw", Write, kib, depth).total.bytes_per_s.0;
-    check("3 deep of 16 KB", rate(16, 3) / rate(8, 1), 4.0, 10.0);
-    check("8 deep of 8 KB", rate(8, 8) / rate(8, 1), 4.0, 10.0);
+    check("QD3 of 16 KB", rate(16, 3) / rate(8, 1), 4.0, 10.0);
+    check("QD8 of 8 KB", rate(8, 8) / rate(8, 1), 4.0, 10.0);
 }
 
 /// Table 4 of the study of 1997: arbitration, selection, message out, command, message in, data, status; what the analyser

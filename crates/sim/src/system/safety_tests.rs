@@ -96,7 +96,7 @@ fn a_flush_that_is_asked_for_empties_the_drive_s_cache_and_costs_nothing_without
         assert_eq!(outcome.device[3], (2 * flushes, 0), "each disk is told");
         // A disk has some four writes of the seven: those take it an access each.
         let mean_ms = outcome.latency[3].mean().unwrap() / 1e6;
-        assert!(mean_ms > 10.0, "{mean_ms} ms, {depth} deep");
+        assert!(mean_ms > 10.0, "{mean_ms} ms, QD{depth}");
         let uncached = of(&cached.without_write_caches(), mixed, depth);
         assert_eq!((uncached.device[3].0, requests(&uncached)), (0, 1000));
         let longest_us = uncached.latency[3].max().unwrap() as f64 / 1e3;

@@ -58,7 +58,7 @@ fn a_stream_waits_for_others_no_longer_than_is_due_to_commands() {
         let workload = Workload { depth, limits, ..streams(&machine, 2, 65_536) };
         let outcome = run(&machine, &workload, &Cancel::default());
         let longest_ns = outcome.latency.iter().filter_map(Histogram::max).max().unwrap();
-        assert!(longest_ns < 1_500_000_000, "{depth} deep: {longest_ns}");
+        assert!(longest_ns < 1_500_000_000, "QD{depth}: {longest_ns}");
     }
 }
 
@@ -86,7 +86,7 @@ fn a_wider_bus_slows_nothing() {
                     widen(&mut machine.parts[which], factor);
                     rate(&machine, &Workload { depth, ..workload.clone() })
                 });
-                assert!(least_gain(&rates) > 0.9, "{what}, {depth} deep, {}: {rates:.2?}", part.name());
+                assert!(least_gain(&rates) > 0.9, "{what}, QD{depth}, {}: {rates:.2?}", part.name());
             }
         }
     });

@@ -217,7 +217,7 @@ fn a_window_of_few_requests_has_their_rate() {
             let limits = Limits { duration: Some(Nanoseconds(window_ms * 1_000_000)), ..long.limits };
             let outcome = run(&machine, &Workload { limits, ..long.clone() }, &Cancel::default());
             let few = megabytes_per_s(&outcome);
-            assert!((few / rate - 1.0).abs() < 0.03, "{window_ms} ms, {depth} deep: {few} and not {rate} MB/s");
+            assert!((few / rate - 1.0).abs() < 0.03, "{window_ms} ms, QD{depth}: {few} and not {rate} MB/s");
             // Nothing of a request lies outside.
             let outstanding = outcome.outstanding_ns as f64 / outcome.elapsed_ns as f64;
             assert!(outstanding <= f64::from(depth), "{window_ms} ms: {outstanding} outstanding of {depth}");
@@ -273,9 +273,9 @@ fn a_limit_behind_a_warm_up_is_used_up_exactly() {
         let warmup = Nanoseconds(500_000_000);
         let of = |limits| Workload { warmup, limits, ..workload(Pattern::Random, 8192, depth, &machine) };
         let outcome = run(&machine, &of(limits), &Cancel::default());
-        assert_eq!(requests(&outcome), most, "{depth} deep");
+        assert_eq!(requests(&outcome), most, "QD{depth}");
         let limits = Limits { requests: None, bytes: Some(Bytes(most * 8192)), ..limits };
-        assert_eq!(run(&machine, &of(limits), &Cancel::default()).bytes[0], most * 8192, "{depth} deep");
+        assert_eq!(run(&machine, &of(limits), &Cancel::default()).bytes[0], most * 8192, "QD{depth}");
         // As fast as without a limit.
         let rate = |outcome: &Outcome| requests(outcome) as f64 / outcome.elapsed_ns as f64;
         let free = rate(&run(&machine, &workload(Pattern::Random, 8192, depth, &machine), &Cancel::default()));

@@ -71,12 +71,12 @@ impl Case {
         analysis.cells[0].pace.clone().expect("samples that moved something have an attribution")
     }
 
-    /// `sequential write, 4 KiB, 32 deep, 5 workers, 5 targets: near is busy 97 %, the next 45 %`.
+    /// `sequential write, 4 KiB, QD32, 5 workers, 5 targets: near is busy 97 %, the next 45 %`.
     pub(super) fn words(&self) -> String {
         let Workload { pattern, operation, request_size, depth, workers, targets, .. } = &self.drawn.workload;
         let [first, next] = self.busy.map(|share| format!("{:.0} %", share * 100.0));
         format!(
-            "{pattern} {operation}, {request_size}, {depth} deep, {workers} workers, {targets} targets: {} is busy {first}, the \
+            "{pattern} {operation}, {request_size}, QD{depth}, {workers} workers, {targets} targets: {} is busy {first}, the \
              next {next}",
             self.truth
         )

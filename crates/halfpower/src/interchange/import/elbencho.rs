@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn a_row_is_a_sample() {
         let sample = imported(&[WRITE]).samples.remove(0);
-        assert_eq!(sample.workload.to_string(), "random write, 4 KiB, 16 deep × 4 workers, direct");
+        assert_eq!(sample.workload.to_string(), "random write, 4 KiB, QD16 × 4 workers, direct");
         assert_eq!((sample.total.bytes_per_s, sample.total.requests_per_s), (BytesPerSecond(100.0 * MIB), 25_600.0));
         assert_eq!((sample.elapsed_s, sample.total.latency_ns.mean), (1.0, Some(600_000.0)));
         assert_eq!(sample.origin.as_ref().unwrap().record.as_deref(), Some("night"));
@@ -325,7 +325,7 @@ mod tests {
         let text = format!("{phase}\n{}", json!({ "phase_type": "MKDIRS", "config": {}, "last_done": {} }));
         let imported = import_bytes("e.json", text.as_bytes(), None).unwrap();
         let [sample] = &imported.samples[..] else { panic!("{imported:?}") };
-        assert_eq!(sample.workload.to_string(), "sequential read, 1 MiB, 1 deep × 2 workers, buffered");
+        assert_eq!(sample.workload.to_string(), "sequential read, 1 MiB, QD1 × 2 workers, buffered");
         assert_eq!((sample.total.bytes, sample.total.latency_ns.max), (209_715_200, Some(30_000)));
         assert_eq!(imported.warnings[0].code, "phase_left_out");
     }

@@ -154,10 +154,7 @@ mod tests {
         let text = format!("a warning of MPI\n{}", result());
         let imported = import_bytes("ior.json", text.as_bytes(), None).unwrap();
         let [write, read] = &imported.samples[..] else { panic!("{imported:?}") };
-        assert_eq!(
-            write.workload.to_string(),
-            "sequential write, 256 KiB, 1 deep × 4 processes, direct, flushed, closed"
-        );
+        assert_eq!(write.workload.to_string(), "sequential write, 256 KiB, QD1 × 4 processes, direct, flushed, closed");
         assert_eq!((write.total.bytes, write.total.requests), (64 << 20, 256));
         assert_eq!((write.total.bytes_per_s, write.total.requests_per_s), (BytesPerSecond(104_857_600.0), 400.0));
         assert_eq!((read.elapsed_s, read.workload.span), (0.32, Bytes(16 << 20)));

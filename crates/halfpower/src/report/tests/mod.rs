@@ -224,7 +224,7 @@ fn an_unfinished_run_says_so() {
 fn what_was_measured_is_told_from_what_was_still_to_be() {
     let study = "name = \"stopped\"\n[trial]\nrepetitions = 1\n[[sweep]]\nsubmit_batch = [1, 4]\ndepth = 4\nduration = \"1s\"\n";
     let mut analysed = run(&Study::parse("stopped.toml", study).unwrap());
-    let name = |batch: i64| format!("4 deep, direct, submit_batch {batch}");
+    let name = |batch: i64| format!("QD4, direct, submit_batch {batch}");
     assert!(
         lines(&analysed, 200).contains(&name(1)) && lines(&analysed, 200).contains(&name(4)),
         "{}",
@@ -242,11 +242,11 @@ fn what_was_measured_is_told_from_what_was_still_to_be() {
 fn a_run_without_findings_shows_what_was_measured() {
     let mut analysed = run(&fixed());
     analysed.analysis.findings.clear();
-    assert!(lines(&analysed, 100).contains("sequential read, 64 KiB, 8 deep, direct"));
+    assert!(lines(&analysed, 100).contains("sequential read, 64 KiB, QD8, direct"));
     // Who imports bytes a second alone knows of no requests.
     analysed.analysis.cells.iter_mut().for_each(|cell| cell.requests_per_s.repetitions = 0);
     let unknown = lines(&analysed, 200);
-    let row = unknown.lines().find(|line| line.contains("sequential read, 64 KiB, 8 deep, direct")).unwrap();
+    let row = unknown.lines().find(|line| line.contains("sequential read, 64 KiB, QD8, direct")).unwrap();
     assert!(row.contains("B/s") && row.ends_with(" –"), "{row}");
     analysed.analysis.cells.clear();
     analysed.samples.clear();

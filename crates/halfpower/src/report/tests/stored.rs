@@ -32,7 +32,7 @@ pub(super) fn run(study: &Study) -> Analysed {
     let overrides = Overrides { test_file: study.test_file, ..Overrides::default() };
     let mut plan = Plan::make(study, &overrides, &environment).unwrap();
     plan.skipped.push(Skipped {
-        label: "random 64 deep".to_owned(),
+        label: "random QD64".to_owned(),
         reason: "it is <disabled> here".to_owned(),
         cells: 1,
     });

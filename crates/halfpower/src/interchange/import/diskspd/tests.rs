@@ -14,7 +14,7 @@ fn imported(text: &str) -> crate::interchange::import::Imported {
 #[test]
 fn xml_is_summed_over_threads() {
     let sample = imported(XML).samples.remove(0);
-    assert_eq!(sample.workload.to_string(), "random mix=75, 4 KiB, 8 deep × 2 workers, direct");
+    assert_eq!(sample.workload.to_string(), "random mix=75, 4 KiB, QD8 × 2 workers, direct");
     assert_eq!((sample.total.requests, sample.total.bytes_per_s), (20_000, BytesPerSecond(8_192_000.0)));
     assert_eq!((sample.read.unwrap().requests, sample.write.unwrap().requests), (15_000, 5_000));
     let latency = sample.total.latency_ns;
@@ -33,7 +33,7 @@ fn text_has_its_totals_and_percentiles() {
     let imported = imported(TEXT);
     assert_eq!(imported.format, Format::Diskspd);
     let sample = &imported.samples[0];
-    assert_eq!(sample.workload.to_string(), "sequential read, 64 KiB, 2 deep, direct and through");
+    assert_eq!(sample.workload.to_string(), "sequential read, 64 KiB, QD2, direct and through");
     assert_eq!((sample.total.requests, sample.total.requests_per_s, sample.total.bytes), (10_000, 1000.0, 655_360_000));
     let latency = sample.total.latency_ns;
     assert_eq!((latency.mean, latency.p50, latency.p99_9), (Some(2e6), Some(1_900_000), Some(7_000_000)));

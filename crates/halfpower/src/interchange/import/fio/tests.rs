@@ -50,7 +50,7 @@ fn codes(imported: &Imported) -> Vec<&str> {
 fn a_job_is_a_sample() {
     let imported = imported(&document(&[reads()]).to_string());
     let [sample] = &imported.samples[..] else { panic!("{imported:?}") };
-    assert_eq!(sample.workload.to_string(), "random read, 4 KiB, 4 deep, direct");
+    assert_eq!(sample.workload.to_string(), "random read, 4 KiB, QD4, direct");
     assert_eq!((sample.workload.personality, sample.workload.span), (Personality::Libaio, Bytes(8 << 20)));
     assert_eq!((sample.total.requests, sample.total.bytes, sample.elapsed_s), (1000, 4_096_000, 2.0));
     assert_eq!((sample.total.requests_per_s, sample.total.bytes_per_s), (500.0, BytesPerSecond(2_048_000.0)));

@@ -40,7 +40,7 @@ fn codes(imported: &Imported) -> Vec<&str> {
 fn a_row_is_a_sample_with_what_it_tells_and_nothing_else() {
     let imported = imported(&[CALIBRATION, CALIBRATION, FIREBALL[0]]);
     let [sample] = &imported.samples[..] else { panic!("{imported:?}") };
-    assert_eq!(sample.workload.to_string(), "random read, 8 KiB, 1 deep, direct");
+    assert_eq!(sample.workload.to_string(), "random read, 8 KiB, QD1, direct");
     assert_eq!((sample.total.requests_per_s, sample.total.bytes_per_s), (66.97, BytesPerSecond(66.97 * 8192.0)));
     assert_eq!((sample.total.requests, sample.elapsed_s), (8037, 120.01));
     assert_eq!((sample.cpu.lower.user_s, sample.cpu.lower.system_s), (0.016, 0.234));
@@ -93,10 +93,10 @@ fn the_unit_of_the_file_s_size_is_decided_from_the_rows() {
 fn the_pattern_is_in_a_comment_or_unknown() {
     let workload = |rows: &[&str]| imported(rows).samples[0].workload.to_string();
     let mute = TWO_DISKS[1];
-    assert_eq!(workload(&[mute]), "read, 8 KiB, 2 deep, direct");
-    assert_eq!(workload(&[CALIBRATION, mute]), "random read, 8 KiB, 2 deep, direct");
-    assert_eq!(workload(&[CALIBRATION, &mute.replace("HW", "sequential")]), "sequential read, 8 KiB, 2 deep, direct");
-    assert_eq!(workload(&[&CALIBRATION.replace("random", "random seq"), mute]), "read, 8 KiB, 2 deep, direct");
+    assert_eq!(workload(&[mute]), "read, 8 KiB, QD2, direct");
+    assert_eq!(workload(&[CALIBRATION, mute]), "random read, 8 KiB, QD2, direct");
+    assert_eq!(workload(&[CALIBRATION, &mute.replace("HW", "sequential")]), "sequential read, 8 KiB, QD2, direct");
+    assert_eq!(workload(&[&CALIBRATION.replace("random", "random seq"), mute]), "read, 8 KiB, QD2, direct");
 }
 
 #[test]
