@@ -22,10 +22,14 @@ use study::{Shelf, Study};
 
 #[path = "../../crates/halfpower/src/cli/mod.rs"]
 mod cli;
+#[path = "../../crates/halfpower/src/command/mod.rs"]
+mod command;
 #[path = "../../crates/halfpower/src/console.rs"]
 mod console;
 #[path = "../../crates/halfpower/src/interchange/import/damage.rs"]
 mod damage;
+#[path = "../../crates/halfpower/src/emit/mod.rs"]
+mod emit;
 #[path = "../../crates/halfpower/src/input.rs"]
 mod input;
 #[path = "../../crates/halfpower/src/instrument/mod.rs"]
@@ -34,14 +38,20 @@ mod instrument;
 mod interchange;
 #[path = "../../crates/halfpower/src/output.rs"]
 mod output;
+#[path = "../../crates/halfpower/src/paper_figures.rs"]
+mod paper_figures;
 #[path = "../../crates/halfpower/src/plan/mod.rs"]
 mod plan;
+#[path = "../../crates/halfpower/src/reading/mod.rs"]
+mod reading;
 #[path = "../../crates/halfpower/src/report/mod.rs"]
 mod report;
 #[path = "../../crates/halfpower/src/runner/mod.rs"]
 mod runner;
 #[path = "../../crates/halfpower/src/sanitize.rs"]
 mod sanitize;
+#[path = "../../crates/halfpower/src/simulated.rs"]
+mod simulated;
 #[path = "../../crates/halfpower/src/store/mod.rs"]
 mod store;
 #[path = "../../crates/halfpower/src/study/mod.rs"]
@@ -151,14 +161,14 @@ fn study(text: &str) {
 fn machine(text: &str) {
     let file = match MachineFile::parse("own.toml", text) {
         Ok(file) => file,
-        Err(error) => return clear(&cli::causes(&error)),
+        Err(error) => return clear(&text::causes(&error)),
     };
     if let Err(error) = file.check_volumes() {
-        clear(&cli::causes(&error));
+        clear(&text::causes(&error));
     }
     let Some((volume, _)) = file.volumes().next() else { return };
     if let Err(error) = Simulated::of_file("own.toml", text, volume, &Settings::default()) {
-        clear(&cli::causes(&error));
+        clear(&text::causes(&error));
     }
 }
 
