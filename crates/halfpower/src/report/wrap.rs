@@ -188,7 +188,7 @@ mod tests {
     fn a_paragraph_hangs_under_its_first_line() {
         let mut page = Page::new(20, false);
         page.paragraph("  read  ", &[(Style::Strong, "3.21 GB/s"), (Style::Quiet, "1 MiB, QD8")]);
-        assert_eq!(page.finish(), "  read  3.21 GB/s\n        1 MiB,\n        QD8\n");
+        assert_eq!(page.finish(), "  read  3.21 GB/s\n        1 MiB, QD8\n");
     }
 
     #[test]
