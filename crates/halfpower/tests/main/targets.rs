@@ -39,7 +39,7 @@ fn storage_is_named_once() {
     lab.refuses(["io", "place", "place/.", "--size=1MiB"], 2, "are one directory");
     lab.refuses(["io", "place/new", "place/./new", "--size=1MiB", "--op=write"], 2, "are one file");
     lab.refuses(["io", "null:", "a"], 2, "name it alone");
-    lab.refuses(["io", "a", "--files=2"], 2, "none was named");
+    lab.refuses(["io", "a", "--files=2"], 2, "no target is a directory");
     lab.refuses(["io", "place", "--files=0"], 2, "--files is 0");
     lab.refuses(["io", "place", "--files=5000"], 2, "too many");
 }
