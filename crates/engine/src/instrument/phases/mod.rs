@@ -128,10 +128,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_device_is_told_from_one_that_nobody_shows() {
+    fn no_device_and_a_hidden_one_differ() {
         let root = tempfile::tempdir().unwrap();
         assert_eq!(without_devices(root.path()), "the target is on no block device");
         let hidden = without_devices(&root.path().join("block"));
-        assert!(hidden.contains("is not known") && hidden.ends_with("block is hidden here"), "{hidden}");
+        assert!(hidden.contains("is unknown") && hidden.ends_with("block is hidden here"), "{hidden}");
     }
 }
