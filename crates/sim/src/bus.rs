@@ -1,9 +1,8 @@
-//! A bus: every command and every transfer has it for a time, and nobody else has it then.
+//! A bus, which one command or transfer occupies at a time.
 //!
-//! A command takes the bus, selects the device, says who speaks, and brings its own bytes. A transfer takes it again for
-//! each burst, says whose bytes come, moves them at the bus's rate for their direction, and ends with a status: small bursts
-//! waste more of it. What a bus has no phase for is nothing there; a link is a bus with a latency, which delays and does not
-//! occupy. It does not model single cycles, and no priorities: who comes first has it first.
+//! A command has arbitration, selection, message and command phases. A transfer arbitrates again for each burst, sends a
+//! message, moves the bytes at the rate of their direction, and ends with a status, so small bursts waste bus time. A link is
+//! a bus with a latency, which delays but does not occupy. Cycles and priorities are not modelled: first come, first served.
 //! Sources: phases as in ANSI X3.131 (SCSI-2) and as a bus analyser counts them in Riedel, van Ingen and Gray, "Sequential
 //! I/O on Windows NT 4.0" (1997), table 4.
 
@@ -15,50 +14,49 @@ use halfpower_model::Bytes;
 pub struct Bus {
     /// Its name.
     pub name: String,
-    /// Nanoseconds a byte of reads, while it moves bytes.
+    /// Nanoseconds per byte of reads, without overhead.
     pub read_ns_per_byte: f64,
-    /// The same of writes.
+    /// The same for writes.
     pub write_ns_per_byte: f64,
-    /// What it spends beside bytes.
+    /// Overhead of commands and transfers.
     pub phases: Phases,
-    /// Bytes after which it is given up and taken again; none: a transfer is one burst.
+    /// Bytes after which the bus is released and taken again; `None`: one burst per transfer.
     pub burst: Option<Bytes>,
-    /// A device that has its buffer's bytes within so many nanoseconds keeps it for the time that it needs itself; others, and
-    /// all where there is none, give it up until then.
+    /// A device whose buffer can deliver within this time keeps the bus; others release it meanwhile.
     pub stay_ns: Option<u64>,
-    /// Nanoseconds from one end to the other.
+    /// Propagation time.
     pub latency_ns: u64,
-    /// Whether a processor moves the bytes.
+    /// Whether the CPU moves the bytes (PIO).
     pub programmed: bool,
 }
 
-/// What a bus spends beside bytes, in nanoseconds.
+/// Overhead phases in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases {
-    /// To take it: a command, and each burst.
+    /// Per command and burst.
     pub arbitration_ns: u64,
-    /// To have the device answer: a command.
+    /// Per command, until the device answers.
     pub selection_ns: u64,
-    /// To say who speaks: a command.
+    /// Per command.
     pub message_out_ns: u64,
-    /// The command's own bytes.
+    /// Per command: its bytes.
     pub command_ns: u64,
-    /// To say whose bytes come, and that they end: each burst.
+    /// Per burst.
     pub message_in_ns: u64,
-    /// To say that all is done, which a message in does too: once a transfer.
+    /// Per transfer.
     pub message_end_ns: u64,
-    /// How it went: once a transfer.
+    /// Per transfer.
     pub status_ns: u64,
 }
 
 impl Bus {
-    /// How long a command has it.
+    /// Bus time of a command.
     pub fn command_ns(&self) -> u64 {
         let Phases { arbitration_ns, selection_ns, message_out_ns, command_ns, .. } = self.phases;
         arbitration_ns + selection_ns + message_out_ns + command_ns
     }
 
-    /// What a transfer takes of it.
+    /// Bus time of a transfer.
     pub fn transfer(&self, bytes: u64, direction: Direction) -> Transfer {
         let Phases { arbitration_ns, message_in_ns, message_end_ns, status_ns, .. } = self.phases;
         let per_byte = match direction {
@@ -73,7 +71,7 @@ impl Bus {
     }
 }
 
-/// What a transfer takes.
+/// Bus time of a transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transfer {
     /// Nanoseconds in all.

@@ -2,21 +2,21 @@
 
 use halfpower_model::RequestKind;
 
-/// Which way the bytes go, if any do.
+/// Direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the device.
     Read,
     /// To it.
     Write,
-    /// Neither: blocks are given back.
+    /// No bytes; blocks are trimmed.
     Trim,
-    /// Neither: what was written is made safe.
+    /// No bytes; the write cache is flushed.
     Flush,
 }
 
 impl Direction {
-    /// Which way a request's go.
+    /// Direction of a request.
     pub fn of(kind: RequestKind) -> Direction {
         match kind {
             RequestKind::Read => Direction::Read,
@@ -27,30 +27,30 @@ impl Direction {
     }
 }
 
-/// What is asked of a device.
+/// A command to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// Whoever asks knows it by this; the answer carries it.
+    /// Repeated in the answer.
     pub tag: u32,
-    /// Which way.
+    /// Direction of the transfer.
     pub direction: Direction,
     /// First block.
     pub block: u64,
-    /// How many, at least one; of a flush none.
+    /// Number of blocks, at least one; zero for a flush.
     pub count: u64,
-    /// When the device was told of it: of a write, before its bytes came.
+    /// Arrival at the device: of a write, before its bytes arrive.
     pub received_ns: u64,
 }
 
-/// What became of a command.
+/// The completion of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
-    /// Of the command.
+    /// Tag of the command.
     pub tag: u32,
     /// Of a read: when its first bytes are in the buffer. Of a write: as `ready_ns`.
     pub begins_ns: u64,
     /// Of a read: when its last bytes are. Of a write: when it is done.
     pub ready_ns: u64,
-    /// Whether the medium was not asked.
+    /// Whether it needed no access to the medium.
     pub from_buffer: bool,
 }

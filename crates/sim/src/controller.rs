@@ -1,4 +1,4 @@
-//! A controller between buses: it takes a request's command, and the bytes go through it or rest in it.
+//! A controller between buses, which passes bytes on or stores them.
 //!
 //! A command costs its processor a time, and nothing moves through it then. A transfer holds it for as long as the slowest of
 //! itself and the buses on its side takes, where all its disks are on one bus: that is the one port that it has. Where each
@@ -8,7 +8,7 @@
 //! once by several. It may let only so many commands be at a disk, and choose the next read from those that wait, by their
 //! addresses: it does not know where they lie. One that has waited for too long goes before all, and 16 in order with it. Writes go as they came, as disks
 //! put what is in their write caches in an order of their own: two orders, one after the other, would write faster than was
-//! measured. Where both wait they go by turns. It may make one command of several that wait and go on with one
+//! measured. Where both wait they go round-robin. It may make one command of several that wait and go on with one
 //! another, as Linux does in front of it; the disk is told of each of them.
 //!
 //! Whatever the driver of it costs the processors is added to the operating system's costs. It refuses nothing and keeps no
@@ -25,41 +25,41 @@ use crate::named::Named;
 pub struct Controller {
     /// Its name.
     pub name: String,
-    /// Nanoseconds of its processor for a command.
+    /// Controller time per command.
     pub request_ns: u64,
-    /// Nanoseconds a byte of reads through it; zero: as fast as the buses.
+    /// Nanoseconds per byte of reads; zero: as fast as the buses.
     pub read_ns_per_byte: f64,
-    /// The same of writes.
+    /// The same for writes.
     pub write_ns_per_byte: f64,
     /// How the bytes pass.
     pub forwarding: Forwarding,
-    /// How it queues commands; none: all go to the disks at once.
+    /// Its queue; `None`: commands go to the disks at once.
     pub queue: Option<Queue>,
-    /// What its driver costs the processors for a read.
+    /// CPU time of its driver for a read.
     pub driver_read: Cost,
-    /// The same of a write.
+    /// The same for a write.
     pub driver_write: Cost,
 }
 
 /// How bytes pass a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forwarding {
-    /// They are on both sides at once, by the one port that there is.
+    /// Through its single port, occupying both sides at once.
     Through,
-    /// The same, by a port for each disk.
+    /// The same, with one port per disk.
     Ports,
-    /// It has them all before they go on.
+    /// It stores all bytes before it passes them on.
     Stored,
 }
 
 /// How commands for a disk wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queue {
-    /// How many are at a disk at the most.
+    /// Maximum number of commands at a disk.
     pub outstanding: u32,
     /// Which is next.
     pub order: Order,
-    /// How many bytes of those that wait and go on with one another become one command at the most; zero: each is one.
+    /// How many bytes of those that wait and go on with one another become one command at most; zero: each is one.
     pub merge: u64,
 }
 
@@ -97,7 +97,7 @@ struct Waiting {
 }
 
 /// How long a read may be overtaken. Linux has half a second (mq-deadline, read_expire), Windows' driver nothing known; 32 at random
-/// on a slow disk have two sweeps' to wait for at the most, which is less.
+/// on a slow disk have two sweeps' to wait for at most, which is less.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
 /// How many go on in order from one that waited for so long before the next that has, and how many reads or writes before the

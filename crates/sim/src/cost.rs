@@ -1,21 +1,20 @@
 //! CPU time of requests.
 
-/// Processor time of a request: a fixed part and one for each KiB.
+/// CPU time of a request: a fixed cost and a marginal cost per KiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
-    /// Microseconds a request.
+    /// Microseconds per request.
     pub fixed_us: f64,
-    /// Microseconds a KiB.
+    /// Microseconds per KiB.
     pub marginal_us_per_kib: f64,
 }
 
 impl Cost {
-    /// So many times as long.
     pub(crate) fn times(self, factor: f64) -> Cost {
         Cost { fixed_us: self.fixed_us * factor, marginal_us_per_kib: self.marginal_us_per_kib * factor }
     }
 
-    /// Nanoseconds for a request of so many bytes.
+    /// Nanoseconds for a request of this size.
     pub fn ns(self, bytes: u64) -> u64 {
         ((self.fixed_us + self.marginal_us_per_kib * bytes as f64 / 1024.0) * 1000.0 + 0.5) as u64
     }

@@ -239,7 +239,7 @@ fn processors(machine: &Machine) -> String {
     if count == 1 { processor } else { format!("{count} × {processor}") }
 }
 
-/// Processor time of a request of a kind; of reads and of writes, where they are not alike.
+/// CPU time of a request of a kind; of reads and of writes, where they are not alike.
 fn costs(kind: &str, [read, write]: [Cost; 2]) -> String {
     let of = |cost: Cost| {
         format!("{} µs + {} µs per KiB", significant(cost.fixed_us), significant(cost.marginal_us_per_kib))

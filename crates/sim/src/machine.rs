@@ -1,6 +1,6 @@
-//! What a simulated machine is made of: processors, an operating system's costs, buses, disks, and the volumes on them.
+//! A simulated machine: CPUs, costs of the operating system, buses, controllers, disks and one volume.
 //!
-//! It is what a machine file comes to when all its names are resolved; [`crate::file`] reads those.
+//! [`crate::file`] makes it from a machine file, with all names resolved.
 
 use crate::buffered_drive::BufferedDrive;
 use crate::bus::{Bus, Transfer};
@@ -19,18 +19,18 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// A machine with one volume of it, to run workloads on.
+/// A machine with one of its volumes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
     /// Its name.
     pub name: String,
     /// In a sentence.
     pub description: String,
-    /// Processors.
+    /// CPU cores.
     pub processors: u32,
-    /// What they are.
+    /// CPU model.
     pub processor_model: String,
-    /// How fast they run; none where nobody says so.
+    /// CPU clock, if the file has it.
     pub clock: Option<Hertz>,
     /// Main memory.
     pub memory: Bytes,
@@ -40,17 +40,17 @@ pub struct Machine {
     pub parts: Vec<Part>,
     /// The disks of the volume.
     pub disks: Vec<AttachedDisk>,
-    /// How they make one volume.
+    /// Their layout.
     pub volume: Volume,
-    /// Where the volume's first byte lies in it.
+    /// Place of the first byte in the first chunk.
     pub offset: Bytes,
-    /// Where the volume is made.
+    /// The part that makes the volume.
     pub made: Made,
-    /// What lies between it and the program, where it is another machine's or goes through the network's layers.
+    /// The network share between the volume and the program.
     pub share: Option<Share>,
 }
 
-/// Clocks a second.
+/// Clock frequency.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Hertz(pub f64);
 
@@ -66,53 +66,53 @@ impl fmt::Display for Hertz {
 /// A network share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Share {
-    /// Processor time of the client for a read and for a write.
+    /// CPU time of the client, for reads and writes.
     pub client: [Cost; 2],
-    /// Of the server, beside what a request of its disks costs.
+    /// CPU time of the server, on top of a direct request.
     pub server: [Cost; 2],
-    /// The server's processors; none: they are the client's, and the share is local.
+    /// CPU cores of the server; `None` for a local share, which uses those of the client.
     pub server_processors: Option<u32>,
-    /// The parts between the two memories, by number, the server's first.
+    /// Indices of the parts between the two memories, the server's first.
     pub wire: Vec<usize>,
-    /// How many writes may be under way.
+    /// Maximum number of outstanding writes.
     pub write_window: u32,
-    /// How reads and writes go that are too large; none: like others.
+    /// Serialisation of large reads and writes.
     pub large: [Option<LargeRequests>; 2],
 }
 
 impl Share {
-    /// How a request goes that is too large; none where it is not.
+    /// Its rules, if the request is a large one.
     pub fn large(&self, asked: &Request) -> Option<&LargeRequests> {
         let large = self.large.get(asked.kind as usize)?.as_ref();
         large.filter(|large| u64::from(asked.length) > large.above.0)
     }
 }
 
-/// Requests of a share that are too large: one at a time, in units, each done before the next.
+/// Large requests of a share: one by one, in units that finish one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LargeRequests {
-    /// The longest that are not concerned.
+    /// Longer requests are large.
     pub above: Bytes,
-    /// Bytes of a unit.
+    /// Size of a unit.
     pub unit: Bytes,
-    /// Before the first; none: as before others.
+    /// Wait before the first unit; `None`: as before the others.
     pub first_wait_ns: Option<u64>,
-    /// Before a unit.
+    /// Wait before each unit.
     pub wait_ns: u64,
-    /// Before what is less than a unit.
+    /// Wait before a partial unit.
     pub part_wait_ns: u64,
 }
 
-/// Where a volume is made of its disks.
+/// The part that makes a volume of disks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Made {
-    /// By the operating system: each piece goes all the way.
+    /// The operating system.
     InSoftware,
-    /// In a controller: what is asked of the volume goes so far in one piece, over these parts, the nearest to the disks first.
+    /// A controller. Requests pass these parts, the nearest to the disks first, before they are split.
     InController(Vec<usize>),
 }
 
-/// What lies between disks and memory.
+/// A part between disks and memory.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part {
     /// A bus.
@@ -139,7 +139,7 @@ impl Part {
         self
     }
 
-    /// How long a command has it, in nanoseconds.
+    /// Its time per command.
     pub fn command_ns(&self) -> u64 {
         match self {
             Part::Bus(bus) => bus.command_ns(),
@@ -147,7 +147,7 @@ impl Part {
         }
     }
 
-    /// What a transfer would take of it, were it alone.
+    /// Its time for a transfer without contention.
     pub fn transfer(&self, bytes: u64, direction: Direction) -> Transfer {
         match self {
             Part::Bus(bus) => bus.transfer(bytes, direction),
@@ -163,7 +163,7 @@ impl Part {
         }
     }
 
-    /// From one end to the other, in nanoseconds.
+    /// Propagation time.
     pub fn latency_ns(&self) -> u64 {
         match self {
             Part::Bus(bus) => bus.latency_ns,
@@ -171,12 +171,12 @@ impl Part {
         }
     }
 
-    /// Whether a processor moves its bytes.
+    /// Whether the CPU moves its bytes (PIO).
     pub fn is_programmed(&self) -> bool {
         matches!(self, Part::Bus(bus) if bus.programmed)
     }
 
-    /// The same above disks with a link each: bytes that go through a controller do so by a port for each.
+    /// The same above disks with a link each: the controller has one port per disk.
     pub fn with_ports(mut self) -> Part {
         if let Part::Controller(controller) = &mut self
             && controller.forwarding == Forwarding::Through
@@ -186,40 +186,40 @@ impl Part {
         self
     }
 
-    /// Whether bytes rest in it.
+    /// Whether it stores all bytes before it passes them on.
     pub fn stores(&self) -> bool {
         matches!(self, Part::Controller(controller) if controller.forwarding == Forwarding::Stored)
     }
 }
 
-/// What an operating system does to a request.
+/// Costs and limits of an operating system.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperatingSystem {
     /// Its name.
     pub name: String,
-    /// Direct requests of more bytes are cut into pieces of so many, all outstanding at once; none: not cut.
+    /// Larger direct requests are split into parts of this size, all outstanding at once.
     pub split: Option<Bytes>,
-    /// Where that is done.
+    /// Whether it splits above or below a software volume.
     pub split_at: SplitAt,
-    /// Processor time of a direct read.
+    /// CPU time of a direct read.
     pub direct_read: Cost,
-    /// Processor time of a direct write.
+    /// CPU time of a direct write.
     pub direct_write: Cost,
-    /// The part of a request's processor time that comes after its bytes: interrupt and completion.
+    /// Share of a request's CPU time after the transfer: interrupt and completion.
     pub completion_share: f64,
-    /// The file cache; none: requests that go through one are refused.
+    /// The page cache; without it buffered requests are rejected.
     pub cache: Option<PageCache>,
     /// How it extends a file.
     pub growth: Growth,
 }
 
-/// Where large direct requests are cut.
+/// The level at which large direct requests are split.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SplitAt {
-    /// Before a volume that the system makes is looked at: what is left of a stripe's row may be part of one.
+    /// Above a software volume, so a part may cover less than a stripe's row.
     #[default]
     Volume,
-    /// What each disk of it is given. A volume that a controller makes is one disk to the system.
+    /// Per disk of a software volume. A volume that a controller makes is one disk to the system.
     Disk,
 }
 
@@ -227,13 +227,13 @@ impl Named for SplitAt {
     const WORDS: &'static [(&'static str, Self)] = &[("volume", SplitAt::Volume), ("disk", SplitAt::Disk)];
 }
 
-/// How writes that extend a file go.
+/// Concurrency of writes that extend a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Growth {
-    /// Like others.
+    /// In parallel, like other writes.
     #[default]
     Free,
-    /// One after another, with zeros in the gap before a write.
+    /// One by one, with zeros in the gap before a write.
     Serial,
 }
 
@@ -241,55 +241,55 @@ impl Named for Growth {
     const WORDS: &'static [(&'static str, Self)] = &[("free", Growth::Free), ("serial", Growth::Serial)];
 }
 
-/// A file cache.
+/// The page cache of an operating system.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PageCache {
-    /// Processor time of a read that it has: the call, and the copy of each KiB.
+    /// CPU time of a cached read: the call, and the copy of each KiB.
     pub read: Cost,
-    /// Of a write.
+    /// The same for a write.
     pub write: Cost,
-    /// Processor time of a request of its own, beside that of a direct one: for pages and mappings, which nobody waits for.
+    /// CPU time of one of its own requests for pages and mappings, on top of a direct one. No request waits for it.
     pub paging_ns: u64,
-    /// What it holds.
+    /// Its size.
     pub capacity: Bytes,
-    /// How much of it may be dirty before writers wait.
+    /// Dirty bytes above which writers wait.
     pub dirty_limit: Bytes,
-    /// How long after a scan for dirty pages the next begins, unless a writer waits for room.
+    /// Pause between two scans for dirty pages; a writer that waits for room starts one at once.
     pub scan_ns: u64,
-    /// What a write of part of a page or frame reads first.
+    /// Unit that a partial write reads first.
     pub fill: Fill,
-    /// Reads that it does badly; none: none.
+    /// Long reads without read-ahead.
     pub slow_reads: Option<SlowReads>,
-    /// How many requests of its own there are at once; none: one that reads each target, and one that writes, of a frame.
+    /// Its own requests at once; `None`: one read per target and one write in all, of a frame each.
     pub parallel: Option<Parallel>,
 }
 
-/// What a file cache asks of disks at once, of each target.
+/// Concurrency of a page cache's own requests, per target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parallel {
-    /// How many of its requests read.
+    /// Reads at once.
     pub reads: u32,
-    /// How many write.
+    /// Writes at once.
     pub writes: u32,
-    /// The longest of them.
+    /// Maximum size of either.
     pub largest: Bytes,
 }
 
-/// Reads of more than so many bytes are not read ahead, and each of their pieces waits.
+/// Longer reads get no read-ahead, and each of their parts waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlowReads {
-    /// The longest that are not concerned.
+    /// Longer reads are slow.
     pub above: Bytes,
-    /// How long.
+    /// Wait of each part.
     pub wait_ns: u64,
 }
 
-/// What a write into the cache reads first.
+/// Unit that a partial write into the cache reads first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fill {
-    /// Pages that it writes in part.
+    /// Pages that it covers in part.
     Page,
-    /// The same; and a write that continues none, the whole frames that it writes in part.
+    /// The same; a write that continues none reads the whole frames that it covers in part.
     Frame,
 }
 
@@ -297,12 +297,12 @@ impl Named for Fill {
     const WORDS: &'static [(&'static str, Self)] = &[("page", Fill::Page), ("frame", Fill::Frame)];
 }
 
-/// What a device is.
+/// The model of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Device {
     /// A disk with an arm.
     Disk(Arc<Drive>),
-    /// A drive of which only the buffer is asked.
+    /// A disk that answers every request from its buffer.
     Buffer(BufferedDrive),
     /// A flash drive.
     Flash(Arc<FlashDrive>),
@@ -317,7 +317,7 @@ impl Device {
         drive
     }
 
-    /// Whether a loss of power takes what it was given and answered, so that a flush has something to do.
+    /// Whether a power loss can lose acknowledged writes, so that a flush has work to do.
     pub fn is_volatile(&self) -> bool {
         match self {
             Device::Disk(drive) => drive.write_cache.is_some(),
@@ -326,17 +326,17 @@ impl Device {
         }
     }
 
-    /// Whether blocks can be given back to it.
+    /// Whether it accepts trims.
     pub fn takes_trims(&self) -> bool {
         matches!(self, Device::Flash(drive) if drive.trim.is_some())
     }
 
-    /// Whether it turns.
+    /// Whether its medium rotates.
     pub fn is_rotational(&self) -> bool {
         matches!(self, Device::Disk(_) | Device::Buffer(_))
     }
 
-    /// Bytes of it.
+    /// Capacity.
     pub fn size(&self) -> Bytes {
         match self {
             Device::Disk(drive) => Bytes(drive.mechanics.geometry.blocks() * BLOCK_BYTES),
@@ -347,29 +347,28 @@ impl Device {
     }
 }
 
-/// A device and what lies between it and memory.
+/// A device with its path to memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttachedDisk {
-    /// What it is.
+    /// The device.
     pub device: Device,
     /// Its name in the machine's file.
     pub name: String,
-    /// The parts that its bytes are on at once when they leave it, by number, the nearest first.
+    /// Indices of the parts that a transfer occupies at once, the nearest first.
     pub near: Vec<usize>,
-    /// The parts behind a controller that stores them, which is the first; empty where there is none.
+    /// The parts from a controller that stores bytes onwards; empty without one.
     pub far: Vec<usize>,
-    /// How its commands wait; none: they go to it at once.
+    /// The queue in front of it; `None`: commands go to it at once.
     pub queue: Option<Queue>,
 }
 
 impl Machine {
-    /// What its processors are called, with their clock where that is told: `Pentium III, 733 MHz`.
+    /// CPU model with its clock: `Pentium III, 733 MHz`.
     pub fn processor(&self) -> String {
         self.clock.map_or(self.processor_model.clone(), |clock| format!("{}, {clock}", self.processor_model))
     }
 
-    /// Whatever takes its processors a time takes so many times as long; but for what goes over a bus word by word, and for the
-    /// processors of another machine's share.
+    /// Multiplies all CPU times, except those of programmed I/O and of another machine's share.
     pub(crate) fn scale_processor_times(&mut self, factor: f64) {
         let scale = |cost: &mut Cost| *cost = cost.times(factor);
         let OperatingSystem { direct_read, direct_write, cache, .. } = &mut self.system;

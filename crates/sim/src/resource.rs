@@ -1,35 +1,35 @@
-//! A part that serves one after another: a bus, a controller's processor, the processors of the host.
+//! A resource that serves one request after another: a bus, a controller, the CPU cores of the host.
 //!
-//! It is told of what is asked in the order of time, and a service can be booked ahead: it gets the first time that is free
-//! long enough, so a command that comes at once goes before one that is expected later. A booking costs no event of its own.
+//! Requests arrive in the order of time. A service can be booked ahead and gets the first free interval that is long enough,
+//! so an early command precedes a later booking. A booking needs no event.
 
 use std::collections::VecDeque;
 
 /// One or several servers with one queue.
 #[derive(Clone, Debug)]
 pub struct Resource {
-    /// When each server is free, the soonest first: they are alike, so it does not matter which is which.
+    /// When each server becomes free, the soonest first.
     free_ns: Vec<u64>,
-    /// All that was booked,
+    /// Booked time in all.
     busy_ns: u64,
-    /// and what of it is its own work: what holds it beside that is another's.
+    /// Booked time without waits for other parts.
     own_ns: u64,
-    /// Services that may not be over: from when to when, in their order where there is one server; those without a gap are one.
+    /// Start and end of services that may not be over. With one server they are in order, and adjacent ones are joined.
     booked: VecDeque<(u64, u64)>,
 }
 
 impl Resource {
-    /// So many servers, all free; at least one.
+    /// Free servers, at least one.
     pub fn new(servers: u32) -> Resource {
         Resource { free_ns: vec![0; servers.max(1) as usize], busy_ns: 0, own_ns: 0, booked: VecDeque::new() }
     }
 
-    /// Serves for `service_ns` as soon as it can from `from_ns` on, which is not before `now_ns`; gives when that is done.
+    /// Books `service_ns` from `from_ns` on, which is at least `now_ns`. Returns the end.
     pub fn serve(&mut self, now_ns: u64, from_ns: u64, service_ns: u64) -> u64 {
         self.hold(now_ns, from_ns, service_ns, service_ns)
     }
 
-    /// The same for as long as another needs it, of which `own_ns` are its own work.
+    /// The same while another part holds it; `own_ns` of that are its own work.
     pub fn hold(&mut self, now_ns: u64, from_ns: u64, service_ns: u64, own_ns: u64) -> u64 {
         if service_ns == 0 {
             return from_ns;
@@ -42,8 +42,8 @@ impl Resource {
         if self.free_ns.len() == 1 { self.fit_in(from_ns, service_ns) } else { self.append(from_ns, service_ns) }
     }
 
-    /// One of several servers: of those that are free then the one that became so last, so that who books ahead keeps to one
-    /// and the others stay free for who comes now; where none is, whichever is free first.
+    /// Chooses among several servers the free one that became free last, so a booking ahead leaves the others free for
+    /// immediate requests. Without a free server it takes the first that becomes free.
     fn append(&mut self, from_ns: u64, service_ns: u64) -> u64 {
         let place = self.free_ns.partition_point(|free_ns| *free_ns <= from_ns).saturating_sub(1);
         let begins_ns = from_ns.max(self.free_ns[place]);

@@ -351,7 +351,7 @@ fn open_loop(open: &system::OpenLoop) -> OpenLoop {
     }
 }
 
-/// The simulator knows all processor time there is, so both bounds are one; the machine's account tells interrupts apart.
+/// The simulator knows all CPU time there is, so both bounds are one; the machine's account tells interrupts apart.
 fn cpu(outcome: &Outcome, total: &Totals, machine: &Machine) -> Cpu {
     let used_s = outcome.processor_ns as f64 / 1e9;
     let wall_s = outcome.elapsed_ns as f64 / 1e9;

@@ -1,9 +1,9 @@
-//! How disks make a volume: where the bytes of a request are, and what has to be done for them.
+//! Layout of a volume: the disk commands of a request.
 //!
-//! A stripe has chunks in turn. A mirror has everything on each disk; a write goes to all, a read to one. RAID5 has a chunk of
-//! parity in each row, on another disk from row to row; a write of a whole row writes the row with its parity, any other reads
-//! what it replaces and the parity first. An offset is where the volume's first byte lies in the first chunk: what is aligned
-//! for the program need not be for the chunks. It does not join requests (`system/rows.rs` does, for a stripe cache), and does not model a disk that failed.
+//! A stripe alternates chunks. A mirror writes to all disks and reads from one. RAID5 has a chunk of parity in each row, on
+//! another disk from row to row. A write of a whole row writes data and parity; any other reads the old data and parity
+//! first. With an offset, aligned requests of a program may cross chunks. `system/rows.rs` joins requests for a stripe cache.
+//! Failed disks are not modelled.
 //! Sources: Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks" (1988); parity placed left-symmetric
 //! as in Lee and Katz, "The performance of parity placements in disk arrays" (1993).
 
@@ -11,33 +11,33 @@ use crate::command::Direction;
 use crate::named::Named;
 use halfpower_model::Bytes;
 
-/// How disks make a volume.
+/// Layout of a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Volume {
     /// One disk, or several with a target of its own each.
     Each,
-    /// Chunks in turn.
+    /// A stripe.
     Stripe {
-        /// Bytes of each.
+        /// Size of a chunk.
         chunk: Bytes,
     },
-    /// The same on all.
+    /// A mirror.
     Mirror {
         /// Which disk is read.
         reader: Reader,
-        /// From so many bytes of a sequential stream outstanding on, disks take pieces of so many in turn; none: never.
+        /// From this many outstanding bytes of a sequential stream, disks read parts of this size in turn.
         in_turn_from: Option<Bytes>,
     },
-    /// Chunks in turn with one of parity in each row.
+    /// A stripe with a chunk of parity in each row.
     Raid5 {
-        /// Bytes of each.
+        /// Size of a chunk.
         chunk: Bytes,
-        /// How much of each disk its stripe cache has; none: there is none.
+        /// Size of its stripe cache per disk.
         cache: Option<Bytes>,
     },
 }
 
-/// Which disk of a mirror reads.
+/// Choice of the disk that a mirror reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
     /// In turn.
@@ -46,8 +46,8 @@ pub enum Reader {
     ShorterQueue,
     /// The one whose last command was for the nearest address.
     Nearest,
-    /// The one whose last command ended where this one begins, or else the first that has no command, or else the nearest: as
-    /// Linux' md chooses among disks with an arm (raid1.c, choose_best_rdev).
+    /// The disk whose last command ended here, else the first idle one, else the nearest, as md of Linux chooses among
+    /// rotational disks (raid1.c, choose_best_rdev).
     IdleOrNearest,
 }
 

@@ -9,7 +9,7 @@
 /// A limit of requests or of bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
-    /// A second, for ever.
+    /// A second, forever.
     pub per_s: f64,
     /// What goes beyond it for a time; none: nothing.
     pub burst: Option<Burst>,
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(meter.free_ns(), 61.75e9);
     }
 
-    /// The provider's table: how long a volume with so many requests a second bursts at 3000 from 5.4 million credits on. Its
+    /// The provider's table: how long a volume with so many IOPS bursts at 3000 from 5.4 million credits on. Its
     /// first line says 1862 for 100.
     #[test]
     fn credits_last_as_long_as_the_provider_says() {

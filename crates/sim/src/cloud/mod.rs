@@ -37,14 +37,14 @@ pub struct CloudVolume {
     pub read_ns: u64,
     /// The same of a write.
     pub write_ns: u64,
-    /// By how much that is shorter or longer at the most; most often by little.
+    /// By how much that is shorter or longer at most; most often by little.
     pub spread_ns: u64,
 }
 
 /// What is let through in a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Requests, of a unit at the most.
+    /// Requests, of a unit at most.
     pub requests: Limit,
     /// Bytes.
     pub bytes: Limit,

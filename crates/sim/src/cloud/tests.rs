@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
 
-/// A hundred requests a second of 8 KiB, a megabyte, 5 ms; no spread.
+/// A hundred requests per second of 8 KiB, a megabyte, 5 ms; no spread.
 pub(crate) fn slow() -> CloudVolume {
     let limit = |per_s| Limit { per_s, burst: None };
     CloudVolume {

@@ -348,7 +348,7 @@ pub(crate) mod tests {
                 let is_same = direction == Direction::Read || written.abs_diff(now) < 2;
                 assert!(is_same, "{block}: {written} against {now}");
             }
-            // 189 tracks of 10 ms and the 188 shifts between them by turns.
+            // 189 tracks of 10 ms and the 188 shifts between them round-robin.
             let passed = 1890.0 + 188.0 * 2.5 + 188.0 * lost * 10.0;
             assert!((now as f64 / 1e6 / passed - 1.0).abs() < 1e-3, "{head_switch_us}: {now} against {passed}");
         }

@@ -16,7 +16,7 @@ pub struct Drive {
     pub buffer: ReadBuffer,
     /// The drive's own time for a command.
     pub overhead: Overhead,
-    /// What the write cache holds at the most; none where it is off.
+    /// What the write cache holds at most; none where it is off.
     pub write_cache: Option<WriteCache>,
 }
 
@@ -37,7 +37,7 @@ pub struct Overhead {
     pub read_hit_ns: u64,
     /// The same of what was given before.
     pub read_again_ns: u64,
-    /// What a read that the buffer has takes at the least, bytes and all.
+    /// What a read that the buffer has takes at least, bytes and all.
     pub read_least_ns: u64,
     /// A read of the medium.
     pub read_miss_ns: u64,
@@ -56,6 +56,6 @@ pub struct WriteCache {
     pub blocks: u64,
     /// Separate pieces of the medium.
     pub pieces: usize,
-    /// How long what it holds waits at the most while the arm reads ahead of a stream.
+    /// How long what it holds waits at most while the arm reads ahead of a stream.
     pub wait_ns: u64,
 }

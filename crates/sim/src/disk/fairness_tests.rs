@@ -1,4 +1,4 @@
-//! Streams side by side: nobody waits for ever, and what is read ahead of each is kept.
+//! Streams side by side: nobody waits forever, and what is read ahead of each is kept.
 
 use super::cache::ReadBuffer;
 use super::scheduler::Scheduler;
@@ -233,7 +233,7 @@ fn two_streams_deeper_are_no_slower() {
     }
 }
 
-/// Of a stream of which somebody wants a part, as from a mirror by turns, the head reads over what nobody wants, however many wait.
+/// Of a stream of which somebody wants a part, as from a mirror round-robin, the head reads over what nobody wants, however many wait.
 #[test]
 fn parts_of_a_stream_are_no_slower_where_more_of_them_wait() {
     let commands: Vec<_> = (0..4000).map(|number| read(number * 24, 8)).collect();

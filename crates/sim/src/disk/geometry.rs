@@ -39,7 +39,7 @@ pub struct Switches {
 }
 
 impl Switches {
-    /// Of an arm that settles for so long after each: the step to the next cylinder takes the head switch at the least, where
+    /// Of an arm that settles for so long after each: the step to the next cylinder takes the head switch at least, where
     /// there is another head.
     pub fn of(surfaces: u32, head_switch_ns: u64, seeks: &SeekCurve, settle_ns: u64, turn_ns: f64) -> Switches {
         let least_ns = if surfaces > 1 { head_switch_ns } else { 0 };

@@ -33,11 +33,11 @@ pub use arm_time::Worked;
 pub use drive::{Drive, Overhead, WriteCache};
 
 /// How many turns one may wait for each that waits, before it is served whatever else is nearer. In the order of arrival it would
-/// be one or two; C-LOOK has a random request wait for two sweeps' requests at the most, so that only streams and the last of SPTF
+/// be one or two; C-LOOK has a random request wait for two sweeps' requests at most, so that only streams and the last of SPTF
 /// come to it.
 const PATIENCE_TURNS: f64 = 4.0;
 
-/// How many blocks of the write cache one passage takes at the most, from a place on: those who wait are not to wait for all, and the
+/// How many blocks of the write cache one passage takes at most, from a place on: those who wait are not to wait for all, and the
 /// room of half of it comes back while the arm is at the other.
 fn at_once(place: &Place, room: WriteCache) -> u64 {
     (PATIENCE_TURNS as u64 * u64::from(place.sectors)).min(room.blocks / 2)
@@ -88,7 +88,7 @@ pub struct Disk {
     left_ns: u64,
     /// When the medium came to the first of the writes that the arm is at, which were prepared together.
     passage_ns: Option<u64>,
-    /// How many commands it is told of at the most; what is told may be a part of one.
+    /// How many commands it is told of at most; what is told may be a part of one.
     most_commands: usize,
 }
 
@@ -262,7 +262,7 @@ impl Disk {
     }
 
     /// Where the arm is writing just what lies before these blocks, it writes on over them: whether it does. One passage
-    /// takes half of the cache at the most, so that its room comes back in time, and ends when somebody has waited for too long.
+    /// takes half of the cache at most, so that its room comes back in time, and ends when somebody has waited for too long.
     fn write_on(&mut self, now_ns: u64, block: u64, count: u64, room: WriteCache) -> bool {
         if self.due(now_ns).is_some() || !self.writes_up_to(now_ns, block) {
             return false;

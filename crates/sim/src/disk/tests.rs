@@ -388,7 +388,7 @@ fn an_atlas_does_what_disksim_s_does() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// A pause costs itself and a turn at the most, and may cost nothing, as the drive reads on meanwhile; a read elsewhere
+    /// A pause costs itself and a turn at most, and may cost nothing, as the drive reads on meanwhile; a read elsewhere
     /// costs itself and a way back. What was read ahead is not read again.
     #[test]
     fn a_stream_that_was_interrupted_goes_on(

@@ -9,7 +9,7 @@ use crate::cloud::{CloudVolume, Limits};
 use halfpower_model::Bytes;
 use std::collections::BTreeMap;
 
-/// Requests a second.
+/// IOPS.
 type Requests = Number<1, 1_000_000_000>;
 
 table! { CloudKeys {

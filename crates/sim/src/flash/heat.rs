@@ -1,7 +1,7 @@
 //! Heat: a drive that moves more bytes than its surroundings cool slows down until it is cool.
 //!
 //! Its temperature follows what it moves with one time constant, as a body with one capacity and one resistance does, and is
-//! told in bytes a second: of the rate which would keep it so warm for ever. Above the rate that it bears it lets through a part of it
+//! told in bytes per second: of the rate which would keep it so warm forever. Above the rate that it bears it lets through a part of it
 //! only, until it has fallen to a lower mark. Writes warm it more than reads.
 
 use super::work::Work;
@@ -10,13 +10,13 @@ use crate::command::Direction;
 /// What it bears.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Heat {
-    /// Bytes a second of writes that it bears for ever.
+    /// Bytes per second of writes that it bears forever.
     pub sustained: f64,
     /// How many bytes read warm it as one that is written does.
     pub reads_per_write: f64,
     /// Time constant.
     pub time_constant_ns: u64,
-    /// Bytes a second of writes that pass while it is hot.
+    /// Bytes per second of writes that pass while it is hot.
     pub throttled: f64,
     /// The part of `sustained` to which its temperature has to fall.
     pub until: f64,

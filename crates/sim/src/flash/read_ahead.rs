@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 pub struct ReadAhead {
     /// Bytes beyond each stream.
     pub size: Bytes,
-    /// Streams at the most.
+    /// Streams at most.
     pub streams: usize,
 }
 

@@ -144,7 +144,7 @@ fn four_drives_are_four_times_one_until_the_processors_are_busy() {
     check("random writes", write("stripe-4-steady"), 4.0 * write("steady"), 5.0);
 }
 
-/// Megabytes a second of reads of 2 MiB, a chunk on each of four.
+/// Megabytes per second of reads of 2 MiB, a chunk on each of four.
 fn measure_large(volume: &str) -> f64 {
     measure(&format!("nvme-gen4:{volume}"), (Read, Sequential, 2048), 1, 16, 100).total.bytes_per_s.0 / 1e6
 }

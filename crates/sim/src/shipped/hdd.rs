@@ -34,7 +34,7 @@ fn sample_of(seconds: u64, volume: &str, operation: Operation, pattern: Pattern,
     testbed.measure(&workload, &mut (), &Cancel::default()).unwrap()
 }
 
-/// Requests a second.
+/// IOPS.
 fn rate(volume: &str, operation: Operation, pattern: Pattern, bytes: u64, depth: u32) -> f64 {
     sample(volume, operation, pattern, bytes, depth).total.requests_per_s
 }
@@ -97,7 +97,7 @@ fn whole_rows_of_a_raid5_are_written_without_reading() {
     check("parts", blocks(&part).read.unwrap().bytes as f64, part.total.bytes as f64 / 2.0, 2.0);
 }
 
-/// The file cache's pieces are of no whole rows, and joined to some.
+/// The page cache's pieces are of no whole rows, and joined to some.
 #[test]
 fn a_stream_through_the_file_cache_is_written_to_a_raid5_in_whole_rows() {
     let write = |kib: u64, buffering| {

@@ -1,4 +1,4 @@
-//! What the studies measured of the host: requests through the file cache, and what they cost.
+//! What the studies measured of the host: requests through the page cache, and what they cost.
 
 use super::testbed;
 use super::tests::check;
@@ -7,7 +7,7 @@ use halfpower_model::{
     Workload,
 };
 
-/// Through the file cache, over a span that it does not hold.
+/// Through the page cache, over a span that it does not hold.
 fn buffered(target: &str, operation: Operation, pattern: Pattern, kib: u64, depth: u32, span_mib: u64) -> Sample {
     measure(target, operation, pattern, kib, depth, span_mib, |workload| workload)
 }

@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 pub(super) enum Event {
     /// A worker issues its next request.
     Issue { worker: u32 },
-    /// A request's processor time is spent: it goes to the cache, or its portions set out.
+    /// A request's CPU time is spent: it goes to the cache, or its portions set out.
     Dispatch { request: u32 },
     /// A request is in the cache, and goes to its disks too.
     Through { request: u32 },

@@ -1,8 +1,8 @@
 //! Flushes: after so many writes of a worker, or after all.
 //!
-//! A worker that flushes waits for its own requests, then until nothing is dirty in the file cache, which is written out at
+//! A worker that flushes waits for its own requests, then until nothing is dirty in the page cache, which is written out at
 //! once, nor in any disk's write cache. What others write meanwhile has to be out too, so a flush beside other writers takes
-//! the longer. A flush costs no processor time but that of what it writes out.
+//! the longer. A flush costs no CPU time but that of what it writes out.
 
 use halfpower_model::{Durability, Histogram, Workload};
 

@@ -7,10 +7,10 @@
 //! which a later part is worse, by a turn of a disk at a time; that is so for real machines, and known of all scheduling (Graham,
 //! "Bounds on multiprocessing timing anomalies", 1969). There it is a law of throughput, the mean of several runs, as is that of
 //! depth: for requests at random, for one stream, and for several where each drive has a segment for each of them and reads ahead
-//! at the least, and a card that lets only a few commands be at a disk makes one of those that wait and go on with one another.
+//! at least, and a card that lets only a few commands be at a disk makes one of those that wait and go on with one another.
 //! Where it does not, streams that are asked for sooner lose to one another what was read ahead, by far more than a turn; so they
 //! do on real disks (Iyer and Druschel, "Anticipatory scheduling", 2001). Nor is depth a law of several streams that read from a
-//! mirror by turns, or whichever disk has less to do: with little outstanding they may have a disk each, and not with more.
+//! mirror round-robin, or whichever disk has less to do: with little outstanding they may have a disk each, and not with more.
 
 use super::tests::{bus, machine, megabytes_per_s, requests};
 use super::*;
@@ -202,7 +202,7 @@ proptest! {
         let disks = machine.disks.len() as u64;
         match machine.volume {
             Volume::Mirror { .. } if writes => prop_assert!(moved >= bytes * disks, "{} of {}", moved, bytes),
-            // Whole rows have a chunk of parity to all others, parts of one as much parity again at the most.
+            // Whole rows have a chunk of parity to all others, parts of one as much parity again at most.
             Volume::Raid5 { .. } if writes => {
                 prop_assert!(moved >= bytes + bytes / (disks - 1), "{} of {}", moved, bytes);
                 prop_assert!(outcome.device[0].1 <= moved, "{:?}", outcome.device);
@@ -343,7 +343,7 @@ fn lost_at_most(machine: &Machine, workload: &Workload) -> f64 {
     }
 }
 
-/// A stream of requests of 4 KiB at the least: whether a smaller one comes in time for the one before decides over a turn of the
+/// A stream of requests of 4 KiB at least: whether a smaller one comes in time for the one before decides over a turn of the
 /// disk for each.
 fn of_a_size(workload: Workload) -> Workload {
     let is_small = workload.pattern == Pattern::Sequential && workload.request_size.0 < 4096;

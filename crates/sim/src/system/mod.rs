@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! program → processor → portions → pieces → queue → command → disk → bytes over all parts at once → processor → program
-//!                     ↘ file cache → processor → portions → … → processor → file cache → program
+//!                     ↘ page cache → processor → portions → … → processor → page cache → program
 //! ```
 //!
 //! Reads give their bytes when the disk has them, writes bring theirs before the disk begins. The bytes of a piece are on

@@ -28,7 +28,7 @@ pub struct Outcome {
     pub flush_ns: Option<u64>,
     /// Time that requests were outstanding, all together.
     pub outstanding_ns: u128,
-    /// Processor time.
+    /// CPU time.
     pub processor_ns: u64,
     /// What of it came after a request's bytes: interrupts, which are no worker's time.
     pub interrupt_ns: u64,

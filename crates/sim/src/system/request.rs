@@ -2,14 +2,14 @@
 
 use halfpower_model::Request;
 
-/// Who made a request.
+/// The origin of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     /// A worker of the program.
     Program { worker: u32 },
-    /// The file cache, for a read or to fill a page.
+    /// The page cache, for a read or to fill a page.
     PageIn,
-    /// The file cache, to write out what is dirty.
+    /// The page cache, to write dirty pages.
     PageOut,
     /// The file system, to fill the gap before a write.
     Fill { request: u32 },
@@ -17,27 +17,26 @@ pub(super) enum Origin {
     Unit { request: u32 },
 }
 
-/// A request under way.
+/// An outstanding request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Open {
     pub(super) origin: Origin,
-    /// Which target.
+    /// Index of the target.
     pub(super) volume: u32,
     pub(super) asked: Request,
     pub(super) issued_ns: u64,
-    /// When it was to be.
+    /// Its intended arrival.
     pub(super) arrived_ns: u64,
     pub(super) portions_left: u32,
 }
 
 impl Open {
-    /// One that is made at a moment, when it was to be.
     pub(super) fn made(origin: Origin, volume: u32, asked: Request, now_ns: u64) -> Open {
         Open { origin, volume, asked, issued_ns: now_ns, arrived_ns: now_ns, portions_left: 0 }
     }
 }
 
-/// Things with small numbers that are used again.
+/// A slab: items with small indices, which are reused.
 #[derive(Debug)]
 pub(super) struct Slots<T> {
     pub(super) all: Vec<T>,
@@ -59,7 +58,7 @@ impl<T: Copy> Slots<T> {
         self.all[slot as usize]
     }
 
-    /// Those that are in use.
+    /// The items in use.
     pub(super) fn taken(&self) -> impl Iterator<Item = &T> {
         let mut is_free = vec![false; self.all.len()];
         self.free.iter().for_each(|slot| is_free[*slot as usize] = true);

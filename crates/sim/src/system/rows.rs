@@ -2,7 +2,7 @@
 //!
 //! Writes of a row are joined until the row is written. Unless it is whole, what its parity needs and is not known is read first:
 //! old bytes and old parity, or, where that is no more, what is not written of the other disks, for each column of the row by
-//! itself. What came meanwhile is joined, so the row may be whole by then. Rows that the file cache writes in part wait, as more
+//! itself. What came meanwhile is joined, so the row may be whole by then. Rows that the page cache writes in part wait, as more
 //! of them is on its way, until no whole one is being written and none is being read for, and then go together; what a program
 //! writes directly does not wait. What was read and written of the last rows is known, and not read again. It does not read the
 //! rest of a page of which a write has a part.

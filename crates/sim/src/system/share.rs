@@ -50,7 +50,7 @@ impl<'a> Share<'a> {
         })
     }
 
-    /// Processor time of one end for one half of a request, there or back.
+    /// CPU time of one end for one half of a request, there or back.
     pub(super) fn half_ns(costs: [machine::Cost; 2], asked: &Request) -> u64 {
         costs[Direction::of(asked.kind) as usize].ns(u64::from(asked.length)) / 2
     }

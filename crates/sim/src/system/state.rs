@@ -56,11 +56,11 @@ pub(super) struct System<'a> {
     pub(super) paces: Vec<Option<Pace>>,
     /// When each worker has issued what it was at.
     pub(super) worker_free_ns: Vec<u64>,
-    /// Processor time that all of them asked for.
+    /// CPU time that all of them asked for.
     pub(super) workers_ns: u64,
     /// Whether the program's commands go straight to the disks.
     pub(super) is_raw: bool,
-    /// The file cache, if requests go through it.
+    /// The page cache, if requests go through it.
     pub(super) cache: Option<Cache>,
     /// The share, if the volume is one.
     pub(super) share: Option<Share<'a>>,

@@ -1,8 +1,8 @@
-//! Requests through the file cache: copies where it has the pages, and its own requests of the disks where it has not.
+//! Requests through the page cache: copies where it has the pages, and its own requests of the disks where it has not.
 //!
 //! A target has one request for reading outstanding, whether somebody waits for it or it reads ahead; all targets together
 //! have one for writing, the lazy writer's (Chung and others, 2000, section 6.1), which scans for what is dirty a second after
-//! its last scan, and whenever a writer waits for room. While it scans, writes that have to read first wait. Both are of 64 KiB at the most. A read
+//! its last scan, and whenever a writer waits for room. While it scans, writes that have to read first wait. Both are of 64 KiB at most. A read
 //! that goes on where the worker's last one ended makes the cache read ahead: to the next 64 KiB behind it, and as far
 //! again as the request is long. A write is done when it is copied. What it writes of a page that is not there, is read
 //! first: that is what makes writes of 2 KiB slow. When too much is dirty, writers wait.
@@ -61,7 +61,7 @@ pub(super) struct Stream {
     pub(super) ahead_end: u64,
 }
 
-/// The file cache at work.
+/// The page cache at work.
 #[derive(Debug)]
 pub(super) struct Cache {
     pub(super) model: machine::PageCache,
@@ -113,12 +113,12 @@ impl Cache {
         if kind == RequestKind::Write { self.model.write } else { self.model.read }
     }
 
-    /// Processor time of a call.
+    /// CPU time of a call.
     pub(super) fn call_ns(&self, kind: RequestKind) -> u64 {
         self.cost(kind).ns(0)
     }
 
-    /// Processor time of its own requests, beside that of direct ones.
+    /// CPU time of its own requests, beside that of direct ones.
     pub(super) fn paging_ns(&self) -> u64 {
         self.model.paging_ns
     }

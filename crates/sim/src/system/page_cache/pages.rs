@@ -1,4 +1,4 @@
-//! What the file cache holds: pages in frames, which of them nobody has written out yet, and which go out next.
+//! What the page cache holds: pages in frames, which of them nobody has written out yet, and which go out next.
 //!
 //! A frame is the unit of read-ahead and write-behind. Frames leave in the order in which they came, as Windows trims a
 //! working set; those that are not written out stay. What is dirty goes out a scan at a time: all that is dirty then, in
@@ -325,7 +325,7 @@ mod tests {
         Run { volume: 1, bytes: kib.start * KIB..kib.end * KIB }
     }
 
-    /// What goes out next, a frame at the most.
+    /// What goes out next, a frame at most.
     fn take(cache: &mut Pages, lane: &mut Lane) -> Option<Run> {
         cache.take(lane, 0)
     }

@@ -178,7 +178,7 @@ impl System<'_> {
     }
 }
 
-/// Parts the time of a volume from that of its instance, the last of all. Where they hold it by turns, whichever held it for longer
+/// Parts the time of a volume from that of its instance, the last of all. Where they hold it round-robin, whichever held it for longer
 /// counts as busy while either did.
 fn part_instance(used: &mut [u64], volume: usize, turns: u64) {
     let (held_ns, instance_ns) = (used[volume], used[used.len() - 1]);

@@ -66,7 +66,7 @@ impl System<'_> {
         self.workers_ns.saturating_sub(ahead_ns)
     }
 
-    /// A request's first processor time is spent.
+    /// A request's first CPU time is spent.
     pub(super) fn enter(&mut self, request: u32) {
         let Open { origin, asked, .. } = self.requests.all[request as usize];
         match origin {
@@ -85,7 +85,7 @@ impl System<'_> {
         }
     }
 
-    /// A share of the processor time that a request of the disks takes. Commands straight to a disk pass the system by.
+    /// A share of the CPU time that a request of the disks takes. Commands straight to a disk pass the system by.
     pub(super) fn cost_ns(&self, asked: &Request, share: f64) -> u64 {
         if self.is_raw {
             return 0;
