@@ -39,7 +39,7 @@ fn what_there_is_not_is_told() {
     refused(&["sim:win2k-pentium3"], 2, "use sim:MACHINE:VOLUME");
     refused(&[ATLAS, "file"], 2, "name it alone");
     refused(&[ATLAS, "sim:nvme-gen4:fresh"], 2, "a study measures several volumes with its key `set`");
-    refused(&[ATLAS, "--files=3"], 2, "a simulated volume has none; leave it out");
+    refused(&[ATLAS, "--files=3"], 2, "a simulated volume has none; remove --files");
     refused(&[ATLAS, "--op=trim"], 2, "trims of this volume; use a flash drive");
     refused(&["sim:nvme-gen4:fresh", "--op=trim", "--buffering=buffered"], 2, "say --buffering direct");
     // Nobody ever writes into it.

@@ -117,7 +117,7 @@ whole     each worker goes over everything: it may find in a cache
     };
     among: Among, among, About {
         group: Group::Place,
-        kind: Kind::Word(&Among::EXAMPLES),
+        kind: Kind::Word(Among::EXAMPLES),
         value_name: "WHICH",
         help: "Which of several targets",
         given: Given::Study,
