@@ -41,7 +41,7 @@ fn what_there_is_not_is_told() {
     refused(&[ATLAS, "sim:nvme-gen4:fresh"], 2, "a study measures several volumes with its key `set`");
     refused(&[ATLAS, "--files=3"], 2, "a simulated volume has none; remove --files");
     refused(&[ATLAS, "--op=trim"], 2, "trims of this volume; use a flash drive");
-    refused(&["sim:nvme-gen4:fresh", "--op=trim", "--buffering=buffered"], 2, "say --buffering direct");
+    refused(&["sim:nvme-gen4:fresh", "--op=trim", "--buffering=buffered"], 2, "use --buffering direct");
     // Nobody ever writes into it.
     rustix::fs::mknodat(rustix::fs::CWD, lab.path("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
     refused(&["sim:./pipe:x"], 1, "it is a pipe, and it is read more than once; write it into a file");

@@ -205,7 +205,7 @@ fn what_a_volume_does_not_do_is_left_out_of_the_plan() {
     let lab = Lab::new();
     let outcome = lab.run(["run", "--quick", "--dry-run", "sim:win2k-pentium3:memory"]);
     assert!(!outcome.stderr.contains("slow disk"), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("Left out: ") && outcome.stderr.contains("no file cache"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("Left out: ") && outcome.stderr.contains("no page cache"), "{}", outcome.stderr);
 }
 
 #[test]
