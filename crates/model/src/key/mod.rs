@@ -125,7 +125,11 @@ impl Key {
             (Kind::Switch, "false") => "off",
             _ => text,
         };
-        let spec = if self.name == "personality" { table::personality(text) } else { (self.access.read)(text) }?;
+        let spec = match self.about.kind {
+            Kind::Count(..) => (self.access.read)(text).map_err(|_| format!("write {}", self.about.kind.range())),
+            _ if self.name == "personality" => table::personality(text),
+            _ => (self.access.read)(text),
+        }?;
         self.check(&spec)?;
         Ok(spec)
     }
@@ -245,11 +249,11 @@ impl Kind {
     /// What a value may be, for messages and tables.
     pub fn range(self) -> String {
         match self {
-            Kind::Size(low, LARGEST) => format!("a size of {low} or more, like 64KiB"),
-            Kind::Size(low, high) => format!("a size from {low} to {}, like 64KiB", Bytes(high).exactly()),
+            Kind::Size(low, LARGEST) => format!("a size of {} or more, like 64KiB", Bytes(low)),
+            Kind::Size(low, high) => format!("a size from {} to {}, like 64KiB", Bytes(low), Bytes(high)),
             Kind::Count(low, LARGEST) => format!("a whole number of {low} or more"),
             Kind::Count(low, high) => format!("a whole number from {low} to {high}"),
-            Kind::Time(low, _) => format!("a time from {} to 7 days, like 250ms", low.exactly()),
+            Kind::Time(low, _) => format!("a time from {low} to 7 days, like 250ms"),
             Kind::Switch => "on or off".to_owned(),
             Kind::Cpus => "a list of CPU numbers, like 0,2 or 0-3".to_owned(),
             Kind::Word(examples) => examples.join(", "),
