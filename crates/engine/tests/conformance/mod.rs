@@ -13,6 +13,7 @@ use halfpower_model::{
     Testbed, WorkerKind, WorkloadSpec,
 };
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Every personality that moves bytes of a file here.
@@ -48,8 +49,12 @@ fn spec_of(named: &NamedPersonality) -> WorkloadSpec {
     }
 }
 
+/// The plug-in in memory has one memory for the whole program: its tests take turns.
+static RAM: Mutex<()> = Mutex::new(());
+
 /// A run of the plug-in that fails on demand, on storage of its own; none where it cannot be built.
 fn ram(options: &str, spec: WorkloadSpec) -> Option<Result<Sample, MeasureError>> {
+    let _turn = RAM.lock().unwrap_or_else(PoisonError::into_inner);
     let named = plugin(examples::ram()?, options);
     let spec = spec.or(&WorkloadSpec { size: Some(Bytes(1 << 20)), ..spec_of(&named) });
     let mut host = host(Path::new(NULL_TARGET), Access::Overwrite);
@@ -107,6 +112,7 @@ fn what_is_written_verifies_in_every_way_workers_can_be() {
 #[test]
 fn a_bit_that_a_plug_in_flips_is_found() {
     let Some(file_of_ram) = examples::ram() else { return };
+    let _turn = RAM.lock().unwrap_or_else(PoisonError::into_inner);
     // Of the real file only the name and the size matter: what is written is in the plug-in.
     let (_directory, path) = file(1 << 20);
     for (options, is_right) in [("", true), ("flip_every=100", false)] {
