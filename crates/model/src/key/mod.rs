@@ -1,4 +1,4 @@
-//! The keys of a workload: each is written once, in [`table`], and that entry gives the specification, the keys of a
+//! The keys of a workload: each is written once, in `table.rs`, and that entry gives the specification, the keys of a
 //! study, the options of the command line, the labels of cells, the emitted commands, what the simulator has, and the
 //! table in docs/FORMAT.md.
 
