@@ -38,7 +38,7 @@ pub(super) fn summary(sample: &Sample) -> String {
         line(&mut text, "backlog", &format!("{most} at most, {end} at the end"));
     }
     if let Some(cost) = processor(sample) {
-        line(&mut text, "processor", &cost);
+        line(&mut text, "CPU", &cost);
     }
     if let Some(machine) = machine(sample) {
         line(&mut text, "machine", &machine);
@@ -119,13 +119,13 @@ fn rounded_up(sample: &Sample) -> Option<String> {
     Some(format!("; {limit} in whole requests are {}", Bytes(sample.total.bytes)))
 }
 
-/// Processor time a request. The kernel's count moves with its ticks: nothing counted in so short a sample is nothing
+/// CPU time per request. The kernel's count moves with its ticks: nothing counted in so short a sample is nothing
 /// known.
 fn processor(sample: &Sample) -> Option<String> {
     let cost = sample.cpu.lower_us_per_request.filter(|cost| *cost > 0.0)?;
     let share = |part_s: f64| significant(part_s * 1e6 / sample.total.requests.max(1) as f64);
     let (user, system) = (share(sample.cpu.lower.user_s), share(sample.cpu.lower.system_s));
-    let clocks = sample.cpu.clocks_per_byte.map(|clocks| format!(", {} clocks a byte", significant(clocks)));
+    let clocks = sample.cpu.clocks_per_byte.map(|clocks| format!(", {} clocks per byte", significant(clocks)));
     // A simulated machine knows it all, and has no bounds.
     let upper = sample.cpu.upper_us_per_request.filter(|upper| *upper > cost).map(|upper| {
         let error_s = sample.cpu.soaker.map_or(0.0, |soaker| soaker.error_s);
@@ -133,14 +133,14 @@ fn processor(sample: &Sample) -> Option<String> {
         format!(", at most {} ± {}", significant(upper), significant_error(error, upper))
     });
     let (clocks, upper) = (clocks.unwrap_or_default(), upper.unwrap_or_default());
-    Some(format!("{} µs a request (user {user}, system {system}){upper}{clocks}", significant(cost)))
+    Some(format!("{} µs per I/O (user {user}, system {system}){upper}{clocks}", significant(cost)))
 }
 
-/// What all processors did meanwhile, the workers' part left out of nothing: the kernel's threads and other programs are
+/// What all CPUs did meanwhile, the workers' part left out of nothing: the kernel's threads and other programs are
 /// in it.
 fn machine(sample: &Sample) -> Option<String> {
     let account = sample.cpu.system?;
-    // The account is of the whole machine, of which the program may not use every processor.
+    // The account is of the whole machine, of which the program may not use every CPU.
     let all_s = account.total_s();
     // In so short a sample the kernel's ticks say nothing.
     let share = |part_s: f64| (all_s >= 0.5).then(|| format!("{:.0} %", part_s / all_s * 100.0));
@@ -151,7 +151,7 @@ fn machine(sample: &Sample) -> Option<String> {
     let switches = switches.unwrap_or_default();
     let threads = account.kernel_threads_s.and_then(share);
     let threads = threads.map(|share| format!(", {share} by the kernel's threads")).unwrap_or_default();
-    Some(format!("{busy} of its processor time used{threads}, {stolen} stolen{switches}"))
+    Some(format!("{busy} of its CPU time used{threads}, {stolen} stolen{switches}"))
 }
 
 /// What the device did for the requests.

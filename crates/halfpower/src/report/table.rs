@@ -391,12 +391,12 @@ pub(super) fn figure(estimate: Option<Estimate>) -> String {
 
 /// The request rate without its interval: as a share that is the throughput's.
 fn requests_per_s(cell: &CellSummary) -> String {
-    figure(Some(Estimate { low: None, high: None, ..cell.requests_per_s })).replace(" requests/s", "")
+    figure(Some(Estimate { low: None, high: None, ..cell.requests_per_s })).replace(" IOPS", "")
 }
 
 /// A figure without the part of its unit that the head of its column says.
 fn named_above(figure: String) -> String {
-    figure.replace(" requests/s", "").replace(" a request", "")
+    figure.replace(" IOPS", "").replace(" per I/O", "")
 }
 
 fn latency_text(latency_ns: Option<u64>) -> String {

@@ -81,6 +81,6 @@ fn title(figure: Figure) -> &'static str {
         Figure::Throughput => "throughput",
         Figure::ParentThroughput => "throughput, as the parent sees it",
         Figure::TailLatency => "p99 latency",
-        Figure::ProcessorCost => "processor time",
+        Figure::ProcessorCost => "CPU time",
     }
 }
