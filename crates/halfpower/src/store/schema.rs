@@ -6,8 +6,8 @@ use rusqlite::Connection;
 /// `HPWR`.
 pub(super) const APPLICATION_ID: i64 = 0x4850_5752;
 
-/// The version of the tables below.
-pub(super) const VERSION: u32 = 4;
+/// The version of the tables below and of the records in them.
+pub(super) const VERSION: u32 = 5;
 
 /// Columns that hold JSON: plan, program, environment, record, file, directory. Times are RFC 3339. The index serves the
 /// list of runs without the pages that plans and environments fill.
