@@ -17,6 +17,7 @@ use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_sig
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixDatagram;
 use std::os::unix::process::CommandExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -173,7 +174,12 @@ fn carry_out(descriptor: &str, index: u32, link: &ChildLink) -> io::Result<Outco
     if getppid().map(|pid| pid.as_raw_nonzero().get()) != Some(order.parent) {
         return Err(io::Error::other("the process that started it has ended"));
     }
-    // SAFETY: the parent runs this same program. It made each of them as the type that is named here, kept the descriptors
+    let program =
+        |process: &str| std::fs::metadata(format!("/proc/{process}/exe")).map(|facts| (facts.dev(), facts.ino()));
+    if program("self")? != program(&order.parent.to_string())? {
+        return Err(io::Error::other("the process that started it is another program"));
+    }
+    // SAFETY: the parent runs this same program, as was just checked. It made each of them as the type that is named here, kept the descriptors
     // open for this process, and names each once.
     let (records, cursors, common, ledger, targets) = unsafe {
         (
