@@ -1,6 +1,7 @@
-//! The keys of a workload: each is written once, in `table.rs`, and that entry gives the specification, the keys of a
-//! study, the options of the command line, the labels of cells, the emitted commands, what the simulator has, and the
-//! table in docs/FORMAT.md.
+//! The keys of a workload, each written once in `table.rs`.
+//!
+//! An entry gives the specification, the key of a study, the option, the label of a cell and the emitted command. It also
+//! says what the simulator lacks, and is a row of the table in docs/FORMAT.md.
 
 mod bounds;
 mod names;
