@@ -55,7 +55,7 @@ impl<'d> Element<'d> {
 /// At the first place that is no XML.
 pub(super) fn parsed(text: &str) -> Result<Document<'_>, What> {
     if text.contains("xmlns") || text.matches('=').count() > MAX_EQUALS_SIGNS {
-        return Err(What::whole("it has namespaces or thousands of attributes, which diskspd does not write"));
+        return Err(What::whole("it has namespaces or thousands of attributes; import the output of `diskspd -Rxml`"));
     }
     let options = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     Document::parse_with_options(text, options).map_err(|error| match error {
