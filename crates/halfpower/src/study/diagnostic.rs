@@ -9,7 +9,7 @@ use std::fmt;
 use std::ops::Range;
 
 /// More than these are counted, not kept: the rest of a file that is no study at all tells nobody anything.
-const MOST_KEPT: usize = 100;
+const MOST_KEPT: usize = 20;
 /// Longest part of a source line that is shown.
 const EXCERPT_CHARACTERS: usize = 100;
 /// Longest message, or help, that is shown: either may quote what is as long as the file.
