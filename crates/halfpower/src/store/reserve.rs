@@ -6,35 +6,46 @@ use super::companion_files::{beside, open_regular};
 use super::create::put;
 use super::error::{During, StoreError};
 use rusqlite::Connection;
-use std::fs::OpenOptions;
-use std::io::Read;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 const RESERVE: &str = ".reserve";
-/// What is kept where there is room, and the least that is worth keeping: a batch of what is removed takes some 100 KiB.
-const RESERVE_BYTES: usize = 1 << 20;
-const LEAST_BYTES: usize = 128 << 10;
+/// What is kept where there is room.
+const RESERVE_BYTES: u64 = 1 << 20;
+/// What is given up at a time, and the least that is kept: a batch of what is removed takes some 100 KiB.
+const STEP_BYTES: u64 = 128 << 10;
 /// How the file begins, so that nobody else's is given up.
 const MARK: &str = "Room that Halfpower needs to remove runs from the store beside this file when the disk is full.\n";
+/// What is written at a time, and stays in any case: the file says there what it is.
+const BLOCK: u64 = 4096;
+/// What the rest of it is filled with.
+const FILL: u8 = b'.';
 /// Samples that are removed, and pages that are given back, at a time when there is hardly any room.
 const BATCH: i64 = 16;
 
 impl Store {
-    /// Does something that takes up no room in the end; where there is none for the meantime, with what is kept for that.
+    /// Does something that takes up no room in the end; where there is none for the meantime, with what is kept for that. It is
+    /// given up by steps: whoever is killed at it leaves the rest for the next process, whatever else fills the disk then.
     pub(super) fn with_reserve<T>(
         &mut self,
         mut work: impl FnMut(&mut Store) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        match work(self) {
-            Err(full @ StoreError::Full { .. }) => {
-                let Some(path) = self.path.clone().filter(|path| is_reserve(path)) else { return Err(full) };
-                std::fs::remove_file(beside(&path, RESERVE)).map_err(|_| full)?;
-                let done = work(self);
-                keep_reserve(&path);
-                done
+        let mut result = work(self);
+        let Some(reserve) = self.path.as_deref().and_then(open_reserve) else { return result };
+        let kept = reserve.metadata().map_or(0, |facts| facts.len());
+        let mut left = kept;
+        while left > BLOCK && matches!(result, Err(StoreError::Full { .. })) {
+            left = left.saturating_sub(STEP_BYTES).max(BLOCK);
+            if reserve.set_len(left).is_err() {
+                break;
             }
-            result => result,
+            result = work(self);
         }
+        // As far as there is room again; nothing of what was done needs it.
+        let _ = grow(&reserve, left, kept);
+        result
     }
 
     /// Removes everything of a run, a part at a time, and gives its room back to the file system.
@@ -84,33 +95,68 @@ impl Store {
 /// Keeps some room, as much as there is; a file of that name that is somebody's stays.
 pub(super) fn keep_reserve(store: &Path) {
     let path = beside(store, RESERVE);
-    let is_small =
-        |facts: &std::fs::Metadata| facts.len() < RESERVE_BYTES as u64 && has_room(store) && is_reserve(store);
-    match path.symlink_metadata() {
-        Ok(facts) if is_small(&facts) && std::fs::remove_file(&path).is_ok() => {}
-        Ok(_) => return,
-        Err(_) => {}
+    // Nothing of what is being done needs it, so that errors do not matter.
+    if path.symlink_metadata().is_err() {
+        let sizes = std::iter::successors(Some(RESERVE_BYTES), |size| Some(size / 2));
+        let keep = |size: u64| {
+            let mut content = MARK.as_bytes().to_vec();
+            content.resize(size as usize, FILL);
+            put(&path, &content).is_ok()
+        };
+        let _ = sizes.take_while(|size| *size >= STEP_BYTES).any(keep);
+    } else if let Some(reserve) = open_reserve(store)
+        && has_room(store)
+    {
+        let _ = reserve.metadata().and_then(|facts| grow(&reserve, facts.len(), RESERVE_BYTES));
     }
-    let sizes =
-        std::iter::successors(Some(RESERVE_BYTES), |size| Some(size / 2)).take_while(|size| *size >= LEAST_BYTES);
-    let keep = |size: usize| {
-        let mut content = MARK.as_bytes().to_vec();
-        content.resize(size, b'.');
-        put(&path, &content).is_ok()
-    };
-    // Nothing of what is being done needs it.
-    let _ = { sizes }.any(keep);
+}
+
+/// Writes the end of the reserve anew, as far as there is room.
+fn grow(reserve: &File, from: u64, to: u64) -> io::Result<()> {
+    for at in (from..to).step_by(BLOCK as usize) {
+        reserve.write_all_at(&[FILL; BLOCK as usize][..BLOCK.min(to - at) as usize], at)?;
+    }
+    if from < to { reserve.sync_all() } else { Ok(()) }
 }
 
 /// Whether there is room for more than the whole of it.
 fn has_room(store: &Path) -> bool {
-    rustix::fs::statvfs(store)
-        .is_ok_and(|space| space.f_bavail.saturating_mul(space.f_frsize) > 4 * RESERVE_BYTES as u64)
+    rustix::fs::statvfs(store).is_ok_and(|space| space.f_bavail.saturating_mul(space.f_frsize) > 4 * RESERVE_BYTES)
 }
 
-/// Whether the file that would be given up is one.
-fn is_reserve(store: &Path) -> bool {
-    let Ok(Some(file)) = open_regular(OpenOptions::new().read(true), &beside(store, RESERVE)) else { return false };
-    let mut start = Vec::new();
-    file.take(MARK.len() as u64).read_to_end(&mut start).is_ok() && start == MARK.as_bytes()
+/// The file that is given up, if it is one.
+fn open_reserve(store: &Path) -> Option<File> {
+    let file = open_regular(OpenOptions::new().read(true).write(true), &beside(store, RESERVE)).ok()??;
+    let mut start = [0; MARK.len()];
+    file.read_exact_at(&mut start, 0).ok()?;
+    (start == MARK.as_bytes()).then_some(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_as_much_is_given_up_as_is_needed_and_it_is_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("results.db");
+        let mut store = Store::open(&path).unwrap();
+        let reserve = beside(&path.canonicalize().unwrap(), RESERVE);
+        let length = || reserve.metadata().unwrap().len();
+        let mut seen = Vec::new();
+        let mut works_at = |store: &mut Store, enough: u64| {
+            seen.clear();
+            let done = store.with_reserve(|_| {
+                seen.push(length());
+                let full = || StoreError::Full { action: "work", source: rusqlite::Error::InvalidQuery };
+                if length() <= enough { Ok(()) } else { Err(full()) }
+            });
+            (done.is_ok(), seen.clone(), length())
+        };
+        let [whole, first, second] = [8, 7, 6].map(|steps| steps * STEP_BYTES);
+        assert_eq!(works_at(&mut store, second), (true, vec![whole, first, second], whole));
+        let (is_done, seen, left) = works_at(&mut store, 0);
+        assert_eq!((is_done, seen.len(), seen.last().copied(), left), (false, 9, Some(BLOCK), whole));
+        assert!(open_reserve(&path).is_some(), "it still says what it is");
+    }
 }
