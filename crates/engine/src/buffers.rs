@@ -1,12 +1,10 @@
 //! The memory that requests read into and write from: one region a worker, a page-aligned slot for each request that
 //! can be outstanding, filled before the measurement.
 
+use crate::mapping::Mapping;
 use halfpower_model::Data;
 use halfpower_model::random::Random;
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
-use std::ffi::c_void;
 use std::io;
-use std::ptr::NonNull;
 
 /// What every slot starts at a multiple of; enough for any O_DIRECT.
 pub(crate) const SLOT_ALIGNMENT: usize = 4096;
@@ -14,14 +12,11 @@ pub(crate) const SLOT_ALIGNMENT: usize = 4096;
 /// A worker's buffers.
 #[derive(Debug)]
 pub(crate) struct Buffers {
-    base: NonNull<u8>,
+    mapping: Mapping,
     slot_bytes: usize,
     stride: usize,
     slots: usize,
 }
-
-// SAFETY: the region belongs to this value alone; moving it to the worker's thread moves the only owner.
-unsafe impl Send for Buffers {}
 
 impl Buffers {
     /// A region of `slots` buffers of `slot_bytes` each, mapped and touched.
@@ -32,19 +27,7 @@ impl Buffers {
         let too_much = || io::Error::new(io::ErrorKind::OutOfMemory, "more buffer memory than an address can name");
         let stride = slot_bytes.checked_next_multiple_of(SLOT_ALIGNMENT).ok_or_else(too_much)?;
         let bytes = stride.checked_mul(slots).ok_or_else(too_much)?;
-        // SAFETY: a new private mapping at a place the kernel chooses touches nobody's memory.
-        let base = unsafe {
-            mmap_anonymous(
-                std::ptr::null_mut(),
-                bytes,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE | MapFlags::NORESERVE,
-            )?
-        };
-        let base = NonNull::new(base.cast::<u8>()).ok_or_else(too_much)?;
-        let mut buffers = Buffers { base, slot_bytes, stride, slots };
-        // SAFETY: the range is the mapping just made. Huge pages are a wish; a refusal changes nothing but speed.
-        let _ = unsafe { madvise(base.as_ptr().cast::<c_void>(), bytes, Advice::LinuxHugepage) };
+        let mut buffers = Buffers { mapping: Mapping::zeros(bytes)?, slot_bytes, stride, slots };
         (0..slots).for_each(|slot| buffers.slot_mut(slot, 0).fill(0));
         Ok(buffers)
     }
@@ -59,7 +42,7 @@ impl Buffers {
     #[inline]
     pub(crate) fn address(&self, slot: usize, from: usize) -> *mut u8 {
         debug_assert!(slot < self.slots && from < self.slot_bytes);
-        self.base.as_ptr().wrapping_add(slot * self.stride + from)
+        self.mapping.base().as_ptr().wrapping_add(slot * self.stride + from)
     }
 
     /// The bytes of a slot from byte `from` on.
@@ -82,14 +65,7 @@ impl Buffers {
 
     /// The whole region.
     pub(crate) fn region(&self) -> libc::iovec {
-        libc::iovec { iov_base: self.base.as_ptr().cast(), iov_len: self.stride * self.slots }
-    }
-}
-
-impl Drop for Buffers {
-    fn drop(&mut self) {
-        // SAFETY: the mapping made in `new`, unmapped once. The personality that uses it is closed first.
-        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.stride * self.slots) };
+        libc::iovec { iov_base: self.mapping.base().as_ptr().cast(), iov_len: self.mapping.bytes() }
     }
 }
 

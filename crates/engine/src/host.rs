@@ -1,13 +1,13 @@
 //! This host as a testbed: prepares the target, runs the workload, makes the sample.
 
 use crate::instrument::clock::Clock;
+use crate::instrument::cpu;
 use crate::instrument::phases::Watching;
-use crate::instrument::{cpu, disk};
 use crate::personality::{for_personality, null::Null, personalities};
 use crate::record::{self, Context};
 use crate::run;
-use crate::system::Root;
 use crate::system::machine::{available_memory, governors, processor_model};
+use crate::system::{Root, disk};
 use crate::target::interference::InterferenceWatch;
 use crate::target::{Opened, Target, TargetError, Targets};
 use crate::verification;

@@ -1,14 +1,14 @@
 //! Memory that the threads of this process and the processes of its workers share: counters, cursors, flags.
 
+use crate::mapping::Mapping;
 use rustix::fs::{MemfdFlags, fstat, ftruncate, memfd_create};
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::mm::{MapFlags, ProtFlags};
 use serde::{Deserialize, Serialize};
 use std::ffi::CStr;
 use std::io;
 use std::marker::PhantomData;
 use std::ops::Deref;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::ptr::NonNull;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 /// Values that begin as zeros and are changed through shared references only.
@@ -29,7 +29,7 @@ unsafe impl<T: Zeroed, const N: usize> Zeroed for [T; N] {}
 /// A slice of such values, zero at first. A page of it takes memory when it is first written.
 #[derive(Debug)]
 pub(crate) struct Shared<T> {
-    base: NonNull<T>,
+    mapping: Mapping,
     length: usize,
     memory: OwnedFd,
     owned: PhantomData<T>,
@@ -97,11 +97,8 @@ impl<T: Zeroed> Shared<T> {
 
     fn map(memory: OwnedFd, length: usize) -> io::Result<Self> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping at a place the kernel chooses touches nobody's memory.
-        let base =
-            unsafe { mmap(std::ptr::null_mut(), Self::bytes(length)?, access, MapFlags::SHARED, memory.as_fd(), 0)? };
-        let base = NonNull::new(base.cast::<T>()).ok_or_else(|| io::Error::other("memory at address zero"))?;
-        Ok(Shared { base, length, memory, owned: PhantomData })
+        let mapping = Mapping::shared(&memory, Self::bytes(length)?, 0, access, MapFlags::empty())?;
+        Ok(Shared { mapping, length, memory, owned: PhantomData })
     }
 }
 
@@ -111,14 +108,7 @@ impl<T> Deref for Shared<T> {
     #[inline]
     fn deref(&self) -> &[T] {
         // SAFETY: the mapping is page-aligned, holds `length` values that began as zeros, and lives as long as `self`.
-        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.length) }
-    }
-}
-
-impl<T> Drop for Shared<T> {
-    fn drop(&mut self) {
-        // SAFETY: the mapping made in `map`, unmapped once; nothing borrows it any more.
-        let _ = unsafe { munmap(self.base.as_ptr().cast(), size_of::<T>() * self.length.max(1)) };
+        unsafe { std::slice::from_raw_parts(self.mapping.base().as_ptr().cast(), self.length) }
     }
 }
 

@@ -4,8 +4,7 @@
 //! dirty pages; and drop_caches for the whole machine. If neither helps, for example with mapped pages, reading a scratch file
 //! evicts the target. mincore(2) shows what is still cached.
 
-use super::cache;
-use crate::system::filesystem;
+use crate::system::{cache, filesystem};
 use crate::target::{Access, Target, TargetError};
 use halfpower_model::{Bytes, Cancel};
 use rustix::fs::{CWD, Mode, OFlags};

@@ -3,12 +3,10 @@
 pub(crate) mod account;
 pub(crate) mod accounts;
 pub(crate) mod available;
-pub mod cache;
 pub(crate) mod clock;
 pub(crate) mod counters;
 pub(crate) mod cpu;
 pub(crate) mod dirty;
-pub(crate) mod disk;
 pub mod drop_cache;
 pub mod idle;
 pub mod inspect;

@@ -4,8 +4,10 @@
 //! stays unknown. Nothing is opened but what these trees hold; serial numbers and addresses are not read. Sources: Linux,
 //! Documentation/ABI (sysfs-block, sysfs-bus-pci, sysfs-ata, sysfs-class-scsi…), and those each file names.
 
+pub mod cache;
 pub(crate) mod caches;
 pub(crate) mod device;
+pub(crate) mod disk;
 mod dmi;
 pub mod filesystem;
 pub(crate) mod levels;

@@ -4,7 +4,7 @@
 use super::error::TargetError;
 use super::facts::describe_open;
 use super::open::{Access, needs_proc, refuse_made_up};
-use crate::instrument::cache;
+use crate::system::cache;
 use crate::system::filesystem;
 use halfpower_model::{Bytes, TargetFacts};
 use rustix::fs::{Mode, OFlags, fstatvfs};

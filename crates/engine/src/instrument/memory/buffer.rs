@@ -1,7 +1,6 @@
 //! Memory to measure: new pages from the kernel, huge ones if possible.
 
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
-use std::ffi::c_void;
+use crate::mapping::Mapping;
 use std::io;
 use std::ptr::NonNull;
 
@@ -11,8 +10,7 @@ const HUGE_PAGE: usize = 2 << 20;
 /// Anonymous memory that begins at the start of a huge page.
 #[derive(Debug)]
 pub(super) struct Buffer {
-    mapping: NonNull<c_void>,
-    mapped: usize,
+    _mapping: Mapping,
     start: NonNull<u8>,
     length: usize,
 }
@@ -23,23 +21,16 @@ unsafe impl Send for Buffer {}
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    /// Zeros that take no memory until they are touched; the first thread to touch them gets pages of its own node.
+    /// Zeros; the first thread to touch them gets pages of its own node.
     ///
     /// # Errors
     /// If the kernel denies it.
     pub(super) fn new(length: usize) -> io::Result<Buffer> {
-        let mapped = length + HUGE_PAGE;
-        let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::NORESERVE);
-        // SAFETY: a new mapping at a place the kernel chooses.
-        let mapping = unsafe { mmap_anonymous(std::ptr::null_mut(), mapped, protection, flags) }?;
-        let mapping = NonNull::new(mapping).ok_or_else(|| io::Error::other("the kernel mapped memory at zero"))?;
-        let lead = mapping.addr().get().next_multiple_of(HUGE_PAGE) - mapping.addr().get();
+        let mapping = Mapping::zeros(length + HUGE_PAGE)?;
+        let lead = mapping.base().addr().get().next_multiple_of(HUGE_PAGE) - mapping.base().addr().get();
         // SAFETY: less than a huge page from the start, and the mapping is longer than that.
-        let start = unsafe { mapping.cast::<u8>().add(lead) };
-        let buffer = Buffer { mapping, mapped, start, length };
-        // SAFETY: within the mapping just made. A kernel without huge pages refuses, and small ones do.
-        let _ = unsafe { madvise(start.as_ptr().cast(), length, Advice::LinuxHugepage) };
-        Ok(buffer)
+        let start = unsafe { mapping.base().add(lead) };
+        Ok(Buffer { _mapping: mapping, start, length })
     }
 
     /// All of it.
@@ -53,13 +44,6 @@ impl Buffer {
     pub(super) fn huge_page_share(&self) -> Option<f64> {
         let maps = std::fs::read_to_string("/proc/self/smaps").ok()?;
         huge_bytes(&maps, self.start.addr().get()).map(|bytes| (bytes as f64 / self.length as f64).min(1.0))
-    }
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        // SAFETY: the mapping made in `new`, which nobody can reach any more. A failure leaves it mapped.
-        let _ = unsafe { munmap(self.mapping.as_ptr(), self.mapped) };
     }
 }
 

@@ -3,12 +3,12 @@
 use super::follow::Event;
 use super::tracepoint::Tracepoint;
 use crate::instrument::perf::{self, Attributes, Whose};
-use rustix::fd::{AsFd, AsRawFd, OwnedFd};
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
-use std::ffi::{CString, c_void};
+use crate::mapping::Mapping;
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::mm::{MapFlags, ProtFlags};
+use std::ffi::CString;
 use std::io;
 use std::mem::offset_of;
-use std::ptr::NonNull;
 use std::sync::atomic::{
     AtomicU64,
     Ordering::{Acquire, Release},
@@ -39,7 +39,6 @@ struct Heads {
     /// Bytes the kernel has written since the start, and bytes we have read.
     head: AtomicU64,
     tail: AtomicU64,
-    data_offset: u64,
 }
 
 const _: () = assert!(offset_of!(Heads, head) == 1024);
@@ -49,13 +48,9 @@ const _: () = assert!(offset_of!(Heads, head) == 1024);
 pub(super) struct Ring {
     /// The first has the ring; the others write to it too.
     events: Vec<OwnedFd>,
-    base: NonNull<u8>,
+    mapping: Mapping,
     data_offset: usize,
-    bytes: usize,
 }
-
-// SAFETY: the mapping belongs to this value alone.
-unsafe impl Send for Ring {}
 
 impl Ring {
     /// Opens the events of a CPU with a filter in the kernel's syntax.
@@ -72,18 +67,11 @@ impl Ring {
             events.push(event);
         }
         let first = events.first().ok_or(io::ErrorKind::InvalidInput)?;
-        let bytes = rustix::param::page_size() + DATA_BYTES;
-        // SAFETY: a new mapping at a place the kernel chooses touches nobody's memory.
-        let base = unsafe {
-            mmap(std::ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, first.as_fd(), 0)?
-        };
-        let base = NonNull::new(base.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
-        let mut ring = Ring { events, base, data_offset: rustix::param::page_size(), bytes };
-        // Before Linux 4.1 it is zero, and the data begin after the first page.
-        ring.data_offset = match ring.heads().data_offset {
-            0 => ring.data_offset,
-            offset => offset as usize,
-        };
+        let page = rustix::param::page_size();
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        let mapping = Mapping::shared(first, page + DATA_BYTES, 0, access, MapFlags::empty())?;
+        // The data begin after the first page.
+        let ring = Ring { events, mapping, data_offset: page };
         for event in &ring.events[1..] {
             // SAFETY: both are descriptors of events; no memory is named.
             check(unsafe { libc::ioctl(event.as_raw_fd(), SET_OUTPUT, ring.events[0].as_raw_fd()) })?;
@@ -149,21 +137,14 @@ impl Ring {
         for (start, length) in [(start, first), (0, length - first)] {
             // SAFETY: inside the data of the mapping; the kernel does not write between the tail and the head.
             into.extend_from_slice(unsafe {
-                std::slice::from_raw_parts(self.base.as_ptr().add(self.data_offset + start), length)
+                std::slice::from_raw_parts(self.mapping.base().as_ptr().add(self.data_offset + start), length)
             });
         }
     }
 
     fn heads(&self) -> &Heads {
         // SAFETY: the first page of the mapping, which begins so and lives as long as `self`.
-        unsafe { self.base.cast::<Heads>().as_ref() }
-    }
-}
-
-impl Drop for Ring {
-    fn drop(&mut self) {
-        // SAFETY: the mapping made in `open`, unmapped once.
-        let _ = unsafe { munmap(self.base.as_ptr().cast::<c_void>(), self.bytes) };
+        unsafe { self.mapping.base().cast::<Heads>().as_ref() }
     }
 }
 

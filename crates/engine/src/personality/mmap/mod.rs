@@ -14,15 +14,15 @@ use super::control::Control;
 use super::interface::{Granted, Setup, Transfer, failed, moved};
 use super::sync;
 use super::synchronous::Synchronous;
+use crate::mapping;
 use crate::target::Opened;
 use fault::Copied;
 use halfpower_model::stream::RequestKind;
 use halfpower_model::{Layout, Pattern, Workload};
 use rustix::io::Errno;
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
 use std::ffi::c_void;
 use std::io;
-use std::ptr::{self, NonNull};
 
 pub(crate) struct Mmap {
     mappings: Vec<Mapping>,
@@ -35,7 +35,7 @@ pub(crate) struct Mmap {
 /// A target and its mapping.
 struct Mapping {
     target: Opened,
-    base: NonNull<u8>,
+    memory: mapping::Mapping,
     length: usize,
     protection: ProtFlags,
     advice: Option<Advice>,
@@ -95,9 +95,8 @@ impl Mapping {
         let length = usize::try_from(most.0).map_err(|error| refused(&error, TOO_MUCH))?;
         let mut protection = ProtFlags::READ;
         protection.set(ProtFlags::WRITE, workload.operation.destroys());
-        // SAFETY: a new mapping at a place the kernel chooses touches nobody's memory.
-        let base = unsafe { mmap(ptr::null_mut(), length, protection, MapFlags::SHARED, &target.file, 0) };
-        let base = base.map_err(|error| {
+        let memory = mapping::Mapping::shared(&target.file, length, 0, protection, MapFlags::empty());
+        let memory = memory.map_err(|error| {
             let remedy = match error {
                 Errno::NODEV => "its file system does not support mmap: use another --personality",
                 Errno::ACCESS | Errno::PERM => {
@@ -107,13 +106,12 @@ impl Mapping {
             };
             refused(&error, remedy)
         })?;
-        let base = NonNull::new(base.cast()).ok_or_else(|| refused(&"no address", TOO_MUCH))?;
         let advice = match workload.pattern {
             Pattern::Sequential => Some(Advice::Sequential),
             pattern if pattern.is_ordered() => None,
             _ => Some(Advice::Random),
         };
-        let mut mapping = Mapping { target, base, length, protection, advice };
+        let mut mapping = Mapping { target, memory, length, protection, advice };
         if !mapping.advise(0, length) {
             mapping.advice = None;
         }
@@ -124,7 +122,7 @@ impl Mapping {
     #[inline]
     fn address(&self, offset: usize) -> *mut u8 {
         debug_assert!(offset < self.length);
-        self.base.as_ptr().wrapping_add(offset)
+        self.memory.base().as_ptr().wrapping_add(offset)
     }
 
     /// Tells the kernel the order of what comes; whether it takes the advice.
@@ -185,13 +183,6 @@ impl Mapping {
     fn pages(&self, from: usize, length: usize) -> (usize, usize) {
         let first = from - from % rustix::param::page_size();
         (first, from + length - first)
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: the mapping made in `new`, unmapped once.
-        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.length) };
     }
 }
 

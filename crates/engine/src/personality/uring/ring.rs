@@ -9,10 +9,11 @@
 
 use super::entry::{Answer, Submission};
 use super::registered::Registered;
+use crate::mapping::Mapping;
 use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use rustix::io_uring as kernel;
 use rustix::io_uring::{IoringEnterFlags, IoringFeatureFlags, IoringSetupFlags, IoringSqFlags, io_uring_params};
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::mm::{MapFlags, ProtFlags};
 use std::ffi::c_void;
 use std::io;
 use std::ptr::NonNull;
@@ -25,39 +26,21 @@ use std::time::Duration;
 const LOOKS: u32 = 2_000;
 
 /// Memory shared with the kernel.
-struct Mapping {
-    base: NonNull<u8>,
-    bytes: usize,
+fn map(descriptor: &OwnedFd, bytes: usize, offset: u64) -> io::Result<Mapping> {
+    Ok(Mapping::shared(descriptor, bytes, offset, ProtFlags::READ | ProtFlags::WRITE, MapFlags::POPULATE)?)
 }
 
-impl Mapping {
-    fn of(descriptor: &OwnedFd, bytes: usize, offset: u64) -> io::Result<Self> {
-        let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED | MapFlags::POPULATE);
-        // SAFETY: a new mapping at a place the kernel chooses touches nobody's memory.
-        let base = unsafe { mmap(std::ptr::null_mut(), bytes, protection, flags, descriptor, offset)? };
-        let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Mapping { base, bytes })
-    }
-
-    /// The place `offset` bytes in, of `count` of a type.
-    fn at<T>(&self, offset: u32, count: u32) -> NonNull<T> {
-        let end = offset as usize + size_of::<T>() * count as usize;
-        assert!(end <= self.bytes && (offset as usize).is_multiple_of(align_of::<T>()), "inside the mapping");
-        // SAFETY: just checked to lie inside the mapping.
-        unsafe { self.base.add(offset as usize).cast() }
-    }
-
-    /// A number that the kernel reads or writes at any time.
-    fn shared(&self, offset: u32) -> Shared {
-        Shared(self.at(offset, 1))
-    }
+/// The place `offset` bytes in, of `count` of a type.
+fn at<T>(mapping: &Mapping, offset: u32, count: u32) -> NonNull<T> {
+    let end = offset as usize + size_of::<T>() * count as usize;
+    assert!(end <= mapping.bytes() && (offset as usize).is_multiple_of(align_of::<T>()), "inside the mapping");
+    // SAFETY: just checked to lie inside the mapping.
+    unsafe { mapping.base().add(offset as usize).cast() }
 }
 
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: the mapping made in `of`, unmapped once; the ring that looks into it goes with it.
-        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.bytes) };
-    }
+/// A number that the kernel reads or writes at any time.
+fn shared(mapping: &Mapping, offset: u32) -> Shared {
+    Shared(at(mapping, offset, 1))
 }
 
 /// A number in a [`Mapping`] of the ring that holds both.
@@ -68,7 +51,7 @@ impl std::ops::Deref for Shared {
 
     #[inline]
     fn deref(&self) -> &AtomicU32 {
-        // SAFETY: `Mapping::at` checked place and alignment; the mapping is part of the same ring, so it is still there,
+        // SAFETY: `at` checked place and alignment; the mapping is part of the same ring, so it is still there,
         // and everybody who writes the number, the kernel too, does it atomically.
         unsafe { self.0.as_ref() }
     }
@@ -127,12 +110,13 @@ impl<S: Submission, A: Answer> Ring<S, A> {
         let has_array = !setup.contains(IoringSetupFlags::NO_SQARRAY);
         let array_bytes = if has_array { submission.array as usize + 4 * params.sq_entries as usize } else { 0 };
         let answer_bytes = completion.cqes as usize + size_of::<A>() * params.cq_entries as usize;
-        let queues = Mapping::of(&descriptor, array_bytes.max(answer_bytes), kernel::IORING_OFF_SQ_RING)?;
+        let queues = map(&descriptor, array_bytes.max(answer_bytes), kernel::IORING_OFF_SQ_RING)?;
         let entries_bytes = size_of::<S>() * params.sq_entries as usize;
-        let entries = Mapping::of(&descriptor, entries_bytes, kernel::IORING_OFF_SQES)?;
+        let entries = map(&descriptor, entries_bytes, kernel::IORING_OFF_SQES)?;
         if has_array {
             // The kernel looks into the array for which entry is next: always that of the same place.
-            (0..params.sq_entries).for_each(|index| queues.shared(submission.array + 4 * index).store(index, Relaxed));
+            (0..params.sq_entries)
+                .for_each(|index| shared(&queues, submission.array + 4 * index).store(index, Relaxed));
         }
         Ok(Ring {
             registered: Registered::default(),
@@ -141,17 +125,17 @@ impl<S: Submission, A: Answer> Ring<S, A> {
             descriptor,
             setup,
             can_time_out: params.features.contains(IoringFeatureFlags::EXT_ARG),
-            entries: entries.at(0, params.sq_entries),
+            entries: at(&entries, 0, params.sq_entries),
             entry_count: params.sq_entries,
-            submission_head: queues.shared(submission.head),
-            submission_tail: queues.shared(submission.tail),
-            submission_flags: queues.shared(submission.flags),
+            submission_head: shared(&queues, submission.head),
+            submission_tail: shared(&queues, submission.tail),
+            submission_flags: shared(&queues, submission.flags),
             tail: 0,
             head_seen: 0,
-            answers: queues.at(completion.cqes, params.cq_entries),
+            answers: at(&queues, completion.cqes, params.cq_entries),
             answer_mask: params.cq_entries - 1,
-            completion_head: queues.shared(completion.head),
-            completion_tail: queues.shared(completion.tail),
+            completion_head: shared(&queues, completion.head),
+            completion_tail: shared(&queues, completion.tail),
             head: 0,
             _queues: queues,
             _entries: entries,

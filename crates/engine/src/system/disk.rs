@@ -1,7 +1,7 @@
 //! The work of the block layer, from the device's `stat` file (Linux, Documentation/block/stat.rst). Reading it, before and
 //! after a sample, costs a few microseconds.
 
-use crate::system::filesystem::{sysfs_device, whole_disk};
+use super::filesystem::{sysfs_device, whole_disk};
 use halfpower_model::sample::{Block, Direction};
 use std::path::{Path, PathBuf};
 

@@ -3,14 +3,14 @@
 //! The share is measured by mincore(2) in evenly spread windows, because posix_fadvise promises nothing. The kernel reveals it
 //! only to users who may write the file; for others it is unknown.
 
+use crate::mapping::Mapping;
 use halfpower_model::{Bytes, Cancel};
 use rustix::fs::{Access, Advice, AtFlags, fadvise, fdatasync};
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::mm::{MapFlags, ProtFlags};
 use std::fs::File;
 use std::io;
 use std::num::NonZeroU64;
 use std::os::fd::AsRawFd;
-use std::ptr;
 
 /// Size of a window, and the maximum number of windows.
 const WINDOW: u64 = 256 << 20;
@@ -81,13 +81,11 @@ fn residency(file: &File, start: u64, length: usize) -> Option<Vec<u8>> {
     if length == 0 {
         return Some(Vec::new());
     }
-    // SAFETY: a new mapping at a place the kernel chooses; it is never read through, so a file cut short does no harm.
-    let address = unsafe { mmap(ptr::null_mut(), length, ProtFlags::READ, MapFlags::SHARED, file, start) }.ok()?;
+    // Never read through, so a file cut short does no harm.
+    let mapping = Mapping::shared(file, length, start, ProtFlags::READ, MapFlags::empty()).ok()?;
     let mut bytes = vec![0_u8; length.div_ceil(rustix::param::page_size())];
     // SAFETY: the range is the mapping just made, and there is a byte for each of its pages.
-    let result = unsafe { libc::mincore(address, length, bytes.as_mut_ptr()) };
-    // SAFETY: the mapping just made, not used any more.
-    let _ = unsafe { munmap(address, length) };
+    let result = unsafe { libc::mincore(mapping.base().as_ptr().cast(), length, bytes.as_mut_ptr()) };
     (result == 0).then_some(bytes)
 }
 

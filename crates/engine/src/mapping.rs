@@ -1,0 +1,69 @@
+//! A mapping of memory or of a file, unmapped when it is dropped.
+
+use rustix::fd::AsFd;
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
+use std::io;
+use std::ptr::{NonNull, null_mut};
+
+/// A mapping at an address that the kernel chose. What is read or written through it is up to its owner.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    base: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: a mapping belongs to the process, and the value only hands out its address.
+unsafe impl Send for Mapping {}
+// SAFETY: the same.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Private zeros, which take no memory until they are touched; in huge pages if possible.
+    ///
+    /// # Errors
+    /// The kernel's, if there is not enough memory.
+    pub(crate) fn zeros(bytes: usize) -> io::Result<Mapping> {
+        let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::NORESERVE);
+        // SAFETY: a new mapping at an address the kernel chooses touches nobody's memory.
+        let mapping = Mapping::at(unsafe { mmap_anonymous(null_mut(), bytes, protection, flags) }?.cast(), bytes)?;
+        // SAFETY: the range is the mapping just made. A kernel without huge pages rejects it, which only costs speed.
+        let _ = unsafe { madvise(mapping.base.as_ptr().cast(), bytes, Advice::LinuxHugepage) };
+        Ok(mapping)
+    }
+
+    /// A part of a file, shared with others that map it.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub(crate) fn shared(
+        file: impl AsFd,
+        bytes: usize,
+        offset: u64,
+        protection: ProtFlags,
+        flags: MapFlags,
+    ) -> rustix::io::Result<Mapping> {
+        // SAFETY: a new mapping at an address the kernel chooses touches nobody's memory.
+        let base = unsafe { mmap(null_mut(), bytes, protection, flags | MapFlags::SHARED, file, offset) }?;
+        Mapping::at(base.cast(), bytes)
+    }
+
+    fn at(base: *mut u8, bytes: usize) -> rustix::io::Result<Mapping> {
+        Ok(Mapping { base: NonNull::new(base).ok_or(rustix::io::Errno::NOMEM)?, bytes })
+    }
+
+    #[inline]
+    pub(crate) fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping made above, unmapped once; its owner uses it no more.
+        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}
