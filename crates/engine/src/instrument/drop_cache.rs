@@ -86,49 +86,23 @@ pub struct DropOptions {
     pub scratch: Option<PathBuf>,
 }
 
-/// Why it failed.
-#[derive(Debug, thiserror::Error)]
-pub enum DropError {
-    /// A target cannot be used.
-    #[error(transparent)]
-    Target(#[from] TargetError),
-    /// There is nothing to drop.
-    #[error("null: holds no data; name files or block devices")]
-    Null,
-    /// It needs root.
-    #[error("--drop-caches needs root; run as root, or remove it")]
-    NotRoot,
-    /// A scratch file in memory evicts nothing.
-    #[error("{path} is in memory, so a scratch file there evicts nothing; name a directory on a disk")]
-    ScratchInMemory {
-        /// The directory.
-        path: String,
-    },
-    /// Any other error of the system.
-    #[error("cannot {action} {subject}")]
-    System {
-        /// The action.
-        action: &'static str,
-        /// Its object.
-        subject: String,
-        /// The system's error.
-        #[source]
-        source: io::Error,
-    },
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> TargetError {
+    move |source| TargetError::System { action, path: path.display().to_string(), source }
 }
 
-fn failed(action: &'static str, subject: impl std::fmt::Display) -> impl FnOnce(io::Error) -> DropError {
-    let subject = subject.to_string();
-    move |source| DropError::System { action, subject, source }
+fn rejected<T>(text: impl Into<String>) -> Result<T, TargetError> {
+    Err(TargetError::Rejected(text.into()))
 }
 
 /// Drops the targets from the page cache. A step on the whole machine is recorded for each of them.
 ///
 /// # Errors
 /// If a target cannot be read or written back, or an option is not available.
-pub fn drop_cache(paths: &[PathBuf], options: &DropOptions, cancel: &Cancel) -> Result<DroppedCache, DropError> {
+pub fn drop_cache(paths: &[PathBuf], options: &DropOptions, cancel: &Cancel) -> Result<DroppedCache, TargetError> {
     let targets = paths.iter().map(|path| Target::open(path, Access::Read)).collect::<Result<Vec<_>, _>>()?;
-    let files = targets.iter().map(|target| target.file().ok_or(DropError::Null)).collect::<Result<Vec<_>, _>>()?;
+    let Some(files) = targets.iter().map(Target::file).collect::<Option<Vec<_>>>() else {
+        return rejected("null: holds no data; name files or block devices");
+    };
     let mut dropping = Dropping { dropped: Vec::new(), files };
     for (target, file) in targets.iter().zip(&dropping.files) {
         let facts = target.facts();
@@ -138,20 +112,21 @@ pub fn drop_cache(paths: &[PathBuf], options: &DropOptions, cancel: &Cancel) -> 
             cached_before: cache::cached_share(file, facts.size_bytes),
             steps: Vec::new(),
         });
-        cache::make_cold(file, facts.size_bytes).map_err(failed("write back", &facts.path))?;
+        cache::make_cold(file, facts.size_bytes).map_err(failed("write back", Path::new(&facts.path)))?;
     }
     dropping.note(Method::Advice);
     if options.drop_caches {
         match std::fs::write(DROP_CACHES, PAGES) {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(DropError::NotRoot),
-            written => written.map_err(failed("write", DROP_CACHES))?,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                return rejected("--drop-caches needs root; run as root, or remove it");
+            }
+            written => written.map_err(failed("write", Path::new(DROP_CACHES)))?,
         }
         dropping.note(Method::DropCaches);
     }
     if let Some(directory) = options.scratch.as_ref().filter(|_| !dropping.is_cold()) {
         let scratch = scratch_file(directory)?;
-        read_until(&scratch, || cancel.is_cancelled() || dropping.is_cold())
-            .map_err(failed("read", directory.display()))?;
+        read_until(&scratch, || cancel.is_cancelled() || dropping.is_cold()).map_err(failed("read", directory))?;
         dropping.note(Method::ScratchFile);
     }
     Ok(DroppedCache { targets: dropping.dropped })
@@ -182,14 +157,17 @@ impl Dropping<'_> {
 }
 
 /// A sparse file without a name: reading its holes fills the page cache, but takes no space on the medium.
-fn scratch_file(directory: &Path) -> Result<File, DropError> {
-    let failed = |source| failed("create a scratch file in", directory.display())(source);
+fn scratch_file(directory: &Path) -> Result<File, TargetError> {
+    let failed = |source| failed("create a scratch file in", directory)(source);
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     let file = File::from(
         rustix::fs::openat(CWD, directory, flags, Mode::RUSR | Mode::WUSR).map_err(|error| failed(error.into()))?,
     );
     if filesystem::mount_of(directory).is_some_and(|mount| filesystem::is_memory(&mount.kind)) {
-        return Err(DropError::ScratchInMemory { path: directory.display().to_string() });
+        let directory = directory.display();
+        return rejected(format!(
+            "{directory} is in memory, so a scratch file there evicts nothing; name a directory on a disk"
+        ));
     }
     let memory = rustix::system::sysinfo();
     file.set_len(memory.totalram as u64 * u64::from(memory.mem_unit)).map_err(failed)?;

@@ -39,7 +39,11 @@ impl DirectoryFacts {
         refuse_made_up(directory)?;
         // What is made there is made by a slip: a name of a device that is not there.
         if filesystem::mount_of(directory).is_some_and(|mount| filesystem::is_among_devices(&mount.kind)) {
-            return Err(TargetError::AmongDevices { path: directory.display().to_string() });
+            return Err(TargetError::Rejected(format!(
+                "{} is where devices have their names (devtmpfs), and a file made there would be in memory; check the \
+                 device's name, or name a directory on a disk",
+                directory.display()
+            )));
         }
         let space = fstatvfs(&folder).map_err(|error| fail(error.into()))?;
         let free_bytes = Bytes(space.f_bavail.saturating_mul(space.f_frsize));

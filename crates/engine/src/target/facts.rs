@@ -1,6 +1,6 @@
 //! What a target is and what lies below it: file system, mount, disk. What the kernel does not say stays unknown.
 
-use super::error::TargetError;
+use super::error::{TargetError, a_directory};
 use super::open::Access;
 use super::reopened::{flags_for, open_again};
 use crate::system::Root;
@@ -63,14 +63,14 @@ pub(crate) fn facts_unopened(path: &Path) -> Result<TargetFacts, TargetError> {
 }
 
 pub(super) fn kind_of(path: &Path, metadata: &std::fs::Metadata) -> Result<TargetKind, TargetError> {
-    let path = || path.display().to_string();
+    let path = path.display();
     let kind = metadata.file_type();
     if kind.is_file() {
         Ok(TargetKind::File)
     } else if kind.is_block_device() {
         Ok(TargetKind::BlockDevice)
     } else if kind.is_dir() {
-        Err(TargetError::Directory { path: path() })
+        Err(TargetError::Rejected(a_directory(&path.to_string())))
     } else {
         let kind = match FileType::from_raw_mode(metadata.mode()) {
             FileType::CharacterDevice => "a character device",
@@ -78,7 +78,7 @@ pub(super) fn kind_of(path: &Path, metadata: &std::fs::Metadata) -> Result<Targe
             FileType::Socket => "a socket",
             _ => "neither a file nor a device",
         };
-        Err(TargetError::Kind { path: path(), kind })
+        Err(TargetError::Rejected(format!("{path} is {kind}; name a regular file or a block device")))
     }
 }
 

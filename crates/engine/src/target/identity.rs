@@ -9,7 +9,7 @@ use std::path::Path;
 /// Refuses paths of which two lead to the same storage; those that lead nowhere yet are passed over.
 ///
 /// # Errors
-/// [`TargetError::Same`] naming the two.
+/// Naming the two.
 pub fn refuse_same<P: AsRef<Path>>(paths: &[P]) -> Result<(), TargetError> {
     let known = paths.iter().filter_map(|path| Some((path.as_ref(), fs::metadata(path).ok()?)));
     refuse(&known.collect::<Vec<_>>())
@@ -28,7 +28,8 @@ pub(super) fn refuse(targets: &[(&Path, Metadata)]) -> Result<(), TargetError> {
             Some((other.display().to_string(), if facts.is_dir() { "are one directory" } else { relation }))
         };
         if let Some((other, relation)) = others.filter_map(related).next() {
-            return Err(TargetError::Same { path: path.display().to_string(), other, relation });
+            let path = path.display();
+            return Err(TargetError::Rejected(format!("{path} and {other} {relation}; name each target once")));
         }
     }
     Ok(())

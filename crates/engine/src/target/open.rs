@@ -86,10 +86,7 @@ impl Target {
             options.custom_flags(if kind == TargetKind::BlockDevice { libc::O_EXCL } else { libc::O_NONBLOCK });
         }
         let file = options.open(path).map_err(|error| match error.raw_os_error() {
-            Some(libc::EAGAIN) => {
-                let reason = "another program holds a lease on it; stop that first".to_owned();
-                TargetError::InUse { path: path.display().to_string(), reason }
-            }
+            Some(libc::EAGAIN) => TargetError::in_use(path, "another program holds a lease on it; stop that first"),
             _ => fail(error),
         })?;
         leave_no_trace(&file);
@@ -237,7 +234,10 @@ fn refuse_read_only(path: &Path, facts: &std::fs::Metadata) -> Result<(), Target
     let number = (rustix::fs::major(facts.rdev()), rustix::fs::minor(facts.rdev()));
     let device = filesystem::sysfs_device(number).filter(|_| facts.file_type().is_block_device());
     match device.and_then(|device| crate::system::number::<u8>(device.join("ro"))) {
-        Some(1) => Err(TargetError::ReadOnlyDevice { path: path.display().to_string() }),
+        Some(1) => Err(TargetError::Rejected(format!(
+            "{path} is a read-only device; use reads only, or make it writable (blockdev --setrw {path})",
+            path = path.display()
+        ))),
         _ => Ok(()),
     }
 }
@@ -246,13 +246,18 @@ fn refuse_read_only(path: &Path, facts: &std::fs::Metadata) -> Result<(), Target
 pub(super) fn refuse_made_up(path: &Path) -> Result<(), TargetError> {
     match filesystem::mount_of(path).filter(|mount| filesystem::is_made_up(&mount.kind)) {
         None => Ok(()),
-        Some(mount) => Err(TargetError::NotStorage { path: path.display().to_string(), filesystem: mount.kind }),
+        Some(mount) => Err(TargetError::Rejected(format!(
+            "{} is not storage: {} is a virtual file system of the kernel; name a path on a disk",
+            path.display(),
+            mount.kind
+        ))),
     }
 }
 
 /// Workers open the target anew through /proc/self/fd.
 pub(super) fn needs_proc() -> Result<(), TargetError> {
-    if Path::new("/proc/self/fd").is_dir() { Ok(()) } else { Err(TargetError::NoProc) }
+    let text = "/proc is not mounted, and targets are opened through it; mount it (mount -t proc proc /proc)";
+    if Path::new("/proc/self/fd").is_dir() { Ok(()) } else { Err(TargetError::Rejected(text.to_owned())) }
 }
 
 /// Bytes of holes before `end`. A file with very many is taken to continue as it began.

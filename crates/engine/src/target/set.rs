@@ -30,7 +30,8 @@ impl Targets {
     /// When there is none, two share storage, or `null:` is among others.
     pub(crate) fn new(targets: Vec<Target>) -> Result<Targets, TargetError> {
         if targets.len() != 1 && (targets.is_empty() || targets.iter().any(|target| target.file.is_none())) {
-            return Err(TargetError::NotAlone);
+            let text = "a workload needs one or more files and devices, or null: alone; name those";
+            return Err(TargetError::Rejected(text.to_owned()));
         }
         let mut files = Vec::new();
         for target in &targets {
@@ -289,11 +290,12 @@ mod tests {
         std::os::unix::fs::symlink(&file, &link).unwrap();
         let targets = [&*file, link.as_path()].map(|path| Target::open(path, Access::Read).unwrap());
         std::fs::remove_file(link).unwrap();
-        assert!(matches!(Host::on(targets.into()), Err(TargetError::Same { .. })));
+        let refusal = |targets| Host::on(targets).unwrap_err().to_string();
+        assert!(refusal(targets.into()).contains("are one file"));
         let null = || Target::open(Path::new(crate::NULL_TARGET), Access::Read).unwrap();
         let file = Target::open(&file, Access::Read).unwrap();
-        assert!(matches!(Host::on(vec![file, null()]), Err(TargetError::NotAlone)));
-        assert!(matches!(Host::on(Vec::new()), Err(TargetError::NotAlone)));
+        assert!(refusal(vec![file, null()]).contains("or null: alone"));
+        assert!(refusal(Vec::new()).contains("or null: alone"));
         assert!(Host::on(vec![null()]).is_ok());
     }
 

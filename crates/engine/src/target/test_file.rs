@@ -299,9 +299,11 @@ pub fn fill(
 /// Why a file is not made where something is.
 fn taken(path: &Path, error: rustix::io::Errno) -> TargetError {
     match std::fs::read_link(path) {
-        Ok(leads) if !path.exists() => {
-            TargetError::LinkToNothing { path: path.display().to_string(), leads: leads.display().to_string() }
-        }
+        Ok(leads) if !path.exists() => TargetError::Rejected(format!(
+            "{} is a symbolic link to {}, which does not exist; name that file itself, or remove the link",
+            path.display(),
+            leads.display()
+        )),
         _ => TargetError::from_io("make", path, error.into()),
     }
 }

@@ -36,28 +36,19 @@ pub(super) fn kernels(vectors: Vectors) -> impl Iterator<Item = Kernel> {
     Kernel::ALL.into_iter().filter(move |kernel| vectors != Vectors::Scalar || !past(kernel))
 }
 
-/// The result of a kernel, for verification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Trace {
-    /// Of a read: the sum of all 64-bit words of all passes, modulo 2^64; else 0.
-    pub(super) sum: u64,
-}
-
-/// Runs a kernel over a working set, `passes` times.
+/// Runs a kernel over a working set, `passes` times. Gives the sum of all 64-bit words that a read read, modulo 2^64; else 0.
 ///
 /// # Panics
 /// If the memory is not aligned to [`GRANULE`] in size and address, or there are no passes.
-pub(super) fn run(vectors: Vectors, kernel: Kernel, memory: &mut [u8], passes: u64) -> Trace {
+pub(super) fn run(vectors: Vectors, kernel: Kernel, memory: &mut [u8], passes: u64) -> u64 {
     assert!(memory.len().is_multiple_of(GRANULE) && memory.as_ptr().addr().is_multiple_of(GRANULE));
     assert!(passes > 0 && !memory.is_empty());
     if kernel == Kernel::Memcpy {
         copy_by_library(memory, passes);
-        return Trace { sum: 0 };
+        return 0;
     }
     assert!(is_supported(vectors), "this CPU has no {vectors:?}");
     match vectors {
-        // SAFETY: the vectors are ones the CPU has, as `widest` found or the caller asked it; the range is a slice that
-        // is aligned for the widest vectors and a whole number of turns long, in halves too.
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the CPU has the form, and the slice is aligned and as long as it must be: all of it was asserted above.
         Vectors::Avx512 => unsafe { avx512::run(kernel, memory, passes) },
@@ -90,7 +81,7 @@ macro_rules! vector_kernels {
     ($module:ident, $feature:literal, $width:literal, $register:literal, move: $move:literal, stream: $stream:literal, sum: $sum:literal,
      count: $count:literal, leave: $leave:literal) => {
         mod $module {
-            use super::{Kernel, Trace};
+            use super::Kernel;
             use std::arch::asm;
 
             const ZEROS: [u64; 8] = [0; 8];
@@ -98,21 +89,21 @@ macro_rules! vector_kernels {
 
             /// # Safety
             /// The CPU has these vectors; the memory is aligned to 4096 bytes and a multiple of them long.
-            pub(super) unsafe fn run(kernel: Kernel, memory: &mut [u8], passes: u64) -> Trace {
+            pub(super) unsafe fn run(kernel: Kernel, memory: &mut [u8], passes: u64) -> u64 {
                 let middle = memory.len() / 2;
                 let range = memory.as_mut_ptr_range();
                 // SAFETY: the caller's promise; source and destination of a copy are the halves of the range.
                 unsafe {
                     let half = range.start.add(middle);
                     match kernel {
-                        Kernel::Read => return Trace { sum: read(range.start, range.end, passes) },
+                        Kernel::Read => return read(range.start, range.end, passes),
                         Kernel::Write => write(range.start, range.end, passes),
                         Kernel::WriteNonTemporal => write_past(range.start, range.end, passes),
                         Kernel::CopyNonTemporal => copy_past(range.start, half, passes),
                         Kernel::Copy | Kernel::Memcpy => copy(range.start, half, passes),
                     }
                 }
-                Trace { sum: 0 }
+                0
             }
 
             #[target_feature(enable = $feature)]
@@ -256,12 +247,12 @@ vector_kernels!(sse2, "sse2", 16, "xmm", move: "movdqu", stream: "movntdq", sum:
 
 /// The kernels by volatile accesses, for other CPUs.
 mod scalar {
-    use super::{Kernel, Trace};
+    use super::Kernel;
     use std::ptr;
 
     const UNROLLED: usize = 16;
 
-    pub(super) fn run(kernel: Kernel, memory: &mut [u8], passes: u64) -> Trace {
+    pub(super) fn run(kernel: Kernel, memory: &mut [u8], passes: u64) -> u64 {
         // Aligned, as asserted, so nothing is left over at the ends.
         let words = super::words_mut(memory);
         let mut sum = 0_u64;
@@ -275,7 +266,7 @@ mod scalar {
                 }
             }
         }
-        Trace { sum }
+        sum
     }
 
     fn read(words: &[u64]) -> u64 {
@@ -332,10 +323,10 @@ pub(super) fn sum(memory: &[u8]) -> u64 {
 }
 
 /// Whether a kernel has moved every byte of its working set. For a read the caller gives the expected sum.
-pub(super) fn has_moved(kernel: Kernel, memory: &[u8], passes: u64, sum_before: u64, trace: Trace) -> bool {
+pub(super) fn has_moved(kernel: Kernel, memory: &[u8], passes: u64, sum_before: u64, sum: u64) -> bool {
     let (source, destination) = memory.split_at(memory.len() / 2);
     match kernel {
-        Kernel::Read => trace.sum == sum_before.wrapping_mul(passes),
+        Kernel::Read => sum == sum_before.wrapping_mul(passes),
         Kernel::Write | Kernel::WriteNonTemporal => words(memory).all(|word| word == passes),
         Kernel::Copy | Kernel::CopyNonTemporal | Kernel::Memcpy => source == destination,
     }
@@ -364,9 +355,9 @@ mod tests {
                 fill(memory);
                 fill(beyond);
                 let (before, beyond_before) = (sum(memory), beyond.to_vec());
-                let trace = run(vectors, kernel, memory, passes);
+                let read = run(vectors, kernel, memory, passes);
                 let name = format!("{vectors:?} {kernel} of {size}, {passes} passes");
-                assert!(has_moved(kernel, memory, passes, before, trace), "{name}");
+                assert!(has_moved(kernel, memory, passes, before, read), "{name}");
                 assert!(beyond == beyond_before, "{name} wrote beyond its working set");
                 assert!(kernel == Kernel::Read || sum(memory) != before, "{name} left everything as it was");
             }
@@ -379,9 +370,9 @@ mod tests {
         let memory = buffer.bytes_mut();
         fill(memory);
         let before = sum(memory);
-        assert!(!has_moved(Kernel::Copy, memory, 1, before, Trace { sum: 0 }));
-        assert!(!has_moved(Kernel::Write, memory, 1, before, Trace { sum: 0 }));
-        assert!(!has_moved(Kernel::Read, memory, 3, before, Trace { sum: before.wrapping_mul(2) }));
-        assert!(has_moved(Kernel::Read, memory, 3, before, Trace { sum: before.wrapping_mul(3) }));
+        assert!(!has_moved(Kernel::Copy, memory, 1, before, 0));
+        assert!(!has_moved(Kernel::Write, memory, 1, before, 0));
+        assert!(!has_moved(Kernel::Read, memory, 3, before, before.wrapping_mul(2)));
+        assert!(has_moved(Kernel::Read, memory, 3, before, before.wrapping_mul(3)));
     }
 }

@@ -6,130 +6,54 @@
 
 mod buffer;
 mod chase;
+mod error;
 mod kernels;
 mod plan;
 mod studies;
 mod together;
 
+pub use error::MemoryError;
 pub use kernels::GRANULE;
 pub use plan::MemoryOptions;
 
 use super::clock::Clock;
 use buffer::Buffer;
 use chase::Chase;
-use halfpower_model::reading::{Bandwidth, Kernel, LoadLatency, MemorySpeed, Rounds, StudyTest, Vectors};
-use halfpower_model::{Bytes, Cancel};
+use halfpower_model::Bytes;
+use halfpower_model::reading::{Bandwidth, Kernel, LoadLatency, MemorySpeed, Rounds, Vectors};
 use plan::Plan;
 use std::io;
 use together::together;
 
-/// Why memory cannot be measured.
-#[derive(Debug, thiserror::Error)]
-pub enum MemoryError {
-    /// Working sets are whole pages.
-    #[error("a working set of {0} is no multiple of 4 KiB; use one such as 16KiB or 1GiB")]
-    Size(Bytes),
-    /// Each thread is pinned to its own CPU.
-    #[error("{threads} threads on {processors} CPU(s); use 1 to {processors}")]
-    Threads {
-        /// Requested.
-        threads: u32,
-        /// Available.
-        processors: u32,
-    },
-    /// Too little memory is free.
-    #[error(
-        "{threads} thread(s) with working sets of {size} take more than half of the {available} of memory that are \
-         free; name smaller ones with --sizes, or fewer threads"
-    )]
-    TooLarge {
-        /// Of each thread.
-        size: Bytes,
-        /// Their number.
-        threads: u32,
-        /// Free memory.
-        available: Bytes,
-    },
-    /// A kernel did not move its bytes: a bug, or broken memory.
-    #[error("the kernel `{kernel}` did not move all of {size}, so its figures are wrong; the memory may be faulty")]
-    NotMoved {
-        /// Which.
-        kernel: Kernel,
-        /// Its working set.
-        size: Bytes,
-    },
-    /// No round of a test took longer than its null test.
-    #[error("the test `{0}` took no longer than its null test: the machine was disturbed; measure again")]
-    Disturbed(StudyTest),
-    /// It was cancelled.
-    #[error("interrupted before everything was measured; nothing was stored")]
-    Cancelled,
-    /// Any other error of the system.
-    #[error("cannot {action}")]
-    System {
-        /// The action.
-        action: &'static str,
-        /// The system's error.
-        #[source]
-        source: io::Error,
-    },
-}
-
-impl MemoryError {
-    fn no_memory(source: io::Error) -> MemoryError {
-        MemoryError::System { action: "allocate memory", source }
-    }
-
-    fn pin(source: io::Error) -> MemoryError {
-        MemoryError::System { action: "pin a thread to a CPU; use fewer --threads", source }
-    }
-
-    fn file(source: rustix::io::Errno) -> MemoryError {
-        MemoryError::System { action: "use a file in memory", source: source.into() }
-    }
-}
-
 /// Measures memory. Before each step, `progress` gets the number of steps done, their total and the next step.
 ///
 /// # Errors
-/// If it cannot be measured, or was cancelled.
-pub fn memory(
-    options: &MemoryOptions,
-    cancel: &Cancel,
-    progress: &mut dyn FnMut(u64, u64, &str),
-) -> Result<MemorySpeed, MemoryError> {
+/// If it cannot be measured.
+pub fn memory(options: &MemoryOptions, progress: &mut dyn FnMut(u64, u64, &str)) -> Result<MemorySpeed, MemoryError> {
     let plan = Plan::new(options)?;
     let steps = plan.steps();
     let mut done = 0;
-    let mut go_on = |what: &str| {
+    let mut step = |what: &str| {
         progress(done, steps, what);
         done += 1;
-        !cancel.is_cancelled()
     };
     let clock = Clock::host();
-    let mut study_step = |test| go_on(&format!("{test}, as in the studies"));
+    let mut study_step = |test| step(&format!("{test}, as in the studies"));
     let studies = studies::measure(clock, &plan.processors, plan.rounds, &mut study_step)?;
     let mut bench = Bench { clock, plan: &plan, vectors: kernels::widest(), huge_page_share: None };
     let mut bandwidth = Vec::new();
     for cells in &plan.cells {
         let mut buffers = bench.buffers(cells.threads, cells.largest())?;
         for size in &cells.sizes {
-            if !go_on(&format!("{size}, {} thread(s)", cells.threads)) {
-                return Err(MemoryError::Cancelled);
-            }
+            step(&format!("{size}, {} thread(s)", cells.threads));
             bandwidth.extend(bench.bandwidth(&mut buffers, *size)?);
         }
     }
     let mut latency = Vec::new();
     let mut buffers = bench.buffers(1, plan.latency_sizes.iter().copied().max().unwrap_or_default())?;
     for size in &plan.latency_sizes {
-        if !go_on(&format!("{size}, load latency")) {
-            return Err(MemoryError::Cancelled);
-        }
+        step(&format!("{size}, load latency"));
         latency.push(bench.latency(&mut buffers[0], *size)?);
-    }
-    if cancel.is_cancelled() {
-        return Err(MemoryError::Cancelled);
     }
     Ok(MemorySpeed {
         vectors: bench.vectors,
@@ -168,14 +92,13 @@ impl Bench<'_> {
         let all: Vec<Kernel> = kernels::kernels(self.vectors).collect();
         let mut passes = Vec::new();
         for kernel in &all {
-            passes.push(self.passes(|passes| self.round(*kernel, buffers, size, passes, Check::Not))?);
+            passes.push(self.passes(|passes| self.round(*kernel, buffers, size, passes, false))?);
         }
         let mut rates = vec![Vec::new(); all.len()];
         for round in 0..self.plan.rounds {
-            let check = if round == 0 { Check::Moved } else { Check::Not };
             for ((kernel, passes), rates) in all.iter().zip(&passes).zip(&mut rates) {
                 let moved = size.0 * passes * buffers.len() as u64 / if kernel.copies() { 2 } else { 1 };
-                rates.push(moved as f64 / self.round(*kernel, buffers, size, *passes, check)?);
+                rates.push(moved as f64 / self.round(*kernel, buffers, size, *passes, round == 0)?);
             }
         }
         let threads = buffers.len() as u32;
@@ -188,34 +111,34 @@ impl Bench<'_> {
         Ok(all.into_iter().zip(rates).map(of).collect())
     }
 
-    /// One round of a kernel on all threads, in seconds.
+    /// One round of a kernel on all threads, in seconds. One that is verified has its caches warm from filling the memory.
     fn round(
         &self,
         kernel: Kernel,
         buffers: &mut [Buffer],
         size: Bytes,
         passes: u64,
-        check: Check,
+        verify: bool,
     ) -> Result<f64, MemoryError> {
         let part = |buffer| Part { memory: &mut Buffer::bytes_mut(buffer)[..size.0 as usize], sum: 0 };
         let mut parts: Vec<Part<'_>> = buffers.iter_mut().map(part).collect();
         let run = |part: &mut Part<'_>, passes| kernels::run(self.vectors, kernel, part.memory, passes);
-        let warm = |part: &mut Part<'_>| match check {
-            Check::Moved => {
+        let warm = |part: &mut Part<'_>| {
+            if verify {
                 kernels::fill(part.memory);
                 part.sum = kernels::sum(part.memory);
-            }
-            // If one pass takes a whole round, the working set fits no cache.
-            Check::Not if passes > 1 => {
+            } else if passes > 1 {
+                // If one pass takes a whole round, the working set fits no cache.
                 run(part, 1);
             }
-            Check::Not => {}
         };
         let (elapsed, traces) = together(self.clock, &self.plan.processors, &mut parts, warm, |part| run(part, passes))
             .map_err(MemoryError::pin)?;
-        let moved = |(part, trace): (&Part<'_>, _)| kernels::has_moved(kernel, part.memory, passes, part.sum, trace);
-        if check == Check::Moved && !parts.iter().zip(traces).all(moved) {
-            return Err(MemoryError::NotMoved { kernel, size });
+        let moved = |(part, sum): (&Part<'_>, u64)| kernels::has_moved(kernel, part.memory, passes, part.sum, sum);
+        if verify && !parts.iter().zip(traces).all(moved) {
+            return Err(MemoryError::Failed(format!(
+                "the kernel `{kernel}` did not move all of {size}, so its figures are wrong; the memory may be faulty"
+            )));
         }
         Ok(elapsed.seconds())
     }
@@ -258,13 +181,6 @@ const STEP_MOST: f64 = 16.0;
 /// Loads that warm the caches before a round: those of a working set of 32 MiB.
 const WARM_LOADS: u64 = 1 << 19;
 
-/// A kernel is verified in the first round, whose caches are warm from filling the memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Check {
-    Moved,
-    Not,
-}
-
 /// The working set of one thread.
 struct Part<'a> {
     memory: &'a mut [u8],
@@ -280,13 +196,12 @@ mod tests {
     fn a_short_reading_is_complete() {
         let options = MemoryOptions { quick: true, threads: vec![1], sizes: vec![Bytes(16 << 10), Bytes(1 << 20)] };
         let mut steps = Vec::new();
-        let speed = memory(&options, &Cancel::default(), &mut |done, of, what| steps.push((done, of, what.to_owned())))
-            .unwrap();
+        let speed = memory(&options, &mut |done, of, what| steps.push((done, of, what.to_owned()))).unwrap();
         assert_eq!(speed.thread_counts(), [1]);
         assert_eq!(speed.sizes(1), options.sizes);
         assert_eq!(speed.bandwidth.len(), 2 * kernels::kernels(speed.vectors).count());
         let tests: Vec<StudyTest> = speed.studies.iter().map(|study| study.test).collect();
-        use StudyTest::{DoubleRead, DoubleWrite, FileRead, FileWrite, Memcpy};
+        use halfpower_model::reading::StudyTest::{self, DoubleRead, DoubleWrite, FileRead, FileWrite, Memcpy};
         assert_eq!(tests, [DoubleRead, DoubleWrite, FileRead, FileWrite, Memcpy, DoubleRead, DoubleWrite, Memcpy]);
         assert_eq!(speed.studies.last().map(|study| study.threads), Some(speed.processors.len() as u32));
         // No machine reads a cache line in less than a tenth of a nanosecond, and none that runs this needs a second.
@@ -299,17 +214,5 @@ mod tests {
             speed.latency
         );
         assert_eq!(steps.last().map(|(done, of, _)| (*done, *of)), Some((steps.len() as u64 - 1, steps.len() as u64)));
-    }
-
-    #[test]
-    fn an_interruption_ends_it() {
-        let cancel = Cancel::default();
-        let options = MemoryOptions { quick: true, threads: vec![1], sizes: vec![Bytes(16 << 10)] };
-        let outcome = memory(&options, &cancel, &mut |done, _, _| {
-            if done == 3 {
-                cancel.cancel();
-            }
-        });
-        assert!(matches!(outcome, Err(MemoryError::Cancelled)), "{outcome:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! What is measured: threads, working sets and rounds, by the options and this host.
 
-use super::MemoryError;
+use super::error::MemoryError;
 use super::kernels::GRANULE;
 use super::together::allowed;
 use crate::system::machine::available_memory;
@@ -87,11 +87,13 @@ fn resolve(
     let threads =
         sorted(if options.threads.is_empty() { usual_threads(count, options.quick) } else { options.threads.clone() });
     if let Some(threads) = threads.iter().copied().find(|threads| !(1..=count).contains(threads)) {
-        return Err(MemoryError::Threads { threads, processors: count });
+        return Err(MemoryError::Usage(format!("{threads} threads on {count} CPU(s); use 1 to {count}")));
     }
     let wrong = |size: &&Bytes| size.0 == 0 || !size.0.is_multiple_of(GRANULE as u64);
     if let Some(size) = options.sizes.iter().find(wrong) {
-        return Err(MemoryError::Size(*size));
+        return Err(MemoryError::Usage(format!(
+            "a working set of {size} is no multiple of 4 KiB; use one such as 16KiB or 1GiB"
+        )));
     }
     let sizes = |threads: u32| match options.sizes.as_slice() {
         [] => usual_sizes(&caches, threads, options.quick, available),
@@ -102,8 +104,13 @@ fn resolve(
         available.is_none_or(|available| size.0.saturating_mul(u64::from(threads)) <= available.0 / 2)
     };
     if let Some(cells) = cells.iter().find(|cells| !fits(cells.largest(), cells.threads)) {
-        let available = available.unwrap_or_default();
-        return Err(MemoryError::TooLarge { size: cells.largest(), threads: cells.threads, available });
+        return Err(MemoryError::Failed(format!(
+            "{} thread(s) with working sets of {} take more than half of the {} of memory that are free; name smaller \
+             ones with --sizes, or fewer threads",
+            cells.threads,
+            cells.largest(),
+            available.unwrap_or_default()
+        )));
     }
     Ok(Plan {
         latency_sizes: sizes(1),

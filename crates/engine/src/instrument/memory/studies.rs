@@ -7,8 +7,8 @@
 //! written back. An iteration moves 16 doubles, as compiled code does: with one, the loop would hide behind the loads and must
 //! not be subtracted.
 
-use super::MemoryError;
 use super::buffer::Buffer;
+use super::error::MemoryError;
 use super::kernels;
 use super::together::together;
 use crate::instrument::clock::Clock;
@@ -121,7 +121,7 @@ fn pass_doubles(doubles: &[[f64; UNROLLED]]) {
     }
 }
 
-/// The tests, on one thread and on every CPU; `go_on` decides before each whether to continue.
+/// The tests, on one thread and on every CPU; `step` is called before each.
 ///
 /// # Errors
 /// If the system denies memory, a file or a CPU.
@@ -129,7 +129,7 @@ pub(super) fn measure(
     clock: Clock,
     processors: &[u32],
     rounds: usize,
-    go_on: &mut dyn FnMut(StudyTest) -> bool,
+    step: &mut dyn FnMut(StudyTest),
 ) -> Result<Vec<StudySpeed>, MemoryError> {
     use StudyTest::{DoubleRead, DoubleWrite, FileRead, FileWrite, Memcpy};
     let mut parts = processors.iter().map(|_| Part::new()).collect::<Result<Vec<_>, _>>()?;
@@ -141,9 +141,7 @@ pub(super) fn measure(
     let together = [DoubleRead, DoubleWrite, Memcpy].map(|test| (test, all));
     let mut speeds = Vec::new();
     for (test, threads) in alone.into_iter().chain(together) {
-        if !go_on(test) {
-            break;
-        }
+        step(test);
         speeds.push(speed(clock, &processors[..threads], &mut parts[..threads], test, rounds)?);
     }
     Ok(speeds)
@@ -172,7 +170,11 @@ fn speed(
         nulls.push(round(&|part| part.null(test))?);
         wholes.push(round(&|part| part.test(test))?);
     }
-    let (null_ns, bytes_per_s) = less_null(bytes, &nulls, &wholes).ok_or(MemoryError::Disturbed(test))?;
+    let (null_ns, bytes_per_s) = less_null(bytes, &nulls, &wholes).ok_or_else(|| {
+        MemoryError::Failed(format!(
+            "the test `{test}` took no longer than its null test: the machine was disturbed; measure again"
+        ))
+    })?;
     Ok(StudySpeed { test, threads: parts.len() as u32, size_bytes: Bytes(SIZE as u64), null_ns, bytes_per_s })
 }
 
@@ -228,7 +230,7 @@ mod tests {
     #[test]
     fn a_null_test_takes_less_than_its_test() {
         let processors = &super::super::together::allowed()[..1];
-        for speed in measure(Clock::host(), processors, 5, &mut |_| true).unwrap() {
+        for speed in measure(Clock::host(), processors, 5, &mut |_| ()).unwrap() {
             let whole_ns = speed.size_bytes.0 as f64 * 1e9 / speed.bytes_per_s.median + speed.null_ns;
             assert!(speed.null_ns < 0.6 * whole_ns, "{speed:?}");
         }

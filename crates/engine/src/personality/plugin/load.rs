@@ -5,63 +5,24 @@
 
 use super::abi::{ABI_VERSION, Close, Describe, Entry, Open, Personality, Poll, Reap, Start, Submit};
 use std::ffi::{CStr, CString};
+use std::fmt::Display;
 use std::io;
 
-/// What is wrong with a plug-in. Each message ends with the remedy where there is one.
+/// What is wrong with a plug-in, with the remedy where there is one.
 #[derive(Debug, thiserror::Error)]
-pub enum PluginError {
-    /// The dynamic linker refuses it.
-    #[error("cannot load the plug-in {file}: {reason}; name a shared object built for this machine")]
-    Load {
-        /// As it was named.
-        file: String,
-        /// What the linker said.
-        reason: String,
-    },
-    /// It exports nothing that is looked for.
-    #[error(
-        "{file} is not a plug-in: it does not export halfpower_personality; build it with include/halfpower_personality.h"
-    )]
-    NoEntry {
-        /// As it was named.
-        file: String,
-    },
-    /// It speaks another version, or none.
-    #[error(
-        "the plug-in {file} uses {found} of the interface, this program version {ABI_VERSION}; rebuild it with this program's header"
-    )]
-    Version {
-        /// As it was named.
-        file: String,
-        /// What it speaks.
-        found: String,
-    },
-    /// It is cut short.
-    #[error("the plug-in {file} has no {function} function; include/halfpower_personality.h lists what it needs")]
-    Missing {
-        /// As it was named.
-        file: String,
-        /// Which.
-        function: &'static str,
-    },
-    /// Its own function failed.
-    #[error("the plug-in {file} cannot {action}: {reason}")]
-    Failed {
-        /// As it was named.
-        file: String,
-        /// What it was to do.
-        action: &'static str,
-        /// What it said, or its error number in words.
-        reason: String,
-    },
+#[error("{0}")]
+pub struct PluginError(String);
+
+impl PluginError {
+    /// Its own function failed, for a reason that it gave or its error number.
+    pub(super) fn failed(file: &str, action: &str, reason: impl Display) -> PluginError {
+        PluginError(format!("the plug-in {file} cannot {action}: {reason}"))
+    }
+
     /// It does what the interface does not allow.
-    #[error("the plug-in {file} returned {what}; report it to its author")]
-    Broken {
-        /// As it was named.
-        file: String,
-        /// What it returned.
-        what: String,
-    },
+    pub(super) fn broken(file: &str, what: impl Display) -> PluginError {
+        PluginError(format!("the plug-in {file} returned {what}; report it to its author"))
+    }
 }
 
 impl From<PluginError> for io::Error {
@@ -84,22 +45,27 @@ pub(super) struct Functions {
 
 /// Loads a shared object and asks for its functions. Its own code runs.
 pub(super) fn load(file: &str) -> Result<Functions, PluginError> {
-    let failed = |reason: String| PluginError::Load { file: file.to_owned(), reason };
+    let failed = |reason: &str| {
+        PluginError(format!("cannot load the plug-in {file}: {reason}; name a shared object built for this machine"))
+    };
     // The linker would wait for a pipe that nobody writes. What is not there it says itself.
     if std::fs::metadata(file).is_ok_and(|facts| !facts.is_file()) {
-        return Err(failed("it is not a regular file".to_owned()));
+        return Err(failed("it is not a regular file"));
     }
-    let path = CString::new(file).map_err(|error| failed(error.to_string()))?;
+    let path = CString::new(file).map_err(|error| failed(&error.to_string()))?;
     // SAFETY: a text with a zero at its end. It has a slash in it, so nothing is searched for; that its code runs is what
     // the user asked for.
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if handle.is_null() {
-        return Err(failed(linker_error(file)));
+        return Err(failed(&linker_error(file)));
     }
     // SAFETY: a handle that is open, and stays so.
     let entry = unsafe { libc::dlsym(handle, c"halfpower_personality".as_ptr()) };
     if entry.is_null() {
-        return Err(PluginError::NoEntry { file: file.to_owned() });
+        return Err(PluginError(format!(
+            "{file} is not a plug-in: it does not export halfpower_personality; build it with \
+             include/halfpower_personality.h"
+        )));
     }
     // SAFETY: what a shared object exports by this name is this function: the header declares it.
     let entry = unsafe { std::mem::transmute::<*mut libc::c_void, Entry>(entry) };
@@ -124,8 +90,12 @@ fn linker_error(file: &str) -> String {
 /// # Safety
 /// Null, or the address of what begins with a version and a size and has as many bytes as that says.
 pub(super) unsafe fn functions(file: &str, given: *const Personality) -> Result<Functions, PluginError> {
-    let file = || file.to_owned();
-    let version = |found| PluginError::Version { file: file(), found };
+    let version = |found: String| {
+        PluginError(format!(
+            "the plug-in {file} uses {found} of the interface, this program version {ABI_VERSION}; rebuild it with this \
+             program's header"
+        ))
+    };
     if given.is_null() {
         return Err(version("another version".to_owned()));
     }
@@ -139,7 +109,11 @@ pub(super) unsafe fn functions(file: &str, given: *const Personality) -> Result<
     }
     // SAFETY: it has all the bytes. A function that is null is none.
     let given = unsafe { *given };
-    let missing = |function| PluginError::Missing { file: file(), function };
+    let missing = |function| {
+        PluginError(format!(
+            "the plug-in {file} has no {function} function; include/halfpower_personality.h lists what it needs"
+        ))
+    };
     Ok(Functions {
         open: given.open.ok_or_else(|| missing("open"))?,
         submit: given.submit.ok_or_else(|| missing("submit"))?,

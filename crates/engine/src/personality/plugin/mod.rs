@@ -136,7 +136,7 @@ impl Drop for Plugin {
 impl Plugin {
     fn open_with(functions: Functions, named: &Named, setup: &Setup<'_>) -> io::Result<Plugin> {
         let file = named.file.clone();
-        let failed = |reason| PluginError::Failed { file: named.file.clone(), action: "be opened", reason };
+        let failed = |reason| PluginError::failed(&named.file, "be opened", reason);
         let options = CString::new(named.options.as_str()).map_err(|error| failed(error.to_string()))?;
         let opened = if setup.targets.is_empty() { Vec::new() } else { setup.own_targets()? };
         let paths: Vec<Option<CString>> = opened.iter().map(|target| path_of(target.file.as_raw_fd())).collect();
@@ -183,11 +183,8 @@ impl Plugin {
     #[inline]
     fn take(&mut self, count: i32, done: &mut Vec<Completion>) -> Result<(), PluginError> {
         let Ok(given) = u32::try_from(count) else {
-            return Err(PluginError::Failed {
-                file: self.file.clone(),
-                action: "wait for transfers",
-                reason: reason(count, self.error.as_slice()),
-            });
+            let reason = reason(count, self.error.as_slice());
+            return Err(PluginError::failed(&self.file, "wait for transfers", reason));
         };
         if given > self.in_flight {
             return Err(self.broken(format!("{given} completions of {} outstanding transfers", self.in_flight)));
@@ -212,7 +209,7 @@ impl Plugin {
 
     #[cold]
     fn broken(&self, what: String) -> PluginError {
-        PluginError::Broken { file: self.file.clone(), what }
+        PluginError::broken(&self.file, what)
     }
 }
 

@@ -32,9 +32,9 @@ pub(super) struct Claims {
 /// Refuses a target to be overwritten that is in use, by what is known before it is opened, and claims what lies below.
 ///
 /// # Errors
-/// [`TargetError::InUse`] with the user and the remedy, or that it cannot be known.
+/// With the user and the remedy, or that it cannot be known.
 pub(super) fn claim(path: &Path, facts: &Metadata) -> Result<Claims, TargetError> {
-    let refuse = |reason: String| TargetError::InUse { path: path.display().to_string(), reason };
+    let refuse = |reason: String| TargetError::in_use(path, reason);
     if let Some(missing) = host::missing() {
         return Err(refuse(format!(
             "{missing} is not mounted, so it is unknown whether the target is in use; mount it"
@@ -154,13 +154,11 @@ fn elsewhere(path: &Path) -> Vec<PathBuf> {
 /// Refuses to open a file that another program holds a lease on, for the kernel would take it from that.
 ///
 /// # Errors
-/// [`TargetError::InUse`] with the program.
+/// With the program.
 pub(super) fn refuse_leased(path: &Path, facts: &Metadata, to_write: bool) -> Result<(), TargetError> {
-    let refuse = |holder| {
-        let (path, reason) = (path.display().to_string(), holds_a_lease(holder));
-        if to_write { TargetError::InUse { path, reason } } else { TargetError::NotRead { path, reason } }
-    };
-    opened::lease(facts, to_write).map_or(Ok(()), |holder| Err(refuse(holder)))
+    let verb = if to_write { "written" } else { "read" };
+    let refuse = |holder| format!("{} is not {verb}: {}", path.display(), holds_a_lease(holder));
+    opened::lease(facts, to_write).map_or(Ok(()), |holder| Err(TargetError::Rejected(refuse(holder))))
 }
 
 fn holds_a_lease(holder: String) -> String {
@@ -197,14 +195,14 @@ pub(super) fn keep_others_from_writers(facts: &Metadata) -> Result<Vec<File>, St
 /// from it that mind locks. Gives what cannot be told.
 ///
 /// # Errors
-/// [`TargetError::InUse`] with the user and the remedy.
+/// With the user and the remedy.
 pub(super) fn check_open(
     path: &Path,
     file: &File,
     locks: Locks,
     claims: &Claims,
 ) -> Result<Option<String>, TargetError> {
-    let refuse = |reason: String| TargetError::InUse { path: path.display().to_string(), reason };
+    let refuse = |reason: String| TargetError::in_use(path, reason);
     match user_of_open(file, locks).map_err(refuse)? {
         Some(_) if claims.loop_unknown.is_some() => Err(refuse(claims.loop_unknown.clone().unwrap_or_default())),
         Some(unknown) => Ok(Some(format!("{}: {unknown}", path.display()))),

@@ -12,7 +12,7 @@ use halfpower_engine::memory::{MemoryError, MemoryOptions, memory};
 use halfpower_engine::{NULL_TARGET, environment};
 use halfpower_model::reading::MemorySpeed;
 use halfpower_model::sample::Warning;
-use halfpower_model::{Bytes, Cancel, TargetFacts, TargetKind};
+use halfpower_model::{Bytes, TargetFacts, TargetKind};
 
 /// Measure memory bandwidth and load latency
 ///
@@ -41,12 +41,10 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     context.console.start_bar(1);
     let mut progress = |done, of, what: &str| context.console.move_bar(done, of, "", what);
     // A part of it is of no use, so a signal ends the program.
-    let measured = memory(&options, &Cancel::default(), &mut progress);
+    let measured = memory(&options, &mut progress);
     context.console.end_bar();
     let speed = match measured {
-        Err(error @ (MemoryError::Size(_) | MemoryError::Threads { .. })) => {
-            return Err(UsageError(error.to_string()).into());
-        }
+        Err(MemoryError::Usage(error)) => return Err(UsageError(error).into()),
         measured => measured?,
     };
     let none = TargetFacts::bare(NULL_TARGET, TargetKind::Null, Bytes(0));
