@@ -66,6 +66,13 @@ pub(crate) struct Granted {
     pub(crate) refused: Vec<String>,
 }
 
+impl Granted {
+    /// Options in effect.
+    pub(super) fn of<'a>(obtained: impl IntoIterator<Item = &'a str>) -> Granted {
+        Granted { obtained: obtained.into_iter().map(str::to_owned).collect(), refused: Vec::new() }
+    }
+}
+
 /// An I/O interface, opened by one worker. Dropping it closes it; nothing is outstanding then.
 pub(crate) trait Personality: Sized {
     /// Whether it uses the worker's buffers; otherwise none are allocated.
@@ -79,11 +86,11 @@ pub(crate) trait Personality: Sized {
         None
     }
 
-    /// Opens it, on the worker's own thread.
+    /// Opens it, on the worker's own thread; gives the granted and refused options too.
     ///
     /// # Errors
     /// The kernel's, or an unsupported combination, with the remedy.
-    fn open(setup: Setup<'_>) -> io::Result<Self>;
+    fn open(setup: Setup<'_>) -> io::Result<(Self, Granted)>;
 
     /// Accepts a transfer; it may start now or at the next wait for completions.
     ///
@@ -127,11 +134,6 @@ pub(crate) trait Personality: Sized {
     /// The cause of the last failure, where the error number alone does not explain it.
     fn cause(&mut self) -> Option<String> {
         None
-    }
-
-    /// The granted and refused options.
-    fn granted(&self) -> Granted {
-        Granted::default()
     }
 
     /// Transfers that failed with EAGAIN because the workload forbids waiting, and were repeated so that they could wait; none

@@ -28,7 +28,6 @@ pub(crate) struct Libaio {
     /// Submitted and not yet taken back.
     in_kernel: usize,
     events: Vec<IoEvent>,
-    granted: Granted,
 }
 
 /// A request (`struct iocb` of linux/aio_abi.h), a cache line each.
@@ -104,12 +103,12 @@ impl Personality for Libaio {
         }
     }
 
-    fn open(setup: Setup<'_>) -> io::Result<Self> {
+    fn open(setup: Setup<'_>) -> io::Result<(Self, Granted)> {
         let targets = setup.own_targets()?;
         let context = Context::new(setup.outstanding)?;
         let outstanding = setup.outstanding as usize;
-        let obtained = context.ring.map(|_| "user_space_reaping".to_owned());
-        Ok(Libaio {
+        let obtained = context.ring.map(|_| "user_space_reaping");
+        let libaio = Libaio {
             context,
             targets,
             control: Control::of(setup.workload),
@@ -118,8 +117,8 @@ impl Personality for Libaio {
             settled: Vec::with_capacity(outstanding),
             in_kernel: 0,
             events: vec![IoEvent::default(); outstanding],
-            granted: Granted { obtained: obtained.into_iter().collect(), refused: Vec::new() },
-        })
+        };
+        Ok((libaio, Granted::of(obtained)))
     }
 
     #[inline]
@@ -200,10 +199,6 @@ impl Personality for Libaio {
         self.start();
         self.collect(done);
         if done.is_empty() && self.in_kernel > 0 { self.wait(done, 1, Some(at_most)) } else { Ok(()) }
-    }
-
-    fn granted(&self) -> Granted {
-        self.granted.clone()
     }
 }
 
@@ -381,7 +376,7 @@ mod tests {
         let buffers = Buffers::new(2, 4096).unwrap();
         let workload = Workload::default();
         let setup = Setup { targets: &targets, buffers: &buffers, outstanding: 2, workload: &workload };
-        let mut libaio = Libaio::open(setup).unwrap();
+        let (mut libaio, _) = Libaio::open(setup).unwrap();
         let mut done = Vec::with_capacity(2);
         libaio.poll(&mut done, Duration::from_secs(600)).unwrap();
         assert_eq!(done.len(), 0, "nothing is outstanding, so nothing is waited for");

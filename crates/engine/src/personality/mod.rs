@@ -24,47 +24,27 @@ use interface::Personality;
 
 /// Compiles `$body` for the type of each personality: the one place where names become types.
 macro_rules! for_personality {
-    ($name:expr, $type:ident => $body:expr) => {{
-        use halfpower_model::Personality as Name;
+    ($name:expr, $type:ident => $body:expr) => {
+        $crate::personality::for_personality!(@each $name, $type => $body,
+            Sync: synchronous::OneAtATime<$crate::personality::sync::Sync>,
+            Vectored: synchronous::OneAtATime<$crate::personality::vectored::Vectored>,
+            Mmap: synchronous::OneAtATime<$crate::personality::mmap::Mmap>,
+            Libaio: libaio::Libaio,
+            IoUring: uring::Uring,
+            Sg: synchronous::OneAtATime<$crate::personality::sg::Sg>,
+            Nvme: nvme::Nvme,
+            Null: null::Null,
+            Plugin: plugin::Plugin,
+        )
+    };
+    (@each $name:expr, $type:ident => $body:expr, $($word:ident: $($path:ident)::+ $(<$inner:path>)?,)+) => {
         match $name {
-            Name::Sync => {
-                type $type = $crate::personality::synchronous::OneAtATime<$crate::personality::sync::Sync>;
+            $(halfpower_model::Personality::$word => {
+                type $type = $crate::personality::$($path)::+ $(<$inner>)?;
                 $body
-            }
-            Name::Vectored => {
-                type $type = $crate::personality::synchronous::OneAtATime<$crate::personality::vectored::Vectored>;
-                $body
-            }
-            Name::Mmap => {
-                type $type = $crate::personality::synchronous::OneAtATime<$crate::personality::mmap::Mmap>;
-                $body
-            }
-            Name::Libaio => {
-                type $type = $crate::personality::libaio::Libaio;
-                $body
-            }
-            Name::IoUring => {
-                type $type = $crate::personality::uring::Uring;
-                $body
-            }
-            Name::Sg => {
-                type $type = $crate::personality::synchronous::OneAtATime<$crate::personality::sg::Sg>;
-                $body
-            }
-            Name::Nvme => {
-                type $type = $crate::personality::nvme::Nvme;
-                $body
-            }
-            Name::Null => {
-                type $type = $crate::personality::null::Null;
-                $body
-            }
-            Name::Plugin => {
-                type $type = $crate::personality::plugin::Plugin;
-                $body
-            }
+            })+
         }
-    }};
+    };
 }
 pub(crate) use for_personality;
 

@@ -1,6 +1,6 @@
 //! Completes every transfer at once and moves no byte: the rest is the cost of the program itself.
 
-use super::interface::{Completion, Personality, Setup, Transfer};
+use super::interface::{Completion, Granted, Personality, Setup, Transfer};
 use std::io;
 
 #[derive(Debug)]
@@ -11,8 +11,8 @@ pub(crate) struct Null {
 impl Personality for Null {
     const MOVES_DATA: bool = false;
 
-    fn open(setup: Setup<'_>) -> io::Result<Self> {
-        Ok(Null { taken: Vec::with_capacity(setup.outstanding as usize) })
+    fn open(setup: Setup<'_>) -> io::Result<(Self, Granted)> {
+        Ok((Null { taken: Vec::with_capacity(setup.outstanding as usize) }, Granted::default()))
     }
 
     #[inline]

@@ -49,7 +49,7 @@ struct Whole {
 impl<P: Personality> Personality for Spread<P> {
     const MOVES_DATA: bool = P::MOVES_DATA;
 
-    fn open(setup: Setup<'_>) -> io::Result<Self> {
+    fn open(setup: Setup<'_>) -> io::Result<(Self, Granted)> {
         let targets = setup.targets.len().max(1);
         let most_parts = match setup.workload.layout {
             Layout::Stripe { chunk } => setup.workload.request_size.0.div_ceil(chunk.0) + 1,
@@ -68,8 +68,9 @@ impl<P: Personality> Personality for Spread<P> {
             target: 0,
             kind: RequestKind::Read,
         };
-        Ok(Spread {
-            inner: P::open(Setup { outstanding, ..setup })?,
+        let (inner, granted) = P::open(Setup { outstanding, ..setup })?;
+        let spread = Spread {
+            inner,
             layout,
             targets: targets as u16,
             parts: vec![Part { whole: 0, transfer: none }; outstanding as usize],
@@ -81,7 +82,8 @@ impl<P: Personality> Personality for Spread<P> {
             queued: vec![0; targets],
             ended_at: vec![0; targets],
             next_side: 0,
-        })
+        };
+        Ok((spread, granted))
     }
 
     unsafe fn submit(&mut self, transfer: Transfer) {
@@ -120,10 +122,6 @@ impl<P: Personality> Personality for Spread<P> {
 
     fn cause(&mut self) -> Option<String> {
         self.inner.cause()
-    }
-
-    fn granted(&self) -> Granted {
-        self.inner.granted()
     }
 
     fn would_block(&self) -> Option<u64> {
@@ -235,8 +233,8 @@ mod tests {
     struct Kept(Vec<Transfer>, i32);
 
     impl Personality for Kept {
-        fn open(_: Setup<'_>) -> io::Result<Self> {
-            Ok(Kept(Vec::new(), i32::MAX))
+        fn open(_: Setup<'_>) -> io::Result<(Self, Granted)> {
+            Ok((Kept(Vec::new(), i32::MAX), Granted::default()))
         }
 
         unsafe fn submit(&mut self, transfer: Transfer) {
@@ -256,7 +254,7 @@ mod tests {
         let workload = Workload { layout: layout.parse().unwrap(), personality, request_size, ..Workload::default() };
         let buffers = Buffers::new(1, 1).unwrap();
         // Three targets, which these personalities do not look at.
-        let mut spread =
+        let (mut spread, _) =
             Spread::<P>::open(Setup { targets: &[], buffers: &buffers, outstanding: 8, workload: &workload }).unwrap();
         spread.targets = 3;
         (spread.queued, spread.ended_at) = (vec![0; 3], vec![0; 3]);

@@ -1,7 +1,7 @@
 //! pread and pwrite: one transfer at a time.
 
 use super::control::Control;
-use super::interface::{Setup, Transfer};
+use super::interface::{Granted, Setup, Transfer};
 use super::synchronous::Synchronous;
 use crate::target::Opened;
 use halfpower_model::stream::RequestKind;
@@ -16,8 +16,8 @@ pub(crate) struct Sync {
 }
 
 impl Synchronous for Sync {
-    fn open(setup: Setup<'_>) -> io::Result<Self> {
-        Ok(Sync { targets: setup.own_targets()?, control: Control::of(setup.workload) })
+    fn open(setup: Setup<'_>) -> io::Result<(Self, Granted)> {
+        Ok((Sync { targets: setup.own_targets()?, control: Control::of(setup.workload) }, Granted::default()))
     }
 
     #[inline]

@@ -15,7 +15,7 @@ pub(crate) trait Synchronous: Sized {
     ///
     /// # Errors
     /// As there.
-    fn open(setup: Setup<'_>) -> io::Result<Self>;
+    fn open(setup: Setup<'_>) -> io::Result<(Self, Granted)>;
 
     /// Does a transfer; gives what its completion carries.
     ///
@@ -26,11 +26,6 @@ pub(crate) trait Synchronous: Sized {
     /// As [`Personality::cause`].
     fn cause(&mut self) -> Option<String> {
         None
-    }
-
-    /// As [`Personality::granted`].
-    fn granted(&self) -> Granted {
-        Granted::default()
     }
 
     /// As [`Personality::would_block`].
@@ -53,8 +48,8 @@ impl<S: Synchronous> Personality for OneAtATime<S> {
         S::unavailable()
     }
 
-    fn open(setup: Setup<'_>) -> io::Result<Self> {
-        Ok(OneAtATime { inner: S::open(setup)?, taken: None })
+    fn open(setup: Setup<'_>) -> io::Result<(Self, Granted)> {
+        S::open(setup).map(|(inner, granted)| (OneAtATime { inner, taken: None }, granted))
     }
 
     #[inline]
@@ -80,10 +75,6 @@ impl<S: Synchronous> Personality for OneAtATime<S> {
 
     fn cause(&mut self) -> Option<String> {
         self.inner.cause()
-    }
-
-    fn granted(&self) -> Granted {
-        self.inner.granted()
     }
 
     fn would_block(&self) -> Option<u64> {

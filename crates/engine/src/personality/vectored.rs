@@ -26,7 +26,6 @@ pub(crate) struct Vectored {
     bits: i32,
     /// Transfers that were done again; none without `nowait`.
     would_block: Option<u64>,
-    granted: Granted,
 }
 
 impl Synchronous for Vectored {
@@ -41,7 +40,7 @@ impl Synchronous for Vectored {
         }
     }
 
-    fn open(setup: Setup<'_>) -> io::Result<Self> {
+    fn open(setup: Setup<'_>) -> io::Result<(Self, Granted)> {
         let targets = setup.own_targets()?;
         let (mut bits, mut granted) = (0, Granted::default());
         for flag in setup.workload.rw_flags.iter() {
@@ -59,7 +58,7 @@ impl Synchronous for Vectored {
         }
         let would_block = (bits & libc::RWF_NOWAIT != 0).then_some(0);
         let control = Control::of(setup.workload);
-        Ok(Vectored { targets, control, bits, would_block, granted })
+        Ok((Vectored { targets, control, bits, would_block }, granted))
     }
 
     #[inline]
@@ -75,10 +74,6 @@ impl Synchronous for Vectored {
                 result => return result,
             }
         }
-    }
-
-    fn granted(&self) -> Granted {
-        self.granted.clone()
     }
 
     fn would_block(&self) -> Option<u64> {

@@ -29,8 +29,8 @@ impl<const IS_SYNCHRONOUS: bool> Personality for Law<IS_SYNCHRONOUS> {
     const MOVES_DATA: bool = false;
     const SYNCHRONOUS: bool = IS_SYNCHRONOUS;
 
-    fn open(_: Setup<'_>) -> io::Result<Self> {
-        Ok(Law(Vec::new()))
+    fn open(_: Setup<'_>) -> io::Result<(Self, Granted)> {
+        Ok((Law(Vec::new()), Granted::default()))
     }
 
     unsafe fn submit(&mut self, transfer: Transfer) {
@@ -133,9 +133,9 @@ struct Stalling(Vec<Transfer>);
 impl Personality for Stalling {
     const MOVES_DATA: bool = false;
 
-    fn open(_: Setup<'_>) -> io::Result<Self> {
+    fn open(_: Setup<'_>) -> io::Result<(Self, Granted)> {
         STALLING_CLOCK.store(0, Relaxed);
-        Ok(Stalling(Vec::new()))
+        Ok((Stalling(Vec::new()), Granted::default()))
     }
 
     unsafe fn submit(&mut self, transfer: Transfer) {

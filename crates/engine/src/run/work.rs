@@ -6,7 +6,7 @@ use super::state::{Link, Shared};
 use crate::buffers::Buffers;
 use crate::instrument::clock::Clock;
 use crate::instrument::cpu::Meter;
-use crate::personality::interface::{Personality, Setup};
+use crate::personality::interface::{Granted, Personality, Setup};
 use crate::personality::spread::Spread;
 use crate::target::Opened;
 use crate::worker::extras::Extras;
@@ -43,13 +43,8 @@ fn work_with<P: Personality, const FULL: bool>(
     index: u32,
     link: &dyn Link,
 ) -> io::Result<Outcome> {
-    let (worker, granted) = match prepare::<P, FULL>(shared, index) {
-        Ok(worker) => {
-            let granted = worker.granted();
-            (Some(worker), Ok(granted))
-        }
-        Err(error) => (None, Err(error)),
-    };
+    let (worker, granted) = prepare::<P, FULL>(shared, index)
+        .map_or_else(|error| (None, Err(error)), |(worker, granted)| (Some(worker), Ok(granted)));
     link.ready(granted);
     match (worker, shared.barrier().wait()) {
         (Some(worker), Start::At(measure_from)) => {
@@ -62,7 +57,7 @@ fn work_with<P: Personality, const FULL: bool>(
 fn prepare<'a, P: Personality, const FULL: bool>(
     shared: &'a Shared<'_>,
     index: u32,
-) -> io::Result<Worker<'a, P, FULL>> {
+) -> io::Result<(Worker<'a, P, FULL>, Granted)> {
     let workload = shared.workload;
     pin(workload, index)?;
     // Before the personality, whose threads it counts as well.
@@ -79,7 +74,7 @@ fn prepare<'a, P: Personality, const FULL: bool>(
         _ => shared.targets,
     };
     let outstanding = workload.depth;
-    let personality = P::open(Setup { targets, buffers: &buffers, outstanding, workload })?;
+    let (personality, granted) = P::open(Setup { targets, buffers: &buffers, outstanding, workload })?;
     let own_targets = if FULL { targets.iter().map(Opened::reopen).collect::<io::Result<_>>()? } else { Vec::new() };
     let surroundings = Surroundings {
         clock: shared.clock,
@@ -91,7 +86,7 @@ fn prepare<'a, P: Personality, const FULL: bool>(
         extras: Extras::new(workload, index, shared.clock, own_targets, shared.ledger),
         meter,
     };
-    Ok(Worker::new(personality, buffers, surroundings))
+    Ok((Worker::new(personality, buffers, surroundings), granted))
 }
 
 /// Worker `index`'s part of the limits.

@@ -17,7 +17,7 @@ mod tests;
 use crate::buffers::Buffers;
 use crate::instrument::clock::Clock;
 use crate::instrument::cpu::{Meter, Usage};
-use crate::personality::interface::{Completion, Granted, Personality};
+use crate::personality::interface::{Completion, Personality};
 use crate::shared_memory::Zeroed;
 use extras::Extras;
 use halfpower_model::Workload;
@@ -248,11 +248,6 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
             meter,
             outcome: Outcome::default(),
         }
-    }
-
-    /// Options that the kernel granted the personality or refused it.
-    pub(crate) fn granted(&self) -> Granted {
-        self.personality.granted()
     }
 
     /// Runs to the end of the schedule, a failure or a stop.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::personality::interface::{Setup, Transfer};
+use crate::personality::interface::{Granted, Setup, Transfer};
 use halfpower_model::Bytes;
 
 /// Completes one transfer in 40 ms of a clock that nothing else moves.
@@ -11,7 +11,7 @@ struct Slow {
 impl Personality for Slow {
     const MOVES_DATA: bool = false;
 
-    fn open(_: Setup<'_>) -> io::Result<Self> {
+    fn open(_: Setup<'_>) -> io::Result<(Self, Granted)> {
         Err(io::ErrorKind::Unsupported.into())
     }
 

@@ -7,6 +7,7 @@
 
 use halfpower_model::reading::{Kernel, Vectors};
 use std::hint::black_box;
+use std::ptr::{read_volatile, write_volatile};
 
 /// Granule of working sets; half of it is a whole number of iterations of every loop.
 pub const GRANULE: usize = 4096;
@@ -58,7 +59,7 @@ pub(super) fn run(vectors: Vectors, kernel: Kernel, memory: &mut [u8], passes: u
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the same.
         Vectors::Sse2 => unsafe { sse2::run(kernel, memory, passes) },
-        _ => scalar::run(kernel, memory, passes),
+        _ => run_scalar(kernel, memory, passes),
     }
 }
 
@@ -81,7 +82,7 @@ macro_rules! vector_kernels {
     ($module:ident, $feature:literal, $width:literal, $register:literal, move: $move:literal, stream: $stream:literal, sum: $sum:literal,
      count: $count:literal, leave: $leave:literal) => {
         mod $module {
-            use super::Kernel;
+            use halfpower_model::reading::Kernel;
             use std::arch::asm;
 
             const ZEROS: [u64; 8] = [0; 8];
@@ -245,58 +246,33 @@ vector_kernels!(avx2, "avx2", 32, "ymm", move: "vmovdqu", stream: "vmovntdq", su
 vector_kernels!(sse2, "sse2", 16, "xmm", move: "movdqu", stream: "movntdq", sum: "paddq xmm\\r,",
     count: "paddq xmm1, xmm0", leave: "");
 
-/// The kernels by volatile accesses, for other CPUs.
-mod scalar {
-    use super::Kernel;
-    use std::ptr;
-
-    const UNROLLED: usize = 16;
-
-    pub(super) fn run(kernel: Kernel, memory: &mut [u8], passes: u64) -> u64 {
-        // Aligned, as asserted, so nothing is left over at the ends.
-        let words = super::words_mut(memory);
-        let mut sum = 0_u64;
-        for pass in 1..=passes {
-            match kernel {
-                Kernel::Read => sum = sum.wrapping_add(read(words)),
-                Kernel::Write | Kernel::WriteNonTemporal => write(words, pass),
-                Kernel::Copy | Kernel::CopyNonTemporal | Kernel::Memcpy => {
-                    let (source, destination) = words.split_at_mut(words.len() / 2);
-                    copy(source, destination);
-                }
-            }
-        }
-        sum
-    }
-
-    fn read(words: &[u64]) -> u64 {
-        let mut sums = [0_u64; UNROLLED];
-        for turn in words.as_chunks::<UNROLLED>().0 {
-            for (sum, word) in sums.iter_mut().zip(turn) {
+/// The kernels by volatile accesses of 16 words at a time, for other CPUs.
+fn run_scalar(kernel: Kernel, memory: &mut [u8], passes: u64) -> u64 {
+    // Aligned, as asserted, so nothing is left over at the ends.
+    let turns = words_mut(memory).as_chunks_mut::<16>().0;
+    let middle = turns.len() / 2;
+    let mut sums = [0_u64; 16];
+    for pass in 1..=passes {
+        match kernel {
+            Kernel::Read => turns.iter().for_each(|turn| {
                 // SAFETY: a reference can be read.
-                *sum = sum.wrapping_add(unsafe { ptr::read_volatile(word) });
-            }
-        }
-        sums.iter().fold(0, |sum, word| sum.wrapping_add(*word))
-    }
-
-    fn write(words: &mut [u64], value: u64) {
-        for turn in words.as_chunks_mut::<UNROLLED>().0 {
-            for word in turn {
+                let read = |(sum, word): (&mut u64, &u64)| *sum = sum.wrapping_add(unsafe { read_volatile(word) });
+                sums.iter_mut().zip(turn).for_each(read);
+            }),
+            Kernel::Write | Kernel::WriteNonTemporal => turns.iter_mut().flatten().for_each(|word| {
                 // SAFETY: an exclusive reference can be written.
-                unsafe { ptr::write_volatile(word, value) };
+                unsafe { write_volatile(word, pass) };
+            }),
+            Kernel::Copy | Kernel::CopyNonTemporal | Kernel::Memcpy => {
+                let (source, destination) = turns.split_at_mut(middle);
+                source.iter().flatten().zip(destination.iter_mut().flatten()).for_each(|(from, to)| {
+                    // SAFETY: references, of which the second is exclusive.
+                    unsafe { write_volatile(to, read_volatile(from)) };
+                });
             }
         }
     }
-
-    fn copy(source: &[u64], destination: &mut [u64]) {
-        for (from, to) in source.as_chunks::<UNROLLED>().0.iter().zip(destination.as_chunks_mut::<UNROLLED>().0) {
-            for (from, to) in from.iter().zip(to) {
-                // SAFETY: references, of which the second is exclusive.
-                unsafe { ptr::write_volatile(to, ptr::read_volatile(from)) };
-            }
-        }
-    }
+    sums.iter().fold(0, |sum, word| sum.wrapping_add(*word))
 }
 
 /// Fills a working set with distinct words, so that a wrong copy shows.

@@ -12,7 +12,7 @@ mod faults;
 mod fuse;
 mod panics;
 
-use super::interface::{Completion, Personality, Setup, Transfer};
+use super::interface::{Completion, Granted, Personality, Setup, Transfer};
 use super::{Name, for_personality};
 use crate::buffers::Buffers;
 use crate::target::{Access, Opened};
@@ -200,7 +200,7 @@ impl<P: Personality> Rig<P> {
             span: Bytes(SPAN as u64),
             ..Workload::default()
         };
-        let personality = P::open(Setup { targets, buffers: &buffers, outstanding, workload: &workload })?;
+        let (personality, _) = P::open(Setup { targets, buffers: &buffers, outstanding, workload: &workload })?;
         Ok(Rig { personality, buffers, outstanding, asking: subject.asking })
     }
 

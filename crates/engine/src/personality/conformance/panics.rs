@@ -19,9 +19,9 @@ static OPENED: AtomicU32 = AtomicU32::new(0);
 impl Personality for Panics {
     const MOVES_DATA: bool = false;
 
-    fn open(setup: Setup<'_>) -> io::Result<Self> {
+    fn open(setup: Setup<'_>) -> io::Result<(Self, Granted)> {
         let left = (OPENED.fetch_add(1, Relaxed) == 0).then_some(1000);
-        Ok(Panics { taken: Vec::with_capacity(setup.outstanding as usize), left })
+        Ok((Panics { taken: Vec::with_capacity(setup.outstanding as usize), left }, Granted::default()))
     }
 
     unsafe fn submit(&mut self, transfer: Transfer) {

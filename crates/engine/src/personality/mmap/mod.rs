@@ -29,7 +29,6 @@ pub(crate) struct Mmap {
     control: Control,
     /// Whether each write is on the medium before it comes back.
     through: bool,
-    granted: Granted,
 }
 
 /// A target and its mapping.
@@ -42,7 +41,7 @@ struct Mapping {
 }
 
 impl Synchronous for Mmap {
-    fn open(setup: Setup<'_>) -> io::Result<Self> {
+    fn open(setup: Setup<'_>) -> io::Result<(Self, Granted)> {
         fault::install()?;
         let workload = setup.workload;
         let targets = setup.own_targets()?.into_iter();
@@ -53,12 +52,8 @@ impl Synchronous for Mmap {
             Some(_) => Some("madvise_sequential"),
             None => None,
         };
-        Ok(Mmap {
-            mappings,
-            control: Control::of(workload),
-            through: workload.buffering.is_through(),
-            granted: Granted { obtained: word.into_iter().map(str::to_owned).collect(), refused: Vec::new() },
-        })
+        let mmap = Mmap { mappings, control: Control::of(workload), through: workload.buffering.is_through() };
+        Ok((mmap, Granted::of(word)))
     }
 
     #[inline]
@@ -77,10 +72,6 @@ impl Synchronous for Mmap {
             return if synced < 0 { synced } else { result };
         }
         result
-    }
-
-    fn granted(&self) -> Granted {
-        self.granted.clone()
     }
 }
 

@@ -39,7 +39,6 @@ pub(crate) struct Nvme {
     /// Transfers that were never sent.
     refused: Vec<Completion>,
     cause: Option<String>,
-    granted: Granted,
 }
 
 impl Personality for Nvme {
@@ -56,7 +55,7 @@ impl Personality for Nvme {
         (!ring.is_supported(IoringOp::UringCmd)).then_some(old)
     }
 
-    fn open(setup: Setup<'_>) -> io::Result<Self> {
+    fn open(setup: Setup<'_>) -> io::Result<(Self, Granted)> {
         let targets = setup.own_targets()?;
         let generics = targets.iter().map(|target| Generic::beside(&target.file)).collect::<io::Result<Vec<_>>>()?;
         generics.iter().try_for_each(|generic| generic.geometry.check(setup.workload))?;
@@ -70,7 +69,7 @@ impl Personality for Nvme {
         let Prepared { ring, mut granted, .. } = prepared;
         let unpolled = wished.wish(RingOption::Iopoll) == Wish::Asked;
         granted.refused.extend(unpolled.then(|| format!("{}: NVMe commands cannot be polled", RingOption::Iopoll)));
-        Ok(Nvme {
+        let nvme = Nvme {
             ring,
             generics,
             files,
@@ -79,8 +78,8 @@ impl Personality for Nvme {
             ranges: vec![[0; RANGE_BYTES]; setup.outstanding as usize],
             refused: Vec::with_capacity(setup.outstanding as usize),
             cause: None,
-            granted,
-        })
+        };
+        Ok((nvme, granted))
     }
 
     #[inline]
@@ -118,10 +117,6 @@ impl Personality for Nvme {
 
     fn cause(&mut self) -> Option<String> {
         self.cause.take()
-    }
-
-    fn granted(&self) -> Granted {
-        self.granted.clone()
     }
 }
 

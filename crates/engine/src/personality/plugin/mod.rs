@@ -45,7 +45,6 @@ pub(crate) struct Plugin {
     given: Vec<abi::Completion>,
     /// Where it writes why it fails.
     error: Box<[c_char; ERROR_ROOM]>,
-    description: String,
 }
 
 /// What a transfer asked for.
@@ -70,7 +69,7 @@ impl Personality for Plugin {
         })
     }
 
-    fn open(setup: Setup<'_>) -> io::Result<Self> {
+    fn open(setup: Setup<'_>) -> io::Result<(Self, Granted)> {
         let named = setup.workload.plugin.as_ref();
         let named = named.ok_or_else(|| io::Error::other("no plug-in is named; say which, like plugin:./own.so"))?;
         Plugin::open_with(load::load(&named.file)?, named, &setup)
@@ -120,10 +119,6 @@ impl Personality for Plugin {
         let count = unsafe { poll(self.worker, given, room, at_most_ns, error, ERROR_ROOM) };
         Ok(self.take(count, done)?)
     }
-
-    fn granted(&self) -> Granted {
-        Granted { obtained: vec![self.description.clone()], refused: Vec::new() }
-    }
 }
 
 impl Drop for Plugin {
@@ -134,7 +129,7 @@ impl Drop for Plugin {
 }
 
 impl Plugin {
-    fn open_with(functions: Functions, named: &Named, setup: &Setup<'_>) -> io::Result<Plugin> {
+    fn open_with(functions: Functions, named: &Named, setup: &Setup<'_>) -> io::Result<(Plugin, Granted)> {
         let file = named.file.clone();
         let failed = |reason| PluginError::failed(&named.file, "be opened", reason);
         let options = CString::new(named.options.as_str()).map_err(|error| failed(error.to_string()))?;
@@ -176,7 +171,8 @@ impl Plugin {
         let slots = setup.outstanding as usize;
         let given = vec![abi::Completion::default(); slots];
         let outstanding = vec![None; slots];
-        Ok(Plugin { file, functions, worker, _targets: opened, outstanding, error, in_flight: 0, given, description })
+        let plugin = Plugin { file, functions, worker, _targets: opened, outstanding, error, in_flight: 0, given };
+        Ok((plugin, Granted::of([description.as_str()])))
     }
 
     /// Takes over what the plug-in says came back.

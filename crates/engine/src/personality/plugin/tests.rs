@@ -99,8 +99,8 @@ fn two_transfers(options: &str) -> io::Result<Vec<(u32, i32)>> {
     let given = table();
     // SAFETY: a table that is whole.
     let functions = unsafe { load::functions(&named.file, &raw const given) }.unwrap();
-    let mut plugin = Plugin::open_with(functions, &named, &setup)?;
-    assert_eq!(plugin.granted().obtained, ["script1"]);
+    let (mut plugin, granted) = Plugin::open_with(functions, &named, &setup)?;
+    assert_eq!(granted.obtained, ["script1"]);
     for tag in 0..2 {
         let address = buffers.address(tag as usize, 0);
         let transfer = Transfer { tag, length: 512, offset: 0, address, target: 0, kind: RequestKind::Read };

@@ -7,7 +7,7 @@ mod disk;
 mod outcome;
 
 use super::device::{DeviceError, WriteDone, not_writable};
-use super::interface::{Setup, Transfer};
+use super::interface::{Granted, Setup, Transfer};
 use super::synchronous::Synchronous;
 use command::{Command, UNMAP_LIST_BYTES, unmap_list};
 use disk::{Data, Direction, Disk};
@@ -27,11 +27,11 @@ impl Synchronous for Sg {
         disks.next().is_none().then(|| "this host has no SCSI or SATA disk; attach one, or use io_uring".to_owned())
     }
 
-    fn open(setup: Setup<'_>) -> io::Result<Self> {
+    fn open(setup: Setup<'_>) -> io::Result<(Self, Granted)> {
         let targets = setup.own_targets()?;
         let disks = targets.into_iter().map(|target| Disk::of(target.file)).collect::<io::Result<Vec<_>>>()?;
         disks.iter().try_for_each(|disk| disk.geometry.check(setup.workload))?;
-        Ok(Sg { disks, write_done: WriteDone::asked_by(setup.workload), cause: None })
+        Ok((Sg { disks, write_done: WriteDone::asked_by(setup.workload), cause: None }, Granted::default()))
     }
 
     #[inline]

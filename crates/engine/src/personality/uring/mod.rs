@@ -33,7 +33,6 @@ pub(crate) struct Uring {
     operations: Operations,
     /// What the ring cannot do: done when it was taken in.
     done_at_once: Vec<Completion>,
-    granted: Granted,
 }
 
 impl Personality for Uring {
@@ -51,7 +50,7 @@ impl Personality for Uring {
         })
     }
 
-    fn open(setup: Setup<'_>) -> io::Result<Self> {
+    fn open(setup: Setup<'_>) -> io::Result<(Self, Granted)> {
         let targets = setup.own_targets()?;
         let (mut wished, mut unpolled) = (setup.workload.ring, None);
         if is_wanted(wished, RingOption::Iopoll)
@@ -71,7 +70,7 @@ impl Personality for Uring {
         let operations = Operations::new(&ring, targets, files, slots, is_polled, setup.workload)?;
         granted.obtained.extend(operations.has_discard().then(|| "discard_command".to_owned()));
         let done_at_once = Vec::with_capacity(setup.outstanding as usize);
-        Ok(Uring { ring, operations, done_at_once, granted })
+        Ok((Uring { ring, operations, done_at_once }, granted))
     }
 
     #[inline(always)]
@@ -105,10 +104,6 @@ impl Personality for Uring {
         self.ring.submit_and_poll(at_most)?;
         self.ring.take(done, Completion::from);
         Ok(())
-    }
-
-    fn granted(&self) -> Granted {
-        self.granted.clone()
     }
 }
 
