@@ -25,16 +25,16 @@ use barrier::Start;
 use halfpower_model::RequestKind;
 use halfpower_model::sample::Interval;
 use halfpower_model::{Cancel, MeasureError, Nanoseconds, Observer, WorkerKind, Workload};
-use processes::Processes;
 use state::{Event, Link, Shared};
 use std::any::Any;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::{Scope, ScopedJoinHandle};
+use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 use watch::Watched;
 use work::{panic_message, work};
+use worker_process::Launcher;
 
 /// The raw results of the workers, from which the sample is made.
 #[derive(Debug)]
@@ -115,71 +115,46 @@ pub(crate) fn run<P: Personality>(
     let mut accounts = Accounts::prepare(workload, clock).map_err(setup_failed)?;
     let _restricted = Restricted::to(workload.cpu_count).map_err(setup_failed)?;
     let shared = Shared::new(workload, targets, clock, ledger).map_err(setup_failed)?;
-    let processes = match workload.worker_kind {
+    let launcher = match workload.worker_kind {
         WorkerKind::Thread => None,
-        WorkerKind::Process => Some(Processes::start(&shared).map_err(setup_failed)?),
+        WorkerKind::Process => Some(Launcher::new(&shared).map_err(setup_failed)?),
     };
     std::thread::scope(|scope| {
         let (sender, events) = channel();
-        let mut workers = Workers::default();
-        let spawned = match processes {
-            None => workers.spawn::<P>(scope, &shared, &sender),
-            Some(processes) => {
-                workers.processes = Some(scope.spawn(move || processes.relay(&sender)));
-                Ok(())
-            }
-        };
+        let (mut workers, shared) = (Vec::new(), &shared);
+        let spawned = (0..workload.workers).try_for_each(|index| -> io::Result<()> {
+            let link = ThreadLink { events: sender.clone(), stop: shared.stop() };
+            let child = launcher.as_ref().map(|launcher| launcher.start(index)).transpose()?;
+            let work = move || match child {
+                None => work::<P>(shared, index, &link),
+                Some(child) => child.follow(shared, &link),
+            };
+            workers.push(std::thread::Builder::new().spawn_scoped(scope, work)?);
+            Ok(())
+        });
         accounts.look_ahead();
-        let ready = spawned.and_then(|()| await_ready(&shared, &events, cancel));
+        let ready = spawned.and_then(|()| await_ready(shared, &events, cancel));
         if workload.warmup.0 == 0 {
             accounts.begin();
         }
         let measure_from = clock.tick() + clock.ticks(workload.warmup.0);
         shared.barrier().release(if ready.is_ok() { Start::At(measure_from) } else { Start::Never });
         let watched = match &ready {
-            Ok(_) => watch::watch(&shared, &events, measure_from, &mut accounts, observer, cancel),
+            Ok(_) => watch::watch(shared, &events, measure_from, &mut accounts, observer, cancel),
             Err(_) => Watched::default(),
         };
         let accounted = accounts.end();
-        let ended = workers.join();
+        let ended = workers.into_iter().map(join).collect();
         let granted = ready.map_err(setup_failed)?;
         let started_at = jiff::Timestamp::now() - since(clock, measure_from);
-        Ok(RawRun { accounted, ..gather(&shared, ended, watched, started_at, granted) })
+        Ok(RawRun { accounted, ..gather(shared, ended, watched, started_at, granted) })
     })
 }
 
-/// The workers of a run: a thread each, or one that hears all of their processes.
-#[derive(Default)]
-struct Workers<'scope> {
-    threads: Vec<ScopedJoinHandle<'scope, io::Result<Outcome>>>,
-    processes: Option<ScopedJoinHandle<'scope, Vec<io::Result<Outcome>>>>,
-}
-
-impl<'scope> Workers<'scope> {
-    /// Starts every worker on a thread of its own.
-    fn spawn<'env, P: Personality>(
-        &mut self,
-        scope: &'scope Scope<'scope, 'env>,
-        shared: &'env Shared<'env>,
-        events: &Sender<Event>,
-    ) -> io::Result<()> {
-        for index in 0..shared.workload.workers {
-            let link = ThreadLink { events: events.clone(), stop: shared.stop() };
-            let worker = std::thread::Builder::new().spawn_scoped(scope, move || work::<P>(shared, index, &link))?;
-            self.threads.push(worker);
-        }
-        Ok(())
-    }
-
-    /// What each ended with, or why it broke down.
-    fn join(self) -> Vec<Result<Outcome, String>> {
-        let panicked =
-            |panic: Box<dyn Any + Send>| io::Error::other(format!("it panicked: {}", panic_message(&*panic)));
-        let threads = self.threads.into_iter().map(|thread| thread.join().map_err(panicked).flatten());
-        let processes =
-            self.processes.map(|relay| relay.join().map_err(panicked).unwrap_or_else(|error| vec![Err(error)]));
-        threads.chain(processes.into_iter().flatten()).map(|ended| ended.map_err(|error| error.to_string())).collect()
-    }
+/// What a worker ended with, or why it broke down.
+fn join(worker: ScopedJoinHandle<'_, io::Result<Outcome>>) -> Result<Outcome, String> {
+    let panicked = |panic: Box<dyn Any + Send>| format!("it panicked: {}", panic_message(&*panic));
+    worker.join().map_err(panicked)?.map_err(|error| error.to_string())
 }
 
 fn gather(

@@ -3,6 +3,7 @@
 //! A process forked from one that has threads may make only async-signal-safe calls, and plug-ins, panics and libaio do
 //! more. So each worker's process executes `/proc/self/exe`. `docs/decisions/worker-processes.md` has the figures.
 
+use super::processes::Child;
 use super::state::{Common, Link, Shared};
 use super::work::{panic_message, work};
 use crate::instrument::clock::Clock;
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::net::UnixDatagram;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, Stdio};
@@ -26,10 +27,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The environment variable that makes a process a worker: the descriptor of its order, a colon, its number.
 const VARIABLE: &str = "HALFPOWER_WORKER";
-
-/// Bytes of a message in one datagram, after the worker's number.
-pub(super) const CHUNK: usize = 16 << 10;
-pub(super) const NUMBER: usize = size_of::<u32>();
 
 /// A message of a worker's process: one line of JSON.
 #[derive(Debug, Serialize, Deserialize)]
@@ -102,16 +99,17 @@ impl Launcher {
         Ok(Launcher { order: file.into(), inherited })
     }
 
-    /// Starts worker `index`, which sends its messages to `says`.
+    /// Starts worker `index`. It ends with the calling thread.
     ///
     /// # Errors
     /// The kernel's.
-    pub(super) fn start(&self, index: u32, says: &UnixDatagram) -> io::Result<Pid> {
+    pub(super) fn start(&self, index: u32) -> io::Result<Child> {
+        let (hears, says) = UnixStream::pair()?;
         let mut command = Command::new("/proc/self/exe");
         // The argument names the test that this is in a test's program; others do not look at it.
         command.arg0("halfpower").arg("worker_process").env(VARIABLE, format!("{}:{index}", self.order.as_raw_fd()));
         // Standard output belongs to the program's own results.
-        command.stdin(OwnedFd::from(says.try_clone()?)).stdout(Stdio::null());
+        command.stdin(OwnedFd::from(says)).stdout(Stdio::null());
         let inherited = self.inherited.clone();
         let keep_open = move || {
             for descriptor in &inherited {
@@ -125,26 +123,20 @@ impl Launcher {
         // SAFETY: between fork and exec it calls fcntl alone, which is async-signal-safe. It allocates nothing and takes no
         // lock. The descriptors are open: `shared` and this launcher own them.
         unsafe { command.pre_exec(keep_open) };
-        let child = command.spawn()?;
-        Pid::from_raw(child.id() as i32).ok_or_else(|| io::Error::other("a process without a number"))
+        let pid = Pid::from_raw(command.spawn()?.id() as i32);
+        Child::new(pid.ok_or_else(|| io::Error::other("a process without a number"))?, hears)
     }
 }
 
 /// The worker's side of the socket.
-struct ChildLink {
-    index: u32,
-    says: UnixDatagram,
-}
+struct ChildLink(UnixStream);
 
 impl ChildLink {
     fn say(&self, message: &Message) {
         // Nobody listens any more where this fails: the parent is gone, and this process soon will be.
         let Ok(mut line) = serde_json::to_vec(message) else { return };
         line.push(b'\n');
-        for chunk in line.chunks(CHUNK) {
-            let datagram = [&self.index.to_le_bytes(), chunk].concat();
-            while self.says.send(&datagram).is_err_and(|error| error.kind() == io::ErrorKind::Interrupted) {}
-        }
+        let _ = (&self.0).write_all(&line);
     }
 }
 
@@ -161,7 +153,7 @@ pub fn worker_process() -> bool {
     let Some((descriptor, index)) = order.split_once(':') else { return false };
     let Ok(index) = index.parse() else { return false };
     let Ok(says) = io::stdin().as_fd().try_clone_to_owned() else { return true };
-    let link = ChildLink { index, says: says.into() };
+    let link = ChildLink(says.into());
     let ended = carry_out(descriptor, index, &link);
     link.say(&Message::Ended(ended.map_err(Error::from)));
     true
