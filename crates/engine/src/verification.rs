@@ -1,8 +1,6 @@
 //! Verification after the fact: reading back what was written, in the same run or a later one.
 
-use crate::errno;
 use crate::run::RawRun;
-use crate::worker::FailureCause;
 use crate::worker::ledger::Ledger;
 use halfpower_model::sample::{Failure, Verified};
 use halfpower_model::{
@@ -88,12 +86,9 @@ pub(crate) fn conclude_reading(sample: &mut Sample, raw: &RawRun, ledger: &Ledge
     let broken = raw.workers.iter().find_map(|worker| worker.breakdown.clone());
     let unread = raw.failures().next().map(|failure| {
         let at = failure.request.offset;
-        match failure.cause {
-            FailureCause::EndOfTarget => format!("the target ends at offset {at}, before the end of the written data"),
-            FailureCause::Errno(number) => {
-                let why = failure.words.clone().unwrap_or_else(|| errno::explanation(number));
-                format!("offset {at} cannot be read ({}: {why})", errno::name(number))
-            }
+        match failure.explanation() {
+            None => format!("the target ends at offset {at}, before the end of the written data"),
+            Some(why) => format!("offset {at} cannot be read ({why})"),
         }
     });
     let what =

@@ -4,11 +4,10 @@ mod deviations;
 mod no_effect;
 mod warnings;
 
-use crate::errno;
 use crate::instrument::clock::Clock;
 use crate::run::{RawRun, WorkerRun};
+use crate::worker::RequestFailure;
 use crate::worker::recorder::Snapshot;
-use crate::worker::{FailureCause, RequestFailure};
 use deviations::Observations;
 use halfpower_model::RequestKind;
 use halfpower_model::sample::{
@@ -181,43 +180,27 @@ fn failure(raw: &RawRun, target: TargetKind) -> Option<Failure> {
 fn errors(raw: &RawRun, kind: Option<RequestKind>) -> std::collections::BTreeMap<String, u64> {
     let mut counts = std::collections::BTreeMap::new();
     for failure in raw.failures().filter(|failure| kind.is_none_or(|wanted| failure.request.kind == wanted)) {
-        *counts.entry(cause_name(failure.cause)).or_insert(0) += 1;
+        *counts.entry(failure.code()).or_insert(0) += 1;
     }
     counts
 }
 
-fn cause_name(cause: FailureCause) -> String {
-    match cause {
-        FailureCause::Errno(number) => errno::name(number),
-        FailureCause::EndOfTarget => "end_of_target".to_owned(),
-    }
-}
-
 fn describe(failure: &RequestFailure, target: TargetKind) -> Failure {
-    let RequestFailure { request, cause, words } = failure;
-    let what = match request.kind {
-        RequestKind::Read => "read",
-        RequestKind::Write => "write",
-        RequestKind::Trim => "trim",
-        RequestKind::Flush => "flush",
-    };
-    let why = match cause {
-        FailureCause::Errno(number) => {
-            format!("{}: {}", errno::name(*number), words.clone().unwrap_or_else(|| errno::explanation(*number)))
-        }
+    let request = failure.request;
+    let why = failure.explanation().unwrap_or_else(|| {
         // The kernel gives a disk that was taken away no bytes any more.
-        FailureCause::EndOfTarget if target == TargetKind::BlockDevice => {
-            "the end of the device; was it removed?".to_owned()
+        let is_device = target == TargetKind::BlockDevice;
+        let text = if is_device { "device; was it removed?" } else { "target; was it truncated meanwhile?" };
+        format!("the end of the {text}")
+    });
+    let message = match request.kind {
+        RequestKind::Flush => format!("a flush failed: {why}"),
+        kind => {
+            let word = ["read", "write", "trim"][kind as usize];
+            format!("a {word} of {} bytes at offset {} failed: {why}", request.length, request.offset)
         }
-        FailureCause::EndOfTarget => "the end of the target; was it truncated meanwhile?".to_owned(),
     };
-    if request.kind == RequestKind::Flush {
-        return Failure { code: cause_name(*cause), message: format!("a flush failed: {why}") };
-    }
-    Failure {
-        code: cause_name(*cause),
-        message: format!("a {what} of {} bytes at offset {} failed: {why}", request.length, request.offset),
-    }
+    Failure { code: failure.code(), message }
 }
 
 fn interrupted() -> Failure {

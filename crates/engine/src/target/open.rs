@@ -35,18 +35,12 @@ pub struct Target {
     pub(super) file: Option<File>,
     pub(super) access: Access,
     pub(super) device: Option<(u32, u32)>,
-    use_by_others: UseByOthers,
+    /// What keeps others from the storage below, as long as it is open.
+    _claims: Claims,
+    /// Of a target to be overwritten: what the kernel cannot tell of other users.
+    unknown_use: Option<String>,
     /// True once a workload has put it into another state than that of a file that holds data.
     pub(super) is_reshaped: bool,
-}
-
-/// What keeps others from a target, and what is known of those that it keeps nothing from.
-#[derive(Debug, Default)]
-struct UseByOthers {
-    /// Devices below, kept from others as long as the target is open.
-    claims: Claims,
-    /// Of a target to be overwritten: what the kernel cannot tell.
-    unknown: Option<String>,
 }
 
 impl Target {
@@ -57,15 +51,7 @@ impl Target {
     pub fn open(path: &Path, access: Access) -> Result<Target, TargetError> {
         needs_proc()?;
         if path.as_os_str() == NULL_TARGET {
-            let facts = TargetFacts::bare(NULL_TARGET, TargetKind::Null, NULL_SIZE);
-            return Ok(Target {
-                facts,
-                file: None,
-                access,
-                device: None,
-                use_by_others: UseByOthers::default(),
-                is_reshaped: false,
-            });
+            return Ok(Target::of(TargetFacts::bare(NULL_TARGET, TargetKind::Null, NULL_SIZE), None, None, access));
         }
         let action = if access == Access::Overwrite { "write" } else { "read" };
         let fail = |error: io::Error| TargetError::from_io(action, path, error);
@@ -96,8 +82,15 @@ impl Target {
             return Err(fail(io::Error::other("it was replaced while it was being opened")));
         }
         let (facts, device) = describe_open(path, &file, access)?;
-        let use_by_others = UseByOthers::of(path, &file, &facts, access, claims)?;
-        Ok(Target { facts, file: Some(file), access, device, use_by_others, is_reshaped: false })
+        let mut unknown_use = None;
+        if access == Access::Overwrite {
+            unknown_use = in_use::check_open(path, &file, Locks::of(facts.filesystem.as_deref()), &claims)?;
+        }
+        Ok(Target { _claims: claims, unknown_use, ..Target::of(facts, Some(file), device, access) })
+    }
+
+    fn of(facts: TargetFacts, file: Option<File>, device: Option<(u32, u32)>, access: Access) -> Target {
+        Target { facts, file, access, device, _claims: Claims::default(), unknown_use: None, is_reshaped: false }
     }
 
     /// A file of our own, open for reading and writing.
@@ -105,15 +98,7 @@ impl Target {
         let (facts, device) = describe_open(path, &file, Access::Overwrite)?;
         // Nobody else has it yet; other runs are to see that it is being written.
         in_use::keep_from_runs(&file, Locks::of(facts.filesystem.as_deref()));
-        let access = Access::Overwrite;
-        Ok(Target {
-            facts,
-            file: Some(file),
-            access,
-            device,
-            use_by_others: UseByOthers::default(),
-            is_reshaped: false,
-        })
+        Ok(Target::of(facts, Some(file), device, Access::Overwrite))
     }
 
     /// The same, after it has grown.
@@ -133,7 +118,7 @@ impl Target {
 
     /// What cannot be told of other programs that may use a target to be overwritten; none where all is known.
     pub fn unknown_use(&self) -> Option<&str> {
-        self.use_by_others.unknown.as_deref()
+        self.unknown_use.as_deref()
     }
 
     /// Whether another program locks a target that is only read, and so may be writing it.
@@ -211,21 +196,6 @@ impl Target {
         // A file cut short since it was opened is for the requests to find out, not a hole.
         let end = file.metadata().map_or(span.0, |metadata| metadata.len().min(span.0));
         hole_bytes(file, end) as f64 / span.0 as f64
-    }
-}
-
-impl UseByOthers {
-    /// Looks who else uses an open target that is to be overwritten, and locks it.
-    ///
-    /// # Errors
-    /// When it is to be overwritten and somebody uses it.
-    fn of(path: &Path, file: &File, facts: &TargetFacts, access: Access, claims: Claims) -> Result<Self, TargetError> {
-        let locks = Locks::of(facts.filesystem.as_deref());
-        let mut found = UseByOthers { claims, ..UseByOthers::default() };
-        if access == Access::Overwrite {
-            found.unknown = in_use::check_open(path, file, locks, &found.claims)?;
-        }
-        Ok(found)
     }
 }
 

@@ -15,6 +15,7 @@ mod synchronous;
 mod tests;
 
 use crate::buffers::Buffers;
+use crate::errno;
 use crate::instrument::clock::Clock;
 use crate::instrument::cpu::{Meter, Usage};
 use crate::personality::interface::{Completion, Personality};
@@ -105,6 +106,23 @@ pub(crate) struct RequestFailure {
     pub(crate) words: Option<String>,
 }
 
+impl RequestFailure {
+    /// The name of the cause: the error's, or `end_of_target`.
+    pub(crate) fn code(&self) -> String {
+        match self.cause {
+            FailureCause::Errno(number) => errno::name(number),
+            FailureCause::EndOfTarget => "end_of_target".to_owned(),
+        }
+    }
+
+    /// The error's name and meaning; none at the end of the target.
+    pub(crate) fn explanation(&self) -> Option<String> {
+        let FailureCause::Errno(number) = self.cause else { return None };
+        let words = self.words.clone().unwrap_or_else(|| errno::explanation(number));
+        Some(format!("{}: {words}", errno::name(number)))
+    }
+}
+
 /// How it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum FailureCause {
@@ -180,9 +198,7 @@ pub(crate) struct Worker<'a, P, const FULL: bool> {
     /// Closed before the buffers go.
     personality: P,
     buffers: Buffers,
-    clock: Clock,
-    record: &'a Record,
-    stop: &'a AtomicBool,
+    around: Surroundings<'a>,
     stream: RequestStream<'a>,
     batch: [Request; BATCH],
     batch_length: usize,
@@ -192,8 +208,6 @@ pub(crate) struct Worker<'a, P, const FULL: bool> {
     arrived_at: Vec<u64>,
     free: Vec<u32>,
     done: Vec<Completion>,
-    submit_batch: u32,
-    wait_batch: u32,
     phase: Phase,
     count_drain: bool,
     /// What the schedule calls few, and whether it was no more.
@@ -208,23 +222,18 @@ pub(crate) struct Worker<'a, P, const FULL: bool> {
     /// Outstanding requests times ticks over the measured part, and the tick up to which they are counted.
     depth_ticks: u64,
     depth_until: u64,
-    extras: Extras<'a>,
-    meter: Meter,
     outcome: Outcome,
 }
 
 impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
-    pub(crate) fn new(personality: P, buffers: Buffers, surroundings: Surroundings<'a>) -> Self {
-        let Surroundings { clock, workload, index, record, stop, cursor, extras, meter } = surroundings;
-        let depth = workload.depth;
-        let stream = RequestStream::new(workload, index, cursor);
+    pub(crate) fn new(personality: P, buffers: Buffers, around: Surroundings<'a>) -> Self {
+        let depth = around.workload.depth;
+        let stream = RequestStream::new(around.workload, around.index, around.cursor);
         let batch_length = BATCH.min(stream.look_ahead());
         Worker {
             personality,
             buffers,
-            clock,
-            record,
-            stop,
+            around,
             stream,
             batch: [Request::default(); BATCH],
             batch_length,
@@ -233,8 +242,6 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
             arrived_at: vec![0; if FULL { depth as usize } else { 0 }],
             free: (0..depth).rev().collect(),
             done: Vec::with_capacity(depth as usize),
-            submit_batch: workload.submit_batch,
-            wait_batch: workload.wait_batch,
             phase: Phase::Warmup,
             count_drain: false,
             few: 0,
@@ -244,8 +251,6 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
             remaining: u64::MAX,
             depth_ticks: 0,
             depth_until: 0,
-            extras,
-            meter,
             outcome: Outcome::default(),
         }
     }
@@ -257,20 +262,20 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
     pub(crate) fn run(mut self, schedule: Schedule) -> io::Result<Outcome> {
         self.count_drain = schedule.count_drain;
         self.few = schedule.few;
-        let mut now = self.clock.tick();
+        let mut now = self.around.clock.tick();
         self.settled_at = now;
-        self.meter.restart();
+        self.around.meter.restart();
         let schedule = schedule.not_before(now);
         let mut next_event = schedule.measure_from;
         if now >= next_event {
             next_event = self.begin_measuring(&schedule);
         }
         if FULL {
-            self.extras.begin(now, schedule.measure_until)?;
+            self.around.extras.begin(now, schedule.measure_until)?;
         }
         let mut last_reap = now;
         loop {
-            if now >= next_event || self.remaining == 0 || self.stop.load(Relaxed) {
+            if now >= next_event || self.remaining == 0 || self.around.stop.load(Relaxed) {
                 next_event = self.change_phase(&schedule, now);
             }
             if P::SYNCHRONOUS && !FULL && self.phase == Phase::Measuring && self.in_flight() == 0 {
@@ -286,17 +291,17 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
                 // Done at once, and out of the ordinary.
             } else if self.in_flight() == 0 {
                 let Some(tick) = self.next_submission() else { break };
-                if FULL && self.extras.is_holding() {
+                if FULL && self.around.extras.is_holding() {
                     // Whoever has its blocks may need this CPU to let go of them.
                     std::thread::yield_now();
                 }
-                now = wait_until(self.clock, tick.min(next_event), self.stop);
+                now = wait_until(self.around.clock, tick.min(next_event), self.around.stop);
             } else if let Err(error) = self.await_completions(now) {
                 // The kernel may still be moving bytes: the buffers must outlive this worker.
                 std::mem::forget((self.personality, self.buffers));
                 return Err(error);
             } else {
-                now = self.clock.tick();
+                now = self.around.clock.tick();
             }
             if self.phase == Phase::Warmup && now >= schedule.measure_from {
                 next_event = self.begin_measuring(&schedule);
@@ -318,13 +323,13 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
     #[cold]
     fn begin_measuring(&mut self, schedule: &Schedule) -> u64 {
         self.phase = Phase::Measuring;
-        self.meter.restart();
+        self.around.meter.restart();
         self.outcome.would_block = self.personality.would_block();
         self.depth_until = schedule.measure_from;
         // Since the last completion the same ones are outstanding.
         self.lead_ticks = self.in_flight() * schedule.measure_from.saturating_sub(self.settled_at);
         if FULL {
-            self.extras.measure_from(schedule.measure_from, self.outstanding_bytes());
+            self.around.extras.measure_from(schedule.measure_from, self.outstanding_bytes());
         }
         // What is outstanding will count, so it is part of the number.
         self.remaining = schedule.requests.saturating_sub(self.in_flight());
@@ -336,10 +341,10 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
     #[cold]
     fn change_phase(&mut self, schedule: &Schedule, now: u64) -> u64 {
         let time_is_up = now >= schedule.measure_until;
-        let stopped = self.stop.load(Relaxed);
+        let stopped = self.around.stop.load(Relaxed);
         if self.phase == Phase::Measuring && (time_is_up || stopped || self.remaining == 0) {
             self.phase = Phase::Draining;
-            self.outcome.cpu = self.meter.used();
+            self.outcome.cpu = self.around.meter.used();
             // Requests used up: the last ones count.
             self.count_drain |= self.remaining == 0;
             if time_is_up && self.in_flight() > 0 {
@@ -348,8 +353,8 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
             let end = schedule.measure_until.min(now);
             self.outcome.elapsed_ticks = end - schedule.measure_from;
             if FULL {
-                self.extras.count_backlog(end, true, self.remaining, &self.record.lateness);
-                self.outcome.held_ticks = self.extras.held_ticks(end);
+                self.around.extras.count_backlog(end, true, self.remaining, &self.around.record.lateness);
+                self.outcome.held_ticks = self.around.extras.held_ticks(end);
             }
         }
         if self.phase == Phase::Draining || stopped {
@@ -373,7 +378,7 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
     #[cold]
     fn see_whether_few(&mut self) {
         if !self.count_drain {
-            let done: u64 = self.record.kinds.iter().map(Recorder::requests).sum();
+            let done: u64 = self.around.record.kinds.iter().map(Recorder::requests).sum();
             self.is_of_few = done < self.few;
             self.count_drain = self.is_of_few || done == 0;
         }
@@ -407,7 +412,7 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
         if FULL && let Some(patience) = self.patience(now) {
             return self.personality.poll(&mut self.done, patience);
         }
-        let at_least = self.wait_batch.min(self.in_flight() as u32);
+        let at_least = self.around.workload.wait_batch.min(self.in_flight() as u32);
         self.personality.reap(&mut self.done, at_least)
     }
 
@@ -419,7 +424,7 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
             (self.depth_ticks + lead_ticks) as f64 / self.depth_until.saturating_sub(measured_from).max(1) as f64;
         let before = self.outcome.would_block.unwrap_or(0);
         self.outcome.would_block = self.personality.would_block().map(|all| all - before);
-        let Worker { personality, extras, meter, mut outcome, clock, .. } = self;
+        let Worker { personality, around: Surroundings { extras, meter, clock, .. }, mut outcome, .. } = self;
         let mut end = last_reap;
         if FULL && extras.has_timed_end() {
             let from = clock.tick();

@@ -23,9 +23,9 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
     pub(super) fn submit_all(&mut self, mut now: u64) {
         let mut batched = 0;
         while self.remaining > 0 && !self.free.is_empty() {
-            if batched == self.submit_batch {
+            if batched == self.around.workload.submit_batch {
                 self.personality.start();
-                now = self.clock.tick();
+                now = self.around.clock.tick();
                 self.count_depth(now);
                 batched = 0;
             }
@@ -34,14 +34,14 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
                 let Some(slot) = self.free.pop() else { break };
                 self.arrived_at[slot as usize] = arrived_at;
                 self.prepare(slot, &request);
-                if self.extras.spend(&request) {
+                if self.around.extras.spend(&request) {
                     self.remaining = 1;
                 }
                 self.remaining -= 1;
                 self.begin(slot, request, now);
                 batched += 1;
             } else {
-                batched += self.submit_run(self.submit_batch - batched, now);
+                batched += self.submit_run(self.around.workload.submit_batch - batched, now);
             }
         }
     }
@@ -107,15 +107,15 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
         self.stream.fill(&mut self.batch[..self.batch_length]);
         self.batch_next = 0;
         if !FULL {
-            let submitted = self.record.submitted.load(Relaxed);
-            self.record.submitted.store(submitted + self.batch_length as u64, Relaxed);
+            let submitted = self.around.record.submitted.load(Relaxed);
+            self.around.record.submitted.store(submitted + self.batch_length as u64, Relaxed);
         }
     }
 
     /// The next request that may be submitted now, with its intended arrival.
     fn admit(&mut self, now: u64) -> Option<(Request, u64)> {
         let idle = self.in_flight() == 0;
-        let drawn = match self.extras.admission(now, idle) {
+        let drawn = match self.around.extras.admission(now, idle) {
             Admission::Wait => return None,
             Admission::Flush => {
                 // The flush is not part of the stream.
@@ -125,19 +125,19 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
             Admission::Held(request, arrived_at) => (request, arrived_at),
             Admission::Next => {
                 let request = self.next_request();
-                (request, self.extras.arrive(&request, now))
+                (request, self.around.extras.arrive(&request, now))
             }
         };
         let (request, arrived_at) = drawn;
-        if !self.extras.claim(&request, arrived_at, now) {
+        if !self.around.extras.claim(&request, arrived_at, now) {
             return None;
         }
         self.outcome.submitted += 1;
         // Stored before the submission, so that a worker killed now has not written an uncounted request.
-        self.record.submitted.store(self.outcome.submitted, Relaxed);
-        if self.phase == Phase::Measuring && self.extras.is_open() {
-            let late_ns = self.clock.nanoseconds(now.saturating_sub(arrived_at));
-            self.record.lateness.late.record(late_ns, u64::from(request.length));
+        self.around.record.submitted.store(self.outcome.submitted, Relaxed);
+        if self.phase == Phase::Measuring && self.around.extras.is_open() {
+            let late_ns = self.around.clock.nanoseconds(now.saturating_sub(arrived_at));
+            self.around.record.lateness.late.record(late_ns, u64::from(request.length));
         }
         Some(drawn)
     }
@@ -147,25 +147,25 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
     fn prepare(&mut self, slot: u32, request: &Request) {
         if request.kind == RequestKind::Write && P::MOVES_DATA {
             let buffer = self.buffers.slot_mut(slot as usize, 0);
-            self.extras.prepare(&mut buffer[..request.length as usize], request);
+            self.around.extras.prepare(&mut buffer[..request.length as usize], request);
         }
     }
 
     /// With nothing outstanding: the tick of the next submission, if there will be one.
     pub(super) fn next_submission(&self) -> Option<u64> {
-        if FULL && self.remaining > 0 { self.extras.next_submission() } else { None }
+        if FULL && self.remaining > 0 { self.around.extras.next_submission() } else { None }
     }
 
     /// The longest wait for completions, where another request is due meanwhile.
     pub(super) fn patience(&self, now: u64) -> Option<Duration> {
-        if self.remaining == 0 || self.free.is_empty() { None } else { self.extras.patience(now) }
+        if self.remaining == 0 || self.free.is_empty() { None } else { self.around.extras.patience(now) }
     }
 
     /// Handles the reaped completions: counts whole requests, resubmits the rest of short ones, stops the worker at a failure.
     #[inline]
     pub(super) fn complete(&mut self, now: u64, counts: bool) {
         if FULL && self.phase == Phase::Measuring {
-            self.extras.count_backlog(now, false, self.remaining, &self.record.lateness);
+            self.around.extras.count_backlog(now, false, self.remaining, &self.around.record.lateness);
         }
         let mut done = std::mem::take(&mut self.done);
         let mut alike = Alike { kind: RequestKind::Read, submitted_at: 0, requests: 0, bytes: 0 };
@@ -187,7 +187,7 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
         }
         self.record(alike, now, counts);
         if counts {
-            self.record.counted_until.store(now, Relaxed);
+            self.around.record.counted_until.store(now, Relaxed);
         }
         done.clear();
         self.done = done;
@@ -202,8 +202,8 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
         if !counts {
             return self.overhang(alike, now);
         }
-        let latency_ns = self.clock.nanoseconds(now - alike.submitted_at);
-        self.record.kinds[alike.kind as usize].record_alike(latency_ns, alike.requests, alike.bytes);
+        let latency_ns = self.around.clock.nanoseconds(now - alike.submitted_at);
+        self.around.record.kinds[alike.kind as usize].record_alike(latency_ns, alike.requests, alike.bytes);
     }
 
     /// Handles completions that do not count: for those after the window, keeps their number and longest time.
@@ -223,18 +223,18 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
     fn complete_whole(&mut self, tag: u32, now: u64, counts: bool) {
         if FULL {
             let slot = self.slots[tag as usize];
-            if self.extras.is_open() {
+            if self.around.extras.is_open() {
                 let response_ticks = now.saturating_sub(self.arrived_at[tag as usize]);
                 if counts {
-                    let response_ns = self.clock.nanoseconds(response_ticks);
-                    self.record.lateness.response.record(response_ns, u64::from(slot.request.length));
+                    let response_ns = self.around.clock.nanoseconds(response_ticks);
+                    self.around.record.lateness.response.record(response_ns, u64::from(slot.request.length));
                 } else if self.phase != Phase::Warmup {
                     let longest = &mut self.outcome.overhang.longest_response_ticks;
                     *longest = (*longest).max(response_ticks);
                 }
             }
             let buffer = P::MOVES_DATA.then(|| &*self.buffers.slot_mut(tag as usize, 0));
-            if let Some(mismatch) = self.extras.settle(&slot.request, buffer) {
+            if let Some(mismatch) = self.around.extras.settle(&slot.request, buffer) {
                 self.outcome.mismatch.get_or_insert(mismatch);
             }
         }
@@ -262,16 +262,16 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
                 if completion.result < 0 { FailureCause::Errno(-completion.result) } else { FailureCause::EndOfTarget };
             let words = self.personality.cause();
             self.outcome.failures.push(RequestFailure { request, cause, words });
-            self.extras.fail(&request);
+            self.around.extras.fail(&request);
             self.free.push(completion.tag);
             // The failure ends this worker and the others: no worker continues to write to a full disk.
-            self.stop.store(true, Relaxed);
+            self.around.stop.store(true, Relaxed);
             return;
         }
         slot.done += completion.result as u32;
         let from = slot.done;
         if counts {
-            self.record.kinds[request.kind as usize].record_short();
+            self.around.record.kinds[request.kind as usize].record_short();
         }
         self.submit(completion.tag, &request, from);
     }

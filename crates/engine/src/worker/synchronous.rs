@@ -2,7 +2,7 @@
 //! runs inside the plain form and hands back to it whatever is out of the ordinary: the end of the window, a stop, a
 //! transfer that failed or was short.
 
-use super::{Slot, Worker};
+use super::{Slot, Surroundings, Worker};
 use crate::personality::interface::{Completion, Personality, Transfer};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -10,7 +10,7 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
     /// Runs until the tick `until` or something out of the ordinary, all of it measured; gives the present tick.
     #[inline(never)]
     pub(super) fn run_synchronous(&mut self, mut now: u64, until: u64) -> u64 {
-        let Worker { record, stop, clock, .. } = *self;
+        let Surroundings { record, stop, clock, .. } = self.around;
         let address = self.buffers.address(0, 0);
         let mut submitted = 0;
         while now < until && submitted < self.remaining && !stop.load(Relaxed) {

@@ -5,7 +5,6 @@ use super::command::{CAPACITY_BYTES, Capacity, Command};
 use super::outcome::{Answer, Outcome, SENSE_BYTES};
 use crate::personality::device::{self, Blocks, DeviceError, Geometry};
 use crate::personality::interface::Transfer;
-use std::ffi::c_void;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -18,6 +17,7 @@ const TRIES: u32 = 4;
 
 /// `struct sg_io_hdr`.
 #[repr(C)]
+#[derive(Default)]
 struct Header {
     interface: i32,
     direction: i32,
@@ -25,13 +25,14 @@ struct Header {
     sense_room: u8,
     pieces: u16,
     data_length: u32,
-    data: *mut c_void,
-    command: *const u8,
-    sense: *mut u8,
+    /// Addresses are numbers, as wide as pointers.
+    data: usize,
+    command: usize,
+    sense: usize,
     timeout_ms: u32,
     flags: u32,
     pack: i32,
-    user: *mut c_void,
+    user: usize,
     status: u8,
     masked_status: u8,
     message_status: u8,
@@ -163,24 +164,12 @@ fn header(command: &Command, data: Data, sense: &mut [u8; SENSE_BYTES]) -> Heade
         direction: data.direction as i32,
         command_length: command.bytes().len() as u8,
         sense_room: SENSE_BYTES as u8,
-        pieces: 0,
         data_length: data.length,
-        data: data.address.cast(),
-        command: command.bytes().as_ptr(),
-        sense: sense.as_mut_ptr(),
+        data: data.address as usize,
+        command: command.bytes().as_ptr() as usize,
+        sense: sense.as_mut_ptr() as usize,
         timeout_ms: TIMEOUT_MS,
-        flags: 0,
-        pack: 0,
-        user: std::ptr::null_mut(),
-        status: 0,
-        masked_status: 0,
-        message_status: 0,
-        sense_length: 0,
-        host_status: 0,
-        driver_status: 0,
-        not_moved: 0,
-        duration_ms: 0,
-        info: 0,
+        ..Header::default()
     }
 }
 
