@@ -7,7 +7,7 @@ use crate::personality::{for_personality, null::Null, personalities};
 use crate::record::{self, Context};
 use crate::run;
 use crate::system::machine::{available_memory, governors, processor_model};
-use crate::system::{Root, disk};
+use crate::system::{Root, allowed_cpus, disk};
 use crate::target::interference::InterferenceWatch;
 use crate::target::{Opened, Target, TargetError, Targets};
 use crate::verification;
@@ -20,7 +20,6 @@ use halfpower_model::{
     FileState, GivenPeak, Layout, Limits, MeasureError, Nanoseconds, Observer, Personality as Name, Sample,
     TargetFacts, Testbed, Verify, WorkerKind, Workload,
 };
-use rustix::thread::CpuSet;
 use std::io;
 use std::sync::OnceLock;
 use std::time::Instant;
@@ -45,13 +44,12 @@ pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Envir
     let system = rustix::system::uname();
     let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
     let memory = rustix::system::sysinfo();
-    let allowed = rustix::thread::sched_getaffinity(None).ok();
-    let is_allowed = |cpu: &u32| allowed.is_some_and(|set| set.is_set(*cpu as usize));
+    let cpu_numbers = allowed_cpus();
     Environment {
         host: text(system.nodename()),
         kernel: text(system.release()),
-        cpus: allowed.map_or(1, |set| set.count()),
-        cpu_numbers: (0..CpuSet::MAX_CPU as u32).filter(is_allowed).collect(),
+        cpus: cpu_numbers.len().max(1) as u32,
+        cpu_numbers,
         cpu_model: PROCESSOR_MODEL.get_or_init(|| processor_model(&Root::host())).clone(),
         governor: GOVERNOR.get_or_init(governor).clone(),
         machine_file_crc32c: None,

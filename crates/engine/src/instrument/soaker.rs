@@ -15,8 +15,9 @@
 
 use super::clock::Clock;
 use crate::shared_memory::{Shared, Zeroed};
+use crate::system::allowed_cpus;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_setaffinity};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -87,8 +88,7 @@ impl Soaker {
         if let Some(reason) = refusal() {
             return Err(io::Error::other(reason));
         }
-        let allowed = sched_getaffinity(None)?;
-        let cpus: Vec<u32> = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).map(|cpu| cpu as u32).collect();
+        let cpus = allowed_cpus();
         let slots = Shared::new(cpus.len())?;
         let mut soaker = Soaker {
             slots,

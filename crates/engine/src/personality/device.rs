@@ -2,14 +2,16 @@
 //! blocks, and what it cannot take. They address the whole disk whatever was opened, so a partition is refused, and so
 //! is anything stacked on disks.
 
-use crate::system::filesystem::sysfs_device;
+use crate::system::{Root, numbers};
 use halfpower_model::stream::RequestKind;
 use halfpower_model::{Bytes, Workload};
-use rustix::fs::{OFlags, major, minor};
+use rustix::fs::OFlags;
+use std::error::Error;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 /// Consecutive logical blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,8 +113,8 @@ impl Geometry {
 /// # Errors
 /// When it is no whole disk; the message names the remedy.
 pub(super) fn disk_of(file: &File) -> io::Result<PathBuf> {
-    let number = file.metadata()?.rdev();
-    let device = sysfs_device((major(number), minor(number)))
+    let device = Root::host()
+        .device(numbers(file.metadata()?.rdev()))
         .ok_or_else(|| io::Error::other("sysfs does not list it as a block device; name a disk, and mount /sys"))?;
     if device.join("partition").exists() {
         let disk = device.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
@@ -129,12 +131,14 @@ pub(super) fn disk_of(file: &File) -> io::Result<PathBuf> {
 /// # Errors
 /// When sysfs does not say.
 pub(super) fn largest_transfer(disk: &Path) -> io::Result<u64> {
-    let number = |name: &str| -> io::Result<u64> {
-        let text = fs::read_to_string(disk.join("queue").join(name))?;
-        text.trim().parse().map_err(io::Error::other)
-    };
-    let by_pieces = number("max_segments")?.saturating_mul(rustix::param::page_size() as u64);
-    Ok(by_pieces.min(number("max_hw_sectors_kb")?.saturating_mul(1024)))
+    let by_pieces = queue::<u64>(disk, "max_segments")?.saturating_mul(rustix::param::page_size() as u64);
+    Ok(by_pieces.min(queue::<u64>(disk, "max_hw_sectors_kb")?.saturating_mul(1024)))
+}
+
+/// A number of a disk's queue, by its directory in sysfs.
+pub(super) fn queue<N: FromStr<Err: Into<Box<dyn Error + Send + Sync>>>>(disk: &Path, name: &str) -> io::Result<N> {
+    let text = fs::read_to_string(disk.join("queue").join(name))?;
+    text.trim().parse().map_err(io::Error::other)
 }
 
 /// Whether a file is open for writing. The kernel lets a privileged user's commands write through any descriptor; the

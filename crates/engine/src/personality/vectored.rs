@@ -6,17 +6,16 @@
 //! left out. With `nowait` a transfer that would have to wait is counted and done again without the flag.
 
 use super::control::Control;
+use super::device::queue;
 use super::interface::{Granted, Setup, Transfer, moved};
 use super::synchronous::Synchronous;
 use crate::buffers::Buffers;
-use crate::system::filesystem;
 use crate::target::Opened;
+use halfpower_model::Workload;
 use halfpower_model::stream::RequestKind;
 use halfpower_model::workload::RwFlag;
-use halfpower_model::{TargetKind, Workload};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
 
 #[derive(Debug)]
 pub(crate) struct Vectored {
@@ -35,7 +34,7 @@ impl Synchronous for Vectored {
         let result = moved(unsafe { libc::preadv2(-1, &raw const nothing, 1, 0, 0) });
         match -result {
             libc::ENOSYS => Some("this kernel has no preadv2; use Linux 4.6 or later".to_owned()),
-            libc::EPERM => Some("preadv2 is the container forbids it; allow it in the seccomp profile".to_owned()),
+            libc::EPERM => Some("the container forbids preadv2; allow it in the seccomp profile".to_owned()),
             _ => None,
         }
     }
@@ -131,12 +130,7 @@ fn takes(target: &Opened, workload: &Workload, bits: i32) -> io::Result<bool> {
 
 /// Whether the device below has queues for polling; without them the kernel takes `hipri` and does as ever.
 fn polls(target: &Opened) -> bool {
-    let Ok(facts) = target.file.metadata() else { return false };
-    let number = if target.kind == TargetKind::BlockDevice { facts.rdev() } else { facts.dev() };
-    let device = filesystem::sysfs_device((rustix::fs::major(number), rustix::fs::minor(number)));
-    let io_poll =
-        device.and_then(|device| std::fs::read_to_string(filesystem::whole_disk(&device).join("queue/io_poll")).ok());
-    io_poll.is_some_and(|text| text.trim() == "1")
+    target.disk().and_then(|disk| queue(&disk, "io_poll").ok()).is_some_and(|polls: u8| polls == 1)
 }
 
 /// Whether the kernel polls for preadv2 and pwritev2: since Linux 5.19 it takes `hipri` and ignores it (commit 9650b453a3d4).

@@ -2,7 +2,7 @@
 
 use super::filesystem::{mount_above, whole_disk};
 use super::limits::Groups;
-use super::{Root, entries, links, links_in, name_of, network, number, text};
+use super::{Root, entries, links, links_in, name_of, network, number, numbers, text};
 use halfpower_model::Bytes;
 use halfpower_model::reading::inspect::{Backing, Device, DeviceKind, FileSystem, LinkKind, Queue, Storage};
 use std::fs;
@@ -20,8 +20,7 @@ pub(crate) fn storage_of(root: &Root, path: &Path) -> Storage {
 fn storage_at(root: &Root, path: &Path, groups: &Groups, depth: u32) -> Storage {
     let Ok(metadata) = fs::metadata(root.path(path)) else { return Storage::default() };
     if metadata.file_type().is_block_device() {
-        let number = (rustix::fs::major(metadata.rdev()), rustix::fs::minor(metadata.rdev()));
-        let device = root.device(number).map(|directory| device(root, &directory, groups, depth));
+        let device = root.device(numbers(metadata.rdev())).map(|directory| device(root, &directory, groups, depth));
         return Storage { filesystem: None, device, beside: Vec::new() };
     }
     let Some(mount) = mount_above(root, path) else { return Storage::default() };
@@ -70,7 +69,7 @@ fn device(root: &Root, directory: &Path, groups: &Groups, depth: u32) -> Device 
         size_bytes: size_of(directory),
         made_as: made_as(directory, kind),
         model: first_text(directory, &["device/model", "device/name"]).filter(|_| is_hardware),
-        firmware: firmware(directory),
+        firmware: first_text(directory, &["device/firmware_rev", "device/rev", "device/fwrev"]),
         transport: if kind == DeviceKind::Partition { None } else { transport(directory) },
         queue: (kind != DeviceKind::Partition).then(|| queue(directory)),
         holders: entries(&directory.join("holders")).iter().map(|path| name_of(path)).collect(),
@@ -92,16 +91,6 @@ pub(crate) fn size_of(directory: &Path) -> Bytes {
     Bytes(number::<u64>(directory.join("size")).unwrap_or_default().saturating_mul(512))
 }
 
-/// The model of a disk.
-pub(crate) fn model(directory: &Path) -> Option<String> {
-    first_text(directory, &["device/model"])
-}
-
-/// The revision of its firmware.
-pub(crate) fn firmware(directory: &Path) -> Option<String> {
-    first_text(directory, &["device/firmware_rev", "device/rev", "device/fwrev"])
-}
-
 fn kind_of(directory: &Path) -> DeviceKind {
     let name = name_of(directory);
     match () {
@@ -115,7 +104,7 @@ fn kind_of(directory: &Path) -> DeviceKind {
 }
 
 /// The file that a loop device lies on; none for any other device.
-pub(crate) fn backing_file(directory: &Path) -> Option<PathBuf> {
+fn backing_file(directory: &Path) -> Option<PathBuf> {
     let file = fs::read_to_string(directory.join("loop/backing_file")).ok()?;
     Some(PathBuf::from(file.trim_end_matches('\n')))
 }
@@ -162,7 +151,7 @@ fn several_controllers(directory: &Path) -> Option<String> {
 }
 
 /// A device's queue.
-pub(crate) fn queue(directory: &Path) -> Queue {
+fn queue(directory: &Path) -> Queue {
     let read = |name: &str| text(directory.join("queue").join(name));
     let count = |name: &str| number::<u64>(directory.join("queue").join(name));
     let kib = |name: &str| count(name).map(|kib| Bytes(kib.saturating_mul(1024)));
@@ -192,7 +181,7 @@ fn numa_node(directory: &Path) -> Option<u32> {
 }
 
 /// How a disk is attached, from its name, its links and its place in sysfs.
-pub(crate) fn transport(disk: &Path) -> Option<String> {
+fn transport(disk: &Path) -> Option<String> {
     let by_name = [
         ("loop", "loop"),
         ("zram", "ram"),

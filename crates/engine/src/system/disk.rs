@@ -1,7 +1,8 @@
 //! The work of the block layer, from the device's `stat` file (Linux, Documentation/block/stat.rst). Reading it, before and
 //! after a sample, costs a few microseconds.
 
-use super::filesystem::{sysfs_device, whole_disk};
+use super::Root;
+use super::filesystem::whole_disk;
 use halfpower_model::sample::{Block, Direction};
 use std::path::{Path, PathBuf};
 
@@ -29,7 +30,7 @@ impl DiskCounters {
     pub(crate) fn of(numbers: impl IntoIterator<Item = Option<(u32, u32)>>) -> Option<Self> {
         let mut devices = Vec::new();
         for number in numbers {
-            let device = sysfs_device(number?)?;
+            let device = Root::host().device(number?)?;
             if !devices.contains(&device) {
                 devices.push(device);
             }

@@ -43,7 +43,7 @@ fn parse_mount(line: &str) -> Option<Mount> {
     let (left, right) = line.split_once(" - ")?;
     let mut left = left.split(' ').skip(2);
     let mut right = right.split(' ');
-    let (major, minor) = left.next()?.split_once(':')?;
+    let device = parse_number(left.next()?)?;
     let root = unescape(left.next()?);
     let point = unescape(left.next()?);
     let options = left.next()?;
@@ -51,7 +51,7 @@ fn parse_mount(line: &str) -> Option<Mount> {
     let source = unescape(right.next()?);
     let more = right.next().unwrap_or_default();
     Some(Mount {
-        device: (major.parse().ok()?, minor.parse().ok()?),
+        device,
         root: PathBuf::from(root),
         point: PathBuf::from(point),
         options: [options, more].join(","),
@@ -145,11 +145,6 @@ pub(crate) fn is_among_devices(filesystem: &str) -> bool {
     filesystem == "devtmpfs"
 }
 
-/// The directory of a block device in sysfs.
-pub(crate) fn sysfs_device(number: (u32, u32)) -> Option<PathBuf> {
-    Root::host().device(number)
-}
-
 /// The whole disk of a partition; anything else is its own.
 pub(crate) fn whole_disk(device: &Path) -> PathBuf {
     let parent = device.parent().filter(|_| device.join("partition").exists());
@@ -158,13 +153,17 @@ pub(crate) fn whole_disk(device: &Path) -> PathBuf {
 
 /// The number of the whole disk that a device is of.
 pub(crate) fn disk_number(device: (u32, u32)) -> Option<(u32, u32)> {
-    number_of(&whole_disk(&sysfs_device(device)?))
+    number_of(&whole_disk(&Root::host().device(device)?))
 }
 
 /// The number of the device whose directory in sysfs this is.
 pub(crate) fn number_of(directory: &Path) -> Option<(u32, u32)> {
-    let number = text(directory.join("dev"))?;
-    let (major, minor) = number.split_once(':')?;
+    parse_number(&text(directory.join("dev"))?)
+}
+
+/// `major:minor`.
+pub(crate) fn parse_number(text: &str) -> Option<(u32, u32)> {
+    let (major, minor) = text.split_once(':')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 

@@ -51,6 +51,17 @@ impl Root {
     }
 }
 
+/// The major and minor number of a device, as stat(2) has them in one.
+pub(crate) fn numbers(device: u64) -> (u32, u32) {
+    (rustix::fs::major(device), rustix::fs::minor(device))
+}
+
+/// The CPUs that the calling thread may use, in order.
+pub(crate) fn allowed_cpus() -> Vec<u32> {
+    let set = rustix::thread::sched_getaffinity(None).unwrap_or_default();
+    (0..rustix::thread::CpuSet::MAX_CPU as u32).filter(|cpu| set.is_set(*cpu as usize)).collect()
+}
+
 /// A file's text without blanks around it; none where there is none.
 pub(crate) fn text(path: impl AsRef<Path>) -> Option<String> {
     let text = fs::read(path).ok()?;

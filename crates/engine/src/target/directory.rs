@@ -4,6 +4,7 @@
 use super::error::TargetError;
 use super::facts::describe_open;
 use super::open::{Access, needs_proc, refuse_made_up};
+use super::test_file::{Nameless, TestFile};
 use crate::system::cache;
 use crate::system::filesystem;
 use halfpower_model::{Bytes, TargetFacts};
@@ -47,7 +48,11 @@ impl DirectoryFacts {
         }
         let space = fstatvfs(&folder).map_err(|error| fail(error.into()))?;
         let free_bytes = Bytes(space.f_bavail.saturating_mul(space.f_frsize));
-        let file = nameless(directory).map_err(fail)?;
+        // Where the file system has no files without a name, one whose name is taken away at once.
+        let file = match Nameless::create(directory)? {
+            Some(nameless) => nameless.into_file(),
+            None => TestFile::create(directory, format!("halfpower-probe-{}", std::process::id()))?.into_file()?,
+        };
         // A file system with less room than the probe tells its facts all the same.
         let written = rustix::io::pwrite(&file, &vec![1; PROBE], 0);
         let (facts, _) = describe_open(directory, &file, Access::Overwrite)?;
@@ -63,22 +68,6 @@ fn empties(file: &File) -> Option<bool> {
     let span = Bytes(PROBE as u64);
     cache::make_cold(file, span).ok()?;
     cache::cached_share(file, span).map(|share| share < 0.01)
-}
-
-/// A file without a name; where the file system has no such thing, one whose name is taken away at once.
-fn nameless(directory: &Path) -> io::Result<File> {
-    let flags = OFlags::RDWR | OFlags::CLOEXEC;
-    match rustix::fs::open(directory, flags | OFlags::TMPFILE, Mode::RUSR | Mode::WUSR) {
-        Ok(file) => Ok(File::from(file)),
-        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR | rustix::io::Errno::INVAL) => {
-            let path = directory.join(format!("halfpower-probe-{}", std::process::id()));
-            let exclusive = flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
-            let file = File::from(rustix::fs::open(&path, exclusive, Mode::RUSR | Mode::WUSR)?);
-            std::fs::remove_file(&path)?;
-            Ok(file)
-        }
-        Err(error) => Err(error.into()),
-    }
 }
 
 #[cfg(test)]

@@ -3,22 +3,23 @@
 use super::error::{TargetError, a_directory};
 use super::open::Access;
 use super::reopened::{flags_for, open_again};
-use crate::system::Root;
-use crate::system::device::{self, size_of};
-use crate::system::filesystem::{self, is_network, mount_of, number_of, whole_disk};
+use crate::system::device::{members_beside, size_of, storage_of};
+use crate::system::filesystem::{self, number_of, parse_number};
 use crate::system::levels::{levels, limits};
 use crate::system::machine::memory;
+use crate::system::{Root, numbers};
+use halfpower_model::reading::inspect::DeviceKind;
 use halfpower_model::{Buffering, Bytes, TargetFacts, TargetKind};
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags};
 use rustix::io::Errno;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, absolute};
 
-/// Facts of an open file or device, and the number of the device whose counters tell of it. `path` is what it is
-/// called, and for a file without a name the directory it is in.
+/// Facts of an open file or device, and the number of the device whose counters are its own. `path` is what it is called,
+/// and for a file without a name the directory it is in.
 pub(super) fn describe_open(
     path: &Path,
     file: &File,
@@ -32,11 +33,7 @@ pub(super) fn describe_open(
         TargetKind::BlockDevice => rustix::fs::seek(file, rustix::fs::SeekFrom::End(0)).map_err(io::Error::from),
         _ => Ok(metadata.len()),
     };
-    let mut facts = TargetFacts::bare(path.display().to_string(), kind, Bytes(size.map_err(fail)?));
-    let number = if kind == TargetKind::BlockDevice { metadata.rdev() } else { metadata.dev() };
-    facts.allocated_bytes = (kind == TargetKind::File).then_some(Bytes(metadata.blocks() * 512));
-    let number = (rustix::fs::major(number), rustix::fs::minor(number));
-    let device = describe(&mut facts, path, number);
+    let (mut facts, device) = describe(path, kind, Bytes(size.map_err(fail)?), &metadata);
     facts.direct_alignment_bytes = direct_alignment(file, &facts).map_err(fail)?;
     Ok((facts, device))
 }
@@ -49,20 +46,14 @@ pub(crate) fn facts_unopened(path: &Path) -> Result<TargetFacts, TargetError> {
     let metadata = std::fs::metadata(path).map_err(|error| TargetError::from_io("examine", path, error))?;
     // A file that would be made in a directory lies on the same storage.
     let kind = if metadata.is_dir() { TargetKind::File } else { kind_of(path, &metadata)? };
-    let number = if kind == TargetKind::BlockDevice { metadata.rdev() } else { metadata.dev() };
-    let number = (rustix::fs::major(number), rustix::fs::minor(number));
     let size = match kind {
-        TargetKind::BlockDevice => filesystem::sysfs_device(number).map(|device| size_of(&device)).unwrap_or_default(),
-        _ if metadata.is_dir() => Bytes(0),
-        _ => Bytes(metadata.len()),
+        TargetKind::BlockDevice => Root::host().device(numbers(metadata.rdev())).map(|device| size_of(&device)),
+        _ => metadata.is_file().then_some(Bytes(metadata.len())),
     };
-    let mut facts = TargetFacts::bare(path.display().to_string(), kind, size);
-    facts.allocated_bytes = metadata.is_file().then_some(Bytes(metadata.blocks() * 512));
-    describe(&mut facts, path, number);
-    Ok(facts)
+    Ok(describe(path, kind, size.unwrap_or_default(), &metadata).0)
 }
 
-pub(super) fn kind_of(path: &Path, metadata: &std::fs::Metadata) -> Result<TargetKind, TargetError> {
+pub(super) fn kind_of(path: &Path, metadata: &Metadata) -> Result<TargetKind, TargetError> {
     let path = path.display();
     let kind = metadata.file_type();
     if kind.is_file() {
@@ -110,67 +101,38 @@ fn direct_alignment(file: &File, facts: &TargetFacts) -> io::Result<Option<Bytes
     Ok([512, 4096].into_iter().find(|size| is_taken(size)).map(|size| Bytes(size as u64)))
 }
 
-/// Fills in what lies below `path`, whose device number (its own for a device, its file system's for a file) is
-/// `number`. Gives the number of the device whose counters tell of it.
-fn describe(facts: &mut TargetFacts, path: &Path, number: (u32, u32)) -> Option<(u32, u32)> {
+/// The facts, with those of what lies below `path`, and the number of the device whose counters are its own.
+fn describe(path: &Path, kind: TargetKind, size: Bytes, metadata: &Metadata) -> (TargetFacts, Option<(u32, u32)>) {
     let root = Root::host();
-    let mut device = root.device(number);
-    if let Ok(path) = std::path::absolute(path) {
-        let storage = device::storage_of(&root, &path);
-        facts.levels = levels(&storage, &memory(&root));
-        facts.limits = limits(&storage);
-    }
-    if facts.kind == TargetKind::File
-        && let Some(mount) = mount_of(path)
-    {
-        device = device.or_else(|| mount.source_device(&root));
-        facts.transport = is_network(&mount.kind).then(|| "network".to_owned());
-        facts.filesystem = Some(mount.kind);
-        facts.mount_options = Some(mount.options);
-    }
-    let device = device?;
-    let disk = whole_disk(&device);
-    describe_disk(facts, &disk);
-    number_of(&device)
+    let storage = absolute(path).map(|path| storage_of(&root, &path)).unwrap_or_default();
+    let filesystem = storage.filesystem.as_ref();
+    let is_network = filesystem.is_some_and(|filesystem| filesystem.network.is_some());
+    let top = storage.device.as_ref();
+    let disk = top.and_then(|top| if top.kind == DeviceKind::Partition { top.below.first() } else { Some(top) });
+    let queue = disk.and_then(|disk| disk.queue.clone()).unwrap_or_default();
+    let facts = TargetFacts {
+        allocated_bytes: metadata.is_file().then_some(Bytes(metadata.blocks() * 512)),
+        levels: levels(&storage, &memory(&root)),
+        limits: limits(&storage),
+        filesystem: filesystem.map(|filesystem| filesystem.kind.clone()),
+        mount_options: filesystem.map(|filesystem| filesystem.mount_options.clone()),
+        transport: if is_network { Some("network".to_owned()) } else { disk.and_then(|disk| disk.transport.clone()) },
+        device: disk.map(|disk| disk.name.clone()),
+        model: disk.and_then(|disk| disk.model.clone()),
+        firmware: disk.and_then(|disk| disk.firmware.clone()),
+        write_cache: queue.write_cache,
+        rotational: queue.rotational,
+        scheduler: queue.scheduler,
+        read_ahead_bytes: queue.read_ahead_bytes,
+        logical_block_bytes: queue.logical_block_bytes,
+        ..TargetFacts::bare(path.display().to_string(), kind, size)
+    };
+    (facts, top.and_then(|top| parse_number(&top.number)))
 }
 
 /// The numbers of a file system's devices: the one that is mounted, and what it lies on beside that.
 pub(super) fn members(device: (u32, u32)) -> Vec<(u32, u32)> {
     let root = Root::host();
-    let beside = root.device(device).map(|directory| device::members_beside(&root, &directory));
+    let beside = root.device(device).map(|directory| members_beside(&root, &directory));
     std::iter::once(device).chain(beside.unwrap_or_default().iter().filter_map(|member| number_of(member))).collect()
-}
-
-fn describe_disk(facts: &mut TargetFacts, disk: &Path) {
-    let queue = device::queue(disk);
-    facts.device = disk.file_name().map(|name| name.to_string_lossy().into_owned());
-    facts.model = device::model(disk);
-    facts.firmware = device::firmware(disk);
-    facts.write_cache = queue.write_cache;
-    facts.rotational = queue.rotational;
-    facts.scheduler = queue.scheduler;
-    facts.read_ahead_bytes = queue.read_ahead_bytes;
-    facts.logical_block_bytes = queue.logical_block_bytes;
-    facts.transport = facts.transport.take().or_else(|| device::transport(disk));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_disk_tells_what_can_change_beneath_a_file() {
-        let directory = tempfile::tempdir().unwrap();
-        let disk = directory.path().join("sda");
-        for (file, text) in
-            [("device/rev", "SN05 \n"), ("queue/write_cache", "write back\n"), ("queue/scheduler", "none [bfq]\n")]
-        {
-            std::fs::create_dir_all(disk.join(file).parent().unwrap()).unwrap();
-            std::fs::write(disk.join(file), text).unwrap();
-        }
-        let mut facts = TargetFacts::bare("file", halfpower_model::TargetKind::File, halfpower_model::Bytes(1));
-        describe_disk(&mut facts, &disk);
-        let found = [facts.device, facts.firmware, facts.write_cache, facts.scheduler].map(Option::unwrap_or_default);
-        assert_eq!(found, ["sda", "SN05", "write back", "bfq"]);
-    }
 }

@@ -5,7 +5,7 @@ use super::facts::{describe_open, kind_of};
 use super::in_use::{self, Claims, Locks, Node};
 use super::reopened::{Opened, flags_for, leave_no_trace, open_again};
 use crate::errno;
-use crate::system::filesystem;
+use crate::system::{Root, filesystem, number, numbers};
 use halfpower_model::{Bytes, MeasureError, TargetFacts, TargetKind, Workload};
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -97,7 +97,7 @@ impl Target {
     pub(crate) fn of_file(path: &Path, file: File) -> Result<Target, TargetError> {
         let (facts, device) = describe_open(path, &file, Access::Overwrite)?;
         // Nobody else has it yet; other runs are to see that it is being written.
-        in_use::keep_from_runs(&file, Locks::of(facts.filesystem.as_deref()));
+        in_use::keep_from(&file, Locks::of(facts.filesystem.as_deref()), true);
         Ok(Target::of(facts, Some(file), device, Access::Overwrite))
     }
 
@@ -135,7 +135,7 @@ impl Target {
     /// With the program that writes one of them.
     pub(crate) fn keep_from_writers(&self) -> Result<Vec<File>, String> {
         let Some(file) = &self.file else { return Ok(Vec::new()) };
-        if !in_use::keep_from_writers(file, Locks::of(self.facts.filesystem.as_deref())) {
+        if !in_use::keep_from(file, Locks::of(self.facts.filesystem.as_deref()), false) {
             return Err(format!("another program holds an exclusive lock on {}", self.facts.path));
         }
         let facts = file.metadata().map_err(|error| format!("{} cannot be examined ({error})", self.facts.path))?;
@@ -201,9 +201,8 @@ impl Target {
 
 /// Refuses to write a block device that the kernel lets nobody write.
 fn refuse_read_only(path: &Path, facts: &std::fs::Metadata) -> Result<(), TargetError> {
-    let number = (rustix::fs::major(facts.rdev()), rustix::fs::minor(facts.rdev()));
-    let device = filesystem::sysfs_device(number).filter(|_| facts.file_type().is_block_device());
-    match device.and_then(|device| crate::system::number::<u8>(device.join("ro"))) {
+    let device = Root::host().device(numbers(facts.rdev())).filter(|_| facts.file_type().is_block_device());
+    match device.and_then(|device| number::<u8>(device.join("ro"))) {
         Some(1) => Err(TargetError::Rejected(format!(
             "{path} is a read-only device; use reads only, or make it writable (blockdev --setrw {path})",
             path = path.display()

@@ -1,11 +1,14 @@
 //! A target opened once more, with its own flags: for a workload, and for each worker.
 
+use crate::system::filesystem::whole_disk;
+use crate::system::{Root, numbers};
 use halfpower_model::{Buffering, Bytes, TargetKind};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, RawFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 /// A target opened once more for a workload, as its buffering asks.
@@ -48,6 +51,13 @@ impl Opened {
     pub(crate) fn of(file: File) -> Opened {
         let size = Bytes(file.metadata().map_or(0, |metadata| metadata.len()));
         Opened { file, kind: TargetKind::File, size, flags: OFlags::RDWR | OFlags::CLOEXEC }
+    }
+
+    /// The directory in sysfs of the disk below, which has the queue: a partition has none of its own.
+    pub(crate) fn disk(&self) -> Option<PathBuf> {
+        let facts = self.file.metadata().ok()?;
+        let number = if self.kind == TargetKind::BlockDevice { facts.rdev() } else { facts.dev() };
+        Some(whole_disk(&Root::host().device(numbers(number))?))
     }
 
     /// Opens it once more, as another program would: with a place to read ahead from that is its own.

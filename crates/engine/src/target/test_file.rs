@@ -180,6 +180,11 @@ impl TestFile {
         result
     }
 
+    /// Takes its name away at once.
+    pub(super) fn into_file(self) -> Result<File, TargetError> {
+        self.pinned.try_clone().map_err(|error| TargetError::from_io("open", &self.path, error))
+    }
+
     /// Leaves it where it is.
     pub fn keep(self) -> PathBuf {
         self.let_go()
@@ -217,6 +222,10 @@ impl Nameless {
             Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR | rustix::io::Errno::INVAL) => Ok(None),
             Err(error) => Err(fail(error)),
         }
+    }
+
+    pub(super) fn into_file(self) -> File {
+        self.file
     }
 
     /// Which file it is, and will be.

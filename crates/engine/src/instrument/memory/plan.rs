@@ -2,9 +2,8 @@
 
 use super::error::MemoryError;
 use super::kernels::GRANULE;
-use super::together::allowed;
 use crate::system::machine::available_memory;
-use crate::system::{Root, caches::data_caches};
+use crate::system::{Root, allowed_cpus, caches::data_caches};
 use halfpower_model::reading::Cache;
 use halfpower_model::{Bytes, Nanoseconds};
 
@@ -65,7 +64,7 @@ impl Plan {
     /// # Errors
     /// If the host cannot satisfy the options.
     pub(super) fn new(options: &MemoryOptions) -> Result<Plan, MemoryError> {
-        let processors = allowed();
+        let processors = allowed_cpus();
         let caches = processors.first().map(|processor| data_caches(&Root::host(), *processor)).unwrap_or_default();
         resolve(options, processors, caches, available_memory())
     }

@@ -5,7 +5,7 @@
 
 use crate::instrument::clock::Clock;
 use halfpower_model::Nanoseconds;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_setaffinity};
 use std::io;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Acquire, Ordering::Release};
 
@@ -13,12 +13,6 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Acqu
 const NOTICE_NS: u64 = 20_000;
 /// Polls of a waiting thread before it yields.
 const LOOKS: u32 = 1_000;
-
-/// CPUs this process may use, in order.
-pub(super) fn allowed() -> Vec<u32> {
-    let set = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
-    (0..CpuSet::MAX_CPU).filter(|processor| set.is_set(*processor)).map(|processor| processor as u32).collect()
-}
 
 /// Runs `warm` on each part, each on its CPU, then `work` on all at once; returns the time of that and the results.
 ///
@@ -101,7 +95,7 @@ mod tests {
 
     #[test]
     fn all_have_arrived_before_the_first_begins_and_the_last_one_ends_the_round() {
-        let processors = allowed();
+        let processors = crate::system::allowed_cpus();
         let mut parts: Vec<u64> = (0..processors.len() as u64).collect();
         let warmed = AtomicUsize::new(0);
         let (elapsed, seen) = together(

@@ -4,7 +4,8 @@
 use super::command::{Command, Data, IDENTIFY_BYTES, Namespace};
 use super::outcome::Status;
 use crate::personality::device::{self, Geometry};
-use rustix::fs::{major, minor};
+use crate::system::filesystem::parse_number;
+use crate::system::numbers;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -82,8 +83,7 @@ fn open_beside(directory: &Path, is_writable: bool) -> io::Result<(PathBuf, File
         io::Error::new(error.kind(), format!("cannot open {}: {error}; run as root", path.display()))
     })?;
     let facts = file.metadata()?;
-    let number = format!("{}:{}", major(facts.rdev()), minor(facts.rdev()));
-    if !facts.file_type().is_char_device() || number_beside.trim() != number {
+    if !facts.file_type().is_char_device() || parse_number(number_beside.trim()) != Some(numbers(facts.rdev())) {
         let message = format!("{} is not the device that belongs to {name}; let udev create it again", path.display());
         return Err(io::Error::other(message));
     }

@@ -8,26 +8,22 @@
 use super::entry::{Done, Entry, FileName};
 use super::ring::Ring;
 use crate::buffers::Buffers;
-use crate::personality::device::largest_transfer;
-use crate::system::filesystem::{sysfs_device, whole_disk};
+use crate::personality::device::{largest_transfer, queue};
 use crate::target::Opened;
 use halfpower_model::workload::Layout;
-use halfpower_model::{Bytes, TargetKind, Workload};
-use rustix::fs::{fstat, major, minor};
+use halfpower_model::{Bytes, Workload};
 use rustix::io_uring::{IoringOp, IoringSetupFlags};
-use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What is read: the smallest that any device takes.
 const READ_BYTES: u32 = 4096;
 
 /// Why a target cannot be polled.
 pub(super) fn probe(target: &Opened, workload: &Workload) -> Result<(), String> {
-    let disk =
-        disk_below(target).ok_or("needs a device, and sysfs shows none below this target; name the device itself")?;
-    if read_queue(&disk, "io_poll").is_ok_and(|text| text.trim() == "0") {
+    let disk = target.disk().ok_or("needs a device, and sysfs shows none below this target; name the device itself")?;
+    if queue(&disk, "io_poll").is_ok_and(|polls: u8| polls == 0) {
         let how = "load its driver with some, for example nvme.poll_queues=1";
         return Err(format!("needs a device with polled queues, and this one has none; {how}"));
     }
@@ -46,22 +42,10 @@ pub(super) fn probe(target: &Opened, workload: &Workload) -> Result<(), String> 
     }
 }
 
-/// The disk that has the queue: a partition has none of its own.
-fn disk_below(target: &Opened) -> Option<PathBuf> {
-    let stat = fstat(&target.file).ok()?;
-    let number = if target.kind == TargetKind::BlockDevice { stat.st_rdev } else { stat.st_dev };
-    Some(whole_disk(&sysfs_device((major(number), minor(number)))?))
-}
-
-fn read_queue(disk: &Path, name: &str) -> io::Result<String> {
-    fs::read_to_string(disk.join("queue").join(name))
-}
-
 /// The largest request that the block layer hands on whole, wherever it lies in memory.
 fn uncut(disk: &Path) -> io::Result<Bytes> {
     // The administrator's limit, which is for requests of files and block devices, and the device's own.
-    let set_kib: u64 = read_queue(disk, "max_sectors_kb")?.trim().parse().map_err(io::Error::other)?;
-    Ok(Bytes(largest_transfer(disk)?.min(set_kib.saturating_mul(1024))))
+    Ok(Bytes(largest_transfer(disk)?.min(queue::<u64>(disk, "max_sectors_kb")?.saturating_mul(1024))))
 }
 
 /// The largest transfer that a target is given.

@@ -4,7 +4,7 @@
 //! path in sysfs may be hidden, renamed, removed, in another mount namespace, or contain any byte.
 
 use super::tree::{How, Node, Tree};
-use crate::system::filesystem::{Mount, mounts_at, unescape};
+use crate::system::filesystem::{Mount, mounts_at, number_of, unescape};
 use crate::system::{Root, entries, links_in, name_of, number, text};
 use rustix::fs::{major, makedev, minor};
 use std::collections::BTreeSet;
@@ -104,9 +104,7 @@ pub(super) fn read_whole() -> (Tree, Option<String>) {
 
 /// The node of a device by its directory in sysfs.
 fn node_of(directory: &Path) -> Option<Node> {
-    let number = text(directory.join("dev"))?;
-    let (major, minor) = number.split_once(':')?;
-    Some(Node::Device(makedev(major.parse().ok()?, minor.parse().ok()?)))
+    number_of(directory).map(|(major, minor)| Node::Device(makedev(major, minor)))
 }
 
 /// Adds a device by its directory in sysfs; false where that says nothing.

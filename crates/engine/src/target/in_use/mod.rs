@@ -235,7 +235,7 @@ fn user_of_open(file: &File, locks: Locks) -> Result<Option<String>, String> {
             |process| format!("{process} has it open; stop that first"),
         ));
     }
-    if !keep_from_runs(file, locks) {
+    if !keep_from(file, locks, true) {
         return Err("another program holds a lock on it (flock); stop that first".to_owned());
     }
     Ok((others == Others::Unknown || locks == Locks::PassedOn)
@@ -247,14 +247,10 @@ pub(super) fn is_being_written(file: &File, locks: Locks) -> bool {
     locks != Locks::Mandatory && opened::is_locked(file)
 }
 
-/// Keeps other runs from a file as long as it is open here for writing; false where another program holds a lock on it.
-pub(super) fn keep_from_runs(file: &File, locks: Locks) -> bool {
-    locks == Locks::Mandatory || opened::lock(file, true)
-}
-
-/// Keeps runs that write from a file as long as it is open here; false where one is under way.
-pub(super) fn keep_from_writers(file: &File, locks: Locks) -> bool {
-    locks == Locks::Mandatory || opened::lock(file, false)
+/// Keeps other runs from a file as long as it is open here: all of them, or those that write it. False where another
+/// program holds a lock on it.
+pub(super) fn keep_from(file: &File, locks: Locks, exclusive: bool) -> bool {
+    locks == Locks::Mandatory || opened::lock(file, exclusive)
 }
 
 /// What a lock means on a file system, and whether a lease means anything.
