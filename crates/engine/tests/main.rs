@@ -11,8 +11,7 @@ mod warnings;
 
 use halfpower_engine::{Access, Host, NULL_TARGET, Target};
 use halfpower_model::{
-    Buffering, Bytes, CachePolicy, Cancel, Durability, Nanoseconds, Observer, Operation, Pattern, Personality,
-    Progress, Sample, Testbed, WorkloadSpec,
+    Buffering, Bytes, CachePolicy, Cancel, Nanoseconds, Observer, Personality, Progress, Sample, Testbed, WorkloadSpec,
 };
 use std::fs::File;
 use std::io::Write;
@@ -51,109 +50,6 @@ fn personalities(host: &Host) -> Vec<Personality> {
 #[test]
 fn worker_process() {
     halfpower_engine::worker_process();
-}
-
-#[test]
-fn every_personality_does_as_many_requests_as_asked() {
-    let (_directory, path) = file(4 << 20);
-    for operation in ["read", "write", "mix=50"].map(|text| text.parse::<Operation>().unwrap()) {
-        let mut host = host(&path, Access::Overwrite);
-        for personality in personalities(&host) {
-            let spec = WorkloadSpec {
-                operation: Some(operation),
-                pattern: Some(Pattern::Random),
-                personality: Some(personality),
-                depth: personality.is_deep().then_some(8),
-                workers: Some(3),
-                requests: Some(1000),
-                buffering: Some(Buffering::Buffered),
-                ..Default::default()
-            };
-            let sample = measure(&mut host, &spec);
-            assert_eq!(sample.total.requests, 1000, "{personality} {operation}");
-            assert_eq!(sample.total.bytes, 1000 * 4096);
-            let parts = [&sample.read, &sample.write].into_iter().flatten().map(|totals| totals.requests);
-            assert_eq!(parts.sum::<u64>(), 1000);
-            assert_eq!(sample.latency_histogram.total().count(), 1000);
-            assert!(sample.is_complete(), "{:?}", sample.failure);
-            assert!(sample.elapsed_s > 0.0 && sample.total.bytes_per_s.0 > 0.0);
-        }
-    }
-}
-
-#[test]
-fn what_is_written_is_what_a_direct_read_finds_changed() {
-    let (_directory, path) = file(1 << 20);
-    let personalities = personalities(&host(&path, Access::Read));
-    for personality in personalities {
-        std::fs::write(&path, vec![7; 1 << 20]).unwrap();
-        let mut host = host(&path, Access::Overwrite);
-        let spec = WorkloadSpec {
-            operation: Some(Operation::Write),
-            request_size: Some(Bytes(64 << 10)),
-            bytes: Some(Bytes(1 << 20)),
-            personality: Some(personality),
-            durability: Some(Durability::FlushAtEnd),
-            ..Default::default()
-        };
-        let sample = measure(&mut host, &spec);
-        assert_eq!(sample.total.requests, 16);
-        assert!(sample.flush_s.is_some_and(|flush_s| flush_s > 0.0 && flush_s <= sample.elapsed_s));
-        let bytes = std::fs::read(&path).unwrap();
-        assert_eq!(bytes.len(), 1 << 20);
-        let sevens = bytes.iter().filter(|byte| **byte == 7).count();
-        assert!(sevens < (1 << 20) / 100, "{personality}: {sevens} bytes were not written over");
-    }
-}
-
-#[test]
-fn the_ring_reaches_its_depth() {
-    let (_directory, path) = file(16 << 20);
-    let mut host = host(&path, Access::Read);
-    if !host.describe().supports(Personality::IoUring) || host.describe().target.direct_alignment_bytes.is_none() {
-        eprintln!("skipped: needs io_uring and direct I/O");
-        return;
-    }
-    let spec = WorkloadSpec {
-        pattern: Some(Pattern::Random),
-        depth: Some(16),
-        requests: Some(20_000),
-        buffering: Some(Buffering::Direct),
-        ..Default::default()
-    };
-    let sample = measure(&mut host, &spec);
-    // Some of the 16 wait in the program while others are handed over, more of them in a build that is not optimised.
-    assert!(sample.depth_mean.counted > 8.0, "{:?}", sample.depth_mean);
-    assert!((sample.depth_mean.little / sample.depth_mean.counted - 1.0).abs() < 0.1, "{:?}", sample.depth_mean);
-    let block = sample.block.expect("a direct read reaches a device with counters");
-    assert!(block.bytes >= sample.total.bytes, "{block:?}");
-}
-
-#[test]
-fn what_of_the_ring_was_asked_for_and_refused_is_said() {
-    let (_directory, path) = file(1 << 20);
-    let mut host = host(&path, Access::Read);
-    if !host.describe().supports(Personality::IoUring) {
-        eprintln!("skipped: needs io_uring");
-        return;
-    }
-    let spec = |ring: &str| WorkloadSpec {
-        ring: Some(ring.parse().unwrap()),
-        personality: Some(Personality::IoUring),
-        requests: Some(100),
-        buffering: Some(Buffering::Buffered),
-        ..Default::default()
-    };
-    let sample = measure(&mut host, &spec("sqpoll,defer_taskrun,no-registered_files"));
-    assert_eq!(sample.total.requests, 100);
-    let [refused] = &sample.instrument.refused[..] else { panic!("{:?}", sample.instrument) };
-    assert!(refused.starts_with("defer_taskrun: cannot be combined with sqpoll"), "{refused}");
-    assert!(!sample.instrument.obtained.iter().any(|option| option == "registered_files"), "{:?}", sample.instrument);
-    let warning = sample.warnings.iter().find(|warning| warning.code == "option_refused").expect("a warning");
-    assert!(warning.message.contains(refused), "{warning:?}");
-    let plain = measure(&mut host, &spec("default"));
-    assert_eq!((plain.instrument.refused.len(), plain.total.requests), (0, 100));
-    assert!(!plain.warnings.iter().any(|warning| warning.code == "option_refused"), "{:?}", plain.warnings);
 }
 
 #[test]

@@ -121,19 +121,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_busy_thread_uses_time() {
-        let meter = Meter::start();
-        let start = std::time::Instant::now();
-        while start.elapsed().as_millis() < 30 {
-            std::hint::spin_loop();
-        }
-        let used = meter.used();
-        let sum = used.time.user_s + used.time.system_s;
-        assert!(sum > 0.001 && sum < 0.2, "{used:?}");
-        assert_ne!(used.counters.is_some(), used.counters_unavailable.is_some());
-    }
-
-    #[test]
     fn two_threads_on_one_processor_wait_for_each_other() {
         let before = rustix::thread::sched_getaffinity(None).unwrap();
         let first = (0..rustix::thread::CpuSet::MAX_CPU).find(|cpu| before.is_set(*cpu)).unwrap();

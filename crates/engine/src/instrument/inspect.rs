@@ -26,25 +26,3 @@ pub fn inspect(paths: &[PathBuf]) -> Result<(Inspected, Vec<TargetFacts>), Targe
     let targets = paths.iter().zip(&facts).map(target).collect::<Result<Vec<_>, TargetError>>()?;
     Ok((Inspected { machine: machine(&root), targets }, facts))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::path::Path;
-
-    #[test]
-    fn this_directory_lies_on_something() {
-        let (inspected, facts) = inspect(&[PathBuf::from(".")]).unwrap();
-        let target = &inspected.targets[0];
-        assert!(target.storage.filesystem.is_some() && !target.levels.is_empty());
-        assert_eq!((target.path.as_str(), facts[0].path.as_str()), (".", "."));
-        assert!(inspected.machine.processors.threads > Some(0) && !inspected.machine.kernel.is_empty());
-    }
-
-    #[test]
-    fn what_cannot_be_a_target_says_so() {
-        let message = |path: &str| inspect(&[Path::new(path).to_owned()]).unwrap_err().to_string();
-        assert!(message("/nowhere/at/all").contains("does not exist"));
-        assert!(message("/dev/zero").contains("character device"));
-    }
-}

@@ -319,8 +319,6 @@ fn limit_reached(wanted: u32) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::buffers::Buffers;
-    use halfpower_model::Workload;
 
     #[test]
     fn a_limit_that_is_reached_names_the_remedy() {
@@ -341,6 +339,7 @@ mod tests {
             return;
         }
         let context = Context::new(32).unwrap();
+        assert!(context.ring.is_some(), "else every reap takes a system call");
         let id = context.id;
         drop(context);
         let mut event = IoEvent::default();
@@ -353,43 +352,5 @@ mod tests {
             assert!(std::time::Instant::now() < until, "it is still there");
             std::thread::sleep(Duration::from_millis(1));
         }
-    }
-
-    #[test]
-    fn the_ring_is_of_the_form_known_here() {
-        if let Some(reason) = Libaio::unavailable() {
-            eprintln!("skipped: libaio {reason}");
-            return;
-        }
-        assert!(Context::new(32).unwrap().ring.is_some(), "else every reap takes a system call");
-    }
-
-    #[test]
-    fn polling_takes_what_is_there_and_waits_for_nothing() {
-        if let Some(reason) = Libaio::unavailable() {
-            eprintln!("skipped: libaio {reason}");
-            return;
-        }
-        let file = tempfile::tempfile().unwrap();
-        file.set_len(8192).unwrap();
-        let targets = [Opened::of(file)];
-        let buffers = Buffers::new(2, 4096).unwrap();
-        let workload = Workload::default();
-        let setup = Setup { targets: &targets, buffers: &buffers, outstanding: 2, workload: &workload };
-        let (mut libaio, _) = Libaio::open(setup).unwrap();
-        let mut done = Vec::with_capacity(2);
-        libaio.poll(&mut done, Duration::from_secs(600)).unwrap();
-        assert_eq!(done.len(), 0, "nothing is outstanding, so nothing is waited for");
-        for (tag, kind) in [(1, RequestKind::Read), (0, RequestKind::Flush)] {
-            let length = if kind == RequestKind::Read { 4096 } else { 0 };
-            let address = buffers.address(tag as usize, 0);
-            // SAFETY: the buffers outlive what is outstanding, and nobody uses them meanwhile.
-            unsafe { libaio.submit(Transfer { tag, length, offset: 6144, address, target: 0, kind }) };
-        }
-        while done.len() < 2 {
-            libaio.poll(&mut done, Duration::from_millis(1)).unwrap();
-        }
-        done.sort_by_key(|completion| completion.tag);
-        assert_eq!(done.iter().map(|completion| completion.result).collect::<Vec<_>>(), [0, 2048]);
     }
 }

@@ -224,7 +224,6 @@ impl<P: Personality> Spread<P> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::null::Null;
     use super::*;
     use crate::buffers::Buffers;
     use halfpower_model::{Bytes, Personality as Name, Workload};
@@ -332,15 +331,5 @@ mod tests {
         let mut mirror = spread::<Kept>("mirror=nearest");
         mirror.ended_at = vec![0, 1 << 30, 1 << 20];
         assert_eq!([side(&mut mirror, 1 << 21), side(&mut mirror, 900 << 20), side(&mut mirror, 0)], [2, 1, 0]);
-    }
-
-    #[test]
-    fn null_targets_make_a_null_volume() {
-        let mut spread = spread::<Null>("stripe=4KiB");
-        // SAFETY: as above.
-        unsafe { spread.submit(transfer(3, RequestKind::Read, 0, 64 << 10)) };
-        let mut done = Vec::new();
-        spread.reap(&mut done, 1).unwrap();
-        assert_eq!((done[0].tag, done[0].result), (3, 64 << 10));
     }
 }

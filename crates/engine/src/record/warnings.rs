@@ -183,17 +183,4 @@ mod tests {
         assert_eq!(of(Durability::FlushAtEnd), [Some("left_in_buffer".to_owned()), None, None]);
         assert_eq!(of(Durability::None), [None, Some("in_write_cache".to_owned()), None]);
     }
-
-    #[test]
-    fn libaio_that_is_not_direct_is_reported() {
-        let codes = |buffering| {
-            let facts = TargetFacts::bare("a", TargetKind::File, Bytes(1 << 20));
-            let workload = Workload { personality: Personality::Libaio, buffering, depth: 8, ..Workload::default() };
-            let mut sample = Sample::empty(workload, crate::environment(facts, Vec::new()));
-            (sample.total.requests, sample.depth_mean.counted) = (100, 4.0);
-            warnings(&sample, 0.0, 1.0).into_iter().map(|warning| warning.code).collect::<Vec<_>>()
-        };
-        assert_eq!(codes(Buffering::Buffered), ["submits_synchronously"]);
-        assert!(codes(Buffering::Direct).is_empty());
-    }
 }

@@ -119,10 +119,4 @@ mod tests {
         let old = between(&reading("1 0 8 0 1 0 8 0 0 0 0"), &reading("2 0 16 0 1 0 8 0 0 0 0"), 1.0);
         assert_eq!(old.trim, None, "a kernel that does not count them");
     }
-
-    #[test]
-    fn a_target_without_a_device_has_no_counters() {
-        assert!(DiskCounters::of([None]).is_none());
-        assert!(DiskCounters::of([]).is_none());
-    }
 }

@@ -287,10 +287,4 @@ mod tests {
         let message = DirectoryFacts::of(Path::new("/proc")).unwrap_err().to_string();
         assert!(message.contains("proc is a virtual file system of the kernel; name a path on a disk"), "{message}");
     }
-
-    #[test]
-    fn null_holds_a_tebibyte_of_nothing() {
-        let target = Target::open(Path::new(NULL_TARGET), Access::Overwrite).unwrap();
-        assert_eq!((target.facts().kind, target.file().is_none()), (TargetKind::Null, true));
-    }
 }

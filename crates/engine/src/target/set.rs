@@ -204,7 +204,6 @@ mod tests {
     use super::*;
     use crate::Host;
     use halfpower_model::{Buffering, Operation, Sample, Testbed, WorkloadSpec};
-    use std::os::unix::fs::MetadataExt;
 
     const SIZE: u64 = 1 << 20;
 
@@ -234,19 +233,6 @@ mod tests {
             buffering: Some(Buffering::Buffered),
             request_size: Some(Bytes(64 << 10)),
             ..WorkloadSpec::default()
-        }
-    }
-
-    #[test]
-    fn each_target_gets_its_worker() {
-        let files = files::<3>();
-        let mut host = host(&files, Access::Overwrite).unwrap();
-        assert_eq!((host.describe().targets(), host.describe().more_targets.len()), (3, 2));
-        let sample = measure(&mut host, &WorkloadSpec { bytes: Some(Bytes(3 * SIZE)), ..writes() }).unwrap();
-        assert_eq!((sample.workload.workers, sample.total.bytes), (3, 3 * SIZE));
-        for file in &files {
-            let sevens = std::fs::read(file).unwrap().iter().filter(|byte| **byte == 7).count();
-            assert!((sevens as u64) < SIZE / 100, "{sevens} bytes were not written over");
         }
     }
 
@@ -308,31 +294,5 @@ mod tests {
         let error = measure(&mut host(&files, Access::Read).unwrap(), &WorkloadSpec::default()).unwrap_err();
         let path = files[1].display().to_string();
         assert!(error.to_string().starts_with(&path) && error.to_string().contains("sparse"), "{error}");
-    }
-
-    #[test]
-    fn blocks_are_allocated_when_the_state_says_so() {
-        let files = files::<2>();
-        let mut host = host(&files, Access::Overwrite).unwrap();
-        for state in [FileState::Append, FileState::Sparse, FileState::Preallocated, FileState::Written] {
-            let spec = WorkloadSpec { file_state: Some(state), bytes: Some(Bytes(SIZE)), ..writes() };
-            let sample = measure(&mut host, &spec).unwrap();
-            assert!(sample.warnings.iter().all(|warning| warning.code != "sparse_target"), "{state}: it was wanted");
-            for file in &files {
-                std::fs::File::open(file).unwrap().sync_all().unwrap();
-                let facts = std::fs::metadata(file).unwrap();
-                // Each file got half of the bytes, at some place in it.
-                let (length, blocks) = match state {
-                    FileState::Append => (SIZE / 2, SIZE / 2),
-                    FileState::Sparse => (SIZE, SIZE / 2),
-                    _ => (SIZE, SIZE),
-                };
-                assert_eq!(facts.len(), length, "{state}");
-                // Metadata may take a block or two.
-                assert!((blocks..blocks + (64 << 10)).contains(&(facts.blocks() * 512)), "{state}: {}", facts.blocks());
-            }
-        }
-        let read = measure(&mut host, &WorkloadSpec { requests: Some(9), ..WorkloadSpec::default() }).unwrap();
-        assert!(read.is_complete(), "{:?}", read.failure);
     }
 }

@@ -485,13 +485,4 @@ mod tests {
         let message = TestFile::create(directory.path(), "t").unwrap_err().to_string();
         assert!(message.contains("t is a symbolic link to /nowhere, which does not exist"), "{message}");
     }
-
-    #[test]
-    fn cancelling_ends_the_filling() {
-        let directory = tempfile::tempdir().unwrap();
-        let file = TestFile::create(directory.path(), "t").unwrap();
-        let cancel = Cancel::default();
-        cancel.cancel();
-        assert!(file.fill(Bytes(CHUNK as u64), 1, &cancel, |_| {}).is_err());
-    }
 }

@@ -3,7 +3,6 @@
 
 #[path = "../../../../examples/built.rs"]
 mod examples;
-mod small;
 
 use super::{CancelSoon, file, host, measure};
 use halfpower_engine::{Access, Host, NULL_TARGET};
@@ -106,28 +105,6 @@ fn what_is_written_verifies_in_every_way_workers_can_be() {
             assert_eq!((verified.wrong, verified.first_wrong), (0, None), "{named}, {worker_kind}");
             assert!(verified.blocks > 200, "{named}, {worker_kind}: {} blocks", verified.blocks);
         }
-    }
-}
-
-#[test]
-fn a_bit_that_a_plug_in_flips_is_found() {
-    let Some(file_of_ram) = examples::ram() else { return };
-    let _turn = RAM.lock().unwrap_or_else(PoisonError::into_inner);
-    // Of the real file only the name and the size matter: what is written is in the plug-in.
-    let (_directory, path) = file(1 << 20);
-    for (options, is_right) in [("", true), ("flip_every=100", false)] {
-        let spec = WorkloadSpec {
-            operation: Some("mix=50".parse::<Operation>().unwrap()),
-            pattern: Some(Pattern::Random),
-            depth: Some(4),
-            verify: Some(Verify::Stamp),
-            requests: Some(2000),
-            ..spec_of(&plugin(file_of_ram, options))
-        };
-        let sample = measure(&mut host(&path, Access::Overwrite), &spec);
-        let verified = sample.verified.expect("it was verified");
-        assert_eq!(verified.wrong == 0, is_right, "{options}: {verified:?}");
-        assert_eq!(sample.failure.is_none(), is_right, "{options}: {:?}", sample.failure);
     }
 }
 

@@ -64,23 +64,3 @@ fn a_stripe_is_the_same_volume_whatever_writes_it() {
     let blocks = maps[0].iter().filter(|written| **written).count();
     assert!((90..=120).contains(&blocks), "{blocks}");
 }
-
-#[test]
-fn a_mirror_holds_the_same_on_every_side_and_reads_from_each() {
-    for personality in [Personality::Sync, Personality::IoUring] {
-        let two = files(2);
-        let mut host = host(&two);
-        if !host.describe().supports(personality) {
-            eprintln!("skipped: {personality} does not work on this machine");
-            continue;
-        }
-        let sample = measure(&mut host, &write(personality, "mirror"));
-        assert_eq!((sample.total.requests, sample.total.bytes), (40, 40 * (12 << 10)));
-        let sides: Vec<_> = two.iter().map(|(_, path)| std::fs::read(path).unwrap()).collect();
-        assert!(sides[0] == sides[1] && sides[0].contains(&0xc3));
-        for layout in ["mirror", "mirror=shortest_queue", "mirror=nearest"] {
-            let spec = WorkloadSpec { operation: Some(Operation::Read), ..write(personality, layout) };
-            assert_eq!(measure(&mut host, &spec).total.requests, 40, "{layout}");
-        }
-    }
-}

@@ -3,7 +3,7 @@
 use crate::{file, host, measure};
 use halfpower_engine::Access;
 use halfpower_model::sample::Phases;
-use halfpower_model::{BlockPhases, Buffering, Bytes, Operation, Pattern, Sample, Testbed, WorkloadSpec};
+use halfpower_model::{BlockPhases, Buffering, Bytes, Pattern, Sample, Testbed, WorkloadSpec};
 
 fn direct(request_size: u64) -> WorkloadSpec {
     WorkloadSpec {
@@ -78,19 +78,4 @@ fn a_request_that_is_too_large_for_the_device_is_seen_to_be_split() {
         }
     }
     panic!("no request of 32 MiB was seen to be split on a device that takes {most:?} KiB at a time");
-}
-
-#[test]
-fn nothing_is_asked_of_the_kernel_unless_somebody_wants_to_know() {
-    let (_directory, path) = file(4 << 20);
-    let mut host = host(&path, Access::Overwrite);
-    let spec = WorkloadSpec {
-        operation: Some(Operation::Write),
-        buffering: Some(Buffering::Buffered),
-        requests: Some(10),
-        ..Default::default()
-    };
-    let sample = measure(&mut host, &spec);
-    assert!(sample.block.as_ref().is_none_or(|block| block.phases.is_none()));
-    assert!(sample.instrument.refused.is_empty());
 }

@@ -63,22 +63,6 @@ fn what_cannot_go_in_time_is_a_backlog_and_shows_in_the_response() {
 }
 
 #[test]
-fn what_was_not_asked_for_is_no_backlog() {
-    let mut host = host(Path::new(NULL_TARGET), Access::Read);
-    let spec = WorkloadSpec {
-        arrivals: Some(Arrivals::Constant),
-        rate: Some(Rate::Requests(100_000_000)),
-        workers: Some(2),
-        requests: Some(5000),
-        ..Default::default()
-    };
-    let sample = measure(&mut host, &spec);
-    let open = sample.open_loop.unwrap();
-    assert_eq!((sample.total.requests, open.backlog_at_end), (5000, 0));
-    assert!(open.backlog_max <= 5000, "{open:?}");
-}
-
-#[test]
 fn a_closed_loop_is_held_to_its_rate() {
     let (_directory, path) = file(4 << 20);
     for (rate, most) in [(Rate::Requests(1000), 303), (Rate::Bytes(4_096_000), 303)] {

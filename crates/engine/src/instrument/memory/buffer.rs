@@ -66,17 +66,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_aligned_and_all_there() {
-        let mut buffer = Buffer::new(3 << 20).unwrap();
-        let bytes = buffer.bytes_mut();
-        assert_eq!((bytes.len(), bytes.as_ptr().addr() % HUGE_PAGE), (3 << 20, 0));
-        bytes.fill(1);
-        assert_eq!(bytes.iter().map(|byte| usize::from(*byte)).sum::<usize>(), 3 << 20);
-        let share = buffer.huge_page_share();
-        assert!(share.is_none_or(|share| (0.0..=1.0).contains(&share)), "{share:?}");
-    }
-
-    #[test]
     fn the_pages_of_one_mapping_are_told_from_those_of_the_next() {
         let maps = "1000-3000 rw-p 0 0:0 0\nSize: 8 kB\nAnonHugePages:  4 kB\nVmFlags: rd\n\
                     3000-9000 rw-p 0 0:0 0 [heap]\nAnonHugePages:  8 kB\n9000-a000 rw-p 0 0:0 0\nSize: 4 kB\n";

@@ -25,8 +25,8 @@ fn direct_stream<P: Personality>(subject: &Subject) {
     follow::<P>(subject, Buffering::Direct);
 }
 
-/// Does a stream of requests, and in memory what they should do.
-fn follow<P: Personality>(subject: &Subject, buffering: Buffering) {
+/// Does a stream of requests, and in memory what they should do; gives the options granted.
+pub(super) fn follow<P: Personality>(subject: &Subject, buffering: Buffering) -> Granted {
     let target = Target::new();
     let mut model = target.content.clone();
     let mut rig = Rig::<P>::on(subject, &target, buffering);
@@ -66,6 +66,7 @@ fn follow<P: Personality>(subject: &Subject, buffering: Buffering) {
     }
     assert!(model != target.content, "the stream writes");
     assert!(rig.content(subject, &target) == model, "{} left other bytes", subject.label());
+    rig.granted
 }
 
 /// How many of the first requests, up to `most`, do not overlap: what overlapping ones do is for the storage to choose.
@@ -103,7 +104,7 @@ fn end_of_file<P: Personality>(subject: &Subject) {
     assert_eq!(rig.run(&[(RequestKind::Read, SPAN + 8192, 4096)]), [0]);
 }
 
-fn trim_and_flush<P: Personality>(subject: &Subject) {
+pub(super) fn trim_and_flush<P: Personality>(subject: &Subject) {
     let target = Target::new();
     let mut model = target.content.clone();
     let mut rig = Rig::<P>::on(subject, &target, Buffering::Buffered);

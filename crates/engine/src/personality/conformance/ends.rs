@@ -94,22 +94,3 @@ fn uses_of(path: &Path) -> usize {
     let name = path.display().to_string();
     links.filter(|link| link == path).count() + mappings.lines().filter(|line| line.ends_with(&name)).count()
 }
-
-#[test]
-fn a_plug_in_fails_on_demand() {
-    let Some(subject) = ram("fail_after=3,errno=ENODEV") else { return };
-    let mut rig = Rig::<super::super::plugin::Plugin>::open(&subject, &[]).unwrap();
-    let reads: Vec<Wish> = (0..5).map(|_| (RequestKind::Read, 0, 512)).collect();
-    assert_eq!(rig.run(&reads), [512, 512, 512, -libc::ENODEV, -libc::ENODEV]);
-    let mut rig = Rig::<super::super::plugin::Plugin>::open(&ram("short_every=2").unwrap(), &[]).unwrap();
-    assert_eq!(rig.run(&reads), [512, 256, 512, 256, 512]);
-    let mut rig = Rig::<super::super::plugin::Plugin>::open(&ram("lose=2").unwrap(), &[]).unwrap();
-    (0..3).for_each(|tag| rig.submit(tag, (RequestKind::Read, 0, 512)));
-    let mut done = Vec::with_capacity(3);
-    let message = rig.personality.reap(&mut done, 3).unwrap_err().to_string();
-    assert!(message.contains("returned nothing, with 1 transfers outstanding"), "{message}");
-    let Err(error) = Rig::<super::super::plugin::Plugin>::open(&ram("lost=2").unwrap(), &[]) else {
-        panic!("an unknown option is refused");
-    };
-    assert!(error.to_string().contains("there are delay_us=N"), "{error}");
-}

@@ -11,6 +11,7 @@ mod examples;
 mod faults;
 mod fuse;
 mod panics;
+mod rings;
 
 use super::interface::{Completion, Granted, Personality, Setup, Transfer};
 use super::{Name, for_personality};
@@ -18,7 +19,7 @@ use crate::buffers::Buffers;
 use crate::target::{Access, Opened};
 use halfpower_model::random::Random;
 use halfpower_model::stream::RequestKind;
-use halfpower_model::{Buffering, Bytes, Operation, Plugin, Workload};
+use halfpower_model::{Buffering, Bytes, Operation, Plugin, RingOptions, Workload};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -41,6 +42,7 @@ struct Subject {
     storage: Storage,
     /// How it is asked for them.
     asking: Asking,
+    ring: RingOptions,
 }
 
 /// How transfers are asked for.
@@ -64,27 +66,24 @@ enum Storage {
 /// Every personality that moves bytes of files here.
 fn subjects() -> Vec<Subject> {
     let mut subjects = Vec::new();
-    for personality in Name::ALL {
-        if let Some(reason) = for_personality!(*personality, P => <P as Personality>::unavailable()) {
+    for personality in Name::ALL.iter().copied() {
+        let (storage, asking, ring) = (Storage::Target, Asking::InTurn, RingOptions::default());
+        let subject = Subject { personality, plugin: None, storage, asking, ring };
+        if let Some(reason) = for_personality!(personality, P => <P as Personality>::unavailable()) {
             eprintln!("skipped: {personality}, {reason}");
-        } else if !for_personality!(*personality, P => <P as Personality>::MOVES_DATA) {
+        } else if !for_personality!(personality, P => <P as Personality>::MOVES_DATA) {
             eprintln!("skipped: {personality}, it moves no bytes");
         } else if ["sg", "nvme"].contains(&personality.word()) {
             eprintln!("skipped: {personality}, it speaks to disks, not to files");
-        } else if *personality == Name::Plugin {
-            let plugin = |file: &Path, storage| {
-                let plugin = Plugin { file: file.display().to_string(), options: String::new() };
-                Subject { personality: *personality, plugin: Some(plugin), storage, asking: Asking::InTurn }
-            };
-            subjects.extend(examples::ram().map(|file| plugin(file, Storage::Own)));
-            subjects.extend(examples::positioned().map(|file| plugin(file, Storage::Target)));
+        } else if personality == Name::Plugin {
+            subjects.extend(ram(""));
+            let plugin =
+                examples::positioned().map(|file| Plugin { file: file.display().to_string(), options: String::new() });
+            subjects.extend(plugin.map(|plugin| Subject { plugin: Some(plugin), ..subject }));
         } else {
-            let synchronous =
-                for_personality!(*personality, P => <P as Personality>::SYNCHRONOUS).then_some(Asking::Synchronous);
-            subjects.extend(std::iter::once(Asking::InTurn).chain(synchronous).map(|asking| {
-                let (plugin, storage) = (None, Storage::Target);
-                Subject { personality: *personality, plugin, storage, asking }
-            }));
+            let at_once = for_personality!(personality, P => <P as Personality>::SYNCHRONOUS);
+            subjects.extend(at_once.then(|| Subject { asking: Asking::Synchronous, ..subject.clone() }));
+            subjects.push(subject);
         }
     }
     subjects
@@ -94,7 +93,8 @@ fn subjects() -> Vec<Subject> {
 fn ram(options: &str) -> Option<Subject> {
     let plugin = Plugin { file: examples::ram()?.display().to_string(), options: options.to_owned() };
     let storage = Storage::Own;
-    Some(Subject { personality: Name::Plugin, plugin: Some(plugin), storage, asking: Asking::InTurn })
+    let (asking, ring) = (Asking::InTurn, RingOptions::default());
+    Some(Subject { personality: Name::Plugin, plugin: Some(plugin), storage, asking, ring })
 }
 
 /// Makes a test of each check: it is run for every subject.
@@ -179,6 +179,7 @@ fn is_because_of(error: &io::Error, number: i32) -> bool {
 struct Rig<P> {
     /// Closed before the buffers go.
     personality: P,
+    granted: Granted,
     buffers: Buffers,
     outstanding: u32,
     asking: Asking,
@@ -194,14 +195,15 @@ impl<P: Personality> Rig<P> {
         let workload = Workload {
             personality: subject.personality,
             plugin: subject.plugin.clone(),
-            operation: "mix=50".parse().unwrap(),
+            operation: "mix=read:40,write:40,trim:10,flush:10".parse().unwrap(),
             request_size: Bytes(SLOT as u64),
             depth: outstanding,
             span: Bytes(SPAN as u64),
+            ring: subject.ring,
             ..Workload::default()
         };
-        let (personality, _) = P::open(Setup { targets, buffers: &buffers, outstanding, workload: &workload })?;
-        Ok(Rig { personality, buffers, outstanding, asking: subject.asking })
+        let (personality, granted) = P::open(Setup { targets, buffers: &buffers, outstanding, workload: &workload })?;
+        Ok(Rig { personality, granted, buffers, outstanding, asking: subject.asking })
     }
 
     /// On a target, whose content it then gives, whatever its storage.
