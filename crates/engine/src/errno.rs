@@ -2,14 +2,16 @@
 
 /// The name of an error number, `EIO`; `errno 123` where it has none here.
 pub(crate) fn name(errno: i32) -> String {
-    let known = KNOWN.iter().find(|(number, ..)| *number == errno);
-    known.map_or_else(|| format!("errno {errno}"), |(_, name, _)| (*name).to_owned())
+    known(errno).map_or_else(|| format!("errno {errno}"), |(_, name, _)| (*name).to_owned())
 }
 
 /// The meaning for the user, and the remedy.
 pub(crate) fn explanation(errno: i32) -> String {
-    let known = KNOWN.iter().find(|(number, ..)| *number == errno);
-    known.map_or_else(|| std::io::Error::from_raw_os_error(errno).to_string(), |(.., text)| (*text).to_owned())
+    known(errno).map_or_else(|| std::io::Error::from_raw_os_error(errno).to_string(), |(.., text)| (*text).to_owned())
+}
+
+fn known(errno: i32) -> Option<&'static (i32, &'static str, &'static str)> {
+    KNOWN.iter().find(|(number, ..)| *number == errno)
 }
 
 /// What to do where a limit on open files was met; none for other errors.

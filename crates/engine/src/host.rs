@@ -16,9 +16,8 @@ use crate::worker::recorder::Snapshot;
 use halfpower_model::environment::PersonalityFacts;
 use halfpower_model::sample::{Totals, Verified};
 use halfpower_model::{
-    Arrivals, BlockPhases, Bytes, BytesPerSecond, CachePolicy, Cancel, Closing, CpuAccounting, Durability, Environment,
-    FileState, GivenPeak, Layout, Limits, MeasureError, Nanoseconds, Observer, Personality as Name, Sample,
-    TargetFacts, Testbed, Verify, WorkerKind, Workload,
+    BlockPhases, Bytes, BytesPerSecond, CachePolicy, Cancel, Environment, GivenPeak, Limits, MeasureError, Observer,
+    Personality as Name, Sample, TargetFacts, Testbed, Verify, WorkerKind, Workload,
 };
 use std::io;
 use std::sync::OnceLock;
@@ -92,66 +91,6 @@ impl Host {
     /// Takes over peaks that were given, of every target.
     pub fn give_peaks(&mut self, given: &[GivenPeak]) {
         self.environment.all_targets_mut().for_each(|target| target.give_peaks(given));
-    }
-
-    fn sample(
-        &mut self,
-        workload: &Workload,
-        observer: &mut dyn Observer,
-        cancel: &Cancel,
-    ) -> Result<Sample, MeasureError> {
-        let mut chosen = self.targets.of(workload)?;
-        let hole_share = chosen.check(workload)?;
-        check_memory(workload)?;
-        let clock = self.clock;
-        let targets = chosen.reopen(workload)?;
-        chosen.bring_into_state(workload, cancel)?;
-        let cached_share_before = chosen.prepare_cache(workload, cancel)?;
-        let loop_ns_per_request = loop_cost_ns(workload, clock)?;
-        let counters = chosen.counters();
-        let looking = (workload.block_phases == BlockPhases::On).then(|| Watching::start(&chosen.disks()));
-        let before = counters.as_ref().and_then(|counters| counters.read());
-        let (stolen_before, stolen_from) = (cpu::stolen_s(), Instant::now());
-        let ledger = (workload.verify != Verify::Off).then(|| Ledger::new(workload)).transpose().map_err(no_memory)?;
-        let volumes = ledger.as_ref().map(|ledger| ledger.volumes(0));
-        let mut watched = InterferenceWatch::new(&chosen, workload, observer);
-        let raw = for_personality!(workload.personality,
-            P => run::run::<P>(workload, &targets, clock, volumes, &mut watched, cancel))?;
-        let seen = looking.map(|looking| looking.map(Watching::finish));
-        let stolen_s = cpu::stolen_s().zip(stolen_before).map(|(after, before)| after - before);
-        let stolen_over_s = stolen_from.elapsed().as_secs_f64();
-        let after = counters.as_ref().and_then(|counters| counters.read());
-        let elapsed_s = raw.elapsed.seconds();
-        if cancel.is_cancelled() && raw.counts.iter().all(|counts| counts.requests() == 0) {
-            return Err(MeasureError::Cancelled);
-        }
-        let wall_s = elapsed_s + workload.warmup.seconds();
-        let context = Context {
-            environment: self.environment.among(workload.among).unwrap_or_else(|| self.environment.clone()),
-            clock,
-            loop_ns_per_request,
-            cached_share_before,
-            hole_share,
-            elapsed_s,
-            stolen_over_s,
-            stolen_s,
-            block: before.zip(after).map(|(before, after)| disk::between(&before, &after, wall_s)),
-            cancelled: cancel.is_cancelled(),
-        };
-        let mut sample = record::sample(workload, &raw, context);
-        match seen {
-            Some(Ok(phases)) => sample.block.iter_mut().for_each(|block| block.phases = phases.clone().map(Box::new)),
-            Some(Err(why)) => sample.instrument.refused.push(format!("block_phases: {why}")),
-            None => {}
-        }
-        sample.warnings.extend(watched.warning());
-        if let Some(ledger) = &ledger {
-            verification::conclude(&mut sample, &raw, ledger);
-            if workload.verify == Verify::ReadBack && !cancel.is_cancelled() {
-                self.read_back(&mut sample, &targets, ledger, cancel)?;
-            }
-        }
-        Ok(sample)
     }
 
     /// Reads back from the medium what a sample has written; gives what was read.
@@ -249,7 +188,58 @@ impl Testbed for Host {
         observer: &mut dyn Observer,
         cancel: &Cancel,
     ) -> Result<Sample, MeasureError> {
-        self.sample(workload, observer, cancel)
+        let mut chosen = self.targets.of(workload)?;
+        let hole_share = chosen.check(workload)?;
+        check_memory(workload)?;
+        let clock = self.clock;
+        let targets = chosen.reopen(workload)?;
+        chosen.bring_into_state(workload, cancel)?;
+        let cached_share_before = chosen.prepare_cache(workload, cancel)?;
+        let loop_ns_per_request = loop_cost_ns(workload, clock)?;
+        let counters = chosen.counters();
+        let looking = (workload.block_phases == BlockPhases::On).then(|| Watching::start(&chosen.disks()));
+        let before = counters.as_ref().and_then(|counters| counters.read());
+        let (stolen_before, stolen_from) = (cpu::stolen_s(), Instant::now());
+        let ledger = (workload.verify != Verify::Off).then(|| Ledger::new(workload)).transpose().map_err(no_memory)?;
+        let volumes = ledger.as_ref().map(|ledger| ledger.volumes(0));
+        let mut watched = InterferenceWatch::new(&chosen, workload, observer);
+        let raw = for_personality!(workload.personality,
+            P => run::run::<P>(workload, &targets, clock, volumes, &mut watched, cancel))?;
+        let seen = looking.map(|looking| looking.map(Watching::finish));
+        let stolen_s = cpu::stolen_s().zip(stolen_before).map(|(after, before)| after - before);
+        let stolen_over_s = stolen_from.elapsed().as_secs_f64();
+        let after = counters.as_ref().and_then(|counters| counters.read());
+        let elapsed_s = raw.elapsed.seconds();
+        if cancel.is_cancelled() && raw.counts.iter().all(|counts| counts.requests() == 0) {
+            return Err(MeasureError::Cancelled);
+        }
+        let wall_s = elapsed_s + workload.warmup.seconds();
+        let context = Context {
+            environment: self.environment.among(workload.among).unwrap_or_else(|| self.environment.clone()),
+            clock,
+            loop_ns_per_request,
+            cached_share_before,
+            hole_share,
+            elapsed_s,
+            stolen_over_s,
+            stolen_s,
+            block: before.zip(after).map(|(before, after)| disk::between(&before, &after, wall_s)),
+            cancelled: cancel.is_cancelled(),
+        };
+        let mut sample = record::sample(workload, &raw, context);
+        match seen {
+            Some(Ok(phases)) => sample.block.iter_mut().for_each(|block| block.phases = phases.clone().map(Box::new)),
+            Some(Err(why)) => sample.instrument.refused.push(format!("block_phases: {why}")),
+            None => {}
+        }
+        sample.warnings.extend(watched.warning());
+        if let Some(ledger) = &ledger {
+            verification::conclude(&mut sample, &raw, ledger);
+            if workload.verify == Verify::ReadBack && !cancel.is_cancelled() {
+                self.read_back(&mut sample, &targets, ledger, cancel)?;
+            }
+        }
+        Ok(sample)
     }
 }
 
@@ -257,21 +247,11 @@ impl Testbed for Host {
 fn loop_cost_ns(workload: &Workload, clock: Clock) -> Result<f64, MeasureError> {
     let empty = Workload {
         personality: Name::Null,
-        workers: 1,
-        warmup: Nanoseconds(0),
         limits: Limits { duration: None, requests: Some(CALIBRATION_REQUESTS), bytes: None },
-        durability: Durability::None,
-        file_state: FileState::Written,
-        closing: Closing::Untimed,
         worker_kind: WorkerKind::Thread,
-        layout: Layout::Each,
-        targets: 1,
-        arrivals: Arrivals::Closed,
-        rate: None,
         cpu_count: None,
         verify: Verify::Off,
-        cpu_accounting: CpuAccounting::Account,
-        ..workload.clone()
+        ..verification::plain(workload)
     };
     let mut best = f64::INFINITY;
     for _ in 0..3 {

@@ -38,20 +38,29 @@ pub(crate) fn reading(written: &Workload, ledger: &Ledger, volume: usize) -> Wor
         sizes: Sizes::default(),
         align: None,
         request_size,
-        workers: 1,
         layout: if is_striped { written.layout } else { Layout::Each },
         targets: if is_striped { written.targets } else { 1 },
         span,
         limits: Limits { duration: None, requests: Some(room / request_size.0.max(1)), bytes: None },
+        verify: Verify::Stamp,
+        ..plain(written)
+    }
+}
+
+/// The same requests on one worker as fast as it can, with nothing before or after them.
+pub(crate) fn plain(workload: &Workload) -> Workload {
+    Workload {
+        workers: 1,
+        warmup: Nanoseconds(0),
+        durability: Durability::None,
+        file_state: FileState::Written,
+        closing: Closing::Untimed,
+        layout: Layout::Each,
+        targets: 1,
         arrivals: Arrivals::Closed,
         rate: None,
-        warmup: Nanoseconds(0),
-        file_state: FileState::Written,
-        durability: Durability::None,
-        closing: Closing::Untimed,
-        verify: Verify::Stamp,
         cpu_accounting: CpuAccounting::Account,
-        ..written.clone()
+        ..workload.clone()
     }
 }
 

@@ -7,6 +7,7 @@ mod warnings;
 use crate::instrument::clock::Clock;
 use crate::run::{RawRun, WorkerRun};
 use crate::worker::RequestFailure;
+use crate::worker::extras::has_timed_end;
 use crate::worker::recorder::Snapshot;
 use deviations::Observations;
 use halfpower_model::RequestKind;
@@ -14,9 +15,7 @@ use halfpower_model::sample::{
     Block, ContextSwitches, Counters, Cpu, CpuTime, DepthMean, Failure, Histograms, Instrument, Latency, OpenLoop,
     Parallel, Soaker, Totals, WorkerTotals,
 };
-use halfpower_model::{
-    Arrivals, BytesPerSecond, Closing, Durability, Environment, Histogram, Personality, Sample, TargetKind, Workload,
-};
+use halfpower_model::{Arrivals, BytesPerSecond, Environment, Histogram, Personality, Sample, TargetKind, Workload};
 
 /// What is known beside the run itself.
 pub(crate) struct Context {
@@ -123,11 +122,6 @@ fn amplified(mut block: Block, workload: &Workload, asked: [u64; 2]) -> Block {
         }
     }
     block
-}
-
-/// Whether something after the last request counts.
-fn has_timed_end(workload: &Workload) -> bool {
-    workload.durability == Durability::FlushAtEnd || workload.closing == Closing::Timed
 }
 
 fn open_loop(raw: &RawRun) -> OpenLoop {

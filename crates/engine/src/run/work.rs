@@ -9,11 +9,11 @@ use crate::instrument::cpu::Meter;
 use crate::personality::interface::{Granted, Personality, Setup};
 use crate::personality::spread::Spread;
 use crate::target::Opened;
-use crate::worker::extras::Extras;
+use crate::worker::extras::{Extras, has_timed_end};
 use crate::worker::{Outcome, Schedule, Surroundings, Worker};
 use halfpower_model::random::derive_seed;
 use halfpower_model::workload::FEW_REQUESTS;
-use halfpower_model::{Closing, Durability, Layout, Sharing, Verify, Workload};
+use halfpower_model::{Layout, Sharing, Verify, Workload};
 use std::any::Any;
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
@@ -102,7 +102,7 @@ fn schedule(workload: &Workload, index: u32, clock: Clock, measure_from: u64) ->
         measure_from,
         measure_until: limits.duration.map_or(u64::MAX, |span| measure_from.saturating_add(clock.ticks(span.0))),
         requests: share.unwrap_or(u64::MAX),
-        count_drain: workload.durability == Durability::FlushAtEnd || workload.closing == Closing::Timed,
+        count_drain: has_timed_end(workload),
         // At a rate it is the arrivals that tell how many there are in a time.
         few: if workload.rate.is_some() { 0 } else { FEW_REQUESTS.div_ceil(workers) },
     }

@@ -91,7 +91,7 @@ impl Launcher {
         };
         let memory = memory_file(c"halfpower order")?;
         let mut inherited = vec![memory.as_raw_fd()];
-        inherited.extend(order.targets.iter().map(|target| target.descriptor));
+        inherited.extend(order.targets.iter().map(|target| target.file));
         inherited.extend(order.ledger.iter().flat_map(LedgerHandle::descriptors));
         inherited.extend([&order.records, &order.cursors, &order.common].map(|memory| memory.descriptor));
         let mut file = std::fs::File::from(memory);

@@ -116,13 +116,7 @@ fn made_as(directory: &Path, kind: DeviceKind) -> Option<String> {
             let known =
                 [("CRYPT-", "encryption"), ("LVM-", "LVM volume"), ("mpath-", "multipath"), ("part", "partition")];
             let what = known.iter().find(|(prefix, _)| uuid.starts_with(prefix)).map_or("mapping", |(_, what)| what);
-            Some(
-                [Some(what.to_owned()), text(directory.join("dm/name"))]
-                    .into_iter()
-                    .flatten()
-                    .collect::<Vec<_>>()
-                    .join(" "),
-            )
+            Some(text(directory.join("dm/name")).map_or(what.to_owned(), |name| format!("{what} {name}")))
         }
         DeviceKind::Raid => {
             let mut words = text(directory.join("md/level"))?;

@@ -6,7 +6,7 @@
 //! (8b/10b at 5 Gbit/s, 128b/132b above), USB 2 and parallel ATA (none that costs). Packet headers come off that again: no
 //! device reaches it, and none passes it.
 
-use super::{entries, name_of, number, text};
+use super::{entries, is_numbered, name_of, number, text};
 use halfpower_model::BytesPerSecond;
 use halfpower_model::reading::inspect::{Link, LinkKind, LinkRate};
 use halfpower_model::units::significant;
@@ -51,11 +51,7 @@ pub(super) fn controllers(disk: &Path) -> Vec<PathBuf> {
     let Some(subsystem) = disk.parent().filter(|parent| name_of(parent).starts_with("nvme-subsys")) else {
         return Vec::new();
     };
-    let is_one = |path: &PathBuf| {
-        let name = name_of(path);
-        name.strip_prefix("nvme").is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    let links = entries(subsystem).into_iter().filter(is_one);
+    let links = entries(subsystem).into_iter().filter(|path| is_numbered(path, "nvme"));
     links.filter_map(|link| fs::canonicalize(link).ok()).collect()
 }
 

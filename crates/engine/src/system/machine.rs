@@ -1,6 +1,6 @@
 //! The machine around the targets: CPUs, caches, memory, kernel, hypervisor.
 
-use super::{Root, caches, dmi, entries, name_of, number, text};
+use super::{Root, caches, dmi, entries, is_numbered, name_of, number, text};
 use halfpower_model::reading::inspect::{Machine, Memory, MemoryModule, Processors};
 use halfpower_model::{Bytes, BytesPerSecond};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,11 +37,7 @@ pub(crate) fn machine(root: &Root) -> Machine {
 
 /// Directories such as cpu0, cpu1.
 fn numbered(root: &Root, directory: &str, prefix: &str) -> Vec<PathBuf> {
-    let is_one = |path: &PathBuf| {
-        let name = name_of(path);
-        name.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    entries(&root.path(directory)).into_iter().filter(is_one).collect()
+    entries(&root.path(directory)).into_iter().filter(|path| is_numbered(path, prefix)).collect()
 }
 
 /// The CPUs that are running: one that is not has no topology.

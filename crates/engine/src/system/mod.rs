@@ -95,6 +95,13 @@ pub(crate) fn name_of(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
+/// Whether a name is a prefix and a number, like `cpu0`.
+pub(crate) fn is_numbered(path: &Path, prefix: &str) -> bool {
+    let name = name_of(path);
+    let number = name.strip_prefix(prefix).filter(|rest| !rest.is_empty());
+    number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// The CPUs that a list of the kernel's names, such as `0-3,8`.
 pub(crate) fn processors_in(list: &str) -> Option<Vec<u32>> {
     let range = |part: &str| {

@@ -160,7 +160,7 @@ impl Target {
             let remedy = errno::limit_remedy(&source).map(|remedy| format!("; {remedy}")).unwrap_or_default();
             MeasureError::System { action: "open", subject: format!("{}{remedy}", self.facts.path), source }
         })?;
-        Ok(Some(Opened { file, kind: self.facts.kind, size: self.facts.size_bytes, flags }))
+        Ok(Some(Opened { file, kind: self.facts.kind, size: self.facts.size_bytes, flags: flags.bits() }))
     }
 
     /// Whether it is a file that has its size and is stored from its first byte to its last, without holes.

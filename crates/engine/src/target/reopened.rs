@@ -12,28 +12,22 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 /// A target opened once more for a workload, as its buffering asks.
-#[derive(Debug)]
-pub(crate) struct Opened {
-    pub(crate) file: File,
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Opened<F = File> {
+    pub(crate) file: F,
     pub(crate) kind: TargetKind,
     pub(crate) size: Bytes,
-    pub(super) flags: OFlags,
+    /// Of open(2).
+    pub(super) flags: u32,
 }
 
 /// The same, for a process that inherits the descriptor.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct OpenedHandle {
-    pub(crate) descriptor: RawFd,
-    kind: TargetKind,
-    size: Bytes,
-    flags: u32,
-}
+pub(crate) type OpenedHandle = Opened<RawFd>;
 
 impl Opened {
     /// As another process may attach it.
     pub(crate) fn handle(&self) -> OpenedHandle {
-        let (descriptor, flags) = (self.file.as_raw_fd(), self.flags.bits());
-        OpenedHandle { descriptor, kind: self.kind, size: self.size, flags }
+        Opened { file: self.file.as_raw_fd(), kind: self.kind, size: self.size, flags: self.flags }
     }
 
     /// The target of the process that started this one.
@@ -42,15 +36,15 @@ impl Opened {
     /// This process has inherited the descriptor, and nobody else here owns it.
     pub(crate) unsafe fn attach(handle: OpenedHandle) -> Opened {
         // SAFETY: the caller hands it over.
-        let file = unsafe { File::from_raw_fd(handle.descriptor) };
-        Opened { file, kind: handle.kind, size: handle.size, flags: OFlags::from_bits_retain(handle.flags) }
+        let file = unsafe { File::from_raw_fd(handle.file) };
+        Opened { file, kind: handle.kind, size: handle.size, flags: handle.flags }
     }
 
     /// A plain file that a test has open for reading and writing.
     #[cfg(test)]
     pub(crate) fn of(file: File) -> Opened {
         let size = Bytes(file.metadata().map_or(0, |metadata| metadata.len()));
-        Opened { file, kind: TargetKind::File, size, flags: OFlags::RDWR | OFlags::CLOEXEC }
+        Opened { file, kind: TargetKind::File, size, flags: (OFlags::RDWR | OFlags::CLOEXEC).bits() }
     }
 
     /// The directory in sysfs of the disk below, which has the queue: a partition has none of its own.
@@ -62,7 +56,7 @@ impl Opened {
 
     /// Opens it once more, as another program would: with a place to read ahead from that is its own.
     pub(crate) fn reopen(&self) -> io::Result<Opened> {
-        let file = open_again(&self.file, self.flags)?;
+        let file = open_again(&self.file, OFlags::from_bits_retain(self.flags))?;
         Ok(Opened { file, ..*self })
     }
 }

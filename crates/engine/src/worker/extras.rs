@@ -57,6 +57,11 @@ fn bytes_of_several_sizes(workload: &Workload) -> Option<u64> {
     Some(limit.0.div_ceil(u64::from(workload.workers)))
 }
 
+/// Whether something after the last request counts: a flush, or closing the targets.
+pub(crate) fn has_timed_end(workload: &Workload) -> bool {
+    workload.durability == Durability::FlushAtEnd || workload.closing == Closing::Timed
+}
+
 /// Whether a request may go.
 pub(super) enum Admission {
     /// Not now.

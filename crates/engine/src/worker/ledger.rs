@@ -20,15 +20,15 @@ const UNSURE: u32 = 1 << 30;
 /// The rest is the generation.
 const GENERATION: u32 = UNSURE - 1;
 
-/// The blocks of every volume of a workload.
-#[derive(Debug)]
-pub(crate) struct Ledger {
+/// The blocks of every volume of a workload; with handles for its memory, it is what another process attaches.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Ledger<B = Shared<AtomicU32>, C = Shared<AtomicU64>> {
     seed: u64,
     block_bytes: u64,
     blocks_a_volume: usize,
-    blocks: Shared<AtomicU32>,
+    blocks: B,
     /// Blocks checked, and found wrong.
-    counts: Shared<AtomicU64>,
+    counts: C,
 }
 
 /// The volumes of a ledger from one on.
@@ -41,33 +41,23 @@ pub(crate) struct Volumes<'a> {
 /// The same, for a worker's process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct LedgerHandle {
-    seed: u64,
-    block_bytes: u64,
-    blocks_a_volume: usize,
-    blocks: Handle,
-    counts: Handle,
+    ledger: Ledger<Handle, Handle>,
     first: usize,
 }
 
 impl LedgerHandle {
     /// What a process inherits of it.
     pub(crate) fn descriptors(&self) -> [RawFd; 2] {
-        [self.blocks.descriptor, self.counts.descriptor]
+        [self.ledger.blocks.descriptor, self.ledger.counts.descriptor]
     }
 }
 
 impl<'a> Volumes<'a> {
     /// As another process may attach them.
     pub(crate) fn handle(self) -> LedgerHandle {
-        let Ledger { seed, block_bytes, blocks_a_volume, blocks, counts } = self.ledger;
-        LedgerHandle {
-            seed: *seed,
-            block_bytes: *block_bytes,
-            blocks_a_volume: *blocks_a_volume,
-            blocks: blocks.handle(),
-            counts: counts.handle(),
-            first: self.first,
-        }
+        let Ledger { seed, block_bytes, blocks_a_volume, ref blocks, ref counts } = *self.ledger;
+        let (blocks, counts) = (blocks.handle(), counts.handle());
+        LedgerHandle { ledger: Ledger { seed, block_bytes, blocks_a_volume, blocks, counts }, first: self.first }
     }
 
     /// The part of a volume, counted from the first.
@@ -105,10 +95,10 @@ impl Ledger {
     /// # Safety
     /// As of [`Shared::attach`], of both descriptors.
     pub(crate) unsafe fn attach(handle: LedgerHandle) -> io::Result<(Ledger, usize)> {
-        let LedgerHandle { seed, block_bytes, blocks_a_volume, blocks, counts, first } = handle;
+        let Ledger { seed, block_bytes, blocks_a_volume, blocks, counts } = handle.ledger;
         // SAFETY: the caller hands them over, and `Volumes::handle` made both of these types.
         let (blocks, counts) = unsafe { (Shared::attach(blocks)?, Shared::attach(counts)?) };
-        Ok((Ledger { seed, block_bytes, blocks_a_volume, blocks, counts }, first))
+        Ok((Ledger { seed, block_bytes, blocks_a_volume, blocks, counts }, handle.first))
     }
 
     /// The ledger after each worker has submitted so many requests of the workload's stream, and `failed` were not done.

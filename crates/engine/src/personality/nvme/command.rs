@@ -59,41 +59,37 @@ impl Command {
     /// Read.
     #[inline]
     pub(super) fn read(namespace: u32, blocks: Blocks, data: Data) -> Command {
-        Command::transfer(READ, namespace, blocks, data)
+        Command {
+            word10: blocks.first as u32,
+            word11: (blocks.first >> 32) as u32,
+            // Blocks less one, in the lower half.
+            word12: blocks.count - 1,
+            ..Command::of(READ, namespace, data)
+        }
     }
 
     /// Write.
     #[inline]
     pub(super) fn write(namespace: u32, blocks: Blocks, data: Data, done: WriteDone) -> Command {
-        let mut command = Command::transfer(WRITE, namespace, blocks, data);
-        if done == WriteDone::OnMedium {
-            command.word12 |= FUA;
-        }
-        command
+        let read = Command::read(namespace, blocks, data);
+        let access = if done == WriteDone::OnMedium { FUA } else { 0 };
+        Command { opcode: WRITE, word12: read.word12 | access, ..read }
     }
 
     /// Flush: what the device's cache holds of the namespace goes to the medium.
     pub(super) fn flush(namespace: u32) -> Command {
-        Command { opcode: FLUSH, namespace, ..Command::default() }
+        Command::of(FLUSH, namespace, Data { address: 0, length: 0 })
     }
 
     /// Dataset Management that deallocates one range, which `data` holds as [`range`] writes it.
     pub(super) fn deallocate(namespace: u32, data: Data) -> Command {
-        Command {
-            opcode: DATASET_MANAGEMENT,
-            namespace,
-            address: data.address,
-            length: data.length,
-            // The number of ranges less one, and what to do with them.
-            word10: 0,
-            word11: DEALLOCATE,
-            ..Command::default()
-        }
+        // Word 10 is the number of ranges less one, word 11 what to do with them.
+        Command { word11: DEALLOCATE, ..Command::of(DATASET_MANAGEMENT, namespace, data) }
     }
 
     /// Identify Namespace; an admin command.
     pub(super) fn identify(namespace: u32, data: Data) -> Command {
-        Command { opcode: IDENTIFY, namespace, address: data.address, length: data.length, ..Command::default() }
+        Command::of(IDENTIFY, namespace, data)
     }
 
     /// The bytes of a submission entry for it.
@@ -108,18 +104,8 @@ impl Command {
     }
 
     #[inline]
-    fn transfer(opcode: u8, namespace: u32, blocks: Blocks, data: Data) -> Command {
-        Command {
-            opcode,
-            namespace,
-            address: data.address,
-            length: data.length,
-            word10: blocks.first as u32,
-            word11: (blocks.first >> 32) as u32,
-            // Blocks less one, in the lower half.
-            word12: blocks.count - 1,
-            ..Command::default()
-        }
+    fn of(opcode: u8, namespace: u32, data: Data) -> Command {
+        Command { opcode, namespace, address: data.address, length: data.length, ..Command::default() }
     }
 }
 

@@ -23,54 +23,34 @@ impl Status {
 
     /// The failure that it reports; none for success.
     pub(super) fn failure(self) -> Option<DeviceError> {
-        (self.kind != 0 || self.code != 0).then(|| DeviceError { errno: self.errno(), cause: self.to_string() })
-    }
-
-    fn errno(self) -> i32 {
-        match (self.kind, self.code) {
-            (0, 0x81) => libc::ENOSPC,
-            (0, 0x80 | 0x21 | 0x82) => libc::EREMOTEIO,
-            (0, 0x01 | 0x02 | 0x0b) | (1, 0x80) => libc::EOPNOTSUPP,
-            (0, 0x83) => libc::EBADE,
-            (1, 0x82) | (2, 0x80 | 0x81 | 0x85..=0x87) => libc::ENODATA,
-            (1, 0x81) | (2, 0x82..=0x84) => libc::EILSEQ,
-            (3, 0x70) => libc::ENOLINK,
-            _ => libc::EIO,
-        }
-    }
-
-    /// The code in words, where it is one that disks give to what we ask.
-    fn words(self) -> &'static str {
-        match (self.kind, self.code) {
-            (0, 0x01) => "the device does not support the command",
-            (0, 0x02) => "the device rejects this form of the command",
-            (0, 0x04) => "the data were corrupted in transfer",
-            (0, 0x05) => "the command was lost in a power failure",
-            (0, 0x06) => "the device had an internal error",
-            (0, 0x07 | 0x08) | (3, 0x71) => "the command was aborted",
-            (0, 0x0b) => "there is no such namespace",
-            (0, 0x20) | (1, 0x82) => "the namespace is write protected",
-            (0, 0x21) => "the device interrupted the command",
-            (0, 0x80) => "the blocks are beyond the end of the namespace",
-            (0, 0x81) => "no space left in the namespace",
-            (0, 0x82) => "the namespace is not ready",
-            (0, 0x83) => "another host has reserved the namespace",
-            (1, 0x80) => "the device rejects this combination of attributes",
-            (1, 0x81) | (2, 0x82..=0x84) => "the protection information does not match the data",
-            (2, 0x80) => "the medium failed: the write failed",
-            (2, 0x81) => "the medium failed: the blocks cannot be read",
-            (2, 0x86) => "access to the blocks is denied",
-            (2, 0x87) => "the blocks were never written",
-            (3, _) => "the path to the device failed",
-            _ => "the device reports an error",
-        }
-    }
-}
-
-impl std::fmt::Display for Status {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (errno, words) = match (self.kind, self.code) {
+            (0, 0) => return None,
+            (0, 0x01) => (libc::EOPNOTSUPP, "the device does not support the command"),
+            (0, 0x02) => (libc::EOPNOTSUPP, "the device rejects this form of the command"),
+            (0, 0x04) => (libc::EIO, "the data were corrupted in transfer"),
+            (0, 0x05) => (libc::EIO, "the command was lost in a power failure"),
+            (0, 0x06) => (libc::EIO, "the device had an internal error"),
+            (0, 0x07 | 0x08) | (3, 0x71) => (libc::EIO, "the command was aborted"),
+            (0, 0x0b) => (libc::EOPNOTSUPP, "there is no such namespace"),
+            (0, 0x20) => (libc::EIO, "the namespace is write protected"),
+            (0, 0x21) => (libc::EREMOTEIO, "the device interrupted the command"),
+            (0, 0x80) => (libc::EREMOTEIO, "the blocks are beyond the end of the namespace"),
+            (0, 0x81) => (libc::ENOSPC, "no space left in the namespace"),
+            (0, 0x82) => (libc::EREMOTEIO, "the namespace is not ready"),
+            (0, 0x83) => (libc::EBADE, "another host has reserved the namespace"),
+            (1, 0x80) => (libc::EOPNOTSUPP, "the device rejects this combination of attributes"),
+            (1, 0x81) | (2, 0x82..=0x84) => (libc::EILSEQ, "the protection information does not match the data"),
+            (1, 0x82) => (libc::ENODATA, "the namespace is write protected"),
+            (2, 0x80) => (libc::ENODATA, "the medium failed: the write failed"),
+            (2, 0x81) => (libc::ENODATA, "the medium failed: the blocks cannot be read"),
+            (2, 0x85) => (libc::ENODATA, "the device reports an error"),
+            (2, 0x86) => (libc::ENODATA, "access to the blocks is denied"),
+            (2, 0x87) => (libc::ENODATA, "the blocks were never written"),
+            (3, code) => (if code == 0x70 { libc::ENOLINK } else { libc::EIO }, "the path to the device failed"),
+            _ => (libc::EIO, "the device reports an error"),
+        };
         let again = if self.is_final { "; a retry will not help" } else { "" };
-        write!(f, "{} (status {:x}h/{:02x}h{again})", self.words(), self.kind, self.code)
+        Some(DeviceError { errno, cause: format!("{words} (status {:x}h/{:02x}h{again})", self.kind, self.code) })
     }
 }
 

@@ -48,36 +48,34 @@ impl Answer<'_> {
         if let Some(sense) = Sense::decode(self.sense) {
             return sense.outcome();
         }
+        let driver = self.driver_status & 0xf;
         let (errno, cause) = match (self.status, self.host_status) {
-            (0x08, _) => (libc::EBUSY, "the device was busy".to_owned()),
-            (0x18, _) => (libc::EBADE, "another host has reserved the device".to_owned()),
-            (0x28, _) => (libc::EBUSY, "the device's queue was full".to_owned()),
-            (0x40, _) => (libc::EIO, "the device aborted the command".to_owned()),
-            (0x02, _) => (libc::EIO, "the device reports an unspecified error".to_owned()),
-            (_, 1 | 4) => (libc::ENODEV, "the device does not answer".to_owned()),
-            (_, 2) => (libc::EBUSY, "the bus was busy".to_owned()),
-            (_, 3) => (libc::ETIMEDOUT, "the device did not answer in time".to_owned()),
-            (_, 5 | 8) => (libc::EIO, "the command was lost in a reset".to_owned()),
-            (_, 6) => (libc::EIO, "a parity error on the bus".to_owned()),
-            (_, 7) => (libc::EIO, "a transport error; was the device removed?".to_owned()),
-            (_, 0xe | 0xf) => (libc::ENOLINK, "the connection to the device was lost".to_owned()),
-            (_, 0x10) => (libc::EREMOTEIO, "the device failed".to_owned()),
-            (_, 0x12) => (libc::ENOSPC, "the device has no space left".to_owned()),
-            (_, 0x13) => (libc::ENODATA, "the medium failed".to_owned()),
+            (0x08, _) => (libc::EBUSY, "the device was busy"),
+            (0x18, _) => (libc::EBADE, "another host has reserved the device"),
+            (0x28, _) => (libc::EBUSY, "the device's queue was full"),
+            (0x40, _) => (libc::EIO, "the device aborted the command"),
+            (0x02, _) => (libc::EIO, "the device reports an unspecified error"),
+            (_, 1 | 4) => (libc::ENODEV, "the device does not answer"),
+            (_, 2) => (libc::EBUSY, "the bus was busy"),
+            (_, 3) => (libc::ETIMEDOUT, "the device did not answer in time"),
+            (_, 5 | 8) => (libc::EIO, "the command was lost in a reset"),
+            (_, 6) => (libc::EIO, "a parity error on the bus"),
+            (_, 7) => (libc::EIO, "a transport error; was the device removed?"),
+            (_, 0xe | 0xf) => (libc::ENOLINK, "the connection to the device was lost"),
+            (_, 0x10) => (libc::EREMOTEIO, "the device failed"),
+            (_, 0x12) => (libc::ENOSPC, "the device has no space left"),
+            (_, 0x13) => (libc::ENODATA, "the medium failed"),
             // Good, condition met; and the driver's word that there is sense data, which says nothing bad then.
-            (0 | 4, 0) if matches!(self.driver_status & 0xf, 0 | 8) => return Outcome::Done,
-            (0 | 4, 0) if self.driver_status & 0xf == 6 => {
-                (libc::ETIMEDOUT, "the device did not answer in time".to_owned())
-            }
+            (0 | 4, 0) if matches!(driver, 0 | 8) => return Outcome::Done,
+            (0 | 4, 0) if driver == 6 => (libc::ETIMEDOUT, "the device did not answer in time"),
             (status, host) => {
                 let driver = self.driver_status;
-                (
-                    libc::EIO,
-                    format!("the command failed (status {status:02x}h, host {host:02x}h, driver {driver:02x}h)"),
-                )
+                let cause =
+                    format!("the command failed (status {status:02x}h, host {host:02x}h, driver {driver:02x}h)");
+                return Outcome::Failed(DeviceError { errno: libc::EIO, cause });
             }
         };
-        Outcome::Failed(DeviceError { errno, cause })
+        Outcome::Failed(DeviceError { errno, cause: cause.to_owned() })
     }
 }
 

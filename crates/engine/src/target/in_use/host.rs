@@ -5,7 +5,7 @@
 
 use super::tree::{How, Node, Tree};
 use crate::system::filesystem::{Mount, mounts_at, number_of, unescape};
-use crate::system::{Root, entries, links_in, name_of, number, text};
+use crate::system::{Root, entries, is_numbered, links_in, name_of, number, text};
 use rustix::fs::{major, makedev, minor};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -294,7 +294,7 @@ pub(super) fn program(process: &Path) -> String {
 /// The directories of all processes in /proc.
 pub(super) fn processes() -> Vec<PathBuf> {
     let mut found = entries(Path::new("/proc"));
-    found.retain(|path| name_of(path).bytes().all(|byte| byte.is_ascii_digit()));
+    found.retain(|path| is_numbered(path, ""));
     found
 }
 

@@ -5,8 +5,10 @@
 
 use super::host::{processes, program};
 use super::tree::Node;
+use crate::mapping::Mapping;
 use crate::system::{entries, name_of, text};
 use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, StatxFlags, major, makedev, minor, statx};
+use rustix::mm::{MapFlags, ProtFlags};
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -61,24 +63,9 @@ fn others_now(file: &File) -> Others {
 
 /// Whether a file is swap space: the kernel lets nobody map such a file for writing (ETXTBSY). Nothing is written.
 pub(super) fn is_swap(file: &File) -> bool {
-    let length = rustix::param::page_size();
-    // SAFETY: a new mapping that nothing refers to, taken away below without having been touched.
-    let address = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            length,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_SHARED,
-            file.as_raw_fd(),
-            0,
-        )
-    };
-    if address == libc::MAP_FAILED {
-        return io::Error::last_os_error().raw_os_error() == Some(libc::ETXTBSY);
-    }
-    // SAFETY: the mapping made above.
-    unsafe { libc::munmap(address, length) };
-    false
+    let access = ProtFlags::READ | ProtFlags::WRITE;
+    let mapping = Mapping::shared(file, rustix::param::page_size(), 0, access, MapFlags::empty());
+    mapping.is_err_and(|error| error == rustix::io::Errno::TXTBSY)
 }
 
 /// The process that holds a lock of fcntl(2) which a write would run into, as databases and virtual machines do.

@@ -305,13 +305,7 @@ impl Tree {
 
     /// A thing and everything that it rests on, to any depth.
     fn cone(&self, node: Node) -> BTreeSet<Node> {
-        let mut found = BTreeSet::from([node]);
-        let mut next = vec![node];
-        while let Some(upper) = next.pop() {
-            let lower = self.edges.iter().filter(|edge| edge.upper == upper && edge.how != How::Overlap);
-            next.extend(lower.map(|edge| edge.lower).filter(|lower| found.insert(*lower)));
-        }
-        found
+        self.reached(node).into_iter().map(|(node, _)| node).collect()
     }
 }
 
