@@ -111,18 +111,3 @@ impl<T> Deref for Shared<T> {
         unsafe { std::slice::from_raw_parts(self.mapping.base().as_ptr().cast(), self.length) }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::atomic::Ordering::Relaxed;
-
-    #[test]
-    fn it_begins_as_zeros_and_is_seen_by_other_threads() {
-        let shared = Shared::<AtomicU64>::new(1000).unwrap();
-        assert!(shared.iter().all(|value| value.load(Relaxed) == 0));
-        std::thread::scope(|scope| scope.spawn(|| shared[999].store(7, Relaxed)).join().unwrap());
-        assert_eq!((shared.len(), shared[999].load(Relaxed)), (1000, 7));
-        assert!(Shared::<AtomicU64>::new(usize::MAX).is_err());
-    }
-}

@@ -103,18 +103,24 @@ pub fn drop_cache(paths: &[PathBuf], options: &DropOptions, cancel: &Cancel) -> 
     let Some(files) = targets.iter().map(Target::file).collect::<Option<Vec<_>>>() else {
         return rejected("null: holds no data; name files or block devices");
     };
-    let mut dropping = Dropping { dropped: Vec::new(), files };
-    for (target, file) in targets.iter().zip(&dropping.files) {
-        let facts = target.facts();
-        dropping.dropped.push(DroppedTarget {
-            path: facts.path.clone(),
-            size_bytes: facts.size_bytes,
-            cached_before: cache::cached_share(file, facts.size_bytes),
-            steps: Vec::new(),
-        });
-        cache::make_cold(file, facts.size_bytes).map_err(failed("write back", Path::new(&facts.path)))?;
+    let size = |target: &Target| target.facts().size_bytes;
+    let shares = || files.iter().zip(&targets).map(|(file, target)| cache::cached_share(file, size(target)));
+    let is_cold = || shares().all(|share| share.is_some_and(|share| share < COLD));
+    let dropped = |(target, cached_before): (&Target, Option<f64>)| DroppedTarget {
+        path: target.facts().path.clone(),
+        size_bytes: size(target),
+        cached_before,
+        steps: Vec::new(),
+    };
+    let mut dropped: Vec<_> = targets.iter().zip(shares()).map(dropped).collect();
+    let mut note = |method| {
+        let steps = dropped.iter_mut().zip(shares());
+        steps.for_each(|(target, cached_after)| target.steps.push(Step { method, cached_after }));
+    };
+    for (target, file) in targets.iter().zip(&files) {
+        cache::make_cold(file, size(target)).map_err(failed("write back", Path::new(&target.facts().path)))?;
     }
-    dropping.note(Method::Advice);
+    note(Method::Advice);
     if options.drop_caches {
         match std::fs::write(DROP_CACHES, PAGES) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -122,38 +128,14 @@ pub fn drop_cache(paths: &[PathBuf], options: &DropOptions, cancel: &Cancel) -> 
             }
             written => written.map_err(failed("write", Path::new(DROP_CACHES)))?,
         }
-        dropping.note(Method::DropCaches);
+        note(Method::DropCaches);
     }
-    if let Some(directory) = options.scratch.as_ref().filter(|_| !dropping.is_cold()) {
+    if let Some(directory) = options.scratch.as_ref().filter(|_| !is_cold()) {
         let scratch = scratch_file(directory)?;
-        read_until(&scratch, || cancel.is_cancelled() || dropping.is_cold()).map_err(failed("read", directory))?;
-        dropping.note(Method::ScratchFile);
+        read_until(&scratch, || cancel.is_cancelled() || is_cold()).map_err(failed("read", directory))?;
+        note(Method::ScratchFile);
     }
-    Ok(DroppedCache { targets: dropping.dropped })
-}
-
-/// The targets while they are being dropped.
-struct Dropping<'a> {
-    files: Vec<&'a File>,
-    dropped: Vec<DroppedTarget>,
-}
-
-impl Dropping<'_> {
-    fn shares(&self) -> impl Iterator<Item = Option<f64>> {
-        self.files.iter().zip(&self.dropped).map(|(file, target)| cache::cached_share(file, target.size_bytes))
-    }
-
-    fn note(&mut self, method: Method) {
-        let shares: Vec<_> = self.shares().collect();
-        for (target, cached_after) in self.dropped.iter_mut().zip(shares) {
-            target.steps.push(Step { method, cached_after });
-        }
-    }
-
-    /// Whether all are known to be cold.
-    fn is_cold(&self) -> bool {
-        self.shares().all(|share| share.is_some_and(|share| share < COLD))
-    }
+    Ok(DroppedCache { targets: dropped })
 }
 
 /// A sparse file without a name: reading its holes fills the page cache, but takes no space on the medium.

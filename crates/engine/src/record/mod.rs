@@ -41,24 +41,24 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
     let asked = |kind: &RequestKind| workload.operation.has(*kind);
     let mut all = Histogram::default();
     RequestKind::ALL.iter().filter(|kind| asked(kind)).for_each(|kind| all.merge(&histograms[*kind as usize]));
+    let has = |kind: RequestKind| asked(&kind) || histograms[kind as usize].count() > 0;
     let of = |kind: RequestKind| {
         let (histogram, counts) = (&histograms[kind as usize], &raw.counts[kind as usize]);
-        let has = asked(&kind) || histogram.count() > 0;
+        let short_transfers = counts.short_transfers;
         let errors = errors(raw, Some(kind));
-        has.then(|| Totals {
-            short_transfers: counts.short_transfers,
-            errors,
-            ..Totals::of(histogram, counts.bytes, elapsed_s)
-        })
+        has(kind).then(|| Totals { short_transfers, errors, ..Totals::of(histogram, counts.bytes, elapsed_s) })
     };
     let [read, write, trim, flush] = RequestKind::ALL.map(of);
+    let kept = RequestKind::ALL.map(|kind| has(kind).then(|| histograms[kind as usize].clone()));
+    let [read_histogram, write_histogram, trim_histogram, flush_histogram] = kept;
     let sum = |figure: fn(&Snapshot) -> u64| raw.counts.iter().map(figure).sum();
     let (bytes, short) = (sum(|counts| counts.bytes), sum(|counts| counts.short_transfers));
     let total = Totals { short_transfers: short, errors: errors(raw, None), ..Totals::of(&all, bytes, elapsed_s) };
     let cpu = processor_time(raw, &context, total.requests, bytes);
     let depth_mean = depth_mean(workload, raw, &all);
     // The flush and the closing are not the program's to pace.
-    let end_ticks = raw.workers.iter().map(|worker| worker.outcome.end_ticks).max().unwrap_or(0);
+    let outcomes = || raw.workers.iter().map(|worker| &worker.outcome);
+    let end_ticks = outcomes().map(|outcome| outcome.end_ticks).max().unwrap_or(0);
     let end_s = context.clock.nanoseconds(end_ticks) as f64 / 1e9;
     let pace_s = (elapsed_s - end_s) * f64::from(workload.workers);
     let loop_share = context.loop_ns_per_request * total.requests as f64 / 1e9 / pace_s.max(1e-9);
@@ -66,8 +66,6 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
     let generator_bound = total.requests > 0 && is_programs && !deviations::keeps_rate(workload, &total);
     let is_open = workload.arrivals != Arrivals::Closed;
     let workers = worker_totals(raw, context.clock);
-    let [kept_read, kept_write, kept_trim, kept_flush] = [&read, &write, &trim, &flush].map(Option::is_some);
-    let [read_histogram, write_histogram, trim_histogram, flush_histogram] = histograms;
     let [asked_read, asked_write] = [&read, &write].map(|totals| totals.as_ref().map_or(0, |totals| totals.bytes));
     let mut sample = Sample {
         started_at: raw.started_at,
@@ -82,10 +80,10 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
         parallel: (workers.len() > 1).then(|| parallel(&workers, bytes, elapsed_s, raw.bytes_at_first_finish)),
         workers,
         latency_histogram: Histograms {
-            read: kept_read.then_some(read_histogram),
-            write: kept_write.then_some(write_histogram),
-            trim: kept_trim.then_some(trim_histogram),
-            flush: kept_flush.then_some(flush_histogram),
+            read: read_histogram,
+            write: write_histogram,
+            trim: trim_histogram,
+            flush: flush_histogram,
             response: is_open.then(|| raw.response.histogram()),
             any: None,
         },
@@ -98,11 +96,7 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
             loop_ns_per_request: Some(context.loop_ns_per_request),
             obtained: raw.granted.obtained.clone().into(),
             refused: raw.granted.refused.clone(),
-            would_block: raw
-                .workers
-                .iter()
-                .filter_map(|worker| worker.outcome.would_block)
-                .reduce(|sum, more| sum + more),
+            would_block: outcomes().filter_map(|outcome| outcome.would_block).reduce(|sum, more| sum + more),
         },
         generator_bound,
         cached_share_before: context.cached_share_before,

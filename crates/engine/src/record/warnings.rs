@@ -129,10 +129,14 @@ mod tests {
     use halfpower_model::sample::Totals;
     use halfpower_model::{Bytes, Durability, TargetFacts, TargetKind, Workload};
 
+    fn sample(workload: Workload) -> Sample {
+        let nowhere = TargetFacts::bare("null:", TargetKind::Null, Bytes(0));
+        Sample::empty(workload, crate::environment(nowhere, Vec::new()))
+    }
+
     #[test]
     fn bounds_that_cross_are_reported() {
-        let nowhere = TargetFacts::bare("null:", TargetKind::Null, Bytes(0));
-        let mut sample = Sample::empty(Workload::default(), crate::environment(nowhere, Vec::new()));
+        let mut sample = sample(Workload::default());
         (sample.cpu.lower.user_s, sample.cpu.lower.system_s) = (0.4, 0.6);
         assert!(bounds_cross(&sample).is_none(), "nobody measured the upper bound");
         sample.cpu.upper_s = Some(0.95);
@@ -143,9 +147,7 @@ mod tests {
 
     #[test]
     fn a_program_without_a_processor_does_not_show_what_it_can_do() {
-        let nowhere = TargetFacts::bare("null:", TargetKind::Null, Bytes(0));
-        let workload = Workload { personality: Personality::Null, ..Workload::default() };
-        let mut sample = Sample::empty(workload, crate::environment(nowhere, Vec::new()));
+        let mut sample = sample(Workload { personality: Personality::Null, ..Workload::default() });
         (sample.elapsed_s, sample.generator_bound) = (1.0, true);
         let warning = |sample: &Sample| warnings(sample, 0.0, 1.0).remove(0).remedy;
         sample.cpu.waited_s = Some(0.02);
@@ -157,8 +159,7 @@ mod tests {
 
     #[test]
     fn no_more_than_all_was_stolen() {
-        let nowhere = TargetFacts::bare("null:", TargetKind::Null, Bytes(0));
-        let mut sample = Sample::empty(Workload::default(), crate::environment(nowhere, Vec::new()));
+        let mut sample = sample(Workload::default());
         let warning = |sample: &Sample, over_s| {
             let found = warnings(sample, 0.0, over_s).into_iter().find(|warning| warning.code == "time_stolen");
             found.map(|warning| warning.message)

@@ -72,14 +72,15 @@ impl Child {
                     return Err(self.how_it_ended());
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if self.status.is_some() {
+                        return Err(self.how_it_ended());
+                    }
                     if shared.stop().load(Relaxed) || shared.is_over() {
                         // It may be stopped, and is to end. One that runs does not notice.
                         let _ = kill_process(self.pid, Signal::CONT);
                     }
+                    // If it is gone, its last message may still be there to be read.
                     self.wait(WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED);
-                    if self.status.is_some() {
-                        return Err(self.how_it_ended());
-                    }
                 }
                 Err(error) => return Err(error),
             }

@@ -16,20 +16,29 @@ const SERVICE_NS: u64 = 7_000;
 const BEFORE: u64 = WARMUP_NS / SERVICE_NS;
 const UNTIL: u64 = (WARMUP_NS + WINDOW_NS) / SERVICE_NS;
 
-/// A clock for each of the two forms of the personality, since tests run side by side.
-static CLOCKS: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+const STALL_NS: u64 = 4_000_000_000;
+const STALLS_FROM: u64 = WARMUP_NS + WINDOW_NS / 2;
+
+/// Forms of the law: as usual, all at once, and one that from the middle of the window on takes until long after its end.
+const DEEP: usize = 0;
+const SYNCHRONOUS: usize = 1;
+const STALLING: usize = 2;
+
+/// A clock for each form, since tests run side by side.
+static CLOCKS: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
 
 /// Whose turn it is with the first of them.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// Completes one transfer after another and moves the clock by what that takes.
-struct Law<const IS_SYNCHRONOUS: bool>(Vec<Transfer>);
+struct Law<const FORM: usize>(Vec<Transfer>);
 
-impl<const IS_SYNCHRONOUS: bool> Personality for Law<IS_SYNCHRONOUS> {
+impl<const FORM: usize> Personality for Law<FORM> {
     const MOVES_DATA: bool = false;
-    const SYNCHRONOUS: bool = IS_SYNCHRONOUS;
+    const SYNCHRONOUS: bool = FORM == SYNCHRONOUS;
 
     fn open(_: Setup<'_>) -> io::Result<(Self, Granted)> {
+        CLOCKS[FORM].store(0, Relaxed);
         Ok((Law(Vec::new()), Granted::default()))
     }
 
@@ -46,12 +55,14 @@ impl<const IS_SYNCHRONOUS: bool> Personality for Law<IS_SYNCHRONOUS> {
     }
 
     unsafe fn transfer(&mut self, transfer: &Transfer) -> i32 {
-        CLOCKS[usize::from(IS_SYNCHRONOUS)].fetch_add(SERVICE_NS, Relaxed);
+        let now = CLOCKS[FORM].load(Relaxed);
+        let stalls = FORM == STALLING && (STALLS_FROM..WARMUP_NS + WINDOW_NS).contains(&now);
+        CLOCKS[FORM].store(now + if stalls { STALL_NS } else { SERVICE_NS }, Relaxed);
         transfer.length as i32
     }
 }
 
-fn run_law<const IS_SYNCHRONOUS: bool>(depth: u32, limits: Limits, durability: Durability) -> RawRun {
+fn run_law<const FORM: usize>(depth: u32, limits: Limits, durability: Durability) -> RawRun {
     let workload = Workload {
         request_size: Bytes(4096),
         span: Bytes(1 << 20),
@@ -62,17 +73,17 @@ fn run_law<const IS_SYNCHRONOUS: bool>(depth: u32, limits: Limits, durability: D
         durability,
         ..Workload::default()
     };
-    let clock = Clock::Virtual(&CLOCKS[usize::from(IS_SYNCHRONOUS)]);
-    run::<Law<IS_SYNCHRONOUS>>(&workload, &[], clock, None, &mut (), &Cancel::default()).unwrap()
+    let clock = Clock::Virtual(&CLOCKS[FORM]);
+    run::<Law<FORM>>(&workload, &[], clock, None, &mut (), &Cancel::default()).unwrap()
 }
 
 fn window() -> Limits {
     Limits { duration: Some(Nanoseconds(WINDOW_NS)), requests: None, bytes: None }
 }
 
-fn check_window<const IS_SYNCHRONOUS: bool>() {
-    for depth in if IS_SYNCHRONOUS { vec![1] } else { vec![1, 4] } {
-        let raw = run_law::<IS_SYNCHRONOUS>(depth, window(), Durability::None);
+fn check_window<const FORM: usize>() {
+    for depth in if FORM == SYNCHRONOUS { vec![1] } else { vec![1, 4] } {
+        let raw = run_law::<FORM>(depth, window(), Durability::None);
         assert_eq!(raw.elapsed, Nanoseconds(WINDOW_NS), "QD{depth}: neither the warm-up nor what is drained");
         let counted = raw.counts[0].histogram();
         assert_eq!(counted.count(), UNTIL - BEFORE, "QD{depth}: those that completed inside");
@@ -91,12 +102,12 @@ fn check_window<const IS_SYNCHRONOUS: bool>() {
 #[test]
 fn the_window_is_the_duration() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    check_window::<false>();
+    check_window::<DEEP>();
 }
 
 #[test]
 fn the_window_of_transfers_at_once_is_the_duration() {
-    check_window::<true>();
+    check_window::<SYNCHRONOUS>();
 }
 
 #[test]
@@ -104,7 +115,7 @@ fn a_number_of_requests_ends_with_the_last_of_them() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     for depth in [1, 4] {
         let limits = Limits { duration: None, requests: Some(1000), bytes: None };
-        let raw = run_law::<false>(depth, limits, Durability::None);
+        let raw = run_law::<DEEP>(depth, limits, Durability::None);
         assert_eq!(raw.counts[0].requests(), 1000, "QD{depth}");
         assert_eq!(raw.elapsed, Nanoseconds((BEFORE + 1000) * SERVICE_NS - WARMUP_NS), "QD{depth}");
         assert_eq!(raw.workers[0].outcome.submitted, BEFORE + 1000, "QD{depth}");
@@ -115,43 +126,10 @@ fn a_number_of_requests_ends_with_the_last_of_them() {
 fn where_the_flush_counts_so_does_what_was_out_when_the_time_was_up() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     for depth in [1, 4] {
-        let raw = run_law::<false>(depth, window(), Durability::FlushAtEnd);
+        let raw = run_law::<DEEP>(depth, window(), Durability::FlushAtEnd);
         assert_eq!(raw.counts[0].requests(), UNTIL + u64::from(depth) - BEFORE, "QD{depth}");
         let end_ns = (UNTIL + u64::from(depth)) * SERVICE_NS;
         assert_eq!(raw.elapsed, Nanoseconds(end_ns - WARMUP_NS), "QD{depth}");
-    }
-}
-
-const STALL_NS: u64 = 4_000_000_000;
-const STALLS_FROM: u64 = WARMUP_NS + WINDOW_NS / 2;
-
-static STALLING_CLOCK: AtomicU64 = AtomicU64::new(0);
-
-/// As the law, but from the middle of the window on nothing moves until long after its end.
-struct Stalling(Vec<Transfer>);
-
-impl Personality for Stalling {
-    const MOVES_DATA: bool = false;
-
-    fn open(_: Setup<'_>) -> io::Result<(Self, Granted)> {
-        STALLING_CLOCK.store(0, Relaxed);
-        Ok((Stalling(Vec::new()), Granted::default()))
-    }
-
-    unsafe fn submit(&mut self, transfer: Transfer) {
-        self.0.push(transfer);
-    }
-
-    fn reap(&mut self, done: &mut Vec<Completion>, _: u32) -> io::Result<()> {
-        let transfer = self.0.remove(0);
-        let stalls = (STALLS_FROM..WARMUP_NS + WINDOW_NS).contains(&STALLING_CLOCK.load(Relaxed));
-        STALLING_CLOCK.fetch_add(if stalls { STALL_NS } else { SERVICE_NS }, Relaxed);
-        done.push(Completion { tag: transfer.tag, result: transfer.length as i32 });
-        Ok(())
-    }
-
-    fn poll(&mut self, done: &mut Vec<Completion>, _: Duration) -> io::Result<()> {
-        self.reap(done, 1)
     }
 }
 
@@ -168,8 +146,8 @@ fn a_stall_past_the_end_of_the_window_leaves_word() {
             rate,
             ..Workload::default()
         };
-        let clock = Clock::Virtual(&STALLING_CLOCK);
-        let raw = run::<Stalling>(&workload, &[], clock, None, &mut (), &Cancel::default()).unwrap();
+        let clock = Clock::Virtual(&CLOCKS[STALLING]);
+        let raw = run::<Law<STALLING>>(&workload, &[], clock, None, &mut (), &Cancel::default()).unwrap();
         assert_eq!(raw.elapsed, Nanoseconds(WINDOW_NS), "the window is fixed all the same");
         assert_eq!(raw.counts[0].histogram().max(), Some(8 * SERVICE_NS));
         let overhang = raw.workers[0].outcome.overhang;

@@ -76,38 +76,38 @@ fn groups(root: &Root, mounts: &[Mount], version: Version, path: &Path) -> Vec<G
     below.ancestors().take(reach).map(group).collect()
 }
 
+/// `8:16 2097152`
 fn throttle(group: &Group, number: &str) -> Limit {
-    let of = |file: &str| {
-        let lines = text(group.directory.join(format!("blkio.throttle.{file}_device")))?;
-        let value =
-            |line: &str| line.split_once(' ').filter(|(device, _)| *device == number)?.1.trim().parse::<u64>().ok();
-        lines.lines().find_map(value)
-    };
-    let rate = |file| of(file).map(|rate| BytesPerSecond(rate as f64));
-    Limit {
-        group: group.name.clone(),
-        read_bytes_per_s: rate("read_bps"),
-        write_bytes_per_s: rate("write_bps"),
-        read_requests_per_s: of("read_iops"),
-        write_requests_per_s: of("write_iops"),
-    }
+    let keys = ["read_bps", "write_bps", "read_iops", "write_iops"];
+    limit(group, keys, |key| {
+        let lines = text(group.directory.join(format!("blkio.throttle.{key}_device")))?;
+        of_device(&lines, number)?.trim().parse().ok()
+    })
 }
 
 /// `8:16 rbps=2097152 wbps=max riops=max wiops=120`
 fn io_max(group: &Group, number: &str) -> Limit {
     let lines = text(group.directory.join("io.max")).unwrap_or_default();
-    let line = lines.lines().find_map(|line| line.split_once(' ').filter(|(device, _)| *device == number));
-    let words: Vec<&str> = line.map(|(_, rest)| rest.split_whitespace().collect()).unwrap_or_default();
-    let of = |key: &str| {
-        words.iter().find_map(|word| word.split_once('=').filter(|(name, _)| *name == key)?.1.parse::<u64>().ok())
-    };
-    let rate = |key| of(key).map(|rate| BytesPerSecond(rate as f64));
+    let words: Vec<&str> = of_device(&lines, number).unwrap_or_default().split_whitespace().collect();
+    limit(group, ["rbps", "wbps", "riops", "wiops"], |key| {
+        words.iter().find_map(|word| word.split_once('=').filter(|(name, _)| *name == key)?.1.parse().ok())
+    })
+}
+
+/// What follows a device's number.
+fn of_device<'a>(lines: &'a str, number: &str) -> Option<&'a str> {
+    lines.lines().find_map(|line| line.split_once(' ').filter(|(device, _)| *device == number)).map(|(_, rest)| rest)
+}
+
+fn limit(group: &Group, keys: [&str; 4], of: impl Fn(&str) -> Option<u64>) -> Limit {
+    let [read_bytes, write_bytes, read_requests_per_s, write_requests_per_s] = keys.map(of);
+    let rate = |rate: Option<u64>| rate.map(|rate| BytesPerSecond(rate as f64));
     Limit {
         group: group.name.clone(),
-        read_bytes_per_s: rate("rbps"),
-        write_bytes_per_s: rate("wbps"),
-        read_requests_per_s: of("riops"),
-        write_requests_per_s: of("wiops"),
+        read_bytes_per_s: rate(read_bytes),
+        write_bytes_per_s: rate(write_bytes),
+        read_requests_per_s,
+        write_requests_per_s,
     }
 }
 

@@ -117,19 +117,14 @@ fn pci(lower: &Path, port: Option<&Path>) -> Link {
             number::<u32>(directory.join(format!("{of}_link_width"))).filter(|lanes| (1..=32).contains(lanes))?;
         Some(LinkRate { gigabits_per_s, lanes })
     };
-    let both = |of: &str, least: fn(f64, f64) -> f64| {
-        let lower_end = rate(lower, of);
-        let upper_end = port.and_then(|port| rate(port, of));
-        match (lower_end, upper_end) {
-            (Some(a), Some(b)) => Some(LinkRate {
-                gigabits_per_s: least(a.gigabits_per_s, b.gigabits_per_s),
-                lanes: a.lanes.min(b.lanes),
-            }),
-            (one, other) => one.or(other),
-        }
+    let both = |of: &str| {
+        let ends = [rate(lower, of), port.and_then(|port| rate(port, of))].into_iter().flatten();
+        ends.reduce(|a, b| LinkRate {
+            gigabits_per_s: a.gigabits_per_s.min(b.gigabits_per_s),
+            lanes: a.lanes.min(b.lanes),
+        })
     };
-    let now = both("current", f64::min);
-    let best = both("max", f64::min);
+    let (now, best) = (both("current"), both("max"));
     let name = name_of(lower);
     match now.or(best) {
         Some(rate) => {
@@ -137,10 +132,10 @@ fn pci(lower: &Path, port: Option<&Path>) -> Link {
             let what = format!("PCIe {} GT/s", significant(rate.gigabits_per_s));
             coded(link(&name, LinkKind::Pci, now, best, ""), rate, share, &what, coding)
         }
-        None if port.is_none() => {
-            link(&name, LinkKind::Pci, None, None, "part of the host's PCI root, which does not report its bandwidth")
+        None => {
+            let part = if port.is_none() { "part of the host's PCI root, which" } else { "PCI that" };
+            link(&name, LinkKind::Pci, None, None, &format!("{part} does not report its bandwidth"))
         }
-        None => link(&name, LinkKind::Pci, None, None, "PCI that does not report its bandwidth"),
     }
 }
 

@@ -146,28 +146,22 @@ impl TestFile {
     /// When another file has taken its name; links are not followed.
     pub fn open(&self) -> Result<Target, TargetError> {
         let fail = |error: io::Error| TargetError::from_io("open", &self.path, error);
-        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = File::from(rustix::fs::open(&self.path, flags, Mode::empty()).map_err(|error| fail(error.into()))?);
-        self.check(&file).map_err(fail)?;
-        Target::of_file(&self.path, file)
+        Target::of_file(&self.path, self.reopen(OFlags::empty()).map_err(fail)?)
     }
 
-    /// Whether an open file is this one.
-    fn check(&self, file: &File) -> io::Result<()> {
-        if is_one_inode(&fstat(file)?, &fstat(&self.pinned)?) {
-            return Ok(());
+    /// Opens it by its name, if that still leads to it.
+    fn reopen(&self, flags: OFlags) -> io::Result<File> {
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | flags;
+        let file = File::from(rustix::fs::open(&self.path, flags, Mode::empty())?);
+        if is_one_inode(&fstat(&file)?, &fstat(&self.pinned)?) {
+            return Ok(file);
         }
         Err(io::Error::other("another file has taken its name"))
     }
 
     /// Direct where it can be, so that filling does not leave the cache full; buffered otherwise.
     fn open_for_filling(&self) -> io::Result<File> {
-        let open = |flags: OFlags| {
-            rustix::fs::open(&self.path, OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | flags, Mode::empty())
-        };
-        let file = File::from(open(OFlags::DIRECT).or_else(|_| open(OFlags::empty()))?);
-        self.check(&file)?;
-        Ok(file)
+        self.reopen(OFlags::DIRECT).or_else(|_| self.reopen(OFlags::empty()))
     }
 
     /// Removes it now, also from a directory that was renamed meanwhile.

@@ -19,8 +19,10 @@ const FRESH_SEED: u64 = 1 << 43;
 const BACKLOG_A_TURN: u64 = 64;
 
 /// The extras of one worker.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Extras<'a> {
+    workload: &'a Workload,
+    index: u32,
     pace: Option<Pace>,
     flushes: Option<Flushes>,
     freshener: Option<Freshener>,
@@ -32,15 +34,9 @@ pub(crate) struct Extras<'a> {
     held_ticks: u64,
     /// The worker's own descriptors of its targets.
     targets: Vec<Opened>,
-    truncates: bool,
-    flushes_at_end: bool,
-    closes: bool,
-    /// The assumed length of arriving requests.
-    request_bytes: u32,
     /// Tick after which arrivals are not counted.
     until: u64,
-    /// The worker's share of a limit in bytes with requests of several sizes, and the rest of it.
-    bytes: Option<u64>,
+    /// The rest of the worker's share of a limit in bytes with requests of several sizes.
     bytes_left: Option<u64>,
 }
 
@@ -88,15 +84,16 @@ impl<'a> Extras<'a> {
 
     /// The extras of a worker, with its own descriptors of its targets.
     pub(crate) fn new(
-        workload: &Workload,
+        workload: &'a Workload,
         index: u32,
         clock: Clock,
         targets: Vec<Opened>,
         ledger: Option<Volumes<'a>>,
     ) -> Extras<'a> {
         let fresh_seed = derive_seed(workload.seed, FRESH_SEED + u64::from(index));
-        let (position, _) = workload.position(index);
         Extras {
+            workload,
+            index,
             pace: Pace::new(workload, index, clock),
             flushes: workload.durability.every().map(|every| Flushes { every, writes: 0 }),
             freshener: workload.data.freshener(fresh_seed),
@@ -105,12 +102,7 @@ impl<'a> Extras<'a> {
             held_since: None,
             held_ticks: 0,
             targets,
-            truncates: workload.file_state == FileState::Truncated && position == 0,
-            flushes_at_end: workload.durability == Durability::FlushAtEnd,
-            closes: workload.closing == Closing::Timed,
-            request_bytes: workload.request_size.0 as u32,
             until: u64::MAX,
-            bytes: bytes_of_several_sizes(workload),
             bytes_left: None,
         }
     }
@@ -124,7 +116,7 @@ impl<'a> Extras<'a> {
         if let Some(pace) = &mut self.pace {
             pace.begin(now);
         }
-        if self.truncates {
+        if self.workload.file_state == FileState::Truncated && self.workload.position(self.index).0 == 0 {
             self.targets.iter().try_for_each(|target| target.file.set_len(0))?;
         }
         Ok(())
@@ -132,19 +124,14 @@ impl<'a> Extras<'a> {
 
     /// Carries out the timed flush and close at the end.
     pub(super) fn end<P>(self, personality: P) -> io::Result<()> {
-        if self.flushes_at_end {
+        if self.workload.durability == Durability::FlushAtEnd {
             self.targets.iter().try_for_each(|target| target.file.sync_all())?;
         }
-        if self.closes {
+        if self.workload.closing == Closing::Timed {
             drop(personality);
             drop(self.targets);
         }
         Ok(())
-    }
-
-    /// Whether a flush or close after the last request is timed.
-    pub(super) fn has_timed_end(&self) -> bool {
-        self.flushes_at_end || self.closes
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -198,7 +185,7 @@ impl<'a> Extras<'a> {
 
     /// Starts the measured part, with this many outstanding bytes that will count.
     pub(super) fn measure_from(&mut self, tick: u64, outstanding: u64) {
-        self.bytes_left = self.bytes.map(|bytes| bytes.saturating_sub(outstanding).max(1));
+        self.bytes_left = bytes_of_several_sizes(self.workload).map(|bytes| bytes.saturating_sub(outstanding).max(1));
         self.held_ticks = 0;
         self.held_since = self.held_since.map(|_| tick);
     }
@@ -262,7 +249,7 @@ impl<'a> Extras<'a> {
     pub(super) fn count_backlog(&mut self, now: u64, is_end: bool, remaining: u64, lateness: &Lateness) {
         if let Some(pace) = &mut self.pace {
             let most = if is_end { u64::MAX } else { BACKLOG_A_TURN };
-            pace.count_backlog(now.min(self.until), self.request_bytes, most, remaining, lateness);
+            pace.count_backlog(now.min(self.until), self.workload.request_size.0 as u32, most, remaining, lateness);
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::instrument::clock::Clock;
 use crate::instrument::cpu::{Meter, Usage};
 use crate::personality::interface::{Completion, Personality};
 use crate::shared_memory::Zeroed;
-use extras::Extras;
+use extras::{Extras, has_timed_end};
 use halfpower_model::Workload;
 use halfpower_model::stream::{Request, RequestKind, RequestStream};
 use pace::{Lateness, wait_until};
@@ -424,9 +424,9 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
             (self.depth_ticks + lead_ticks) as f64 / self.depth_until.saturating_sub(measured_from).max(1) as f64;
         let before = self.outcome.would_block.unwrap_or(0);
         self.outcome.would_block = self.personality.would_block().map(|all| all - before);
-        let Worker { personality, around: Surroundings { extras, meter, clock, .. }, mut outcome, .. } = self;
+        let Worker { personality, around: Surroundings { extras, meter, clock, workload, .. }, mut outcome, .. } = self;
         let mut end = last_reap;
-        if FULL && extras.has_timed_end() {
+        if FULL && has_timed_end(workload) {
             let from = clock.tick();
             if let Err(error) = extras.end(personality) {
                 let request = Request { offset: 0, length: 0, kind: RequestKind::Flush };

@@ -45,7 +45,7 @@ fn run_of_few(depth: u32, warmup_ms: u64, window_ms: u64, few: u64) -> (Outcome,
             record: &records[0],
             stop: &stop,
             cursor: None,
-            extras: Extras::default(),
+            extras: Extras::new(&workload, 0, clock, Vec::new(), None),
             meter: Meter::start(),
         },
     );

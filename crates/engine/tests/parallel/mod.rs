@@ -68,18 +68,22 @@ fn a_shared_cursor_takes_every_block_once() {
     }
 }
 
-/// Sends a signal to one worker's process at the first progress report, and then cancels, if it is to.
+/// Sends a signal to one worker's process after some requests, and then cancels, if it is to.
 struct SignalOne {
-    signal: Signal,
+    signal: Option<Signal>,
     cancel: Option<Cancel>,
 }
 
 impl Observer for SignalOne {
-    fn progress(&mut self, _: &Progress) {
+    fn progress(&mut self, progress: &Progress) {
+        if progress.requests < 1000 {
+            return;
+        }
+        let Some(signal) = self.signal.take() else { return };
         // The thread that measures has started them.
         let children = std::fs::read_to_string("/proc/thread-self/children").unwrap();
         if let Some(pid) = children.split_whitespace().next() {
-            kill_process(Pid::from_raw(pid.parse().unwrap()).unwrap(), self.signal).unwrap();
+            kill_process(Pid::from_raw(pid.parse().unwrap()).unwrap(), signal).unwrap();
         }
         if let Some(cancel) = &self.cancel {
             cancel.cancel();
@@ -87,7 +91,7 @@ impl Observer for SignalOne {
     }
 }
 
-/// A sample of two processes, of which one gets a signal at the first progress.
+/// A sample of two processes, of which one gets a signal.
 fn with_signal(signal: Signal, seconds: u64, cancels: bool) -> Sample {
     let (_directory, path) = file(4 << 20);
     let spec = WorkloadSpec {
@@ -104,7 +108,7 @@ fn signal_one(host: &mut Host, signal: Signal, spec: &WorkloadSpec, cancels: boo
     let spec = WorkloadSpec { workers: Some(2), processes: Some(WorkerKind::Process), ..spec.clone() };
     let workload = spec.resolve(host.describe()).unwrap();
     let cancel = Cancel::default();
-    let mut observer = SignalOne { signal, cancel: cancels.then(|| cancel.clone()) };
+    let mut observer = SignalOne { signal: Some(signal), cancel: cancels.then(|| cancel.clone()) };
     let sample = host.measure(&workload, &mut observer, &cancel).unwrap();
     assert!(sample.total.requests > 0 && sample.elapsed_s < 30.0);
     sample

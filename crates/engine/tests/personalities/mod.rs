@@ -3,8 +3,7 @@
 use crate::{file, host, measure, small_filesystem};
 use halfpower_engine::{Access, Host, cache};
 use halfpower_model::{
-    Buffering, Bytes, CachePolicy, Cancel, Durability, Operation, Pattern, Personality, RwFlags, Sample, Testbed,
-    WorkloadSpec,
+    Buffering, Bytes, CachePolicy, Cancel, Operation, Pattern, Personality, RwFlags, Sample, Testbed, WorkloadSpec,
 };
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -115,44 +114,6 @@ fn what_would_block_is_counted_and_done() {
     let warm = read(&mut host, CachePolicy::Warm);
     assert_eq!(warm.instrument.would_block, Some(0));
     assert_eq!(measure(&mut host, &flags("none")).instrument.would_block, None, "nobody asked");
-}
-
-#[test]
-fn dontcache_leaves_nothing_in_the_cache() {
-    let (_directory, path) = file(4 << 20);
-    if !cache_can_be_emptied(&path) {
-        return;
-    }
-    let mut host = host(&path, Access::Overwrite);
-    let span = host.describe().target.size_bytes;
-    for operation in [Operation::Read, Operation::Write] {
-        let cached_after = |host: &mut Host, text: &str| {
-            let writes = operation == Operation::Write;
-            if writes {
-                // What was written before stays in the cache when it is written over; what is new does not.
-                let file = File::options().write(true).open(&path).unwrap();
-                file.set_len(0).unwrap();
-                rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, span.0).unwrap();
-            }
-            let spec = WorkloadSpec {
-                operation: Some(operation),
-                bytes: Some(span),
-                cache: Some(CachePolicy::Cold),
-                durability: writes.then_some(Durability::FlushAtEnd),
-                ..flags(text)
-            };
-            let sample = measure(host, &spec);
-            (sample.instrument, cache::cached_share(&File::open(&path).unwrap(), span).unwrap())
-        };
-        let (_, kept) = cached_after(&mut host, "none");
-        let (instrument, left) = cached_after(&mut host, "dontcache");
-        if !instrument.refused.is_empty() {
-            eprintln!("skipped: {}", instrument.refused.join("; "));
-            return;
-        }
-        assert!(kept > 0.95, "{operation}: {kept}");
-        assert!(left < 0.05, "{operation}: {left}");
-    }
 }
 
 #[test]

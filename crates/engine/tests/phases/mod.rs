@@ -55,27 +55,3 @@ fn requests_are_followed_from_the_queue_to_their_end() {
     }
     panic!("half of the requests were always at the device longer than the longest that was measured");
 }
-
-#[test]
-fn a_request_that_is_too_large_for_the_device_is_seen_to_be_split() {
-    let (_directory, path) = file(64 << 20);
-    let mut host = host(&path, Access::Read);
-    let most = host.describe().target.device.as_ref().and_then(|device| {
-        let text = std::fs::read_to_string(format!("/sys/block/{device}/queue/max_sectors_kb")).ok()?;
-        text.trim().parse::<u64>().ok()
-    });
-    if host.describe().target.direct_alignment_bytes.is_none() || most.is_none_or(|kib| kib >= 16 << 10) {
-        eprintln!("skipped: needs direct I/O on a device that takes less than 16 MiB at a time");
-        return;
-    }
-    // Other tests keep the device busy as well, and what is looked at may be theirs.
-    for _ in 0..20 {
-        let sample = measure(&mut host, &WorkloadSpec { requests: Some(40), ..direct(32 << 20) });
-        match phases(&sample) {
-            None => return,
-            Some(phases) if phases.split > 0 => return,
-            Some(_) => {}
-        }
-    }
-    panic!("no request of 32 MiB was seen to be split on a device that takes {most:?} KiB at a time");
-}

@@ -137,24 +137,6 @@ fn trims_give_blocks_back_and_flushes_are_requests_too() {
 }
 
 #[test]
-fn several_sizes_and_a_shift_arrive_at_the_target() {
-    let (_directory, path) = file(4 << 20);
-    let mut host = host(&path, Access::Read);
-    let spec = WorkloadSpec {
-        pattern: Some(Pattern::Random),
-        sizes: Some("4KiB:1/16KiB:1".parse().unwrap()),
-        offset: Some(Bytes(12 << 10)),
-        requests: Some(1000),
-        buffering: Some(Buffering::Buffered),
-        ..Default::default()
-    };
-    let sample = measure(&mut host, &spec);
-    assert_eq!(sample.total.requests, 1000);
-    let mean = sample.total.bytes / 1000;
-    assert!(mean.abs_diff(10 << 10) < 1 << 10, "{mean}");
-}
-
-#[test]
 fn a_limit_in_bytes_holds_for_several_sizes() {
     const LIMIT: u64 = 3 << 20;
     let (_directory, path) = file(4 << 20);

@@ -9,27 +9,31 @@ every_personality! {
     the_same_past_the_file_cache => direct_stream;
     reads_of_any_place_and_length_touch_no_byte_beside => odd_reads;
     transfers_are_short_at_the_end_of_a_file => end_of_file;
-    a_trim_gives_zeros_and_a_flush_succeeds => trim_and_flush;
+    a_trim_gives_zeros_and_a_flush_succeeds => trim;
 }
 
 fn stream<P: Personality>(subject: &Subject) {
-    follow::<P>(subject, Buffering::Buffered);
+    follow::<P>(subject, &mut Target::new(), Buffering::Buffered, 600);
 }
 
 fn direct_stream<P: Personality>(subject: &Subject) {
-    let target = crate::target::Target::open(&Target::new().path, Access::Read).unwrap();
-    if target.facts().direct_alignment_bytes.is_none() {
+    let mut target = Target::new();
+    if crate::target::Target::open(&target.path, Access::Read).unwrap().facts().direct_alignment_bytes.is_none() {
         eprintln!("skipped: the file system of the build takes no direct I/O");
         return;
     }
-    follow::<P>(subject, Buffering::Direct);
+    follow::<P>(subject, &mut target, Buffering::Direct, 600);
 }
 
 /// Does a stream of requests, and in memory what they should do; gives the options granted.
-pub(super) fn follow<P: Personality>(subject: &Subject, buffering: Buffering) -> Granted {
-    let target = Target::new();
+pub(super) fn follow<P: Personality>(
+    subject: &Subject,
+    target: &mut Target,
+    buffering: Buffering,
+    count: usize,
+) -> Granted {
     let mut model = target.content.clone();
-    let mut rig = Rig::<P>::on(subject, &target, buffering);
+    let mut rig = Rig::<P>::on(subject, target, buffering);
     let workload = Workload {
         operation: "mix=40".parse::<Operation>().unwrap(),
         pattern: Pattern::Random,
@@ -39,7 +43,7 @@ pub(super) fn follow<P: Personality>(subject: &Subject, buffering: Buffering) ->
         seed: 11,
         ..Workload::default()
     };
-    let mut requests = [Request::default(); 600];
+    let mut requests = vec![Request::default(); count];
     RequestStream::new(&workload, 0, None).fill(&mut requests);
     let mut random = Random::new(13);
     let mut left = &requests[..];
@@ -65,7 +69,8 @@ pub(super) fn follow<P: Personality>(subject: &Subject, buffering: Buffering) ->
         }
     }
     assert!(model != target.content, "the stream writes");
-    assert!(rig.content(subject, &target) == model, "{} left other bytes", subject.label());
+    assert!(rig.content(subject, target) == model, "{} left other bytes", subject.label());
+    target.content = model;
     rig.granted
 }
 
@@ -104,10 +109,12 @@ fn end_of_file<P: Personality>(subject: &Subject) {
     assert_eq!(rig.run(&[(RequestKind::Read, SPAN + 8192, 4096)]), [0]);
 }
 
-pub(super) fn trim_and_flush<P: Personality>(subject: &Subject) {
-    let target = Target::new();
-    let mut model = target.content.clone();
-    let mut rig = Rig::<P>::on(subject, &target, Buffering::Buffered);
+fn trim<P: Personality>(subject: &Subject) {
+    trim_and_flush::<P>(subject, &mut Target::new());
+}
+
+pub(super) fn trim_and_flush<P: Personality>(subject: &Subject, target: &mut Target) {
+    let mut rig = Rig::<P>::on(subject, target, Buffering::Buffered);
     assert!(rig.run(&[(RequestKind::Flush, 0, 0)])[0] >= 0);
     let result = rig.run(&[(RequestKind::Trim, 64 << 10, 32 << 10)])[0];
     if result == -libc::EOPNOTSUPP {
@@ -115,6 +122,6 @@ pub(super) fn trim_and_flush<P: Personality>(subject: &Subject) {
         return;
     }
     assert!(result >= 0, "{result}");
-    model[64 << 10..96 << 10].fill(0);
-    assert!(rig.content(subject, &target) == model);
+    target.content[64 << 10..96 << 10].fill(0);
+    assert!(rig.content(subject, target) == target.content);
 }

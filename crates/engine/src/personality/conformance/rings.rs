@@ -23,13 +23,14 @@ fn has(granted: &Granted, option: RingOption) -> bool {
 #[test]
 fn every_combination_that_the_kernel_grants_moves_the_right_bytes() {
     let switches: Vec<_> = RingOption::ALL.iter().copied().filter(|option| *option != RingOption::Iopoll).collect();
+    let mut target = Target::new();
     for set in 0..1_u32 << switches.len() {
         let wish = |index: u32| if set >> index & 1 == 1 { Wish::Asked } else { Wish::Declined };
         let options =
             (0..).zip(&switches).fold(RingOptions::default(), |all, (index, one)| all.with(*one, wish(index)));
         let Some(subject) = uring(options) else { return };
-        let granted = follow::<Uring>(&subject, Buffering::Buffered);
-        trim_and_flush::<Uring>(&subject);
+        let granted = follow::<Uring>(&subject, &mut target, Buffering::Buffered, 40);
+        trim_and_flush::<Uring>(&subject, &mut target);
         for option in &switches {
             let refused = granted.refused.iter().any(|refused| refused.starts_with(&format!("{option}: ")));
             let asked = options.wish(*option) == Wish::Asked;
@@ -42,7 +43,7 @@ fn every_combination_that_the_kernel_grants_moves_the_right_bytes() {
 fn a_target_that_cannot_be_polled_is_read_otherwise_and_the_reason_is_said() {
     // Buffered requests are never polled, whatever the device; `resolve` refuses the two together.
     let Some(subject) = uring("iopoll".parse().unwrap()) else { return };
-    let granted = follow::<Uring>(&subject, Buffering::Buffered);
+    let granted = follow::<Uring>(&subject, &mut Target::new(), Buffering::Buffered, 40);
     let [refused] = &granted.refused[..] else { panic!("{granted:?}") };
     assert!(refused.starts_with("iopoll: needs"), "{refused}");
     assert!(!has(&granted, RingOption::Iopoll) && has(&granted, RingOption::RegisteredBuffers), "{granted:?}");

@@ -8,7 +8,7 @@
 
 use std::ffi::{c_int, c_void};
 use std::io;
-use std::mem::{MaybeUninit, transmute};
+use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, compiler_fence};
@@ -95,14 +95,14 @@ fn checked(result: c_int) -> Result<(), i32> {
     if result < 0 { Err(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL)) } else { Ok(()) }
 }
 
-extern "C" fn on_bus_error(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+extern "C" fn on_bus_error(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
     // SAFETY: the kernel gives a handler with SA_SIGINFO the address of its account.
     let (address, code) = unsafe { ((*info).si_addr() as usize, (*info).si_code) };
     // Codes above 0 are the kernel's own; another process that sends the signal has no address to tell.
     if code > 0 && replace(address) {
         COPYING.with(|copying| copying.struck.store(true, Relaxed));
     } else {
-        hand_on(signal, info, context);
+        hand_back(signal, code);
     }
 }
 
@@ -130,28 +130,16 @@ fn replace(address: usize) -> bool {
     mapped != libc::MAP_FAILED
 }
 
-/// Gives the signal to whoever handled it before; where that was nobody, the program ends by it.
-fn hand_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+/// Gives SIGBUS back to whoever handled it before; where that was nobody, the program ends by it.
+fn hand_back(signal: c_int, code: c_int) {
     let Some(before) = BEFORE.get() else { return };
-    let handler = before.sa_sigaction;
-    if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
-        // Returning repeats the access, which now meets the action that was there before. A signal that was sent, not
-        // met, is sent once more.
-        // SAFETY: it installs what the kernel once reported.
-        unsafe { libc::sigaction(libc::SIGBUS, &raw const *before, ptr::null_mut()) };
-        // SAFETY: the account is the kernel's.
-        if unsafe { (*info).si_code } <= 0 {
-            // SAFETY: a call that touches no memory. It sends to this very thread, which exists.
-            unsafe { libc::raise(signal) };
-        }
-    } else if before.sa_flags & libc::SA_SIGINFO != 0 {
-        // SAFETY: with SA_SIGINFO the address is of a function of this form.
-        let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = unsafe { transmute(handler) };
-        handler(signal, info, context);
-    } else {
-        // SAFETY: without, it is of a function of this form.
-        let handler: extern "C" fn(c_int) = unsafe { transmute(handler) };
-        handler(signal);
+    // Returning repeats the access, which now meets the action that was there before. A signal that was sent, not met, is
+    // sent once more.
+    // SAFETY: it installs what the kernel once reported.
+    unsafe { libc::sigaction(libc::SIGBUS, &raw const *before, ptr::null_mut()) };
+    if code <= 0 {
+        // SAFETY: a call that touches no memory. It sends to this very thread, which exists.
+        unsafe { libc::raise(signal) };
     }
 }
 

@@ -161,10 +161,8 @@ impl Nvme {
         }
         let entry = Entry128::command(entry, NVME_URING_CMD_IO, &command.to_bytes());
         // SAFETY: by the caller's word.
-        while !unsafe { self.ring.push(entry) } {
-            if let Err(error) = self.ring.make_room() {
-                return self.refused.push(Completion { tag: transfer.tag, result: failed(&error) });
-            }
+        if let Err(error) = unsafe { self.ring.push_with_room(entry) } {
+            self.refused.push(Completion { tag: transfer.tag, result: failed(&error) });
         }
     }
 

@@ -119,10 +119,8 @@ impl Uring {
             },
         };
         // SAFETY: as in `submit`.
-        while !unsafe { self.ring.push(entry) } {
-            if let Err(error) = self.ring.make_room() {
-                return self.done_at_once.push(Completion { tag: transfer.tag, result: failed(&error) });
-            }
+        if let Err(error) = unsafe { self.ring.push_with_room(entry) } {
+            self.done_at_once.push(Completion { tag: transfer.tag, result: failed(&error) });
         }
     }
 }

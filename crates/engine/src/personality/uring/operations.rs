@@ -124,14 +124,8 @@ fn takes_discards(device: &Opened) -> io::Result<bool> {
     let mut ring: Ring<Entry, super::entry::Done> = Ring::new(1, IoringSetupFlags::empty())?;
     let entry = discard(Entry::new(IoringOp::UringCmd, FileName::Descriptor(device.file.as_raw_fd())), 0, 0);
     // SAFETY: it names no memory, and the device stays open.
-    let pushed = unsafe { ring.push(entry) };
-    debug_assert!(pushed, "a new queue has room");
-    let mut results = Vec::new();
-    while results.is_empty() {
-        ring.submit_and_wait(1)?;
-        ring.take(&mut results, |done| done.result);
-    }
-    Ok(results == [-libc::EINVAL] && takes_work_without_waiting(device))
+    let result = unsafe { ring.once(entry, |done| done.result)? };
+    Ok(result == -libc::EINVAL && takes_work_without_waiting(device))
 }
 
 /// Whether the driver takes work that must not wait, as the ring gives it trims. Those that do their work as it comes,

@@ -62,20 +62,14 @@ fn polled_read(target: &Opened) -> io::Result<()> {
     let file = FileName::Descriptor(target.file.as_raw_fd());
     let address = memory.address(0, 0) as u64;
     let entry = Entry { address, length: READ_BYTES, ..Entry::new(IoringOp::Read, file) };
-    // SAFETY: the memory is ours, and outlives the loop below, which ends when the answer is back.
-    let pushed = unsafe { ring.push(entry) };
-    debug_assert!(pushed, "a new queue has room");
-    let mut results = Vec::new();
-    while results.is_empty() {
-        if let Err(error) = ring.submit_and_wait(1) {
+    // SAFETY: the memory is ours until the answer is back.
+    match unsafe { ring.once(entry, |done| done.result) } {
+        Ok(errno) if errno < 0 => Err(io::Error::from_raw_os_error(-errno)),
+        Ok(_) => Ok(()),
+        Err(error) => {
             // The kernel may still be writing there.
             std::mem::forget(memory);
-            return Err(error);
+            Err(error)
         }
-        ring.take(&mut results, |done| done.result);
-    }
-    match results[..] {
-        [errno] if errno < 0 => Err(io::Error::from_raw_os_error(-errno)),
-        _ => Ok(()),
     }
 }

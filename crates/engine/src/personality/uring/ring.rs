@@ -230,6 +230,42 @@ impl<S: Submission, A: Answer> Ring<S, A> {
         passing(entered.map(drop).map_err(io::Error::from))
     }
 
+    /// Puts an entry into the queue, which may be full.
+    ///
+    /// # Errors
+    /// The kernel's, when it takes nothing.
+    ///
+    /// # Safety
+    /// As of [`Ring::push`].
+    #[inline]
+    pub(crate) unsafe fn push_with_room(&mut self, entry: S) -> io::Result<()> {
+        // SAFETY: by the caller's word.
+        while !unsafe { self.push(entry) } {
+            self.make_room()?;
+        }
+        Ok(())
+    }
+
+    /// Submits one entry and gives what is made of its answer.
+    ///
+    /// # Errors
+    /// The kernel's; the entry may then still be at work.
+    ///
+    /// # Safety
+    /// As of [`Ring::push`].
+    pub(crate) unsafe fn once<T>(&mut self, entry: S, made: impl Fn(A) -> T) -> io::Result<T> {
+        // SAFETY: by the caller's word.
+        unsafe { self.push_with_room(entry)? };
+        let mut answers = Vec::new();
+        loop {
+            self.submit_and_wait(1)?;
+            self.take(&mut answers, &made);
+            if let Some(answer) = answers.pop() {
+                return Ok(answer);
+            }
+        }
+    }
+
     /// Makes room in a queue that is full.
     ///
     /// # Errors
