@@ -19,8 +19,8 @@ mod verification;
 mod worker;
 
 pub use host::{Host, environment};
-pub use instrument::available::{InstrumentFacts, instruments};
 pub use instrument::clock::Clock;
+pub use instrument::inspect::{InstrumentFacts, instruments};
 pub use instrument::{drop_cache, idle, inspect, link, map, memory};
 pub use personality::personalities;
 pub use personality::plugin::{PluginError, check_plugin};

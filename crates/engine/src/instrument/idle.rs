@@ -1,8 +1,8 @@
 //! How idle each CPU is: the time that is left for a busy loop of the lowest priority.
 
-use super::account;
-use super::accounts::mean;
+use super::accounts::{Moment, mean};
 use super::clock::Clock;
+pub use super::soaker::IdleCpu;
 use super::soaker::Soaker;
 use halfpower_model::sample::SystemAccount;
 use halfpower_model::{Cancel, MeasureError, Nanoseconds};
@@ -26,21 +26,6 @@ pub struct Idleness {
     pub account: Option<SystemAccount>,
 }
 
-/// One CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct IdleCpu {
-    /// Its number.
-    pub cpu: u32,
-    /// Calibrated speed of the loop, in counts per second, when nothing interrupts it.
-    pub counts_per_s: f64,
-    /// Share of its time that was not left for the loop; noise may make it negative.
-    pub busy_share: f64,
-    /// The same during calibration.
-    pub calibration_busy_share: f64,
-    /// Error of `busy_share`.
-    pub error_share: f64,
-}
-
 /// Interval between checks for cancellation.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -55,9 +40,8 @@ pub fn idle(
 ) -> Result<Idleness, MeasureError> {
     let failed = |source| MeasureError::System { action: "run the soaker on", subject: "the CPUs".to_owned(), source };
     let soaker = Soaker::start(Clock::host()).map_err(failed)?;
-    let cpus: Vec<u32> = soaker.calibration().1.iter().map(|share| share.cpu).collect();
     // Of the same CPUs: others may belong to another container.
-    let account_now = || account::Moment::now_of(&cpus);
+    let account_now = || Moment::now_of(soaker.cpus());
     let (from, moment, account) = (Instant::now(), soaker.begin(), account_now());
     let length = Duration::from_nanos(length.0);
     while let Some(left) = length.checked_sub(from.elapsed()).filter(|left| !left.is_zero()) {
@@ -69,22 +53,14 @@ pub fn idle(
     }
     let shares = soaker.since(&moment);
     let measured_s = from.elapsed().as_secs_f64();
-    let (calibrated_s, calibration) = soaker.calibration();
-    let busy_share = mean(&shares, |share| share.busy);
+    let busy_share = mean(&shares, |share| share.busy_share);
     let soaked_s = (1.0 - busy_share) * shares.len() as f64 * measured_s;
-    let processors = shares.iter().zip(calibration).map(|(share, calibration)| IdleCpu {
-        cpu: share.cpu,
-        counts_per_s: share.counts_per_s,
-        busy_share: share.busy,
-        calibration_busy_share: calibration.busy,
-        error_share: share.error,
-    });
     Ok(Idleness {
         measured_s,
-        calibrated_s,
+        calibrated_s: soaker.calibrated_s(),
         busy_share,
-        error_share: mean(&shares, |share| share.error),
-        processors: processors.collect(),
+        error_share: mean(&shares, |share| share.error_share),
         account: account_now().zip(account).map(|(now, before)| now.since(&before, soaked_s)),
+        processors: shares,
     })
 }

@@ -2,6 +2,8 @@
 //!
 //! Nothing is opened, so users can inspect targets that they may not read. Nothing is measured: peaks are advertised ones.
 
+use super::counters::ThreadCounters;
+use super::{phases, soaker};
 use crate::system::{Root, device::storage_of, machine::machine};
 use crate::target::{TargetError, facts_unopened};
 use halfpower_model::TargetFacts;
@@ -25,4 +27,28 @@ pub fn inspect(paths: &[PathBuf]) -> Result<(Inspected, Vec<TargetFacts>), Targe
     };
     let targets = paths.iter().zip(&facts).map(target).collect::<Result<Vec<_>, TargetError>>()?;
     Ok((Inspected { machine: machine(&root), targets }, facts))
+}
+
+/// An instrument, and why it is unavailable.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct InstrumentFacts {
+    /// Its name.
+    pub name: &'static str,
+    /// The reason, with a remedy if there is one; none if it works.
+    pub unavailable: Option<String>,
+}
+
+/// All of them. Queries the kernel, measures nothing.
+pub fn instruments() -> Vec<InstrumentFacts> {
+    let memory = machine(&Root::host()).memory;
+    let firmware = memory.modules.is_empty().then_some(memory.source);
+    [
+        ("block phases", phases::refusal()),
+        ("counters", ThreadCounters::open().err()),
+        ("soaker", soaker::refusal()),
+        ("firmware", firmware),
+        ("drop caches", (!rustix::process::geteuid().is_root()).then(|| "needs root".to_owned())),
+    ]
+    .map(|(name, unavailable)| InstrumentFacts { name, unavailable })
+    .into()
 }

@@ -113,15 +113,6 @@ impl LinkSetup {
         self.testbed.describe()
     }
 
-    fn sample(&mut self, workload: &Workload, cancel: &Cancel) -> Result<Sample, MeasureError> {
-        let sample = self.testbed.measure(workload, &mut (), cancel)?;
-        match sample.failure {
-            Some(_) if cancel.is_cancelled() => Err(MeasureError::Cancelled),
-            Some(failure) => Err(MeasureError::Unsupported(failure.message)),
-            None => Ok(sample),
-        }
-    }
-
     /// Small random reads between two offsets; none if they do not fit.
     fn small_reads(&mut self, from: Bytes, to: Bytes, cancel: &Cancel) -> Result<Option<Histogram>, MeasureError> {
         let least = self.environment().direct_alignment().map_or(1, |alignment| alignment.0);
@@ -139,7 +130,7 @@ impl LinkSetup {
         if workload.places() < 2 {
             return Ok(None);
         }
-        Ok(Some(self.sample(&workload, cancel)?.latency_histogram.total()))
+        Ok(Some(super::measure(&mut *self.testbed, &workload, cancel)?.latency_histogram.total()))
     }
 }
 
@@ -170,8 +161,8 @@ pub fn measure(
         let mut order: Vec<usize> = (0..settings.len()).collect();
         Random::new(derive_seed(options.seed, u64::from(repetition))).shuffle(&mut order);
         for index in order {
-            let workload = settings[index].workload.clone();
-            let sample = match settings[index].sample(&workload, cancel) {
+            let LinkSetup { testbed, workload, .. } = &mut settings[index];
+            let sample = match super::measure(&mut **testbed, workload, cancel) {
                 Err(MeasureError::Cancelled) if repetition > 0 => return Ok(samples.cut(repetition)),
                 sample => sample?,
             };

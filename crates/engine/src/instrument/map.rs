@@ -122,13 +122,8 @@ fn read_once(
         limits: Limits { duration: None, requests: Some(1), bytes: None },
         ..reading.clone()
     };
-    let sample = testbed.measure(&workload, &mut (), cancel)?;
-    match (sample.failure, sample.total.latency_ns.max) {
-        (Some(_), _) if cancel.is_cancelled() => Err(MeasureError::Cancelled),
-        (Some(failure), _) => Err(MeasureError::Unsupported(failure.message)),
-        (None, None) => Err(MeasureError::Cancelled),
-        (None, Some(took_ns)) => Ok(took_ns.max(1)),
-    }
+    let took_ns = super::measure(testbed, &workload, cancel)?.total.latency_ns.max;
+    took_ns.map(|took_ns| took_ns.max(1)).ok_or(MeasureError::Cancelled)
 }
 
 /// The read size that takes about 10 ms in the middle of the target: 256 KiB to 64 MiB, less if so many places have no room.

@@ -15,9 +15,9 @@
 
 use super::clock::Clock;
 use crate::shared_memory::{Shared, Zeroed};
-use crate::system::allowed_cpus;
+use crate::system::{allowed_cpus, pin};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
-use rustix::thread::{CpuSet, sched_setaffinity};
+use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -59,7 +59,8 @@ pub(crate) struct Soaker {
     /// Calibrated ticks per span.
     span_ticks: Vec<u64>,
     calibrated_s: f64,
-    calibration: Vec<Share>,
+    /// The busy share of each CPU during calibration.
+    calibration: Vec<f64>,
 }
 
 /// The counts at one moment.
@@ -69,14 +70,19 @@ pub(crate) struct Moment {
     counts: Vec<u64>,
 }
 
-/// The share of one CPU's time that was not left for its loop.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Share {
-    pub(crate) cpu: u32,
-    pub(crate) counts_per_s: f64,
-    pub(crate) busy: f64,
-    /// Error of `busy`.
-    pub(crate) error: f64,
+/// One CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IdleCpu {
+    /// Its number.
+    pub cpu: u32,
+    /// Calibrated speed of the loop, in counts per second, when nothing interrupts it.
+    pub counts_per_s: f64,
+    /// Share of its time that was not left for the loop; noise may make it negative.
+    pub busy_share: f64,
+    /// The same during calibration.
+    pub calibration_busy_share: f64,
+    /// Error of `busy_share`.
+    pub error_share: f64,
 }
 
 impl Soaker {
@@ -141,13 +147,16 @@ impl Soaker {
             part *= if number == 0 { 1 } else { 2 };
         }
         self.calibrated_s = from.elapsed().as_secs_f64();
-        self.calibration = self.since(&before);
+        self.calibration = self.since(&before).iter().map(|share| share.busy_share).collect();
         Ok(())
     }
 
-    /// The length of the calibration, and the shares during it.
-    pub(crate) fn calibration(&self) -> (f64, &[Share]) {
-        (self.calibrated_s, &self.calibration)
+    pub(crate) fn calibrated_s(&self) -> f64 {
+        self.calibrated_s
+    }
+
+    pub(crate) fn cpus(&self) -> &[u32] {
+        &self.cpus
     }
 
     /// Resets the fastest spans, which give the error of the next period.
@@ -162,15 +171,16 @@ impl Soaker {
     }
 
     /// The use of each CPU since an earlier moment.
-    pub(crate) fn since(&self, before: &Moment) -> Vec<Share> {
+    pub(crate) fn since(&self, before: &Moment) -> Vec<IdleCpu> {
         let now = self.now();
         let ticks = (now.tick - before.tick).max(1);
         let of = |index: usize| {
             let counts = now.counts[index] - before.counts[index];
             let best = self.slots[index].best_ticks.load(Relaxed);
-            let (busy, error) = busy(counts, ticks, self.span_ticks[index], best);
+            let (busy_share, error_share) = busy(counts, ticks, self.span_ticks[index], best);
             let counts_per_s = SPAN as f64 / (self.clock.nanoseconds(self.span_ticks[index]) as f64 / 1e9);
-            Share { cpu: self.cpus[index], counts_per_s, busy, error }
+            let calibration_busy_share = self.calibration.get(index).copied().unwrap_or_default();
+            IdleCpu { cpu: self.cpus[index], counts_per_s, busy_share, calibration_busy_share, error_share }
         };
         (0..self.cpus.len()).map(of).collect()
     }
@@ -209,8 +219,6 @@ impl Drop for Soaker {
 
 /// The loop. Never returns; ends with the thread that created its process.
 fn soak(slot: &Slot, cpu: u32, clock: Clock, parent: Pid) -> ! {
-    let mut set = CpuSet::new();
-    set.set(cpu as usize);
     let lowest = libc::sched_param { sched_priority: 0 };
     // SAFETY: each sets something of this process; the one pointer is to a value that outlives the call. Nothing but
     // the shared memory of its parent stays open.
@@ -224,7 +232,7 @@ fn soak(slot: &Slot, cpu: u32, clock: Clock, parent: Pid) -> ! {
     };
     leave_the_session();
     let is_orphan = rustix::process::getppid() != Some(parent);
-    if !is_set || is_orphan || sched_setaffinity(None, &set).is_err() {
+    if !is_set || is_orphan || pin(cpu).is_err() {
         // SAFETY: ends the process without running what its parent registered.
         unsafe { libc::_exit(1) }
     }

@@ -1,5 +1,6 @@
 //! Restricts workers and the whole program to CPUs.
 
+use crate::system;
 use halfpower_model::Workload;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io;
@@ -7,12 +8,10 @@ use std::io;
 /// Pins the calling thread as the workload asks.
 pub(super) fn pin(workload: &Workload, index: u32) -> io::Result<()> {
     let Some(cpu) = workload.cpus.get(index as usize % workload.cpus.len().max(1)) else { return Ok(()) };
-    let mut set = CpuSet::new();
     if *cpu as usize >= CpuSet::MAX_CPU {
         return Err(io::Error::other(format!("there is no CPU {cpu}; use a smaller number in --cpus")));
     }
-    set.set(*cpu as usize);
-    sched_setaffinity(None, &set).map_err(|error| {
+    system::pin(*cpu).map_err(|error| {
         io::Error::other(format!("cannot pin a worker to CPU {cpu} ({error}); use one of this host's in --cpus"))
     })
 }

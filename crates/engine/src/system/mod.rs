@@ -62,6 +62,13 @@ pub(crate) fn allowed_cpus() -> Vec<u32> {
     (0..rustix::thread::CpuSet::MAX_CPU as u32).filter(|cpu| set.is_set(*cpu as usize)).collect()
 }
 
+/// Pins the calling thread to a CPU.
+pub(crate) fn pin(cpu: u32) -> rustix::io::Result<()> {
+    let mut set = rustix::thread::CpuSet::new();
+    set.set(cpu as usize);
+    rustix::thread::sched_setaffinity(None, &set)
+}
+
 /// A file's text without blanks around it; none where there is none.
 pub(crate) fn text(path: impl AsRef<Path>) -> Option<String> {
     let text = fs::read(path).ok()?;

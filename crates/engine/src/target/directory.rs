@@ -2,8 +2,8 @@
 //! Examined with a file without a name, which is gone when it is closed.
 
 use super::error::TargetError;
-use super::facts::describe_open;
-use super::open::{Access, needs_proc, refuse_made_up};
+use super::facts::{Access, describe_open};
+use super::open::{needs_proc, refuse_made_up};
 use super::test_file::{Nameless, TestFile};
 use crate::system::cache;
 use crate::system::filesystem;

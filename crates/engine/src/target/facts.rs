@@ -1,7 +1,6 @@
 //! What a target is and what lies below it: file system, mount, disk. What the kernel does not say stays unknown.
 
 use super::error::{TargetError, a_directory};
-use super::open::Access;
 use super::reopened::{flags_for, open_again};
 use crate::system::device::{members_beside, size_of, storage_of};
 use crate::system::filesystem::{self, number_of, parse_number};
@@ -17,6 +16,15 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, absolute};
+
+/// Whether requests may change what the target holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reads only.
+    Read,
+    /// Reads and writes: what it holds is lost.
+    Overwrite,
+}
 
 /// Facts of an open file or device, and the number of the device whose counters are its own. `path` is what it is called,
 /// and for a file without a name the directory it is in.

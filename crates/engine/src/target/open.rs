@@ -1,7 +1,7 @@
 //! A target, opened and guarded against other programs and against a workload that would measure memory.
 
 use super::error::TargetError;
-use super::facts::{describe_open, kind_of};
+use super::facts::{Access, describe_open, kind_of};
 use super::in_use::{self, Claims, Locks, Node};
 use super::reopened::{Opened, flags_for, leave_no_trace, open_again};
 use crate::errno;
@@ -18,15 +18,6 @@ pub const NULL_TARGET: &str = "null:";
 const MAX_HOLE_SHARE: f64 = 0.01;
 /// What the null target pretends to hold.
 const NULL_SIZE: Bytes = Bytes(1 << 40);
-
-/// Whether requests may change what the target holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Reads only.
-    Read,
-    /// Reads and writes: what it holds is lost.
-    Overwrite,
-}
 
 /// A target, open. Workers reopen it through its descriptor, so that nobody can put another file under its name.
 #[derive(Debug)]

@@ -4,7 +4,8 @@
 //! never a device. Reserved blocks are asked of the file system itself (fallocate(2)), never imitated by writing zeros.
 
 use super::error::TargetError;
-use super::open::{Access, Target};
+use super::facts::Access;
+use super::open::Target;
 use super::reopened::{flags_for, open_again};
 use crate::target::test_file::fill;
 use halfpower_model::random::derive_seed;

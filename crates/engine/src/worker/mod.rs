@@ -10,7 +10,6 @@ pub(crate) mod ledger;
 mod pace;
 pub(crate) mod recorder;
 mod requests;
-mod synchronous;
 #[cfg(test)]
 mod tests;
 

@@ -4,8 +4,8 @@
 //! that takes about 50 µs and is not timed.
 
 use crate::instrument::clock::Clock;
+use crate::system::pin;
 use halfpower_model::Nanoseconds;
-use rustix::thread::{CpuSet, sched_setaffinity};
 use std::io;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Acquire, Ordering::Release};
 
@@ -39,7 +39,7 @@ pub(super) fn together<P: Send, T: Send>(
                     gate.wait(clock, count);
                     let outcome = work(part);
                     let end = clock.tick();
-                    pinned.map(|()| (end, outcome))
+                    pinned.map(|()| (end, outcome)).map_err(io::Error::from)
                 })
             })
             .collect();
@@ -52,12 +52,6 @@ pub(super) fn together<P: Send, T: Send>(
         outcomes.into_iter().collect::<io::Result<Vec<_>>>()?.into_iter().unzip();
     let last = ends.into_iter().max().unwrap_or_default();
     Ok((Nanoseconds(clock.nanoseconds(last.saturating_sub(gate.start.into_inner()))), outcomes))
-}
-
-fn pin(processor: u32) -> io::Result<()> {
-    let mut set = CpuSet::new();
-    set.set(processor as usize);
-    Ok(sched_setaffinity(None, &set)?)
 }
 
 /// A barrier, and a common start tick.

@@ -5,21 +5,12 @@ use super::super::interface::Completion;
 use rustix::io_uring::{IoringOp, IoringSetupFlags, IoringSqeFlags, io_uring_sqe};
 use std::mem::offset_of;
 
-/// An entry of the submission queue.
+/// An entry of the submission or the completion queue.
 ///
 /// # Safety
-/// It is laid out as the kernel expects it of a ring set up with the flags.
-pub(crate) unsafe trait Submission: Copy {
+/// It is laid out as the kernel expects it of a ring set up with the flags; and any bytes make an answer.
+pub(crate) unsafe trait Layout: Copy {
     /// What the ring is to be set up with, for entries of this size.
-    const SETUP: IoringSetupFlags;
-}
-
-/// An entry of the completion queue.
-///
-/// # Safety
-/// As of [`Submission`]; and any bytes make one.
-pub(crate) unsafe trait Answer: Copy {
-    /// What the ring is to be set up with, for answers of this size.
     const SETUP: IoringSetupFlags;
 }
 
@@ -66,7 +57,7 @@ const _: () = {
 };
 
 // SAFETY: the layout is checked above.
-unsafe impl Submission for Entry {
+unsafe impl Layout for Entry {
     const SETUP: IoringSetupFlags = IoringSetupFlags::empty();
 }
 
@@ -106,7 +97,7 @@ pub(crate) struct Entry128 {
 }
 
 // SAFETY: the layout is checked above.
-unsafe impl Submission for Entry128 {
+unsafe impl Layout for Entry128 {
     const SETUP: IoringSetupFlags = IoringSetupFlags::SQE128;
 }
 
@@ -131,7 +122,7 @@ pub(crate) struct Done {
 }
 
 // SAFETY: the size is checked above, the order is the kernel's, and numbers take any bytes.
-unsafe impl Answer for Done {
+unsafe impl Layout for Done {
     const SETUP: IoringSetupFlags = IoringSetupFlags::empty();
 }
 
@@ -151,6 +142,6 @@ pub(crate) struct Done32 {
 }
 
 // SAFETY: as of `Done`.
-unsafe impl Answer for Done32 {
+unsafe impl Layout for Done32 {
     const SETUP: IoringSetupFlags = IoringSetupFlags::CQE32;
 }

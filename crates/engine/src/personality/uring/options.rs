@@ -4,7 +4,7 @@
 //! granted. What goes only without another is settled before: a kernel thread that submits (`sqpoll`) finishes requests
 //! itself, so that there is nothing to defer.
 
-use super::entry::{Answer, FileName, Submission};
+use super::entry::{FileName, Layout};
 use super::registered::Slots;
 use super::ring::Ring;
 use crate::personality::interface::Granted;
@@ -39,7 +39,7 @@ pub(crate) struct Prepared<S, A> {
     wished: RingOptions,
 }
 
-impl<S: Submission, A: Answer> Prepared<S, A> {
+impl<S: Layout, A: Layout> Prepared<S, A> {
     /// A ring for so many requests, registered with the calling thread where that is wanted.
     ///
     /// # Errors
@@ -120,7 +120,7 @@ type Made<S, A> = (Ring<S, A>, IoringSetupFlags, Vec<(RingOption, io::Error)>);
 
 /// Adds one option after another as long as the kernel grants them.
 #[cold]
-fn one_by_one<S: Submission, A: Answer>(
+fn one_by_one<S: Layout, A: Layout>(
     outstanding: u32,
     wanted: impl Iterator<Item = (RingOption, IoringSetupFlags)>,
 ) -> io::Result<Made<S, A>> {

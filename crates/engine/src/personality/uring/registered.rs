@@ -4,7 +4,7 @@
 //! All of it is let go of before the ring is closed: the kernel tears a ring down some time later, and until then it
 //! would keep the files busy and the memory pinned.
 
-use super::entry::{Answer, Submission};
+use super::entry::Layout;
 use super::ring::Ring;
 use crate::buffers::SLOT_ALIGNMENT;
 use rustix::fd::{AsFd, AsRawFd, RawFd};
@@ -53,7 +53,7 @@ impl Slots {
     }
 }
 
-impl<S: Submission, A: Answer> Ring<S, A> {
+impl<S: Layout, A: Layout> Ring<S, A> {
     /// Registers files: entries name them by their place in the list.
     ///
     /// # Errors

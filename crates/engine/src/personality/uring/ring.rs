@@ -7,7 +7,7 @@
 //!
 //! A ring belongs to the thread that made it.
 
-use super::entry::{Answer, Submission};
+use super::entry::Layout;
 use super::registered::Registered;
 use crate::mapping::Mapping;
 use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -89,7 +89,7 @@ pub(crate) struct Ring<S, A> {
     _entries: Mapping,
 }
 
-impl<S: Submission, A: Answer> Ring<S, A> {
+impl<S: Layout, A: Layout> Ring<S, A> {
     /// A ring for `outstanding` entries at a time, answers included.
     ///
     /// # Errors

@@ -1,14 +1,13 @@
-use super::entry::{Done, Done32, Entry, Entry128, FileName};
+use super::entry::{Done32, Entry128};
 use super::*;
 use crate::buffers::Buffers;
 use rustix::fs::{FlockOperation, flock};
-use rustix::io_uring::IoringOp;
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::time::Instant;
 
 /// A ring with setup flags; none, saying so, where there is no io_uring or not with these.
-fn ring<S: entry::Submission, A: entry::Answer>(entries: u32, flags: IoringSetupFlags) -> Option<Ring<S, A>> {
+fn ring<S: entry::Layout, A: entry::Layout>(entries: u32, flags: IoringSetupFlags) -> Option<Ring<S, A>> {
     match Ring::new(entries, flags) {
         Ok(ring) => Some(ring),
         Err(error) => {
