@@ -11,7 +11,7 @@ mod warnings;
 
 use halfpower_engine::{Access, Host, NULL_TARGET, Target};
 use halfpower_model::{
-    Buffering, Bytes, CachePolicy, Cancel, Nanoseconds, Observer, Personality, Progress, Sample, Testbed, WorkloadSpec,
+    Buffering, Bytes, CachePolicy, Cancel, Nanoseconds, Observer, Progress, Sample, Testbed, WorkloadSpec,
 };
 use std::fs::File;
 use std::io::Write;
@@ -36,16 +36,6 @@ fn measure(host: &mut Host, spec: &WorkloadSpec) -> Sample {
     host.measure(&workload, &mut (), &Cancel::default()).unwrap()
 }
 
-/// The personalities that move data here; the others are named as skipped.
-fn personalities(host: &Host) -> Vec<Personality> {
-    let moving =
-        [Personality::Sync, Personality::Vectored, Personality::Mmap, Personality::Libaio, Personality::IoUring];
-    for personality in moving.iter().filter(|personality| !host.describe().supports(**personality)) {
-        eprintln!("skipped: {personality} does not work on this machine");
-    }
-    moving.into_iter().filter(|personality| host.describe().supports(*personality)).collect()
-}
-
 /// Worker processes are this program, started with the name of this test.
 #[test]
 fn worker_process() {
@@ -61,31 +51,6 @@ fn null_completes_everything_and_says_the_program_set_the_pace() {
     assert!(sample.generator_bound);
     assert!(sample.warnings.iter().any(|warning| warning.code == "generator_bound"));
     assert!(sample.instrument.loop_ns_per_request.is_some_and(|cost_ns| cost_ns > 0.0));
-}
-
-#[test]
-fn a_target_cut_short_ends_the_sample_with_what_was_measured() {
-    let (_directory, path) = file(4 << 20);
-    let personalities = personalities(&host(&path, Access::Read));
-    for personality in personalities {
-        std::fs::write(&path, vec![7; 4 << 20]).unwrap();
-        let mut host = host(&path, Access::Read);
-        let spec = WorkloadSpec {
-            personality: Some(personality),
-            request_size: Some(Bytes(4096)),
-            requests: Some(2048),
-            buffering: Some(Buffering::Buffered),
-            ..Default::default()
-        };
-        let workload = spec.resolve(host.describe()).unwrap();
-        // Half a block is left at the end: a short transfer first, then the end.
-        File::options().write(true).open(&path).unwrap().set_len((2 << 20) + 2048).unwrap();
-        let sample = host.measure(&workload, &mut (), &Cancel::default()).unwrap();
-        let failure = sample.failure.as_ref().expect("it failed");
-        assert_eq!(failure.code, "end_of_target");
-        assert_eq!(sample.total.errors.get("end_of_target"), Some(&1));
-        assert!(sample.total.requests < 2048);
-    }
 }
 
 /// Unmounts when dropped.

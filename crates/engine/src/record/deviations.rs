@@ -106,7 +106,6 @@ fn depth(sample: &Sample, observations: &Observations) -> Option<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use halfpower_model::sample::{Latency, OpenLoop};
     use halfpower_model::{Buffering, Bytes, TargetFacts, TargetKind};
 
     fn sample(workload: Workload) -> Sample {
@@ -133,30 +132,6 @@ mod tests {
         let [known] = &of(Buffering::Direct, 0.5)[..] else { panic!("one warning") };
         assert_eq!(known.code, "depth_not_reached");
         assert!(known.message.contains("50 % of the time a request waited for one that it overlaps"), "{known:?}");
-    }
-
-    #[test]
-    fn what_the_end_cut_off_is_reported_where_it_took_long() {
-        let mut sample = sample(Workload::default());
-        sample.total.latency_ns = Latency { max: Some(15_000_000), ..Latency::default() };
-        let cut_off = |longest_ns| CutOff { requests: 8, longest_ns, ..CutOff::default() };
-        let observations = |longest_ns| Observations { cut_off: cut_off(longest_ns), ..Observations::default() };
-        assert!(
-            warnings(&sample, &observations(30_000_000)).is_empty(),
-            "twice the longest is nothing out of the ordinary"
-        );
-        let [warning] = &warnings(&sample, &observations(4_000_000_000))[..] else { panic!("one warning") };
-        assert_eq!(warning.code, "stalled_at_end");
-        assert!(warning.message.starts_with("8 requests were still outstanding at the end and the longest took 4 s"));
-        sample.total.latency_ns.max = Some(1_000);
-        assert!(warnings(&sample, &observations(10_000_000)).is_empty(), "as short as this it is no stall");
-        let response_ns = Latency { max: Some(1_000_000), ..Latency::default() };
-        sample.total.latency_ns.max = Some(15_000_000);
-        sample.open_loop = Some(OpenLoop { response_ns, ..OpenLoop::default() }.into());
-        let late = CutOff { longest_response_ns: 50_000_000, ..cut_off(20_000_000) };
-        let late = Observations { cut_off: late, ..Observations::default() };
-        let [warning] = &warnings(&sample, &late)[..] else { panic!("one warning") };
-        assert!(warning.message.contains("50 ms from its intended arrival; the percentiles of the response do not"));
     }
 
     #[test]

@@ -88,26 +88,3 @@ fn residency(file: &File, start: u64, length: usize) -> Option<Vec<u8>> {
     let result = unsafe { libc::mincore(mapping.base().as_ptr().cast(), length, bytes.as_mut_ptr()) };
     (result == 0).then_some(bytes)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::Write;
-
-    #[test]
-    fn cold_and_warm_are_seen() {
-        // The build directory is more often on a disk than the temporary one.
-        let mut file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-        file.write_all(&vec![1; 8 << 20]).unwrap();
-        let span = Bytes(8 << 20);
-        make_cold(file.as_file(), span).unwrap();
-        let cold = cached_share(file.as_file(), span).unwrap();
-        if cold == 1.0 {
-            eprintln!("skipped: the file system below the build directory keeps files in memory");
-            return;
-        }
-        assert!(cold < 0.01, "{cold}");
-        make_warm(file.as_file(), span, &Cancel::default()).unwrap();
-        assert!(cached_share(file.as_file(), span).unwrap() > 0.99);
-    }
-}

@@ -169,3 +169,21 @@ fn a_plug_in_says_why_it_cannot_be_opened() {
     let cause = std::error::Error::source(&error).map_or_else(String::new, ToString::to_string);
     assert!(cause.contains("the option lost is not understood; there are delay_us=N"), "{error}: {cause}");
 }
+
+#[test]
+fn a_target_cut_short_ends_the_sample_with_what_was_measured() {
+    let (_directory, path) = file(4 << 20);
+    let personalities = personalities(&host(&path, Access::Read));
+    for named in personalities {
+        std::fs::write(&path, vec![7; 4 << 20]).unwrap();
+        let mut host = host(&path, Access::Read);
+        let spec = WorkloadSpec { pattern: Some(Pattern::Sequential), requests: Some(2048), ..spec_of(&named) };
+        let workload = spec.resolve(host.describe()).unwrap();
+        // Half a block is left at the end: a short transfer first, then the end.
+        std::fs::File::options().write(true).open(&path).unwrap().set_len((2 << 20) + 2048).unwrap();
+        let sample = host.measure(&workload, &mut (), &Cancel::default()).unwrap();
+        assert_eq!(sample.failure.as_ref().map(|failure| failure.code.as_str()), Some("end_of_target"), "{named}");
+        assert_eq!(sample.total.errors.get("end_of_target"), Some(&1));
+        assert!(sample.total.requests < 2048);
+    }
+}

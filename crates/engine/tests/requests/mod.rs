@@ -1,12 +1,11 @@
 //! The course of a sample: arrivals, rates, flushes between writes, trims, what ends it.
 
 use super::{file, host, measure};
-use halfpower_engine::{Access, NULL_TARGET};
+use halfpower_engine::Access;
 use halfpower_model::{
     Arrivals, Buffering, Bytes, Durability, Nanoseconds, Operation, Pattern, Personality, Rate, Testbed, WorkloadSpec,
 };
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 
 #[test]
 fn an_open_loop_skips_nothing_and_counts_from_the_intended_arrival() {
@@ -41,43 +40,6 @@ fn an_open_loop_skips_nothing_and_counts_from_the_intended_arrival() {
         assert!(response >= service, "response {response} ns holds the service {service} ns");
         assert_eq!(sample.latency_histogram.response.unwrap().count(), sample.total.requests);
         assert!(!sample.warnings.iter().any(|warning| warning.code == "depth_not_reached"));
-    }
-}
-
-#[test]
-fn what_cannot_go_in_time_is_a_backlog_and_shows_in_the_response() {
-    let mut host = host(Path::new(NULL_TARGET), Access::Read);
-    // More than any loop can issue.
-    let spec = WorkloadSpec {
-        arrivals: Some(Arrivals::Constant),
-        rate: Some(Rate::Requests(100_000_000)),
-        duration: Some(Nanoseconds(50_000_000)),
-        ..Default::default()
-    };
-    let sample = measure(&mut host, &spec);
-    let open = sample.open_loop.as_ref().unwrap();
-    assert!(open.backlog_at_end > 1_000_000, "{open:?}");
-    assert!(sample.warnings.iter().any(|warning| warning.code == "rate_not_reached"), "{:?}", sample.warnings);
-    assert!(open.backlog_max >= open.backlog_at_end);
-    assert!(open.response_ns.mean.unwrap() > 100.0 * sample.total.latency_ns.mean.unwrap(), "{open:?}");
-}
-
-#[test]
-fn a_closed_loop_is_held_to_its_rate() {
-    let (_directory, path) = file(4 << 20);
-    for (rate, most) in [(Rate::Requests(1000), 303), (Rate::Bytes(4_096_000), 303)] {
-        let mut host = host(&path, Access::Read);
-        let spec = WorkloadSpec {
-            pattern: Some(Pattern::Random),
-            buffering: Some(Buffering::Buffered),
-            rate: Some(rate),
-            workers: Some(2),
-            duration: Some(Nanoseconds(300_000_000)),
-            ..Default::default()
-        };
-        let sample = measure(&mut host, &spec);
-        assert!(sample.total.requests <= most && sample.total.requests > 0, "{rate}: {}", sample.total.requests);
-        assert!(sample.open_loop.is_none());
     }
 }
 
