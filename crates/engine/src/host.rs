@@ -38,7 +38,7 @@ pub struct Host {
 pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Environment {
     // Cached: they rarely change while the program runs, and reading them delays a sample.
     static PROCESSOR_MODEL: OnceLock<Option<String>> = OnceLock::new();
-    static GOVERNOR: OnceLock<Option<String>> = OnceLock::new();
+    static GOVERNOR: OnceLock<String> = OnceLock::new();
     static PERSONALITIES: OnceLock<Vec<PersonalityFacts>> = OnceLock::new();
     let system = rustix::system::uname();
     let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
@@ -50,7 +50,9 @@ pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Envir
         cpus: cpu_numbers.len().max(1) as u32,
         cpu_numbers,
         cpu_model: PROCESSOR_MODEL.get_or_init(|| processor_model(&Root::host())).clone(),
-        governor: GOVERNOR.get_or_init(governor).clone(),
+        // Several where they differ.
+        governor: Some(GOVERNOR.get_or_init(|| Vec::from_iter(governors(&Root::host())).join(", ")).clone())
+            .filter(|governors| !governors.is_empty()),
         machine_file_crc32c: None,
         memory_bytes: Bytes(memory.totalram as u64 * u64::from(memory.mem_unit)),
         clock: Clock::host().facts(),
@@ -60,23 +62,10 @@ pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Envir
     }
 }
 
-/// The CPU frequency governors; several where they differ.
-fn governor() -> Option<String> {
-    let governors = governors(&Root::host());
-    (!governors.is_empty()).then(|| Vec::from_iter(governors).join(", "))
-}
-
-fn describe(targets: &Targets) -> Environment {
-    let mut facts = targets.facts();
-    let first = facts.remove(0);
-    environment(first, facts)
-}
-
 impl Host {
     /// This host with an open target.
     pub fn new(target: Target) -> Host {
-        let targets = Targets::one(target);
-        Host { environment: describe(&targets), targets, clock: Clock::host() }
+        Host::of(Targets::one(target))
     }
 
     /// This host with several open targets.
@@ -84,8 +73,13 @@ impl Host {
     /// # Errors
     /// When two of them share storage, or `null:` is among them.
     pub fn on(targets: Vec<Target>) -> Result<Host, TargetError> {
-        let targets = Targets::new(targets)?;
-        Ok(Host { environment: describe(&targets), targets, clock: Clock::host() })
+        Targets::new(targets).map(Host::of)
+    }
+
+    fn of(targets: Targets) -> Host {
+        let mut facts = targets.facts();
+        let first = facts.remove(0);
+        Host { environment: environment(first, facts), targets, clock: Clock::host() }
     }
 
     /// Takes over peaks that were given, of every target.

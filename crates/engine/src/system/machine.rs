@@ -103,9 +103,6 @@ fn virtualisation(root: &Root, vendor: Option<&str>) -> Option<String> {
 
 /// The memory, with its modules where the firmware's tables are there to be read.
 pub(crate) fn memory(root: &Root) -> Memory {
-    let meminfo = text(root.path("/proc/meminfo")).unwrap_or_default();
-    let total = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"));
-    let kib = total.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or_default();
     let tables = fs::read(root.path(TABLES));
     let modules = tables.as_deref().map(dmi::modules).unwrap_or_default();
     let channels = dmi::channels(&modules);
@@ -125,7 +122,7 @@ pub(crate) fn memory(root: &Root) -> Memory {
         }
         Err(error) => (None, format!("the firmware's tables are not available: {error}")),
     };
-    Memory { size_bytes: Bytes(kib.saturating_mul(1024)), modules, channels, pap_bytes_per_s, source }
+    Memory { size_bytes: meminfo(root, "MemTotal:").unwrap_or_default(), modules, channels, pap_bytes_per_s, source }
 }
 
 /// What all channels give: transfers a second of the slowest module, by the bytes of one, by the channels.
@@ -151,10 +148,13 @@ fn memory_peak(modules: &[MemoryModule], channels: Option<u32>) -> Result<(Bytes
 
 /// Memory that programs could have now.
 pub(crate) fn available_memory() -> Option<Bytes> {
-    let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = meminfo.lines().find(|line| line.starts_with("MemAvailable:"))?;
-    let kib: u64 = line.split_ascii_whitespace().nth(1)?.parse().ok()?;
-    Some(Bytes(kib * 1024))
+    meminfo(&Root::host(), "MemAvailable:")
+}
+
+fn meminfo(root: &Root, key: &str) -> Option<Bytes> {
+    let meminfo = text(root.path("/proc/meminfo"))?;
+    let kib = meminfo.lines().find_map(|line| line.strip_prefix(key))?.split_whitespace().next()?.parse::<u64>();
+    Some(Bytes(kib.ok()?.saturating_mul(1024)))
 }
 
 #[cfg(test)]

@@ -97,13 +97,13 @@ fn watch(rings: &[Ring], tracepoints: &[Tracepoint], stop: &AtomicBool) -> Phase
     let (mut follower, began, mut looked) = (Follower::default(), Instant::now(), Duration::ZERO);
     while !stop.load(Relaxed) {
         let from = Instant::now();
-        rings.iter().for_each(Ring::enable);
+        rings.iter().for_each(|ring| ring.enable(true));
         let is_full = || rings.iter().any(|ring| ring.fill() > FULL);
         while !stop.load(Relaxed) && from.elapsed() < LONGEST && !is_full() {
             std::thread::sleep(LOOK);
         }
         let pause = if is_full() { from.elapsed() * PAUSE } else { Duration::ZERO };
-        rings.iter().for_each(Ring::disable);
+        rings.iter().for_each(|ring| ring.enable(false));
         looked += from.elapsed();
         let mut events = Vec::new();
         rings.iter().for_each(|ring| ring.take(tracepoints, &mut events));

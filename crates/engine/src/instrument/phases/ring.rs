@@ -79,15 +79,9 @@ impl Ring {
         Ok(ring)
     }
 
-    pub(super) fn enable(&self) {
-        self.tell(ENABLE);
-    }
-
-    pub(super) fn disable(&self) {
-        self.tell(DISABLE);
-    }
-
-    fn tell(&self, what: libc::c_ulong) {
+    /// Enables or disables the events.
+    pub(super) fn enable(&self, on: bool) {
+        let what = if on { ENABLE } else { DISABLE };
         for event in &self.events {
             // SAFETY: no memory is named. It fails for no event that was opened.
             let _ = unsafe { libc::ioctl(event.as_raw_fd(), what, 0) };

@@ -32,21 +32,13 @@ thread_local! {
 /// Who handled SIGBUS before; set before the handler is.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
-/// Whether the copy found every page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Copied {
-    /// It did.
-    Whole,
-    /// Zeros stand in the mapping for at least one page of it.
-    Struck,
-}
-
-/// Copies `length` bytes, of which those at `mapped` (`from` or `to`) lie in a mapping of a file.
+/// Copies `length` bytes, of which those at `mapped` (`from` or `to`) lie in a mapping of a file. False where zeros stand in the
+/// mapping for at least one page of it.
 ///
 /// # Safety
 /// As for [`ptr::copy_nonoverlapping`], but that the file under the mapping may change or end. [`install`] was called.
 #[inline]
-pub(super) unsafe fn copy(from: *const u8, to: *mut u8, length: usize, mapped: *const u8) -> Copied {
+pub(super) unsafe fn copy(from: *const u8, to: *mut u8, length: usize, mapped: *const u8) -> bool {
     COPYING.with(|copying| {
         copying.first.store(mapped as usize, Relaxed);
         copying.last.store(mapped as usize + length.saturating_sub(1), Relaxed);
@@ -57,11 +49,11 @@ pub(super) unsafe fn copy(from: *const u8, to: *mut u8, length: usize, mapped: *
         compiler_fence(SeqCst);
         copying.first.store(0, Relaxed);
         copying.last.store(0, Relaxed);
-        if copying.struck.load(Relaxed) {
+        let struck = copying.struck.load(Relaxed);
+        if struck {
             copying.struck.store(false, Relaxed);
-            return Copied::Struck;
         }
-        Copied::Whole
+        !struck
     })
 }
 
@@ -160,7 +152,7 @@ mod tests {
         install().unwrap();
         let mapped = beyond_the_end();
         let mut bytes = [7; 4096];
-        for expected in [Copied::Struck, Copied::Whole] {
+        for expected in [false, true] {
             // SAFETY: both sides are that long, and the mapped one may miss its page.
             let copied = unsafe { copy(mapped, bytes.as_mut_ptr(), 4096, mapped) };
             assert_eq!(copied, expected, "zeros stand there after the first");

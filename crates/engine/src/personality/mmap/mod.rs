@@ -16,7 +16,6 @@ use super::sync;
 use super::synchronous::Synchronous;
 use crate::mapping;
 use crate::target::Opened;
-use fault::Copied;
 use halfpower_model::stream::RequestKind;
 use halfpower_model::{Layout, Pattern, Workload};
 use rustix::io::Errno;
@@ -135,17 +134,14 @@ impl Mapping {
             return Ok(unsafe { sync::call(control, &self.target, transfer) });
         }
         let mapped = self.address(transfer.offset as usize);
-        let copied = match transfer.kind {
+        let is_whole = match transfer.kind {
             // SAFETY: the mapped side lies in the mapping, the other is kept for the transfer until it comes back.
             RequestKind::Write => unsafe { fault::copy(transfer.address, mapped, length, mapped) },
             // SAFETY: the same.
             _ => unsafe { fault::copy(mapped, transfer.address, length, mapped) },
         };
-        match copied {
-            Copied::Whole => Ok(transfer.length as i32),
-            // SAFETY: the caller's promise.
-            Copied::Struck => unsafe { self.again(control, transfer) },
-        }
+        // SAFETY: the caller's promise.
+        if is_whole { Ok(transfer.length as i32) } else { unsafe { self.again(control, transfer) } }
     }
 
     /// Puts the file back where zeros stand for it, and asks the kernel what is wrong with the transfer.

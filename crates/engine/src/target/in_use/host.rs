@@ -78,7 +78,9 @@ pub(super) fn read_whole() -> (Tree, Option<String>) {
                 }
                 // As a layer it stands for a whole machine.
                 None if layer == Path::new("/") => {}
-                None => tree.lost_layer(format!("{point}{seen_by}")),
+                None => {
+                    tree.overlay_unknown.get_or_insert_with(|| format!("{point}{seen_by}"));
+                }
             }
         }
         for image in images(&mount) {
@@ -154,7 +156,7 @@ fn add_loop(tree: &mut Tree, node: Node, directory: &Path) {
         Ok(file) => loop_status(&file),
         Err(_) => {
             if found.is_err() {
-                tree.unidentified(format!(
+                tree.loop_unknown.get_or_insert_with(|| format!(
                     "it may be the backing file of {}, a device that cannot be opened here; run as root, with the devices in \
                      /dev",
                     name_of(directory)
@@ -165,7 +167,7 @@ fn add_loop(tree: &mut Tree, node: Node, directory: &Path) {
     };
     if let Some(below) = below {
         if found.is_ok_and(|found| found == below) {
-            tree.lies_at(below, path.to_owned());
+            tree.paths.insert(below, path.to_owned());
         }
         tree.rests(node, How::Loop, below);
     }

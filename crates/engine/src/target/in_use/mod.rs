@@ -50,13 +50,13 @@ pub(super) fn claim(path: &Path, facts: &Metadata) -> Result<Claims, TargetError
         )));
     }
     let is_file = matches!(target, Node::File(..));
-    let mut claims = Claims { loop_unknown: tree.loop_unknown().map(str::to_owned), ..Claims::default() };
+    let mut claims = Claims { loop_unknown: tree.loop_unknown.clone(), ..Claims::default() };
     let unidentified = claims.loop_unknown.clone().filter(|_| !is_file);
     if let Some(user) = tree.user_of(target).or(unidentified) {
         return Err(refuse(user));
     }
     for (node, how) in tree.reached(target) {
-        let place = if node == target { Some(path) } else { tree.path(node) };
+        let place = if node == target { Some(path) } else { tree.paths.get(&node).map(PathBuf::as_path) };
         if let (Node::File(..), Some(place)) = (node, place) {
             claims.file(place, &tree).map_err(refuse)?;
         }
@@ -82,7 +82,7 @@ impl Claims {
                 return Err(layer);
             }
         }
-        if let Some(point) = tree.overlay_unknown() {
+        if let Some(point) = &tree.overlay_unknown {
             self.unknown =
                 Some(format!("{} may be in a layer of the overlay on {point}, which cannot be found", path.display()));
         }

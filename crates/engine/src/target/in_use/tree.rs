@@ -5,7 +5,7 @@
 //! test below has a row for each way one thing can rest on another.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A block device, or a file or directory, by the numbers that the kernel knows it by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,12 +44,12 @@ pub(crate) struct Tree {
     edges: Vec<Edge>,
     /// What a device or file is used for, and how to end that: "is mounted on /mnt; unmount it first".
     uses: Vec<(Node, String)>,
-    /// Loop devices whose file could not be identified, and why.
-    unidentified: Vec<String>,
+    /// A loop device that may lie on anything, in words and with the remedy.
+    pub(super) loop_unknown: Option<String>,
     /// Where files are that loop devices lie on.
-    paths: BTreeMap<Node, PathBuf>,
-    /// Where overlays are mounted of which a layer could not be found.
-    lost_layers: Vec<String>,
+    pub(super) paths: BTreeMap<Node, PathBuf>,
+    /// Where an overlay is mounted of which a layer could not be found.
+    pub(super) overlay_unknown: Option<String>,
 }
 
 /// Where a thing stands as seen from the target.
@@ -109,36 +109,6 @@ impl Tree {
     /// What a device or file is used for, with the remedy.
     pub(crate) fn used(&mut self, node: Node, what: impl Into<String>) {
         self.uses.push((node, what.into()));
-    }
-
-    /// A loop device whose file could not be identified.
-    pub(crate) fn unidentified(&mut self, what: String) {
-        self.unidentified.push(what);
-    }
-
-    /// Where the file below a loop device is.
-    pub(crate) fn lies_at(&mut self, node: Node, path: PathBuf) {
-        self.paths.insert(node, path);
-    }
-
-    /// Where a file is, as far as it is known from a loop device on it.
-    pub(crate) fn path(&self, node: Node) -> Option<&Path> {
-        self.paths.get(&node).map(PathBuf::as_path)
-    }
-
-    /// An overlay is mounted there, and a layer of it could not be found.
-    pub(crate) fn lost_layer(&mut self, point: String) {
-        self.lost_layers.push(point);
-    }
-
-    /// Where an overlay is mounted of which a layer could not be found.
-    pub(crate) fn overlay_unknown(&self) -> Option<&str> {
-        self.lost_layers.first().map(String::as_str)
-    }
-
-    /// A loop device that may lie on anything, in words and with the remedy.
-    pub(crate) fn loop_unknown(&self) -> Option<&str> {
-        self.unidentified.first().map(String::as_str)
     }
 
     /// Who else uses bytes of a target, in words and with the remedy; none where nobody does.
@@ -314,7 +284,6 @@ mod tests {
     use super::*;
 
     const FILE: Node = Node::File(8, 12);
-    const LINK_ELSEWHERE: Node = Node::File(8, 13);
 
     fn device(name: &str) -> Node {
         Node::Device(name.bytes().fold(0, |number, byte| number * 256 + u64::from(byte)))
@@ -423,13 +392,6 @@ mod tests {
             let found = tree(text).user_of(target).unwrap_or_default();
             assert!(found.starts_with(wanted) && found.is_empty() == wanted.is_empty(), "{text}: {found:?}");
         }
-    }
-
-    #[test]
-    fn a_loop_device_that_cannot_be_identified_may_lie_on_anything() {
-        let mut tree = tree("loop0 > file");
-        tree.unidentified("loop1 may lie on it".to_owned());
-        assert_eq!((tree.user_of(LINK_ELSEWHERE), tree.loop_unknown()), (None, Some("loop1 may lie on it")));
     }
 
     #[test]
