@@ -3,6 +3,7 @@
 use super::*;
 use halfpower_model::Pattern;
 use halfpower_model::stream::{Request, RequestStream};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 every_personality! {
     a_stream_of_requests_does_what_its_model_does => stream;
@@ -45,7 +46,9 @@ pub(super) fn follow<P: Personality>(
     };
     let mut requests = vec![Request::default(); count];
     RequestStream::new(&workload, 0, None).fill(&mut requests);
-    let mut random = Random::new(13);
+    // Other bytes each time, so that a target that is used again changes.
+    static TURN: AtomicU64 = AtomicU64::new(13);
+    let mut random = Random::new(TURN.fetch_add(1, Relaxed));
     let mut left = &requests[..];
     while !left.is_empty() {
         let (wave, rest) = left.split_at(apart(left, rig.outstanding as usize));
