@@ -1,10 +1,11 @@
 //! Warns of a sample that did not run as asked: its queue depth or rate was not reached, it was paused, or its end cut off
 //! slow requests.
 
+use super::warnings::submits_synchronously;
 use crate::instrument::clock::Clock;
 use crate::run::RawRun;
 use halfpower_model::sample::{CutOff, MEASURE_LONGER, Totals, Warning, rate_not_reached, stalled_at_end};
-use halfpower_model::{Nanoseconds, Personality, Rate, Sample, Workload};
+use halfpower_model::{Nanoseconds, Rate, Sample, Workload};
 
 /// Share of the depth below which it was not reached.
 const DEPTH_SHARE: f64 = 0.75;
@@ -75,11 +76,10 @@ pub(super) fn keeps_rate(workload: &Workload, total: &Totals) -> bool {
 /// A depth that was not reached, with the cause where it is known.
 fn depth(sample: &Sample, observations: &Observations) -> Option<Warning> {
     let workload = &sample.workload;
-    // Said with the reason elsewhere.
-    let one_by_one = workload.personality == Personality::Libaio && !workload.buffering.is_direct();
     let asked = f64::from(workload.depth) * f64::from(workload.workers);
     let is_expected = sample.is_complete()
-        && !one_by_one
+        // Reported with the reason elsewhere.
+        && !submits_synchronously(workload)
         && workload.rate.is_none()
         && workload.durability.every().is_none()
         && sample.total.requests > 0;
@@ -106,7 +106,7 @@ fn depth(sample: &Sample, observations: &Observations) -> Option<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use halfpower_model::{Buffering, Bytes, TargetFacts, TargetKind};
+    use halfpower_model::{Buffering, Bytes, Personality, TargetFacts, TargetKind};
 
     fn sample(workload: Workload) -> Sample {
         let facts = TargetFacts::bare("a", TargetKind::File, Bytes(1 << 20));

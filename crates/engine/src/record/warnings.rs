@@ -3,7 +3,7 @@
 use super::no_effect;
 use crate::instrument::cpu;
 use halfpower_model::sample::{Warning, came_around, in_write_cache, left_in_buffer, memory_speed, once_over};
-use halfpower_model::{Buffering, CachePolicy, Personality, Sample};
+use halfpower_model::{Buffering, CachePolicy, Personality, Sample, Workload};
 
 /// From this share of the workers' time on that they were ready and had no CPU, others had theirs.
 const WAITED_MOST: f64 = 0.1;
@@ -23,7 +23,6 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> 
         "the program was the bottleneck, not the storage".to_owned(),
         &program_remedy(sample),
     );
-    let one_by_one = workload.personality == Personality::Libaio && !workload.buffering.is_direct();
     let cold = workload.cache == CachePolicy::Cold;
     let cached = sample.cached_share_before.unwrap_or(0.0);
     warn(
@@ -36,7 +35,7 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> 
         cold && sample.cached_share_before.is_none() && !workload.buffering.is_direct(),
         "cold_unknown",
         "the kernel does not report whether the page cache dropped the span".to_owned(),
-        "run as a user who has permission write the target, or use --buffering direct",
+        "run as a user who has permission to write the target, or use --buffering direct",
     );
     warn(
         workload.reads_a_cold_cache_in_order() && came_around(sample),
@@ -70,7 +69,7 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> 
         "provide what it needs, or leave the option out",
     );
     warn(
-        one_by_one,
+        submits_synchronously(workload),
         "submits_synchronously",
         "libaio completes buffered requests during their submission, so the storage never saw the queue depth, \
          whatever depth_mean says"
@@ -88,6 +87,11 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> 
     warnings.extend(bounds_cross(sample));
     warnings.extend(unflushed(sample));
     warnings
+}
+
+/// Whether libaio completes requests during their submission.
+pub(super) fn submits_synchronously(workload: &Workload) -> bool {
+    workload.personality == Personality::Libaio && !workload.buffering.is_direct()
 }
 
 /// What to do where the program set the pace; and that it could do more, where others had its CPUs.
@@ -127,7 +131,7 @@ mod tests {
     use super::*;
     use halfpower_model::sample::Soaker;
     use halfpower_model::sample::Totals;
-    use halfpower_model::{Bytes, Durability, TargetFacts, TargetKind, Workload};
+    use halfpower_model::{Bytes, Durability, TargetFacts, TargetKind};
 
     fn sample(workload: Workload) -> Sample {
         let nowhere = TargetFacts::bare("null:", TargetKind::Null, Bytes(0));

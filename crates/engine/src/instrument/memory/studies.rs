@@ -37,7 +37,7 @@ impl Part {
     fn new() -> Result<Part, MemoryError> {
         let file: File = memfd_create("halfpower-memory", MemfdFlags::CLOEXEC).map_err(MemoryError::file)?.into();
         let mut part = Part { buffer: Buffer::new(2 * SIZE).map_err(MemoryError::no_memory)?, file };
-        part.write_file().map_err(MemoryError::file)?;
+        part.write_file(CALL).map_err(MemoryError::file)?;
         Ok(part)
     }
 
@@ -46,13 +46,14 @@ impl Part {
         unsafe { self.buffer.bytes_mut()[..SIZE].align_to_mut().1 }
     }
 
-    fn read_file(&mut self) -> rustix::io::Result<()> {
-        let buffer = &mut self.buffer.bytes_mut()[..CALL];
+    /// In calls of `length` bytes.
+    fn read_file(&mut self, length: usize) -> rustix::io::Result<()> {
+        let buffer = &mut self.buffer.bytes_mut()[..length];
         (0..SIZE / CALL).try_for_each(|call| pread(&self.file, &mut *buffer, (call * CALL) as u64).map(|_| ()))
     }
 
-    fn write_file(&mut self) -> rustix::io::Result<()> {
-        let buffer = &self.buffer.bytes_mut()[..CALL];
+    fn write_file(&mut self, length: usize) -> rustix::io::Result<()> {
+        let buffer = &self.buffer.bytes_mut()[..length];
         (0..SIZE / CALL).try_for_each(|call| pwrite(&self.file, buffer, (call * CALL) as u64).map(|_| ()))
     }
 
@@ -61,9 +62,9 @@ impl Part {
         match test {
             StudyTest::DoubleRead => read_doubles(self.doubles()),
             StudyTest::DoubleWrite => write_doubles(self.doubles()),
-            StudyTest::FileRead => self.read_file()?,
-            StudyTest::FileWrite => self.write_file()?,
-            StudyTest::Memcpy => self.copy(SIZE),
+            StudyTest::FileRead => self.read_file(CALL)?,
+            StudyTest::FileWrite => self.write_file(CALL)?,
+            StudyTest::Memcpy => kernels::copy_by_library(self.buffer.bytes_mut(), SIZE),
         }
         Ok(())
     }
@@ -72,26 +73,11 @@ impl Part {
     fn null(&mut self, test: StudyTest) -> rustix::io::Result<()> {
         match test {
             StudyTest::DoubleRead | StudyTest::DoubleWrite => pass_doubles(self.doubles()),
-            StudyTest::FileRead => {
-                let nothing = &mut self.buffer.bytes_mut()[..0];
-                (0..SIZE / CALL)
-                    .try_for_each(|call| pread(&self.file, &mut *nothing, (call * CALL) as u64).map(|_| ()))?;
-            }
-            StudyTest::FileWrite => {
-                (0..SIZE / CALL).try_for_each(|call| pwrite(&self.file, &[], (call * CALL) as u64).map(|_| ()))?;
-            }
-            StudyTest::Memcpy => self.copy(0),
+            StudyTest::FileRead => self.read_file(0)?,
+            StudyTest::FileWrite => self.write_file(0)?,
+            StudyTest::Memcpy => kernels::copy_by_library(self.buffer.bytes_mut(), 0),
         }
         Ok(())
-    }
-
-    fn copy(&mut self, length: usize) {
-        let (source, destination) = self.buffer.bytes_mut().split_at_mut(SIZE);
-        // SAFETY: two halves that do not overlap, each as long. Neither place nor length is known to the compiler.
-        unsafe {
-            let (to, from, length) = black_box((destination.as_mut_ptr(), source.as_ptr(), length));
-            libc::memcpy(to.cast(), from.cast(), length);
-        }
     }
 }
 

@@ -26,13 +26,13 @@ fn direct_stream<P: Personality>(subject: &Subject) {
     follow::<P>(subject, &mut target, Buffering::Direct, 600);
 }
 
-/// Does a stream of requests, and in memory what they should do; gives the options granted.
+/// Does a stream of requests, and in memory what they should do; gives the personality, open.
 pub(super) fn follow<P: Personality>(
     subject: &Subject,
     target: &mut Target,
     buffering: Buffering,
     count: usize,
-) -> Granted {
+) -> Rig<P> {
     let mut model = target.content.clone();
     let mut rig = Rig::<P>::on(subject, target, buffering);
     let workload = Workload {
@@ -74,7 +74,7 @@ pub(super) fn follow<P: Personality>(
     assert!(model != target.content, "the stream writes");
     assert!(rig.content(subject, target) == model, "{} left other bytes", subject.label());
     target.content = model;
-    rig.granted
+    rig
 }
 
 /// How many of the first requests, up to `most`, do not overlap: what overlapping ones do is for the storage to choose.
@@ -113,11 +113,12 @@ fn end_of_file<P: Personality>(subject: &Subject) {
 }
 
 fn trim<P: Personality>(subject: &Subject) {
-    trim_and_flush::<P>(subject, &mut Target::new());
+    let mut target = Target::new();
+    let mut rig = Rig::<P>::on(subject, &target, Buffering::Buffered);
+    trim_and_flush(subject, &mut target, &mut rig);
 }
 
-pub(super) fn trim_and_flush<P: Personality>(subject: &Subject, target: &mut Target) {
-    let mut rig = Rig::<P>::on(subject, target, Buffering::Buffered);
+pub(super) fn trim_and_flush<P: Personality>(subject: &Subject, target: &mut Target, rig: &mut Rig<P>) {
     assert!(rig.run(&[(RequestKind::Flush, 0, 0)])[0] >= 0);
     let result = rig.run(&[(RequestKind::Trim, 64 << 10, 32 << 10)])[0];
     if result == -libc::EOPNOTSUPP {

@@ -29,12 +29,13 @@ fn every_combination_that_the_kernel_grants_moves_the_right_bytes() {
         let options =
             (0..).zip(&switches).fold(RingOptions::default(), |all, (index, one)| all.with(*one, wish(index)));
         let Some(subject) = uring(options) else { return };
-        let granted = follow::<Uring>(&subject, &mut target, Buffering::Buffered, 40);
-        trim_and_flush::<Uring>(&subject, &mut target);
+        let mut rig = follow::<Uring>(&subject, &mut target, Buffering::Buffered, 40);
+        trim_and_flush(&subject, &mut target, &mut rig);
+        let granted = &rig.granted;
         for option in &switches {
             let refused = granted.refused.iter().any(|refused| refused.starts_with(&format!("{option}: ")));
             let asked = options.wish(*option) == Wish::Asked;
-            assert_eq!(has(&granted, *option) || refused, asked, "{options}: {granted:?}");
+            assert_eq!(has(granted, *option) || refused, asked, "{options}: {granted:?}");
         }
     }
 }
@@ -43,7 +44,7 @@ fn every_combination_that_the_kernel_grants_moves_the_right_bytes() {
 fn a_target_that_cannot_be_polled_is_read_otherwise_and_the_reason_is_said() {
     // Buffered requests are never polled, whatever the device; `resolve` refuses the two together.
     let Some(subject) = uring("iopoll".parse().unwrap()) else { return };
-    let granted = follow::<Uring>(&subject, &mut Target::new(), Buffering::Buffered, 40);
+    let granted = follow::<Uring>(&subject, &mut Target::new(), Buffering::Buffered, 40).granted;
     let [refused] = &granted.refused[..] else { panic!("{granted:?}") };
     assert!(refused.starts_with("iopoll: needs"), "{refused}");
     assert!(!has(&granted, RingOption::Iopoll) && has(&granted, RingOption::RegisteredBuffers), "{granted:?}");
