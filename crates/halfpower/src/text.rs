@@ -1,11 +1,25 @@
-//! What messages are made of: errors with their causes, arguments as a shell needs them.
+//! What messages are made of: errors with their causes, arguments as a shell needs them, counts, lists and shares.
 
+use halfpower_model::units::significant;
 use std::ffi::OsString;
 
 /// Wrong usage: exit status 2.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct UsageError(pub(crate) String);
+
+/// Returns a [`UsageError`] with a formatted message.
+macro_rules! refuse {
+    ($($message:tt)+) => {
+        return Err($crate::text::UsageError(format!($($message)+)).into())
+    };
+}
+pub(crate) use refuse;
+
+/// An error, with its causes, as wrong usage.
+pub(crate) fn usage(error: impl std::error::Error + 'static) -> UsageError {
+    UsageError(causes(&error))
+}
 
 /// An error with its causes, in one line.
 pub(crate) fn causes(error: &(dyn std::error::Error + 'static)) -> String {
@@ -20,15 +34,63 @@ pub(crate) fn quoted(argument: OsString) -> String {
     if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
+/// A plural `s`.
+pub(crate) fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+/// `1 sample`, `3 samples`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", plural(count))
+}
+
+/// The parts that exist, with commas.
+pub(crate) fn joined<T: AsRef<str>>(parts: impl IntoIterator<Item = Option<T>>) -> String {
+    let mut list = String::new();
+    for part in parts.into_iter().flatten() {
+        list += if list.is_empty() { "" } else { ", " };
+        list += part.as_ref();
+    }
+    list
+}
+
+/// A share in percent.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{} %", significant(share * 100.0))
+}
+
+/// Each item once, in the order of their first.
+pub(crate) fn once<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut kept = Vec::new();
+    for item in items {
+        if !kept.contains(&item) {
+            kept.push(item);
+        }
+    }
+    kept
+}
+
+/// Items by a key, in the order of its first.
+pub(crate) fn grouped<K: PartialEq, T>(items: impl IntoIterator<Item = T>, key: impl Fn(&T) -> K) -> Vec<(K, Vec<T>)> {
+    let mut groups: Vec<(K, Vec<T>)> = Vec::new();
+    for item in items {
+        let key = key(&item);
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(item),
+            None => groups.push((key, vec![item])),
+        }
+    }
+    groups
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn arguments_are_quoted_for_a_shell() {
-        assert_eq!(quoted("--op=read".into()), "--op=read");
-        assert_eq!(quoted("a b".into()), "'a b'");
-        assert_eq!(quoted("it's".into()), r"'it'\''s'");
-        assert_eq!(quoted("".into()), "''");
+        for (argument, expected) in [("--op=read", "--op=read"), ("a b", "'a b'"), ("it's", r"'it'\''s'"), ("", "''")] {
+            assert_eq!(quoted(argument.into()), expected);
+        }
     }
 }

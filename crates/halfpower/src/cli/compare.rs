@@ -5,9 +5,9 @@ use crate::command::{
     session,
 };
 use crate::output::Output;
-use crate::report::{Analysed, ComparisonInput, comparison_html, comparison_text};
+use crate::report::{Analysed, comparison_html, comparison_text};
 use crate::store::{RunId, RunKind, Store, StoredSample};
-use crate::text::UsageError;
+use crate::text::{UsageError, refuse};
 use clap::Args;
 use halfpower_analysis::comparison::{Margins, Noise, Outcome, are_copies, are_simulated, compare};
 use halfpower_analysis::statistics::Margin;
@@ -90,7 +90,7 @@ fn threshold(text: &str) -> Result<Margin, String> {
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     if let Some(both) = arguments.before.0.iter().find(|run| arguments.after.0.contains(run)) {
-        return Err(UsageError(format!("run {both} is on both sides; name it once")).into());
+        refuse!("run {both} is on both sides; name it once");
     }
     if let Some(path) = &arguments.report {
         Output::report(path).check()?;
@@ -113,13 +113,9 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         context.console.print_styled(&comparison_text(&comparison, colour, width))?;
     }
     if let Some(path) = &arguments.report {
-        let input = ComparisonInput {
-            before: &arguments.before.to_string(),
-            after: &arguments.after.to_string(),
-            command: &format!("halfpower {}", context.typed),
-            comparison: &comparison,
-        };
-        Output::report(path).write(&comparison_html(&input)?)?;
+        let (before, after) = (arguments.before.to_string(), arguments.after.to_string());
+        let html = comparison_html(&comparison, &before, &after, &format!("halfpower {}", context.typed))?;
+        Output::report(path).write(&html)?;
         context.console.message(&format!("Report: {}", path.display()));
     }
     Ok(match comparison.outcome {
@@ -133,8 +129,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
 fn noise(store: &Store, id: RunId) -> anyhow::Result<Noise> {
     let run = store.run(id)?;
     if run.kind != RunKind::Aa {
-        let message = format!("run {id} did not measure the same twice; make one that does with `halfpower run --aa`");
-        return Err(UsageError(message).into());
+        refuse!("run {id} did not measure the same twice; make one that does with `halfpower run --aa`");
     }
     let too_few = || UsageError(format!("run {id} has too few samples to tell what the same differs by"));
     Ok(Analysed::load(store, id)?.noise().ok_or_else(too_few)?.clone())
@@ -156,7 +151,7 @@ fn load(store: &Store, runs: &Runs) -> anyhow::Result<Side> {
         store.run(*run)?;
         let samples = store.samples(*run)?;
         if samples.is_empty() {
-            return Err(UsageError(format!("run {run} has no samples to compare")).into());
+            refuse!("run {run} has no samples to compare");
         }
         Ok((*run, samples))
     };

@@ -67,7 +67,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
                 context.console.print_json(&analysed.json())?;
             } else {
                 let (colour, width) = (context.console.output_colour(), context.console.output_width());
-                context.console.print_styled(&analysed.with_input(|input| report::summary(input, colour, width)))?;
+                context.console.print_styled(&report::summary(&analysed, colour, width))?;
             }
         }
         Action::Repair => {}

@@ -184,7 +184,7 @@ pub(crate) fn show_end(
         console.print_json(&analysed.json())
     } else if analysed.has_samples() {
         let (colour, width) = (console.output_colour(), console.output_width());
-        console.print_styled(&analysed.with_input(|input| report::summary(input, colour, width)))
+        console.print_styled(&report::summary(&analysed, colour, width))
     } else {
         Ok(())
     };
@@ -251,7 +251,7 @@ pub(crate) fn not_printed(context: &Context, store: &Store, run: RunId, error: &
 
 /// Writes the report of a run; gives its bytes.
 pub(crate) fn write_report(analysed: &Analysed, path: &Path) -> anyhow::Result<usize> {
-    let html = analysed.with_input(report::html)?;
+    let html = report::html(analysed)?;
     Output::report(path).write(&html)?;
     Ok(html.len())
 }

@@ -7,15 +7,14 @@ use super::inspect::page as inspect_page;
 use super::link::page as link_page;
 use super::map::page as map_page;
 use super::memory::page as memory_page;
-use super::page::{Bar, Body, Branch, Page, Section};
+use super::page::{Bar, Body, Branch, Page};
 use crate::reading::{Figures, Reading};
-use crate::report::chart::{Chart, Stroke, Value, XAxis};
+use crate::report::chart::{Chart, Stroke, Value, XAxis, chart_table, chart_view};
 use crate::report::html::render;
-use crate::report::table::{self, Table};
-use crate::report::view::{ChartView, chart_view};
+use crate::report::of_environment;
 use crate::sanitize::sanitize;
-use halfpower_model::sample::Warning;
-use serde::Serialize;
+use minijinja::context;
+use minijinja::value::{Serde, Value as View};
 use std::fmt::Write;
 use textwrap::{Options, WordSplitter};
 
@@ -51,26 +50,6 @@ fn page_of(reading: &Reading, run: &str) -> Page {
     }
 }
 
-/// What the template is given.
-#[derive(Debug, Serialize)]
-struct View<'a> {
-    title: &'a str,
-    version: &'a str,
-    run: i64,
-    date: String,
-    target: &'a str,
-    host: &'a str,
-    note: Option<&'a str>,
-    verdict: Vec<String>,
-    unfinished: Option<String>,
-    charts: Vec<ChartView>,
-    sections: Vec<Section>,
-    warnings: &'a [Warning],
-    environment: Table,
-    method: Vec<&'static str>,
-    command: &'a str,
-}
-
 /// The page of a reading.
 ///
 /// # Errors
@@ -78,22 +57,24 @@ struct View<'a> {
 pub(crate) fn reading_html(input: &ReadingInput<'_>) -> anyhow::Result<String> {
     let reading = input.reading;
     let page = page_of(reading, &input.run.to_string());
-    let view = View {
-        title: page.title,
-        version: &reading.program.version,
-        run: input.run,
-        date: reading.started_at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
-        target: input.target,
-        host: &reading.environment.host,
-        note: reading.note.as_deref(),
-        verdict: page.verdict,
-        unfinished: page.unfinished,
-        charts: page.charts.iter().filter_map(chart_view).collect(),
-        sections: page.sections,
-        warnings: &reading.warnings,
-        environment: table::of_environment(&reading.environment, &reading.program),
-        method: page.method,
-        command: input.command,
+    let warnings = reading.warnings.iter();
+    let warnings = warnings.map(|warning| context! { message => &warning.message, remedy => &warning.remedy });
+    let view = context! {
+        title => page.title,
+        version => &reading.program.version,
+        run => input.run,
+        date => reading.started_at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        target => input.target,
+        host => &reading.environment.host,
+        note => reading.note.as_deref(),
+        verdict => page.verdict.into_iter().collect::<View>(),
+        unfinished => page.unfinished,
+        charts => page.charts.iter().filter_map(chart_view).collect::<View>(),
+        sections => Serde(page.sections),
+        warnings => warnings.collect::<View>(),
+        environment => of_environment(&reading.environment, &reading.program),
+        method => page.method.into_iter().collect::<View>(),
+        command => input.command,
     };
     render("reading.html", view)
 }
@@ -180,10 +161,10 @@ fn matrix(text: &mut String, chart: &Chart) {
     let most = chart.lines.iter().flat_map(|line| &line.points).map(|point| point.y.figure()).fold(0.0, f64::max);
     let (divisor, unit) = chart.y.unit(most);
     let (title, figures) = match chart.lines.len() {
-        0 | 1 => (chart.title.clone(), table::of_chart(chart, Value::text)),
+        0 | 1 => (chart.title.clone(), chart_table(chart, Value::text)),
         _ => {
             let bare = |value: Value| chart.y.tick(value.figure(), divisor);
-            (format!("{}, {unit}", chart.title), table::of_chart(chart, bare))
+            (format!("{}, {unit}", chart.title), chart_table(chart, bare))
         }
     };
     let _ = writeln!(text, "\n{title}");

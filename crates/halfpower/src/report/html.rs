@@ -1,14 +1,11 @@
 //! The report as one HTML file: the template filled in, every text escaped on the way, and control characters in it, which
 //! HTML has no place for, made visible.
 
-use super::ReportInput;
-use super::view::View;
 use crate::sanitize::sanitize_lines;
 use anyhow::Result;
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::Serde;
+use minijinja::value::Value;
 use minijinja::{Environment, UndefinedBehavior};
-use serde::Serialize;
 use std::borrow::Cow;
 
 /// The templates by name. The names end in `.html`, which is what turns escaping on.
@@ -22,19 +19,11 @@ const TEMPLATES: [(&str, &str); 6] = [
 ];
 const STYLE: &str = include_str!("report.css");
 
-/// The report of a run: a whole file that loads nothing from elsewhere.
-///
-/// # Errors
-/// When the template does not fit what it is given, which a test would have shown.
-pub(crate) fn html(input: &ReportInput<'_>) -> Result<String> {
-    render("report.html", View::new(input))
-}
-
 /// A template filled in.
 ///
 /// # Errors
 /// When the template does not fit what it is given.
-pub(crate) fn render(name: &str, view: impl Serialize) -> Result<String> {
+pub(crate) fn render(name: &str, view: Value) -> Result<String> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
@@ -42,7 +31,7 @@ pub(crate) fn render(name: &str, view: impl Serialize) -> Result<String> {
     for (name, template) in TEMPLATES {
         environment.add_template(name, template)?;
     }
-    let page = environment.get_template(name)?.render(Serde(view))?;
+    let page = environment.get_template(name)?.render(view)?;
     Ok(match sanitize_lines(&page) {
         Cow::Borrowed(_) => page,
         Cow::Owned(page) => page,

@@ -1,62 +1,45 @@
 //! The pyramid on the page and on the terminal: its words, its table, its chart. What it says is the analysis'.
 
-use super::chart::{bar_legend, bars, bars_view_box};
-use super::table::Table;
-use super::view::ChartView;
+use super::chart::bars;
+use super::table::{Table, or_dash};
+use crate::text::once;
 use halfpower_analysis::{Half, Pyramid, PyramidLevel, Stage, Standing};
-use halfpower_model::Operation;
-use serde::Serialize;
-
-/// What stands where there is no figure.
-const NO_FIGURE: &str = "–";
-
-/// The pyramid of reads or of writes.
-#[derive(Debug, Serialize)]
-pub(super) struct PyramidView<'a> {
-    title: &'static str,
-    sentence: &'a str,
-    half_power: Option<String>,
-    chart: Option<ChartView>,
-    table: Table,
-}
+use halfpower_model::{BytesPerSecond, Operation};
+use minijinja::{Value, context};
 
 /// `reads`, `writes`.
 pub(super) fn name(pyramid: &Pyramid) -> &'static str {
     if pyramid.operation == Operation::Write { "writes" } else { "reads" }
 }
 
-pub(super) fn view(pyramid: &Pyramid) -> PyramidView<'_> {
+pub(super) fn view(pyramid: &Pyramid) -> Value {
     let half_power = pyramid.half_power.as_ref();
-    PyramidView {
-        title: if pyramid.operation == Operation::Write { "Writes" } else { "Reads" },
-        sentence: &pyramid.sentence,
-        half_power: half_power.map(|half| format!("Half-power request size of {}: {}.", half.subject, half.brief)),
-        chart: chart(pyramid),
-        table: table(pyramid),
+    context! {
+        title => if pyramid.operation == Operation::Write { "Writes" } else { "Reads" },
+        sentence => &pyramid.sentence,
+        half_power => half_power.map(|half| format!("Half-power request size of {}: {}.", half.subject, half.brief)),
+        chart => chart(pyramid),
+        table => table(pyramid),
     }
 }
 
-fn chart(pyramid: &Pyramid) -> Option<ChartView> {
+fn chart(pyramid: &Pyramid) -> Option<Value> {
     let name = name(pyramid);
     let levels = pyramid.levels.iter().filter_map(|level| {
         let rap = level.rap?;
-        Some(format!(
-            "{}: {}",
-            level.level.name(),
-            level.pap_bytes_per_s.map_or_else(|| rap.to_string(), |pap| format!("{rap} of {pap}"))
-        ))
+        let rates = level.pap_bytes_per_s.map_or_else(|| rap.to_string(), |pap| format!("{rap} of {pap}"));
+        Some(format!("{}: {rates}", level.level.name()))
     });
-    Some(ChartView {
-        id: format!("pyramid-{name}"),
-        title: format!("Real and advertised performance of each level, {name}"),
-        description: format!("Bars from memory to device. {}.", levels.collect::<Vec<_>>().join("; ")),
-        caption: "Filled: real performance (RAP), at the best request size and queue depth. Outlined: peak advertised performance \
-                  (PAP), where it is known. On a logarithmic scale, half of a peak is the same distance from its end at every level."
-            .to_owned(),
-        view_box: bars_view_box(pyramid),
-        svg: bars(pyramid)?,
-        legend: bar_legend(pyramid.bottleneck.is_some()),
-        table: Table { head: Vec::new(), rows: Vec::new() },
+    let (view_box, svg, legend) = bars(pyramid)?;
+    Some(context! {
+        id => format!("pyramid-{name}"),
+        title => format!("Real and advertised performance of each level, {name}"),
+        description => format!("Bars from memory to device. {}.", levels.collect::<Vec<_>>().join("; ")),
+        caption => "Filled: real performance (RAP), at the best request size and queue depth. Outlined: peak advertised performance \
+                    (PAP), where it is known. On a logarithmic scale, half of a peak is the same distance from its end at every level.",
+        view_box,
+        svg,
+        legend,
     })
 }
 
@@ -66,8 +49,8 @@ fn table(pyramid: &Pyramid) -> Table {
         [
             named(level),
             level.pap_bytes_per_s.map_or_else(|| "unknown".to_owned(), |rate| rate.to_string()),
-            level.rap.map_or_else(|| NO_FIGURE.to_owned(), |rap| rap.to_string()),
-            level.share.map_or_else(|| NO_FIGURE.to_owned(), percent),
+            or_dash(level.rap),
+            or_dash(level.share.map(percent)),
             half(level.half).to_owned(),
             standing(level.standing).to_owned(),
             level.pap_source.clone(),
@@ -121,17 +104,15 @@ pub(super) fn brief_table(pyramids: &[Pyramid]) -> Option<Table> {
     if !all().any(|level| tells(level) && level.level != Stage::FileCache) {
         return None;
     }
-    let mut stages: Vec<Stage> = all().filter(|level| tells(level)).map(|level| level.level).collect();
+    let mut stages = once(all().filter(|level| tells(level)).map(|level| level.level));
     stages.sort_unstable();
-    stages.dedup();
     let row = |stage: &Stage| {
-        let of = |pyramid: &'_ Pyramid| pyramid.levels.iter().find(|level| level.level == *stage).cloned();
-        let levels: Vec<Option<PyramidLevel>> = pyramids.iter().map(of).collect();
-        let mut peaks: Vec<String> =
-            levels.iter().flatten().filter_map(|level| Some(level.pap_bytes_per_s?.to_string())).collect();
-        peaks.dedup();
-        let peak = if peaks.is_empty() { "unknown".to_owned() } else { peaks.join(", ") };
-        let real = levels.iter().map(|level| level.as_ref().map_or_else(|| NO_FIGURE.to_owned(), brief));
+        let level = |pyramid: &'_ Pyramid| pyramid.levels.iter().find(|level| level.level == *stage).cloned();
+        let levels: Vec<Option<PyramidLevel>> = pyramids.iter().map(level).collect();
+        let peaks = levels.iter().flatten().filter_map(|level| Some(level.pap_bytes_per_s?.to_string()));
+        let peaks = once(peaks).join(", ");
+        let peak = if peaks.is_empty() { "unknown".to_owned() } else { peaks };
+        let real = levels.iter().map(|level| or_dash(level.as_ref().map(brief)));
         [stage.name().to_owned(), peak].into_iter().chain(real).collect()
     };
     let head = ["Pyramid", "PAP"].into_iter().chain(pyramids.iter().map(name)).map(str::to_owned);
@@ -155,8 +136,8 @@ fn tells(level: &PyramidLevel) -> bool {
 
 /// `23.5 MB/s (98 %, half reached)`.
 fn brief(level: &PyramidLevel) -> String {
-    let Some(rap) = level.rap else { return NO_FIGURE.to_owned() };
-    let rate = halfpower_model::BytesPerSecond(rap.value);
+    let Some(rap) = level.rap else { return or_dash(None::<String>) };
+    let rate = BytesPerSecond(rap.value);
     match (level.share, level.half) {
         (None, _) => rate.to_string(),
         (Some(share), Half::BeyondPeak) => format!("{rate} ({}, beyond PAP)", percent(share)),

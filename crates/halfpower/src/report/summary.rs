@@ -1,18 +1,17 @@
 //! The end of a run on a terminal: what the reader came for, in the order it is asked for, on a screen or little more.
 //! Findings are there in their brief wording; the report has their sentences, and the speed of memory.
 
-use super::ReportInput;
-use super::table::{figure, within_run};
-use super::view::{beside, elsewhere, met, unfinished};
+use super::analysed::Analysed;
+use super::page::{beside, elsewhere, met};
+use super::pyramid;
+use super::table::{Table, figure, or_dash};
+use super::tables::{bottleneck, brief_noise, busy, within_run};
 use super::wrap::{Page, Style};
-use super::{noise, pyramid};
 use crate::paper_figures::PaperFigure;
 use crate::study::VOLUME;
-use halfpower_analysis::{Attribution, CellSummary, busiest_first};
+use crate::text::{counted, joined, once};
+use halfpower_analysis::CellSummary;
 use halfpower_model::{Environment, Estimate, Finding, FindingCode, Quantity, Reach, Sample, TargetKind};
-
-/// What stands where nothing was measured.
-const NO_FIGURE: &str = "–";
 
 /// Further findings with their names; first those that make other figures wrong.
 const ALSO: [(FindingCode, &str); 10] = [
@@ -31,112 +30,103 @@ const ALSO: [(FindingCode, &str); 10] = [
 const ALSO_SHOWN: usize = 6;
 
 /// How many workloads of a simulated machine are a few.
-const PACES_SHOWN: usize = 24;
+const CELLS_SHOWN: usize = 24;
 
 /// A screen of lines. No line is longer than `width` columns (20 at least); without `colour` there are no escape
 /// sequences.
-pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> String {
+pub(crate) fn summary(analysed: &Analysed, colour: bool, width: usize) -> String {
     let mut page = Page::new(width, colour);
-    heading(&mut page, input);
-    if let Some(noise) = input.noise {
+    heading(&mut page, analysed);
+    if let Some(noise) = &analysed.noise {
         page.gap();
         page.paragraph("", &[(Style::Strong, &noise.sentence)]);
         if let Some(scatter) = &noise.scatter {
-            page.paragraph("", &[(Style::Plain, &scatter.sentence())]);
+            page.plain(scatter.sentence());
         }
-        page.table(["Same workload twice", "differs by", "margin to call it equivalent"], &noise::rows(noise));
+        page.table_of(&brief_noise(noise));
     }
-    if let Some(sentence) = beside(input.paper_figures) {
+    if let Some(sentence) = beside(&analysed.paper_figures) {
         page.gap();
         page.paragraph("", &[(Style::Strong, &sentence)]);
-        if input.paper_figures.len() > 1 {
+        if analysed.paper_figures.len() > 1 {
             // Of each workload only the report has room to tell.
-            page.table(["Figure", "met", "question"], &met_of_each(input));
-            close(&mut page, input);
+            page.table(["Figure", "met", "question"], met_of_each(&analysed.paper_figures));
+            close(&mut page, analysed);
             return page.finish();
         }
     }
-    page.table(["Peak", "figure (request size, queue depth)"], &briefs(input, FindingCode::Peak));
+    page.table(["Peak", "figure (request size, queue depth)"], briefs(analysed, FindingCode::Peak));
     let head = ["Sequential requests", "half-power size: half of the peak at", "CPU time per request"];
-    page.table(head, &sequential(input));
-    page.table(["Queue depth", "IOPS level off at"], &briefs(input, FindingCode::Knee));
-    page.table(["Workload", "bottleneck"], &pace(input));
-    let of_machine = pace_of_machine(input);
-    page.table(["Workload", "throughput", "IOPS", "bottleneck", "busy"], &of_machine);
-    page.table(["Buffering", "compared with direct"], &briefs(input, FindingCode::BufferingGain));
-    page.table(["Targets", "together compared with alone"], &briefs(input, FindingCode::SharedLimit));
-    page.table(["Price", priced(input)], &briefs(input, FindingCode::Price));
-    page.table(["Also seen", ""], &also_seen(input));
-    pyramids(&mut page, input);
-    page.table(["Block layer", "where requests spent their time"], &longest_queued(input));
+    page.table(head, sequential(analysed));
+    page.table(["Queue depth", "IOPS level off at"], briefs(analysed, FindingCode::Knee));
+    page.table(["Workload", "bottleneck"], only_bottleneck(analysed));
+    let of_machine =
+        Table::new(["Workload", "throughput", "IOPS", "bottleneck", "busy"], bottlenecks_of_machine(analysed));
+    page.table_of(&of_machine);
+    page.table(["Buffering", "compared with direct"], briefs(analysed, FindingCode::BufferingGain));
+    page.table(["Targets", "together compared with alone"], briefs(analysed, FindingCode::SharedLimit));
+    page.table(["Price", priced(analysed)], briefs(analysed, FindingCode::Price));
+    page.table(["Also seen", ""], also_seen(analysed));
+    pyramids(&mut page, analysed);
+    page.table(["Block layer", "where requests spent their time"], longest_queued(analysed));
     let is_also =
         |finding: &Finding| finding.code == FindingCode::Owner || ALSO.iter().any(|(code, _)| *code == finding.code);
-    if of_machine.is_empty() && input.analysis.findings.iter().all(is_also) {
-        page.table(["Workload", "throughput", "IOPS"], &cells(input));
+    if of_machine.rows.is_empty() && analysed.analysis.findings.iter().all(is_also) {
+        page.table(["Workload", "throughput", "IOPS"], cells(analysed));
     }
-    recommendation(&mut page, input);
-    close(&mut page, input);
+    recommendation(&mut page, analysed);
+    close(&mut page, analysed);
     page.finish()
 }
 
-fn heading(page: &mut Page, input: &ReportInput<'_>) {
-    let place: Vec<String> = std::iter::once(place(input.environment)).chain(way(input)).collect();
-    page.paragraph("", &[(Style::Strong, input.target), (Style::Quiet, &format!("({})", place.join("; ")))]);
-    let intervals = if input.has_intervals() {
+fn heading(page: &mut Page, analysed: &Analysed) {
+    let place: Vec<String> = std::iter::once(place(&analysed.run.environment)).chain(way(analysed)).collect();
+    let target = (Style::Strong, analysed.run.target.as_str());
+    page.paragraph("", &[target, (Style::Quiet, &format!("({})", place.join("; ")))]);
+    let intervals = if analysed.has_intervals() {
         "95 % confidence intervals"
     } else {
         "no confidence intervals: they need repetitions"
     };
-    let counts = format!("{}: {}; {intervals}", input.title, input.counts());
+    let counts = format!("{}: {}; {intervals}", analysed.run.name, analysed.counts());
     page.paragraph("", &[(Style::Quiet, &counts)]);
-    if let Some(sentence) = unfinished(input.status) {
+    if let Some(sentence) = analysed.unfinished() {
         page.paragraph("", &[(Style::Caution, &sentence)]);
     }
 }
 
 /// How many of a paper's figures are met, exhibit by exhibit.
-fn met_of_each(input: &ReportInput<'_>) -> Vec<[String; 3]> {
-    let words =
-        |met: Option<(usize, usize)>| met.map_or_else(|| NO_FIGURE.to_owned(), |(met, of)| format!("{met} of {of}"));
-    let row = |figure: &PaperFigure| {
+fn met_of_each(figures: &[PaperFigure]) -> impl Iterator<Item = [String; 3]> {
+    let words = |met: Option<(usize, usize)>| or_dash(met.map(|(met, of)| format!("{met} of {of}")));
+    let row = move |figure: &PaperFigure| {
         let own = met(figure.printed.iter().filter(|printed| printed.is_of(&figure.exhibit)));
         [figure.exhibit.label.clone(), words(own), figure.exhibit.question.clone().unwrap_or_default()]
     };
-    let text = elsewhere(input.paper_figures);
-    let text = text.map(|met| {
-        [
-            "Elsewhere".to_owned(),
-            words(Some(met)),
-            "Which other figures does the paper print for these workloads?".to_owned(),
-        ]
-    });
-    input.paper_figures.iter().map(row).chain(text).collect()
+    let question = "Which other figures does the paper print for these workloads?".to_owned();
+    let text = elsewhere(figures).map(|met| ["Elsewhere".to_owned(), words(Some(met)), question]);
+    figures.iter().map(row).chain(text)
 }
 
 /// What lies under the target, as far as the system tells.
 fn place(environment: &Environment) -> String {
     let target = &environment.target;
-    let device = match (&target.device, target.kind) {
-        (_, TargetKind::Simulated) => Some(environment.devices().join(", ")),
-        (Some(device), _) => {
-            let described = [&target.transport, &target.model].into_iter().flatten().map(String::as_str);
-            Some(std::iter::once(device.as_str()).chain(described).collect::<Vec<_>>().join(", "))
-        }
-        (None, _) => None,
+    let device = match &target.device {
+        _ if target.kind == TargetKind::Simulated => Some(environment.devices().join(", ")),
+        None => None,
+        device => Some(joined([device, &target.transport, &target.model].map(Option::as_ref))),
     };
     let storage = [target.filesystem.clone(), device].into_iter().flatten().collect::<Vec<_>>().join(" on ");
     let kernel = (!environment.kernel.is_empty()).then(|| format!("kernel {}", environment.kernel));
-    let plural = if environment.cpus == 1 { "" } else { "s" };
-    let cpus = (environment.cpus > 0).then(|| format!("{} CPU{plural}", environment.cpus));
-    let rest = kernel.into_iter().chain(cpus).collect::<Vec<_>>().join(", ");
-    let known: Vec<String> = [storage, rest].into_iter().filter(|part| !part.is_empty()).collect();
+    let cpus = (environment.cpus > 0).then(|| counted(environment.cpus as usize, "CPU"));
+    let mut known = vec![storage, joined([kernel, cpus])];
+    known.retain(|part| !part.is_empty());
     if known.is_empty() { "imported; the machine is unknown".to_owned() } else { known.join("; ") }
 }
 
 /// By which way all requests went; none where they had several, which the workloads' or the machines' names tell apart, or nobody knows.
-fn way(input: &ReportInput<'_>) -> Option<String> {
-    let mut ways = input.samples.iter().map(|observed| {
-        let Sample { workload, environment, .. } = observed.sample;
+fn way(analysed: &Analysed) -> Option<String> {
+    let mut ways = analysed.samples.iter().map(|stored| {
+        let Sample { workload, environment, .. } = &stored.sample;
         workload.tells("personality").then(|| environment.way(workload))
     });
     let first = ways.next()??;
@@ -144,56 +134,54 @@ fn way(input: &ReportInput<'_>) -> Option<String> {
 }
 
 /// The findings of a kind whose figures are of the storage: subject and claim.
-fn briefs(input: &ReportInput<'_>, code: FindingCode) -> Vec<[String; 2]> {
-    input.findings_of_storage(code).map(|finding| [finding.subject.clone(), finding.brief.clone()]).collect()
+fn briefs(analysed: &Analysed, code: FindingCode) -> impl Iterator<Item = [String; 2]> {
+    analysed.findings_of_storage(code).map(brief)
+}
+
+fn brief(finding: &Finding) -> [String; 2] {
+    [finding.subject.clone(), finding.brief.clone()]
 }
 
 /// What the prices are of: nothing is said of a capacity that nobody knows.
-fn priced(input: &ReportInput<'_>) -> &'static str {
-    let mut estimates = input.findings(FindingCode::Price).flat_map(|finding| &finding.estimates);
+fn priced(analysed: &Analysed) -> &'static str {
+    let mut estimates = analysed.findings(FindingCode::Price).flat_map(|finding| &finding.estimates);
     let has_capacity = estimates.any(|estimate| estimate.quantity == Quantity::MegabytesPerPrice);
     if has_capacity { "of accesses and capacity" } else { "of accesses" }
 }
 
-/// Of a simulated machine, what each workload gave, who sets its pace, and how busy all its parts were: of every one where the machine is set
+/// Of a simulated machine, what each workload gave, its bottleneck, and how busy all its parts were: of every one where the machine is set
 /// to be another for some, which is what the question was, or where they are few.
-fn pace_of_machine(input: &ReportInput<'_>) -> Vec<[String; 5]> {
-    let cells = &input.analysis.cells;
+fn bottlenecks_of_machine(analysed: &Analysed) -> Vec<[String; 5]> {
+    let cells = &analysed.analysis.cells;
     let is_swept = cells.iter().any(|cell| !cell.workload.set.without(VOLUME).1.is_empty());
-    if !is_swept && cells.len() > PACES_SHOWN {
+    if !is_swept && cells.len() > CELLS_SHOWN {
         return Vec::new();
     }
+    let cells = analysed.named_cells().filter(|(cell, _)| !busy(cell).is_empty());
     let row = |(cell, name): (&CellSummary, &str)| {
-        let busy = busiest_first(cell.parts.iter().map(|part| (part.name.as_str(), part.kind, part.busy.value)));
-        let pace = cell.pace.as_ref().map_or_else(|| NO_FIGURE.to_owned(), Attribution::brief);
         let [throughput, rate] = given(cell);
-        (!busy.is_empty()).then(|| [name.to_owned(), throughput, rate, pace, busy.join(", ")])
+        [name.to_owned(), throughput, rate, bottleneck(cell), busy(cell).join(", ")]
     };
-    input.named_cells().filter_map(row).collect()
+    cells.map(row).collect()
 }
 
-/// Who sets the pace of a single workload. Of many, the report tells it: there is no room for it on a screen.
-fn pace(input: &ReportInput<'_>) -> Vec<[String; 2]> {
-    let cells = &input.analysis.cells;
+/// The bottleneck of a single workload. Of many, the report tells it: there is no room for it on a screen.
+fn only_bottleneck(analysed: &Analysed) -> impl Iterator<Item = [String; 2]> {
+    let cells = &analysed.analysis.cells;
     let is_alone = cells.len() == 1 && cells[0].parts.is_empty();
-    let row = |finding: &Finding| [finding.subject.clone(), finding.brief.clone()];
-    input.findings(FindingCode::Owner).filter(|_| is_alone).map(row).collect()
+    analysed.findings(FindingCode::Owner).filter(move |_| is_alone).map(brief)
 }
 
 /// What else is told of the storage, and where a cache stood in for it: a line each, and how many more there are.
-fn also_seen(input: &ReportInput<'_>) -> Vec<[String; 2]> {
+fn also_seen(analysed: &Analysed) -> Vec<[String; 2]> {
     let matters = |finding: &&Finding| {
         let is_of_memory = finding.reach == Reach::Memory && finding.code == FindingCode::Dip;
         let is_news = !["undecided", "no difference"].iter().any(|word| finding.brief.starts_with(word));
         is_news && !is_of_memory
     };
-    let all = ALSO.iter().flat_map(|(code, name)| {
-        input
-            .findings(*code)
-            .filter(matters)
-            .map(move |finding| (*name, format!("{}: {}", finding.subject, finding.brief)))
-    });
-    let mut rows: Vec<[String; 2]> = all.map(|(name, words)| [name.to_owned(), words]).collect();
+    let all = ALSO.iter().flat_map(|(code, name)| analysed.findings(*code).filter(matters).map(move |of| (name, of)));
+    let row = |(name, finding): (&&str, &Finding)| [(*name).to_owned(), brief(finding).join(": ")];
+    let mut rows: Vec<[String; 2]> = all.map(row).collect();
     let more = rows.len().saturating_sub(ALSO_SHOWN);
     rows.truncate(ALSO_SHOWN);
     if more > 0 {
@@ -203,18 +191,12 @@ fn also_seen(input: &ReportInput<'_>) -> Vec<[String; 2]> {
 }
 
 /// Half-power size and processor cost of every sequential series.
-fn sequential(input: &ReportInput<'_>) -> Vec<[String; 3]> {
-    let of = |code: FindingCode| input.findings(code).collect::<Vec<_>>();
+fn sequential(analysed: &Analysed) -> Vec<[String; 3]> {
+    let of = |code: FindingCode| analysed.findings(code).collect::<Vec<_>>();
     let (half_power, costs) = (of(FindingCode::HalfPower), of(FindingCode::ProcessorCost));
-    let mut subjects: Vec<&str> = Vec::new();
-    for finding in half_power.iter().chain(&costs) {
-        if !subjects.contains(&finding.subject.as_str()) {
-            subjects.push(&finding.subject);
-        }
-    }
+    let subjects = once(half_power.iter().chain(&costs).map(|finding| finding.subject.as_str()));
     let brief = |findings: &[&Finding], subject: &str| {
-        let finding = findings.iter().find(|finding| finding.subject == subject);
-        finding.map_or_else(|| NO_FIGURE.to_owned(), |finding| finding.brief.clone())
+        or_dash(findings.iter().find(|finding| finding.subject == subject).map(|finding| &finding.brief))
     };
     let short = |subject: &str| subject.trim_start_matches("sequential ").to_owned();
     let row = |subject: &&str| [short(subject), brief(&half_power, subject), brief(&costs, subject)];
@@ -222,37 +204,31 @@ fn sequential(input: &ReportInput<'_>) -> Vec<[String; 3]> {
 }
 
 /// Peak against real performance from memory to device, and the bottleneck of each kind of request.
-fn pyramids(page: &mut Page, input: &ReportInput<'_>) {
-    let pyramids = &input.analysis.pyramids;
+fn pyramids(page: &mut Page, analysed: &Analysed) {
+    let pyramids = &analysed.analysis.pyramids;
     if let Some(table) = pyramid::brief_table(pyramids) {
         page.table_of(&table);
-        page.table(["Bottleneck", "level"], &pyramid::bottlenecks(pyramids));
+        page.table(["Bottleneck", "level"], pyramid::bottlenecks(pyramids));
     }
 }
 
 /// Of the workloads whose requests were followed, the one whose spent the largest share of their lives queued.
-fn longest_queued(input: &ReportInput<'_>) -> Vec<[String; 2]> {
-    let followed = input.named_cells().filter_map(|(cell, name)| {
+fn longest_queued(analysed: &Analysed) -> Option<[String; 2]> {
+    let followed = analysed.named_cells().filter_map(|(cell, name)| {
         let block = cell.block.as_ref()?;
         Some((name, block.queued?, block.at_device?, block.busy?))
     });
-    let most = followed.max_by(|(_, one, ..), (_, other, ..)| one.value.total_cmp(&other.value));
-    let words = |(name, queued, at_device, share): (&str, Estimate, Estimate, Estimate)| {
-        [
-            name.to_owned(),
-            format!(
-                "{queued} queued, {at_device} at the device; the device had requests outstanding {share} of the time"
-            ),
-        ]
-    };
-    most.map(words).into_iter().collect()
+    let (name, queued, at_device, busy) =
+        followed.max_by(|(_, one, ..), (_, other, ..)| one.value.total_cmp(&other.value))?;
+    let queued = format!("{queued} queued, {at_device} at the device");
+    Some([name.to_owned(), format!("{queued}; the device had requests outstanding {busy} of the time")])
 }
 
 /// What each workload gave: all there is where no claim can be made.
-fn cells(input: &ReportInput<'_>) -> Vec<[String; 3]> {
+fn cells(analysed: &Analysed) -> Vec<[String; 3]> {
     let figures = |cell: &CellSummary| [cell.bytes_per_s, cell.requests_per_s];
     let is_told = |estimate: &Estimate| estimate.repetitions > 0;
-    let measured = input.named_cells().filter(|(cell, _)| figures(cell).iter().any(is_told));
+    let measured = analysed.named_cells().filter(|(cell, _)| figures(cell).iter().any(is_told));
     let row = |(cell, name): (&CellSummary, &str)| {
         let [throughput, rate] = given(cell);
         [name.to_owned(), throughput, rate]
@@ -265,35 +241,33 @@ fn given(cell: &CellSummary) -> [String; 2] {
     [cell.bytes_per_s, cell.requests_per_s].map(|one| figure(Some(one)) + &within_run(cell, one.quantity))
 }
 
-fn recommendation(page: &mut Page, input: &ReportInput<'_>) {
-    for (index, finding) in input.findings(FindingCode::Recommendation).enumerate() {
+fn recommendation(page: &mut Page, analysed: &Analysed) {
+    for (index, finding) in analysed.findings(FindingCode::Recommendation).enumerate() {
         if index == 0 {
             page.gap();
-            page.paragraph("", &[(Style::Plain, "Recommendation")]);
+            page.plain("Recommendation");
         }
         page.paragraph("  ", &[(Style::Strong, &finding.sentence)]);
     }
 }
 
 /// What was left out, and what could make the figures wrong.
-fn close(page: &mut Page, input: &ReportInput<'_>) {
-    let pyramids = &input.analysis.pyramids;
+fn close(page: &mut Page, analysed: &Analysed) {
+    let (pyramids, warnings) = (&analysed.analysis.pyramids, &analysed.analysis.warnings);
     // One that could not be told, and has no pyramid above it.
     let unknown = if pyramid::brief_table(pyramids).is_none() { pyramid::bottlenecks(pyramids) } else { Vec::new() };
-    if !(unknown.is_empty() && input.skipped.is_empty() && input.analysis.warnings.is_empty()) {
+    if !(unknown.is_empty() && analysed.skipped().is_empty() && warnings.is_empty()) {
         page.gap();
     }
     for of in unknown {
         page.paragraph("- ", &[(Style::Plain, &format!("Bottleneck of {}: {}", of[0], of[1]))]);
     }
-    for (workload, reason) in input.skipped {
-        page.paragraph("- ", &[(Style::Plain, &format!("Not run: {workload}: {reason}"))]);
+    for of in analysed.skipped() {
+        page.paragraph("- ", &[(Style::Plain, &format!("Not run: {}: {}", of.label, of.reason))]);
     }
-    for (warning, samples) in &input.analysis.warnings {
-        let plural = if *samples == 1 { "" } else { "s" };
-        let behind = format!("({samples} sample{plural}):");
-        let message =
-            [(Style::Caution, warning.message.as_str()), (Style::Quiet, &behind), (Style::Plain, &warning.remedy)];
-        page.paragraph("! ", &message);
+    for (warning, samples) in warnings {
+        let behind = format!("({}):", counted(*samples as usize, "sample"));
+        let message = (Style::Caution, warning.message.as_str());
+        page.paragraph("! ", &[message, (Style::Quiet, &behind), (Style::Plain, &warning.remedy)]);
     }
 }

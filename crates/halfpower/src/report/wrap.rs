@@ -18,18 +18,6 @@ pub(super) enum Style {
     Caution,
 }
 
-impl Style {
-    /// The escape sequence that turns it on; none needed for plain.
-    fn on(self) -> Option<&'static str> {
-        match self {
-            Style::Plain => None,
-            Style::Strong => Some("\x1b[1m"),
-            Style::Quiet => Some("\x1b[2m"),
-            Style::Caution => Some("\x1b[33m"),
-        }
-    }
-}
-
 /// A blank where a line is not broken; on the page it is like any other.
 const UNBROKEN: &str = "\u{a0}";
 /// How far the rows of a table are set in from its head.
@@ -66,19 +54,16 @@ impl Page {
     /// A table after an empty line, nothing without rows. The first column names the row. In the others, what comes
     /// before a bracket is what counts. Where the columns do not fit, those others go below the name; a second and last
     /// one is broken instead while it has room.
-    pub(super) fn table<const COLUMNS: usize>(&mut self, head: [&str; COLUMNS], rows: &[[String; COLUMNS]]) {
-        let rows: Vec<&[String]> = rows.iter().map(|row| &row[..]).collect();
-        self.columns(&head, &rows);
+    pub(super) fn table<const COLUMNS: usize>(
+        &mut self,
+        head: [&str; COLUMNS],
+        rows: impl IntoIterator<Item = [String; COLUMNS]>,
+    ) {
+        self.table_of(&Table::new(head, rows));
     }
 
-    /// The same of a table whose columns are as many as there are things to tell of, and whose rows are as wide.
-    pub(super) fn table_of(&mut self, table: &Table) {
-        let head: Vec<&str> = table.head.iter().map(String::as_str).collect();
-        let rows: Vec<&[String]> = table.rows.iter().map(|row| &row[..]).collect();
-        self.columns(&head, &rows);
-    }
-
-    fn columns(&mut self, head: &[&str], rows: &[&[String]]) {
+    /// The same of a table whose columns are as many as there are things to tell of.
+    pub(super) fn table_of(&mut self, Table { head, rows }: &Table) {
         if rows.is_empty() {
             return;
         }
@@ -86,32 +71,32 @@ impl Page {
         let width_of = |column: usize| {
             let indent = if column == 0 { ROW_INDENT } else { 0 };
             let cells = rows.iter().map(|row| indent + display_width(&row[column]));
-            cells.chain([display_width(head[column])]).max().unwrap_or_default()
+            cells.chain([display_width(&head[column])]).max().unwrap_or_default()
         };
         let widths: Vec<usize> = (0..head.len()).map(width_of).collect();
         let last = if widths.len() == 2 { widths[1].min(LAST_COLUMN_MIN) } else { widths[widths.len() - 1] };
         let needed = widths[..widths.len() - 1].iter().map(|width| width + COLUMN_GAP).sum::<usize>() + last;
         if needed > self.width {
-            self.stack(head, rows);
+            // Too narrow for its columns.
+            let others = format!("({})", head[1..].join(" · "));
+            self.paragraph("", &[(Style::Plain, &head[0]), (Style::Quiet, &others)]);
+            for row in rows {
+                self.paragraph("  ", &[(Style::Plain, &row[0])]);
+                self.paragraph("    ", &[(Style::Strong, &row[1..].join(" · "))]);
+            }
             return;
         }
         let name =
             |indent: usize, text: &str| format!("{:indent$}{}", "", padded(text, widths[0] + COLUMN_GAP - indent));
-        let others: Vec<String> = head[1..].iter().map(|text| (*text).to_owned()).collect();
-        self.paragraph(&name(0, head[0]), &cells(&others, &widths[1..], Style::Quiet));
+        self.paragraph(&name(0, &head[0]), &cells(&head[1..], &widths[1..], Style::Quiet));
         for row in rows {
             self.paragraph(&name(ROW_INDENT, &row[0]), &cells(&row[1..], &widths[1..], Style::Strong));
         }
     }
 
-    /// A table too narrow for its columns.
-    fn stack(&mut self, head: &[&str], rows: &[&[String]]) {
-        let others = format!("({})", head[1..].join(" · "));
-        self.paragraph("", &[(Style::Plain, head[0]), (Style::Quiet, &others)]);
-        for row in rows {
-            self.paragraph("  ", &[(Style::Plain, &row[0])]);
-            self.paragraph("    ", &[(Style::Strong, &row[1..].join(" · "))]);
-        }
+    /// A plain paragraph.
+    pub(super) fn plain(&mut self, text: impl AsRef<str>) {
+        self.paragraph("", &[(Style::Plain, text)]);
     }
 
     /// A paragraph: `first` before its first line, blanks as wide before the others.
@@ -130,10 +115,13 @@ impl Page {
     /// A word with the escape sequences of its style, which have no width. Each word has its own: a pager draws a line
     /// without those before it.
     fn styled(&self, style: Style, word: String) -> String {
-        match style.on().filter(|_| self.colour) {
-            Some(on) => format!("{on}{word}\x1b[0m"),
-            None => word,
-        }
+        let code = match style {
+            Style::Plain => return word,
+            Style::Strong => "1",
+            Style::Quiet => "2",
+            Style::Caution => "33",
+        };
+        if self.colour { format!("\x1b[{code}m{word}\x1b[0m") } else { word }
     }
 }
 
@@ -185,17 +173,18 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_paragraph_hangs_under_its_first_line() {
-        let mut page = Page::new(20, false);
-        page.paragraph("  read  ", &[(Style::Strong, "3.21 GB/s"), (Style::Quiet, "1 MiB, QD8")]);
-        assert_eq!(page.finish(), "  read  3.21 GB/s\n        1 MiB, QD8\n");
-    }
-
-    #[test]
-    fn a_figure_stays_with_its_unit() {
-        let mut page = Page::new(20, false);
-        page.paragraph("", &[(Style::Plain, "seventeen or 3.21 GB/s, with ± 10 %")]);
-        assert_eq!(page.finish(), "seventeen or\n3.21 GB/s, with\n± 10 %\n");
+    fn a_paragraph_hangs_keeps_units_and_does_not_steer_the_terminal() {
+        let wrapped = |first: &str, spans: &[(Style, &str)]| {
+            let mut page = Page::new(20, false);
+            page.paragraph(first, spans);
+            page.finish()
+        };
+        let spans = [(Style::Strong, "3.21 GB/s"), (Style::Quiet, "1 MiB, QD8")];
+        assert_eq!(wrapped("  read  ", &spans), "  read  3.21 GB/s\n        1 MiB, QD8\n");
+        let units = wrapped("", &[(Style::Plain, "seventeen or 3.21 GB/s, with ± 10 %")]);
+        assert_eq!(units, "seventeen or\n3.21 GB/s, with\n± 10 %\n");
+        let hostile = wrapped("", &[(Style::Plain, "a\x1b[31mb \u{202e}c\r")]);
+        assert_eq!(hostile, "a\u{fffd}[31mb \u{fffd}c\u{fffd}\n");
     }
 
     #[test]
@@ -204,7 +193,7 @@ mod tests {
         let rows = rows.map(|row| row.map(str::to_owned));
         let table = |width| {
             let mut page = Page::new(width, false);
-            page.table(["Peak", "figure", "cost"], &rows);
+            page.table(["Peak", "figure", "cost"], rows.clone());
             page.finish()
         };
         assert_eq!(
@@ -215,13 +204,6 @@ mod tests {
                write  none            10 µs\n"
         );
         assert_eq!(table(29), "\nPeak (figure · cost)\n  read\n    3 GB/s (1 MiB) · 5 µs\n  write\n    none · 10 µs\n");
-    }
-
-    #[test]
-    fn nothing_steers_the_terminal() {
-        let mut page = Page::new(40, false);
-        page.paragraph("", &[(Style::Plain, "a\x1b[31mb \u{202e}c\r")]);
-        assert_eq!(page.finish(), "a\u{fffd}[31mb \u{fffd}c\u{fffd}\n");
     }
 
     proptest! {

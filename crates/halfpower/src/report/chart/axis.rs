@@ -60,21 +60,7 @@ impl XAxis {
 
     /// Room beside the outermost points, as a share of what is between two numbers.
     pub(super) fn margin(self) -> f64 {
-        match self {
-            XAxis::Place => 0.15,
-            XAxis::RequestSize | XAxis::Depth | XAxis::Share | XAxis::WorkingSet => 0.3,
-        }
-    }
-
-    /// Its name below the axis.
-    pub(super) fn label(self) -> &'static str {
-        match self {
-            XAxis::RequestSize => "request size, KiB",
-            XAxis::Depth => "queue depth",
-            XAxis::Share => "percentile of requests",
-            XAxis::WorkingSet => "working set of a thread",
-            XAxis::Place => "from the start of the target",
-        }
+        if self == XAxis::Place { 0.15 } else { 0.3 }
     }
 
     /// The number at a place.
@@ -92,25 +78,14 @@ impl XAxis {
         }
     }
 
-    /// What lines run along, in a sentence.
-    pub(in crate::report) fn along(self) -> &'static str {
+    /// Its name below the axis, what lines run along in a sentence, and the head of its column in a table.
+    pub(super) fn words(self) -> [&'static str; 3] {
         match self {
-            XAxis::RequestSize => "the request size",
-            XAxis::Depth => "the queue depth",
-            XAxis::Share => "the share of requests",
-            XAxis::WorkingSet => "the working set of a thread",
-            XAxis::Place => "the target, from its first byte to its last",
-        }
-    }
-
-    /// The head of its column in a table.
-    pub(in crate::report) fn column(self) -> &'static str {
-        match self {
-            XAxis::RequestSize => "request size",
-            XAxis::Depth => "queue depth",
-            XAxis::Share => "share of requests",
-            XAxis::WorkingSet => "working set",
-            XAxis::Place => "place",
+            XAxis::RequestSize => ["request size, KiB", "the request size", "request size"],
+            XAxis::Depth => ["queue depth", "the queue depth", "queue depth"],
+            XAxis::Share => ["percentile of requests", "the share of requests", "share of requests"],
+            XAxis::WorkingSet => ["working set of a thread", "the working set of a thread", "working set"],
+            XAxis::Place => ["from the start of the target", "the target, from its first byte to its last", "place"],
         }
     }
 
@@ -148,20 +123,15 @@ impl YAxis {
 
     /// What the unit leaves to be said.
     pub(super) fn label(self) -> &'static str {
-        match self {
-            // Each of its numbers has a unit, and the title says what they are.
-            YAxis::Latency => "",
-            YAxis::CpuCost => " of CPU time",
-            YAxis::BytesPerSecond | YAxis::Bandwidth | YAxis::RequestsPerSecond => "",
-        }
+        if self == YAxis::CpuCost { " of CPU time" } else { "" }
     }
 
     /// The number at a figure.
     pub(crate) fn tick(self, figure: f64, divisor: f64) -> String {
-        match self {
-            YAxis::Latency => Nanoseconds(figure.round() as u64).to_string(),
-            _ => significant(figure / divisor),
+        if self == YAxis::Latency {
+            return Nanoseconds(figure.round() as u64).to_string();
         }
+        significant(figure / divisor)
     }
 }
 
@@ -187,14 +157,14 @@ mod tests {
             assert_eq!(axis.tick(place), label);
         }
         assert!((XAxis::Share.place(0.899_999_9) - XAxis::Share.place(0.9)).abs() < 1e-5);
-    }
-
-    #[test]
-    fn numbers_with_units_have_room() {
-        assert_eq!(XAxis::WorkingSet.tick_step(15.0), 3.0);
-        assert_eq!(XAxis::WorkingSet.tick_step(2.0), 1.0);
-        assert_eq!(XAxis::Depth.tick_step(15.0), 1.0);
         // A disk of 1 TB has 931 GiB.
-        assert_eq!(XAxis::Place.tick_step(1e12), 256.0 * 1_073_741_824.0);
+        for (axis, steps, step) in [
+            (XAxis::WorkingSet, 15.0, 3.0),
+            (XAxis::WorkingSet, 2.0, 1.0),
+            (XAxis::Depth, 15.0, 1.0),
+            (XAxis::Place, 1e12, 256.0 * 1_073_741_824.0),
+        ] {
+            assert_eq!(axis.tick_step(steps), step, "{axis:?}");
+        }
     }
 }

@@ -1,9 +1,11 @@
 //! A line chart as SVG, to stand inside the report: colours are the page's own, so that it follows the dark mode, and the
 //! size follows the column.
 
-use super::bars::nice_step;
+use super::axis::{XAxis, YAxis};
+use super::model::{Chart, LINES_SHOWN, Line, Point, Stroke};
+use super::scale::{Scale, round_down, round_up};
 use super::swatch::{FITTED_WIDTH, REFERENCE_DASHES, colour, marker};
-use super::{Chart, LINES_SHOWN, Line, Point, Stroke, Value, XAxis, YAxis};
+use halfpower_model::Estimate;
 use std::fmt::Write;
 
 /// The user space of a chart. A column of a wide page is about as wide; a telephone shrinks it by a quarter.
@@ -22,9 +24,9 @@ const TALLEST_BAND: f64 = 1.5;
 const STEPS_MAX: f64 = 8.0;
 
 /// Draws a chart; `None` when nothing in it can be drawn.
-pub(in crate::report) fn svg(chart: &Chart) -> Option<String> {
+pub(super) fn svg(chart: &Chart) -> Option<String> {
     let lines = &chart.lines[..chart.lines.len().min(LINES_SHOWN)];
-    let frame = Frame { x: Across::of(chart.x, lines), y: Scale::of(chart.y, lines)? };
+    let frame = Frame { x: Across::of(chart.x, lines), y: Up::of(chart.y, lines)? };
     let mut svg = String::from("<g font-family=\"inherit\" font-size=\"13\" fill=\"none\">");
     frame.axes(&mut svg);
     for (index, line) in lines.iter().enumerate() {
@@ -35,13 +37,13 @@ pub(in crate::report) fn svg(chart: &Chart) -> Option<String> {
         frame.line(&mut svg, index, line, 1.6 + 0.2 * (lines.len() - index) as f64);
     }
     for (index, line) in lines.iter().enumerate() {
-        for curve in line.fitted.iter().flat_map(|fitted| &fitted.curves) {
+        for curve in line.fitted.iter().flat_map(|(_, curves)| curves) {
             let path = path(curve.iter().map(|(x, figure)| frame.at(*x, *figure)));
             let colour = colour(index);
             let _ = write!(svg, "<path d=\"{path}\" stroke=\"{colour}\" stroke-width=\"{FITTED_WIDTH}\"/>");
         }
     }
-    if let Some(half) = chart.half_of_peak.filter(|half| *half < frame.y.high * frame.y.divisor) {
+    if let Some(half) = chart.half_of_peak.filter(|half| *half < frame.y.scale.high * frame.y.divisor) {
         let y = frame.y.along(half);
         let dashes = format!("stroke=\"var(--muted)\" stroke-dasharray=\"{REFERENCE_DASHES}\"");
         let _ = write!(svg, "<path d=\"M{LEFT} {y:.1}H{RIGHT}\" {dashes}/>");
@@ -51,14 +53,14 @@ pub(in crate::report) fn svg(chart: &Chart) -> Option<String> {
 }
 
 /// The box that the page gives a drawing.
-pub(in crate::report) fn view_box() -> String {
+pub(super) fn view_box() -> String {
     format!("0 0 {WIDTH} {HEIGHT}")
 }
 
 /// Both axes.
 struct Frame {
     x: Across,
-    y: Scale,
+    y: Up,
 }
 
 impl Frame {
@@ -78,7 +80,7 @@ impl Frame {
             let _ = write!(words, "<text x=\"{at:.1}\" y=\"{}\">{}</text>", BOTTOM + 18.0, x_axis.tick(place));
         }
         let middle = (LEFT + RIGHT) / 2.0;
-        let _ = write!(words, "<text x=\"{middle}\" y=\"{}\">{}</text>", HEIGHT - 6.0, x_axis.label());
+        let _ = write!(words, "<text x=\"{middle}\" y=\"{}\">{}</text>", HEIGHT - 6.0, x_axis.words()[0]);
         let (x, middle) = (18, (TOP + BOTTOM) / 2.0);
         let turned = format!("transform=\"rotate(-90,{x},{middle})\"");
         let _ = write!(words, "<text x=\"{x}\" y=\"{middle}\" {turned}>{}{}</text>", y.unit, y.axis.label());
@@ -100,10 +102,8 @@ impl Frame {
 
     /// The ends of a point's interval: the low one, then the high one.
     fn interval(&self, x: f64, point: &Point) -> Option<[(f64, f64); 2]> {
-        match point.y {
-            Value::Estimate(estimate) => Some([self.at(x, estimate.low?), self.at(x, estimate.high?)]),
-            Value::LatencyNs(_) | Value::Once(_) => None,
-        }
+        let estimate = point.y.estimate()?;
+        Some([self.at(x, estimate.low?), self.at(x, estimate.high?)])
     }
 
     /// The 95 % band behind a line, where every point has an interval. A lone point has no room for a band.
@@ -120,9 +120,7 @@ impl Frame {
         let points: Vec<(f64, f64)> = corners(line).map(|(x, point)| self.at(x, point.y.figure())).collect();
         let many = points.len() > MARKED;
         if line.stroke != Stroke::Points {
-            let dashes =
-                line.stroke.dashes().map(|dashes| format!(" stroke-dasharray=\"{dashes}\"")).unwrap_or_default();
-            let path = path(points.iter().copied());
+            let (path, dashes) = (path(points.iter().copied()), line.stroke.dashes());
             let _ = write!(svg, "<path d=\"{path}\" stroke=\"{colour}\" stroke-width=\"{width:.1}\"{dashes}/>");
         }
         // A few points are read one by one, many as a cloud; many on a line would hide it.
@@ -194,90 +192,50 @@ impl Across {
     }
 }
 
-/// The vertical axis: its ends and the unit of its numbers.
-struct Scale {
+/// The vertical axis: its ends in the unit of its numbers.
+struct Up {
     axis: YAxis,
-    low: f64,
-    high: f64,
+    scale: Scale,
     divisor: f64,
     unit: &'static str,
 }
 
-impl Scale {
-    fn of(axis: YAxis, lines: &[Line]) -> Option<Scale> {
+impl Up {
+    fn of(axis: YAxis, lines: &[Line]) -> Option<Up> {
         let points = lines.iter().flat_map(|line| &line.points);
         let (least, most) = points.fold((f64::MAX, 0.0_f64), |(low, high), point| {
-            let top = match point.y {
-                Value::Estimate(estimate) => estimate.high.unwrap_or(estimate.value).min(TALLEST_BAND * estimate.value),
-                Value::LatencyNs(_) | Value::Once(_) => point.y.figure(),
-            };
+            let tallest =
+                |estimate: Estimate| estimate.high.unwrap_or(estimate.value).min(TALLEST_BAND * estimate.value);
+            let top = point.y.estimate().map_or(point.y.figure(), tallest);
             (low.min(point.y.figure()), high.max(top))
         });
         (most > 0.0).then_some(())?;
         let (divisor, unit) = axis.unit(most);
-        let (low, high) = if axis.is_logarithmic() {
-            (round_down(least / divisor), round_up(most / divisor * 1.05))
-        } else {
-            (0.0, most / divisor * 1.06)
+        let scale = match axis.is_logarithmic() {
+            true => Scale { low: round_down(least / divisor), high: round_up(most / divisor * 1.05) },
+            false => Scale { low: 0.0, high: most / divisor * 1.06 },
         };
-        Some(Scale { axis, low, high, divisor, unit })
+        Some(Up { axis, scale, divisor, unit })
     }
 
     /// Where a figure lies. An interval may reach beyond the axis: it is cut there.
-    fn place(&self, figure: f64) -> f64 {
-        (figure / self.divisor).clamp(self.low, self.high)
-    }
-
     fn along(&self, figure: f64) -> f64 {
-        let place = self.place(figure);
-        let share = match self.axis.is_logarithmic() {
-            true => (place / self.low).ln() / (self.high / self.low).ln(),
-            false => place / self.high,
-        };
-        BOTTOM - (BOTTOM - TOP) * share
+        BOTTOM - (BOTTOM - TOP) * self.scale.share(figure / self.divisor)
     }
 
     /// Where numbers stand, in its unit. Of a logarithmic axis 1, 2 and 5 of each decade, or the decades where there are
     /// more than three.
     fn ticks(&self) -> Vec<f64> {
-        if !self.axis.is_logarithmic() {
-            let step = nice_step(self.high / STEPS_MAX);
-            return (0..=(self.high / step) as u32).map(|count| f64::from(count) * step).collect();
-        }
-        let is_long = self.high / self.low > 1001.0;
-        let factors: &[f64] = if is_long { &[1.0] } else { &[1.0, 2.0, 5.0] };
-        let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
-        let ticks = decades.flat_map(|decade| factors.iter().map(move |factor| factor * 10_f64.powi(decade)));
-        ticks.filter(|tick| (self.low * 0.999..=self.high * 1.001).contains(tick)).collect()
+        let is_long = self.scale.high / self.scale.low > 1001.0;
+        self.scale.ticks(STEPS_MAX, if is_long { &[1.0] } else { &[1.0, 2.0, 5.0] })
     }
-}
-
-/// The next of 1, 2, 5 times a power of ten, at or below.
-fn round_down(value: f64) -> f64 {
-    let power = 10_f64.powf(value.log10().floor());
-    [5.0, 2.0, 1.0].map(|step| step * power).into_iter().find(|step| *step <= value).unwrap_or(power)
-}
-
-/// The next of 1, 2, 5 times a power of ten, at or above.
-fn round_up(value: f64) -> f64 {
-    let power = 10_f64.powf(value.log10().floor());
-    [1.0, 2.0, 5.0].map(|step| step * power).into_iter().find(|step| *step >= value).unwrap_or(10.0 * power)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::model::Value;
     use super::*;
-    use halfpower_model::{Estimate, Quantity};
-
-    #[test]
-    fn logarithmic_axes_end_at_one_two_or_five() {
-        for (value, below, above) in
-            [(1.0, 1.0, 1.0), (3.7, 2.0, 5.0), (0.019, 0.01, 0.02), (7_200.0, 5_000.0, 10_000.0)]
-        {
-            assert!((round_down(value) / below - 1.0).abs() < 1e-9, "{value}");
-            assert!((round_up(value) / above - 1.0).abs() < 1e-9, "{value}");
-        }
-    }
+    use halfpower_model::Quantity;
 
     #[test]
     fn a_wild_interval_does_not_flatten_the_chart() {
@@ -290,9 +248,8 @@ mod tests {
         };
         let point = Point { x: 4096.0, y: Value::Estimate(estimate) };
         let lines = [Line { label: String::new(), stroke: Stroke::Solid, points: vec![point], fitted: None }];
-        let scale = Scale::of(YAxis::BytesPerSecond, &lines).unwrap();
-        assert!(scale.low == 0.0 && scale.high < 2.0, "{}", scale.high);
-        assert_eq!(scale.place(-8e9), 0.0);
-        assert!(scale.place(f64::INFINITY).is_finite());
+        let up = Up::of(YAxis::BytesPerSecond, &lines).unwrap();
+        assert!(up.scale.low == 0.0 && up.scale.high < 2.0, "{}", up.scale.high);
+        assert_eq!([-8e9, f64::INFINITY].map(|figure| up.along(figure)), [BOTTOM, TOP]);
     }
 }

@@ -1,11 +1,12 @@
 //! A paper's figures: our lines, and what the paper prints as points. A chart for each operation, or, where that would be more
 //! lines than one can read, for each volume and operation.
 
-use super::lines::is_drawable;
-use super::{Chart, LINES_SHOWN, Line, Point, Stroke, Value, XAxis, YAxis};
+use super::axis::{XAxis, YAxis};
+use super::model::{Chart, LINES_SHOWN, Line, Point, Stroke, Value};
 use crate::paper_figures::{PaperCell, PaperFigure, Printed};
-use crate::report::ReportInput;
+use crate::report::analysed::Analysed;
 use crate::study::Shows;
+use crate::text::{counted, grouped, joined};
 use halfpower_analysis::CellSummary;
 use halfpower_model::{Among, Durability, Estimate, FileState, Quantity};
 
@@ -13,13 +14,13 @@ use halfpower_model::{Among, Durability, Estimate, FileState, Quantity};
 type Measured<'a> = (&'a PaperCell, &'a CellSummary);
 
 /// The charts of a figure, the `number`-th of its report.
-pub(in crate::report) fn of_figure(input: &ReportInput<'_>, figure: &PaperFigure, number: usize) -> Vec<Chart> {
-    let summary = |cell: &PaperCell| input.analysis.cells.iter().find(|summary| summary.cell == cell.cell);
-    let measured = figure.cells.iter().filter_map(|cell| Some((cell, summary(cell)?))).collect();
+pub(in crate::report) fn of_figure(analysed: &Analysed, figure: &PaperFigure, number: usize) -> Vec<Chart> {
+    let summary = |cell: &PaperCell| analysed.analysis.cells.iter().find(|summary| summary.cell == cell.cell);
+    let measured = figure.cells.iter().filter_map(|cell| Some((cell, summary(cell)?)));
     let mut charts = Vec::new();
     for (work, cells) in grouped(measured, |(_, summary)| summary.workload.work()) {
         let Some(x) = axis(&cells) else { continue };
-        let all = lines(figure, &cells, x, Named::Volume);
+        let all = lines(figure, &cells, x, true);
         let own = |lines: &[Line]| lines.iter().filter(|line| line.stroke != Stroke::Points).count();
         let by_volume = grouped(cells.clone(), |(cell, _)| cell.volume.clone());
         // The paper's points are a line as well.
@@ -29,36 +30,19 @@ pub(in crate::report) fn of_figure(input: &ReportInput<'_>, figure: &PaperFigure
         }
         for (volume, cells) in by_volume {
             let Some(x) = axis(&cells) else { continue };
-            charts.push((format!("{volume}, {work}"), lines(figure, &cells, x, Named::Rest), cells, x));
+            charts.push((format!("{volume}, {work}"), lines(figure, &cells, x, false), cells, x));
         }
     }
-    let chart = |(at, (title, lines, cells, x)): (usize, (String, Vec<Line>, Vec<Measured<'_>>, XAxis))| Chart {
-        id: format!("figure-{number}-{at}"),
-        title,
-        point: point(figure.exhibit.shows),
-        x,
-        y: y_axis(figure.exhibit.shows, &cells),
-        lines,
-        half_of_peak: None,
+    charts.retain(|(_, lines, ..)| !lines.is_empty());
+    let chart = |(at, (title, lines, cells, x)): (usize, (_, _, Vec<Measured<'_>>, _))| {
+        let (id, y) = (format!("figure-{number}-{at}"), y_axis(figure.exhibit.shows, &cells));
+        Chart { id, title, point: point(figure.exhibit.shows), x, y, lines, half_of_peak: None }
     };
-    charts.into_iter().filter(|(_, lines, ..)| !lines.is_empty()).enumerate().map(chart).collect()
+    charts.into_iter().enumerate().map(chart).collect()
 }
 
 /// What the paper's points are called.
-pub(in crate::report) const PAPER: &str = "the paper";
-
-/// By what `name` gives, in the order in which that comes.
-fn grouped<'a>(cells: Vec<Measured<'a>>, name: impl Fn(&Measured<'a>) -> String) -> Vec<(String, Vec<Measured<'a>>)> {
-    let mut groups: Vec<(String, Vec<Measured<'a>>)> = Vec::new();
-    for cell in cells {
-        let name = name(&cell);
-        match groups.iter_mut().find(|(other, _)| *other == name) {
-            Some((_, cells)) => cells.push(cell),
-            None => groups.push((name, vec![cell])),
-        }
-    }
-    groups
-}
+pub(super) const PAPER: &str = "the paper";
 
 fn point(shows: Shows) -> &'static str {
     match shows {
@@ -109,33 +93,25 @@ fn value(shows: Shows, summary: &CellSummary) -> Option<Value> {
     }
 }
 
-/// What a line's name begins with.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Named {
-    Volume,
-    /// The volume is in the title.
-    Rest,
-}
-
-fn lines(figure: &PaperFigure, cells: &[Measured<'_>], x: XAxis, named: Named) -> Vec<Line> {
+/// Our lines and the paper's points; a line's name begins with its volume unless the title has it.
+fn lines(figure: &PaperFigure, cells: &[Measured<'_>], x: XAxis, of_volumes: bool) -> Vec<Line> {
     let shows = figure.exhibit.shows;
-    let mut lines: Vec<Line> = Vec::new();
-    for (cell, summary) in cells {
-        let Some(y) = value(shows, summary) else { continue };
-        let rest = label(cells, summary, x);
-        let label = if named == Named::Volume { format!("{}, {rest}", cell.volume) } else { rest };
-        let point = Point { x: place(summary, x), y };
-        match lines.iter_mut().find(|line| line.label == label) {
-            Some(line) => line.points.push(point),
-            None => lines.push(Line { label, stroke: Stroke::of(summary), points: vec![point], fitted: None }),
-        }
-    }
+    let points = cells.iter().filter_map(|(cell, summary)| {
+        let volume = of_volumes.then(|| cell.volume.clone());
+        let label = joined([volume, Some(label(cells, summary, x))]);
+        Some((label, *summary, Point { x: place(summary, x), y: value(shows, summary)? }))
+    });
+    let line = |(label, of_line): (String, Vec<(String, &CellSummary, Point)>)| {
+        let stroke = Stroke::of(of_line[0].1);
+        Line { label, stroke, points: of_line.into_iter().map(|(.., point)| point).collect(), fitted: None }
+    };
+    let mut lines: Vec<Line> = grouped(points, |(label, ..)| label.clone()).into_iter().map(line).collect();
     let paper: Vec<Point> = figure.printed.iter().filter_map(|printed| paper_point(shows, printed, cells, x)).collect();
     // Drawn last, over the lines that it lies on, but among those that are shown.
     let last = lines.len().min(LINES_SHOWN - 1);
     lines.insert(last, Line { label: PAPER.to_owned(), stroke: Stroke::Points, points: paper, fitted: None });
     for line in &mut lines {
-        line.points.retain(is_drawable);
+        line.points.retain(Point::is_drawable);
         line.points.sort_by(|one, other| one.x.total_cmp(&other.x));
     }
     lines.retain(|line| !line.points.is_empty());
@@ -145,27 +121,18 @@ fn lines(figure: &PaperFigure, cells: &[Measured<'_>], x: XAxis, named: Named) -
 /// The buffering, and what else tells a workload from the others of its chart.
 fn label(cells: &[Measured<'_>], summary: &CellSummary, x: XAxis) -> String {
     let workload = &summary.workload;
-    let mut words = vec![workload.buffering.to_string()];
     let varies = |x: XAxis| cells.iter().any(|(_, other)| place(other, x) != place(summary, x));
-    if x != XAxis::Depth {
-        words.push(format!("QD{}", workload.depth));
-    }
-    if x != XAxis::RequestSize && varies(XAxis::RequestSize) {
-        words.push(workload.request_size.to_string());
-    }
-    if workload.among != Among::All || workload.targets > 1 {
-        words.push(format!("{} target{}", workload.targets, if workload.targets == 1 { "" } else { "s" }));
-    }
-    if workload.file_state != FileState::Written {
-        words.push(format!("{} file", workload.file_state));
-    }
-    if workload.durability != Durability::None {
-        words.push("flushed".to_owned());
-    }
-    if workload.rate.is_some() {
-        words.push("read ahead".to_owned());
-    }
-    words.join(", ")
+    let is_size = x != XAxis::RequestSize && varies(XAxis::RequestSize);
+    let is_among = workload.among != Among::All || workload.targets > 1;
+    joined([
+        Some(workload.buffering.to_string()),
+        (x != XAxis::Depth).then(|| format!("QD{}", workload.depth)),
+        is_size.then(|| workload.request_size.to_string()),
+        is_among.then(|| counted(workload.targets as usize, "target")),
+        (workload.file_state != FileState::Written).then(|| format!("{} file", workload.file_state)),
+        (workload.durability != Durability::None).then(|| "flushed".to_owned()),
+        workload.rate.map(|_| "read ahead".to_owned()),
+    ])
 }
 
 /// What the paper prints of one of the workloads.

@@ -1,9 +1,10 @@
 //! Cells into lines: those that differ only in what runs along the axis belong together.
 
-use super::{Fitted, Line, Point, Stroke, Value};
-use crate::report::ReportInput;
+use super::model::{Line, Point, Stroke, Value};
+use crate::report::analysed::Analysed;
+use crate::text::grouped;
 use halfpower_analysis::CellSummary;
-use halfpower_analysis::models::{Load, Match};
+use halfpower_analysis::models::{Curve, Load, Match};
 use halfpower_model::{Buffering, Bytes, CachePolicy, Durability, Estimate, NamedPersonality, Reach, Settings};
 
 /// A line of fewer points says less than its table.
@@ -37,13 +38,11 @@ pub(super) struct Shape {
 /// Of each cell. The personality counts only where two cells differ in nothing else: it usually follows from the depth.
 pub(super) fn shapes(cells: &[&CellSummary], along: Along) -> Vec<Shape> {
     let of = |cell: &&CellSummary| shape(cell, along);
-    let ambiguous = cells.iter().enumerate().any(|(index, cell)| {
-        let same_place = |other: &&CellSummary| {
-            let (own, other) = (&cell.workload, &other.workload);
-            (own.request_size, own.depth) == (other.request_size, other.depth)
-        };
-        cells[..index].iter().any(|other| same_place(other) && of(other) == of(cell))
-    });
+    let place = |cell: &CellSummary| (cell.workload.request_size, cell.workload.depth);
+    let ambiguous = cells
+        .iter()
+        .enumerate()
+        .any(|(index, cell)| cells[..index].iter().any(|other| place(other) == place(cell) && of(other) == of(cell)));
     let personality = |cell: &CellSummary| ambiguous.then(|| cell.workload.named_personality());
     cells.iter().map(|cell| Shape { personality: personality(cell), ..of(cell) }).collect()
 }
@@ -66,116 +65,64 @@ fn shape(cell: &CellSummary, along: Along) -> Shape {
 impl Shape {
     /// In the words of a workload; the cache's state is named only where it alone tells lines apart.
     pub(super) fn label(&self, all: &[Shape]) -> String {
-        let mut label = match self.buffering {
+        let buffering = match self.buffering {
             Buffering::None => "direct and through".to_owned(),
             buffering => buffering.to_string(),
         };
-        if let Some(depth) = self.depth {
-            label += &format!(", QD{depth}");
-        }
-        if let Some(size) = self.request_size {
-            label += &format!(", {size}");
-        }
-        if self.workers > 1 {
-            label += &format!(", {} workers", self.workers);
-        }
-        if self.durability == Durability::FlushAtEnd {
-            label += ", flushed";
-        }
-        if self.reach == Reach::Memory {
-            label += ", memory only";
-        }
-        if let Some(personality) = &self.personality {
-            label += &format!(", {personality}");
-        }
         let but_for_the_cache = |other: &Shape| Shape { cache: self.cache, ..other.clone() } == *self;
-        if all.iter().any(|other| other.cache != self.cache && but_for_the_cache(other)) {
-            label += &format!(", cache {}", self.cache);
-        }
-        if all.iter().any(|other| other.set != self.set) && !self.set.is_empty() {
-            label += &format!(", {}", self.set);
-        }
-        label
+        let is_of_cache = all.iter().any(|other| other.cache != self.cache && but_for_the_cache(other));
+        let is_set = all.iter().any(|other| other.set != self.set) && !self.set.is_empty();
+        crate::text::joined([
+            Some(buffering),
+            self.depth.map(|depth| format!("QD{depth}")),
+            self.request_size.map(|size| size.to_string()),
+            (self.workers > 1).then(|| format!("{} workers", self.workers)),
+            (self.durability == Durability::FlushAtEnd).then(|| "flushed".to_owned()),
+            (self.reach == Reach::Memory).then(|| "memory only".to_owned()),
+            self.personality.as_ref().map(ToString::to_string),
+            is_of_cache.then(|| format!("cache {}", self.cache)),
+            is_set.then(|| self.set.to_string()),
+        ])
     }
 }
 
-/// Lines along the request size; none when no line has enough points.
-pub(super) fn by_size(
-    cells: &[&CellSummary],
-    figure: fn(&CellSummary) -> Option<Estimate>,
-    fitted: impl Fn(&[u32]) -> Option<Fitted>,
-) -> Option<Vec<Line>> {
-    let point =
-        |cell: &CellSummary| Some(Point { x: cell.workload.request_size.0 as f64, y: Value::Estimate(figure(cell)?) });
-    lines(cells, Along::RequestSize, point, fitted)
+/// A model of just the cells of a line; beside others it would describe a part of it.
+pub(super) fn fitted(analysed: &Analysed, along: Along, of_line: &[u32]) -> Option<(&'static str, Vec<Curve>)> {
+    let is_all = |cells: &[u32]| cells.len() == of_line.len() && cells.iter().all(|cell| of_line.contains(cell));
+    let models = &analysed.analysis.models;
+    if along == Along::RequestSize {
+        let model = models.service_times.iter().find(|model| model.matches == Match::Good && is_all(&model.cells))?;
+        return Some((model.law(), model.curves.clone()));
+    }
+    let mut models = models.concurrency.iter().filter(|model| model.load == Load::Depth);
+    let model = models.find(|model| model.matches == Match::Good && is_all(&model.cells))?;
+    Some((model.law.words(), vec![model.curve.clone()]))
 }
 
-/// Lines of the request rate along the depth; none when no line has enough points.
-pub(super) fn by_depth(cells: &[&CellSummary], fitted: impl Fn(&[u32]) -> Option<Fitted>) -> Option<Vec<Line>> {
-    let point =
-        |cell: &CellSummary| Some(Point { x: f64::from(cell.workload.depth), y: Value::Estimate(cell.requests_per_s) });
-    lines(cells, Along::Depth, point, fitted)
-}
-
-/// The line of fixed time and rate that describes cells of several sizes.
-pub(super) fn of_sizes(input: &ReportInput<'_>, cells: &[u32]) -> Option<Fitted> {
-    let models = input.analysis.models.service_times.iter().filter(|model| model.matches == Match::Good);
-    let model = models.into_iter().find(|model| is_all_of(&model.cells, cells))?;
-    Some(Fitted { law: model.law(), curves: model.curves.clone() })
-}
-
-/// The law of queues that describes cells of several depths.
-pub(super) fn of_depths(input: &ReportInput<'_>, cells: &[u32]) -> Option<Fitted> {
-    let models = input.analysis.models.concurrency.iter();
-    let mut models = models.filter(|model| model.load == Load::Depth && model.matches == Match::Good);
-    let model = models.find(|model| is_all_of(&model.cells, cells))?;
-    Some(Fitted { law: model.law.words(), curves: vec![model.curve.clone()] })
-}
-
-/// Whether a model is of just the cells of a line: beside others it would describe a part of it.
-fn is_all_of(of_model: &[u32], of_line: &[u32]) -> bool {
-    of_model.len() == of_line.len() && of_model.iter().all(|cell| of_line.contains(cell))
-}
-
-/// A cell whose samples all failed has no figure.
-pub(super) fn is_drawable(point: &Point) -> bool {
-    let measured = match point.y {
-        Value::Estimate(estimate) => estimate.repetitions > 0,
-        Value::LatencyNs(_) | Value::Once(_) => true,
-    };
-    measured && point.x > 0.0 && point.y.figure().is_finite()
-}
-
-/// Lines of the cells that have a point, in the order of the plan. A lone point beside real lines is kept: buffered
-/// requests at QD1 beside direct ones at many queue depths.
-fn lines(
+/// Lines of a figure along the request size or the depth, in the order of the plan; none when no line has enough points. A lone
+/// point beside real lines is kept: buffered requests at QD1 beside direct ones at many queue depths.
+pub(super) fn lines(
     cells: &[&CellSummary],
     along: Along,
-    point: impl Fn(&CellSummary) -> Option<Point>,
-    fitted: impl Fn(&[u32]) -> Option<Fitted>,
+    figure: fn(&CellSummary) -> Option<Estimate>,
+    fitted: impl Fn(&[u32]) -> Option<(&'static str, Vec<Curve>)>,
 ) -> Option<Vec<Line>> {
-    let mut of_lines: Vec<Shape> = Vec::new();
-    let mut numbers: Vec<Vec<u32>> = Vec::new();
-    let mut lines: Vec<Line> = Vec::new();
-    for (cell, own) in cells.iter().zip(shapes(cells, along)) {
-        let Some(point) = point(cell).filter(is_drawable) else { continue };
-        match of_lines.iter().position(|shape| *shape == own) {
-            Some(index) => {
-                lines[index].points.push(point);
-                numbers[index].push(cell.cell);
-            }
-            None => {
-                of_lines.push(own);
-                numbers.push(vec![cell.cell]);
-                let (label, stroke) = (String::new(), Stroke::of(cell));
-                lines.push(Line { label, stroke, points: vec![point], fitted: None });
-            }
-        }
-    }
-    for ((line, own), numbers) in lines.iter_mut().zip(&of_lines).zip(&numbers) {
-        line.label = own.label(&of_lines);
-        line.fitted = fitted(numbers);
-        line.points.sort_by(|a, b| a.x.total_cmp(&b.x));
-    }
+    let point = |cell: &CellSummary| {
+        let size = cell.workload.request_size.0 as f64;
+        let x = if along == Along::RequestSize { size } else { f64::from(cell.workload.depth) };
+        Some(Point { x, y: Value::Estimate(figure(cell)?) }).filter(Point::is_drawable)
+    };
+    let drawn = cells.iter().zip(shapes(cells, along));
+    let drawn = drawn.filter_map(|(cell, own)| Some((own, (*cell, point(cell)?))));
+    let groups = grouped(drawn, |(own, _)| own.clone());
+    let all: Vec<Shape> = groups.iter().map(|(own, _)| own.clone()).collect();
+    let line = |(own, of_line): (Shape, Vec<(Shape, (&CellSummary, Point))>)| {
+        let numbers: Vec<u32> = of_line.iter().map(|(_, (cell, _))| cell.cell).collect();
+        let stroke = Stroke::of(of_line[0].1.0);
+        let mut points: Vec<Point> = of_line.into_iter().map(|(_, (_, point))| point).collect();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        Line { label: own.label(&all), stroke, points, fitted: fitted(&numbers) }
+    };
+    let lines: Vec<Line> = groups.into_iter().map(line).collect();
     lines.iter().any(|line| line.points.len() >= POINTS_NEEDED).then_some(lines)
 }

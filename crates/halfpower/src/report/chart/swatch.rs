@@ -3,18 +3,11 @@
 //! Colours are those of Okabe and Ito (2008), which people with the usual kinds of colour blindness tell apart; the
 //! style sheet names them `--line-0` and up, lighter in the dark. Each comes with a marker of its own.
 
-use super::Stroke;
-use serde::Serialize;
-
-/// An entry of a legend.
-#[derive(Debug, Serialize)]
-pub(in crate::report) struct LegendEntry {
-    pub(in crate::report) swatch: String,
-    pub(in crate::report) label: String,
-}
+use super::model::{LINES_SHOWN, Stroke};
+use minijinja::{Value, context};
 
 /// Markers by line, in step with the colours: paths that begin at the middle.
-const MARKERS: [&str; super::LINES_SHOWN] = [
+const MARKERS: [&str; LINES_SHOWN] = [
     "m4 0a4 4 0 1 1-8 0a4 4 0 1 1 8 0z",
     "m-3.5-3.5h7v7h-7z",
     "m0-4.4l4 7h-8z",
@@ -33,19 +26,19 @@ pub(super) const FITTED_WIDTH: f64 = 0.9;
 /// Of the line across a bar.
 pub(super) const HALF_DASHES: &str = "2 2";
 
-/// Of the bar that is the bottleneck.
-pub(super) fn bottleneck_colour() -> String {
-    colour(1)
-}
-
 /// What the parts of a bar are.
-pub(in crate::report) fn bar_legend(has_bottleneck: bool) -> Vec<LegendEntry> {
-    let filled = |colour: String| format!("<path d=\"M1 3h32v8h-32z\" fill=\"{colour}\"/>");
+pub(super) fn bar_legend(has_bottleneck: bool) -> Value {
+    let filled = |index: usize| format!("<path d=\"M1 3h32v8h-32z\" fill=\"{}\"/>", colour(index));
     let outline = "<path d=\"M1 1h32v12h-32z\" fill=\"none\" stroke=\"var(--muted)\"/>".to_owned();
     let half = format!("<path d=\"M17 0v14\" stroke=\"var(--ink)\" stroke-dasharray=\"{HALF_DASHES}\"/>");
-    let bottleneck = has_bottleneck.then(|| (filled(bottleneck_colour()), "RAP of the bottleneck"));
-    let parts = [(filled(colour(0)), "RAP"), (outline, "PAP"), (half, "half of PAP")].into_iter().chain(bottleneck);
-    parts.map(|(paths, label)| LegendEntry { swatch: picture(&paths), label: label.to_owned() }).collect()
+    let bottleneck = has_bottleneck.then(|| (filled(1), "RAP of the bottleneck"));
+    let parts = [(filled(0), "RAP"), (outline, "PAP"), (half, "half of PAP")].into_iter().chain(bottleneck);
+    parts.map(|(paths, label)| entry(picture(&paths), label)).collect()
+}
+
+/// An entry of a legend.
+pub(super) fn entry(swatch: String, label: &str) -> Value {
+    context! { swatch, label }
 }
 
 /// Of the line with this place in its chart.
@@ -59,10 +52,9 @@ pub(super) fn colour(index: usize) -> String {
 }
 
 /// A legend's picture of a line, as SVG of 34 by 14.
-pub(in crate::report) fn swatch(index: usize, stroke: Stroke) -> String {
+pub(super) fn swatch(index: usize, stroke: Stroke) -> String {
     let colour = colour(index);
-    let dashes = stroke.dashes().map(|dashes| format!(" stroke-dasharray=\"{dashes}\"")).unwrap_or_default();
-    let line = format!("<path d=\"M0 7h34\" stroke=\"{colour}\" stroke-width=\"2\"{dashes}/>");
+    let line = format!("<path d=\"M0 7h34\" stroke=\"{colour}\" stroke-width=\"2\"{}/>", stroke.dashes());
     let mark =
         format!("<path d=\"M17 7{}\" fill=\"{colour}\" stroke=\"{colour}\" stroke-width=\"1.2\"/>", marker(index));
     picture(&match stroke {
@@ -73,7 +65,7 @@ pub(in crate::report) fn swatch(index: usize, stroke: Stroke) -> String {
 }
 
 /// The picture of a model's curve beside the line with this place.
-pub(in crate::report) fn fitted_swatch(index: usize) -> String {
+pub(super) fn fitted_swatch(index: usize) -> String {
     let colour = colour(index);
     picture(&format!(
         "<path d=\"M0 11C10 3 20 3 34 3\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{FITTED_WIDTH}\"/>"
@@ -81,7 +73,7 @@ pub(in crate::report) fn fitted_swatch(index: usize) -> String {
 }
 
 /// The picture of a reference line.
-pub(in crate::report) fn reference_swatch() -> String {
+pub(super) fn reference_swatch() -> String {
     picture(&format!("<path d=\"M0 7h34\" stroke=\"var(--muted)\" stroke-dasharray=\"{REFERENCE_DASHES}\"/>"))
 }
 

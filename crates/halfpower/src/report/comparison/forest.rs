@@ -2,9 +2,9 @@
 //! band. Rows lie in the page's own markup, so that long names wrap and the plot is as wide as there is room; places are
 //! in percent of that width. A verdict has a shape and a colour of its own.
 
-use super::{basis, signed, word};
+use super::words::{basis, signed, word};
 use halfpower_analysis::comparison::{Change, ComparedCell, Comparison, Figure};
-use serde::Serialize;
+use minijinja::{Value, context};
 
 /// Rows that a plot can have and still be read. The table below it has all.
 const ROWS_SHOWN: usize = 60;
@@ -29,45 +29,18 @@ const NAMED: [(f64, f64, &str, &str); 11] = [
     (0.999, 1.001, "−0.1 %", "+0.1 %"),
 ];
 
-/// A figure's plot.
-#[derive(Debug, Serialize)]
-pub(super) struct Forest {
-    ticks: Vec<Tick>,
-    rows: Vec<Row>,
-    /// How many workloads have no row.
-    left_out: usize,
-}
-
-#[derive(Debug, Serialize)]
-struct Tick {
-    place: f64,
-    label: &'static str,
-}
-
-#[derive(Debug, Serialize)]
-struct Row {
-    name: String,
-    /// A class of the style sheet, and what the row is called.
-    standing: &'static str,
-    point: f64,
-    /// The ends of the interval; one that lies beyond the axis is at its end.
-    interval: Option<(f64, f64)>,
-    /// The band of what does not matter: its left end and its width; none where nobody can tell.
-    margin: Option<(f64, f64)>,
-    change: String,
-    basis: String,
-}
-
 /// The plot of a figure; none where no workload has it.
-pub(super) fn forest(comparison: &Comparison, figure: Figure) -> Option<Forest> {
+pub(super) fn forest(comparison: &Comparison, figure: Figure) -> Option<Value> {
     let changes: Vec<(&ComparedCell, &Change)> =
         comparison.cells.iter().filter_map(|cell| Some((cell, cell.change(figure)?))).collect();
     let shown = shown(&changes);
     let axis = Axis::of(shown.iter().map(|(_, change)| *change))?;
-    Some(Forest {
-        left_out: changes.len() - shown.len(),
-        rows: shown.into_iter().map(|(cell, change)| row(&axis, cell, change)).collect(),
-        ticks: axis.ticks(),
+    let ticks = axis.ticks().into_iter().map(|(place, label)| context! { place, label });
+    Some(context! {
+        // How many workloads have no row.
+        left_out => changes.len() - shown.len(),
+        rows => shown.into_iter().map(|(cell, change)| row(&axis, cell, change)).collect::<Value>(),
+        ticks => ticks.collect::<Value>(),
     })
 }
 
@@ -87,20 +60,20 @@ fn shown<'a>(changes: &[(&'a ComparedCell, &'a Change)]) -> Vec<(&'a ComparedCel
     places.into_iter().map(|place| changes[place]).collect()
 }
 
-fn row(axis: &Axis, cell: &ComparedCell, change: &Change) -> Row {
-    let band = |(least, most): (f64, f64)| {
-        let left = axis.place(least);
-        (left, hundredths(axis.place(most) - left))
-    };
-    let interval = change.ratio.low.zip(change.ratio.high);
-    Row {
-        name: cell.name.clone(),
-        standing: word(change.standing),
-        point: axis.place(change.ratio.value),
-        interval: interval.map(|(low, high)| (axis.place(low), axis.place(high))),
-        margin: change.margin.map(|margin| band(margin.ends())),
-        change: format!("{} %", signed(change.ratio.value)),
-        basis: basis(change),
+fn row(axis: &Axis, cell: &ComparedCell, change: &Change) -> Value {
+    let ends = change.ratio.low.zip(change.ratio.high);
+    let band = change.margin.map(|margin| margin.ends()).map(|(least, most)| [least, most].map(|end| axis.place(end)));
+    context! {
+        name => &cell.name,
+        // A class of the style sheet, and what the row is called.
+        standing => word(change.standing),
+        point => axis.place(change.ratio.value),
+        // The ends of the interval; one that lies beyond the axis is at its end.
+        interval => ends.map(|(low, high)| [low, high].map(|end| axis.place(end)).into_iter().collect::<Value>()),
+        // The band of what does not matter: its left end and its width; none where nobody can tell.
+        margin => band.map(|[left, right]| [left, hundredths(right - left)].into_iter().collect::<Value>()),
+        change => format!("{} %", signed(change.ratio.value)),
+        basis => basis(change),
     }
 }
 
@@ -134,19 +107,18 @@ impl Axis {
     }
 
     /// The middle, the furthest that has a name, and one about half way.
-    fn ticks(&self) -> Vec<Tick> {
+    fn ticks(&self) -> Vec<(f64, &'static str)> {
         let within = |most: f64| NAMED.into_iter().find(move |(_, ratio, ..)| ratio.ln() <= most);
         // The names of both would run into one another.
         let far = within(0.9 * self.reach).or_else(|| within(self.reach));
         let near = far.and_then(|(_, ratio, ..)| within(0.55 * ratio.ln()));
-        let mut ticks = vec![Tick { place: 50.0, label: "same" }];
+        let mut ticks = vec![(50.0, "same")];
         for (low, high, less, more) in [far, near].into_iter().flatten() {
-            let both = [(low, less), (high, more)].map(|(ratio, label)| Tick { place: self.place(ratio), label });
-            ticks.extend(both);
+            ticks.extend([(self.place(low), less), (self.place(high), more)]);
         }
-        ticks.sort_by(|one, other| one.place.total_cmp(&other.place));
+        ticks.sort_by(|(one, _), (other, _)| one.total_cmp(other));
         // The innermost give way to the middle.
-        ticks.retain(|tick| tick.place == 50.0 || (tick.place - 50.0).abs() > LABEL);
+        ticks.retain(|(place, _)| *place == 50.0 || (place - 50.0).abs() > LABEL);
         ticks
     }
 }
@@ -165,14 +137,8 @@ mod tests {
         let axis = Axis { reach: 10_f64.ln() };
         assert_eq!([0.1, 1.0, 10.0, 0.0, 99.0].map(|ratio| axis.place(ratio)), [0.0, 50.0, 100.0, 0.0, 100.0]);
         assert!((axis.place(2.0) - 50.0 - (50.0 - axis.place(0.5))).abs() < 0.011);
-        let labels: Vec<&str> = axis.ticks().iter().map(|tick| tick.label).collect();
-        assert_eq!(labels, ["÷5", "÷2", "same", "×2", "×5"]);
-    }
-
-    #[test]
-    fn small_changes_are_named_in_percent() {
-        let axis = Axis { reach: 1.06_f64.ln() };
-        let labels: Vec<&str> = axis.ticks().iter().map(|tick| tick.label).collect();
-        assert_eq!(labels, ["−5 %", "−2 %", "same", "+2 %", "+5 %"]);
+        let labels = |axis: &Axis| -> Vec<&str> { axis.ticks().into_iter().map(|(_, label)| label).collect() };
+        assert_eq!(labels(&axis), ["÷5", "÷2", "same", "×2", "×5"]);
+        assert_eq!(labels(&Axis { reach: 1.06_f64.ln() }), ["−5 %", "−2 %", "same", "+2 %", "+5 %"]);
     }
 }

@@ -1,95 +1,59 @@
-//! The comparison as a page.
+//! The comparison as a page, and for a terminal.
 
-use super::forest::{Forest, forest};
-use super::{basis, difference_rows, signed, title, word};
+use super::forest::forest;
+use super::words::{basis, differences, signed, title, word};
 use crate::report::html::render;
 use crate::report::table::Table;
-use anyhow::Result;
-use halfpower_analysis::comparison::{ComparedCell, Comparison, Figure};
-use halfpower_model::sample::{Program, Warning};
-use halfpower_model::units::significant;
-use serde::Serialize;
+use crate::report::wrap::{Page, Style};
+use crate::text::percent;
+use halfpower_analysis::comparison::{Change, ComparedCell, Comparison, Figure};
+use halfpower_model::sample::Program;
+use minijinja::{Value, context};
 
-/// What the page is made from.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ComparisonInput<'a> {
-    /// What is called before: `run 3`, `runs 3, 5`.
-    pub(crate) before: &'a str,
-    /// And after.
-    pub(crate) after: &'a str,
-    /// The command that does the same again.
-    pub(crate) command: &'a str,
-    /// What came of it.
-    pub(crate) comparison: &'a Comparison,
-}
-
-/// What the template is given.
-#[derive(Debug, Serialize)]
-struct View<'a> {
-    title: String,
-    version: String,
-    verdict: [&'a str; 1],
-    unfinished: Option<String>,
-    warnings: &'a [Warning],
-    /// What was taken from a comparison of the same with the same.
-    margins: Option<&'a str>,
-    differences: Table,
-    figures: Vec<FigureView>,
-    only: Vec<Only<'a>>,
-    command: &'a str,
-}
-
-#[derive(Debug, Serialize)]
-struct FigureView {
-    id: String,
-    title: &'static str,
-    /// Which way is better.
-    better: &'static str,
-    forest: Forest,
-    table: Table,
-}
-
-/// Workloads that only one side has.
-#[derive(Debug, Serialize)]
-struct Only<'a> {
-    side: &'static str,
-    workloads: &'a [String],
-}
-
-/// The page of a comparison: a whole file that loads nothing from elsewhere.
+/// The page of a comparison: a whole file that loads nothing from elsewhere. `before` and `after` are what the sides are called
+/// (`run 3`, `runs 3, 5`), `command` makes it again.
 ///
 /// # Errors
 /// When the template does not fit what it is given, which a test would have shown.
-pub(crate) fn comparison_html(input: &ComparisonInput<'_>) -> Result<String> {
-    let comparison = input.comparison;
-    let differences = difference_rows(&comparison.differences).into_iter();
-    let only = [("before", &comparison.only_before), ("after", &comparison.only_after)];
-    let view = View {
-        title: format!("{} against {}", capital(input.after), input.before),
-        version: Program::this().version,
-        verdict: [&comparison.sentence],
-        unfinished: None,
-        warnings: &comparison.warnings,
-        margins: comparison.found_margins.as_ref().map(|margins| margins.sentence.as_str()),
-        differences: Table::new(["fact", "before → after"], differences),
-        figures: Figure::ALL.into_iter().filter_map(|figure| figure_view(comparison, figure)).collect(),
-        only: only
-            .into_iter()
-            .filter(|(_, workloads)| !workloads.is_empty())
-            .map(|(side, workloads)| Only { side, workloads })
-            .collect(),
-        command: input.command,
+pub(crate) fn comparison_html(
+    comparison: &Comparison,
+    before: &str,
+    after: &str,
+    command: &str,
+) -> anyhow::Result<String> {
+    let warnings = comparison.warnings.iter();
+    let warnings = warnings.map(|warning| context! { message => &warning.message, remedy => &warning.remedy });
+    let only = only(comparison).map(|(side, cells)| context! { side, workloads => cells.iter().collect::<Value>() });
+    let (first, rest) = after.split_at(1);
+    let view = context! {
+        title => format!("{}{rest} against {before}", first.to_uppercase()),
+        version => Program::this().version,
+        verdict => [&comparison.sentence].into_iter().collect::<Value>(),
+        unfinished => (),
+        warnings => warnings.collect::<Value>(),
+        // What was taken from a comparison of the same with the same.
+        margins => comparison.found_margins.as_ref().map(|margins| &margins.sentence),
+        differences => differences("fact", &comparison.differences),
+        figures => Figure::ALL.into_iter().filter_map(|figure| figure_view(comparison, figure)).collect::<Value>(),
+        only => only.collect::<Value>(),
+        command,
     };
     render("comparison.html", view)
 }
 
-fn figure_view(comparison: &Comparison, figure: Figure) -> Option<FigureView> {
-    Some(FigureView {
-        id: title(figure).replace([' ', ','], "-"),
-        title: title(figure),
-        better: if figure.more_is_better() { "more is better" } else { "less is better" },
-        forest: forest(comparison, figure)?,
-        table: table(&comparison.cells, figure),
+/// Workloads that only one side has.
+fn only(comparison: &Comparison) -> impl Iterator<Item = (&'static str, &[String])> {
+    let only = [("before", &comparison.only_before[..]), ("after", &comparison.only_after[..])];
+    only.into_iter().filter(|(_, workloads)| !workloads.is_empty())
+}
+
+fn figure_view(comparison: &Comparison, figure: Figure) -> Option<Value> {
+    Some(context! {
+        id => title(figure).replace([' ', ','], "-"),
+        title => title(figure),
+        better => if figure.more_is_better() { "more is better" } else { "less is better" },
+        forest => forest(comparison, figure)?,
+        table => table(&comparison.cells, figure),
     })
 }
 
@@ -105,17 +69,43 @@ fn table(cells: &[ComparedCell], figure: Figure) -> Table {
             change.after.repetitions.to_string(),
             format!("{} %", signed(change.ratio.value)),
             basis(change),
-            change.margin.map_or_else(
-                || "cannot tell".to_owned(),
-                |margin| format!("{} %", significant(margin.share() * 100.0)),
-            ),
+            change.margin.map_or_else(|| "cannot tell".to_owned(), |margin| percent(margin.share())),
             word(change.standing).to_owned(),
         ])
     };
     Table::new(head, cells.iter().filter_map(row))
 }
 
-fn capital(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default() + letters.as_str()
+/// The text, `width` columns wide.
+pub(crate) fn comparison_text(comparison: &Comparison, colour: bool, width: usize) -> String {
+    let mut page = Page::new(width, colour);
+    page.paragraph("", &[(Style::Strong, &comparison.sentence)]);
+    for warning in &comparison.warnings {
+        page.plain(format!("Warning: {}; {}.", warning.message, warning.remedy));
+    }
+    if let Some(margins) = &comparison.found_margins {
+        page.plain(&margins.sentence);
+    }
+    page.table_of(&differences("Measured on what differs", &comparison.differences));
+    if comparison.differences.is_empty() {
+        page.gap();
+        page.plain("Measured on the same, as far as the samples tell.");
+    }
+    for figure in Figure::ALL {
+        let changed = |change: &Change| {
+            let (changed, verdict) = (signed(change.ratio.value), word(change.standing));
+            [change.before.to_string(), change.after.to_string(), format!("{changed} %, {verdict} ({})", basis(change))]
+        };
+        let rows = comparison.cells.iter().filter_map(|cell| {
+            let [before, after, change] = changed(cell.change(figure)?);
+            Some([cell.name.clone(), before, after, change])
+        });
+        page.table([title(figure), "before", "after", "change"], rows);
+    }
+    for (which, cells) in only(comparison) {
+        page.gap();
+        page.plain(format!("Only {which}, so not compared:"));
+        cells.iter().for_each(|cell| page.paragraph("  ", &[(Style::Plain, cell)]));
+    }
+    page.finish()
 }

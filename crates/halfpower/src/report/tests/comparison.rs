@@ -2,7 +2,7 @@
 
 use super::stored::{fixed, run};
 use super::{lines, markup, page};
-use crate::report::{Analysed, ComparisonInput, comparison_html, comparison_text};
+use crate::report::{Analysed, comparison_html, comparison_text};
 use crate::store::RunKind;
 use halfpower_analysis::comparison::{Comparison, Figure, Margins, compare};
 use halfpower_analysis::statistics::Margin;
@@ -17,8 +17,7 @@ fn compared(before: &[Sample], after: &[Sample]) -> Comparison {
 }
 
 fn html(comparison: &Comparison) -> String {
-    let input = ComparisonInput { before: "run 1", after: "runs 2, 3", command: "halfpower compare 1 2,3", comparison };
-    comparison_html(&input).unwrap()
+    comparison_html(comparison, "run 1", "runs 2, 3", "halfpower compare 1 2,3").unwrap()
 }
 
 #[test]

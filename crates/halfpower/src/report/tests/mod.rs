@@ -19,11 +19,11 @@ use halfpower_model::{
 use stored::{PATH, fixed, run};
 
 fn page(analysed: &Analysed) -> String {
-    analysed.with_input(html).unwrap()
+    html(analysed).unwrap()
 }
 
 fn lines(analysed: &Analysed, width: usize) -> String {
-    analysed.with_input(|input| summary(input, false, width))
+    summary(analysed, false, width)
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn the_summary_keeps_to_its_width_and_is_plain_without_colour() {
             assert!(line.chars().count() <= width, "{width}: {line}");
         }
     }
-    let coloured = analysed.with_input(|input| summary(input, true, 100));
+    let coloured = summary(&analysed, true, 100);
     assert!(coloured.contains("\x1b[1m"));
     let bare = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m"].iter().fold(coloured, |text, code| text.replace(code, ""));
     assert_eq!(bare, lines(&analysed, 100));

@@ -1,0 +1,192 @@
+//! A run from the store, analysed: what the summary and the report are made from.
+
+use crate::paper_figures::{PaperFigure, paper_figures};
+use crate::plan::{Plan, Skipped};
+use crate::sanitize::sanitize;
+use crate::store::{Run, RunId, RunKind, RunStatus, Store, StoredSample};
+use crate::study::published::figures;
+use crate::text::counted;
+use halfpower_analysis::comparison::{Noise, against_itself};
+use halfpower_analysis::{Analysis, CellSummary, Context, Observed, analyse_with};
+use halfpower_model::key::names;
+use halfpower_model::{Finding, FindingCode, Offer, Reach};
+
+/// A stored run, analysed.
+#[derive(Debug)]
+pub(crate) struct Analysed {
+    pub(super) run: Run,
+    pub(super) samples: Vec<StoredSample>,
+    pub(super) analysis: Analysis,
+    /// What each cell of the analysis is called among all of the plan, also where few of them were measured.
+    pub(super) cell_names: Vec<String>,
+    /// What the same workload differed by, if the run measured that.
+    pub(super) noise: Option<Noise>,
+    /// The plan as figures of a paper; empty if it is none.
+    pub(super) paper_figures: Vec<PaperFigure>,
+    /// Samples that are damaged in the store and left out.
+    damaged: usize,
+}
+
+impl Analysed {
+    /// Reads a run from the store and analyses it.
+    ///
+    /// # Errors
+    /// When there is no such run, or it is damaged.
+    pub(crate) fn load(store: &Store, id: RunId) -> anyhow::Result<Self> {
+        let offer = store.run(id)?.plan.and_then(|plan| plan.offer);
+        Analysed::load_at(store, id, offer)
+    }
+
+    /// The same, at another price than the run's or at none.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub(crate) fn load_at(store: &Store, id: RunId, offer: Option<Offer>) -> anyhow::Result<Self> {
+        let run = store.run(id)?;
+        let samples = store.samples(id)?;
+        let memory = store.memory_beside(&run)?;
+        let analysed = Analysed::of(run, samples, &Context { memory: memory.as_ref(), offer: offer.as_ref() });
+        Ok(Analysed { damaged: store.lost_samples(id), ..analysed })
+    }
+
+    fn of(run: Run, samples: Vec<StoredSample>, context: &Context<'_>) -> Self {
+        let observed = observed(&samples);
+        let analysis = analyse_with(&observed, context);
+        let noise = if run.kind == RunKind::Aa { against_itself(&observed, run.seed) } else { None };
+        let of_paper = run.plan.as_ref().filter(|plan| !plan.figures.is_empty());
+        let mut paper_figures =
+            of_paper.map_or_else(Vec::new, |plan| paper_figures(plan, &plan.targets.join(", "), &figures()));
+        crate::validate::beside(&mut paper_figures, &observed);
+        let cell_names = cell_names(run.plan.as_ref(), &analysis.cells);
+        Analysed { run, samples, analysis, cell_names, noise, paper_figures, damaged: 0 }
+    }
+
+    /// What the same differed by, where that was measured.
+    pub(crate) fn noise(&self) -> Option<&Noise> {
+        self.noise.as_ref()
+    }
+
+    /// Analysed once more, after a test changed its samples.
+    #[cfg(test)]
+    pub(super) fn again(self) -> Self {
+        Analysed::of(self.run, self.samples, &Context::default())
+    }
+
+    /// Whether anything was measured.
+    pub(crate) fn has_samples(&self) -> bool {
+        !self.samples.is_empty()
+    }
+
+    /// Every sample, in the order they were taken.
+    pub(super) fn observed(&self) -> Vec<Observed<'_>> {
+        observed(&self.samples)
+    }
+
+    /// Findings of one kind, the most useful first.
+    pub(super) fn findings(&self, code: FindingCode) -> impl Iterator<Item = &Finding> {
+        self.analysis.findings.iter().filter(move |finding| finding.code == code)
+    }
+
+    /// Those whose figures are of the storage.
+    pub(super) fn findings_of_storage(&self, code: FindingCode) -> impl Iterator<Item = &Finding> {
+        self.findings(code).filter(|finding| finding.reach == Reach::Storage)
+    }
+
+    /// Whether any workload has figures with an interval: of a single repetition none has.
+    pub(super) fn has_intervals(&self) -> bool {
+        let of_cell = |cell: &CellSummary| cell.bytes_per_s.low.or(cell.requests_per_s.low).is_some();
+        self.analysis.cells.iter().any(of_cell)
+    }
+
+    /// The cells of the analysis with their names.
+    pub(super) fn named_cells(&self) -> impl Iterator<Item = (&CellSummary, &str)> {
+        self.analysis.cells.iter().zip(self.cell_names.iter().map(String::as_str))
+    }
+
+    /// Workloads that were not run, each with the reason.
+    pub(super) fn skipped(&self) -> &[Skipped] {
+        self.run.plan.as_ref().map_or(&[], |plan| &plan.skipped)
+    }
+
+    /// How much stands behind the figures: `85 workloads, 5 to 10 repetitions each, 673 samples, none failed`.
+    pub(super) fn counts(&self) -> String {
+        let repetitions = self.analysis.cells.iter().map(|cell| cell.bytes_per_s.repetitions);
+        let repetitions = match (repetitions.clone().min(), repetitions.max()) {
+            (Some(least), Some(most)) if least < most => format!(", {least} to {most} repetitions each"),
+            (_, Some(most)) if most > 1 => format!(", {most} repetitions each"),
+            _ => String::new(),
+        };
+        let failed = match self.samples.iter().filter(|stored| !stored.sample.is_complete()).count() {
+            0 => "none failed".to_owned(),
+            failed => format!("{failed} failed"),
+        };
+        let (workloads, samples) = (self.analysis.cells.len(), self.samples.len());
+        format!("{}{repetitions}, {}, {failed}", counted(workloads, "workload"), counted(samples, "sample"))
+    }
+
+    /// A sentence for a run that was stopped.
+    pub(super) fn unfinished(&self) -> Option<String> {
+        let plan = self.run.plan.as_ref().filter(|_| self.run.status != RunStatus::Complete)?;
+        let (measured, planned) = (self.samples.len(), plan.cells.len() * plan.repetitions.min as usize);
+        Some(format!("The run was stopped after {measured} of {planned} samples; its confidence intervals are wider."))
+    }
+
+    /// The plan in a paragraph, or where an imported run is from.
+    pub(super) fn plan_in_words(&self) -> String {
+        let plan = self.run.plan.as_ref().map(Plan::describe).or_else(|| self.imported()).unwrap_or_default();
+        let are = if self.damaged == 1 { "is" } else { "are" };
+        match self.damaged {
+            0 => plan,
+            damaged => format!("{plan} {} {are} damaged in the store and left out.", counted(damaged, "sample")),
+        }
+    }
+
+    fn imported(&self) -> Option<String> {
+        let origin = self.samples.first()?.sample.origin.as_ref()?;
+        let tool = [&origin.tool, &origin.version].into_iter().flatten().map(String::as_str).collect::<Vec<_>>();
+        let tool = if tool.is_empty() { String::new() } else { format!(", measured by {}", tool.join(" ")) };
+        Some(format!(
+            "Imported from {} ({}{tool}). Nothing of it was measured here: how is for that program to say. What the \
+             file does not tell is left out.",
+            sanitize(&origin.file),
+            origin.format
+        ))
+    }
+
+    /// The run as one JSON document.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "schema": "halfpower.run/1",
+            "run": self.run.id.0,
+            "name": self.run.name,
+            "status": self.run.status.word(),
+            "started_at": self.run.started_at,
+            "target": self.run.target,
+            "command": self.run.command,
+            "note": self.run.note,
+            "program": self.run.program,
+            "environment": self.run.environment,
+            "samples": self.samples.len(),
+            "damaged_samples": self.damaged,
+            "analysis": self.analysis,
+            "noise": self.noise,
+        })
+    }
+}
+
+/// What the cells are called: whatever parts them from those of the plan that were not come to is said as well.
+fn cell_names(plan: Option<&Plan>, cells: &[CellSummary]) -> Vec<String> {
+    let planned = plan.into_iter().flat_map(|plan| &plan.cells);
+    let missing = planned.filter(|cell| cells.iter().all(|known| known.cell as usize != cell.index));
+    let workloads = cells.iter().map(|cell| &cell.workload).chain(missing.map(|cell| &cell.workload));
+    let mut names = names(&workloads.collect::<Vec<_>>(), &[]);
+    names.truncate(cells.len());
+    names
+}
+
+fn observed(samples: &[StoredSample]) -> Vec<Observed<'_>> {
+    samples
+        .iter()
+        .map(|stored| Observed { id: stored.id, cell: stored.cell as u32, block: stored.block, sample: &stored.sample })
+        .collect()
+}

@@ -1,0 +1,106 @@
+//! The charts of a report.
+
+use super::axis::{XAxis, YAxis};
+use super::lines::{Along, POINTS_NEEDED, fitted, lines, shapes};
+use super::model::{Chart, Line, Point, Stroke, Value};
+use crate::report::analysed::Analysed;
+use crate::text::grouped;
+use halfpower_analysis::CellSummary;
+use halfpower_model::{FindingCode, Operation, Pattern, Quantity, Reach};
+
+/// The charts of a report, and a sentence for each kind that cannot be shown.
+pub(in crate::report) fn charts(analysed: &Analysed) -> (Vec<Chart>, Vec<&'static str>) {
+    if !analysed.paper_figures.is_empty() {
+        // They stand with their figures.
+        return (Vec::new(), Vec::new());
+    }
+    let of = |cell: &&CellSummary| (cell.workload.pattern, cell.workload.operation);
+    let groups = grouped(&analysed.analysis.cells, of);
+    let groups = groups.into_iter().map(|((pattern, operation), cells)| Group { pattern, operation, cells });
+    let groups: Vec<Group<'_>> = groups.collect();
+    let of_each =
+        |chart: &dyn Fn(&Group<'_>) -> Option<Chart>| -> Vec<Chart> { groups.iter().filter_map(chart).collect() };
+    let kinds = [
+        (
+            of_each(&|group| throughput(analysed, group)),
+            "Throughput by request size: no workload was measured at three request sizes or more.",
+        ),
+        (
+            of_each(&|group| rate(analysed, group)),
+            "IOPS by queue depth: no random workload was measured at three queue depths or more.",
+        ),
+        (of_each(&latency), "Latency percentiles: no direct random workload has enough requests for them."),
+        (of_each(&cpu_cost), "CPU cost: it was not measured at three request sizes or more."),
+    ];
+    let absent = kinds.iter().filter(|(charts, _)| charts.is_empty()).map(|(_, absent)| *absent).collect();
+    (kinds.into_iter().flat_map(|(charts, _)| charts).collect(), absent)
+}
+
+/// Cells of one operation and pattern, in the order of the plan; a chart never mixes them.
+struct Group<'a> {
+    pattern: Pattern,
+    operation: Operation,
+    cells: Vec<&'a CellSummary>,
+}
+
+impl Group<'_> {
+    fn name(&self) -> String {
+        format!("{} {}", self.pattern, self.operation)
+    }
+
+    fn chart(&self, kind: &str, title: String, point: &'static str, (x, y): (XAxis, YAxis), lines: Vec<Line>) -> Chart {
+        let id = format!("{kind}-{}", self.name().replace([' ', '='], "-"));
+        Chart { id, title, point, x, y, lines, half_of_peak: None }
+    }
+}
+
+fn throughput(analysed: &Analysed, group: &Group<'_>) -> Option<Chart> {
+    let (name, along) = (group.name(), Along::RequestSize);
+    let lines = lines(&group.cells, along, |cell| Some(cell.bytes_per_s), |cells| fitted(analysed, along, cells))?;
+    let peak = analysed.findings(FindingCode::Peak).find(|finding| finding.subject.starts_with(&name));
+    let peak = peak
+        .and_then(|finding| finding.estimates.iter().find(|estimate| estimate.quantity == Quantity::BytesPerSecond));
+    let (title, axes) = (format!("Throughput of {name}s"), (XAxis::RequestSize, YAxis::BytesPerSecond));
+    let chart = group.chart("throughput", title, "the mean throughput of a workload", axes, lines);
+    Some(Chart { half_of_peak: peak.map(|estimate| estimate.value / 2.0), ..chart })
+}
+
+fn cpu_cost(group: &Group<'_>) -> Option<Chart> {
+    let cost = |cell: &CellSummary| cell.cpu_ms_per_mb.filter(|cost| cost.value > 0.0);
+    let lines = lines(&group.cells, Along::RequestSize, cost, |_| None)?;
+    let point = "the mean CPU time per MB of a workload, a lower bound,";
+    let (title, axes) = (format!("CPU time of {}s", group.name()), (XAxis::RequestSize, YAxis::CpuCost));
+    Some(group.chart("cpu", title, point, axes, lines))
+}
+
+/// Without what only reached memory, beside which the storage would be a flat line.
+fn rate(analysed: &Analysed, group: &Group<'_>) -> Option<Chart> {
+    (group.pattern == Pattern::Random).then_some(())?;
+    let cells: Vec<_> = group.cells.iter().copied().filter(|cell| cell.reach == Reach::Storage).collect();
+    let along = Along::Depth;
+    let lines = lines(&cells, along, |cell| Some(cell.requests_per_s), |cells| fitted(analysed, along, cells))?;
+    let (title, axes) = (format!("IOPS of {}s", group.name()), (XAxis::Depth, YAxis::RequestsPerSecond));
+    Some(group.chart("rate", title, "the mean IOPS of a workload", axes, lines))
+}
+
+/// Latency by depth, of the smallest random requests that bypass the page cache, where the device shows.
+fn latency(group: &Group<'_>) -> Option<Chart> {
+    (group.pattern == Pattern::Random).then_some(())?;
+    let direct = group.cells.iter().copied().filter(|cell| cell.workload.buffering.is_direct());
+    let size = direct.clone().map(|cell| cell.workload.request_size).min()?;
+    let cells: Vec<_> = direct.filter(|cell| cell.workload.request_size == size).collect();
+    let shapes = shapes(&cells, Along::Share);
+    let line = |(cell, own): (&&CellSummary, _)| {
+        let (label, stroke, points) = (super::lines::Shape::label(own, &shapes), Stroke::of(cell), percentiles(cell));
+        (points.len() >= POINTS_NEEDED).then_some(Line { label, stroke, points, fitted: None })
+    };
+    let lines: Vec<Line> = cells.iter().zip(&shapes).filter_map(line).collect();
+    let point = "a percentile of the merged latencies of a workload, from submission to completion";
+    let (title, axes) = (format!("Latency of {}s, {size}", group.name()), (XAxis::Share, YAxis::Latency));
+    (!lines.is_empty()).then(|| group.chart("latency", title, point, axes, lines))
+}
+
+fn percentiles(cell: &CellSummary) -> Vec<Point> {
+    let valid = cell.percentiles.iter().filter(|(share, latency_ns)| (0.5..1.0).contains(share) && *latency_ns > 0);
+    valid.map(|(share, latency_ns)| Point { x: *share, y: Value::LatencyNs(*latency_ns) }).collect()
+}

@@ -1,0 +1,87 @@
+//! A chart with its words, its legend and its table, as the template draws it.
+
+use super::draw::{svg, view_box};
+use super::figures::PAPER;
+use super::model::{Chart, LINES_SHOWN, Stroke, Value as Figure};
+use super::swatch::{entry, fitted_swatch, reference_swatch, swatch};
+use crate::report::table::{Table, or_dash};
+use halfpower_model::{BytesPerSecond, Estimate};
+use minijinja::{Value, context};
+
+/// Draws a chart; `None` when nothing in it can be drawn. The SVG is trusted: drawn here from enumerations and numbers.
+pub(crate) fn chart_view(chart: &Chart) -> Option<Value> {
+    let svg = svg(chart)?;
+    let shown = chart.lines.iter().take(LINES_SHOWN).enumerate();
+    let legend = shown.flat_map(|(index, line)| {
+        let own = entry(swatch(index, line.stroke), &line.label);
+        let fitted = line.fitted.as_ref();
+        [Some(own), fitted.map(|(law, _)| entry(fitted_swatch(index), &format!("{}, fitted: {law}", line.label)))]
+    });
+    let half = chart.half_of_peak.map(BytesPerSecond);
+    let half = half.map(|half| entry(reference_swatch(), &format!("half of the peak ({half})")));
+    Some(context! {
+        id => &chart.id,
+        title => &chart.title,
+        description => description(chart),
+        caption => caption(chart),
+        view_box => view_box(),
+        svg,
+        legend => legend.flatten().chain(half).collect::<Value>(),
+        table => chart_table(chart, Figure::text),
+    })
+}
+
+/// What a chart shows, as `text` writes it: a row for each `x`, a column for each line.
+pub(crate) fn chart_table(chart: &Chart, text: impl Fn(Figure) -> String) -> Table {
+    let mut places: Vec<f64> = chart.lines.iter().flat_map(|line| &line.points).map(|point| point.x).collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    let head = std::iter::once(chart.x.words()[2].to_owned()).chain(chart.lines.iter().map(|line| line.label.clone()));
+    let row = |x: &f64| {
+        let point = chart.lines.iter().map(|line| line.points.iter().find(|point| point.x == *x));
+        std::iter::once(chart.x.text(*x)).chain(point.map(|point| or_dash(point.map(|point| text(point.y))))).collect()
+    };
+    Table { head: head.collect(), rows: places.iter().map(row).collect() }
+}
+
+/// The chart in words, for who cannot see it: where each line begins and ends.
+fn description(chart: &Chart) -> String {
+    let ends = chart.lines.iter().take(LINES_SHOWN).filter_map(|line| {
+        let (first, last) = (line.points.first()?, line.points.last()?);
+        let fitted = line.fitted.as_ref().map(|(law, _)| format!(", described by {law}")).unwrap_or_default();
+        Some(format!("{}: from {} to {}{fitted}", line.label, first.y.text(), last.y.text()))
+    });
+    format!("Lines along {}. {}.", chart.x.words()[1], ends.collect::<Vec<_>>().join("; "))
+}
+
+/// What a point is, how many repetitions are behind it, what the band means.
+fn caption(chart: &Chart) -> String {
+    let mut caption = format!("A point is {}", chart.point);
+    let is_of_paper = chart.lines.iter().any(|line| line.label == PAPER);
+    if !is_of_paper && chart.lines.iter().any(|line| line.stroke == Stroke::Points) {
+        return caption;
+    }
+    let ours = chart.lines.iter().filter(|line| line.label != PAPER).flat_map(|line| &line.points);
+    let estimates: Vec<Estimate> = ours.filter_map(|point| point.y.estimate()).collect();
+    let repetitions = || estimates.iter().map(|estimate| estimate.repetitions);
+    caption += &match (repetitions().min(), repetitions().max()) {
+        (Some(least), Some(most)) if least == most => format!(" over {most} repetitions."),
+        (Some(least), Some(most)) => format!(" over {least} to {most} repetitions."),
+        _ => "; percentiles with fewer than ten requests beyond them are left out.".to_owned(),
+    };
+    if estimates.iter().any(|estimate| estimate.low.is_some()) {
+        caption += " The band, or the bar of a lone point, is the 95 % confidence interval. An invisible one is narrower than the line.";
+    }
+    if is_of_paper {
+        caption += " Points without a line are printed in the paper.";
+    }
+    if chart.lines.iter().take(LINES_SHOWN).any(|line| line.fitted.is_some()) {
+        caption += " A thin curve is a model fitted to the points of its colour, not a measurement.";
+    }
+    caption += &match chart.lines.len().saturating_sub(LINES_SHOWN) {
+        0 => String::new(),
+        1 => " One more line is in the table.".to_owned(),
+        beyond => format!(" {beyond} more lines are in the table."),
+    };
+    caption
+}

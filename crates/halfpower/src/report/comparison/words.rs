@@ -1,0 +1,72 @@
+//! The words of a comparison, the same on the page and on the terminal.
+
+use crate::report::table::Table;
+use halfpower_analysis::comparison::{Change, Difference, Doubt, Figure, Standing};
+use halfpower_model::units::significant;
+
+/// In a word.
+pub(super) fn word(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Better => "better",
+        Standing::Worse => "worse",
+        Standing::Equivalent => "equivalent",
+        Standing::Undecided => "undecided",
+    }
+}
+
+/// A ratio as a change: `+3.1`, in percent.
+pub(super) fn signed(ratio: f64) -> String {
+    let share = (ratio - 1.0) * 100.0;
+    format!("{}{}", if share < 0.0 { "−" } else { "+" }, significant(share.abs()))
+}
+
+/// What the verdict rests on: `+1.2 to +5`, and what else keeps it undecided.
+pub(super) fn basis(change: &Change) -> String {
+    let doubt = match change.doubt {
+        Some(Doubt::OneOfMany { workloads }) => format!("; one of {workloads} looked at"),
+        Some(Doubt::NoiseMayExplain) => "; the same may differ as far".to_owned(),
+        Some(Doubt::TooNoisy) => "; the same differs by too much to tell".to_owned(),
+        None => String::new(),
+    };
+    format!("{}{doubt}", interval(change))
+}
+
+fn interval(change: &Change) -> String {
+    match (change.ratio.low, change.ratio.high) {
+        _ if change.same_samples => "the same, sample by sample".to_owned(),
+        (Some(low), Some(high)) => format!("{} to {}", signed(low), signed(high)),
+        _ if !change.single => "they scatter too much for an interval".to_owned(),
+        _ if change.standing == Standing::Undecided => "one sample".to_owned(),
+        _ => {
+            let margin = change.margin.map_or(1.0, |margin| margin.ends().1);
+            format!("one sample, but more than {} times", significant(change.figure.plausible_noise().max(margin)))
+        }
+    }
+}
+
+/// From so many on, facts that only one side tells are told in one row.
+const ONE_SIDED_MOST: usize = 8;
+
+/// Each difference with its two sides. Of many facts that only one side tells, as another program's results have it, one row
+/// says what they are of.
+pub(super) fn differences(fact: &str, differences: &[Difference]) -> Table {
+    let (one_sided, both): (Vec<_>, Vec<_>) = differences.iter().partition(|difference| difference.is_one_sided());
+    let row = |of: &Difference| [of.fact.clone(), format!("{} → {}", of.before.join(", "), of.after.join(", "))];
+    let head = [fact, "before → after"];
+    if one_sided.len() < ONE_SIDED_MOST {
+        return Table::new(head, differences.iter().map(row));
+    }
+    let mut heads: Vec<&str> = one_sided.iter().filter_map(|difference| difference.fact.split('.').next()).collect();
+    heads.dedup();
+    let told = [format!("{} facts that only one side tells", one_sided.len()), format!("of {}", heads.join(", "))];
+    Table::new(head, both.into_iter().map(row).chain([told]))
+}
+
+pub(super) fn title(figure: Figure) -> &'static str {
+    match figure {
+        Figure::Throughput => "throughput",
+        Figure::ParentThroughput => "throughput, as the parent sees it",
+        Figure::TailLatency => "p99 latency",
+        Figure::ProcessorCost => "CPU time",
+    }
+}

@@ -1,0 +1,222 @@
+//! The report as a page: every word for the template in its place, nothing left to decide.
+
+use super::analysed::Analysed;
+use super::chart::{chart_view, charts, of_figure};
+use super::html::render;
+use super::{pyramid, tables};
+use crate::paper_figures::{PaperFigure, Printed};
+use crate::text::grouped;
+use halfpower_analysis::{Attribution, first_peak};
+use halfpower_model::{Estimate, Finding, FindingCode};
+use minijinja::{Value, context};
+
+/// Rows of the table of samples: a browser is slow with more, and nobody reads them.
+const SAMPLES_SHOWN: usize = 2000;
+
+/// The kinds of findings that have a section, in its order. The recommendation stands above them all.
+const GROUPS: [(FindingCode, &str); 19] = [
+    (FindingCode::Peak, "Peaks"),
+    (FindingCode::HalfPower, "Half-power request sizes"),
+    (FindingCode::Knee, "Depth"),
+    (FindingCode::Owner, "Bottlenecks"),
+    (FindingCode::Dip, "Dips"),
+    (FindingCode::ProcessorCost, "CPU cost"),
+    (FindingCode::ProcessorSaturation, "CPU use"),
+    (FindingCode::BufferingGain, "Buffering"),
+    (FindingCode::FlushCost, "Flushing"),
+    (FindingCode::SmallWritePenalty, "Small writes"),
+    (FindingCode::ExtensionCost, "Extending files"),
+    (FindingCode::Misalignment, "Alignment"),
+    (FindingCode::WriterCollapse, "Parallel writers"),
+    (FindingCode::Asymmetry, "Reads against writes"),
+    (FindingCode::TailLatency, "Tail latency"),
+    (FindingCode::CacheHits, "Caches"),
+    (FindingCode::Drift, "Over time"),
+    (FindingCode::SharedLimit, "Targets together"),
+    (FindingCode::Price, "Price"),
+];
+
+/// The report of a run: a whole file that loads nothing from elsewhere.
+///
+/// # Errors
+/// When the template does not fit what it is given, which a test would have shown.
+pub(crate) fn html(analysed: &Analysed) -> anyhow::Result<String> {
+    let Analysed { run, analysis, paper_figures, noise, .. } = analysed;
+    let (charts, absent) = charts(analysed);
+    let observed = analysed.observed();
+    let samples_shown = observed.len().min(SAMPLES_SHOWN);
+    let recommendations = analysed.findings(FindingCode::Recommendation).map(|finding| &finding.sentence);
+    let mut estimates = analysis.findings.iter().flat_map(|finding| &finding.estimates);
+    let warnings = analysis.warnings.iter().map(
+        |(warning, samples)| context! { message => &warning.message, remedy => &warning.remedy, samples => *samples },
+    );
+    let view = context! {
+        title => &run.name,
+        version => &run.program.version,
+        question => run.question.as_deref(),
+        target => &run.target,
+        run => run.id.0,
+        date => run.started_at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        counts => analysed.counts(),
+        // Whether any workload has more than one repetition to make an interval of.
+        has_intervals => analysed.has_intervals(),
+        // Whether a claim has an interval, which a fit may have without repetitions.
+        findings_have_intervals => estimates.any(|estimate| estimate.low.is_some()),
+        // Whether a lone repetition has an interval within its own run.
+        within_run => analysis.cells.iter().any(|cell| cell.within_run.is_some()),
+        unfinished => analysed.unfinished(),
+        verdict => beside(paper_figures).map_or_else(|| verdict(analysed), |sentence| vec![sentence]).into_iter().collect::<Value>(),
+        key_figures => key_figures(analysed).collect::<Value>(),
+        noise => noise.as_ref().map(tables::of_noise),
+        scatter => noise.as_ref().and_then(|noise| Some(noise.scatter?.sentence())),
+        recommendations => recommendations.collect::<Value>(),
+        findings => GROUPS.iter().filter_map(|(code, title)| group(analysed, *code, title)).collect::<Value>(),
+        pyramids => analysis.pyramids.iter().map(pyramid::view).collect::<Value>(),
+        charts => charts.iter().filter_map(chart_view).collect::<Value>(),
+        absent => absent.into_iter().collect::<Value>(),
+        figures => paper_figures.iter().enumerate().map(|of| figure_view(analysed, of)).collect::<Value>(),
+        // Whether something that a paper prints stands beside one of them.
+        is_beside => paper_figures.iter().any(|figure| !figure.printed.is_empty()),
+        cells => tables::of_cells(analysed.named_cells()),
+        costs => tables::of_costs(&analysis.costs),
+        models => tables::of_models(&analysis.models),
+        block_layer => tables::of_block_layer(analysed.named_cells()),
+        parts => tables::of_parts(analysed.named_cells()),
+        samples => tables::of_samples(&observed[..samples_shown]),
+        samples_left_out => observed.len() - samples_shown,
+        warnings => warnings.collect::<Value>(),
+        skipped => tables::of_skipped(analysed.skipped()),
+        environment => tables::of_environment(&run.environment, &run.program),
+        plan => analysed.plan_in_words(),
+        // Whether another program measured it, so that our method is not its.
+        imported => observed.iter().any(|observed| observed.sample.origin.is_some()),
+        command => &run.command,
+    };
+    render("report.html", view)
+}
+
+fn figure_view(analysed: &Analysed, (number, figure): (usize, &PaperFigure)) -> Value {
+    context! {
+        label => &figure.exhibit.label,
+        question => figure.exhibit.question.as_deref(),
+        charts => of_figure(analysed, figure, number).iter().filter_map(chart_view).collect::<Value>(),
+        beside => tables::of_paper(figure, &analysed.analysis.cells),
+    }
+}
+
+/// `35 of the 36 figures that the paper prints of these workloads are met: …`. Of one figure, those that are printed in it are told
+/// from those of the text.
+pub(super) fn beside(figures: &[PaperFigure]) -> Option<String> {
+    let all = || figures.iter().flat_map(|figure| &figure.printed);
+    let said = match figures {
+        [figure] => match (met(all().filter(|own| own.is_of(&figure.exhibit))), elsewhere(figures)) {
+            (Some((met, of)), elsewhere) => {
+                let more = elsewhere
+                    .map(|(met, of)| format!(", and {met} of {of} that it prints elsewhere of these workloads"));
+                let (label, more) = (&figure.exhibit.label, more.unwrap_or_default());
+                format!("{met} of the {of} figures that the paper prints in {label} are met{more}")
+            }
+            (None, elsewhere) => of_workloads(elsewhere?),
+        },
+        _ => of_workloads(met(all())?),
+    };
+    Some(format!("{said}: within 5 %, within 10 % where it calls them approximate, or within what their kind allows."))
+}
+
+fn of_workloads((met, of): (usize, usize)) -> String {
+    format!("{met} of the {of} figures that the paper prints of these workloads are met")
+}
+
+/// How many of a paper's figures are met, and of how many; none of none.
+pub(super) fn met<'a>(printed: impl Iterator<Item = &'a Printed>) -> Option<(usize, usize)> {
+    let within = printed.filter_map(Printed::is_within);
+    let (met, of) = within.fold((0, 0), |(met, of), is_within| (met + usize::from(is_within), of + 1));
+    (of > 0).then_some((met, of))
+}
+
+/// The same of those that the paper prints in none of these figures, of workloads that they show.
+pub(super) fn elsewhere(figures: &[PaperFigure]) -> Option<(usize, usize)> {
+    let all = figures.iter().flat_map(|figure| figure.printed.iter().map(|printed| (&figure.exhibit, printed)));
+    met(all.filter(|(exhibit, printed)| !printed.is_of(exhibit)).map(|(_, printed)| printed))
+}
+
+/// Half-power findings of direct sequential reads, which everybody asks for, one deep first.
+fn half_power_of_reads(analysed: &Analysed) -> impl Iterator<Item = &Finding> {
+    let wanted =
+        |finding: &&Finding| finding.subject.starts_with("sequential read") && finding.subject.contains("direct");
+    analysed.findings(FindingCode::HalfPower).filter(wanted)
+}
+
+/// What the reader came for: the highest figure, and the request sizes that get half of it.
+fn verdict(analysed: &Analysed) -> Vec<String> {
+    let peak = first_peak(&analysed.analysis.findings, &analysed.analysis.cells).into_iter();
+    let found = peak.chain(half_power_of_reads(analysed).take(1)).map(|finding| &finding.sentence);
+    let found: Vec<String> = analysed.noise.iter().map(|noise| &noise.sentence).chain(found).cloned().collect();
+    if found.is_empty() { bottlenecks(analysed).into_iter().collect() } else { found }
+}
+
+/// The bottlenecks of the workloads of a simulated machine; none of a host, where few can be told so surely.
+fn bottlenecks(analysed: &Analysed) -> Option<String> {
+    let cells = &analysed.analysis.cells;
+    let paces = cells.iter().filter(|cell| !cell.parts.is_empty()).filter_map(|cell| cell.pace.as_ref());
+    let named = grouped(paces.filter(|pace| pace.owner.is_some()).map(Attribution::named), String::clone);
+    let words = |(name, own): &(String, Vec<String>)| format!("{name} in {} of {}", own.len(), cells.len());
+    let listed: Vec<String> = named.iter().map(words).collect();
+    (!listed.is_empty()).then(|| format!("Bottlenecks of the workloads: {}.", listed.join(", ")))
+}
+
+/// The peaks of the storage, the half-power sizes of reads, the depths that are enough, and the bottlenecks.
+fn key_figures(analysed: &Analysed) -> impl Iterator<Item = Value> {
+    let peaks = analysed.findings_of_storage(FindingCode::Peak);
+    let peaks = peaks.map(|finding| key_figure(&finding.subject, "", &finding.brief));
+    let half_power = half_power_of_reads(analysed);
+    let half_power = half_power.map(|finding| key_figure("half-power request size", &finding.subject, &finding.brief));
+    let knees = analysed.findings_of_storage(FindingCode::Knee).filter(|finding| !finding.estimates.is_empty());
+    let knees = knees.map(|finding| key_figure("sufficient queue depth", &finding.subject, &finding.brief));
+    let bottlenecks = analysed.analysis.pyramids.iter();
+    let bottlenecks = bottlenecks.map(|of| key_figure(&format!("bottleneck of {}", pyramid::name(of)), "", &of.brief));
+    peaks.chain(half_power).chain(knees).chain(bottlenecks)
+}
+
+/// A brief claim, its number by itself and what stands in brackets below.
+fn key_figure(name: &str, about: &str, brief: &str) -> Value {
+    let (claim, circumstances) = brief.split_once(" (").unwrap_or((brief, ""));
+    let is_number = claim.starts_with(|c: char| c.is_ascii_digit());
+    // No number where the claim is in words.
+    let (number, rest) = claim.split_once(' ').filter(|_| is_number).unwrap_or(("", claim));
+    let mut about = vec![about, circumstances.trim_end_matches(')')];
+    about.retain(|text| !text.is_empty());
+    context! { name, number, rest, about => about.join("; ") }
+}
+
+fn group(analysed: &Analysed, code: FindingCode, title: &'static str) -> Option<Value> {
+    let findings: Vec<_> = analysed.findings(code).map(finding_view).collect();
+    (!findings.is_empty()).then(|| context! { title, findings => findings.into_iter().collect::<Value>() })
+}
+
+fn finding_view(finding: &Finding) -> Value {
+    let estimate = |estimate: &Estimate| {
+        let (value, whole) = (estimate.quantity.format(estimate.value), estimate.to_string());
+        let interval = whole.strip_prefix(&value).unwrap_or_default().trim();
+        context! { value, interval, repetitions => estimate.repetitions }
+    };
+    context! {
+        sentence => &finding.sentence,
+        estimates => finding.estimates.iter().map(estimate).collect::<Value>(),
+        samples => ranges(&finding.samples),
+        sample_count => finding.samples.len(),
+    }
+}
+
+/// Numbers with neighbours drawn together: `1–4, 7, 9–10`.
+fn ranges(numbers: &[i64]) -> String {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let runs = sorted.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
+        [only] => only.to_string(),
+        [first, .., last] => format!("{first}–{last}"),
+        [] => String::new(),
+    });
+    runs.collect::<Vec<_>>().join(", ")
+}

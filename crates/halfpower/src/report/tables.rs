@@ -1,0 +1,343 @@
+//! The tables of the report: figures with their units, one place for each.
+
+use super::table::{Table, figure, or_dash};
+use crate::paper_figures::PaperFigure;
+use crate::plan::Skipped;
+use crate::study::published;
+use crate::text::{joined, once, percent};
+use halfpower_analysis::comparison::{FigureNoise, Noise};
+use halfpower_analysis::models::{Concurrency, Law, Models};
+use halfpower_analysis::{Attribution, CellSummary, CostBound, CostFit, CostPoint, Observed, busiest_first};
+use halfpower_model::environment::ClockFacts;
+use halfpower_model::key::names;
+use halfpower_model::sample::Program;
+use halfpower_model::units::significant;
+use halfpower_model::{
+    Bytes, BytesPerSecond, Durability, Environment, Estimate, Quantity, TargetFacts, TargetKind, Workload,
+};
+
+/// Every cell with its figures.
+pub(super) fn of_cells<'a>(cells: impl Iterator<Item = (&'a CellSummary, &'a str)>) -> Table {
+    let row = |(cell, name): (&CellSummary, &str)| {
+        let (used, latency) = (cell.bytes_per_s.repetitions, cell.latency);
+        // As a share the interval of the request rate is the throughput's.
+        let rate = figure(Some(Estimate { low: None, high: None, ..cell.requests_per_s }));
+        [
+            name.to_owned(),
+            if cell.failed > 0 { format!("{used} ({} failed)", cell.failed) } else { used.to_string() },
+            figure(Some(cell.bytes_per_s)) + &within_run(cell, Quantity::BytesPerSecond),
+            named_above(rate) + &within_run(cell, Quantity::RequestsPerSecond),
+            named_above(figure(cell.cpu_us_per_request)),
+            latency_text(latency.p50),
+            latency_text(latency.p99),
+            latency_text(latency.p99_9),
+            latency_text(latency.max),
+        ]
+    };
+    Table::new(["workload", "n", "throughput", "IOPS", "CPU", "p50", "p99", "p99.9", "max"], cells.map(row))
+}
+
+/// How exactly a lone repetition tells a figure of its own run: ` (± 2.1 % within the run)`; empty where that is not known.
+pub(super) fn within_run(cell: &CellSummary, quantity: Quantity) -> String {
+    let within = cell.within_run.filter(|within| within.mean.quantity == quantity);
+    within.map(|within| format!(" ({} within the run)", within.half_width())).unwrap_or_default()
+}
+
+/// The lives of requests in the block layer, of the cells that followed theirs.
+pub(super) fn of_block_layer<'a>(cells: impl Iterator<Item = (&'a CellSummary, &'a str)>) -> Table {
+    let row = |(cell, name): (&CellSummary, &str)| {
+        let block = cell.block.as_ref()?;
+        let amplification = match (block.read_amplification, block.write_amplification) {
+            (Some(read), Some(write)) => format!("{read} of reads, {write} of writes"),
+            (read, write) => figure(read.or(write)),
+        };
+        let shares = [block.queued, block.at_device, block.split, block.merged, block.requeued].map(figure);
+        let figures = [name.to_owned(), block.followed.to_string()].into_iter().chain(shares);
+        Some(figures.chain([amplification, figure(block.busy)]).collect())
+    };
+    let head = "workload,followed,queued,at the device,split,merged,requeued,amplification,outstanding";
+    Table { head: head.split(',').map(str::to_owned).collect(), rows: cells.filter_map(row).collect() }
+}
+
+/// The bottleneck of a cell with its reason.
+pub(super) fn bottleneck(cell: &CellSummary) -> String {
+    or_dash(cell.pace.as_ref().map(Attribution::brief))
+}
+
+/// How busy each part of a simulated machine was with a cell.
+pub(super) fn busy(cell: &CellSummary) -> Vec<String> {
+    busiest_first(cell.parts.iter().map(|part| (part.name.as_str(), part.kind, part.busy.value)))
+}
+
+/// How busy the parts of a simulated machine were with work of their own, cell by cell.
+pub(super) fn of_parts<'a>(cells: impl Iterator<Item = (&'a CellSummary, &'a str)>) -> Table {
+    let row = |(cell, name): (&CellSummary, &str)| {
+        let mut busy = busy(cell).into_iter();
+        Some([name.to_owned(), bottleneck(cell), busy.next()?, joined(busy.map(Some))])
+    };
+    Table::new(["workload", "bottleneck", "busiest", "the others"], cells.filter_map(row))
+}
+
+/// What a paper prints of a figure's workloads, beside what was measured.
+pub(super) fn of_paper(of: &PaperFigure, cells: &[CellSummary]) -> Table {
+    let rows = of.printed.iter().filter_map(|printed| {
+        let of_cell = |cell: &u32| cells.iter().find(|summary| summary.cell == *cell).map(|summary| &summary.workload);
+        let workloads: Vec<&Workload> = printed.cells.iter().map(of_cell).collect::<Option<_>>()?;
+        let volumes = of.cells.iter().filter(|cell| printed.cells.contains(&cell.cell));
+        let (own, here) = (&printed.figure, printed.here?);
+        // What is left of a difference of equals by rounding is nothing.
+        let here = if here.abs() < own.published.abs() * 1e-6 { 0.0 } else { here };
+        let unit = own.measure.unit();
+        Some([
+            once(volumes.map(|cell| cell.volume.as_str())).join(", "),
+            joined(own.measure.words().into_iter().chain([requests(&workloads)]).map(Some)),
+            format!("{} {unit}", own.published),
+            format!("{} {unit}", significant(here)),
+            format!("{} {}", published::off(own.tolerance.error(here, own.published)), own.tolerance.unit()),
+            own.place.clone(),
+        ])
+    });
+    Table::new(["volume", "requests", "the paper", "here", "off by", "printed in"], rows)
+}
+
+/// The requests of one workload, or of several, in few words: `sequential read, 2 KiB to 64 KiB, QD1, direct`.
+fn requests(workloads: &[&Workload]) -> String {
+    let distinct = |of: &dyn Fn(&Workload) -> String| match &once(workloads.iter().map(|workload| of(workload)))[..] {
+        [first, _, .., last] => format!("{first} to {last}"),
+        few => few.join(" and "),
+    };
+    let any = |of: &dyn Fn(&Workload) -> bool| workloads.iter().any(|workload| of(workload));
+    joined([
+        Some(distinct(&Workload::work)),
+        Some(distinct(&|workload| workload.request_size.to_string())),
+        Some(distinct(&|workload| format!("QD{}", workload.depth))),
+        Some(distinct(&|workload| workload.buffering.to_string())),
+        any(&|workload| workload.offset.0 > 0)
+            .then(|| format!("from {}", distinct(&|workload| workload.offset.to_string()))),
+        any(&|workload| workload.durability != Durability::None).then(|| "flushed".to_owned()),
+        any(&|workload| workload.rate.is_some()).then(|| "read ahead".to_owned()),
+    ])
+}
+
+/// Fixed and marginal CPU cost of every series.
+pub(super) fn of_costs(costs: &[CostFit]) -> Table {
+    let row = |cost: &CostFit| {
+        let bound = match cost.bound {
+            CostBound::Lower => "lower",
+            CostBound::Upper => "upper",
+        };
+        let share = |point: &CostPoint| point.residual_us.abs() / point.us_per_request;
+        let residual = cost.points.iter().map(share).fold(0.0, f64::max);
+        let at = |rate: fn(&CostPoint) -> Option<BytesPerSecond>| {
+            let words = |point: &CostPoint| Some(format!("{} ({})", rate(point)?, point.request_size));
+            or_dash(cost.points.last().and_then(words))
+        };
+        vec![
+            cost.subject.clone(),
+            bound.to_owned(),
+            cost.fixed.to_string(),
+            cost.marginal.to_string(),
+            percent(cost.r_squared),
+            percent(residual),
+            at(|point| Some(point.one_processor)),
+            at(|point| point.all_processors),
+        ]
+    };
+    let head = "series,bound,fixed,marginal,variance explained,largest residual,saturates one CPU,saturates all CPUs";
+    Table { head: head.split(',').map(str::to_owned).collect(), rows: costs.iter().map(row).collect() }
+}
+
+/// Every model and how far it is off.
+pub(super) fn of_models(models: &Models) -> Table {
+    let off = |relative_error: f64| percent(relative_error.max(1e-4));
+    let named = |what: &str, estimate: Option<Estimate>| or_dash(estimate.map(|estimate| format!("{what} {estimate}")));
+    let by_size = models.service_times.iter().flat_map(|model| {
+        model.pieces.iter().map(move |piece| {
+            let what = format!("fixed time and rate, {} to {}", piece.from, piece.to);
+            let (fixed, rate) = (figure(Some(piece.fixed)), figure(piece.rate));
+            let knee = named("half of the rate at", piece.half_size);
+            [model.subject.clone(), what, fixed, rate, knee, off(model.relative_error)]
+        })
+    });
+    let by_load = models.concurrency.iter().map(|model| {
+        // A limit that was exceeded is none.
+        let holds = |estimate: Option<Estimate>| estimate.filter(|_| model.exceeded_by.is_none());
+        let full = if model.law == Law::UniversalScalability { "falls from" } else { "full at" };
+        let (alone, limit, knee) = (figure(Some(model.alone)), figure(holds(model.limit)), holds(model.knee));
+        [model.subject.clone(), law(model), alone, limit, named(full, knee), off(model.relative_error)]
+    });
+    let by_targets = models.scaling.iter().map(|model| {
+        let what = "targets with a shared limit".to_owned();
+        let each = named("each alone", Some(model.each));
+        [model.subject.clone(), what, or_dash(None::<String>), figure(model.limit), each, off(model.relative_error)]
+    });
+    let rows = by_size.chain(by_load).chain(by_targets);
+    Table::new(["series", "model", "at QD1", "limit", "knee", "mean error"], rows)
+}
+
+fn law(model: &Concurrency) -> String {
+    match (model.law, model.contention, model.coherency) {
+        (Law::UniversalScalability, Some(contention), Some(coherency)) => {
+            format!("universal scalability law, α {}, β {}", significant(contention), significant(coherency))
+        }
+        (Law::Balanced, ..) => "closed network of equal stations".to_owned(),
+        _ => "queue with a bound".to_owned(),
+    }
+}
+
+/// Every sample, in the order they were taken.
+pub(super) fn of_samples(samples: &[Observed<'_>]) -> Table {
+    let workloads: Vec<_> = samples.iter().map(|observed| &observed.sample.workload).collect();
+    let row = |(observed, name): (&Observed<'_>, String)| {
+        let (sample, total) = (observed.sample, &observed.sample.total);
+        let told = |field: &str, text: String| or_dash(Some(text).filter(|_| sample.tells(field)));
+        [
+            observed.id.to_string(),
+            (observed.block + 1).to_string(),
+            name,
+            told("elapsed_s", sample.elapsed().to_string()),
+            told("total.bytes_per_s", total.bytes_per_s.to_string()),
+            told("total.requests_per_s", named_above(Quantity::RequestsPerSecond.format(total.requests_per_s))),
+            latency_text(total.latency_ns.p50),
+            latency_text(total.latency_ns.p99),
+            remarks(observed),
+        ]
+    };
+    let head = ["sample", "block", "workload", "length", "throughput", "IOPS", "p50", "p99", "remarks"];
+    Table::new(head, samples.iter().zip(names(&workloads, &[])).map(row))
+}
+
+/// Why a sample failed, and the codes of its warnings.
+fn remarks(observed: &Observed<'_>) -> String {
+    let sample = observed.sample;
+    let failure = sample.failure.iter().map(|failure| format!("failed: {}", failure.code));
+    let bound = sample.generator_bound.then(|| "limited by the program".to_owned());
+    let warnings = sample.warnings.iter().map(|warning| warning.code.replace('_', " "));
+    joined(failure.chain(bound).chain(warnings).map(Some))
+}
+
+/// What the workloads could not be run for.
+pub(super) fn of_skipped(skipped: &[Skipped]) -> Table {
+    Table::new(["workload", "reason"], skipped.iter().map(|of| [of.label.clone(), of.reason.clone()]))
+}
+
+/// The machine and the target. What the system does not tell is left out.
+pub(crate) fn of_environment(environment: &Environment, program: &Program) -> Table {
+    let target = &environment.target;
+    let text = |value: &Option<String>| value.clone();
+    let bytes = |value: Option<Bytes>| value.map(|bytes| bytes.to_string());
+    let medium = |rotational| if rotational { "rotational (kernel)" } else { "not rotational (kernel)" }.to_owned();
+    // Of an imported run hardly anything is known.
+    let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let unavailable = environment.personalities.iter().filter_map(|facts| Some((facts, facts.unavailable.as_ref()?)));
+    let unavailable = unavailable.map(|(facts, reason)| format!("{}: {reason}", facts.personality));
+    let unavailable = unavailable.collect::<Vec<_>>().join("; ");
+    let others: Vec<String> = environment.more_targets.iter().map(other_target).collect();
+    // An instrument of the machine itself has no target.
+    let named = target.kind != TargetKind::Null;
+    let facts: [(&str, Option<String>); 27] = [
+        ("target", known(&target.path).filter(|_| named)),
+        ("other targets", known(&others.join("; "))),
+        ("size", bytes(target.size().filter(|_| named))),
+        ("allocated", bytes(target.allocated_bytes)),
+        ("file system", text(&target.filesystem)),
+        ("mount options", text(&target.mount_options)),
+        ("device", text(&target.device)),
+        ("model", text(&target.model)),
+        ("firmware", text(&target.firmware)),
+        ("transport", text(&target.transport)),
+        ("medium", target.rotational.map(medium)),
+        ("write cache", text(&target.write_cache)),
+        ("scheduler", text(&target.scheduler)),
+        ("read-ahead", bytes(target.read_ahead_bytes)),
+        ("logical block", bytes(target.logical_block_bytes)),
+        ("alignment for direct I/O", bytes(target.direct_alignment_bytes)),
+        ("advertised peak", target.pap_bytes_per_s.map(|rate| rate.to_string())),
+        ("host", known(&environment.host)),
+        ("machine's file", environment.machine_file_crc32c.as_ref().map(|digest| format!("CRC-32C {digest}"))),
+        ("kernel", known(&environment.kernel)),
+        ("CPU model", text(&environment.cpu_model)),
+        ("clock governor", text(&environment.governor)),
+        ("CPUs", (environment.cpus > 0).then(|| environment.cpus.to_string())),
+        ("memory", bytes(Some(environment.memory_bytes).filter(|memory| memory.0 > 0))),
+        ("clock", clock_text(&environment.clock)),
+        ("not available here", known(&unavailable)),
+        ("program", Some(program_text(program))),
+    ];
+    let known = facts.into_iter().filter_map(|(name, value)| value.map(|value| vec![name.to_owned(), value]));
+    Table { head: Vec::new(), rows: known.collect() }
+}
+
+fn clock_text(clock: &ClockFacts) -> Option<String> {
+    let (step, cost) = (significant(clock.resolution_ns), significant(clock.cost_ns));
+    (!clock.source.is_empty()).then(|| format!("{}, steps of {step} ns, {cost} ns a reading", clock.source))
+}
+
+/// One of several targets in short.
+fn other_target(target: &TargetFacts) -> String {
+    let below = [&target.filesystem, &target.device, &target.transport].into_iter().cloned();
+    match joined(below.chain([target.size().map(|size| size.to_string())])) {
+        none if none.is_empty() => target.path.clone(),
+        parts => format!("{} ({parts})", target.path),
+    }
+}
+
+fn program_text(program: &Program) -> String {
+    let commit = program.commit.as_ref().map(|commit| format!(", commit {commit}")).unwrap_or_default();
+    let features = joined(program.features.iter().map(Some));
+    let features = if features.is_empty() { features } else { format!(", with {features}") };
+    format!("halfpower {}{commit}{features}", program.version)
+}
+
+/// A figure without the part of its unit that the head of its column says.
+fn named_above(figure: String) -> String {
+    figure.replace(" IOPS", "").replace(" per I/O", "")
+}
+
+fn latency_text(latency_ns: Option<u64>) -> String {
+    or_dash(latency_ns.map(|ns| Quantity::Nanoseconds.format(ns as f64)))
+}
+
+/// What the same workload differed by: for the page, a row for each figure.
+pub(super) fn of_noise(noise: &Noise) -> Table {
+    let row = |found: &FigureNoise| {
+        vec![
+            found.figure.name().to_owned(),
+            found.workloads.to_string(),
+            percent(found.median_difference),
+            percent(found.largest_difference),
+            found.called_changed.to_string(),
+            margin(found.median_margin),
+            margin(found.largest_margin),
+            found.without_margin.to_string(),
+            found.largest_of.clone(),
+        ]
+    };
+    let head = "figure,workloads,median difference,largest difference,called changed,median margin,largest margin,\
+                too noisy for a margin,largest difference in";
+    Table { head: head.split(',').map(str::to_owned).collect(), rows: noise.figures.iter().map(row).collect() }
+}
+
+/// For the terminal: the difference, and the margin that it implies.
+pub(super) fn brief_noise(noise: &Noise) -> Table {
+    let row = |found: &FigureNoise| {
+        let (half, most) = (percent(found.median_difference), percent(found.largest_difference));
+        let margins = match (found.median_margin, found.largest_margin) {
+            (Some(half), Some(most)) => format!("{} (median), {} at most", percent(half), percent(most)),
+            _ => margin(None),
+        };
+        let without = match found.without_margin {
+            0 => String::new(),
+            without => format!("; {without} too noisy for a margin"),
+        };
+        let difference = format!("{half} (median of {}), {most} at most", found.workloads);
+        [found.figure.name().to_owned(), difference, format!("{margins}{without}")]
+    };
+    let head = ["Same workload twice", "differs by", "margin to call it equivalent"];
+    Table::new(head, noise.figures.iter().map(row))
+}
+
+/// Where the same differs by so much that it gives no margin.
+fn margin(margin: Option<f64>) -> String {
+    margin.map_or_else(|| "too noisy".to_owned(), percent)
+}
