@@ -56,7 +56,7 @@ impl Problem {
 
 /// What kind of mistake it is: a mistake in the syntax makes others look wrong that are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Syntax,
     Value,
     Missing,
@@ -76,24 +76,24 @@ impl<'t> Diagnostics<'t> {
         Diagnostics { text, line_starts, found: Vec::new() }
     }
 
-    /// The text is no TOML here.
-    pub(super) fn syntax(&mut self, span: Range<usize>, problem: Problem) {
-        self.found.push((Kind::Syntax, span, problem));
+    /// Notes a mistake.
+    pub(super) fn note(&mut self, kind: Kind, span: Range<usize>, problem: Problem) {
+        self.found.push((kind, span, problem));
     }
 
     /// A key or value is not what was expected.
-    pub(super) fn wrong(&mut self, span: Range<usize>, problem: Problem) {
-        self.found.push((Kind::Value, span, problem));
+    pub(super) fn wrong(&mut self, span: Range<usize>, message: impl Into<String>, help: impl Into<String>) {
+        self.note(Kind::Value, span, Problem::new(message, help));
     }
 
     /// Something that has to be there is not.
-    pub(super) fn missing(&mut self, span: Range<usize>, problem: Problem) {
-        self.found.push((Kind::Missing, span, problem));
+    pub(super) fn missing(&mut self, span: Range<usize>, message: impl Into<String>, help: impl Into<String>) {
+        self.note(Kind::Missing, span, Problem::new(message, help));
     }
 
     /// What a leaf gave, its problem noted at `span`.
     pub(super) fn keep<T>(&mut self, span: Range<usize>, result: Result<T, Problem>) -> Option<T> {
-        result.map_err(|problem| self.wrong(span, problem)).ok()
+        result.map_err(|problem| self.note(Kind::Value, span, problem)).ok()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -107,13 +107,9 @@ impl<'t> Diagnostics<'t> {
 
     /// Everything found, without what only follows from a mistake in the syntax.
     pub(super) fn into_errors(mut self, file: &str) -> StudyErrors {
-        let broken: BTreeSet<usize> = self
-            .found
-            .iter()
-            .filter(|(kind, ..)| *kind == Kind::Syntax)
-            .map(|(_, span, _)| self.line_of(span.start))
-            .collect();
         let mut found = std::mem::take(&mut self.found);
+        let syntax = found.iter().filter(|(kind, ..)| *kind == Kind::Syntax);
+        let broken: BTreeSet<usize> = syntax.map(|(_, span, _)| self.line_of(span.start)).collect();
         found.retain(|(kind, span, _)| match kind {
             Kind::Syntax => true,
             Kind::Missing => broken.is_empty(),
@@ -127,8 +123,8 @@ impl<'t> Diagnostics<'t> {
     }
 
     fn locate(&self, span: Range<usize>, problem: Problem) -> Diagnostic {
-        let start = floor_boundary(self.text, span.start);
-        let end = floor_boundary(self.text, span.end).max(start);
+        let start = self.text.floor_char_boundary(span.start);
+        let end = self.text.floor_char_boundary(span.end).max(start);
         let line = self.line_of(start);
         let line_start = self.line_starts[line - 1];
         let line_end = self.line_starts.get(line).map_or(self.text.len(), |next| next - 1);
@@ -156,32 +152,21 @@ fn shortened(text: String) -> String {
     begin.chain("…".chars()).chain(end).collect()
 }
 
-/// The nearest place at or before `at` where a character starts.
-fn floor_boundary(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
 /// The part of a line around the marked characters, and carets under them.
 fn excerpt(source: &str, first: usize, marked: usize) -> [String; 2] {
     let from = if first < EXCERPT_CHARACTERS - 20 { 0 } else { first - 20 };
     let mut line = if from > 0 { "… ".to_owned() } else { String::new() };
     let mut carets = " ".repeat(line.chars().count());
     for (place, character) in source.chars().enumerate().skip(from).take(EXCERPT_CHARACTERS) {
-        let width = if character == '\t' { 4 } else { 1 };
-        match character {
-            '\t' => line.push_str("    "),
-            harmful if is_unprintable(harmful) => line.push('\u{fffd}'),
-            plain => line.push(plain),
+        let shown = match character {
+            '\t' => "    ".to_owned(),
+            harmful if is_unprintable(harmful) => "\u{fffd}".to_owned(),
+            plain => plain.to_string(),
+        };
+        if place < first + marked {
+            carets.push_str(&if place < first { " " } else { "^" }.repeat(shown.chars().count()));
         }
-        if place < first {
-            carets.extend(std::iter::repeat_n(' ', width));
-        } else if place < first + marked {
-            carets.extend(std::iter::repeat_n('^', width));
-        }
+        line.push_str(&shown);
     }
     if !carets.ends_with('^') {
         carets.push('^');

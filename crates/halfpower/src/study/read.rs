@@ -3,13 +3,13 @@
 //! A file that includes another is laid over it: what it says counts, what it does not say is the other's, and its sweeps
 //! follow the other's. Its name, its figure and its question are its own.
 
-use super::diagnostic::{Diagnostics, Problem, StudyErrors};
+use super::diagnostic::{Diagnostics, Kind, Problem, StudyErrors};
 use super::setting;
 use super::source::Shelf;
 use super::sweep::{self, Axis, MOST_CELLS};
 use super::table::{Found, Keys, keys_of, sort_out};
 use super::value::{self, LARGEST};
-use super::{Exhibit, Order, Repetitions, Shows, Study, Sweep, Trial};
+use super::{Exhibit, Order, Repetitions, Study, Sweep, Trial};
 use halfpower_model::{Bytes, GivenPeak, Nanoseconds, Offer, Price, Settings, WorkloadSpec};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -60,13 +60,13 @@ pub(super) fn draft(
     let mut diagnostics = Diagnostics::new(text);
     if text.len() > MOST_TEXT {
         let help = format!("a study file has at most {}; is this one?", Bytes(MOST_TEXT as u64));
-        diagnostics.syntax(0..0, Problem::new(format!("this file has {}", Bytes(text.len() as u64)), help));
+        diagnostics.note(Kind::Syntax, 0..0, Problem::new(format!("this file has {}", Bytes(text.len() as u64)), help));
         return Err(diagnostics.into_errors(file));
     }
     let (document, errors) = DeTable::parse_recoverable(text);
     for error in errors {
         let problem = Problem::new(error.message(), "this is not TOML; https://toml.io shows how it is written");
-        diagnostics.syntax(error.span().unwrap_or(0..0), problem);
+        diagnostics.note(Kind::Syntax, error.span().unwrap_or(0..0), problem);
     }
     let keys = sort_out(document.get_ref(), "a study", STUDY, &mut diagnostics);
     let below = match keys.get("include") {
@@ -86,32 +86,24 @@ fn included(
     outer: &[&str],
     diagnostics: &mut Diagnostics<'_>,
 ) -> Result<Option<Draft>, StudyErrors> {
-    let Some(word) = found.read(diagnostics, value::text) else { return Ok(None) };
-    match shelf.beside(file, &word) {
-        Ok(_) if outer.len() > MOST_INCLUDED => {
-            let problem = Problem::new(
-                format!("{word} would be the {}th file that includes another", outer.len() + 1),
-                format!("include it elsewhere: they nest {MOST_INCLUDED} deep at most"),
-            );
-            diagnostics.wrong(found.span.clone(), problem);
-            Ok(None)
-        }
+    let Some(word) = diagnostics.keep(found.span.clone(), value::text(found.value)) else { return Ok(None) };
+    let (message, help) = match shelf.beside(file, &word) {
+        Ok(_) if outer.len() > MOST_INCLUDED => (
+            format!("{word} would be the {}th file that includes another", outer.len() + 1),
+            format!("include it elsewhere: they nest {MOST_INCLUDED} deep at most"),
+        ),
         Ok((name, _)) if outer.contains(&name.as_str()) => {
-            let problem = Problem::new(format!("{word} includes this file"), "leave one of the two out");
-            diagnostics.wrong(found.span.clone(), problem);
-            Ok(None)
+            (format!("{word} includes this file"), "leave one of the two out".to_owned())
         }
         Ok((name, text)) => {
             let mut draft = draft(&name, &text, Needs::Name, shelf, outer)?;
             draft.study.text = format!("# {name}\n{}\n", draft.study.text);
-            Ok(Some(draft))
+            return Ok(Some(draft));
         }
-        Err(reason) => {
-            diagnostics
-                .wrong(found.span.clone(), Problem::new(reason, "name a file beside this one, or a built-in study"));
-            Ok(None)
-        }
-    }
+        Err(reason) => (reason, "name a file beside this one, or a built-in study".to_owned()),
+    };
+    diagnostics.wrong(found.span.clone(), message, help);
+    Ok(None)
 }
 
 /// What a document says, over what it includes.
@@ -123,23 +115,19 @@ fn laid_over(
     shelf: &Shelf<'_>,
     diagnostics: &mut Diagnostics<'_>,
 ) -> Draft {
-    let mut words = |name: &str| keys.get(name).and_then(|found| found.read(diagnostics, value::text));
-    let (name, question, label) = (words("name"), words("question"), words("figure"));
-    if !keys.contains_key("name") {
-        diagnostics.missing(0..0, Problem::new("this study has no `name`", "begin with name = \"one word for it\""));
+    let [name, question, label] = ["name", "question", "figure"].map(|name| keys.read(name, diagnostics, value::text));
+    if keys.get("name").is_none() {
+        diagnostics.missing(0..0, "this study has no `name`", "begin with name = \"one word for it\"");
     }
-    let shows = keys.get("shows").and_then(|found| found.read(diagnostics, shows));
+    let shows = keys.read("shows", diagnostics, |v| value::word(v, &["throughput", "processor", "latency", "parts"]));
     if let Some(found) = keys.get("shows").filter(|_| label.is_none()) {
-        let problem =
-            Problem::new("`shows` is of a figure, and this is none", "add figure = \"Figure 1\", or leave it out");
-        diagnostics.wrong(found.key.clone(), problem);
+        let help = "add figure = \"Figure 1\", or leave it out";
+        diagnostics.wrong(found.key.clone(), "`shows` is of a figure, and this is none", help);
     }
-    let exhibit =
-        label.map(|label| Exhibit { label, question: question.clone(), shows: shows.unwrap_or(Shows::Throughput) });
-    let target = table_at(keys, "target", TARGET, diagnostics).unwrap_or_default();
-    let test_file = target.get("size").and_then(|size| size.read(diagnostics, |v| value::size(v, LARGEST)));
-    let path =
-        target.get("path").and_then(|path| path.read(diagnostics, value::text)).or_else(|| below.study.path.clone());
+    let exhibit = label.map(|label| Exhibit { label, question: question.clone(), shows: shows.unwrap_or_default() });
+    let target = keys.table("target", TARGET, diagnostics);
+    let test_file = target.read("size", diagnostics, |v| value::size(v, 1, LARGEST));
+    let path = target.read("path", diagnostics, value::text).or_else(|| below.study.path.clone());
     let fits = |set: &Settings| (shelf.fits)(path.as_deref().unwrap_or_default(), set).map_err(no_such);
     let there = fits(&Settings::default());
     let is_there = there.is_ok();
@@ -147,25 +135,19 @@ fn laid_over(
         diagnostics.keep(found.span.clone(), there);
     }
     let fits = |set: &Settings| if is_there { fits(set) } else { Ok(()) };
-    let peaks = table_at(&target, "pap", LEVELS, diagnostics).unwrap_or_default();
-    let peaks: Vec<GivenPeak> = peaks.iter().filter_map(|(level, rate)| peak(level, rate, diagnostics)).collect();
+    let peaks = target.table("pap", LEVELS, diagnostics);
+    let peaks: Vec<GivenPeak> = LEVELS.iter().filter_map(|level| peak(level, &peaks, diagnostics)).collect();
     let offer = offer(&target, diagnostics);
-    let trial_keys = table_at(keys, "trial", TRIAL, diagnostics).unwrap_or_default();
+    let trial_keys = keys.table("trial", TRIAL, diagnostics);
     let (trial, timing) = trial(&trial_keys, &below, diagnostics);
     let settings: Vec<&'static str> = setting::names().collect();
-    let common = table_at(keys, "workload", &settings, diagnostics).unwrap_or_default();
+    let common = keys.table("workload", &settings, diagnostics);
     let common = over(sweep::axes(&common, &fits, diagnostics), &below.common);
     let mut sweeps = below.study.sweeps;
-    sweeps.extend(own_sweeps(
-        keys,
-        &common,
-        &timing,
-        &fits,
-        sweeps.iter().map(|sweep| sweep.cells.len()).sum(),
-        diagnostics,
-    ));
-    if needs == Needs::Sweeps && sweeps.is_empty() && !keys.contains_key("sweep") {
-        diagnostics.missing(0..0, Problem::new("this study has no sweep", "add [[sweep]] and the keys it varies"));
+    let included = sweeps.iter().map(|sweep| sweep.cells.len()).sum();
+    sweeps.extend(own_sweeps(keys, &common, &timing, &fits, included, diagnostics));
+    if needs == Needs::Sweeps && sweeps.is_empty() && keys.get("sweep").is_none() {
+        diagnostics.missing(0..0, "this study has no sweep", "add [[sweep]] and the keys it varies");
     }
     sweeps.iter_mut().for_each(|sweep| sweep.exhibit.clone_from(&exhibit));
     let study = Study {
@@ -185,16 +167,6 @@ fn laid_over(
 /// What a target or a setting is told with that there is not.
 fn no_such(reason: String) -> Problem {
     Problem::new(reason, "`halfpower sim show MACHINE` prints a machine: its volumes, its parts and their keys")
-}
-
-fn shows(value: &DeValue<'_>) -> Result<Shows, Problem> {
-    value::word(value, &["throughput", "processor", "latency", "parts"], |word| match word {
-        "throughput" => Some(Shows::Throughput),
-        "processor" => Some(Shows::Processor),
-        "latency" => Some(Shows::Latency),
-        "parts" => Some(Shows::Parts),
-        _ => None,
-    })
 }
 
 impl Default for Draft {
@@ -228,8 +200,8 @@ fn over(own: Vec<Option<Axis>>, below: &[Option<Axis>]) -> Vec<Option<Axis>> {
 }
 
 /// The peak of a level: `device = "3500MB/s"`.
-fn peak(level: &str, rate: &Found<'_, '_>, diagnostics: &mut Diagnostics<'_>) -> Option<GivenPeak> {
-    rate.read(diagnostics, |value| {
+fn peak(level: &str, peaks: &Keys<'_, '_>, diagnostics: &mut Diagnostics<'_>) -> Option<GivenPeak> {
+    peaks.read(level, diagnostics, |value| {
         let text = value.as_str().ok_or_else(|| value::is_not(value, "a rate, such as \"3500MB/s\""))?;
         let given = format!("{level}={text}").parse::<GivenPeak>();
         given.map_err(|error| Problem::new(error.to_string(), "write a rate, such as \"3500MB/s\""))
@@ -238,84 +210,44 @@ fn peak(level: &str, rate: &Found<'_, '_>, diagnostics: &mut Diagnostics<'_>) ->
 
 /// What the targets cost and hold.
 fn offer(target: &Keys<'_, '_>, diagnostics: &mut Diagnostics<'_>) -> Option<Offer> {
-    const FORM: &str = "write a price, such as \"199USD\"";
-    let price = target.get("price").and_then(|price| {
-        price.read(diagnostics, |value| {
-            let text = value.as_str().or_else(|| value.as_integer().map(|number| number.as_str()));
-            let text = text.or_else(|| value.as_float().map(|number| number.as_str()));
-            let text = text.ok_or_else(|| value::is_not(value, "a price, such as \"199USD\""))?;
-            text.parse::<Price>().map_err(|error| Problem::new(error.to_string(), FORM))
-        })
+    let price = target.read("price", diagnostics, |value| {
+        let text = value.as_str().or_else(|| value.as_integer().map(|number| number.as_str()));
+        let text = text.or_else(|| value.as_float().map(|number| number.as_str()));
+        let text = text.ok_or_else(|| value::is_not(value, "a price, such as \"199USD\""))?;
+        let form = "write a price, such as \"199USD\"";
+        text.parse::<Price>().map_err(|error| Problem::new(error.to_string(), form))
     });
-    let found = target.get("capacity");
-    let capacity = found.and_then(|size| size.read(diagnostics, |v| value::size(v, LARGEST)));
-    if let Some(found) = found.filter(|_| !target.contains_key("price")) {
-        let problem =
-            Problem::new("`capacity` says what a price buys, and there is none", "add `price`, or leave it out");
-        diagnostics.wrong(found.key.clone(), problem);
+    let capacity = target.read("capacity", diagnostics, |v| value::size(v, 1, LARGEST));
+    if let Some(found) = target.get("capacity").filter(|_| target.get("price").is_none()) {
+        let message = "`capacity` says what a price buys, and there is none";
+        diagnostics.wrong(found.key.clone(), message, "add `price`, or leave it out");
     }
     price.map(|price| Offer { price, capacity: capacity.map(Bytes) })
-}
-
-/// The keys of a table that may be there.
-fn table_at<'d, 't>(
-    keys: &Keys<'d, 't>,
-    name: &str,
-    known: &[&'static str],
-    diagnostics: &mut Diagnostics<'_>,
-) -> Option<Keys<'d, 't>> {
-    keys.get(name).and_then(|found| table_of(found, &format!("`{name}`"), known, diagnostics))
-}
-
-fn table_of<'d, 't>(
-    found: &Found<'d, 't>,
-    what: &str,
-    known: &[&'static str],
-    diagnostics: &mut Diagnostics<'_>,
-) -> Option<Keys<'d, 't>> {
-    keys_of(found.value, found.span.clone(), what, known, diagnostics)
 }
 
 /// How cells are measured, and the part of it that is said of every workload.
 fn trial(keys: &Keys<'_, '_>, below: &Draft, diagnostics: &mut Diagnostics<'_>) -> (Trial, WorkloadSpec) {
     let mut timing = below.timing.clone();
     for key in setting::keys().filter(|key| ["warmup", "duration"].contains(&key.name)) {
-        if let Some(spec) = keys.get(key.name).and_then(|found| found.read(diagnostics, |v| setting::read(key, v))) {
+        if let Some(spec) = keys.read(key.name, diagnostics, |v| setting::read(key, v)) {
             timing = spec.or(&timing);
         }
     }
     let below = &below.study.trial;
-    let second = Nanoseconds(1_000_000_000);
+    let mut time = |name: &str, least: u64| keys.read(name, diagnostics, |v| value::duration(v, Nanoseconds(least)));
+    let (limited_duration, time_limit) = (time("limited_duration", 1_000_000), time("time_limit", 1_000_000_000));
+    let write_budget = keys.read("write_budget", diagnostics, |v| value::size(v, 1, LARGEST)).map(Bytes);
+    let order = keys.read("order", diagnostics, |v| value::word(v, &["blocks", "listed"]));
+    let seed = keys.read("seed", diagnostics, |v| value::count(v, 0, LARGEST));
     let trial = Trial {
-        limited_duration: keys
-            .get("limited_duration")
-            .and_then(|found| found.read(diagnostics, |v| value::duration(v, Nanoseconds(1_000_000))))
-            .or(below.limited_duration),
+        limited_duration: limited_duration.or(below.limited_duration),
         repetitions: keys.get("repetitions").map_or(below.repetitions, |found| repetitions(found, diagnostics)),
-        time_limit: keys
-            .get("time_limit")
-            .and_then(|found| found.read(diagnostics, |v| value::duration(v, second)))
-            .or(below.time_limit),
-        write_budget: keys
-            .get("write_budget")
-            .and_then(|found| found.read(diagnostics, |v| value::size(v, LARGEST)))
-            .map(Bytes)
-            .or(below.write_budget),
-        order: keys.get("order").and_then(|found| found.read(diagnostics, order)).unwrap_or(below.order),
-        seed: keys
-            .get("seed")
-            .and_then(|found| found.read(diagnostics, |v| value::count(v, 0, LARGEST)))
-            .unwrap_or(below.seed),
+        time_limit: time_limit.or(below.time_limit),
+        write_budget: write_budget.or(below.write_budget),
+        order: order.unwrap_or(below.order),
+        seed: seed.unwrap_or(below.seed),
     };
     (trial, timing)
-}
-
-fn order(value: &DeValue<'_>) -> Result<Order, Problem> {
-    value::word(value, &["blocks", "listed"], |word| match word {
-        "blocks" => Some(Order::Blocks),
-        "listed" => Some(Order::Listed),
-        _ => None,
-    })
 }
 
 /// A number of repetitions, or `{ min, max, precision }`.
@@ -323,20 +255,16 @@ fn repetitions(found: &Found<'_, '_>, diagnostics: &mut Diagnostics<'_>) -> Repe
     let number = |value: &DeValue<'_>| value::count(value, 1, MOST_REPETITIONS).map(|number| number as u32);
     let default = Repetitions::default();
     if found.value.is_integer() {
-        return found.read(diagnostics, number).map_or(default, |times| Repetitions {
-            min: times,
-            max: times,
-            precision: None,
-        });
+        let times = diagnostics.keep(found.span.clone(), number(found.value));
+        return times.map_or(default, |times| Repetitions { min: times, max: times, precision: None });
     }
-    let Some(keys) = table_of(found, "a number, or a table", REPETITIONS, diagnostics) else { return default };
-    let min = keys.get("min").and_then(|min| min.read(diagnostics, number));
-    let max = keys.get("max").and_then(|max| max.read(diagnostics, number));
-    let precision = keys.get("precision").and_then(|precision| precision.read(diagnostics, value::fraction));
+    let Some(keys) = keys_of(found, "a number, or a table", REPETITIONS, diagnostics) else { return default };
+    let [min, max] = ["min", "max"].map(|name| keys.read(name, diagnostics, number));
+    let precision = keys.read("precision", diagnostics, value::fraction);
     let least = min.unwrap_or(default.min.min(max.unwrap_or(default.min)));
     if max.is_some_and(|max| max < least) {
-        let problem = Problem::new("`max` is below `min`", "raise `max`, lower `min`, or write one number for both");
-        diagnostics.wrong(keys.get("max").map_or(found.span.clone(), |max| max.span.clone()), problem);
+        let span = keys.get("max").map_or(found.span.clone(), |max| max.span.clone());
+        diagnostics.wrong(span, "`max` is below `min`", "raise `max`, lower `min`, or write one number for both");
     }
     Repetitions { min: least, max: max.unwrap_or(least), precision }
 }
@@ -360,7 +288,7 @@ fn own_sweeps(
     let Some(found) = keys.get("sweep") else { return Vec::new() };
     let list = found.value.as_array().map(Vec::from_iter);
     let Some(list) = list.filter(|list| !list.is_empty()) else {
-        diagnostics.wrong(found.key.clone(), Problem::new("this is no list of sweeps", "write [[sweep]] above each"));
+        diagnostics.wrong(found.key.clone(), "this is no list of sweeps", "write [[sweep]] above each");
         return Vec::new();
     };
     let mut known = vec!["name"];
@@ -368,10 +296,11 @@ fn own_sweeps(
     let mut cells_left = MOST_CELLS.saturating_sub(included);
     let mut sweeps = Vec::new();
     for (number, item) in list.into_iter().enumerate() {
-        let Some(keys) = keys_of(item.get_ref(), item.span(), "a sweep", &known, diagnostics) else { continue };
-        let name = keys.get("name").and_then(|name| name.read(diagnostics, value::text));
+        let item = Found { key: item.span(), span: item.span(), value: item.get_ref() };
+        let Some(keys) = keys_of(&item, "a sweep", &known, diagnostics) else { continue };
+        let name = keys.read("name", diagnostics, value::text);
         let axes: Vec<Axis> = over(sweep::axes(&keys, fits, diagnostics), common).into_iter().flatten().collect();
-        let place = keys.get("name").map_or(item.span(), |name| name.span.clone());
+        let place = keys.get("name").map_or(item.span, |name| name.span.clone());
         match sweep::count(&axes).filter(|cells| *cells <= cells_left) {
             Some(cells) => {
                 cells_left -= cells;
@@ -380,7 +309,7 @@ fn own_sweeps(
             }
             None => {
                 let message = format!("with this sweep the study has more than {MOST_CELLS} cells");
-                diagnostics.wrong(place, Problem::new(message, "give some keys fewer values"));
+                diagnostics.wrong(place, message, "give some keys fewer values");
             }
         }
     }
@@ -397,7 +326,7 @@ fn refuse_repeated_cells(sweeps: &[(Range<usize>, Sweep)], diagnostics: &mut Dia
         if let Some(first) = repeated.first() {
             let line = diagnostics.line_of(sweeps[*first].0.start);
             let message = format!("{} of this sweep's cells are in the sweep at line {line} as well", repeated.len());
-            diagnostics.wrong(place.clone(), Problem::new(message, "leave them out of one of the two"));
+            diagnostics.wrong(place.clone(), message, "leave them out of one of the two");
         }
     }
 }

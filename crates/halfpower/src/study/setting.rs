@@ -23,7 +23,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 pub(super) fn read(key: &Key, value: &DeValue<'_>) -> Result<WorkloadSpec, Problem> {
     let range = || key.about.kind.range();
     let text = match (key.about.kind, value) {
-        (Kind::Size(low, high), _) => value::bytes(value, low, high)?.to_string(),
+        (Kind::Size(low, high), _) => value::size(value, low, high)?.to_string(),
         (Kind::Count(low, high), _) => value::count(value, low, high)?.to_string(),
         (Kind::Time(low, _), _) => value::duration(value, low)?.exactly(),
         (Kind::Switch, DeValue::Boolean(is_on)) => is_on.to_string(),
@@ -43,7 +43,7 @@ pub(super) fn read(key: &Key, value: &DeValue<'_>) -> Result<WorkloadSpec, Probl
 /// The ends of a range of this key; none where its values cannot be multiplied.
 pub(super) fn number(key: &Key, value: &DeValue<'_>) -> Option<Result<u64, Problem>> {
     match key.about.kind {
-        Kind::Size(1.., high) => Some(value::size(value, high)),
+        Kind::Size(1.., high) => Some(value::size(value, 1, high)),
         Kind::Count(low, high) => Some(value::count(value, low, high)),
         _ => None,
     }

@@ -5,7 +5,7 @@
 
 use super::Study;
 use super::builtin::FILES;
-use super::diagnostic::{Diagnostics, Problem, StudyErrors};
+use super::diagnostic::{Diagnostics, Kind, Problem, StudyErrors};
 use super::read::{Draft, Needs, draft};
 use super::sweep::MOST_CELLS;
 use halfpower_model::Settings;
@@ -169,6 +169,6 @@ impl Study {
 /// One mistake that has no place in its file.
 fn alone(file: &str, text: &str, problem: Problem) -> StudyErrors {
     let mut diagnostics = Diagnostics::new(text);
-    diagnostics.missing(0..0, problem);
+    diagnostics.note(Kind::Missing, 0..0, problem);
     diagnostics.into_errors(file)
 }

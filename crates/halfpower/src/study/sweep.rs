@@ -4,7 +4,7 @@
 
 use super::diagnostic::{Diagnostics, Problem};
 use super::setting;
-use super::table::{Found, Keys, sort_out};
+use super::table::{Found, Keys, keys_of};
 use super::value;
 use halfpower_model::{Key, Settings, WorkloadSpec};
 use std::collections::HashSet;
@@ -43,11 +43,11 @@ fn axis(
         // Processors are a list that is one value.
         DeValue::Array(list) if key.name != "cpus" => {
             if list.is_empty() || list.len() > MOST_VALUES {
-                let problem = Problem::new(
+                diagnostics.wrong(
+                    found.span.clone(),
                     format!("`{}` has {} values", key.name, list.len()),
                     format!("give from 1 to {MOST_VALUES} values"),
                 );
-                diagnostics.wrong(found.span.clone(), problem);
                 return Axis::new();
             }
             let mut seen = HashSet::new();
@@ -57,7 +57,7 @@ fn axis(
                 if seen.insert(spec.clone()) {
                     axis.push(spec);
                 } else {
-                    diagnostics.wrong(item.span(), Problem::new("this value is in the list twice", "leave it out"));
+                    diagnostics.wrong(item.span(), "this value is in the list twice", "leave it out");
                 }
             }
             axis
@@ -70,27 +70,21 @@ fn axis(
 /// `{ from, to, factor }`: from, from × factor, and so on up to `to`.
 fn range(key: &Key, found: &Found<'_, '_>, diagnostics: &mut Diagnostics<'_>) -> Axis {
     let is_number = setting::number(key, &DeValue::Boolean(false)).is_some();
-    let Some(table) = found.value.as_table().filter(|_| is_number) else {
-        let problem = Problem::new(format!("`{}` has no ranges", key.name), "give one value or a list");
-        diagnostics.wrong(found.span.clone(), problem);
-        return Axis::new();
-    };
-    let keys = sort_out(table, "a range", &["from", "to", "factor"], diagnostics);
-    let [from, to] = ["from", "to"].map(|name| {
-        keys.get(name).and_then(|end| end.read(diagnostics, |value| setting::number(key, value).unwrap_or(Ok(0))))
-    });
-    let factor = keys.get("factor").and_then(|factor| factor.read(diagnostics, |v| value::count(v, 2, 1 << 20)));
-    if let Some(missing) = ["from", "to", "factor"].iter().find(|name| !keys.contains_key(*name)) {
-        let problem = Problem::new(
-            format!("this range has no `{missing}`"),
-            "a range looks like { from = 1, to = 32, factor = 2 }",
-        );
-        diagnostics.missing(found.span.clone(), problem);
+    if !is_number {
+        diagnostics.wrong(found.span.clone(), format!("`{}` has no ranges", key.name), "give one value or a list");
+    }
+    let keys = if is_number { keys_of(found, "a range", &["from", "to", "factor"], diagnostics) } else { None };
+    let Some(keys) = keys else { return Axis::new() };
+    let [from, to] =
+        ["from", "to"].map(|name| keys.read(name, diagnostics, |end| setting::number(key, end).unwrap_or(Ok(0))));
+    let factor = keys.read("factor", diagnostics, |factor| value::count(factor, 2, 1 << 20));
+    if let Some(missing) = ["from", "to", "factor"].iter().find(|name| keys.get(name).is_none()) {
+        let message = format!("this range has no `{missing}`");
+        diagnostics.missing(found.span.clone(), message, "a range looks like { from = 1, to = 32, factor = 2 }");
     }
     let (Some(from), Some(to)) = (from, to) else { return Axis::new() };
     if from > to {
-        let problem = Problem::new("`from` is above `to`", "a range goes up: from the smaller value");
-        diagnostics.wrong(found.span.clone(), problem);
+        diagnostics.wrong(found.span.clone(), "`from` is above `to`", "a range goes up: from the smaller value");
     }
     let Some(factor) = factor else { return Axis::new() };
     std::iter::successors(Some(from), |number| number.checked_mul(factor))

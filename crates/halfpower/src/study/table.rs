@@ -18,18 +18,42 @@ pub(super) struct Found<'d, 't> {
 }
 
 /// The known keys of a table that are there.
-pub(super) type Keys<'d, 't> = BTreeMap<&'static str, Found<'d, 't>>;
+#[derive(Default)]
+pub(super) struct Keys<'d, 't>(BTreeMap<&'static str, Found<'d, 't>>);
+
+impl<'d, 't> Keys<'d, 't> {
+    pub(super) fn get(&self, name: &str) -> Option<&Found<'d, 't>> {
+        self.0.get(name)
+    }
+
+    /// What `read` makes of a value that is there, its problem noted.
+    pub(super) fn read<T>(
+        &self,
+        name: &str,
+        diagnostics: &mut Diagnostics<'_>,
+        read: impl FnOnce(&DeValue<'_>) -> Result<T, Problem>,
+    ) -> Option<T> {
+        let found = self.get(name)?;
+        diagnostics.keep(found.span.clone(), read(found.value))
+    }
+
+    /// The keys of a table in this one; none where it is not there.
+    pub(super) fn table(&self, name: &str, known: &[&'static str], diagnostics: &mut Diagnostics<'_>) -> Keys<'d, 't> {
+        let found = self.get(name);
+        found.and_then(|found| keys_of(found, &format!("`{name}`"), known, diagnostics)).unwrap_or_default()
+    }
+}
 
 /// The table that `value` is, its keys sorted out; none, and a note, when it is no table.
 pub(super) fn keys_of<'d, 't>(
-    value: &'d DeValue<'t>,
-    span: Range<usize>,
+    found: &Found<'d, 't>,
     what: &str,
     known: &[&'static str],
     diagnostics: &mut Diagnostics<'_>,
 ) -> Option<Keys<'d, 't>> {
-    let table = value.as_table().ok_or_else(|| value::is_not(value, &format!("{what} with {}", known.join(", "))));
-    diagnostics.keep(span, table).map(|table| sort_out(table, what, known, diagnostics))
+    let is_not = || value::is_not(found.value, &format!("{what} with {}", known.join(", ")));
+    let table = diagnostics.keep(found.span.clone(), found.value.as_table().ok_or_else(is_not))?;
+    Some(sort_out(table, what, known, diagnostics))
 }
 
 /// The known keys of a table; a note for every other.
@@ -39,12 +63,12 @@ pub(super) fn sort_out<'d, 't>(
     known: &[&'static str],
     diagnostics: &mut Diagnostics<'_>,
 ) -> Keys<'d, 't> {
-    let mut keys = Keys::new();
+    let mut keys = Keys::default();
     for (key, value) in table {
         let word: &str = key.get_ref();
         match known.iter().find(|name| **name == word) {
             Some(name) => {
-                keys.insert(name, Found { key: key.span(), span: value.span(), value: value.get_ref() });
+                keys.0.insert(name, Found { key: key.span(), span: value.span(), value: value.get_ref() });
             }
             None => {
                 let list = known.join(", ");
@@ -52,20 +76,9 @@ pub(super) fn sort_out<'d, 't>(
                     Some(meant) => format!("did you mean `{meant}`? The keys of {what} are {list}"),
                     None => format!("the keys of {what} are {list}"),
                 };
-                diagnostics.wrong(key.span(), Problem::new(format!("unknown key `{}`", shown(word)), help));
+                diagnostics.wrong(key.span(), format!("unknown key `{}`", shown(word)), help);
             }
         }
     }
     keys
-}
-
-impl Found<'_, '_> {
-    /// What `read` makes of the value, its problem noted here.
-    pub(super) fn read<T>(
-        &self,
-        diagnostics: &mut Diagnostics<'_>,
-        read: impl FnOnce(&DeValue<'_>) -> Result<T, Problem>,
-    ) -> Option<T> {
-        diagnostics.keep(self.span.clone(), read(self.value))
-    }
 }

@@ -7,6 +7,7 @@ use crate::sanitize::is_unprintable;
 pub(super) use halfpower_model::key::LARGEST;
 use halfpower_model::key::LONGEST;
 use halfpower_model::{Bytes, Nanoseconds};
+use serde::de::DeserializeOwned;
 use toml::de::DeValue;
 
 /// What a value is, with its article, for messages.
@@ -41,19 +42,13 @@ pub(super) fn count(value: &DeValue<'_>, low: u64, high: u64) -> Result<u64, Pro
     if !value.is_integer() {
         return Err(is_not(value, &expected));
     }
-    integer(value)
-        .and_then(|number| u64::try_from(number).ok())
-        .filter(|number| (low..=high).contains(number))
-        .ok_or_else(|| Problem::new("this number is out of range", format!("expected {expected}")))
+    let number = integer(value).and_then(|number| u64::try_from(number).ok());
+    let number = number.filter(|number| (low..=high).contains(number));
+    number.ok_or_else(|| Problem::new("this number is out of range", format!("expected {expected}")))
 }
 
-/// A size of 1 byte to `high`, as text or a number of bytes.
-pub(super) fn size(value: &DeValue<'_>, high: u64) -> Result<u64, Problem> {
-    bytes(value, 1, high)
-}
-
-/// The same from `low` on.
-pub(super) fn bytes(value: &DeValue<'_>, low: u64, high: u64) -> Result<u64, Problem> {
+/// A size from `low` to `high`, as text or a number of bytes.
+pub(super) fn size(value: &DeValue<'_>, low: u64, high: u64) -> Result<u64, Problem> {
     const EXPECTED: &str = "a size such as \"64KiB\", or a number of bytes";
     let bytes = match value {
         DeValue::String(text) => {
@@ -116,15 +111,10 @@ pub(super) fn text(value: &DeValue<'_>) -> Result<String, Problem> {
     Ok(text.to_owned())
 }
 
-/// Text that `read` takes, which is one of `choices` or in a form that they show.
-pub(super) fn word<T>(
-    value: &DeValue<'_>,
-    choices: &[&str],
-    read: impl FnOnce(&str) -> Option<T>,
-) -> Result<T, Problem> {
-    let list = choices.join(", ");
-    let word = value.as_str().ok_or_else(|| is_not(value, &format!("one of {list}")))?;
-    read(word).ok_or_else(|| no_choice(word, choices))
+/// One of the choices.
+pub(super) fn word<T: DeserializeOwned>(value: &DeValue<'_>, choices: &[&str]) -> Result<T, Problem> {
+    let word = value.as_str().ok_or_else(|| is_not(value, &format!("one of {}", choices.join(", "))))?;
+    serde_json::from_value(word.into()).map_err(|_| no_choice(word, choices))
 }
 
 /// A word that is none of the choices.

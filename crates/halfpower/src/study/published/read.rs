@@ -1,7 +1,7 @@
 //! From text to figures. An entry that varies keys has a figure for each of its workloads, or one for all of them.
 
 use super::{Basis, Figure, Measure, Tolerance};
-use crate::study::diagnostic::{Diagnostics, Problem, StudyErrors};
+use crate::study::diagnostic::{Diagnostics, Kind, Problem, StudyErrors};
 use crate::study::setting;
 use crate::study::sweep::{self, Axis};
 use crate::study::table::{Found, Keys, keys_of, sort_out};
@@ -53,55 +53,51 @@ pub(super) fn figures(file: &str, text: &str) -> Result<Vec<Figure>, StudyErrors
     let mut diagnostics = Diagnostics::new(text);
     let (document, errors) = DeTable::parse_recoverable(text);
     for error in errors {
-        diagnostics.syntax(error.span().unwrap_or(0..0), Problem::new(error.message(), "this is not TOML"));
+        let problem = Problem::new(error.message(), "this is not TOML");
+        diagnostics.note(Kind::Syntax, error.span().unwrap_or(0..0), problem);
     }
     let keys = sort_out(document.get_ref(), "a file of figures", FILE, &mut diagnostics);
     let settings: Vec<&'static str> = setting::names().collect();
-    let common = keys
-        .get("workload")
-        .and_then(|found| keys_of(found.value, found.span.clone(), "`workload`", &settings, &mut diagnostics));
-    let common = sweep::axes(&common.unwrap_or_default(), &|_| Ok(()), &mut diagnostics);
+    let common = keys.table("workload", &settings, &mut diagnostics);
+    let common = sweep::axes(&common, &|_| Ok(()), &mut diagnostics);
     let known: Vec<&'static str> = FIGURE.iter().chain(&settings).copied().collect();
     let mut figures: Vec<Figure> = Vec::new();
     let list = keys.get("figure").and_then(|found| found.value.as_array());
     for item in list.into_iter().flatten() {
-        let Some(keys) = keys_of(item.get_ref(), item.span(), "a figure", &known, &mut diagnostics) else { continue };
+        let found = Found { key: item.span(), span: item.span(), value: item.get_ref() };
+        let Some(keys) = keys_of(&found, "a figure", &known, &mut diagnostics) else { continue };
         match entry(&keys, &common, &mut diagnostics) {
             Some(entry) => figures.extend(entry),
             None => diagnostics.missing(
                 item.span(),
-                Problem::new(
-                    "this figure lacks something",
-                    "it needs id, source, where, target, measure and published",
-                ),
+                "this figure lacks something",
+                "it needs id, source, where, target, measure and published",
             ),
         }
     }
     let mut seen = HashSet::new();
     if let Some(twice) = figures.iter().find(|figure| !seen.insert(&figure.id)) {
         let message = format!("two figures are called {}", twice.id);
-        diagnostics.missing(0..0, Problem::new(message, "give each an id of its own"));
+        diagnostics.missing(0..0, message, "give each an id of its own");
     }
     if diagnostics.is_empty() { Ok(figures) } else { Err(diagnostics.into_errors(file)) }
 }
 
 /// The figures of one entry; none where it lacks a key.
 fn entry(keys: &Keys<'_, '_>, common: &[Option<Axis>], diagnostics: &mut Diagnostics<'_>) -> Option<Vec<Figure>> {
-    let mut text = |name: &str| keys.get(name).and_then(|found| found.read(diagnostics, value::text));
+    let mut text = |name: &str| keys.read(name, diagnostics, value::text);
     let (id, source, place) = (text("id")?, text("source")?, text("where")?);
     let (left_out, part, phase) = (text("left_out"), text("part"), text("phase"));
     let targets = list(keys.get("target")?, diagnostics, value::text);
     let published = list(keys.get("published")?, diagnostics, number);
-    let mut one = |name: &str| keys.get(name).and_then(|found| found.read(diagnostics, number));
+    let mut one = |name: &str| keys.read(name, diagnostics, number);
     let (mhz, price) = (one("mhz"), one("price"));
-    let word = keys.get("measure")?.read(diagnostics, |v| value::word(v, MEASURES, |word| Some(word.to_owned())))?;
+    let word: String = keys.read("measure", diagnostics, |v| value::word(v, MEASURES))?;
     let measure = measure(&word, part, phase, mhz, price)?;
-    let mut flag = |name: &str| {
-        keys.get(name)
-            .and_then(|found| found.read(diagnostics, |v| v.as_bool().ok_or_else(|| value::is_not(v, "true or false"))))
-    };
+    let flag = |value: &DeValue<'_>| value.as_bool().ok_or_else(|| value::is_not(value, "true or false"));
+    let mut flag = |name: &str| keys.read(name, diagnostics, flag);
     let (is_approximate, is_fitted) = (flag("approximate").unwrap_or(false), flag("fitted").unwrap_or(false));
-    let said = keys.get("tolerance").and_then(|found| found.read(diagnostics, tolerance));
+    let said = keys.read("tolerance", diagnostics, tolerance);
     let own = sweep::axes(keys, &|_| Ok(()), diagnostics);
     let axes = own.into_iter().zip(common).filter_map(|(own, common)| own.or_else(|| common.clone()));
     let axes: Vec<Axis> = axes.collect();
@@ -131,7 +127,7 @@ fn entry(keys: &Keys<'_, '_>, common: &[Option<Axis>], diagnostics: &mut Diagnos
         _ => {
             let message = format!("{} figures for {} workloads", published.len(), cells.len());
             let help = "give one for each, or one for all";
-            diagnostics.wrong(keys.get("published")?.span.clone(), Problem::new(message, help));
+            diagnostics.wrong(keys.get("published")?.span.clone(), message, help);
             Some(Vec::new())
         }
     }
