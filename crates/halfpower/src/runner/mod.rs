@@ -6,19 +6,20 @@
 //! block's cells on all processors at once; they are stored in the block's order all the same.
 
 mod ahead;
-mod forecast;
 #[cfg(test)]
 mod tests;
 
 use crate::plan::Plan;
 use crate::store::{RunId, Store};
 use ahead::Ahead;
-use forecast::Forecast;
 use halfpower_analysis::statistics::is_precise;
 use halfpower_model::sample::Failure;
 use halfpower_model::{Bytes, Cancel, MeasureError, Nanoseconds, Observer, Progress, Sample, Testbed};
 use std::thread;
 use std::time::Instant;
+
+/// What a trial is taken to last when nothing limits its time and none has been seen.
+const UNKNOWN: Nanoseconds = Nanoseconds(5_000_000_000);
 
 /// Is told how a run goes.
 pub(crate) trait Audience {
@@ -65,19 +66,20 @@ pub(crate) struct Runner<'a> {
     /// What each cell is called.
     names: Vec<String>,
     written: Bytes,
-    forecast: Forecast,
     started: Instant,
 }
 
 /// What is known of a cell.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct CellState {
-    /// Throughput of each repetition, by block.
-    rates: Vec<(u32, f64)>,
+    /// Throughput of each repetition.
+    rates: Vec<f64>,
     /// Blocks that it has a sample in, those among them that are damaged: they count as measured.
     stored: Vec<u32>,
     /// Whether it failed.
     given_up: bool,
+    /// What a trial takes: the plan's estimate, until one was seen.
+    duration: Nanoseconds,
 }
 
 impl<'a> Runner<'a> {
@@ -92,7 +94,11 @@ impl<'a> Runner<'a> {
         testbed: &'a mut dyn Testbed,
         cancel: &'a Cancel,
     ) -> anyhow::Result<Self> {
-        let mut cells = vec![CellState::default(); plan.cells.len()];
+        let state = |cell: &crate::plan::Cell| {
+            let duration = plan.trial_duration(&cell.workload).unwrap_or(UNKNOWN);
+            CellState { rates: Vec::new(), stored: Vec::new(), given_up: false, duration }
+        };
+        let mut cells: Vec<CellState> = plan.cells.iter().map(state).collect();
         let mut written = plan.test_file_bytes.unwrap_or_default();
         for (cell, block) in store.slots(run)? {
             let cell = usize::try_from(cell).ok().and_then(|cell| cells.get_mut(cell));
@@ -102,23 +108,12 @@ impl<'a> Runner<'a> {
         }
         for stored in store.samples(run)? {
             let Some(cell) = cells.get_mut(stored.cell) else { continue };
-            cell.rates.push((stored.block, stored.sample.total.bytes_per_s.0));
+            cell.rates.push(stored.sample.total.bytes_per_s.0);
             cell.given_up |= !stored.sample.is_complete();
             written.0 += bytes_written(&stored.sample, plan);
         }
-        let forecast = Forecast::new(plan);
-        Ok(Runner {
-            plan,
-            run,
-            store,
-            testbed,
-            cancel,
-            cells,
-            names: plan.names(&[]),
-            written,
-            forecast,
-            started: Instant::now(),
-        })
+        let (names, started) = (plan.names(&[]), Instant::now());
+        Ok(Runner { plan, run, store, testbed, cancel, cells, names, written, started })
     }
 
     /// Measures what is missing.
@@ -162,10 +157,8 @@ impl<'a> Runner<'a> {
             return true;
         }
         let Some(precision) = self.plan.repetitions.precision else { return self.affords(cell) };
-        let rates: Vec<f64> = state.rates.iter().map(|(_, rate)| *rate).collect();
         // Too few to tell, or no throughput at all: more of it is what could help.
-        let precise = is_precise(&rates, precision);
-        !precise && self.affords(cell)
+        !is_precise(&state.rates, precision) && self.affords(cell)
     }
 
     /// Whether time and write budget allow a repetition beyond the least.
@@ -189,12 +182,7 @@ impl<'a> Runner<'a> {
     ) -> anyhow::Result<()> {
         let workload = self.plan.workload(cell, block);
         let before = self.elapsed();
-        let mut watcher = Watcher {
-            audience,
-            name: &self.names[cell],
-            before,
-            left: self.forecast.left(self.elapsed(), &self.cells),
-        };
+        let mut watcher = Watcher { audience, name: &self.names[cell], before, left: self.left(before) };
         watcher.show(before, None);
         let result = match ahead {
             Some(ahead) => ahead.take(cell),
@@ -222,11 +210,23 @@ impl<'a> Runner<'a> {
             self.cells[cell].given_up = true;
             audience.gave_up(&self.names[cell], &failure.message);
         }
-        self.cells[cell].rates.push((block, sample.total.bytes_per_s.0));
-        self.cells[cell].stored.push(block);
         self.written.0 += bytes_written(&sample, self.plan);
-        self.forecast.took(cell, Nanoseconds(self.elapsed().0 - before.0));
+        let duration = Nanoseconds(self.elapsed().0 - before.0);
+        let state = &mut self.cells[cell];
+        state.rates.push(sample.total.bytes_per_s.0);
+        state.stored.push(block);
+        state.duration = duration;
         Ok(())
+    }
+
+    /// The time left: the least repetitions that are missing, and until the time limit for the rest, if any is likely.
+    fn left(&self, elapsed: Nanoseconds) -> Nanoseconds {
+        let missing = |upto: u32| -> u64 {
+            let done = |cell: &CellState| if cell.given_up { upto } else { cell.rates.len() as u32 };
+            self.cells.iter().map(|cell| u64::from(upto.saturating_sub(done(cell))) * cell.duration.0).sum()
+        };
+        let to_limit = self.plan.time_limit.map_or(0, |limit| limit.0.saturating_sub(elapsed.0));
+        Nanoseconds(missing(self.plan.repetitions.min).max(to_limit.min(missing(self.plan.repetitions.max))))
     }
 }
 
