@@ -4,7 +4,7 @@ use super::validate;
 use crate::command::context::{Context, Ending};
 use crate::command::targets::SetArgument;
 use crate::simulated::SimulatedName;
-use crate::text::UsageError;
+use crate::text::usage;
 use clap::{Args, Subcommand};
 use halfpower_sim::Simulated;
 use halfpower_sim::describe::{self, PathPart};
@@ -106,7 +106,7 @@ fn show(context: &Context, machine: &str, set: &SetArgument) -> anyhow::Result<E
     }
     let text = crate::simulated::machine_text(machine)?;
     let checked = MachineFile::parse(machine, &text).and_then(|file| file.check_volumes());
-    checked.map_err(|error| UsageError(crate::text::causes(&error)))?;
+    checked.map_err(usage)?;
     if context.global.json {
         context.console.print_json(&serde_json::json!({ "machine": machine, "text": text }))?;
     } else {
@@ -130,7 +130,7 @@ fn show_path(context: &Context, target: &Path) -> anyhow::Result<Ending> {
     // As io makes it, so that all that can be set there can be set here.
     let made = Simulated::of_file(&machine, &text, &volume, &settings);
     let made = made.and_then(|made| Simulated::reject_ineffective([&made]).map(|()| made));
-    let made = made.map_err(|error| UsageError(crate::text::causes(&error)))?;
+    let made = made.map_err(usage)?;
     let shown = |PathPart { names, does, makes }: PathPart| ShownPart { parts: names, does, makes };
     let path: Vec<ShownPart> = describe::path(made.machine()).into_iter().map(shown).collect();
     let target = target.display().to_string();

@@ -20,7 +20,7 @@ pub(crate) use place::{Creation, Place};
 pub(crate) use site::{Contents, Opened, Opening, Site};
 pub(crate) use test_file::KeptTestFile;
 
-use crate::text::UsageError;
+use crate::text::{UsageError, refuse, usage};
 use halfpower_engine::{Access, NULL_TARGET, Target, refuse_same};
 use halfpower_model::reading::inspect::Limit;
 use halfpower_model::sample::Warning;
@@ -39,8 +39,8 @@ const MOST_TARGETS: usize = 1024;
 /// A volume of a machine.
 fn simulated_site(name: &SimulatedName, peaks: Vec<GivenPeak>) -> anyhow::Result<Site> {
     let SimulatedName { machine, volume, settings } = name;
-    let made = Simulated::of_file(machine, &machine_text(machine)?, volume, settings);
-    Ok(Site::simulated(made.map_err(|error| UsageError(crate::text::causes(&error)))?, peaks))
+    let made = Simulated::of_file(machine, &machine_text(machine)?, volume, settings).map_err(usage)?;
+    Ok(Site::simulated(made, peaks))
 }
 
 /// Examines the targets.
@@ -50,20 +50,18 @@ fn simulated_site(name: &SimulatedName, peaks: Vec<GivenPeak>) -> anyhow::Result
 pub(crate) fn examine(options: &TargetOptions) -> anyhow::Result<Site> {
     let files = options.files.unwrap_or(1);
     if files == 0 {
-        return Err(UsageError("--files is 0; use 1 or more".to_owned()).into());
+        refuse!("--files is 0; use 1 or more");
     }
     if let Some((target, name)) = options.targets.iter().find_map(|target| Some((target, SimulatedName::of(target)?))) {
         if options.targets.len() > 1 {
-            let message = format!(
+            refuse!(
                 "{} cannot be combined with other targets; name it alone. A volume of several disks is several targets, and a \
                  study measures several volumes with its key `set`",
                 target.display()
             );
-            return Err(UsageError(message).into());
         }
         if options.files.is_some() {
-            let message = "--files creates test files in a directory, and a simulated volume has none; remove --files";
-            return Err(UsageError(message.to_owned()).into());
+            refuse!("--files creates test files in a directory, and a simulated volume has none; remove --files");
         }
         return simulated_site(&name?, options.peaks.clone());
     }
@@ -73,20 +71,18 @@ pub(crate) fn examine(options: &TargetOptions) -> anyhow::Result<Site> {
         let mut facts = Target::open(null, Access::Overwrite)?.facts().clone();
         facts.give_peaks(&options.peaks);
         if options.targets.len() > 1 {
-            return Err(UsageError("null: cannot be combined with other targets; name it alone".to_owned()).into());
+            refuse!("null: cannot be combined with other targets; name it alone");
         }
         // It holds no data.
         return Ok(Site::new(vec![Place::as_it_is(null, facts, Access::Overwrite)], Vec::new(), options.peaks.clone()));
     }
     let directories = options.targets.iter().filter(|target| target.is_dir()).count();
     if directories == 0 && options.files.is_some() {
-        let message =
-            "--files creates test files in a directory, but no target is a directory; name one, or remove --files";
-        return Err(UsageError(message.to_owned()).into());
+        refuse!("--files creates test files in a directory, but no target is a directory; name one, or remove --files");
     }
     let targets = directories * files as usize + options.targets.len() - directories;
     if targets > MOST_TARGETS {
-        return Err(UsageError(format!("{targets} targets are too many; use up to {MOST_TARGETS}")).into());
+        refuse!("{targets} targets are too many; use up to {MOST_TARGETS}");
     }
     let size = options.size.map(|size| options.layout.part(size, targets as u32));
     let mut places = Vec::new();
@@ -143,7 +139,7 @@ fn refuse_same_names(targets: &[PathBuf]) -> Result<(), UsageError> {
         let same = |other: &&PathBuf| target == *other || full(target).is_some_and(|name| full(other) == Some(name));
         if let Some(other) = targets[..index].iter().find(same) {
             let (target, other) = (target.display(), other.display());
-            return Err(UsageError(format!("{target} and {other} are one file; name each target once")));
+            refuse!("{target} and {other} are one file; name each target once");
         }
     }
     Ok(())

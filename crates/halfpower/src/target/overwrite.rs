@@ -1,6 +1,6 @@
 //! Which targets the user allows to be overwritten: none, all, or those named one by one.
 
-use crate::text::UsageError;
+use crate::text::{UsageError, refuse};
 use halfpower_engine::Access;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -28,12 +28,12 @@ impl Overwrite {
             None => Ok(self),
             Some(name) => {
                 if let Some(target) = targets.iter().find(|target| is_same_file(name, target)) {
-                    return Err(UsageError(format!(
+                    refuse!(
                         "--overwrite names {}, which is the same file as the target {target}; name the target as you did: \
                          --overwrite={target}",
                         name.display(),
                         target = target.display()
-                    )));
+                    );
                 }
                 let targets: Vec<String> = targets.iter().map(|target| target.display().to_string()).collect();
                 let (noun, list) = (if targets.len() == 1 { "target is" } else { "targets are" }, targets.join(", "));

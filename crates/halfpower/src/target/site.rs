@@ -5,7 +5,7 @@ use super::test_file::KeptTestFile;
 use crate::plan::TestFileEnd;
 use crate::store::{self, RunId, Store};
 use crate::study::{Study, VOLUME};
-use crate::text::UsageError;
+use crate::text::{UsageError, joined, once, usage};
 use halfpower_engine::test_file::{TestFile, fill};
 use halfpower_engine::{Access, Host, Target, TargetError};
 use halfpower_model::sample::Warning;
@@ -128,10 +128,7 @@ impl Site {
     /// If a volume does not exist.
     pub(crate) fn volumes(&self, names: &[String]) -> Result<HashMap<String, Environment>, UsageError> {
         let Some(machine) = &self.simulated else { return Ok(HashMap::new()) };
-        let of = |name: &String| match machine.at(name) {
-            Ok(volume) => Ok((name.clone(), volume.describe().clone())),
-            Err(error) => Err(UsageError(crate::text::causes(&error))),
-        };
+        let of = |name: &String| Ok((name.clone(), machine.at(name).map_err(usage)?.describe().clone()));
         names.iter().map(of).collect()
     }
 
@@ -146,13 +143,12 @@ impl Site {
             if made.contains_key(&set) {
                 continue;
             }
-            match machine.with(&set).map_err(|error| crate::text::causes(&error)) {
+            match machine.with(&set) {
                 Ok(machine) => drop(made.insert(set, machine)),
-                Err(error) if wrong.contains(&error) => {}
-                Err(error) => wrong.push(error),
+                Err(error) => wrong.push(usage(error).0),
             }
         }
-        if wrong.is_empty() { Ok(made) } else { Err(UsageError(wrong.join("; and: "))) }
+        if wrong.is_empty() { Ok(made) } else { Err(UsageError(once(wrong).join("; and: "))) }
     }
 
     /// The same for all settings of a study.
@@ -163,22 +159,16 @@ impl Site {
         let settings = study.settings();
         let made = self.machines(&settings)?;
         let machines = settings.iter().filter_map(|set| made.get(set));
-        Simulated::reject_ineffective(machines).map_err(|error| UsageError(crate::text::causes(&error)))?;
+        Simulated::reject_ineffective(machines).map_err(usage)?;
         Ok(made)
     }
 
     /// The targets in a sentence: file system, device, free space, direct I/O.
     pub(crate) fn describe(&self, environment: &Environment) -> String {
-        let mut targets: Vec<String> = Vec::new();
-        for place in self.places.iter().filter(|_| self.simulated.is_none()) {
-            let target = describe(place);
-            if !targets.contains(&target) {
-                targets.push(target);
-            }
-        }
-        if self.simulated.is_some() {
-            targets.push(environment.devices().join(", "));
-        }
+        let targets = match self.simulated {
+            Some(_) => vec![environment.devices().join(", ")],
+            None => once(self.places.iter().map(describe)),
+        };
         // The memory of several machines differs.
         let memory = Some(environment.memory_bytes).filter(|memory| memory.0 > 0);
         let memory = memory.map(|memory| format!(", {memory} of memory")).unwrap_or_default();
@@ -205,15 +195,18 @@ impl Site {
 
     /// Bytes that are written before the first trial.
     pub(crate) fn fill_bytes(&self, contents: Contents) -> Option<Bytes> {
-        let made = self.places.iter().filter(|place| place.creation != Creation::Nothing);
-        let bytes: u64 = made.map(|place| place.facts.size_bytes.0).sum();
+        let bytes: u64 = self.made().map(|place| place.facts.size_bytes.0).sum();
         (contents == Contents::Data && bytes > 0).then_some(Bytes(bytes))
     }
 
     /// Size of each new file, if there are several targets.
     pub(crate) fn each_file(&self) -> Option<Bytes> {
-        let made = self.places.iter().find(|place| place.creation != Creation::Nothing);
-        made.filter(|_| self.places.len() > 1).map(|place| place.facts.size_bytes)
+        self.made().next().filter(|_| self.places.len() > 1).map(|place| place.facts.size_bytes)
+    }
+
+    /// Targets of which something has to be created.
+    fn made(&self) -> impl Iterator<Item = &Place> {
+        self.places.iter().filter(|place| place.creation != Creation::Nothing)
     }
 
     /// Rejects what a simulated machine cannot do, and settings that do not affect the volume's I/O path.
@@ -222,8 +215,8 @@ impl Site {
     /// With the remedy.
     pub(crate) fn refuse_unsimulated(&self, workload: &Workload) -> Result<(), UsageError> {
         let Some(machine) = &self.simulated else { return Ok(()) };
-        let beside = Simulated::reject_ineffective([machine]).map_err(|error| UsageError(crate::text::causes(&error)));
-        beside.and(machine.refuse(workload).map_err(|error| UsageError(crate::text::causes(&error))))
+        Simulated::reject_ineffective([machine]).map_err(usage)?;
+        machine.refuse(workload).map_err(usage)
     }
 
     /// Rejects existing targets with holes where a workload reads.
@@ -287,7 +280,7 @@ impl Site {
                 Creation::Nothing => Target::open(&place.path, place.access)?,
                 Creation::LargerFile => {
                     let target = Target::open(&place.path, Access::Overwrite)?;
-                    enlarge(&place.path, &target, size, seed, opening, before)?;
+                    enlarge(place, &target, seed, opening, before)?;
                     target.examined_again()?
                 }
                 Creation::NamedFile => {
@@ -356,28 +349,21 @@ fn take_over(
 }
 
 fn write(file: &TestFile, size: Bytes, seed: u64, opening: &mut Opening<'_>, before: Bytes) -> anyhow::Result<()> {
+    let progress = &mut opening.progress;
     match opening.contents {
         Contents::Length => file.stretch(size)?,
-        Contents::Data => {
-            file.fill(size, seed, opening.cancel, |written| (opening.progress)(Bytes(before.0 + written.0)))?;
-        }
+        Contents::Data => file.fill(size, seed, opening.cancel, |written| progress(Bytes(before.0 + written.0)))?,
     }
     Ok(())
 }
 
-fn enlarge(
-    path: &Path,
-    target: &Target,
-    size: Bytes,
-    seed: u64,
-    opening: &mut Opening<'_>,
-    before: Bytes,
-) -> anyhow::Result<()> {
+fn enlarge(place: &Place, target: &Target, seed: u64, opening: &mut Opening<'_>, before: Bytes) -> anyhow::Result<()> {
     let Some(file) = target.file() else { return Ok(()) };
+    let (path, size, progress) = (&place.path, place.facts.size_bytes, &mut opening.progress);
     match opening.contents {
         Contents::Length => file.set_len(size.0).map_err(|error| TargetError::from_io("write", path, error))?,
         Contents::Data => {
-            fill(path, file, size, seed, opening.cancel, |written| (opening.progress)(Bytes(before.0 + written.0)))?;
+            fill(path, file, size, seed, opening.cancel, |written| progress(Bytes(before.0 + written.0)))?
         }
     }
     Ok(())
@@ -390,16 +376,12 @@ fn describe(place: &Place) -> String {
         None => device.clone(),
     });
     let on = [facts.filesystem.clone(), device].into_iter().flatten().collect::<Vec<_>>().join(" on ");
-    let mut parts = vec![if on.is_empty() { facts.path.clone() } else { on }];
-    parts.extend(place.free_bytes.map(|free| format!("{free} free")));
-    parts.push(match facts.direct_alignment_bytes {
-        Some(alignment) => format!("direct I/O in multiples of {alignment}"),
-        None => "no direct I/O".to_owned(),
-    });
-    parts.extend(
-        place
-            .cache_can_be_emptied
-            .map(|can| format!("the page cache {} be emptied", if can { "can" } else { "cannot" })),
-    );
-    parts.join(", ")
+    let direct = facts.direct_alignment_bytes.map(|alignment| format!("direct I/O in multiples of {alignment}"));
+    let can = |can| format!("the page cache {} be emptied", if can { "can" } else { "cannot" });
+    joined([
+        Some(if on.is_empty() { facts.path.clone() } else { on }),
+        place.free_bytes.map(|free| format!("{free} free")),
+        direct.or(Some("no direct I/O".to_owned())),
+        place.cache_can_be_emptied.map(can),
+    ])
 }
