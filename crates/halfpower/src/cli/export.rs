@@ -7,7 +7,7 @@ use crate::command::{
 use crate::interchange::export::{Format, export, fio_files};
 use crate::output::Output;
 use crate::store::{RunId, StoredSample};
-use crate::text::UsageError;
+use crate::text::refuse;
 use anyhow::Context as _;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     store.run(arguments.run)?;
     let samples = store.samples(arguments.run)?;
     if samples.is_empty() {
-        return Err(UsageError(format!("run {} has no samples to export", arguments.run)).into());
+        refuse!("run {} has no samples to export", arguments.run);
     }
     let left_out = match &arguments.output {
         Some(folder) if folder.is_dir() => to_folder(folder, &samples, arguments.format)?,
@@ -75,7 +75,7 @@ fn to_one_place(
     format: Format,
 ) -> anyhow::Result<Vec<String>> {
     if output.is_none() && context.global.json {
-        return Err(UsageError("--json goes with --output: the export itself is what is printed".to_owned()).into());
+        refuse!("--json goes with --output: the export itself is what is printed");
     }
     let exported = export(samples, format)?;
     if exported.left_out.len() == samples.len() {
@@ -85,9 +85,7 @@ fn to_one_place(
         (Some(path), _) => Output::new_file(path).write(&exported.content)?,
         (None, Ok(text)) => context.console.print(text)?,
         (None, Err(_)) => {
-            return Err(
-                UsageError("what this form is written in is no text; name a file with --output".to_owned()).into()
-            );
+            refuse!("what this form is written in is no text; name a file with --output");
         }
     }
     Ok(exported.left_out)
@@ -96,8 +94,7 @@ fn to_one_place(
 /// Writes a file a sample into a folder; gives what was left out.
 fn to_folder(folder: &Path, samples: &[StoredSample], format: Format) -> anyhow::Result<Vec<String>> {
     if format != Format::Fio {
-        let message = format!("{} is a folder, and only fio's form has a file a sample; name a file", folder.display());
-        return Err(UsageError(message).into());
+        refuse!("{} is a folder, and only fio's form has a file a sample; name a file", folder.display());
     }
     let (files, left_out) = fio_files(samples);
     let files: Vec<(PathBuf, String)> = files.into_iter().map(|(name, text)| (folder.join(name), text)).collect();

@@ -11,7 +11,7 @@ use crate::command::{
 };
 use crate::store::{NewRun, RunId, RunKind, RunStatus, Store};
 use crate::target::{self, Contents, KeptTestFile, Opened, Opening, Site, TargetOptions};
-use crate::text::UsageError;
+use crate::text::{UsageError, refuse};
 use clap::Args;
 use halfpower_engine::{Access, Host, Target};
 use halfpower_model::{Observer, Progress, Sample, Testbed, Workload, WorkloadSpec};
@@ -180,9 +180,7 @@ fn show_or_keep(context: &Context, sample: &Sample, store: &Store, run: RunId) -
 /// Reads back and checks what a stored run wrote.
 fn verify(context: &Context, arguments: &Arguments, spec: &WorkloadSpec, written: RunId) -> anyhow::Result<Ending> {
     if *spec != WorkloadSpec::default() || arguments.files.is_some() {
-        anyhow::bail!(UsageError(
-            "--verify-run reads what that run wrote, its way; leave the other options out".to_owned()
-        ));
+        refuse!("--verify-run reads what that run wrote, its way; leave the other options out");
     }
     let stored = session::open_store(context, true)?;
     // A run that is not there says so itself.
@@ -190,9 +188,7 @@ fn verify(context: &Context, arguments: &Arguments, spec: &WorkloadSpec, written
     let stamped = |sample: &Sample| sample.verified.is_some() && sample.workload.operation.writes();
     let mut store = if arguments.no_store { Store::in_memory()? } else { stored };
     let Some(stored) = samples.into_iter().rev().find(|stored| stamped(&stored.sample)) else {
-        anyhow::bail!(UsageError(format!(
-            "run {written} wrote nothing that was stamped; write with --verify stamp, and verify that run"
-        )));
+        refuse!("run {written} wrote nothing that was stamped; write with --verify stamp, and verify that run");
     };
     let targets = arguments.targets.iter().map(|path| Target::open(path, Access::Read)).collect::<Result<_, _>>()?;
     let mut host = Host::on(targets)?;

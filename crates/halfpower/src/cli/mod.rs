@@ -24,7 +24,7 @@ use crate::command::{clock, interrupts, number, session};
 use crate::console::Console;
 use crate::instrument::{drop_cache, idle, inspect, link, map, memory};
 use crate::sanitize::sanitize;
-use crate::text::{UsageError, quoted};
+use crate::text::{UsageError, quoted, refuse};
 use clap::{Parser, Subcommand};
 
 use halfpower_model::ResolveError;
@@ -134,9 +134,7 @@ fn refuse_other_than_text() -> Result<(), UsageError> {
     for (what, name, or) in named.chain(directory.map(|name| ("the current directory", name, "start in another"))) {
         if let Err(name) = name.into_string() {
             let name = name.display();
-            return Err(UsageError(format!(
-                "{what} {name} is not UTF-8, as every name here has to be; rename it, or {or}"
-            )));
+            refuse!("{what} {name} is not UTF-8, as every name here has to be; rename it, or {or}");
         }
     }
     Ok(())

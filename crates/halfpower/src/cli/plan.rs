@@ -7,7 +7,7 @@ use crate::command::note;
 use crate::command::targets::TargetArgument;
 use crate::emit::{self, Emission, EmitError};
 use crate::sanitize::sanitize;
-use crate::text::UsageError;
+use crate::text::{UsageError, refuse};
 use clap::{Args, ValueEnum};
 
 /// Shows every workload a study comes to on a target, with its limits; measures nothing and writes nothing.
@@ -48,8 +48,7 @@ enum Form {
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     if context.global.json && arguments.emit != Form::Table {
         let form = if arguments.emit == Form::Shell { "shell" } else { "fio" };
-        let message = format!("--emit {form} is no JSON document; leave --json out, or --emit for the plan as JSON");
-        return Err(UsageError(message).into());
+        refuse!("--emit {form} is no JSON document; leave --json out, or --emit for the plan as JSON");
     }
     let study = super::study::load(&arguments.study)?;
     if arguments.emit == Form::Shell {

@@ -3,7 +3,7 @@
 //! A study may come from anywhere, and a plug-in is code that runs with the rights of the user. So a study's word is not
 //! enough: the command line has to name the same file.
 
-use crate::text::UsageError;
+use crate::text::refuse;
 use clap::Args;
 use halfpower_model::Plugin;
 use std::collections::BTreeMap;
@@ -25,11 +25,10 @@ impl PluginArguments {
     pub(super) fn check<'a>(&self, named: impl Iterator<Item = &'a Plugin>) -> anyhow::Result<()> {
         let files: BTreeMap<&str, &Plugin> = named.map(|plugin| (plugin.file.as_str(), plugin)).collect();
         if let Some(file) = files.keys().find(|file| !self.allowed.iter().any(|allowed| allowed == **file)) {
-            return Err(UsageError(format!(
+            refuse!(
                 "the study loads the plug-in {file}, which is code that runs with your rights; if you trust it, say \
                  --plugin {file}"
-            ))
-            .into());
+            );
         }
         Ok(files.values().try_for_each(|plugin| halfpower_engine::check_plugin(plugin))?)
     }

@@ -11,7 +11,7 @@ use crate::simulated::SimulatedName;
 use crate::store::{Run, RunId, RunKind, RunStatus, StoreError};
 use crate::study::{Shelf, Study, VOLUME, natural, volumes_in};
 use crate::target::{self, TargetOptions};
-use crate::text::UsageError;
+use crate::text::{UsageError, refuse};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use halfpower_engine::NULL_TARGET;
@@ -121,9 +121,7 @@ fn load_from(name: &str, shelf: Shelf<'_>) -> anyhow::Result<Study> {
                 known = Study::builtin_names().collect();
             }
             let known = known.join(", ");
-            return Err(
-                UsageError(format!("there is no file {name} and no built-in study of that name ({known})")).into()
-            );
+            refuse!("there is no file {name} and no built-in study of that name ({known})");
         }
         Err(error) => return Err(error).with_context(|| format!("cannot read the study {name}")),
     };
@@ -172,8 +170,7 @@ fn list(context: &Context, folder: Option<&str>) -> anyhow::Result<Ending> {
         Some(folder) => {
             let folders: Vec<&str> = Study::builtin_names().filter(|name| is_folder(name)).collect();
             let folders = folders.join(", ");
-            let message = format!("{folder} is no folder, and none of built-in studies; those are {folders}");
-            return Err(UsageError(message).into());
+            refuse!("{folder} is no folder, and none of built-in studies; those are {folders}");
         }
     };
     if context.global.json {
@@ -220,9 +217,7 @@ fn in_folder(folder: &str) -> anyhow::Result<Listed> {
         }
     }
     if listed.studies.is_empty() && listed.others.is_empty() {
-        let message =
-            format!("there are no study files (.toml) in {folder}; `halfpower study list` names the built-in ones");
-        return Err(UsageError(message).into());
+        refuse!("there are no study files (.toml) in {folder}; `halfpower study list` names the built-in ones");
     }
     Ok(listed)
 }
@@ -328,20 +323,17 @@ fn resume(
     let stored = store.run(id)?;
     stored.check_plan()?;
     let Some(plan) = &stored.plan else {
-        return Err(
-            UsageError(format!("run {id} is a single workload; start it again with `{}`", stored.command)).into()
-        );
+        refuse!("run {id} is a single workload; start it again with `{}`", stored.command);
     };
     if stored.status == RunStatus::Complete {
         return Err(StoreError::Complete(id).into());
     }
     plugins.check(plan.cells.iter().filter_map(|cell| cell.workload.plugin.as_ref()))?;
     if let Some(target) = plan.targets.iter().find(|target| target.contains(char::REPLACEMENT_CHARACTER)) {
-        return Err(UsageError(format!(
+        refuse!(
             "run {id} was begun in {target}, and what of that name was not UTF-8 is not known; start again with `{}`",
             stored.command
-        ))
-        .into());
+        );
     }
     let targets: Vec<PathBuf> = plan.targets.iter().map(PathBuf::from).collect();
     let is_named = |path: &&PathBuf| path.as_os_str() != NULL_TARGET;
@@ -350,14 +342,13 @@ fn resume(
         Some(name) => Some(name.ok()?.file()?.to_owned()),
     };
     if let Some(gone) = targets.iter().filter(is_named).filter_map(file).find(|path| !path.exists()) {
-        return Err(UsageError(format!(
+        refuse!(
             "{}, where run {id} was begun, is not there any more{}; bring it back, or start again with `{}`",
             gone.display(),
             // Real targets are kept by their absolute names.
             if gone.is_relative() { ", seen from here" } else { "" },
             stored.command
-        ))
-        .into());
+        );
     }
     overwrite.refuse_without_name(&targets, &format!("run {id}"))?;
     let options = TargetOptions {
@@ -375,11 +366,7 @@ fn resume(
     let now = site.environment_of(&volumes)?;
     let writes = plan.cells.iter().any(|cell| cell.workload.operation.destroys());
     if let Some(path) = site.only_read().filter(|_| writes) {
-        return Err(UsageError(format!(
-            "run {id} overwrites {path}; allow it once more with --overwrite={path}",
-            path = path.display()
-        ))
-        .into());
+        refuse!("run {id} overwrites {path}; allow it once more with --overwrite={path}", path = path.display());
     }
     refuse_another_machine(&stored, &now)?;
     store.resume_run(id)?;

@@ -2,7 +2,7 @@
 
 use crate::command::context::{Context, Ending};
 use crate::study::published::{self, Basis, Figure};
-use crate::text::UsageError;
+use crate::text::refuse;
 use crate::validate::{Checked, ENOUGH, Tally, check};
 use clap::Args;
 use halfpower_model::units::significant;
@@ -37,7 +37,7 @@ fn chosen(figures: Vec<Figure>, only: &[String]) -> anyhow::Result<Vec<Figure>> 
         known.sort_unstable();
         known.dedup();
         let known = known.join(", ");
-        return Err(UsageError(format!("no published figure is called \"{word}\"; they begin with {known}")).into());
+        refuse!("no published figure is called \"{word}\"; they begin with {known}");
     }
     let is_chosen = |figure: &Figure| only.is_empty() || only.iter().any(|word| is_it(figure, word));
     Ok(figures.into_iter().filter(is_chosen).collect())

@@ -4,7 +4,7 @@ use super::context::Context;
 use crate::simulated::{SimulatedName, is_simulated};
 use crate::study::{StandIns, Study, VOLUME};
 use crate::target::Overwrite;
-use crate::text::UsageError;
+use crate::text::{UsageError, refuse};
 use clap::Args;
 use halfpower_model::{GivenPeak, LevelName, Settings};
 use std::path::{Path, PathBuf};
@@ -46,8 +46,7 @@ impl TargetArgument {
         }
         let simulated = self.targets.iter().filter(|target| is_simulated(target)).count();
         if simulated > 0 && simulated < self.targets.len() {
-            let message = "a study is of simulated targets or of others; name only one kind of them";
-            return Err(UsageError(message.to_owned()));
+            refuse!("a study is of simulated targets or of others; name only one kind of them");
         }
         let volumes = study.volumes();
         let list = || volumes.join(", ");
@@ -59,12 +58,12 @@ impl TargetArgument {
                 list()
             )),
             (given, several) if given > 1 && given != several && (several > 1 || simulated > 0) => {
-                return Err(UsageError(format!(
+                refuse!(
                     "{} compares {several} volumes ({}), and {given} targets are named; name one for all of them, or one for \
                      each in that order",
                     study.name,
                     list()
-                )));
+                );
             }
             _ => {}
         }
@@ -140,9 +139,7 @@ impl SetArgument {
             return Ok(targets.to_vec());
         }
         if !targets.iter().any(|target| is_simulated(target)) {
-            let message =
-                format!("--set {settings} is of a simulated machine; name sim:MACHINE:VOLUME, or leave it out");
-            return Err(UsageError(message));
+            refuse!("--set {settings} is of a simulated machine; name sim:MACHINE:VOLUME, or leave it out");
         }
         let set = |target: &PathBuf| match is_simulated(target) {
             true => PathBuf::from(format!("{},{settings}", target.display())),

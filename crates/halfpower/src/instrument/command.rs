@@ -7,7 +7,7 @@ use crate::command::session;
 use crate::reading::Reading;
 use crate::simulated::SimulatedName;
 use crate::store::Store;
-use crate::text::UsageError;
+use crate::text::{UsageError, refuse};
 use clap::Args;
 use halfpower_engine::inspect::inspect;
 use halfpower_engine::{Access, Target};
@@ -73,7 +73,7 @@ pub(crate) fn open_direct(path: &Path) -> anyhow::Result<Target> {
     let target = Target::open(path, Access::Read)?;
     let facts = target.facts();
     if facts.kind == TargetKind::Null {
-        anyhow::bail!(UsageError("null: has no storage behind it; name files or block devices".to_owned()));
+        refuse!("null: has no storage behind it; name files or block devices");
     }
     if facts.direct_alignment_bytes.is_none() {
         anyhow::bail!(UsageError(no_direct(&facts.path)));

@@ -7,7 +7,7 @@ use crate::command::context::{Context, Ending};
 use crate::command::number::{any, count};
 use crate::reading::link::{LinkSpeed, LinkTarget};
 use crate::reading::{Figures, Reading};
-use crate::text::UsageError;
+use crate::text::refuse;
 use clap::Args;
 use halfpower_engine::Host;
 use halfpower_engine::link::{self, LinkOptions, LinkSamples, LinkSetup};
@@ -62,10 +62,10 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         seed: arguments.seed,
     };
     if arguments.repetitions == 0 {
-        anyhow::bail!(UsageError("--repetitions is 0; use 1 or more".to_owned()));
+        refuse!("--repetitions is 0; use 1 or more");
     }
     if arguments.duration.0 == 0 {
-        anyhow::bail!(UsageError("--duration is 0; use a time such as 1s".to_owned()));
+        refuse!("--duration is 0; use a time such as 1s");
     }
     let instead = "`halfpower sim show MACHINE:VOLUME` shows its buses and links, and `halfpower io` measures it";
     command::refuse_simulated(&arguments.targets, "link", instead)?;
@@ -109,10 +109,11 @@ fn setting(arguments: &Arguments, options: &LinkOptions, targets: Vec<u32>) -> a
     let open = |target: &u32| command::open_direct(&arguments.targets[*target as usize]);
     let opened = targets.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     if options.request_size > options.region {
-        anyhow::bail!(UsageError(format!(
+        refuse!(
             "--region is {}, less than a request of {}; use a smaller --request-size, or a larger --region",
-            options.region, options.request_size
-        )));
+            options.region,
+            options.request_size
+        );
     }
     LinkSetup::new(targets, Box::new(Host::on(opened)?), options)
         .map_err(|error| in_own_words(error, "--request-size", "--region").into())

@@ -9,7 +9,7 @@ use crate::command::session;
 use crate::reading::map::DeviceMap;
 use crate::reading::{Figures, Reading};
 use crate::store::{RunId, RunStatus, Store};
-use crate::text::UsageError;
+use crate::text::{UsageError, refuse};
 use clap::Args;
 use halfpower_engine::Host;
 use halfpower_engine::map::{self as engine, Places, Probe};
@@ -60,7 +60,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
             Some(begun) => begun,
             None => return Ok(interrupted(context, None)),
         },
-        (None, None) => anyhow::bail!(UsageError("no target; name a block device or a large file".to_owned())),
+        (None, None) => refuse!("no target; name a block device or a large file"),
     };
     if let Some(limit) = command::read_limit(Path::new(&host.describe().target.path))? {
         limited(&mut reading, limit);
@@ -131,7 +131,7 @@ fn begin(
     store: &mut Store,
 ) -> anyhow::Result<Option<(RunId, Reading, Host)>> {
     if !(1..=PLACES_MAX).contains(&arguments.places) {
-        anyhow::bail!(UsageError(format!("--places is {}; use 1 to {PLACES_MAX}", arguments.places)));
+        refuse!("--places is {}; use 1 to {PLACES_MAX}", arguments.places);
     }
     let started_at = jiff::Timestamp::now();
     let mut host = open(path)?;
@@ -171,16 +171,13 @@ fn places(testbed: &dyn Testbed, read: Bytes, count: u32) -> Result<Places, Usag
 /// An interrupted run with its probes.
 fn resume(store: &mut Store, run: RunId) -> anyhow::Result<(RunId, Reading, Host)> {
     let Some(reading) = store.reading(run)?.filter(|reading| matches!(reading.figures, Figures::Map(_))) else {
-        anyhow::bail!(UsageError(format!("run {run} is not a run of `halfpower map`")));
+        refuse!("run {run} is not a run of `halfpower map`");
     };
     let target = PathBuf::from(store.run(run)?.target);
     let host = open(&target)?;
     let (size, now) = (reading.environment.target.size_bytes, host.describe().target.size_bytes);
     if size != now {
-        anyhow::bail!(UsageError(format!(
-            "{} has {now}, but had {size} when run {run} began; start a new run",
-            target.display()
-        )));
+        refuse!("{} has {now}, but had {size} when run {run} began; start a new run", target.display());
     }
     store.resume_run(run)?;
     Ok((run, reading, host))
