@@ -114,7 +114,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     }
     if let Some(path) = &arguments.report {
         let (before, after) = (arguments.before.to_string(), arguments.after.to_string());
-        let html = comparison_html(&comparison, &before, &after, &format!("halfpower {}", context.typed))?;
+        let html = comparison_html(&comparison, &before, &after, &context.command())?;
         Output::report(path).write(&html)?;
         context.console.message(&format!("Report: {}", path.display()));
     }

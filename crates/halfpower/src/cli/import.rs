@@ -41,7 +41,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     // Every file is read before any is kept: a mistake in one leaves nothing behind of the others.
     let read = (0..).zip(&arguments.files).map(|(number, file)| stage(&staged, number, file, arguments.format));
     let read = read.collect::<anyhow::Result<Vec<_>>>()?;
-    let command = format!("halfpower {}", context.typed);
+    let command = context.command();
     let note = arguments.note.text();
     let new: Vec<NewRun<'_>> = read.iter().map(|file| file.run(&command, note.as_deref())).collect();
     let runs = staged.keep(&new)?;

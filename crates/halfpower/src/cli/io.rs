@@ -10,11 +10,11 @@ use crate::command::{
     session,
 };
 use crate::store::{NewRun, RunId, RunKind, RunStatus, Store};
-use crate::target::{self, Contents, KeptTestFile, Opened, Opening, Site, TargetOptions};
-use crate::text::{UsageError, refuse};
+use crate::target::{self, Contents, Opened, TargetOptions};
+use crate::text::refuse;
 use clap::Args;
 use halfpower_engine::{Access, Host, Target};
-use halfpower_model::{Observer, Progress, Sample, Testbed, Workload, WorkloadSpec};
+use halfpower_model::{Environment, Observer, Progress, Sample, Testbed, Workload, WorkloadSpec};
 use std::path::PathBuf;
 
 /// What the command line says of one workload.
@@ -98,7 +98,7 @@ The program itself, and fio's words:
 #[cfg(test)]
 impl Arguments {
     /// Whether what was said makes sense as far as that can be told without a target.
-    pub(super) fn check(&self) -> Result<(), UsageError> {
+    pub(super) fn check(&self) -> Result<(), crate::text::UsageError> {
         self.overwrite.of(&self.targets)?;
         self.workload.spec().map(drop)
     }
@@ -125,23 +125,24 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     target::offer_removal(&mut store, &targets, &context.console)?;
     let site = target::examine(&options)?;
     let workload = spec.resolve(&site.environment())?;
-    check_may_write(&site, &workload)?;
+    if let Some(path) = site.only_read().filter(|_| workload.operation.destroys()) {
+        refuse!("{} exists and would be overwritten; add --overwrite if its data may be lost", path.display());
+    }
     if let Some(plugin) = &workload.plugin {
         // Before anything is made for it.
         halfpower_engine::check_plugin(plugin)?;
     }
     site.refuse_unsimulated(&workload)?;
     site.refuse_holes(std::iter::once(&workload))?;
-    for note in &site.notes {
-        context.console.warning(&format!("{}; {}", note.message, note.remedy));
-    }
+    context.warn(&site.notes);
     // A store that another process is writing is waited for, and a signal ends that at once.
-    let run = begin(context, &mut store, &site, &workload, arguments)?;
+    let (name, environment) = (workload.to_string(), site.environment());
+    let run = begin(context, &mut store, &name, &targets, workload.seed, arguments, &environment)?;
     let heeded = context.interrupts.heeded();
-    let mut test_files = Vec::new();
-    let measured = measure(context, &mut store, run, &site, &spec, &mut test_files);
-    context.console.end_bar();
-    let removed = session::remove(test_files, &mut store);
+    let contents = Contents::for_state(spec.file_state.unwrap_or_default());
+    let work = |_: &mut Store, opened: Opened| measure(context, &spec, opened.testbed);
+    let opening = (spec.seed.unwrap_or(1), contents);
+    let (measured, removed) = session::on_targets(context, &mut store, run, &site, opening, work);
     let measured = measured.map(|mut sample| {
         sample.note = arguments.note.text();
         let kept = store.add_sample(run, 0, 0, &sample);
@@ -161,19 +162,10 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     }
     // The first thing that went wrong says the most. What was measured is shown, whatever becomes of it.
     let (sample, kept) = measured?;
-    let ending = show_or_keep(context, &sample, &store, run);
+    let ending = session::or_where(context, &store, run, show(context, &sample));
     kept?;
     removed?;
     finished?;
-    ending
-}
-
-/// Shows a sample; where that is not possible, says how it is found again.
-fn show_or_keep(context: &Context, sample: &Sample, store: &Store, run: RunId) -> anyhow::Result<Ending> {
-    let ending = show(context, sample);
-    if let Err(error) = &ending {
-        session::not_printed(context, store, run, error);
-    }
     ending
 }
 
@@ -195,18 +187,8 @@ fn verify(context: &Context, arguments: &Arguments, spec: &WorkloadSpec, written
     let heeded = context.interrupts.heeded();
     let mut sample = host.verify(&stored.sample, &heeded)?;
     sample.note = arguments.note.text();
-    let run = store.begin_run(&NewRun {
-        kind: RunKind::Io,
-        name: &format!("verification of run {written}"),
-        question: None,
-        study_text: None,
-        plan: None,
-        command: &format!("halfpower {}", context.typed),
-        target: &session::stored_targets(&arguments.targets)?.join(", "),
-        seed: stored.sample.workload.seed,
-        note: arguments.note.text().as_deref(),
-        environment: host.describe(),
-    });
+    let (name, seed) = (format!("verification of run {written}"), stored.sample.workload.seed);
+    let run = begin(context, &mut store, &name, &arguments.targets, seed, arguments, host.describe());
     let kept = run.and_then(|run| {
         store.add_sample(run, 0, 0, &sample)?;
         store.finish_run(run, status_of(&sample))?;
@@ -214,66 +196,38 @@ fn verify(context: &Context, arguments: &Arguments, spec: &WorkloadSpec, written
     });
     drop(heeded);
     let ending = match &kept {
-        Ok(run) => show_or_keep(context, &sample, &store, *run),
+        Ok(run) => session::or_where(context, &store, *run, show(context, &sample)),
         Err(_) => show(context, &sample),
     };
     kept?;
     ending
 }
 
-/// Writing to what exists takes the user's word for it.
-fn check_may_write(site: &Site, workload: &Workload) -> Result<(), UsageError> {
-    match site.only_read().filter(|_| workload.operation.destroys()) {
-        None => Ok(()),
-        Some(path) => Err(UsageError(format!(
-            "{} exists and would be overwritten; add --overwrite if its data may be lost",
-            path.display()
-        ))),
-    }
-}
-
 fn begin(
     context: &Context,
     store: &mut Store,
-    site: &Site,
-    workload: &Workload,
+    name: &str,
+    targets: &[PathBuf],
+    seed: u64,
     arguments: &Arguments,
+    environment: &Environment,
 ) -> anyhow::Result<RunId> {
-    let target = session::stored_targets(&arguments.set.on(&arguments.targets)?)?.join(", ");
     Ok(store.begin_run(&NewRun {
         kind: RunKind::Io,
-        name: &workload.to_string(),
+        name,
         question: None,
         study_text: None,
         plan: None,
-        command: &format!("halfpower {}", context.typed),
-        target: &target,
-        seed: workload.seed,
+        command: &context.command(),
+        target: &session::stored_targets(targets)?.join(", "),
+        seed,
         note: arguments.note.text().as_deref(),
-        environment: &site.environment(),
+        environment,
     })?)
 }
 
-fn measure(
-    context: &Context,
-    store: &mut Store,
-    run: RunId,
-    site: &Site,
-    spec: &WorkloadSpec,
-    test_files: &mut Vec<KeptTestFile>,
-) -> anyhow::Result<Sample> {
+fn measure(context: &Context, spec: &WorkloadSpec, mut testbed: Box<dyn Testbed>) -> anyhow::Result<Sample> {
     let (console, heeded) = (&context.console, context.interrupts.heeded());
-    let opening = Opening {
-        store,
-        run,
-        seed: spec.seed.unwrap_or(1),
-        contents: Contents::for_state(spec.file_state.unwrap_or_default()),
-        left: Vec::new(),
-        cancel: &heeded,
-        progress: &mut |_| {},
-    };
-    let Opened { mut testbed, test_files: made, .. } = session::open(context, site, opening)?;
-    *test_files = made;
     // What was made may be larger than what was asked for where the target grew; resolve on what is there.
     let workload = spec.resolve(testbed.describe())?;
     let length = workload.limits.duration.map_or(1, |duration| duration.0 + workload.warmup.0);
@@ -311,11 +265,7 @@ fn status_of(sample: &Sample) -> RunStatus {
 }
 
 fn show(context: &Context, sample: &Sample) -> anyhow::Result<Ending> {
-    if context.global.json {
-        context.console.print_json(sample)?;
-    } else {
-        context.console.print(&sample_text::summary(sample))?;
-    }
+    context.print(sample, || sample_text::summary(sample))?;
     if let Some(failure) = &sample.failure {
         context.console.message(&failure.message);
     }

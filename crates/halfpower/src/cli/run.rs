@@ -123,9 +123,7 @@ pub(super) fn carry_out_study(
     let (study, kind) = twice.as_ref().map_or((study, kind), |twice| (twice, RunKind::Aa));
     let Prepared { site, environment, plan } = prepare(study, targets, &arguments.plan)?;
     context.console.message(&format!("Target: {}", site.describe(&environment)));
-    for note in &site.notes {
-        context.console.warning(&format!("{}; {}", note.message, note.remedy));
-    }
+    context.warn(&site.notes);
     context.console.message(&format!("Plan: {}", plan.describe()));
     let Some(mut store) = store else {
         if context.global.json {
@@ -138,7 +136,7 @@ pub(super) fn carry_out_study(
         session::check_report(path)?;
     }
     let target = session::stored_targets(targets)?.join(", ");
-    let command = format!("halfpower {}", context.typed);
+    let command = context.command();
     let run = store.begin_run(&NewRun {
         kind,
         name: &study.name,

@@ -81,19 +81,17 @@ fn list(context: &Context) -> anyhow::Result<Ending> {
         let volumes = file.volumes().map(volume).collect();
         listed.push(Listed { machine, description: file.description.clone(), volumes });
     }
-    if context.global.json {
-        context.console.print_json(&listed)?;
-        return Ok(Ending::Done);
-    }
-    let mut text = String::new();
-    for Listed { machine, description, volumes } in &listed {
-        let _ = writeln!(text, "{machine}: {description}");
-        let width = volumes.iter().map(|volume| volume.target.len()).max().unwrap_or(0);
-        for ListedVolume { target, description } in volumes {
-            let _ = writeln!(text, "  {target:width$}  {description}");
+    context.print(&listed, || {
+        let mut text = String::new();
+        for Listed { machine, description, volumes } in &listed {
+            let _ = writeln!(text, "{machine}: {description}");
+            let width = volumes.iter().map(|volume| volume.target.len()).max().unwrap_or(0);
+            for ListedVolume { target, description } in volumes {
+                let _ = writeln!(text, "  {target:width$}  {description}");
+            }
         }
-    }
-    context.console.print(&text)?;
+        text
+    })?;
     Ok(Ending::Done)
 }
 
@@ -107,11 +105,7 @@ fn show(context: &Context, machine: &str, set: &SetArgument) -> anyhow::Result<E
     let text = crate::simulated::machine_text(machine)?;
     let checked = MachineFile::parse(machine, &text).and_then(|file| file.check_volumes());
     checked.map_err(usage)?;
-    if context.global.json {
-        context.console.print_json(&serde_json::json!({ "machine": machine, "text": text }))?;
-    } else {
-        context.console.print(&text)?;
-    }
+    context.print(&serde_json::json!({ "machine": machine, "text": text }), || text.clone())?;
     Ok(Ending::Done)
 }
 
@@ -135,23 +129,19 @@ fn show_path(context: &Context, target: &Path) -> anyhow::Result<Ending> {
     let path: Vec<ShownPart> = describe::path(made.machine()).into_iter().map(shown).collect();
     let target = target.display().to_string();
     let description = made.description();
-    if context.global.json {
-        context
-            .console
-            .print_json(&serde_json::json!({ "target": target, "description": description, "path": path }))?;
-        return Ok(Ending::Done);
-    }
-    let mut text = format!("{target}: {description}\nFrom its disks to memory:\n");
-    for (number, ShownPart { parts, does, makes }) in path.iter().enumerate() {
-        let names = match &parts[..] {
-            [first, .., last] if parts.len() > 2 => format!("{first} to {last}"),
-            few => few.join(", "),
-        };
-        let _ = writeln!(text, "  {}  {names}: {does}", number + 1);
-        if let Some(makes) = makes {
-            let _ = writeln!(text, "     makes {makes}");
+    context.print(&serde_json::json!({ "target": target, "description": description, "path": path }), || {
+        let mut text = format!("{target}: {description}\nFrom its disks to memory:\n");
+        for (number, ShownPart { parts, does, makes }) in path.iter().enumerate() {
+            let names = match &parts[..] {
+                [first, .., last] if parts.len() > 2 => format!("{first} to {last}"),
+                few => few.join(", "),
+            };
+            let _ = writeln!(text, "  {}  {names}: {does}", number + 1);
+            if let Some(makes) = makes {
+                let _ = writeln!(text, "     makes {makes}");
+            }
         }
-    }
-    context.console.print(&text)?;
+        text
+    })?;
     Ok(Ending::Done)
 }

@@ -10,7 +10,7 @@ use crate::plan::{Overrides, Plan};
 use crate::simulated::SimulatedName;
 use crate::store::{Run, RunId, RunKind, RunStatus, StoreError};
 use crate::study::{Shelf, Study, VOLUME, natural, volumes_in};
-use crate::target::{self, TargetOptions};
+use crate::target::{self, Site, TargetOptions};
 use crate::text::{UsageError, refuse};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
@@ -79,11 +79,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         Action::List { folder } => list(context, folder.as_deref()),
         Action::Show { study } => {
             let study = load(study)?;
-            if context.global.json {
-                context.console.print_json(&summary(&study))?;
-            } else {
-                context.console.print(&study.text)?;
-            }
+            context.print(&summary(&study), || study.text.clone())?;
             Ok(Ending::Done)
         }
         Action::Check { studies } => check(context, studies),
@@ -275,11 +271,7 @@ fn checked(name: &str, shelf: Shelf<'_>) -> Result<Study, Vec<anyhow::Error>> {
 /// others, which come to as many as there are on their target, those that it names.
 fn workloads(study: &Study) -> usize {
     let planned = || -> anyhow::Result<usize> {
-        let path = study.path.as_ref().map(PathBuf::from).filter(|path| crate::simulated::is_simulated(path));
-        let site = target::examine(&TargetOptions {
-            targets: vec![path.context("it names no machine")?],
-            ..TargetOptions::default()
-        })?;
+        let site = machine(study.path.as_deref().unwrap_or_default()).context("it names no machine")??;
         let machines = site.machines(&study.settings())?;
         let plan = Plan::make(study, &Overrides { machines, ..Overrides::default() }, &site.environment())?;
         Ok(plan.cells.len())
@@ -287,14 +279,16 @@ fn workloads(study: &Study) -> usize {
     planned().unwrap_or_else(|_| study.cells())
 }
 
+/// The simulated machine of this name; none if it is no name of one.
+fn machine(path: &str) -> Option<anyhow::Result<Site>> {
+    let path = Some(PathBuf::from(path)).filter(|path| crate::simulated::is_simulated(path))?;
+    Some(target::examine(&TargetOptions { targets: vec![path], ..TargetOptions::default() }))
+}
+
 /// Why there is no such simulated machine, or none of it with these settings; where a study names none, they are of whatever it
 /// goes to.
 fn fits(path: &str, set: &Settings) -> Result<(), String> {
-    let path = PathBuf::from(path);
-    if !crate::simulated::is_simulated(&path) {
-        return Ok(());
-    }
-    let site = target::examine(&TargetOptions { targets: vec![path], ..TargetOptions::default() });
+    let Some(site) = machine(path) else { return Ok(()) };
     let made = site.and_then(|site| Ok(site.machines(std::slice::from_ref(set))?));
     made.map(drop).map_err(|error| format!("{error:#}"))
 }
@@ -303,8 +297,8 @@ fn fits(path: &str, set: &Settings) -> Result<(), String> {
 fn as_a_whole(study: Study) -> anyhow::Result<Study> {
     let path = study.path.as_deref().unwrap_or_default();
     study.settings().iter().try_for_each(|set| fits(path, set)).map_err(UsageError)?;
-    if let Some(target) = Some(PathBuf::from(path)).filter(|path| crate::simulated::is_simulated(path)) {
-        target::examine(&TargetOptions { targets: vec![target], ..TargetOptions::default() })?.machines_of(&study)?;
+    if let Some(site) = machine(path) {
+        site?.machines_of(&study)?;
     }
     Ok(study)
 }

@@ -19,12 +19,8 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let figures = chosen(published::figures(), &arguments.only)?;
     let checked = check(&figures);
     let tally = Tally::of(&checked);
-    if context.global.json {
-        let document = serde_json::json!({ "figures": checked, "tally": tally, "enough": tally.is_enough() });
-        context.console.print_json(&document)?;
-    } else {
-        context.console.print(&text(&checked, &tally))?;
-    }
+    let document = serde_json::json!({ "figures": checked, "tally": tally, "enough": tally.is_enough() });
+    context.print(&document, || text(&checked, &tally))?;
     Ok(if tally.is_enough() { Ending::Done } else { Ending::Failed })
 }
 

@@ -2,6 +2,7 @@
 
 use super::interrupts::Interrupts;
 use crate::console::Console;
+use halfpower_model::sample::Warning;
 use std::path::PathBuf;
 
 /// Options that mean the same everywhere.
@@ -23,6 +24,26 @@ pub(crate) struct Context {
     pub(crate) interrupts: Interrupts,
     /// The command as it was typed, to reproduce it.
     pub(crate) typed: String,
+}
+
+impl Context {
+    /// The command line, to do the same again.
+    pub(crate) fn command(&self) -> String {
+        format!("halfpower {}", self.typed)
+    }
+
+    /// Prints a result: as JSON, or as text.
+    ///
+    /// # Errors
+    /// When standard output is closed or full.
+    pub(crate) fn print(&self, document: &impl serde::Serialize, text: impl FnOnce() -> String) -> anyhow::Result<()> {
+        if self.global.json { self.console.print_json(document) } else { self.console.print(&text()) }
+    }
+
+    /// Warns of what would make figures wrong.
+    pub(crate) fn warn(&self, warnings: &[Warning]) {
+        warnings.iter().for_each(|of| self.console.warning(&format!("{}; {}", of.message, of.remedy)));
+    }
 }
 
 /// How a command ended, when it did not fail.

@@ -7,7 +7,7 @@ use crate::report::{self, Analysed};
 use crate::runner::{Audience, Course, RunEnd, Runner};
 use crate::simulated::is_simulated;
 use crate::store::{RunId, RunStatus, Store};
-use crate::target::{Contents, KeptTestFile, Opened, Opening, Site};
+use crate::target::{Contents, Opened, Opening, Site};
 use anyhow::Context as _;
 use halfpower_engine::{NULL_TARGET, TargetError};
 use halfpower_model::units::significant;
@@ -41,11 +41,13 @@ pub(crate) fn carry_out(
     plan: &Plan,
     site: &Site,
 ) -> anyhow::Result<RunEnd> {
-    let heeded = context.interrupts.heeded();
-    let mut test_files = Vec::new();
-    let result = measure(context, store, run, plan, site, &mut test_files);
-    context.console.end_bar();
-    let removed = remove(test_files, store);
+    let (heeded, started) = (context.interrupts.heeded(), Instant::now());
+    let work = |store: &mut Store, opened: Opened| measure(context, store, run, plan, opened, started);
+    let (result, removed) = on_targets(context, store, run, site, (plan.seed, Contents::Data), work);
+    let result = match result {
+        Err(error) if is_interruption(&error) => Ok(RunEnd::Interrupted),
+        result => result,
+    };
     let status = match &result {
         Ok(RunEnd::Complete) => RunStatus::Complete,
         Ok(RunEnd::Interrupted) => RunStatus::Interrupted,
@@ -60,22 +62,55 @@ pub(crate) fn carry_out(
     Ok(end)
 }
 
+/// Opens the targets of a run, does `work` on them, and removes the test files that were made for them, whatever happens. Their
+/// seed and contents are given; if a killed start of the run left some, those are used. Gives what came of either.
+pub(crate) fn on_targets<T>(
+    context: &Context,
+    store: &mut Store,
+    run: RunId,
+    site: &Site,
+    (seed, contents): (u64, Contents),
+    work: impl FnOnce(&mut Store, Opened) -> anyhow::Result<T>,
+) -> (anyhow::Result<T>, anyhow::Result<()>) {
+    let mut test_files = Vec::new();
+    let opened = open(context, store, run, site, (seed, contents));
+    let result = opened.and_then(|mut opened| {
+        test_files.append(&mut opened.test_files);
+        work(store, opened)
+    });
+    context.console.end_bar();
+    // The first that stays is told of.
+    let removed: Vec<anyhow::Result<()>> = test_files.into_iter().map(|file| file.remove(store)).collect();
+    (result, removed.into_iter().collect())
+}
+
+/// Opens the targets and shows how far what is made for them is.
+fn open(
+    context: &Context,
+    store: &mut Store,
+    run: RunId,
+    site: &Site,
+    (seed, contents): (u64, Contents),
+) -> anyhow::Result<Opened> {
+    let left = store.test_files_left()?.into_iter().filter(|left| left.run == Some(run)).collect();
+    let total = site.fill_bytes(contents).unwrap_or_default();
+    if total.0 > 0 {
+        context.console.start_bar(total.0);
+    }
+    let message = format!("writing the test file, {total}");
+    let progress = &mut |written: Bytes| context.console.move_bar(written.0, total.0, "", &message);
+    let cancel = &context.interrupts.heeded();
+    site.open(Opening { store, run, seed, contents, left, cancel, progress })
+}
+
 fn measure(
     context: &Context,
     store: &mut Store,
     run: RunId,
     plan: &Plan,
-    site: &Site,
-    test_files: &mut Vec<KeptTestFile>,
+    mut opened: Opened,
+    started: Instant,
 ) -> anyhow::Result<RunEnd> {
-    let started = Instant::now();
-    let opened = match open_target(context, store, run, plan, site) {
-        Ok(opened) => opened,
-        Err(error) if is_interruption(&error) => return Ok(RunEnd::Interrupted),
-        Err(error) => return Err(error),
-    };
-    let mut testbed = opened.testbed;
-    *test_files = opened.test_files;
     let mut plan = plan.clone();
     if let Some(written) = opened.filled
         && store.count_samples(run)? == 0
@@ -91,43 +126,8 @@ fn measure(
     }
     context.console.start_bar(1);
     let heeded = context.interrupts.heeded();
-    let runner = Runner::new(&plan, run, store, &mut *testbed, &heeded)?;
+    let runner = Runner::new(&plan, run, store, &mut *opened.testbed, &heeded)?;
     runner.carry_out(&mut Bar { context })
-}
-
-/// Opens the targets; where test files are wanted and a killed start of the run left some, those.
-fn open_target(context: &Context, store: &mut Store, run: RunId, plan: &Plan, site: &Site) -> anyhow::Result<Opened> {
-    let left = store.test_files_left()?.into_iter().filter(|left| left.run == Some(run)).collect();
-    open(
-        context,
-        site,
-        Opening {
-            store,
-            run,
-            seed: plan.seed,
-            contents: Contents::Data,
-            left,
-            cancel: &context.interrupts.heeded(),
-            progress: &mut |_| {},
-        },
-    )
-}
-
-/// Opens the targets and shows how far what is made for them is.
-pub(crate) fn open(context: &Context, site: &Site, opening: Opening<'_>) -> anyhow::Result<Opened> {
-    let total = site.fill_bytes(opening.contents).unwrap_or_default();
-    if total.0 > 0 {
-        context.console.start_bar(total.0);
-    }
-    let message = format!("writing the test file, {total}");
-    let mut progress = |written: Bytes| context.console.move_bar(written.0, total.0, "", &message);
-    site.open(Opening { progress: &mut progress, ..opening })
-}
-
-/// Removes every test file; the first that stays is told of.
-pub(crate) fn remove(test_files: Vec<KeptTestFile>, store: &mut Store) -> anyhow::Result<()> {
-    let removed: Vec<anyhow::Result<()>> = test_files.into_iter().map(|file| file.remove(store)).collect();
-    removed.into_iter().collect()
 }
 
 pub(crate) fn is_interruption(error: &anyhow::Error) -> bool {
@@ -198,10 +198,10 @@ pub(crate) fn show_end(
     if let Err(error) = &written {
         let remedy = find_again(context, store, run, |run| format!("report {run} --output FILE"));
         console.warning(&format!("no report was written ({error:#}); {remedy}"));
-    } else if let Err(error) = &shown {
-        not_printed(context, store, run, error);
+        shown?;
+    } else {
+        or_where(context, store, run, shown)?;
     }
-    shown?;
     Ok(match end {
         RunEnd::Complete => Ending::Done,
         RunEnd::Failed => {
@@ -241,12 +241,19 @@ pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
 }
 
 /// Says how a result is had that could not be printed.
-pub(crate) fn not_printed(context: &Context, store: &Store, run: RunId, error: &anyhow::Error) {
+pub(crate) fn or_where<T>(
+    context: &Context,
+    store: &Store,
+    run: RunId,
+    printed: anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let Err(error) = &printed else { return printed };
     // Who went away has seen enough, and the rest is where he expects it.
     if !is_closed_pipe(error) || store.command("").is_none() {
         let remedy = find_again(context, store, run, |run| format!("runs show {run}"));
         context.console.warning(&format!("the result could not be printed; {remedy}"));
     }
+    printed
 }
 
 /// Writes the report of a run; gives its bytes.

@@ -6,7 +6,6 @@ use crate::command::note::NoteArgument;
 use crate::command::session;
 use crate::reading::Reading;
 use crate::simulated::SimulatedName;
-use crate::store::Store;
 use crate::text::{UsageError, refuse};
 use clap::Args;
 use halfpower_engine::inspect::inspect;
@@ -22,29 +21,9 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Keeping {
     /// Do not keep the result in the store
     #[arg(long, conflicts_with = "store")]
-    no_store: bool,
+    pub(super) no_store: bool,
     #[command(flatten)]
-    note: NoteArgument,
-}
-
-impl Keeping {
-    /// The store, or one in memory.
-    ///
-    /// # Errors
-    /// When it cannot be opened.
-    pub(crate) fn open_store(&self, context: &Context) -> anyhow::Result<Store> {
-        session::open_store(context, !self.no_store)
-    }
-
-    /// Whether the reading is stored on disk.
-    pub(crate) fn lasts(&self) -> bool {
-        !self.no_store
-    }
-
-    /// The user's note.
-    pub(crate) fn note(&self) -> Option<String> {
-        self.note.text()
-    }
+    pub(super) note: NoteArgument,
 }
 
 /// A workload's error, naming the options of the instrument: `size` for the request size, `span` for the region.
@@ -117,19 +96,17 @@ pub(crate) fn conclude(
     targets: &[PathBuf],
     mut reading: Reading,
 ) -> anyhow::Result<()> {
-    reading.note = keeping.note();
+    reading.note = keeping.note.text();
     context.console.end_bar();
     // Each even if the other fails, so that the result is not lost.
     let shown = show(context, &reading);
     if !keeping.no_store || shown.is_err() {
         let mut store = session::open_store(context, true)?;
         let targets = session::stored_targets(targets)?.join(", ");
-        let run = store.add_reading(&format!("halfpower {}", context.typed), &targets, &reading)?;
-        if let Err(error) = &shown {
-            session::not_printed(context, &store, run, error);
-        }
+        let run = store.add_reading(&context.command(), &targets, &reading)?;
+        return session::or_where(context, &store, run, shown);
     }
-    shown
+    Ok(())
 }
 
 /// Shows a reading, for people or as JSON.
@@ -137,9 +114,5 @@ pub(crate) fn conclude(
 /// # Errors
 /// When it cannot be printed.
 pub(crate) fn show(context: &Context, reading: &Reading) -> anyhow::Result<()> {
-    if context.global.json {
-        context.console.print_json(reading)
-    } else {
-        context.console.print(&reading_text(reading, context.console.output_width()))
-    }
+    context.print(reading, || reading_text(reading, context.console.output_width()))
 }

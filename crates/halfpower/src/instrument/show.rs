@@ -12,11 +12,11 @@ use crate::reading::{Figures, Reading};
 use crate::report::chart::{Chart, Stroke, Value, XAxis, chart_table, chart_view};
 use crate::report::html::render;
 use crate::report::of_environment;
+use crate::report::wrap::wrap;
 use crate::sanitize::sanitize;
 use minijinja::context;
 use minijinja::value::{Serde, Value as View};
 use std::fmt::Write;
-use textwrap::{Options, WordSplitter};
 
 /// Rows of a table on the terminal; the HTML page has all.
 const ROWS_SHOWN: usize = 32;
@@ -111,15 +111,6 @@ pub(crate) fn reading_text(reading: &Reading, width: usize) -> String {
         }
     }
     text
-}
-
-/// A line, wrapped with a hanging indent.
-fn wrap(text: &mut String, line: &str, indent: usize, width: usize) {
-    let indent = " ".repeat(if indent + 20 > width { 4 } else { indent });
-    let options = Options::new(width).subsequent_indent(&indent).word_splitter(WordSplitter::NoHyphenation);
-    for part in textwrap::wrap(&sanitize(line), options.break_words(false)) {
-        let _ = writeln!(text, "{part}");
-    }
 }
 
 /// Rows in columns as wide as their cells. Figures are aligned on the right; facts are wrapped in their last column.

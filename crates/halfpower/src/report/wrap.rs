@@ -167,6 +167,16 @@ fn words(text: &str) -> impl Iterator<Item = String> {
     words.into_iter()
 }
 
+/// A line, wrapped with a hanging indent.
+pub(crate) fn wrap(text: &mut String, line: &str, indent: usize, width: usize) {
+    let indent = " ".repeat(if indent + 20 > width { 4 } else { indent });
+    let options = Options::new(width).subsequent_indent(&indent).word_splitter(WordSplitter::NoHyphenation);
+    for part in textwrap::wrap(&sanitize(line), options.break_words(false)) {
+        text.push_str(&part);
+        text.push('\n');
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,7 +18,6 @@ pub(crate) use options::TargetOptions;
 pub(crate) use overwrite::Overwrite;
 pub(crate) use place::{Creation, Place};
 pub(crate) use site::{Contents, Opened, Opening, Site};
-pub(crate) use test_file::KeptTestFile;
 
 use crate::text::{UsageError, refuse, usage};
 use halfpower_engine::{Access, NULL_TARGET, Target, refuse_same};

@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     let instead = "`halfpower sim show MACHINE` shows the zones of its disks";
     command::refuse_simulated(arguments.target.as_slice(), "map", instead)?;
-    let mut store = arguments.keeping.open_store(context)?;
+    let mut store = session::open_store(context, !arguments.keeping.no_store)?;
     let heeded = context.interrupts.heeded();
     let (run, mut reading, mut host) = match (arguments.resume, &arguments.target) {
         (Some(run), _) => resume(&mut store, run)?,
@@ -75,16 +75,12 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let finished = store.keep_reading(run, &reading).and_then(|()| store.finish_run(run, status));
     drop(heeded);
     let is_whole = result?;
-    let shown = command::show(context, &reading);
-    if let Err(error) = &shown {
-        session::not_printed(context, &store, run, error);
-    }
-    shown?;
+    session::or_where(context, &store, run, command::show(context, &reading))?;
     finished?;
     if is_whole {
         return Ok(Ending::Done);
     }
-    Ok(interrupted(context, arguments.keeping.lasts().then_some(run)))
+    Ok(interrupted(context, (!arguments.keeping.no_store).then_some(run)))
 }
 
 fn interrupted(context: &Context, run: Option<RunId>) -> Ending {
@@ -157,10 +153,10 @@ fn begin(
     };
     let read = map.read_bytes;
     let mut reading = Reading::new(Figures::Map(map), host.describe().clone(), started_at);
-    reading.note = arguments.keeping.note();
+    reading.note = arguments.keeping.note.text();
     reading.warnings.extend(arguments.read_size.and_then(|said| raised(said, read)));
     let target = session::stored_targets(std::slice::from_ref(path))?.join(", ");
-    let run = store.begin_reading(&format!("halfpower {}", context.typed), &target, arguments.seed, &reading)?;
+    let run = store.begin_reading(&context.command(), &target, arguments.seed, &reading)?;
     Ok(Some((run, reading, host)))
 }
 
