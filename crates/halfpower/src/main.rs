@@ -5,6 +5,8 @@ mod cli;
 mod command;
 mod console;
 mod emit;
+#[cfg(test)]
+mod fixtures;
 mod input;
 mod instrument;
 mod interchange;

@@ -259,47 +259,32 @@ fn latency(text: &mut String, name: &str, latency: &Latency) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use halfpower_model::environment::ClockFacts;
-    use halfpower_model::sample::Failure;
-    use halfpower_model::sample::{Interval, OpenLoop, Verified};
-    use halfpower_model::{Environment, TargetFacts};
+    use crate::fixtures;
+    use halfpower_model::sample::{Failure, Interval, OpenLoop, Verified};
+    use halfpower_model::{Operation, TargetFacts};
 
     fn target(path: &str, device: &str) -> TargetFacts {
-        let mut target = TargetFacts::bare(path, TargetKind::File, Bytes(1 << 20));
-        target.device = Some(device.to_owned());
-        target
+        let device = Some(device.to_owned());
+        TargetFacts { device, ..TargetFacts::bare(path, TargetKind::File, Bytes(1 << 20)) }
     }
 
     fn sample(more_targets: Vec<TargetFacts>) -> Sample {
-        let environment = Environment {
-            host: "test".to_owned(),
-            kernel: "6".to_owned(),
-            cpus: 2,
-            cpu_numbers: Vec::new(),
-            cpu_model: None,
-            governor: None,
-            machine_file_crc32c: None,
-            memory_bytes: Bytes(1 << 34),
-            clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 },
-            personalities: Vec::new(),
-            target: target("a", "vda"),
-            more_targets,
-        };
-        Sample::empty(Workload::default(), environment)
+        Sample::empty(Workload::default(), fixtures::host(target("a", "vda"), more_targets))
     }
 
     #[test]
-    fn targets_are_named_by_what_lies_below_them() {
+    fn what_was_done_on_what_comes_first() {
         let several = sample(vec![target("b", "vdb"), target("c", "vda")]);
         assert_eq!(places(&several), "a, c (vda); b (vdb)");
         let many = sample((0..9).map(|number| target(&format!("t{number}"), "vda")).collect());
         assert_eq!(places(&many), "a and 9 more (vda)");
-    }
-
-    #[test]
-    fn writes_that_were_not_flushed_are_not_headed_so() {
         let mut sample = sample(Vec::new());
-        sample.workload.operation = halfpower_model::Operation::Write;
+        assert!(summary(&sample).starts_with("sequential read,") && summary(&sample).contains("outstanding"));
+        sample.verified = Some(Verified::default());
+        let text = summary(&sample);
+        assert!(text.starts_with("reading back what was written, 64 KiB at a time"), "{text}");
+        assert!(!text.contains("outstanding") && !text.contains("sequential"), "{text}");
+        sample.workload.operation = Operation::Write;
         sample.workload.durability = Durability::FlushAtEnd;
         sample.environment.target.kind = TargetKind::Simulated;
         assert!(summary(&sample).contains(", flushed, sync"));
@@ -312,14 +297,14 @@ mod tests {
     fn what_was_found_is_told() {
         let mut sample = sample(Vec::new());
         let plain = summary(&sample);
-        for absent in ["response", "backlog", "verified", "workers", "obtained", "trim", "flush"] {
+        for absent in ["response", "backlog", "verified", "workers", "obtained", "trim", "flush", "device  "] {
             assert!(!plain.contains(absent), "{absent}: {plain}");
         }
         sample.open_loop = Some(OpenLoop { backlog_max: 7, backlog_at_end: 2, ..OpenLoop::default() }.into());
         sample.parallel = Some(Parallel { bytes_at_first_finish: 1 << 20, ..Parallel::default() });
         sample.verified =
             Some(Verified { blocks: 9, wrong: 1, first_wrong: Some("bad".to_owned()), ..Default::default() });
-        sample.workload.operation = halfpower_model::Operation::Write;
+        sample.workload.operation = Operation::Write;
         sample.read = Some(Totals { requests: 5, bytes: 5, ..Totals::default() });
         sample.flush = Some(Totals { requests: 3, requests_per_s: 3.0, ..Totals::default() }.into());
         sample.instrument.obtained = vec!["sqpoll".to_owned()].into();
@@ -333,49 +318,46 @@ mod tests {
 
     #[test]
     fn what_the_device_did_is_told() {
-        let mut sample = sample(Vec::new());
-        assert!(!summary(&sample).contains("device  "), "nobody knows");
-        let read = Direction { requests: 8, bytes: 1 << 20, amplification: Some(2.5) };
-        sample.block = Some(Block {
-            requests: 8,
-            bytes: 1 << 20,
-            merges: 3,
-            busy_fraction: 0.25,
-            devices: 1,
-            outstanding_mean: None,
-            read: Some(read),
-            write: None,
-            trim: None,
-            phases: None,
-        });
-        let text = summary(&sample);
-        assert!(
-            text.contains(
-                "device      2.5 times the bytes read in 8 requests, 3 merged, requests outstanding 25 % of the time"
+        let direction = |requests, bytes, amplification| Some(Direction { requests, bytes, amplification });
+        let served = |read, write| {
+            served(&Block {
+                requests: 12,
+                bytes: 1 << 20,
+                merges: 3,
+                busy_fraction: 0.25,
+                devices: 1,
+                outstanding_mean: None,
+                read,
+                write,
+                trim: None,
+                phases: None,
+            })
+        };
+        let (mib, busy) = (1 << 20, "3 merged, requests outstanding 25 % of the time");
+        let (plain, amplified) = (direction(8, mib, None), direction(4, 4 * mib, Some(1.25)));
+        for (read, write, told) in [
+            (direction(12, mib, Some(2.5)), None, format!("2.5 times the bytes read in 12 requests, {busy}")),
+            (
+                plain,
+                amplified,
+                format!(
+                    "1.25 times the bytes written in 4 requests, {busy}; meanwhile it read 1 MiB in 8 requests, for others \
+                     or for the writes"
+                ),
             ),
-            "{text}"
-        );
-        let block = sample.block.as_mut().unwrap();
-        block.read = Some(Direction { amplification: None, ..read });
-        block.requests = 12;
-        block.write = Some(Direction { requests: 4, bytes: 4 << 20, amplification: Some(1.25) });
-        let text = summary(&sample);
-        assert!(
-            text.contains(
-                "1.25 times the bytes written in 4 requests, 3 merged, requests outstanding 25 % of the time; meanwhile it read 1 MiB in 8 requests, for \
-                 others or for the writes"
+            (
+                amplified,
+                plain,
+                format!(
+                    "1.25 times the bytes read in 4 requests, {busy}; meanwhile it wrote 1 MiB in 8 requests, for others or \
+                     for the reads"
+                ),
             ),
-            "{text}"
-        );
-        let block = sample.block.as_mut().unwrap();
-        (block.read, block.write) = (block.write, block.read);
-        assert!(summary(&sample).contains("; meanwhile it wrote 1 MiB in 8 requests, for others or for the reads"));
-        sample.block.as_mut().unwrap().write.as_mut().unwrap().bytes = 0;
-        let text = summary(&sample);
-        assert!(text.contains("1.25 times the bytes read in 4 requests") && !text.contains("meanwhile"), "{text}");
-        sample.block.as_mut().unwrap().write = None;
-        sample.block.as_mut().unwrap().read = None;
-        assert!(summary(&sample).contains("1 MiB moved in 12 requests"), "{}", summary(&sample));
+            (amplified, direction(8, 0, None), format!("1.25 times the bytes read in 4 requests, {busy}")),
+            (None, None, format!("1 MiB moved in 12 requests, {busy}")),
+        ] {
+            assert_eq!(served(read, write), told);
+        }
     }
 
     #[test]
@@ -403,15 +385,5 @@ mod tests {
         let slow = summary(&sample);
         assert!(slow.contains(" are a warm-up: without it throughput is 1.1") && slow.contains("--warmup "), "{slow}");
         assert!(!slow.contains("this run"), "{slow}");
-    }
-
-    #[test]
-    fn a_verification_is_told_from_a_read() {
-        let mut sample = sample(Vec::new());
-        assert!(summary(&sample).starts_with("sequential read,") && summary(&sample).contains("outstanding"));
-        sample.verified = Some(Verified::default());
-        let text = summary(&sample);
-        assert!(text.starts_with("reading back what was written, 64 KiB at a time"), "{text}");
-        assert!(!text.contains("outstanding") && !text.contains("sequential"), "{text}");
     }
 }

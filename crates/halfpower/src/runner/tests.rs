@@ -1,12 +1,12 @@
 //! The runner on a testbed that answers by rule: no storage, no time.
 
 use super::*;
+use crate::fixtures;
 use crate::plan::Overrides;
 use crate::store::{NewRun, RunKind, RunStatus, StoredSample};
 use crate::study::Study;
-use halfpower_model::environment::{ClockFacts, PersonalityFacts};
-use halfpower_model::sample::{DepthMean, Failure, Latency, Sample, Totals};
-use halfpower_model::{BytesPerSecond, Environment, Personality, TargetFacts, TargetKind, Workload};
+use halfpower_model::sample::{Failure, Sample, Totals};
+use halfpower_model::{BytesPerSecond, Environment, Workload};
 
 /// What a measurement comes to.
 #[derive(Clone, Copy)]
@@ -56,25 +56,7 @@ impl<F: Fn(&Workload, usize) -> Answer> Testbed for Scripted<F> {
 }
 
 fn environment() -> Environment {
-    let mut target = TargetFacts::bare("/data/file", TargetKind::File, Bytes(1 << 30));
-    target.direct_alignment_bytes = Some(Bytes(512));
-    let clock = ClockFacts { source: "virtual".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 };
-    let works =
-        |personality: &Personality| PersonalityFacts { personality: *personality, unavailable: None, stands_for: None };
-    Environment {
-        host: "scripted".to_owned(),
-        kernel: "6.1".to_owned(),
-        cpus: 2,
-        cpu_numbers: Vec::new(),
-        cpu_model: None,
-        governor: None,
-        machine_file_crc32c: None,
-        memory_bytes: Bytes(1 << 34),
-        clock,
-        personalities: Personality::ALL.iter().map(works).collect(),
-        target,
-        more_targets: Vec::new(),
-    }
+    fixtures::host(fixtures::file(Bytes(1 << 30)), Vec::new())
 }
 
 /// A sample of ten requests.
@@ -84,9 +66,7 @@ fn sample(workload: &Workload, rate: f64, failure: Option<Failure>) -> Sample {
         bytes: workload.limits.bytes.unwrap_or(Bytes(10 * workload.request_size.0)).0,
         requests_per_s: rate / workload.request_size.0 as f64,
         bytes_per_s: BytesPerSecond(rate),
-        latency_ns: Latency::default(),
-        short_transfers: 0,
-        errors: Default::default(),
+        ..Totals::default()
     };
     Sample {
         started_at: "2026-01-02T03:04:05Z".parse().unwrap(),
@@ -94,7 +74,6 @@ fn sample(workload: &Workload, rate: f64, failure: Option<Failure>) -> Sample {
         read: workload.operation.reads().then(|| total.clone()),
         write: workload.operation.writes().then(|| total.clone()),
         total,
-        depth_mean: DepthMean { little: 1.0, counted: 1.0 },
         failure,
         ..Sample::empty(workload.clone(), environment())
     }
@@ -133,13 +112,10 @@ fn begin(store: &mut Store, plan: &Plan) -> RunId {
 #[derive(Default)]
 struct Listener {
     given_up: Vec<(String, String)>,
-    not_kept: Vec<Sample>,
 }
 
 impl Audience for Listener {
-    fn not_kept(&mut self, sample: &Sample) {
-        self.not_kept.push(sample.clone());
-    }
+    fn not_kept(&mut self, _: &Sample) {}
 
     fn moved(&mut self, _: &Course<'_>) {}
 
@@ -170,11 +146,15 @@ impl Finished {
 
 fn go_on(plan: &Plan, store: &mut Store, run: RunId, rule: impl Fn(&Workload, usize) -> Answer) -> Finished {
     let mut testbed = Scripted::new(rule);
-    let mut listener = Listener::default();
-    let cancel = Cancel::default();
-    let runner = Runner::new(plan, run, store, &mut testbed, &cancel).unwrap();
+    let finished = go_on_with(plan, store, run, &mut testbed);
+    Finished { measured: testbed.measured, ..finished }
+}
+
+fn go_on_with(plan: &Plan, store: &mut Store, run: RunId, testbed: &mut dyn Testbed) -> Finished {
+    let (mut listener, cancel) = (Listener::default(), Cancel::default());
+    let runner = Runner::new(plan, run, store, testbed, &cancel).unwrap();
     let end = runner.carry_out(&mut listener).unwrap();
-    Finished { end, stored: store.samples(run).unwrap(), measured: testbed.measured, given_up: listener.given_up }
+    Finished { end, stored: store.samples(run).unwrap(), measured: Vec::new(), given_up: listener.given_up }
 }
 
 fn carry_out(plan: &Plan, rule: impl Fn(&Workload, usize) -> Answer) -> Finished {
@@ -195,17 +175,13 @@ fn varying(repetition: usize) -> Answer {
 #[test]
 fn a_precise_cell_stops_and_an_imprecise_one_goes_on_to_the_most() {
     let plan = plan("", READS);
-    let finished =
-        carry_out(&plan, |workload, before| if kib(workload) == 8 { varying(before) } else { Answer::Rate(100e6) });
-    assert_eq!((finished.end, finished.counts(&plan)), (RunEnd::Complete, vec![5, 10, 5]));
-}
-
-#[test]
-fn a_cell_stops_as_soon_as_it_is_precise() {
-    let plan = plan("", READS);
-    let finished = carry_out(&plan, |_, before| Answer::Rate(if before == 1 { 85e6 } else { 100e6 }));
-    // One of seven at 85: 2.447 * 5.67 / √7 = 5.2 of 97.9, 5.4 %. One of eight: 2.365 * 5.30 / √8 = 4.4 of 98.1, 4.5 %.
-    assert_eq!(finished.counts(&plan), vec![8; 3]);
+    let finished = carry_out(&plan, |workload, before| match kib(workload) {
+        8 => varying(before),
+        // One of seven at 85: 2.447 * 5.67 / √7 = 5.2 of 97.9, 5.4 %. One of eight: 2.365 * 5.30 / √8 = 4.4 of 98.1, 4.5 %.
+        16 => Answer::Rate(if before == 1 { 85e6 } else { 100e6 }),
+        _ => Answer::Rate(100e6),
+    });
+    assert_eq!((finished.end, finished.counts(&plan)), (RunEnd::Complete, vec![5, 10, 8]));
 }
 
 #[test]
@@ -264,13 +240,20 @@ fn a_failed_cell_stays_given_up_when_the_run_goes_on() {
 }
 
 #[test]
-fn a_run_of_which_everything_failed_has_failed() {
+fn a_run_of_which_everything_failed_has_failed_and_one_that_is_stopped_measures_nothing() {
     let plan = plan("", READS);
     for answer in [Answer::Fails, Answer::Refuses] {
         let finished = carry_out(&plan, |_, _| answer);
-        assert_eq!(finished.end, RunEnd::Failed);
-        assert_eq!(finished.measured.len(), 3, "no cell is tried twice");
+        assert_eq!((finished.end, finished.measured.len()), (RunEnd::Failed, 3), "no cell is tried twice");
     }
+    let mut store = Store::in_memory().unwrap();
+    let run = begin(&mut store, &plan);
+    let mut testbed = Scripted::new(|_, _| Answer::Rate(100e6));
+    let cancel = Cancel::default();
+    cancel.cancel();
+    let runner = Runner::new(&plan, run, &mut store, &mut testbed, &cancel).unwrap();
+    assert_eq!(runner.carry_out(&mut Listener::default()).unwrap(), RunEnd::Interrupted);
+    assert!(testbed.measured.is_empty());
 }
 
 #[test]
@@ -296,19 +279,6 @@ fn a_resumed_run_is_the_run_that_was_not_interrupted() {
         let second = go_on(&plan, &mut store, run, |workload, _| rate(workload));
         assert_eq!((second.end, second.course()), (RunEnd::Complete, whole.course()), "stopped at {stop_at}");
     }
-}
-
-#[test]
-fn a_stop_before_the_first_repetition_measures_nothing() {
-    let plan = plan("", READS);
-    let mut store = Store::in_memory().unwrap();
-    let run = begin(&mut store, &plan);
-    let mut testbed = Scripted::new(|_, _| Answer::Rate(100e6));
-    let cancel = Cancel::default();
-    cancel.cancel();
-    let runner = Runner::new(&plan, run, &mut store, &mut testbed, &cancel).unwrap();
-    assert_eq!(runner.carry_out(&mut Listener::default()).unwrap(), RunEnd::Interrupted);
-    assert!(testbed.measured.is_empty());
 }
 
 /// A testbed whose answers are a matter of the workload alone, so that there can be several of it.
@@ -342,11 +312,7 @@ fn carry_out_manifold(
 ) -> Finished {
     let mut store = Store::in_memory().unwrap();
     let run = begin(&mut store, plan);
-    let mut testbed = Manifold { environment: environment(), rule, several };
-    let (mut listener, cancel) = (Listener::default(), Cancel::default());
-    let runner = Runner::new(plan, run, &mut store, &mut testbed, &cancel).unwrap();
-    let end = runner.carry_out(&mut listener).unwrap();
-    Finished { end, stored: store.samples(run).unwrap(), measured: Vec::new(), given_up: listener.given_up }
+    go_on_with(plan, &mut store, run, &mut Manifold { environment: environment(), rule, several })
 }
 
 #[test]
@@ -372,14 +338,8 @@ fn a_stop_while_several_are_measured_at_once_keeps_what_came_before_it() {
     let plan = plan("", READS);
     let whole = carry_out(&plan, |_, _| Answer::Rate(100e6));
     let stopped = plan.workload(plan.order_of_block(2)[1], 2).seed;
-    let found =
-        carry_out_manifold(
-            &plan,
-            true,
-            move |workload| {
-                if workload.seed == stopped { Answer::Stops } else { Answer::Rate(100e6) }
-            },
-        );
+    let rule = move |workload: &Workload| if workload.seed == stopped { Answer::Stops } else { Answer::Rate(100e6) };
+    let found = carry_out_manifold(&plan, true, rule);
     assert_eq!(found.end, RunEnd::Interrupted);
     // The one before it is kept or was not yet stored; none that comes after it is.
     assert!((6..=7).contains(&found.stored.len()), "{}", found.stored.len());

@@ -1,7 +1,7 @@
 use super::builtin::FILES;
 use super::diagnostic::Diagnostic;
 use super::*;
-use halfpower_model::{Arrivals, Buffering, Closing, FileState, Operation, Personality, Sharing, WorkerKind};
+use halfpower_model::{Buffering, Operation, Personality};
 use proptest::prelude::*;
 
 const SMALL: &str = r#"
@@ -106,6 +106,7 @@ fn single_mistakes_say_what_was_expected() {
         (sweep("request_size = \"2GiB\""), "1 GiB"),
         (sweep("size = 0"), "a size of 1 B or more"),
         (sweep("size = -1"), "below zero"),
+        (sweep("offset = -1"), "below zero"),
         (sweep("offset = 99999999999999999999"), "larger than any file can be"),
         (sweep("requests = 0"), "a whole number of 1 or more"),
         (sweep("warmup = true"), "duration such as"),
@@ -139,23 +140,11 @@ fn keys_say_what_the_command_line_says() {
                  file_state = \"last_first\"\ndurability = \"fsync=10\"\ntime_close = true\ncpu_count = 1\n\
                  processes = \"on\"\nsharing = \"cursor\"\nalign = \"4KiB\"\noffset = \"12KiB\"\nwait_batch = 4\n";
     let study = Study::parse("x.toml", &format!("name = \"x\"\n[[sweep]]\n{lines}")).unwrap();
-    let cell = &study.sweeps[0].cells[0];
-    assert_eq!(cell.layout.unwrap().to_string(), "stripe=64KiB");
-    assert_eq!(cell.rate.unwrap().to_string(), "100MB/s");
-    assert_eq!(cell.sizes.as_ref().unwrap().to_string(), "4KiB:70/64KiB:30");
-    assert_eq!(cell.durability.unwrap().to_string(), "fsync=10");
-    assert_eq!((cell.file_state, cell.time_close), (Some(FileState::LastFirst), Some(Closing::Timed)));
-    assert_eq!((cell.arrivals, cell.sharing), (Some(Arrivals::Poisson), Some(Sharing::Cursor)));
-    assert_eq!((cell.processes, cell.cpu_count), (Some(WorkerKind::Process), Some(1)));
-    assert_eq!((cell.align, cell.offset, cell.wait_batch), (Some(Bytes(4096)), Some(Bytes(12_288)), Some(4)));
-}
-
-#[test]
-fn a_misaligned_volume_is_compared_with_an_aligned_one() {
-    let study = Study::parse("x.toml", "name = \"x\"\n[[sweep]]\noffset = [0, \"12KiB\"]\n").unwrap();
-    let offsets: Vec<_> = study.sweeps[0].cells.iter().map(|cell| cell.offset).collect();
-    assert_eq!(offsets, [Some(Bytes(0)), Some(Bytes(12_288))]);
-    assert!(only("name = \"x\"\n[[sweep]]\noffset = -1\n").message.contains("below zero"));
+    let keys = lines.lines().map(|line| line.split_once(" = ").unwrap());
+    let said =
+        keys.map(|(name, text)| halfpower_model::Key::named(name).unwrap().read(text.trim_matches('"')).unwrap());
+    let all = said.fold(WorkloadSpec::default(), |all, one| one.or(&all));
+    assert_eq!(study.sweeps[0].cells, [all]);
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::emit::options;
+use crate::fixtures;
 use clap::{CommandFactory, Parser};
-use halfpower_model::environment::{ClockFacts, PersonalityFacts};
-use halfpower_model::{Among, Bytes, Environment, Personality, TargetFacts, TargetKind, Workload};
+use halfpower_model::{Among, Bytes, Environment, Workload};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -14,26 +14,10 @@ struct Line {
     workload: WorkloadArguments,
 }
 
-/// A host that can do everything, and so many files on it.
+/// A host and so many files on it.
 fn environment(targets: usize) -> Environment {
-    let mut target = TargetFacts::bare("/data/test", TargetKind::File, Bytes(1 << 30));
-    target.direct_alignment_bytes = Some(Bytes(512));
-    let personality =
-        |personality: &Personality| PersonalityFacts { personality: *personality, unavailable: None, stands_for: None };
-    Environment {
-        host: "test".to_owned(),
-        kernel: "6".to_owned(),
-        cpus: 2,
-        cpu_numbers: Vec::new(),
-        cpu_model: None,
-        governor: None,
-        machine_file_crc32c: None,
-        memory_bytes: Bytes(1 << 34),
-        clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 },
-        personalities: Personality::ALL.iter().map(personality).collect(),
-        more_targets: vec![target.clone(); targets - 1],
-        target,
-    }
+    let file = fixtures::file(Bytes(1 << 30));
+    fixtures::host(file.clone(), vec![file; targets - 1])
 }
 
 fn spec<S: Into<String>>(options: impl IntoIterator<Item = S>) -> Option<WorkloadSpec> {

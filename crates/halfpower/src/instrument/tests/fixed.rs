@@ -1,12 +1,13 @@
 //! Readings with fixed figures of a fixed machine, with hostile names.
 
+use crate::fixtures;
 use crate::reading::link::{LinkSetting, LinkSpeed, LinkTarget, Medium, MediumVerdict, SharedLimit, SharingVerdict};
 use crate::reading::map::{Band, DeviceMap};
 use crate::reading::{Figures, Reading, SCHEMA};
 use halfpower_engine::drop_cache::{DroppedCache, DroppedTarget, Method, Step};
 use halfpower_engine::idle::{IdleCpu, Idleness};
 use halfpower_engine::map::Probe;
-use halfpower_model::environment::{ClockFacts, PersonalityFacts};
+use halfpower_model::environment::ClockFacts;
 use halfpower_model::reading::inspect::{
     Backing, Device, DeviceKind, FileSystem, Inspected, Limit, Link, LinkKind, LinkRate, Machine, Memory, Processors,
     Queue, Storage,
@@ -16,8 +17,8 @@ use halfpower_model::reading::{
 };
 use halfpower_model::sample::{Program, SystemAccount, Warning};
 use halfpower_model::{
-    Bytes, BytesPerSecond, Environment, Estimate, Level, LevelName, Nanoseconds, Personality, Quantity, TargetFacts,
-    TargetKind, levels::Channel,
+    Bytes, BytesPerSecond, Environment, Estimate, Level, LevelName, Nanoseconds, Quantity, TargetFacts, TargetKind,
+    levels::Channel,
 };
 use std::collections::BTreeMap;
 
@@ -51,16 +52,10 @@ fn environment(target: TargetFacts) -> Environment {
     Environment {
         host: "<b>bench-3</b>".to_owned(),
         kernel: "6.12.9-amd64".to_owned(),
-        cpus: 2,
-        cpu_numbers: Vec::new(),
         cpu_model: Some("Example Processor 7 <b>9</b>".to_owned()),
-        governor: None,
-        machine_file_crc32c: None,
         memory_bytes: Bytes(32 << 30),
         clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 0.42, cost_ns: 9.1 },
-        personalities: vec![PersonalityFacts { personality: Personality::Sync, unavailable: None, stands_for: None }],
-        target,
-        more_targets: Vec::new(),
+        ..fixtures::host(target, Vec::new())
     }
 }
 

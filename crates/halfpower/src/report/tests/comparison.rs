@@ -13,7 +13,22 @@ fn samples(analysed: &Analysed) -> Vec<Sample> {
 }
 
 fn compared(before: &[Sample], after: &[Sample]) -> Comparison {
-    compare(&before.iter().collect::<Vec<_>>(), &after.iter().collect::<Vec<_>>(), Margins::Usual)
+    compared_by(before, after, Margins::Usual)
+}
+
+fn compared_by(before: &[Sample], after: &[Sample], margins: Margins<'_>) -> Comparison {
+    compare(&before.iter().collect::<Vec<_>>(), &after.iter().collect::<Vec<_>>(), margins)
+}
+
+/// The first sample with changes, once for each.
+fn varied<T>(changes: impl IntoIterator<Item = T>, change: impl Fn(&mut Sample, T)) -> Vec<Sample> {
+    let sample = samples(&run(&fixed())).swap_remove(0);
+    let of = |by: T| {
+        let mut sample = sample.clone();
+        change(&mut sample, by);
+        sample
+    };
+    changes.into_iter().map(of).collect()
 }
 
 fn html(comparison: &Comparison) -> String {
@@ -66,38 +81,24 @@ fn what_only_one_side_tells_is_one_row_where_it_is_much() {
 
 #[test]
 fn an_interval_without_bounds_is_not_told_as_one_sample() {
-    let sample = samples(&run(&fixed())).swap_remove(0);
-    let of = |rates: &[f64]| -> Vec<Sample> {
-        let of = |rate: &f64| {
-            let mut sample = sample.clone();
-            sample.total.bytes_per_s.0 = *rate;
-            sample
-        };
-        rates.iter().map(of).collect()
-    };
+    let of = |rates: &[f64]| varied(rates.to_vec(), |sample, rate| sample.total.bytes_per_s.0 = rate);
     let several = comparison_text(&compared(&of(&[1e7, 9e7]), &of(&[2e7, 9e7])), false, 200);
     assert!(several.contains("undecided (they scatter too much for an interval)"), "{several}");
     let single = comparison_text(&compared(&of(&[1e7, 9e7]), &of(&[2e7])), false, 200);
     assert!(single.contains("undecided (one sample)"), "{single}");
-    let (old, new) = (of(&[9e7]), of(&[4e7]));
     let margins = Margins::Said(Margin::new(0.95).unwrap());
-    let wide = compare(&old.iter().collect::<Vec<_>>(), &new.iter().collect::<Vec<_>>(), margins);
-    let wide = comparison_text(&wide, false, 200);
+    let wide = comparison_text(&compared_by(&of(&[9e7]), &of(&[4e7]), margins), false, 200);
     assert!(wide.contains("worse (one sample, but more than 1.95 times)"), "{wide}");
 }
 
 #[test]
 fn a_row_says_where_only_the_number_of_workloads_leaves_it_undecided() {
-    let sample = samples(&run(&fixed())).swap_remove(0);
-    let many = |factor: f64| -> Vec<Sample> {
-        let of = |(place, share): (u64, f64)| {
-            let mut sample = sample.clone();
+    let many = |factor: f64| {
+        let shares = [0.98, 0.99, 1.0, 1.01, 1.02];
+        varied((0..61).flat_map(|place| shares.map(|share| (place, share))), |sample, (place, share)| {
             sample.workload.offset = Bytes(place << 20);
             sample.total.bytes_per_s.0 = 1e9 * share * if place == 0 { factor } else { 1.0 };
-            sample
-        };
-        let shares = [0.98, 0.99, 1.0, 1.01, 1.02];
-        (0..61).flat_map(|place| shares.map(|share| (place, share))).map(of).collect()
+        })
     };
     let said = "; one of 61 looked at)";
     let comparison = compared(&many(1.0), &many(1.045));
@@ -108,17 +109,13 @@ fn a_row_says_where_only_the_number_of_workloads_leaves_it_undecided() {
 
 #[test]
 fn a_plot_has_no_more_rows_than_can_be_read_and_all_that_changed() {
-    let sample = samples(&run(&fixed())).swap_remove(0);
-    let many = |factor: f64| -> Vec<Sample> {
-        let cells = (1..=200).flat_map(|place| (0..3).map(move |repetition| (place, repetition)));
-        let of = |(place, repetition): (u64, u32)| {
-            let mut sample = sample.clone();
+    let many = |factor: f64| {
+        let cells = (1..=200_u64).flat_map(|place| (0..3).map(move |repetition| (place, repetition)));
+        varied(cells, |sample, (place, repetition)| {
             sample.workload.offset = Bytes(place << 20);
             let change = if place == 150 { factor } else { 1.0 };
             sample.total.bytes_per_s.0 = 1e9 * change * (1.0 + 1e-4 * f64::from(repetition) * (place % 7) as f64);
-            sample
-        };
-        cells.map(of).collect()
+        })
     };
     let comparison = compared(&many(1.0), &many(0.5));
     let page = html(&comparison);
@@ -141,7 +138,7 @@ fn what_has_no_margin_is_said_to_have_none() {
     let analysed = analysed.again();
     assert!(lines(&analysed, 200).contains("too noisy for a margin"), "{}", lines(&analysed, 200));
     let margins = Margins::Found(&analysed.noise().unwrap().comparison.cells);
-    let comparison = compare(&before.iter().collect::<Vec<_>>(), &before.iter().collect::<Vec<_>>(), margins);
+    let comparison = compared_by(&before, &before, margins);
     let text = comparison_text(&comparison, false, 1000);
     let page = html(&comparison);
     markup::check_nesting(&page);

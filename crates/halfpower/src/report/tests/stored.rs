@@ -1,18 +1,17 @@
 //! A run with fixed figures, stored and loaded back: a made-up device whose requests each cost a time of their own and
 //! then their bytes at a final rate, one per cent of noise from a seed, and a target whose names bite.
 
+use crate::fixtures;
 use crate::plan::{Overrides, Plan, Skipped};
 use crate::report::Analysed;
 use crate::store::{NewRun, RunKind, RunStatus, Store};
 use crate::study::Study;
-use halfpower_model::environment::{ClockFacts, PersonalityFacts};
+use halfpower_model::environment::ClockFacts;
 use halfpower_model::random::Random;
 use halfpower_model::sample::{Cpu, CpuTime, DepthMean, Failure, Histograms, Latency, Program, Totals, Warning};
 use halfpower_model::{
-    Buffering, Bytes, BytesPerSecond, Durability, Environment, Histogram, Operation, Personality, Sample, TargetFacts,
-    TargetKind, Workload,
+    Buffering, Bytes, BytesPerSecond, Durability, Environment, Histogram, Operation, Sample, TargetFacts, Workload,
 };
-use std::collections::BTreeMap;
 
 pub(super) const PATH: &str = "/srv/data/<script>alert(1)</script>/\"quoted\" & 'single'/a-directory-with-a-name-that-is-\
     much-longer-than-any-line-of-a-terminal-or-a-telephone-would-like-it-to-be";
@@ -88,30 +87,24 @@ fn environment() -> Environment {
         host: "bench-3".to_owned(),
         kernel: "6.12.9-amd64".to_owned(),
         cpus: 8,
-        cpu_numbers: Vec::new(),
         cpu_model: Some("Example Processor 7 <b>9</b>".to_owned()),
-        governor: None,
-        machine_file_crc32c: None,
         memory_bytes: Bytes(32 << 30),
         clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 0.42, cost_ns: 9.1 },
-        personalities: Personality::ALL
-            .iter()
-            .map(|personality| PersonalityFacts { personality: *personality, unavailable: None, stands_for: None })
-            .collect(),
-        target: TargetFacts {
-            filesystem: Some("ext4".to_owned()),
-            mount_options: Some("rw,relatime".to_owned()),
-            device: Some("nvme0n1".to_owned()),
-            transport: Some("nvme".to_owned()),
-            model: Some("Example <img src=x onerror=alert(2)> 1TB".to_owned()),
-            rotational: Some(false),
-            scheduler: Some("none".to_owned()),
-            read_ahead_bytes: Some(Bytes(128 << 10)),
-            logical_block_bytes: Some(Bytes(512)),
-            direct_alignment_bytes: Some(Bytes(512)),
-            ..TargetFacts::bare(PATH, TargetKind::File, Bytes(1 << 30))
-        },
-        more_targets: Vec::new(),
+        ..fixtures::host(
+            TargetFacts {
+                path: PATH.to_owned(),
+                mount_options: Some("rw,relatime".to_owned()),
+                device: Some("nvme0n1".to_owned()),
+                transport: Some("nvme".to_owned()),
+                model: Some("Example <img src=x onerror=alert(2)> 1TB".to_owned()),
+                rotational: Some(false),
+                scheduler: Some("none".to_owned()),
+                read_ahead_bytes: Some(Bytes(128 << 10)),
+                logical_block_bytes: Some(Bytes(512)),
+                ..fixtures::file(Bytes(1 << 30))
+            },
+            Vec::new(),
+        )
     }
 }
 
@@ -145,8 +138,7 @@ fn sample(workload: Workload, environment: &Environment, noise: &mut Random) -> 
         requests_per_s,
         bytes_per_s: BytesPerSecond(requests_per_s * workload.request_size.0 as f64),
         latency_ns: Latency::of(&histogram),
-        short_transfers: 0,
-        errors: BTreeMap::new(),
+        ..Totals::default()
     };
     let reads = workload.operation.reads();
     let of = |wanted: bool| wanted.then(|| histogram.clone());

@@ -1,0 +1,30 @@
+//! A host for tests: it can do everything, and nothing of it is measured.
+
+use halfpower_model::environment::{ClockFacts, PersonalityFacts};
+use halfpower_model::{Bytes, Environment, Personality, TargetFacts, TargetKind};
+
+/// The host, with these targets.
+pub(crate) fn host(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Environment {
+    let works =
+        |personality: &Personality| PersonalityFacts { personality: *personality, unavailable: None, stands_for: None };
+    Environment {
+        host: "test".to_owned(),
+        kernel: "6".to_owned(),
+        cpus: 2,
+        memory_bytes: Bytes(1 << 34),
+        clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 },
+        personalities: Personality::ALL.iter().map(works).collect(),
+        target,
+        more_targets,
+        ..Environment::unknown("", None)
+    }
+}
+
+/// A file on it, good for direct I/O.
+pub(crate) fn file(size: Bytes) -> TargetFacts {
+    TargetFacts {
+        direct_alignment_bytes: Some(Bytes(512)),
+        filesystem: Some("ext4".to_owned()),
+        ..TargetFacts::bare("/data/test", TargetKind::File, size)
+    }
+}
