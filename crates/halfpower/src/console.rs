@@ -12,8 +12,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-const WARNING: &str = "warning: ";
-const ERROR: &str = "error: ";
+/// Labels and their colours.
+const WARNING: (&str, &str) = ("warning: ", "33");
+const ERROR: (&str, &str) = ("error: ", "31");
 
 /// Where a person reads and a program listens.
 #[derive(Clone, Debug)]
@@ -58,15 +59,15 @@ impl Console {
 
     /// Says something on standard error, in one line: what it names may hold others.
     pub(crate) fn message(&self, text: &str) {
-        self.say("", &sanitize(text));
+        self.say(("", ""), &sanitize(text));
     }
 
-    fn say(&self, label: &str, text: &str) {
-        let width = self.bar.as_ref().and_then(|_| columns_of(std::io::stderr()));
+    fn say(&self, (label, code): (&str, &str), text: &str) {
+        let width = self.bar.as_ref().and_then(|_| columns_of(std::io::stderr())).unwrap_or(usize::MAX);
         let plain = format!("{label}{text}");
-        let lines: Vec<_> =
-            plain.split('\n').map(|line| folded(&sanitize(line), width.unwrap_or(usize::MAX))).collect();
-        let shown = lines.join("\n").replacen(label, &self.label(label), 1);
+        let lines: Vec<_> = plain.split('\n').map(|line| folded(&sanitize(line), width)).collect();
+        let coloured = if self.colour { format!("\x1b[1;{code}m{label}\x1b[0m") } else { label.to_owned() };
+        let shown = if label.is_empty() { lines.join("\n") } else { lines.join("\n").replacen(label, &coloured, 1) };
         let print = || {
             // Standard error is closed: there is nobody to tell.
             let _ = writeln!(std::io::stderr(), "{shown}");
@@ -82,23 +83,10 @@ impl Console {
         self.say(WARNING, &sanitize(text));
     }
 
-    /// An error with its causes, in one line.
-    pub(crate) fn error(&self, error: &anyhow::Error) {
-        self.say(ERROR, &sanitize(&causes(error.as_ref())));
-    }
-
-    /// An error of several lines, as the mistakes in a study are.
-    pub(crate) fn error_lines(&self, text: &str) {
-        self.say(ERROR, text);
-    }
-
-    fn label(&self, label: &str) -> String {
-        let code = match label {
-            WARNING => "33",
-            ERROR => "31",
-            _ => return label.to_owned(),
-        };
-        if self.colour { format!("\x1b[1;{code}m{label}\x1b[0m") } else { label.to_owned() }
+    /// An error with its causes, in one line, or in several as the mistakes in a study are.
+    pub(crate) fn error(&self, error: &anyhow::Error, has_lines: bool) {
+        let text = causes(error.as_ref());
+        self.say(ERROR, &if has_lines { text } else { sanitize(&text).into_owned() });
     }
 
     /// Shows a bar of `length` ticks in place of an earlier one; nothing without a terminal.

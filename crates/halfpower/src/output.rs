@@ -21,29 +21,23 @@ const MARK_WITHIN: u64 = 1024;
 /// Names that are tried for the temporary file.
 const ATTEMPTS: u32 = 100;
 
-/// What a new file may take the place of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Replaces {
-    Nothing,
-    Report,
-}
-
 /// A file that is to be written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output<'p> {
     path: &'p Path,
-    replaces: Replaces,
+    /// Whether it takes the place of an earlier report.
+    is_report: bool,
 }
 
 impl<'p> Output<'p> {
     /// A report, which takes the place of an earlier one.
     pub(crate) fn report(path: &'p Path) -> Self {
-        Output { path, replaces: Replaces::Report }
+        Output { path, is_report: true }
     }
 
     /// A file that is not there yet.
     pub(crate) fn new_file(path: &'p Path) -> Self {
-        Output { path, replaces: Replaces::Nothing }
+        Output { path, is_report: false }
     }
 
     /// Says whether it can be written: tries it with an empty file beside it, which is gone again.
@@ -103,9 +97,7 @@ impl<'p> Output<'p> {
         if !metadata.is_file() {
             bail!("{shown} is not a regular file; give another name");
         }
-        if self.replaces == Replaces::Nothing
-            || !is_report(self.path).with_context(|| format!("cannot read {shown}"))?
-        {
+        if !self.is_report || !is_report(self.path).with_context(|| format!("cannot read {shown}"))? {
             return Err(self.taken());
         }
         Ok(true)
@@ -113,10 +105,8 @@ impl<'p> Output<'p> {
 
     fn taken(self) -> anyhow::Error {
         let shown = self.path.display();
-        match self.replaces {
-            Replaces::Nothing => anyhow!("{shown} exists, and nothing is written over; give another name"),
-            Replaces::Report => anyhow!("{shown} exists and is no report of Halfpower; give another name"),
-        }
+        let reason = if self.is_report { " and is no report of Halfpower" } else { ", and nothing is written over" };
+        anyhow!("{shown} exists{reason}; give another name")
     }
 }
 
@@ -161,14 +151,9 @@ fn create_beside(path: &Path) -> Result<(PathBuf, File)> {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => {
                 let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-                let directory = directory.unwrap_or(Path::new("."));
-                let directory = directory.display();
-                return Err(error).with_context(|| {
-                    format!(
-                        "cannot make {} in {directory}; name a file in a directory that can be written",
-                        name.display()
-                    )
-                });
+                let (name, directory) = (name.display(), directory.unwrap_or(Path::new(".")).display());
+                let remedy = "name a file in a directory that can be written";
+                return Err(error).with_context(|| format!("cannot make {name} in {directory}; {remedy}"));
             }
         }
     }
@@ -188,10 +173,17 @@ mod tests {
     fn a_report_replaces_a_report_and_leaves_nothing_beside_it() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("report.html");
+        let victim = directory.path().join("victim");
+        fs::write(&victim, "data").unwrap();
+        // A temporary name that waits is not followed.
+        symlink(&victim, directory.path().join(format!(".report.html.{}-0", std::process::id()))).unwrap();
         Output::report(&path).write(&report("one")).unwrap();
         Output::report(&path).write(&report("two")).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), report("two"));
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "data");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 3);
+        let error = Output::report(&directory.path().join("none/report.html")).check().unwrap_err();
+        assert!(error.to_string().contains("none"), "{error}");
     }
 
     #[test]
@@ -209,24 +201,6 @@ mod tests {
         assert_eq!(fs::read_to_string(&precious).unwrap(), "my thesis");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert!(!directory.path().join("nowhere").exists());
-    }
-
-    #[test]
-    fn a_waiting_temporary_name_is_not_followed() {
-        let directory = tempfile::tempdir().unwrap();
-        let victim = directory.path().join("victim");
-        fs::write(&victim, "data").unwrap();
-        let path = directory.path().join("report.html");
-        symlink(&victim, directory.path().join(format!(".report.html.{}-0", std::process::id()))).unwrap();
-        Output::report(&path).write(&report("x")).unwrap();
-        assert_eq!(fs::read_to_string(&victim).unwrap(), "data");
-    }
-
-    #[test]
-    fn a_missing_directory_is_named() {
-        let directory = tempfile::tempdir().unwrap();
-        let error = Output::report(&directory.path().join("none/report.html")).check().unwrap_err();
-        assert!(error.to_string().contains("none"), "{error}");
     }
 
     #[test]

@@ -47,21 +47,20 @@ pub(crate) fn paper_figures(plan: &Plan, target: &str, published: &[Figure]) -> 
         let of = |cell: &usize| PaperCell { cell: *cell as u32, volume: volume(plan, base, *cell) };
         figure.cells.iter().map(of).collect()
     };
-    let mut figures: Vec<PaperFigure> = plan
-        .figures
-        .iter()
-        .map(|figure| PaperFigure { exhibit: figure.exhibit.clone(), cells: cells(figure), printed: Vec::new() })
-        .collect();
+    let figure = |figure: &FigurePlan| PaperFigure {
+        exhibit: figure.exhibit.clone(),
+        cells: cells(figure),
+        printed: Vec::new(),
+    };
+    let mut figures: Vec<PaperFigure> = plan.figures.iter().map(figure).collect();
     // With another part set it is not the paper's machine.
     let Some((machine, own)) = base.filter(|_| !target.contains(',')) else { return figures };
     let is_of_machine = |figure: &&Figure| figure.targets.iter().any(|target| machine_of(target) == machine);
     let sources: Vec<&str> = published.iter().filter(is_of_machine).map(|figure| figure.source.as_str()).collect();
     for figure in published.iter().filter(|figure| sources.contains(&figure.source.as_str())) {
         let full = |cell: &usize| full_volume(&plan.cells[*cell].workload, machine, own);
-        let found: Vec<(usize, Vec<u32>)> = plan
-            .figures
-            .iter()
-            .enumerate()
+        let found = plan.figures.iter().enumerate();
+        let found: Vec<(usize, Vec<u32>)> = found
             .filter_map(|(number, in_plan)| Some((number, cells_of(figure, plan, &in_plan.cells, full)?)))
             .collect();
         let is_named = |(number, _): &&(usize, _)| is_printed_in(figure, &figures[*number].exhibit.label);
@@ -155,16 +154,7 @@ fn shows(measure: &Measure) -> Shows {
         | Measure::SaturationMegabytes => Shows::Processor,
         Measure::ServiceMs => Shows::Latency,
         Measure::BusyPercent { .. } | Measure::PhasePercent { .. } => Shows::Parts,
-        Measure::Megabytes
-        | Measure::Copied
-        | Measure::Requests
-        | Measure::MeanRequests
-        | Measure::LossPercent
-        | Measure::DollarsPerRequest { .. }
-        | Measure::RequestsPerDollar { .. }
-        | Measure::MegabyteAccesses
-        | Measure::MegabyteAccessesPerDollar { .. }
-        | Measure::MegabytesPerDollar { .. } => Shows::Throughput,
+        _ => Shows::Throughput,
     }
 }
 

@@ -7,7 +7,7 @@ use crate::command::{
 use crate::output::Output;
 use crate::report::{Analysed, comparison_html, comparison_text};
 use crate::store::{RunId, RunKind, Store, StoredSample};
-use crate::text::{UsageError, refuse};
+use crate::text::{UsageError, plural, refuse};
 use clap::Args;
 use halfpower_analysis::comparison::{Margins, Noise, Outcome, are_copies, are_simulated, compare};
 use halfpower_analysis::statistics::Margin;
@@ -76,9 +76,8 @@ impl FromStr for Runs {
 
 impl fmt::Display for Runs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plural = if self.0.len() == 1 { "" } else { "s" };
         let numbers: Vec<String> = self.0.iter().map(RunId::to_string).collect();
-        write!(f, "run{plural} {}", numbers.join(", "))
+        write!(f, "run{} {}", plural(numbers.len()), numbers.join(", "))
     }
 }
 

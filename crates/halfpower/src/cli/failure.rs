@@ -22,11 +22,7 @@ pub(super) fn print(console: &Console, why: &str, status: u8) {
 
 /// Prints an error: in one line, or the mistakes in a study with their lines.
 pub(super) fn report(console: &Console, error: &anyhow::Error) {
-    if error.chain().any(|cause| cause.is::<StudyErrors>()) {
-        console.error_lines(&causes(error.as_ref()));
-    } else {
-        console.error(error);
-    }
+    console.error(error, error.chain().any(|cause| cause.is::<StudyErrors>()));
 }
 
 /// Why, of an error that a command ended with.

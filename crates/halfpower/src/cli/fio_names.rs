@@ -43,12 +43,10 @@ impl std::str::FromStr for Direction {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (word, pattern) = match text {
-            "readwrite" => ("rw", Pattern::Sequential),
-            _ => match text.strip_prefix("rand") {
-                Some(word) => (word, Pattern::Random),
-                None => (text, Pattern::Sequential),
-            },
+        let (word, pattern) = match text.strip_prefix("rand") {
+            Some(word) => (word, Pattern::Random),
+            None if text == "readwrite" => ("rw", Pattern::Sequential),
+            None => (text, Pattern::Sequential),
         };
         match word {
             "rw" => Ok(Direction { only: None, pattern }),

@@ -7,6 +7,7 @@ use crate::command::{
 };
 use crate::interchange::import::{Format, import};
 use crate::store::{NewRun, RunId, RunKind, Staged};
+use crate::text::counted;
 use clap::Args;
 use halfpower_model::sample::Warning;
 use halfpower_model::{Environment, Sample, Workload};
@@ -83,11 +84,21 @@ impl File<'_> {
 }
 
 fn stage<'a>(staged: &Staged<'_>, number: usize, path: &'a Path, format: Option<Format>) -> anyhow::Result<File<'a>> {
-    let (mut places, mut targets, mut common) = (Places::default(), Targets::default(), Common::default());
+    let (mut places, mut targets, mut common) = (Places::default(), Vec::new(), None);
+    // Of `common`, the inner is none where samples have different ones.
     let read = import(path, format, &mut |sample| {
         let (cell, block) = places.next(&sample);
-        targets.add(&sample.environment);
-        common.add(&sample);
+        for facts in sample.environment.all_targets() {
+            // Each once, and no more than anybody reads.
+            if !facts.path.is_empty() && targets.len() < 16 && !targets.contains(&facts.path) {
+                targets.push(facts.path.clone());
+            }
+        }
+        match &common {
+            None => common = Some(Some((*sample.environment).clone())),
+            Some(Some(known)) if *known != *sample.environment => common = Some(None),
+            _ => {}
+        }
         Ok(staged.add(number, cell, block, &sample)?)
     })?;
     let mut warnings = read.warnings;
@@ -95,7 +106,7 @@ fn stage<'a>(staged: &Staged<'_>, number: usize, path: &'a Path, format: Option<
         let message = format!("run {run} holds the same samples already, so that this is one measurement twice");
         Warning::new("imported_before", message, "count one of the two only; `halfpower runs rm` takes one away")
     }));
-    let targets = targets.0.join(", ");
+    let targets = targets.join(", ");
     let file_name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     Ok(File {
         path,
@@ -103,7 +114,7 @@ fn stage<'a>(staged: &Staged<'_>, number: usize, path: &'a Path, format: Option<
         samples: read.samples,
         warnings,
         name: format!("{}: {file_name}", read.format.word()),
-        environment: common.0.flatten().unwrap_or_else(|| Environment::unknown(targets.clone(), None)),
+        environment: common.flatten().unwrap_or_else(|| Environment::unknown(targets.clone(), None)),
         target: if targets.is_empty() { "a target that is not told".to_owned() } else { targets },
     })
 }
@@ -114,41 +125,12 @@ fn show(context: &Context, run: RunId, file: &File<'_>, several: bool) -> anyhow
         for warning in warnings {
             context.console.warning(&format!("{}: {}; {}", path.display(), warning.message, warning.remedy));
         }
-        let plural = if *samples == 1 { "" } else { "s" };
         let from = path.to_string_lossy();
-        context.console.print_line(&format!("Run {run}: {samples} sample{plural} from {from} ({format})"))?;
+        context.console.print_line(&format!("Run {run}: {} from {from} ({format})", counted(*samples, "sample")))?;
         return Ok(());
     }
     let document = serde_json::json!({ "run": run.0, "samples": samples, "format": format, "warnings": warnings });
     if several { Ok(context.console.print_json_line(&document)?) } else { Ok(context.console.print_json(&document)?) }
-}
-
-/// The targets that are named, each once, and no more than anybody reads.
-#[derive(Default)]
-struct Targets(Vec<String>);
-
-impl Targets {
-    fn add(&mut self, environment: &Environment) {
-        for facts in environment.all_targets() {
-            if !facts.path.is_empty() && self.0.len() < 16 && !self.0.contains(&facts.path) {
-                self.0.push(facts.path.clone());
-            }
-        }
-    }
-}
-
-/// The environment that all samples have; `Some(None)` where they differ.
-#[derive(Default)]
-struct Common(Option<Option<Environment>>);
-
-impl Common {
-    fn add(&mut self, sample: &Sample) {
-        match &self.0 {
-            None => self.0 = Some(Some((*sample.environment).clone())),
-            Some(Some(common)) if *common != *sample.environment => self.0 = Some(None),
-            _ => {}
-        }
-    }
 }
 
 /// Gives each sample its cell, the same for the same workload on the same target, and which repetition of it it is. One

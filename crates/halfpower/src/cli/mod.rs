@@ -97,7 +97,7 @@ pub(crate) fn main() -> ExitCode {
     let console = Console::new();
     if let Err(error) = refuse_other_than_text() {
         let message = error.to_string();
-        console.error(&error.into());
+        console.error(&error.into(), false);
         if failure::is_json_asked(std::env::args_os()) {
             failure::print(&console, &message, WRONG_USAGE);
         }
@@ -153,7 +153,9 @@ fn not_understood(console: &Console, error: &clap::Error) -> ExitCode {
     let quoting = Cli::try_parse_from(number::with_negatives_bound(arguments)).err();
     match &quoting {
         Some(error) => drop(error.print()),
-        None => console.error(&UsageError("the command line has characters that steer a terminal".to_owned()).into()),
+        None => {
+            console.error(&UsageError("the command line has characters that steer a terminal".to_owned()).into(), false)
+        }
     }
     if failure::is_json_asked(std::env::args_os()) {
         failure::print(console, &failure::not_understood(quoting.as_ref().unwrap_or(error)), WRONG_USAGE);

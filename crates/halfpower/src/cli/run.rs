@@ -191,7 +191,7 @@ pub(super) fn prepare(study: &Study, targets: &[PathBuf], arguments: &PlanArgume
         machines: site.machines_of(study)?,
     };
     let plan = Plan::make(study, &overrides, &environment).map_err(|error| match site.memory_note() {
-        Some(note) if matches!(error, PlanError::NothingLeft { .. }) => anyhow::Error::new(UsageError(format!(
+        Some(note) if matches!(error, PlanError::NothingLeft(_)) => anyhow::Error::new(UsageError(format!(
             "{}: nothing of {} can be measured there; {}",
             note.message, study.name, note.remedy
         ))),

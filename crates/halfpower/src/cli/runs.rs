@@ -7,6 +7,7 @@ use crate::report::{self, Analysed};
 use crate::sanitize::sanitize;
 use crate::store::{Repaired, RunId, RunSummary, Store, StoreError};
 use crate::target::{self, Cleaned};
+use crate::text::counted;
 use clap::{Args, Subcommand};
 
 /// Lists the stored runs; shows or removes some; removes test files that killed runs left; repairs the store.
@@ -42,10 +43,10 @@ enum Action {
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     let store = session::open_store(context, true);
-    if matches!(arguments.action, Some(Action::Repair)) {
-        return repair(context, store);
-    }
-    let mut store = store?;
+    let mut store = match &arguments.action {
+        Some(Action::Repair) => return repair(context, store),
+        _ => store?,
+    };
     match arguments.action.as_ref().unwrap_or(&Action::List) {
         Action::List => {
             let runs = store.runs()?;
@@ -63,23 +64,21 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
                 return Ok(Ending::Done);
             }
             let analysed = Analysed::load(&store, *run)?;
-            if context.global.json {
-                context.console.print_json(&analysed.json())?;
-            } else {
-                let (colour, width) = (context.console.output_colour(), context.console.output_width());
-                context.console.print_styled(&report::summary(&analysed, colour, width))?;
+            let (colour, width) = (context.console.output_colour(), context.console.output_width());
+            match context.global.json {
+                true => context.console.print_json(&analysed.json())?,
+                false => context.console.print_styled(&report::summary(&analysed, colour, width))?,
             }
         }
-        Action::Repair => {}
+        Action::Repair => unreachable!("it needs no open store"),
         Action::Rm { runs } => {
             for run in runs {
                 store.remove_run(*run)?;
                 context.console.message(&format!("Removed run {run}."));
             }
             if context.global.json {
-                context
-                    .console
-                    .print_json(&serde_json::json!({ "removed": runs.iter().map(|run| run.0).collect::<Vec<_>>() }))?;
+                let removed: Vec<i64> = runs.iter().map(|run| run.0).collect();
+                context.console.print_json(&serde_json::json!({ "removed": removed }))?;
             }
         }
         Action::Clean => {
@@ -112,13 +111,13 @@ fn repair(context: &Context, store: anyhow::Result<Store>) -> anyhow::Result<End
         Err(error) => return Err(error),
     };
     let Repaired { damaged, runs, samples, lost, kept } = repaired;
-    let counts = format!("{runs} run{} with {samples} sample{}", plural(runs), plural(samples));
+    let counts = format!("{} with {}", counted(runs, "run"), counted(samples, "sample"));
     damaged.iter().for_each(|damage| context.console.warning(damage));
     match &kept {
         None => context.console.message(&format!("The store is sound: {counts}.")),
         Some(kept) => context.console.message(&format!(
-            "Saved {counts}; {lost} sample{} could not be read. The damaged store is kept as {}.",
-            plural(lost),
+            "Saved {counts}; {} could not be read. The damaged store is kept as {}.",
+            counted(lost, "sample"),
             kept.display()
         )),
     }
@@ -129,10 +128,6 @@ fn repair(context: &Context, store: anyhow::Result<Store>) -> anyhow::Result<End
         }))?;
     }
     Ok(Ending::Done)
-}
-
-fn plural(count: usize) -> &'static str {
-    if count == 1 { "" } else { "s" }
 }
 
 fn json(run: &RunSummary) -> serde_json::Value {

@@ -1,10 +1,11 @@
 //! A sample for people: what it measured, on what, with what, and what could make it wrong.
 
 use crate::sanitize::sanitize;
+use crate::text::{grouped, joined, percent};
 use halfpower_analysis::{attribute, busiest_first, derived_warnings, within_run};
-use halfpower_model::sample::{Block, Direction, Latency, Parallel, Phases, Totals};
+use halfpower_model::sample::{Block, Direction, Latency, Parallel, Phases, Totals, Verified};
 use halfpower_model::units::{significant, significant_error};
-use halfpower_model::{Bytes, Durability, Nanoseconds, Quantity, Sample, TargetKind, Workload};
+use halfpower_model::{Bytes, Durability, Nanoseconds, Quantity, Sample, TargetFacts, TargetKind, Workload};
 use std::fmt::Write;
 
 /// A sample for people.
@@ -15,7 +16,6 @@ pub(super) fn summary(sample: &Sample) -> String {
         _ => sample.workload.to_string(),
     };
     let head = format!("{what}, {}, on {}", sample.environment.way(&sample.workload), places(sample));
-    let mut text = sanitize(&head).into_owned() + "\n";
     let parts = [
         ("read", sample.read.as_ref()),
         ("write", sample.write.as_ref()),
@@ -23,76 +23,71 @@ pub(super) fn summary(sample: &Sample) -> String {
         ("flush", sample.flush.as_deref()),
     ];
     let parts: Vec<(&str, &Totals)> = parts.into_iter().filter_map(|(name, totals)| Some((name, totals?))).collect();
-    throughput(&mut text, "throughput", &sample.total);
-    if parts.len() > 1 {
-        parts.iter().for_each(|(name, totals)| throughput(&mut text, name, totals));
-    }
-    latency(&mut text, "latency", &sample.total.latency_ns);
-    if parts.len() > 1 {
-        parts.iter().for_each(|(name, totals)| latency(&mut text, name, &totals.latency_ns));
-    }
-    if let Some(open) = &sample.open_loop {
-        latency(&mut text, "response", &open.response_ns);
-        latency(&mut text, "lateness", &open.lateness_ns);
-        let (most, end) = (open.backlog_max, open.backlog_at_end);
-        line(&mut text, "backlog", &format!("{most} at most, {end} at the end"));
-    }
-    if let Some(cost) = processor(sample) {
-        line(&mut text, "CPU", &cost);
-    }
-    if let Some(machine) = machine(sample) {
-        line(&mut text, "machine", &machine);
-    }
-    // Nobody counts what is outstanding while it is read back.
-    if !is_read_back(sample) {
-        let asked = u64::from(sample.workload.depth) * u64::from(sample.workload.workers);
-        let depth = significant(sample.depth_mean.counted);
-        line(&mut text, "depth", &format!("{depth} of {asked} outstanding on average"));
-    }
-    if let Some(pace) = attribute(sample) {
-        line(&mut text, "bottleneck", &format!("{}.{}", pace.brief(), pace.further()));
-    }
-    if !sample.parts.is_empty() {
-        let parts = sample.parts.iter().map(|part| (part.name.as_str(), part.kind, part.busy));
-        line(&mut text, "busy", &busiest_first(parts).join(", "));
-    }
-    let flush = sample.flush_s.map(|flush_s| format!(", {} of it the flush", Nanoseconds::from_seconds(flush_s)));
-    let elapsed = Nanoseconds::from_seconds(sample.elapsed_s);
-    let rounded = rounded_up(sample).unwrap_or_default();
-    line(&mut text, "measured", &format!("{elapsed}{}{rounded}", flush.unwrap_or_default()));
-    if let Some(within) = within_run(sample) {
-        let (half, count, worth) = (within.half_width(), within.intervals, significant(within.independent));
-        let basis = format!("batch means of {count} intervals, which are worth {worth} independent ones");
-        line(
-            &mut text,
-            "this run",
-            &format!("throughput {half} within it, by {basis}; another run may differ by more"),
-        );
-    }
-    if let Some(block) = &sample.block {
-        line(&mut text, "device", &served(block));
-    }
-    if let Some(phases) = sample.block.as_ref().and_then(|block| block.phases.as_deref()) {
-        line(&mut text, "block layer", &lives(phases));
-    }
-    if let Some(parallel) = &sample.parallel {
-        side_by_side(&mut text, parallel);
-    }
-    if let Some(verified) = &sample.verified {
-        let wrong = verified.first_wrong.as_ref().map(|first| format!("; the first: {first}")).unwrap_or_default();
-        let blocks = format!("{} blocks of {}, {} wrong", verified.blocks, verified.block_bytes, verified.wrong);
-        line(&mut text, "verified", &format!("{blocks}{wrong}"));
-    }
-    if !sample.instrument.obtained.is_empty() {
-        line(&mut text, "obtained", &sample.instrument.obtained.join(", "));
-    }
-    for refused in &sample.instrument.refused {
-        line(&mut text, "unavailable", refused);
-    }
-    for warning in sample.warnings.iter().chain(&derived_warnings(sample)) {
-        line(&mut text, "warning", &format!("{}; {}", warning.message, warning.remedy));
+    let parts = || parts.iter().filter(|_| parts.len() > 1).copied();
+    let open = sample.open_loop.as_ref();
+    let phases = sample.block.as_ref().and_then(|block| block.phases.as_deref());
+    let busy = busiest_first(sample.parts.iter().map(|part| (part.name.as_str(), part.kind, part.busy))).join(", ");
+    let (obtained, refused) = (&sample.instrument.obtained, &sample.instrument.refused);
+    let warnings = sample.warnings.iter().cloned().chain(derived_warnings(sample));
+    let lines = [("throughput", Some(throughput(&sample.total)))]
+        .into_iter()
+        .chain(parts().map(|(name, totals)| (name, Some(throughput(totals)))))
+        .chain([("latency", latency(&sample.total.latency_ns))])
+        .chain(parts().map(|(name, totals)| (name, latency(&totals.latency_ns))))
+        .chain([
+            ("response", open.and_then(|open| latency(&open.response_ns))),
+            ("lateness", open.and_then(|open| latency(&open.lateness_ns))),
+            ("backlog", open.map(|open| format!("{} at most, {} at the end", open.backlog_max, open.backlog_at_end))),
+            ("CPU", processor(sample)),
+            ("machine", machine(sample)),
+            ("depth", depth(sample)),
+            ("bottleneck", attribute(sample).map(|pace| format!("{}.{}", pace.brief(), pace.further()))),
+            ("busy", Some(busy).filter(|busy| !busy.is_empty())),
+            ("measured", Some(measured(sample))),
+            ("this run", precision(sample)),
+            ("device", sample.block.as_ref().map(served)),
+            ("block layer", phases.map(lives)),
+        ])
+        .chain(sample.parallel.iter().flat_map(side_by_side))
+        .chain([
+            ("verified", sample.verified.as_ref().map(verified)),
+            ("obtained", (!obtained.is_empty()).then(|| obtained.join(", "))),
+        ])
+        .chain(refused.iter().map(|refused| ("unavailable", Some(refused.clone()))))
+        .chain(warnings.map(|warning| ("warning", Some(format!("{}; {}", warning.message, warning.remedy)))));
+    let mut text = sanitize(&head).into_owned() + "\n";
+    for (name, figures) in lines.filter_map(|(name, figures)| Some((name, figures?))) {
+        let _ = writeln!(text, "  {name:<11} {}", sanitize(&figures));
     }
     text
+}
+
+/// Nobody counts what is outstanding while it is read back.
+fn depth(sample: &Sample) -> Option<String> {
+    let asked = u64::from(sample.workload.depth) * u64::from(sample.workload.workers);
+    let depth = significant(sample.depth_mean.counted);
+    (!is_read_back(sample)).then(|| format!("{depth} of {asked} outstanding on average"))
+}
+
+/// How long it took, and where a limit in bytes came to no whole number of requests, and so to more.
+fn measured(sample: &Sample) -> String {
+    let flush = sample.flush_s.map(|flush_s| format!(", {} of it the flush", Nanoseconds::from_seconds(flush_s)));
+    let limit = sample.workload.limits.bytes.filter(|limit| sample.total.bytes > limit.0);
+    let rounded = limit.map(|limit| format!("; {limit} in whole requests are {}", Bytes(sample.total.bytes)));
+    let elapsed = Nanoseconds::from_seconds(sample.elapsed_s);
+    format!("{elapsed}{}{}", flush.unwrap_or_default(), rounded.unwrap_or_default())
+}
+
+fn precision(sample: &Sample) -> Option<String> {
+    let within = within_run(sample)?;
+    let (half, count, worth) = (within.half_width(), within.intervals, significant(within.independent));
+    let basis = format!("batch means of {count} intervals, which are worth {worth} independent ones");
+    Some(format!("throughput {half} within it, by {basis}; another run may differ by more"))
+}
+
+fn verified(verified: &Verified) -> String {
+    let wrong = verified.first_wrong.as_ref().map(|first| format!("; the first: {first}")).unwrap_or_default();
+    format!("{} blocks of {}, {} wrong{wrong}", verified.blocks, verified.block_bytes, verified.wrong)
 }
 
 /// Whether it is of a verification alone.
@@ -107,16 +102,6 @@ fn left_unflushed(sample: &Sample) -> Option<String> {
     let written = Workload { durability: Durability::None, ..sample.workload.clone() };
     (is_simulated && is_flushed_last && sample.failure.is_some())
         .then(|| format!("{written}, interrupted before all was flushed"))
-}
-
-fn line(text: &mut String, name: &str, figures: &str) {
-    let _ = writeln!(text, "  {name:<11} {}", sanitize(figures));
-}
-
-/// Where a limit in bytes came to no whole number of requests, and so to more.
-fn rounded_up(sample: &Sample) -> Option<String> {
-    let limit = sample.workload.limits.bytes.filter(|limit| sample.total.bytes > limit.0)?;
-    Some(format!("; {limit} in whole requests are {}", Bytes(sample.total.bytes)))
 }
 
 /// CPU time per request. The kernel's count moves with its ticks: nothing counted in so short a sample is nothing
@@ -159,22 +144,16 @@ fn served(block: &Block) -> String {
     let amplification = |direction: Option<Direction>, name: &str| {
         Some(format!("{} times the bytes {name}", significant(direction?.amplification?)))
     };
-    let moved = [amplification(block.read, "read"), amplification(block.write, "written")];
-    let moved: Vec<String> = moved.into_iter().flatten().collect();
-    let moved = if moved.is_empty() { format!("{} moved", Bytes(block.bytes)) } else { moved.join(", ") };
-    let share = format!("{} %", significant(block.busy_fraction * 100.0));
-    let (outstanding, merged) = (block.outstanding(&share), block.merges);
+    let moved = joined([amplification(block.read, "read"), amplification(block.write, "written")]);
+    let moved = if moved.is_empty() { format!("{} moved", Bytes(block.bytes)) } else { moved };
+    let (outstanding, merged) = (block.outstanding(&percent(block.busy_fraction)), block.merges);
     // A direction that nobody asked for: reads of blocks that are written in part, what the file system keeps, others.
     let unasked = |direction: Option<Direction>, of: Option<Direction>| {
         let is_asked = of.is_some_and(|of| of.amplification.is_some());
         direction.filter(|direction| is_asked && direction.amplification.is_none() && direction.requests > 0)
     };
-    let (reads, writes) = (unasked(block.read, block.write), unasked(block.write, block.read));
-    let besides = match (reads, writes) {
-        (Some(read), _) => Some((read, "read", "the writes")),
-        (None, Some(write)) => Some((write, "wrote", "the reads")),
-        (None, None) => None,
-    };
+    let read = unasked(block.read, block.write).map(|read| (read, "read", "the writes"));
+    let besides = read.or_else(|| Some((unasked(block.write, block.read)?, "wrote", "the reads")));
     let requests = block.requests.saturating_sub(besides.map_or(0, |(besides, ..)| besides.requests));
     // Requests without bytes are flushes of the device's cache, which the kernel counts as writes.
     let besides = besides.filter(|(besides, ..)| besides.bytes > 0);
@@ -190,78 +169,62 @@ fn lives(phases: &Phases) -> String {
     else {
         return "no request was seen from its start to its end".to_owned();
     };
-    let mean = |ns: f64| Nanoseconds(ns as u64);
-    format!(
-        "queued {} ({} %), at the device {}; {} split, {} merged, {} given back, of {} followed",
-        mean(queued),
-        significant(share * 100.0),
-        mean(device),
-        phases.split,
-        phases.merged,
-        phases.requeued,
-        phases.followed
-    )
+    let [queued, device] = [queued, device].map(|ns| Nanoseconds(ns as u64));
+    let Phases { split, merged, requeued, followed, .. } = phases;
+    let life = format!("queued {queued} ({}), at the device {device}", percent(share));
+    format!("{life}; {split} split, {merged} merged, {requeued} given back, of {followed} followed")
 }
 
 /// Workers side by side, in the figures of `iozone -t`.
-fn side_by_side(text: &mut String, parallel: &Parallel) {
+fn side_by_side(parallel: &Parallel) -> [(&'static str, Option<String>); 3] {
     let Parallel { sum_bytes_per_s, parent_bytes_per_s, min_bytes_per_s, mean_bytes_per_s, max_bytes_per_s, .. } =
         parallel;
-    line(text, "workers", &format!("together {sum_bytes_per_s}, to the last finish {parent_bytes_per_s}"));
-    line(text, "each", &format!("least {min_bytes_per_s}, mean {mean_bytes_per_s}, most {max_bytes_per_s}"));
-    line(text, "first done", &format!("when all had moved {}", Bytes(parallel.bytes_at_first_finish)));
+    [
+        ("workers", Some(format!("together {sum_bytes_per_s}, to the last finish {parent_bytes_per_s}"))),
+        ("each", Some(format!("least {min_bytes_per_s}, mean {mean_bytes_per_s}, most {max_bytes_per_s}"))),
+        ("first done", Some(format!("when all had moved {}", Bytes(parallel.bytes_at_first_finish)))),
+    ]
 }
 
 /// Every target with what lies below it; what several have in common once.
 fn places(sample: &Sample) -> String {
-    let mut places: Vec<(Vec<String>, String)> = Vec::new();
-    for target in sample.environment.all_targets() {
-        let below: Vec<&str> =
-            [&target.filesystem, &target.device, &target.transport].into_iter().flatten().map(String::as_str).collect();
-        let (path, below) = (target.path.clone(), below.join(", "));
-        match places.iter_mut().find(|(_, other)| *other == below) {
-            Some((paths, _)) => paths.push(path),
-            None => places.push((vec![path], below)),
-        }
-    }
-    let named = places.into_iter().map(|(paths, below)| {
-        let paths =
-            if paths.len() > 4 { format!("{} and {} more", paths[0], paths.len() - 1) } else { paths.join(", ") };
+    let below =
+        |target: &&TargetFacts| joined([&target.filesystem, &target.device, &target.transport].map(Option::as_ref));
+    let named = grouped(sample.environment.all_targets(), below).into_iter().map(|(below, targets)| {
+        let paths = match &targets[..] {
+            [first, .., _] if targets.len() > 4 => format!("{} and {} more", first.path, targets.len() - 1),
+            few => joined(few.iter().map(|target| Some(&target.path))),
+        };
         if below.is_empty() { paths } else { format!("{paths} ({below})") }
     });
     named.collect::<Vec<_>>().join("; ")
 }
 
-fn throughput(text: &mut String, name: &str, totals: &Totals) {
+fn throughput(totals: &Totals) -> String {
     let rate = Quantity::RequestsPerSecond.format(totals.requests_per_s);
     // A flush moves no bytes.
-    let bytes = if totals.bytes > 0 { format!("{}, ", totals.bytes_per_s) } else { String::new() };
-    line(text, name, &format!("{bytes}{rate}"));
+    if totals.bytes > 0 { format!("{}, {rate}", totals.bytes_per_s) } else { rate }
 }
 
-fn latency(text: &mut String, name: &str, latency: &Latency) {
-    let whole = |value: Option<f64>| value.map(|value| value.round() as u64);
+fn latency(latency: &Latency) -> Option<String> {
     let figures = [
-        ("mean", whole(latency.mean)),
+        ("mean", latency.mean.map(|mean| mean.round() as u64)),
         ("p50", latency.p50),
         ("p90", latency.p90),
         ("p99", latency.p99),
         ("p99.9", latency.p99_9),
         ("max", latency.max),
     ];
-    let shown = figures.iter().filter_map(|(name, value)| Some(format!("{name} {}", Nanoseconds((*value)?))));
-    let shown: Vec<String> = shown.collect();
-    if !shown.is_empty() {
-        line(text, name, &shown.join(", "));
-    }
+    let shown = joined(figures.map(|(name, value)| Some(format!("{name} {}", Nanoseconds(value?)))));
+    (!shown.is_empty()).then_some(shown)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fixtures;
-    use halfpower_model::sample::{Failure, Interval, OpenLoop, Verified};
-    use halfpower_model::{Operation, TargetFacts};
+    use halfpower_model::Operation;
+    use halfpower_model::sample::{Failure, Interval, OpenLoop};
 
     fn target(path: &str, device: &str) -> TargetFacts {
         let device = Some(device.to_owned());

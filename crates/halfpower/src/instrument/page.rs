@@ -94,8 +94,3 @@ fn percent(share: f64) -> f64 {
     let cut = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
     (cut * 1e4).round() / 1e2
 }
-
-/// A plural `s`.
-pub(crate) fn plural(count: usize) -> &'static str {
-    if count == 1 { "" } else { "s" }
-}

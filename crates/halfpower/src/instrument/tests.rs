@@ -5,10 +5,12 @@
 mod fixed;
 
 use super::show::{ReadingInput, reading_html, reading_text};
+use crate::reading::link::SharingVerdict;
 use crate::reading::map::DeviceMap;
 use crate::reading::{Figures, Reading};
 use crate::report::tests::markup;
 use halfpower_model::TargetKind;
+use halfpower_model::reading::Kernel;
 
 fn page_of(reading: &Reading) -> String {
     let command = format!("halfpower {} '{}'", reading.instrument(), fixed::PATH);
@@ -62,37 +64,92 @@ fn a_map_shows_the_loss_first_and_draws_reads_and_bands() {
     }
 }
 
+/// The text of a changed reading, on long lines.
+fn text(reading: &Reading) -> String {
+    reading_text(reading, 400)
+}
+
 #[test]
-fn flat_and_unfinished_maps_are_recognisable() {
-    let of = |change: fn(&mut DeviceMap)| {
+fn the_verdict_of_a_map_is_of_what_was_read() {
+    let of = |change: &dyn Fn(&mut DeviceMap)| {
         let mut reading = fixed::map();
         let Figures::Map(map) = &mut reading.figures else { unreachable!() };
         change(map);
-        page_of(&reading)
+        reading
     };
-    let flat = of(|map| {
+    let flat = of(&|map| {
         map.bands.truncate(1);
         map.bands[0].to_bytes = map.size_bytes;
         map.loss = None;
     });
-    assert!(verdict(&flat).contains("<p>Flat: 200 MB&#x2f;s from the first byte to the last.</p>"), "{flat}");
-    let part = of(|map| map.probes.truncate(24));
+    assert!(text(&flat).starts_with("Flat: 200 MB/s from the first byte to the last."), "{}", text(&flat));
     let missing = "Not finished: 40 of 64 places were not read. `halfpower map --resume 7` reads them.";
-    assert!(verdict(&part).contains(missing), "{part}");
-    let none = of(|map| {
-        (map.probes, map.bands, map.loss) = (Vec::new(), Vec::new(), None);
-    });
-    assert!(verdict(&none).contains("Too few places were read") && !none.contains("class=\"chart\""));
-    markup::check_nesting(&none);
+    assert!(verdict(&page_of(&of(&|map| map.probes.truncate(24)))).contains(missing));
+    let none = of(&|map| (map.probes, map.bands, map.loss) = (Vec::new(), Vec::new(), None));
+    let page = page_of(&none);
+    assert!(verdict(&page).contains("Too few places were read") && !page.contains("class=\"chart\""));
+    markup::check_nesting(&page);
+    let limited = of(&|map| map.limited = Some("24 MB/s".to_owned()));
+    assert!(text(&limited).starts_with("No result: reads are throttled (24 MB/s)."));
+    // An interval is said if its ends have one sign.
+    for (value, low, high, told) in [(-0.1, -0.2, -0.05, ", 10 % [5 to 20] more."), (0.02, -0.01, 0.05, ", 2 % less.")]
+    {
+        let lost = of(&|map| {
+            let loss = map.loss.as_mut().unwrap();
+            (loss.value, loss.low, loss.high) = (value, Some(low), Some(high));
+        });
+        assert!(text(&lost).contains(told), "{}", text(&lost));
+    }
 }
 
 #[test]
-fn what_is_unknown_has_no_bar() {
-    let mut reading = fixed::drop_cache();
-    let Figures::DropCache(dropped) = &mut reading.figures else { unreachable!() };
-    dropped.targets[0].steps.truncate(1);
-    dropped.targets[0].steps[0].cached_after = None;
-    let page = page_of(&reading);
-    assert!(verdict(&page).contains("Cold or not is unknown"), "{page}");
-    assert!(page.contains("<rect width=\"0.0%\""), "{page}");
+fn no_shared_bottleneck_is_claimed_unless_it_is_shown() {
+    for (sharing, high, told) in [
+        (SharingVerdict::Nothing, 1.01, "60 MB/s from 3 targets; they share no bottleneck up to that throughput."),
+        (
+            SharingVerdict::Undecided,
+            1.63,
+            "a shared bottleneck is undecided: 83.3 % [82 to 163] of the sum of each alone.",
+        ),
+    ] {
+        let mut reading = fixed::link();
+        let Figures::Link(link) = &mut reading.figures else { unreachable!() };
+        (link.sharing, link.limit) = (Some(sharing), None);
+        link.settings[4].of_alone.as_mut().unwrap().high = Some(high);
+        assert!(text(&reading).contains(told), "{}", text(&reading));
+    }
+}
+
+#[test]
+fn memory_that_was_not_measured_is_said_to_be() {
+    let mut reading = fixed::memory();
+    let Figures::Memory(speed) = &mut reading.figures else { unreachable!() };
+    speed.bandwidth.retain(|cell| cell.kernel == Kernel::Read);
+    assert!(text(&reading).contains(", write not measured, copy not measured."), "{}", text(&reading));
+}
+
+#[test]
+fn what_is_unknown_is_not_cold_and_has_no_bar() {
+    let of = |shares: &[Option<f64>]| {
+        let mut reading = fixed::drop_cache();
+        let Figures::DropCache(dropped) = &mut reading.figures else { unreachable!() };
+        dropped.targets[0].steps.truncate(1);
+        let target = |share: &Option<f64>| {
+            let mut target = dropped.targets[0].clone();
+            target.steps[0].cached_after = *share;
+            target
+        };
+        dropped.targets = shares.iter().map(target).collect();
+        reading
+    };
+    for (shares, told) in [
+        (&[Some(0.002)][..], "Cold: 0.2 % of it is in the page cache."),
+        (&[Some(0.01)], "Not cold: 1 % of it is in the page cache."),
+        (&[None], "Cold or not is unknown: "),
+        (&[Some(0.0), Some(0.0)], "Cold: all 2 targets."),
+        (&[Some(0.0), None, Some(0.5)], "Not cold, or unknown: 2 of 3 targets."),
+    ] {
+        assert!(text(&of(shares)).starts_with(told), "{}", text(&of(shares)));
+    }
+    assert!(page_of(&of(&[None])).contains("<rect width=\"0.0%\""));
 }

@@ -40,7 +40,11 @@ pub(super) fn bound_writes(plan: &mut Plan) -> Result<(), PlanError> {
     let needed = least * u128::from(repetitions) + fill;
     if needed > u128::from(budget.0) {
         let needed = Bytes(u64::try_from(needed).unwrap_or(u64::MAX));
-        return Err(PlanError::Budget { study: plan.study.clone(), budget, needed });
+        return Err(PlanError::Budget(format!(
+            "the write budget of {budget} is too small: the study {} writes at least {needed}, the test file included; \
+             raise it with --write-budget, or leave writes out with --no-writes",
+            plan.study
+        )));
     }
     // What is needed fits, so what is filled does.
     let a_block = (budget.0 - fill as u64) / u64::from(repetitions);

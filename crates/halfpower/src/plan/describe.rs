@@ -1,8 +1,9 @@
 //! A plan in words: a paragraph before it is run, a table for who asks.
 
-use super::{Plan, TestFileEnd};
+use super::{Plan, Skipped, TestFileEnd};
 use crate::sanitize::sanitize;
-use crate::study::Order;
+use crate::study::{Order, Repetitions};
+use crate::text::{counted, once};
 use halfpower_model::key::names;
 use halfpower_model::{Nanoseconds, Workload};
 use std::fmt::Write;
@@ -43,7 +44,11 @@ impl Plan {
         }
         if !self.skipped.is_empty() {
             let left_out = counted(self.skipped.iter().map(|skipped| skipped.cells).sum(), "workload");
-            let _ = write!(text, " Left out: {left_out} ({}).", self.reasons().join("; "));
+            let _ = write!(
+                text,
+                " Left out: {left_out} ({}).",
+                once(self.skipped.iter().map(|skipped| skipped.reason.as_str())).join("; ")
+            );
         }
         text
     }
@@ -67,14 +72,9 @@ impl Plan {
             ]
         }));
         let mut text = columns(&rows);
-        for skipped in &self.skipped {
-            let _ = writeln!(
-                text,
-                "left out of {}: {}: {}",
-                sanitize(&skipped.label),
-                counted(skipped.cells, "workload"),
-                sanitize(&skipped.reason)
-            );
+        for Skipped { label, reason, cells } in &self.skipped {
+            let cells = counted(*cells, "workload");
+            let _ = writeln!(text, "left out of {}: {cells}: {}", sanitize(label), sanitize(reason));
         }
         text
     }
@@ -85,11 +85,10 @@ impl Plan {
     }
 
     fn repetitions_in_words(&self) -> String {
-        let repetitions = self.repetitions;
-        if repetitions.min == repetitions.max {
-            return format!("{} each", counted(repetitions.min as usize, "repetition"));
+        match self.repetitions {
+            Repetitions { min, max, .. } if min == max => format!("{} each", counted(min as usize, "repetition")),
+            Repetitions { min, max, .. } => format!("{min} to {max} repetitions each"),
         }
-        format!("{} to {} repetitions each", repetitions.min, repetitions.max)
     }
 
     fn duration_in_words(&self) -> String {
@@ -105,59 +104,34 @@ impl Plan {
             _ => "for as long as it takes, since nothing limits the time of a trial".to_owned(),
         }
     }
-
-    /// Each reason for leaving something out, once.
-    fn reasons(&self) -> Vec<&str> {
-        let mut reasons: Vec<&str> = Vec::new();
-        for skipped in &self.skipped {
-            if !reasons.contains(&skipped.reason.as_str()) {
-                reasons.push(&skipped.reason);
-            }
-        }
-        reasons
-    }
 }
 
 /// How a trial is limited, in the width of a column.
 fn trial(workload: &Workload) -> String {
-    let mut parts = Vec::new();
-    if workload.warmup.0 > 0 {
-        parts.push(format!("{} +", workload.warmup));
-    }
-    parts.extend(workload.limits.duration.map(|duration| duration.to_string()));
-    parts.extend(workload.limits.requests.map(|requests| counted(requests as usize, "request")));
-    if workload.reads_a_cold_cache_in_order() {
-        parts.push("once over".to_owned());
-    }
-    parts.join(" ")
-}
-
-fn counted(number: usize, word: &str) -> String {
-    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
+    let parts = [
+        (workload.warmup.0 > 0).then(|| format!("{} +", workload.warmup)),
+        workload.limits.duration.map(|duration| duration.to_string()),
+        workload.limits.requests.map(|requests| counted(requests as usize, "request")),
+        workload.reads_a_cold_cache_in_order().then(|| "once over".to_owned()),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// A duration as one says it: `40 s`, `2 min 25 s`, `3 h 5 min`.
 pub(crate) fn spoken(duration: Nanoseconds) -> String {
     let seconds = duration.0.div_ceil(1_000_000_000);
-    let two = |high: u64, high_name: &str, low: u64, low_name: &str| match low {
-        0 => format!("{high} {high_name}"),
-        low => format!("{high} {high_name} {low} {low_name}"),
+    let (high, high_name, low, low_name) = match seconds {
+        0..60 => return format!("{seconds} s"),
+        60..3600 => (seconds / 60, "min", seconds % 60, "s"),
+        _ => (seconds / 3600, "h", seconds % 3600 / 60, "min"),
     };
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3600 => two(seconds / 60, "min", seconds % 60, "s"),
-        _ => two(seconds / 3600, "h", seconds % 3600 / 60, "min"),
-    }
+    if low == 0 { format!("{high} {high_name}") } else { format!("{high} {high_name} {low} {low_name}") }
 }
 
 /// Rows as text, each column as wide as its widest cell.
 fn columns(rows: &[[String; 7]]) -> String {
-    let mut widths = [0; 7];
-    for row in rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; 7] = std::array::from_fn(width);
     let line = |row: &[String; 7]| {
         let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
         sanitize(cells.join("  ").trim_end()).into_owned() + "\n"

@@ -42,28 +42,11 @@ pub(crate) struct Overrides {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PlanError {
     /// Every cell was left out.
-    #[error("nothing of the study {study} can be measured on {target}: {reason}")]
-    NothingLeft {
-        /// The study.
-        study: String,
-        /// The target.
-        target: String,
-        /// The reason for most of them.
-        reason: String,
-    },
+    #[error("{0}")]
+    NothingLeft(String),
     /// The budget does not cover the least repetitions of the shortest trials.
-    #[error(
-        "the write budget of {budget} is too small: the study {study} writes at least {needed}, the test file included; \
-         raise it with --write-budget, or leave writes out with --no-writes"
-    )]
-    Budget {
-        /// The study.
-        study: String,
-        /// What may be written.
-        budget: Bytes,
-        /// What must be.
-        needed: Bytes,
-    },
+    #[error("{0}")]
+    Budget(String),
 }
 
 impl Overrides {
@@ -93,11 +76,10 @@ impl Plan {
         if resolved.workloads.is_empty() {
             // One reason is enough to act on; the others are mostly the same with another number.
             let commonest = resolved.skipped.into_iter().max_by_key(|skipped| skipped.cells);
-            return Err(PlanError::NothingLeft {
-                study: study.name.clone(),
-                target: named(environment),
-                reason: commonest.map_or_else(|| "it has no workloads".to_owned(), |skipped| skipped.reason),
-            });
+            let reason = commonest.map_or_else(|| "it has no workloads".to_owned(), |skipped| skipped.reason);
+            let (study, target) = (&study.name, named(environment));
+            let message = format!("nothing of the study {study} can be measured on {target}: {reason}");
+            return Err(PlanError::NothingLeft(message));
         }
         let refill_bytes = refill_bytes(&resolved.workloads, environment);
         let target = match resolved.volumes[..] {

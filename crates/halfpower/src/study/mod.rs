@@ -23,6 +23,7 @@ mod value;
 pub(crate) use diagnostic::StudyErrors;
 pub(crate) use source::{Shelf, natural};
 
+use crate::text::once;
 use halfpower_model::{Among, Bytes, GivenPeak, Nanoseconds, Offer, Plugin, Settings, WorkloadSpec};
 use serde::{Deserialize, Serialize};
 
@@ -149,13 +150,7 @@ const LONGEST_WARMUP_ON_HOST: Nanoseconds = Nanoseconds(5_000_000_000);
 
 /// Each volume once, in their order; none is the one that the target names.
 pub(crate) fn volumes_in<'a>(volumes: impl Iterator<Item = Option<&'a str>>) -> Vec<Option<String>> {
-    let mut once: Vec<Option<&str>> = Vec::new();
-    for volume in volumes {
-        if !once.contains(&volume) {
-            once.push(volume);
-        }
-    }
-    once.into_iter().map(|volume| volume.map(str::to_owned)).collect()
+    once(volumes).into_iter().map(|volume| volume.map(str::to_owned)).collect()
 }
 
 impl Study {

@@ -237,18 +237,21 @@ mod tests {
     fn a_requested_size_fits_or_fails() {
         let directory = tempfile::tempdir().unwrap();
         let free = examine(&of_size(directory.path(), 1 << 20)).unwrap().places[0].free_bytes.unwrap();
-        let error = examine(&of_size(directory.path(), free.0 * 2)).unwrap_err().to_string();
-        assert!(error.contains("too little space"), "{error}");
+        let too_large = of_size(directory.path(), free.0 * 2);
         // Each would fit, but not all of them.
         let several = TargetOptions { files: Some(4), ..of_size(directory.path(), free.0 / 3) };
-        let error = examine(&several).unwrap_err().to_string();
-        assert!(error.contains("too little space"), "{error}");
+        for options in [&too_large, &several] {
+            let error = examine(options).unwrap_err().to_string();
+            assert!(error.contains("too little space"), "{error}");
+        }
         let striped = TargetOptions { layout: "stripe=64KiB".parse().unwrap(), ..several };
         assert_eq!(examine(&striped).unwrap().places.len(), 4);
-    }
-
-    #[test]
-    fn a_missing_file_needs_a_size() {
+        let site = examine(&TargetOptions { files: Some(3), ..of_size(directory.path(), 1 << 20) }).unwrap();
+        let test_file = |place: &Place| (place.creation.clone(), place.facts.size_bytes);
+        let expected = (Creation::TestFile(directory.path().to_owned()), Bytes(1 << 20));
+        assert_eq!(site.places.iter().map(test_file).collect::<Vec<_>>(), vec![expected; 3]);
+        assert_eq!(site.fill_bytes(Contents::Data), Some(Bytes(3 << 20)));
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "examining creates nothing");
         let error = examine(&options(Path::new("/nowhere/at/all"))).unwrap_err();
         assert!(error.is::<UsageError>() && error.to_string().contains("--size"), "{error}");
     }
@@ -273,11 +276,10 @@ mod tests {
 
     #[test]
     fn a_control_group_s_limit_of_iops_is_a_note() {
-        let notes = |limits: &[Limit]| -> Vec<String> {
-            let mut facts = TargetFacts::bare("big", TargetKind::File, Bytes(1 << 30));
-            facts.direct_alignment_bytes = Some(Bytes(512));
-            let held = |limit: &Limit| DeviceLimit { device: "vda".to_owned(), limit: limit.clone() };
-            facts.limits = limits.iter().map(held).collect();
+        let notes = |limits: Vec<Limit>| -> Vec<String> {
+            let held = |limit: Limit| DeviceLimit { device: "vda".to_owned(), limit };
+            let limits = limits.into_iter().map(held).collect();
+            let facts = TargetFacts { limits, ..crate::fixtures::file(Bytes(1 << 30)) };
             notes_on(&facts).into_iter().map(|note| note.message).collect()
         };
         let limit = |group: &str, reads, writes| Limit {
@@ -288,13 +290,13 @@ mod tests {
         };
         let (one, other) = (limit("blkio:/a", Some(500), None), limit("v2:/", Some(900), Some(70)));
         assert_eq!(
-            notes(&[one, other]),
+            notes(vec![one, other]),
             [
-                "reads of big are throttled to 500 IOPS: control group blkio:/a",
-                "writes of big are throttled to 70 IOPS: control group v2:/"
+                "reads of /data/test are throttled to 500 IOPS: control group blkio:/a",
+                "writes of /data/test are throttled to 70 IOPS: control group v2:/"
             ]
         );
-        assert_eq!(notes(&[limit("blkio:/a", None, None)]), [""; 0]);
+        assert_eq!(notes(vec![limit("blkio:/a", None, None)]), [""; 0]);
     }
 
     #[test]
@@ -311,18 +313,5 @@ mod tests {
         assert!(text.ends_with("no direct I/O, the page cache cannot be emptied, 16 GiB of memory."), "{text}");
         assert!(site.no_cold_cache(Bytes(1 << 34)).is_some_and(|reason| reason.contains("--size")));
         assert_eq!(site.no_cold_cache(Bytes(1 << 10)), None, "a file larger than memory cannot stay in it");
-    }
-
-    #[test]
-    fn a_directory_gets_test_files() {
-        let directory = tempfile::tempdir().unwrap();
-        let site = examine(&TargetOptions { files: Some(3), ..of_size(directory.path(), 1 << 20) }).unwrap();
-        assert_eq!(site.places.len(), 3);
-        for place in &site.places {
-            assert_eq!(place.creation, Creation::TestFile(directory.path().to_owned()));
-            assert_eq!(place.facts.size_bytes, Bytes(1 << 20));
-        }
-        assert_eq!(site.fill_bytes(Contents::Data), Some(Bytes(3 << 20)));
-        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "examining creates nothing");
     }
 }

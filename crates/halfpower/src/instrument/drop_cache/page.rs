@@ -1,8 +1,8 @@
 //! What `halfpower drop-cache` shows: the share of each target in the page cache, before and after each step.
 
 use crate::instrument::page::{Bar, Body, Page, Section};
+use crate::text::percent;
 use halfpower_engine::drop_cache::{DroppedCache, DroppedTarget, Method};
-use halfpower_model::units::significant;
 
 pub(crate) fn page(dropped: &DroppedCache) -> Page {
     Page {
@@ -47,31 +47,5 @@ fn named(method: Method) -> &'static str {
 }
 
 fn cached_share(share: Option<f64>) -> String {
-    share.map_or_else(
-        || "unknown: mincore needs write access to the file".to_owned(),
-        |share| format!("{} %", significant(share * 100.0)),
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use halfpower_engine::drop_cache::Step;
-    use halfpower_model::Bytes;
-
-    #[test]
-    fn unknown_is_not_cold() {
-        let target = |share| DroppedTarget {
-            path: "file".to_owned(),
-            size_bytes: Bytes::MIB,
-            cached_before: Some(1.0),
-            steps: vec![Step { method: Method::Advice, cached_after: share }],
-        };
-        let verdict = |shares: &[Option<f64>]| verdict(&shares.iter().map(|share| target(*share)).collect::<Vec<_>>());
-        assert_eq!(verdict(&[Some(0.002)]), "Cold: 0.2 % of it is in the page cache.");
-        assert_eq!(verdict(&[Some(0.01)]), "Not cold: 1 % of it is in the page cache.");
-        assert!(verdict(&[None]).starts_with("Cold or not is unknown: "));
-        assert_eq!(verdict(&[Some(0.0), Some(0.0)]), "Cold: all 2 targets.");
-        assert_eq!(verdict(&[Some(0.0), None, Some(0.5)]), "Not cold, or unknown: 2 of 3 targets.");
-    }
+    share.map_or_else(|| "unknown: mincore needs write access to the file".to_owned(), percent)
 }

@@ -1,7 +1,8 @@
 //! What `halfpower idle` shows: how idle the machine is, and each CPU.
 
-use crate::instrument::page::{Bar, Body, Page, Section, plural};
+use crate::instrument::page::{Bar, Body, Page, Section};
 use crate::report::table::Table;
+use crate::text::counted;
 use halfpower_engine::idle::{IdleCpu, Idleness};
 use halfpower_model::sample::SystemAccount;
 use halfpower_model::units::significant;
@@ -9,11 +10,11 @@ use halfpower_model::units::significant;
 pub(crate) fn page(idleness: &Idleness) -> Page {
     let count = idleness.processors.len();
     let verdict = format!(
-        "{} idle, {} busy (± {}): {count} CPU{} for {} s.",
+        "{} idle, {} busy (± {}): {} for {} s.",
         tenth_of_percent(1.0 - idleness.busy_share),
         tenth_of_percent(idleness.busy_share),
         at_least_a_tenth(idleness.error_share),
-        plural(count),
+        counted(count, "CPU"),
         significant(idleness.measured_s),
     );
     let cpus = Section::new(

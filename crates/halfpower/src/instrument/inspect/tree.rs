@@ -1,7 +1,8 @@
 //! The path from a file to the hardware as a tree, and the machine as a list. Names come from the kernel and may hold
 //! anything; the page and the terminal escape them.
 
-use crate::instrument::page::{Branch, plural};
+use crate::instrument::page::Branch;
+use crate::text::{counted, joined};
 use halfpower_model::reading::inspect::{
     Device, FileSystem, Link, LinkRate, Machine, Network, Processors, Queue, Storage,
 };
@@ -63,11 +64,6 @@ fn device(device: &Device) -> Branch {
     Branch { name: device.name.clone(), said, below }
 }
 
-/// The parts that there are, with commas.
-fn joined(parts: impl IntoIterator<Item = Option<String>>) -> String {
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-}
-
 fn queue(queue: &Queue) -> String {
     let blocks = queue.logical_block_bytes.map(|logical| match queue.physical_block_bytes {
         Some(physical) if physical != logical => format!("blocks of {logical} ({physical} physical)"),
@@ -110,8 +106,8 @@ pub(super) fn machine(machine: &Machine) -> Vec<Branch> {
         caches => caches,
     };
     let memory = &machine.memory;
-    let modules = (!memory.modules.is_empty()).then(|| counted(memory.modules.len() as u32, "module"));
-    let nodes = machine.numa_nodes.map(|nodes| counted(nodes, "NUMA node"));
+    let modules = (!memory.modules.is_empty()).then(|| counted(memory.modules.len(), "module"));
+    let nodes = machine.numa_nodes.map(|nodes| counted(nodes as usize, "NUMA node"));
     let memory = joined([Some(memory.size_bytes.to_string()), nodes, modules, Some(memory.source.clone())]);
     vec![
         Branch::leaf("product", product),
@@ -139,15 +135,13 @@ fn cpus(cpus: &Processors) -> String {
     let clock = |clock: Option<f64>, what: &str| clock.map(|clock| format!("{} MHz{what}", clock.round()));
     joined([
         cpus.model.clone(),
-        cpus.sockets.map(|sockets| counted(sockets, "socket")),
-        cpus.cores.map(|cores| counted(cores, "core")),
-        Some(cpus.threads.map_or("unknown number of threads".to_owned(), |threads| counted(threads, "thread"))),
+        cpus.sockets.map(|sockets| counted(sockets as usize, "socket")),
+        cpus.cores.map(|cores| counted(cores as usize, "core")),
+        Some(
+            cpus.threads.map_or("unknown number of threads".to_owned(), |threads| counted(threads as usize, "thread")),
+        ),
         clock(cpus.clock_mhz, " now"),
         clock(cpus.clock_max_mhz, " max"),
         (!cpus.governors.is_empty()).then(|| format!("governor {}", cpus.governors.join(", "))),
     ])
-}
-
-fn counted(count: u32, what: &str) -> String {
-    format!("{count} {what}{}", plural(count as usize))
 }

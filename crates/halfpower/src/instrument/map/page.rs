@@ -1,9 +1,10 @@
 //! What `halfpower map` shows: throughput by place, its bands, and the loss from the first band to the last.
 
-use crate::instrument::page::{Body, Page, Section, plural};
+use crate::instrument::page::{Body, Page, Section};
 use crate::reading::map::{Band, DeviceMap};
 use crate::report::chart::{Chart, Line, Point, Stroke, Value, XAxis, YAxis};
 use crate::report::table::Table;
+use crate::text::counted;
 use halfpower_model::units::significant;
 use halfpower_model::{BytesPerSecond, Estimate};
 
@@ -83,45 +84,7 @@ fn bands(map: &DeviceMap) -> Section {
     let rows = map.bands.iter();
     let rows = rows.map(|band| [band.from_bytes.to_string(), band.to_bytes.to_string(), band.bytes_per_s.to_string()]);
     let of = if map.is_complete() { String::new() } else { format!("{} of ", map.probes.len()) };
-    let about = format!(
-        "One direct read of {read_bytes} at {of}{places} place{}, {size_bytes} in all.",
-        plural(*places as usize)
-    );
+    let places = counted(*places as usize, "place");
+    let about = format!("One direct read of {read_bytes} at {of}{places}, {size_bytes} in all.");
     Section::new("Bands", about, Body::Table(Table::new(["from", "to", "throughput"], rows)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use halfpower_model::{Bytes, Quantity};
-
-    #[test]
-    fn a_throttled_map_has_no_result() {
-        let rate =
-            Estimate { quantity: Quantity::BytesPerSecond, value: 17.8e6, low: None, high: None, repetitions: 9 };
-        let map = |limited: Option<&str>| DeviceMap {
-            path: "disk".to_owned(),
-            size_bytes: Bytes::MIB,
-            read_bytes: Bytes(4096),
-            places: 9,
-            seed: 1,
-            probes: Vec::new(),
-            bands: vec![Band { from_bytes: Bytes(0), to_bytes: Bytes::MIB, bytes_per_s: rate }],
-            loss: None,
-            limited: limited.map(str::to_owned),
-        };
-        assert!(verdict(&map(None)).starts_with("Flat: 17.8 MB/s"));
-        assert_eq!(verdict(&map(Some("24 MB/s"))), "No result: reads are throttled (24 MB/s).");
-    }
-
-    #[test]
-    fn a_loss_has_its_interval_if_that_has_one_sign() {
-        let of = |value, low, high| {
-            let [low, high] = [low, high].map(Some);
-            change(&Estimate { quantity: Quantity::Ratio, value, low, high, repetitions: 9 })
-        };
-        assert_eq!(of(0.45, 0.44, 0.46), ", 45 % [44 to 46] less");
-        assert_eq!(of(-0.1, -0.2, -0.05), ", 10 % [5 to 20] more");
-        assert_eq!(of(0.02, -0.01, 0.05), ", 2 % less");
-    }
 }

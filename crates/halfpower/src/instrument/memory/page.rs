@@ -1,8 +1,9 @@
 //! What `halfpower memory` shows: bandwidth and load latency by working set, and the tests of the studies.
 
-use crate::instrument::page::{Body, Page, Section, plural};
+use crate::instrument::page::{Body, Page, Section};
 use crate::report::chart::{Chart, Line, Point, Stroke, Value, XAxis, YAxis};
 use crate::report::table::Table;
+use crate::text::{counted, percent};
 use halfpower_model::reading::{Kernel, MemorySpeed, Rounds};
 use halfpower_model::units::significant;
 use halfpower_model::{BytesPerSecond, Quantity};
@@ -39,8 +40,8 @@ fn verdict(speed: &MemorySpeed) -> Vec<String> {
         let read = best(&[Kernel::Read]);
         let write = best(&[Kernel::Write, Kernel::WriteNonTemporal]);
         let copy = best(&[Kernel::Copy, Kernel::CopyNonTemporal, Kernel::Memcpy]);
-        let who = format!("{threads} thread{}, {size} each", plural(threads as usize));
-        Some(format!("{who}: read {read}, write {write}, copy {copy}."))
+        let threads = counted(threads as usize, "thread");
+        Some(format!("{threads}, {size} each: read {read}, write {write}, copy {copy}."))
     });
     let latency = speed.latency.last();
     let latency =
@@ -68,7 +69,7 @@ fn bandwidth(speed: &MemorySpeed, threads: u32) -> Chart {
         let stroke = if is_non_temporal(kernel) { Stroke::Dashed } else { Stroke::Solid };
         Line { label: kernel.to_string(), stroke, points: points.collect(), fitted: None }
     };
-    let title = format!("Bandwidth on {threads} thread{}", plural(threads as usize));
+    let title = format!("Bandwidth on {}", counted(threads as usize, "thread"));
     let of = "the median bandwidth of a kernel, all threads together,";
     chart(format!("bandwidth-{threads}"), title, of, YAxis::Bandwidth, Kernel::ALL.into_iter().map(line).collect())
 }
@@ -83,18 +84,15 @@ fn latency(speed: &MemorySpeed) -> Chart {
 
 fn cpu(speed: &MemorySpeed) -> Section {
     let caches = speed.caches.iter().map(|cache| {
-        let shared = format!("{} CPU{}", cache.shared_by, plural(cache.shared_by as usize));
+        let shared = counted(cache.shared_by as usize, "CPU");
         [format!("L{} cache", cache.level), format!("{} for {shared}", cache.size_bytes)]
     });
-    let huge = speed.huge_page_share.map(|share| format!("{} % of the buffers", significant(share * 100.0)));
+    let huge = speed.huge_page_share.map(|share| format!("{} of the buffers", percent(share)));
     let rows = [["widest vectors".to_owned(), speed.vectors.to_string()]].into_iter().chain(caches);
     let rows = rows.chain(huge.map(|huge| ["huge pages".to_owned(), huge]));
     let table = Table { head: Vec::new(), rows: rows.map(Vec::from).collect() };
-    Section::new(
-        "CPU",
-        "As the kernel reports it. A virtual machine may share these caches with others.",
-        Body::Facts(table),
-    )
+    let about = "As the kernel reports it. A virtual machine may share these caches with others.";
+    Section::new("CPU", about, Body::Facts(table))
 }
 
 fn studies(speed: &MemorySpeed) -> Option<Section> {
@@ -110,51 +108,4 @@ fn studies(speed: &MemorySpeed) -> Option<Section> {
     let about = format!("Each thread reads, writes or copies {size}; the time of a null test is subtracted.");
     let table = Table::new(["test", "threads", "throughput", "null test"], rows);
     Some(Section::new("The tests of the studies", about, Body::Table(table)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use halfpower_model::Bytes;
-    use halfpower_model::reading::{Bandwidth, LoadLatency, Vectors};
-
-    #[test]
-    fn the_verdict_is_of_the_largest_working_set_and_the_best_kernel() {
-        let cell = |kernel, threads, mib: u64, gigabytes: f64| Bandwidth {
-            kernel,
-            threads,
-            size_bytes: Bytes(mib << 20),
-            bytes_per_s: Rounds::new(vec![gigabytes * 1e9]),
-        };
-        let latency = |mib: u64, ns| LoadLatency { size_bytes: Bytes(mib << 20), latency_ns: Rounds::new(vec![ns]) };
-        let speed = MemorySpeed {
-            vectors: Vectors::Avx2,
-            caches: Vec::new(),
-            huge_page_share: None,
-            processors: vec![0, 1],
-            studies: Vec::new(),
-            bandwidth: vec![
-                cell(Kernel::Read, 2, 32, 40.0),
-                cell(Kernel::Read, 1, 1, 200.0),
-                cell(Kernel::Read, 1, 64, 23.5),
-                cell(Kernel::Write, 1, 64, 15.0),
-                cell(Kernel::WriteNonTemporal, 1, 64, 24.0),
-                cell(Kernel::CopyNonTemporal, 1, 64, 19.0),
-                cell(Kernel::Memcpy, 1, 64, 9.0),
-            ],
-            latency: vec![latency(1, 5.0), latency(64, 119.4)],
-        };
-        let best = |kernels: &[Kernel]| speed.best(kernels).map(|cell| (cell.threads, cell.bytes_per_s.median / 1e9));
-        assert_eq!(best(&[Kernel::Read]), Some((2, 40.0)), "of the largest working sets, not of the caches");
-        assert_eq!(best(&[Kernel::Memcpy, Kernel::CopyNonTemporal]), Some((1, 19.0)));
-        assert_eq!(best(&[Kernel::Copy]), None);
-        assert_eq!(
-            verdict(&speed),
-            [
-                "1 thread, 64 MiB each: read 23.5 GB/s, write 24 GB/s (NT), copy 19 GB/s (NT).",
-                "2 threads, 32 MiB each: read 40 GB/s, write not measured, copy not measured.",
-                "Load latency, 64 MiB: 119 ns."
-            ]
-        );
-    }
 }
