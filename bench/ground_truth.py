@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Attribution against truth: bottlenecks that are brought about on purpose, and who Halfpower says sets the pace.
+"""Attribution against truth: bottlenecks that are brought about on purpose, and what Halfpower names.
 
     bench/ground_truth.py [--binary target/release/halfpower] [--directory .] [--runs 10] [--only NAME]… [--seed N]
 
@@ -254,8 +254,9 @@ INDUCED = set().union(*(owners for _, owners in SCENARIOS.values())) | {"read_be
 
 def names_of(analysis):
     """The owner that is named, or none, and the codes of findings."""
-    pace = analysis["cells"][0].get("pace") or {}
-    return pace.get("owner"), {finding["code"] for finding in analysis["findings"]}, pace.get("reason", "")
+    bottleneck = analysis["cells"][0].get("bottleneck") or {}
+    codes = {finding["code"] for finding in analysis["findings"]}
+    return bottleneck.get("name"), codes, bottleneck.get("reason", "")
 
 
 def judge(lab, name, bring_about, owners, arguments, draw):

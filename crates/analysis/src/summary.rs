@@ -42,7 +42,7 @@ pub struct CellSummary {
     /// Percentiles for a chart (share, ns) with at least ten requests beyond.
     pub percentiles: Vec<(f64, u64)>,
     /// The bottleneck; none beside a CPU soaker or for other programs' samples.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "bottleneck", skip_serializing_if = "Option::is_none")]
     pub pace: Option<Attribution>,
     /// Block-layer phases; none if not traced.
     #[serde(skip_serializing_if = "Option::is_none")]

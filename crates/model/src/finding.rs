@@ -61,7 +61,8 @@ pub enum FindingCode {
     HalfPower,
     /// The depth where throughput stops growing.
     Knee,
-    /// What sets the pace of a workload, with what was ruled out.
+    /// The bottleneck of a workload, with what was ruled out.
+    #[serde(rename = "bottleneck")]
     Owner,
     /// A request size slower than both its neighbours.
     Dip,

@@ -57,6 +57,7 @@ pub enum Sureness {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Attribution {
     /// None if unknown.
+    #[serde(rename = "name")]
     pub owner: Option<Owner>,
     /// None if unknown.
     pub sureness: Option<Sureness>,

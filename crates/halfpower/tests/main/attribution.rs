@@ -7,20 +7,20 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// Somebody else had the processor for this share of the workers' time: what it waits for cannot be brought about.
 const CROWDED: f64 = 0.2;
 
-/// Runs one workload on `target`; gives what is said of its pace when the stored run is shown.
-fn pace_of(lab: &Lab, target: &str, how: &[&str]) -> Value {
+/// Runs one workload on `target`; gives what is said of its bottleneck when the stored run is shown.
+fn bottleneck_of(lab: &Lab, target: &str, how: &[&str]) -> Value {
     let sample = lab.json([&["io", target, "--json", "--duration=400ms"], how].concat());
     let run = lab.runs().iter().map(|(run, _)| *run).max().unwrap().to_string();
     let shown = lab.json(["runs", "show", &run, "--json"]);
-    let mut pace = shown["analysis"]["cells"][0]["pace"].clone();
+    let mut bottleneck = shown["analysis"]["cells"][0]["bottleneck"].clone();
     let waited_s = sample["cpu"]["waited_s"].as_f64();
-    pace["waited"] = waited_s.map(|waited_s| waited_s / sample["elapsed_s"].as_f64().unwrap()).into();
-    pace
+    bottleneck["waited"] = waited_s.map(|waited_s| waited_s / sample["elapsed_s"].as_f64().unwrap()).into();
+    bottleneck
 }
 
 /// Whether others left the workers alone; says so when not.
-fn is_quiet(pace: &Value) -> bool {
-    let quiet = pace["waited"].as_f64().is_some_and(|waited| waited < CROWDED);
+fn is_quiet(bottleneck: &Value) -> bool {
+    let quiet = bottleneck["waited"].as_f64().is_some_and(|waited| waited < CROWDED);
     if !quiet {
         skip("the machine is too busy with other things, or does not count what threads wait");
     }
@@ -30,7 +30,7 @@ fn is_quiet(pace: &Value) -> bool {
 #[test]
 fn the_program_alone_is_the_generator() {
     let lab = Lab::new();
-    assert_eq!(pace_of(&lab, "null:", &["--depth=8"])["owner"], "generator");
+    assert_eq!(bottleneck_of(&lab, "null:", &["--depth=8"])["name"], "generator");
 }
 
 #[test]
@@ -38,11 +38,12 @@ fn a_file_in_the_cache_is_read_from_memory() {
     let lab = Lab::new();
     lab.data_file("small", 1 << 10);
     let how = ["--pattern=random", "--request-size=16KiB", "--buffering=buffered", "--cache=keep"];
-    let pace = pace_of(&lab, "small", &how);
+    let bottleneck = bottleneck_of(&lab, "small", &how);
     // Where the device below has no counters, nobody knows.
     assert!(
-        pace["owner"] == "memory" || pace["open"].to_string().contains("how much the page cache served is unknown"),
-        "{pace}"
+        bottleneck["name"] == "memory"
+            || bottleneck["open"].to_string().contains("how much the page cache served is unknown"),
+        "{bottleneck}"
     );
 }
 
@@ -61,20 +62,23 @@ fn a_processor_that_others_burn_is_named() {
             std::hint::spin_loop();
         }
     };
-    let pace = std::thread::scope(|scope| {
+    let bottleneck = std::thread::scope(|scope| {
         (0..3).for_each(|_| drop(scope.spawn(burn)));
         let how = ["--pattern=random", "--request-size=16KiB", "--buffering=buffered", "--cache=warm"];
-        let pace = pace_of(&lab, "small", &[&how[..], &[&format!("--cpus={cpu}")]].concat());
+        let bottleneck = bottleneck_of(&lab, "small", &[&how[..], &[&format!("--cpus={cpu}")]].concat());
         over.store(true, Relaxed);
-        pace
+        bottleneck
     });
-    if pace["waited"].is_null() {
+    if bottleneck["waited"].is_null() {
         return skip("the kernel does not count how long threads wait for a processor");
     }
-    assert_eq!(pace["owner"], "processor", "{pace}");
+    assert_eq!(bottleneck["name"], "processor", "{bottleneck}");
     assert!(
-        pace["reason"].as_str().unwrap().contains(&format!("(pinned to CPU {cpu}), because other programs used it")),
-        "{pace}"
+        bottleneck["reason"]
+            .as_str()
+            .unwrap()
+            .contains(&format!("(pinned to CPU {cpu}), because other programs used it")),
+        "{bottleneck}"
     );
 }
 
@@ -85,13 +89,13 @@ fn one_request_at_a_time_is_the_depth_and_many_are_not() {
         return skip("files here take no direct I/O, or io_uring does not work");
     }
     let how = ["--size=64MiB", "--pattern=random", "--request-size=4KiB", "--buffering=direct"];
-    let at = |depth: &str| pace_of(&lab, "place", &[&how[..], &[depth]].concat());
+    let at = |depth: &str| bottleneck_of(&lab, "place", &[&how[..], &[depth]].concat());
     let (one, many) = (at("--depth=1"), at("--depth=16"));
     if is_quiet(&one) {
-        assert_eq!(one["owner"], "depth", "{one}");
+        assert_eq!(one["name"], "depth", "{one}");
     }
     if is_quiet(&many) {
-        assert_ne!(many["owner"], "depth", "{many}");
+        assert_ne!(many["name"], "depth", "{many}");
         assert!(
             many["ruled_out"]
                 .as_array()
