@@ -7,7 +7,7 @@ use crate::command::number::count;
 use crate::command::targets::{OverwriteArgument, PeakArguments, SetArgument};
 use crate::command::{
     context::{Context, Ending},
-    session,
+    session::{self, Session},
 };
 use crate::store::{NewRun, RunId, RunKind, RunStatus, Store};
 use crate::target::{self, Contents, Opened, TargetOptions};
@@ -140,12 +140,13 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let run = begin(context, &mut store, &name, &targets, workload.seed, arguments, &environment)?;
     let heeded = context.interrupts.heeded();
     let contents = Contents::for_state(spec.file_state.unwrap_or_default());
-    let work = |_: &mut Store, opened: Opened| measure(context, &spec, opened.testbed);
+    let work = |_: &mut Session<'_>, opened: Opened| measure(context, &spec, opened.testbed);
+    let mut session = Session { context, store, run };
     let opening = (spec.seed.unwrap_or(1), contents);
-    let (measured, removed) = session::on_targets(context, &mut store, run, &site, opening, work);
+    let (measured, removed) = session.on_targets(&site, opening, work);
     let measured = measured.map(|mut sample| {
         sample.note = arguments.note.text();
-        let kept = store.add_sample(run, 0, 0, &sample);
+        let kept = session.store.add_sample(run, 0, 0, &sample);
         (sample, kept)
     });
     let status = match &measured {
@@ -153,7 +154,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         Err(error) if session::is_interruption(error) || heeded.is_cancelled() => RunStatus::Interrupted,
         Err(_) => RunStatus::Failed,
     };
-    let finished = store.finish_run(run, status);
+    let finished = session.store.finish_run(run, status);
     drop(heeded);
     if measured.is_err() && status == RunStatus::Interrupted {
         removed?;
@@ -162,7 +163,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     }
     // The first thing that went wrong says the most. What was measured is shown, whatever becomes of it.
     let (sample, kept) = measured?;
-    let ending = session::or_where(context, &store, run, show(context, &sample));
+    let ending = session.or_where(show(context, &sample));
     kept?;
     removed?;
     finished?;
@@ -196,7 +197,7 @@ fn verify(context: &Context, arguments: &Arguments, spec: &WorkloadSpec, written
     });
     drop(heeded);
     let ending = match &kept {
-        Ok(run) => session::or_where(context, &store, *run, show(context, &sample)),
+        Ok(run) => Session { context, store, run: *run }.or_where(show(context, &sample)),
         Err(_) => show(context, &sample),
     };
     kept?;

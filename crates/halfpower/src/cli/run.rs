@@ -4,7 +4,7 @@ use crate::command::context::{Context, Ending};
 use crate::command::note::NoteArgument;
 use crate::command::number::{any, count};
 use crate::command::price::PriceArguments;
-use crate::command::session::{self, DEFAULT_REPORT};
+use crate::command::session::{self, DEFAULT_REPORT, Session};
 use crate::command::targets::{OverwriteArgument, PeakArguments, SetArgument};
 use crate::plan::{Overrides, Plan, PlanError};
 use crate::simulated::SimulatedName;
@@ -149,8 +149,7 @@ pub(super) fn carry_out_study(
         note: arguments.note.text().as_deref(),
         environment: &environment,
     })?;
-    let end = session::carry_out(context, &mut store, run, &plan, &site)?;
-    session::show_end(context, &store, run, end, report)
+    Session { context, store, run }.carry_out(&plan, &site, report)
 }
 
 /// The examined targets and their plan.

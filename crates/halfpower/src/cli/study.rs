@@ -3,7 +3,7 @@
 use super::plugin::PluginArguments;
 use super::run::{CommonArguments, carry_out_study};
 use crate::command::context::{Context, Ending};
-use crate::command::session::{self, DEFAULT_REPORT};
+use crate::command::session::{self, DEFAULT_REPORT, Session};
 use crate::command::targets::{OverwriteArgument, TargetArgument};
 use crate::input::{self, Times};
 use crate::plan::{Overrides, Plan};
@@ -365,8 +365,7 @@ fn resume(
     refuse_another_machine(&stored, &now)?;
     store.resume_run(id)?;
     warn_of_changes(context, plan, &stored.environment, &now);
-    let end = session::carry_out(context, &mut store, id, plan, &site)?;
-    session::show_end(context, &store, id, end, report)
+    Session { context, store, run: id }.carry_out(plan, &site, report)
 }
 
 /// Refuses to go on with a simulated machine whose file says something else by now: it would be two machines in one run.

@@ -1,6 +1,7 @@
 //! A run from the command line to its report: shared by `run`, `study run` and `study resume`.
 
 use super::context::{Context, Ending};
+use crate::console::Console;
 use crate::output::Output;
 use crate::plan::Plan;
 use crate::report::{self, Analysed};
@@ -31,103 +32,161 @@ pub(crate) fn store_path(context: &Context) -> anyhow::Result<PathBuf> {
     Ok(context.global.store.clone().map_or_else(Store::default_path, Ok)?)
 }
 
-/// Carries out a run that the store knows of, on examined targets.
-///
-/// Whatever happens, the test file is removed and the store knows how the run ended.
-pub(crate) fn carry_out(
-    context: &Context,
-    store: &mut Store,
-    run: RunId,
-    plan: &Plan,
-    site: &Site,
-) -> anyhow::Result<RunEnd> {
-    let (heeded, started) = (context.interrupts.heeded(), Instant::now());
-    let work = |store: &mut Store, opened: Opened| measure(context, store, run, plan, opened, started);
-    let (result, removed) = on_targets(context, store, run, site, (plan.seed, Contents::Data), work);
-    let result = match result {
-        Err(error) if is_interruption(&error) => Ok(RunEnd::Interrupted),
-        result => result,
-    };
-    let status = match &result {
-        Ok(RunEnd::Complete) => RunStatus::Complete,
-        Ok(RunEnd::Interrupted) => RunStatus::Interrupted,
-        Ok(RunEnd::Failed) | Err(_) => RunStatus::Failed,
-    };
-    let finished = store.finish_run(run, status);
-    drop(heeded);
-    // The first thing that went wrong says the most.
-    let end = result?;
-    removed?;
-    finished?;
-    Ok(end)
+/// A run that the store knows of.
+pub(crate) struct Session<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) store: Store,
+    pub(crate) run: RunId,
 }
 
-/// Opens the targets of a run, does `work` on them, and removes the test files that were made for them, whatever happens. Their
-/// seed and contents are given; if a killed start of the run left some, those are used. Gives what came of either.
-pub(crate) fn on_targets<T>(
-    context: &Context,
-    store: &mut Store,
-    run: RunId,
-    site: &Site,
-    (seed, contents): (u64, Contents),
-    work: impl FnOnce(&mut Store, Opened) -> anyhow::Result<T>,
-) -> (anyhow::Result<T>, anyhow::Result<()>) {
-    let mut test_files = Vec::new();
-    let opened = open(context, store, run, site, (seed, contents));
-    let result = opened.and_then(|mut opened| {
-        test_files.append(&mut opened.test_files);
-        work(store, opened)
-    });
-    context.console.end_bar();
-    // The first that stays is told of.
-    let removed: Vec<anyhow::Result<()>> = test_files.into_iter().map(|file| file.remove(store)).collect();
-    (result, removed.into_iter().collect())
-}
-
-/// Opens the targets and shows how far what is made for them is.
-fn open(
-    context: &Context,
-    store: &mut Store,
-    run: RunId,
-    site: &Site,
-    (seed, contents): (u64, Contents),
-) -> anyhow::Result<Opened> {
-    let left = store.test_files_left()?.into_iter().filter(|left| left.run == Some(run)).collect();
-    let total = site.fill_bytes(contents).unwrap_or_default();
-    if total.0 > 0 {
-        context.console.start_bar(total.0);
+impl Session<'_> {
+    /// Carries the run out on examined targets, and shows it: the summary or the JSON document, the report, and how it ended.
+    ///
+    /// Whatever happens, the test file is removed and the store knows how the run ended.
+    pub(crate) fn carry_out(mut self, plan: &Plan, site: &Site, report: Option<&Path>) -> anyhow::Result<Ending> {
+        let (context, started) = (self.context, Instant::now());
+        let heeded = context.interrupts.heeded();
+        let work = |session: &mut Self, opened: Opened| session.measure(plan, opened, started);
+        let (result, removed) = self.on_targets(site, (plan.seed, Contents::Data), work);
+        let result = match result {
+            Err(error) if is_interruption(&error) => Ok(RunEnd::Interrupted),
+            result => result,
+        };
+        let status = match &result {
+            Ok(RunEnd::Complete) => RunStatus::Complete,
+            Ok(RunEnd::Interrupted) => RunStatus::Interrupted,
+            Ok(RunEnd::Failed) | Err(_) => RunStatus::Failed,
+        };
+        let finished = self.store.finish_run(self.run, status);
+        drop(heeded);
+        // The first thing that went wrong says the most.
+        let end = result?;
+        removed?;
+        finished?;
+        self.show_end(end, report)
     }
-    let message = format!("writing the test file, {total}");
-    let progress = &mut |written: Bytes| context.console.move_bar(written.0, total.0, "", &message);
-    let cancel = &context.interrupts.heeded();
-    site.open(Opening { store, run, seed, contents, left, cancel, progress })
-}
 
-fn measure(
-    context: &Context,
-    store: &mut Store,
-    run: RunId,
-    plan: &Plan,
-    mut opened: Opened,
-    started: Instant,
-) -> anyhow::Result<RunEnd> {
-    let mut plan = plan.clone();
-    if let Some(written) = opened.filled
-        && store.count_samples(run)? == 0
-    {
-        let rate = BytesPerSecond(written.0 as f64 / started.elapsed().as_secs_f64());
-        if let Some(limit) = plan.fit_to(rate.0) {
-            store.change_plan(run, &plan)?;
-            context.console.message(&format!(
-                "The test file was written at {rate}: a trial of buffered writes is limited to {limit}, \
-                 so that flushing it does not take long."
-            ));
+    /// Opens the targets, does `work` on them, and removes the test files that were made for them, whatever happens. Their seed and
+    /// contents are given; if a killed start of the run left some, those are used. Gives what came of either.
+    pub(crate) fn on_targets<T>(
+        &mut self,
+        site: &Site,
+        opening: (u64, Contents),
+        work: impl FnOnce(&mut Self, Opened) -> anyhow::Result<T>,
+    ) -> (anyhow::Result<T>, anyhow::Result<()>) {
+        let mut test_files = Vec::new();
+        let result = self.open(site, opening).and_then(|mut opened| {
+            test_files.append(&mut opened.test_files);
+            work(self, opened)
+        });
+        self.context.console.end_bar();
+        // The first that stays is told of.
+        let removed: Vec<_> = test_files.into_iter().map(|file| file.remove(&mut self.store)).collect();
+        (result, removed.into_iter().collect())
+    }
+
+    /// Opens the targets and shows how far what is made for them is.
+    fn open(&mut self, site: &Site, (seed, contents): (u64, Contents)) -> anyhow::Result<Opened> {
+        let Session { context, store, run } = self;
+        let left = store.test_files_left()?.into_iter().filter(|left| left.run == Some(*run)).collect();
+        let total = site.fill_bytes(contents).unwrap_or_default();
+        if total.0 > 0 {
+            context.console.start_bar(total.0);
+        }
+        let message = format!("writing the test file, {total}");
+        let progress = &mut |written: Bytes| context.console.move_bar(written.0, total.0, "", &message);
+        let cancel = &context.interrupts.heeded();
+        site.open(Opening { store, run: *run, seed, contents, left, cancel, progress })
+    }
+
+    fn measure(&mut self, plan: &Plan, mut opened: Opened, started: Instant) -> anyhow::Result<RunEnd> {
+        let Session { context, store, run } = self;
+        let mut plan = plan.clone();
+        if let Some(written) = opened.filled
+            && store.count_samples(*run)? == 0
+        {
+            let rate = BytesPerSecond(written.0 as f64 / started.elapsed().as_secs_f64());
+            if let Some(limit) = plan.fit_to(rate.0) {
+                store.change_plan(*run, &plan)?;
+                context.console.message(&format!(
+                    "The test file was written at {rate}: a trial of buffered writes is limited to {limit}, \
+                     so that flushing it does not take long."
+                ));
+            }
+        }
+        context.console.start_bar(1);
+        let heeded = context.interrupts.heeded();
+        let runner = Runner::new(&plan, *run, store, &mut *opened.testbed, &heeded)?;
+        runner.carry_out(&mut context.console.clone())
+    }
+
+    fn show_end(&self, end: RunEnd, report_path: Option<&Path>) -> anyhow::Result<Ending> {
+        let console = &self.context.console;
+        let analysed = Analysed::load(&self.store, self.run)?;
+        let shown = match (self.context.global.json, analysed.has_samples()) {
+            (true, _) => console.print_json(&analysed.json()),
+            (_, true) => {
+                let (colour, width) = (console.output_colour(), console.output_width());
+                console.print_styled(&report::summary(&analysed, colour, width))
+            }
+            _ => Ok(()),
+        };
+        let mut written = Ok(0);
+        if let Some(path) = report_path.filter(|_| analysed.has_samples()) {
+            written = write_report(&analysed, path);
+            if let Ok(bytes) = written {
+                console.message(&format!("Report: {} ({} kB)", path.display(), significant(bytes as f64 / 1e3)));
+            }
+        }
+        if let Err(error) = &written {
+            let remedy = self.find_again(|run| format!("report {run} --output FILE"));
+            console.warning(&format!("no report was written ({error:#}); {remedy}"));
+            shown?;
+        } else {
+            self.or_where(shown)?;
+        }
+        Ok(match end {
+            RunEnd::Complete => Ending::Done,
+            RunEnd::Failed => {
+                console.message("Nothing could be measured.");
+                Ending::Failed
+            }
+            RunEnd::Interrupted => {
+                console.message(&match self.store.command(&format!("study resume {}", self.run)) {
+                    Some(resume) => format!("Interrupted. `{resume}` goes on where it stopped."),
+                    None => "Interrupted. Nothing was kept that it could go on from.".to_owned(),
+                });
+                Ending::Interrupted
+            }
+        })
+    }
+
+    /// How the result is had that could not be written or printed. Where it was to be kept in no store it is put into the usual one
+    /// after all: nothing that was measured is lost.
+    fn find_again(&self, arguments: impl Fn(RunId) -> String) -> String {
+        if let Some(command) = self.store.command(&arguments(self.run)) {
+            return format!("use `{command}`");
+        }
+        let kept = open_store(self.context, true).and_then(|mut usual| {
+            let run = usual.copy_run_from(&self.store, self.run)?;
+            usual.command(&arguments(run)).context("the store has no name")
+        });
+        match kept {
+            Ok(command) => format!("so that nothing is lost the run is in the store after all: use `{command}`"),
+            Err(error) => format!("and it could not be kept in the store either ({error:#})"),
         }
     }
-    context.console.start_bar(1);
-    let heeded = context.interrupts.heeded();
-    let runner = Runner::new(&plan, run, store, &mut *opened.testbed, &heeded)?;
-    runner.carry_out(&mut Bar { context })
+
+    /// What came of printing a result; says how it is had if it could not be printed.
+    pub(crate) fn or_where<T>(&self, printed: anyhow::Result<T>) -> anyhow::Result<T> {
+        let Err(error) = &printed else { return printed };
+        // Who went away has seen enough, and the rest is where he expects it.
+        if !is_closed_pipe(error) || self.store.command("").is_none() {
+            let remedy = self.find_again(|run| format!("runs show {run}"));
+            self.context.console.warning(&format!("the result could not be printed; {remedy}"));
+        }
+        printed
+    }
 }
 
 pub(crate) fn is_interruption(error: &anyhow::Error) -> bool {
@@ -135,11 +194,7 @@ pub(crate) fn is_interruption(error: &anyhow::Error) -> bool {
 }
 
 /// Shows the course of a run as a bar.
-struct Bar<'a> {
-    context: &'a Context,
-}
-
-impl Audience for Bar<'_> {
+impl Audience for Console {
     fn moved(&mut self, course: &Course<'_>) {
         let left = Nanoseconds(course.left.0.next_multiple_of(1_000_000_000));
         let figure = match &course.progress {
@@ -147,20 +202,18 @@ impl Audience for Bar<'_> {
             None => course.name.to_owned(),
         };
         let whole = course.elapsed.0 + course.left.0;
-        self.context.console.move_bar(course.elapsed.0, whole, &format!("{} left", clock(left)), &figure);
+        self.move_bar(course.elapsed.0, whole, &format!("{} left", clock(left)), &figure);
     }
 
     fn not_kept(&mut self, sample: &Sample) {
-        self.context.console.end_bar();
-        self.context
-            .console
-            .warning("the last sample could not be kept; its record is printed, for `halfpower import`");
+        self.end_bar();
+        self.warning("the last sample could not be kept; its record is printed, for `halfpower import`");
         // Standard output is closed as well: there is nowhere left.
-        let _ = self.context.console.print_json_line(sample);
+        let _ = self.print_json_line(sample);
     }
 
     fn gave_up(&mut self, name: &str, reason: &str) {
-        self.context.console.warning(&format!("{name} was given up: {reason}"));
+        self.warning(&format!("{name} was given up: {reason}"));
     }
 }
 
@@ -170,90 +223,10 @@ fn clock(time: Nanoseconds) -> String {
     format!("{}:{:02}", seconds / 60, seconds % 60)
 }
 
-/// Shows a run that ended: the summary or the JSON document, the report, and how it ended.
-pub(crate) fn show_end(
-    context: &Context,
-    store: &Store,
-    run: RunId,
-    end: RunEnd,
-    report_path: Option<&Path>,
-) -> anyhow::Result<Ending> {
-    let console = &context.console;
-    let analysed = Analysed::load(store, run)?;
-    let shown = if context.global.json {
-        console.print_json(&analysed.json())
-    } else if analysed.has_samples() {
-        let (colour, width) = (console.output_colour(), console.output_width());
-        console.print_styled(&report::summary(&analysed, colour, width))
-    } else {
-        Ok(())
-    };
-    let mut written = Ok(0);
-    if let Some(path) = report_path.filter(|_| analysed.has_samples()) {
-        written = write_report(&analysed, path);
-        if let Ok(bytes) = written {
-            console.message(&format!("Report: {} ({})", path.display(), kilobytes(bytes)));
-        }
-    }
-    if let Err(error) = &written {
-        let remedy = find_again(context, store, run, |run| format!("report {run} --output FILE"));
-        console.warning(&format!("no report was written ({error:#}); {remedy}"));
-        shown?;
-    } else {
-        or_where(context, store, run, shown)?;
-    }
-    Ok(match end {
-        RunEnd::Complete => Ending::Done,
-        RunEnd::Failed => {
-            console.message("Nothing could be measured.");
-            Ending::Failed
-        }
-        RunEnd::Interrupted => {
-            console.message(&match store.command(&format!("study resume {run}")) {
-                Some(resume) => format!("Interrupted. `{resume}` goes on where it stopped."),
-                None => "Interrupted. Nothing was kept that it could go on from.".to_owned(),
-            });
-            Ending::Interrupted
-        }
-    })
-}
-
-/// How the result of a run is had that could not be written or printed. Where it was to be kept in no store it is put into
-/// the usual one after all: nothing that was measured is lost.
-pub(crate) fn find_again(context: &Context, store: &Store, run: RunId, arguments: impl Fn(RunId) -> String) -> String {
-    if let Some(command) = store.command(&arguments(run)) {
-        return format!("use `{command}`");
-    }
-    let kept = open_store(context, true).and_then(|mut usual| {
-        let run = usual.copy_run_from(store, run)?;
-        usual.command(&arguments(run)).context("the store has no name")
-    });
-    match kept {
-        Ok(command) => format!("so that nothing is lost the run is in the store after all: use `{command}`"),
-        Err(error) => format!("and it could not be kept in the store either ({error:#})"),
-    }
-}
-
 /// Somebody stopped reading what we print (`halfpower runs | head`): no failure of ours.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let broken = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
     error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(broken))
-}
-
-/// Says how a result is had that could not be printed.
-pub(crate) fn or_where<T>(
-    context: &Context,
-    store: &Store,
-    run: RunId,
-    printed: anyhow::Result<T>,
-) -> anyhow::Result<T> {
-    let Err(error) = &printed else { return printed };
-    // Who went away has seen enough, and the rest is where he expects it.
-    if !is_closed_pipe(error) || store.command("").is_none() {
-        let remedy = find_again(context, store, run, |run| format!("runs show {run}"));
-        context.console.warning(&format!("the result could not be printed; {remedy}"));
-    }
-    printed
 }
 
 /// Writes the report of a run; gives its bytes.
@@ -261,10 +234,6 @@ pub(crate) fn write_report(analysed: &Analysed, path: &Path) -> anyhow::Result<u
     let html = report::html(analysed)?;
     Output::report(path).write(&html)?;
     Ok(html.len())
-}
-
-fn kilobytes(bytes: usize) -> String {
-    format!("{} kB", significant(bytes as f64 / 1e3))
 }
 
 /// Says now whether a report can be written, and not when everything is measured.

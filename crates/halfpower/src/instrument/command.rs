@@ -3,7 +3,7 @@
 use super::show::reading_text;
 use crate::command::context::Context;
 use crate::command::note::NoteArgument;
-use crate::command::session;
+use crate::command::session::{self, Session};
 use crate::reading::Reading;
 use crate::simulated::SimulatedName;
 use crate::text::{UsageError, refuse};
@@ -104,7 +104,7 @@ pub(crate) fn conclude(
         let mut store = session::open_store(context, true)?;
         let targets = session::stored_targets(targets)?.join(", ");
         let run = store.add_reading(&context.command(), &targets, &reading)?;
-        return session::or_where(context, &store, run, shown);
+        return Session { context, store, run }.or_where(shown);
     }
     Ok(())
 }

@@ -14,6 +14,11 @@ pub(crate) struct Table {
 }
 
 impl Table {
+    /// Of rows as wide as the head, whose names are parted by commas.
+    pub(super) fn of(head: &str, rows: impl Iterator<Item = Vec<String>>) -> Table {
+        Table { head: head.split(',').map(str::to_owned).collect(), rows: rows.collect() }
+    }
+
     /// Of rows as wide as the head.
     pub(crate) fn new<const COLUMNS: usize>(
         head: [&str; COLUMNS],

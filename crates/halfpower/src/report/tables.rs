@@ -56,7 +56,7 @@ pub(super) fn of_block_layer<'a>(cells: impl Iterator<Item = (&'a CellSummary, &
         Some(figures.chain([amplification, figure(block.busy)]).collect())
     };
     let head = "workload,followed,queued,at the device,split,merged,requeued,amplification,outstanding";
-    Table { head: head.split(',').map(str::to_owned).collect(), rows: cells.filter_map(row).collect() }
+    Table::of(head, cells.filter_map(row))
 }
 
 /// The bottleneck of a cell with its reason.
@@ -144,7 +144,7 @@ pub(super) fn of_costs(costs: &[CostFit]) -> Table {
         ]
     };
     let head = "series,bound,fixed,marginal,variance explained,largest residual,saturates one CPU,saturates all CPUs";
-    Table { head: head.split(',').map(str::to_owned).collect(), rows: costs.iter().map(row).collect() }
+    Table::of(head, costs.iter().map(row))
 }
 
 /// Every model and how far it is off.
@@ -315,7 +315,7 @@ pub(super) fn of_noise(noise: &Noise) -> Table {
     };
     let head = "figure,workloads,median difference,largest difference,called changed,median margin,largest margin,\
                 too noisy for a margin,largest difference in";
-    Table { head: head.split(',').map(str::to_owned).collect(), rows: noise.figures.iter().map(row).collect() }
+    Table::of(head, noise.figures.iter().map(row))
 }
 
 /// For the terminal: the difference, and the margin that it implies.

@@ -123,8 +123,11 @@ impl<'t> Diagnostics<'t> {
     }
 
     fn locate(&self, span: Range<usize>, problem: Problem) -> Diagnostic {
-        let start = self.text.floor_char_boundary(span.start);
-        let end = self.text.floor_char_boundary(span.end).max(start);
+        // The parser's places may be within a character.
+        let floor =
+            |at: usize| (0..=at.min(self.text.len())).rev().find(|at| self.text.is_char_boundary(*at)).unwrap_or(0);
+        let start = floor(span.start);
+        let end = floor(span.end).max(start);
         let line = self.line_of(start);
         let line_start = self.line_starts[line - 1];
         let line_end = self.line_starts.get(line).map_or(self.text.len(), |next| next - 1);

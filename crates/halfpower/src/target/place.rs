@@ -2,7 +2,7 @@
 
 use super::options::TargetOptions;
 use crate::simulated::SIMULATED;
-use crate::text::UsageError;
+use crate::text::{UsageError, refuse};
 use halfpower_engine::{Access, DirectoryFacts, Target, TargetError};
 use halfpower_model::{Bytes, TargetFacts, TargetKind};
 use std::os::unix::fs::MetadataExt;
@@ -45,44 +45,41 @@ pub(crate) struct Place {
 impl Place {
     /// Examines a path. What will be created has no size yet.
     pub(super) fn find(path: &Path, options: &TargetOptions, size: Option<Bytes>) -> anyhow::Result<Place> {
-        match std::fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => {
-                Place::new(path, DirectoryFacts::of(path)?, Creation::TestFile(path.to_owned()), path)
+        let metadata = match std::fs::metadata(path) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(TargetError::from_io("examine", path, error).into());
             }
-            Ok(_) => Place::existing(path, options, size),
             // A file with the name of a simulated volume is a mistake.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && looks_simulated(path) => {
-                Err(UsageError(format!(
-                    "{} does not exist; name a simulated volume as sim:MACHINE:VOLUME, without a directory, or create the file \
-                     first",
-                    path.display()
-                ))
-                .into())
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && size.is_some() && options.size_is_fixed => {
+            Err(_) if looks_simulated(path) => refuse!(
+                "{} does not exist; name a simulated volume as sim:MACHINE:VOLUME, without a directory, or create the file \
+                 first",
+                path.display()
+            ),
+            Err(_) if size.is_some() && options.size_is_fixed => {
                 let directory = directory_of(path);
-                Place::new(path, DirectoryFacts::of(directory)?, Creation::NamedFile, directory)
+                return Place::new(path, DirectoryFacts::of(directory)?, Creation::NamedFile, directory);
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(UsageError(format!(
+            Err(_) => refuse!(
                 "{} does not exist; name a file, a device or a directory, or create the file with --size",
                 path.display()
-            ))
-            .into()),
-            Err(error) => Err(TargetError::from_io("examine", path, error).into()),
+            ),
+        };
+        if metadata.is_dir() {
+            return Place::new(path, DirectoryFacts::of(path)?, Creation::TestFile(path.to_owned()), path);
         }
+        Place::existing(path, options, size)
     }
 
     fn new(path: &Path, storage: DirectoryFacts, creation: Creation, directory: &Path) -> anyhow::Result<Place> {
+        let facts = TargetFacts { path: path.display().to_string(), ..storage.facts };
         Ok(Place {
-            path: path.to_owned(),
-            facts: TargetFacts { path: path.display().to_string(), ..storage.facts },
             creation,
-            // Our own files may be written.
-            access: Access::Overwrite,
             free_bytes: Some(storage.free_bytes),
             cache_can_be_emptied: storage.cache_can_be_emptied,
-            unknown_use: None,
             filesystem: Some(device_of(directory)?),
+            // Our own files may be written.
+            ..Place::as_it_is(path, facts, Access::Overwrite)
         })
     }
 
@@ -137,10 +134,8 @@ pub(super) fn give_size(places: &mut [Place], size: Bytes, options: &TargetOptio
             return Err(no_room(directory_of(&place.path), free, needed));
         }
     }
-    places
-        .iter_mut()
-        .filter(|place| place.creation != Creation::Nothing)
-        .for_each(|place| place.facts.size_bytes = size);
+    let made = places.iter_mut().filter(|place| place.creation != Creation::Nothing);
+    made.for_each(|place| place.facts.size_bytes = size);
     Ok(())
 }
 

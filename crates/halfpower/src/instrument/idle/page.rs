@@ -56,7 +56,7 @@ fn kernel_account(account: &SystemAccount, cpus: usize) -> Section {
         ("steal", account.steal_s),
     ];
     let rows = parts.map(|(name, part_s)| [name.to_owned(), tenth_of_percent(part_s / all_s)]);
-    let table = Table::new(["CPU time", "share"], rows.into_iter());
+    let table = Table::new(["CPU time", "share"], rows);
     Section::new("The kernel’s account", "The same time and CPUs, counted in clock ticks.", Body::Table(table))
 }
 

@@ -5,7 +5,7 @@ pub(super) mod page;
 use super::command::{self, Keeping, in_own_words};
 use crate::command::context::{Context, Ending};
 use crate::command::number::{any, count};
-use crate::command::session;
+use crate::command::session::{self, Session};
 use crate::reading::map::DeviceMap;
 use crate::reading::{Figures, Reading};
 use crate::store::{RunId, RunStatus, Store};
@@ -75,7 +75,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let finished = store.keep_reading(run, &reading).and_then(|()| store.finish_run(run, status));
     drop(heeded);
     let is_whole = result?;
-    session::or_where(context, &store, run, command::show(context, &reading))?;
+    Session { context, store, run }.or_where(command::show(context, &reading))?;
     finished?;
     if is_whole {
         return Ok(Ending::Done);

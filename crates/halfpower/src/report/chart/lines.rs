@@ -113,15 +113,14 @@ pub(super) fn lines(
         Some(Point { x, y: Value::Estimate(figure(cell)?) }).filter(Point::is_drawable)
     };
     let drawn = cells.iter().zip(shapes(cells, along));
-    let drawn = drawn.filter_map(|(cell, own)| Some((own, (*cell, point(cell)?))));
-    let groups = grouped(drawn, |(own, _)| own.clone());
+    let drawn = drawn.filter_map(|(cell, own)| Some((own, *cell, point(cell)?)));
+    let groups = grouped(drawn, |(own, ..)| own.clone());
     let all: Vec<Shape> = groups.iter().map(|(own, _)| own.clone()).collect();
-    let line = |(own, of_line): (Shape, Vec<(Shape, (&CellSummary, Point))>)| {
-        let numbers: Vec<u32> = of_line.iter().map(|(_, (cell, _))| cell.cell).collect();
-        let stroke = Stroke::of(of_line[0].1.0);
-        let mut points: Vec<Point> = of_line.into_iter().map(|(_, (_, point))| point).collect();
+    let line = |(own, of_line): (Shape, Vec<(Shape, &CellSummary, Point)>)| {
+        let numbers: Vec<u32> = of_line.iter().map(|(_, cell, _)| cell.cell).collect();
+        let mut points: Vec<Point> = of_line.iter().map(|(.., point)| *point).collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        Line { label: own.label(&all), stroke, points, fitted: fitted(&numbers) }
+        Line { label: own.label(&all), stroke: Stroke::of(of_line[0].1), points, fitted: fitted(&numbers) }
     };
     let lines: Vec<Line> = groups.into_iter().map(line).collect();
     lines.iter().any(|line| line.points.len() >= POINTS_NEEDED).then_some(lines)
