@@ -1,5 +1,7 @@
 //! A host for tests: it can do everything, and nothing of it is measured.
 
+use crate::plan::Plan;
+use crate::store::{NewRun, RunKind};
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::{Bytes, Environment, Personality, TargetFacts, TargetKind};
 
@@ -26,5 +28,21 @@ pub(crate) fn file(size: Bytes) -> TargetFacts {
         direct_alignment_bytes: Some(Bytes(512)),
         filesystem: Some("ext4".to_owned()),
         ..TargetFacts::bare("/data/test", TargetKind::File, size)
+    }
+}
+
+/// A run of a plan on it, before it has begun.
+pub(crate) fn study_run<'a>(plan: &'a Plan, environment: &'a Environment) -> NewRun<'a> {
+    NewRun {
+        kind: RunKind::Study,
+        name: &plan.study,
+        question: plan.question.as_deref(),
+        study_text: None,
+        plan: Some(plan),
+        command: "halfpower study run x.toml",
+        target: &plan.target,
+        seed: plan.seed,
+        note: None,
+        environment,
     }
 }

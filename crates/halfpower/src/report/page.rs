@@ -44,6 +44,7 @@ pub(crate) fn html(analysed: &Analysed) -> anyhow::Result<String> {
     let Analysed { run, analysis, paper_figures, noise, .. } = analysed;
     let (charts, absent) = charts(analysed);
     let observed = analysed.observed();
+    let verdict = beside(paper_figures).map_or_else(|| verdict(analysed), |sentence| vec![sentence]);
     let samples_shown = observed.len().min(SAMPLES_SHOWN);
     let recommendations = analysed.findings(FindingCode::Recommendation).map(|finding| &finding.sentence);
     let mut estimates = analysis.findings.iter().flat_map(|finding| &finding.estimates);
@@ -65,7 +66,7 @@ pub(crate) fn html(analysed: &Analysed) -> anyhow::Result<String> {
         // Whether a lone repetition has an interval within its own run.
         within_run => analysis.cells.iter().any(|cell| cell.within_run.is_some()),
         unfinished => analysed.unfinished(),
-        verdict => beside(paper_figures).map_or_else(|| verdict(analysed), |sentence| vec![sentence]).into_iter().collect::<Value>(),
+        verdict => verdict.into_iter().collect::<Value>(),
         key_figures => key_figures(analysed).collect::<Value>(),
         noise => noise.as_ref().map(tables::of_noise),
         scatter => noise.as_ref().and_then(|noise| Some(noise.scatter?.sentence())),

@@ -3,7 +3,7 @@
 use super::*;
 use crate::fixtures;
 use crate::plan::Overrides;
-use crate::store::{NewRun, RunKind, RunStatus, StoredSample};
+use crate::store::{RunStatus, StoredSample};
 use crate::study::Study;
 use halfpower_model::sample::{Failure, Sample, Totals};
 use halfpower_model::{BytesPerSecond, Environment, Workload};
@@ -91,21 +91,7 @@ fn plan(trial: &str, sweep: &str) -> Plan {
 const READS: &str = "operation = \"read\"\nrequest_size = [\"4KiB\", \"8KiB\", \"16KiB\"]\nduration = \"10ms\"";
 
 fn begin(store: &mut Store, plan: &Plan) -> RunId {
-    let environment = environment();
-    store
-        .begin_run(&NewRun {
-            kind: RunKind::Study,
-            name: "scripted",
-            question: None,
-            study_text: None,
-            plan: Some(plan),
-            command: "halfpower study run scripted.toml",
-            target: "/data/file",
-            seed: plan.seed,
-            note: None,
-            environment: &environment,
-        })
-        .unwrap()
+    store.begin_run(&fixtures::study_run(plan, &environment())).unwrap()
 }
 
 /// Remembers which cells were given up and why.

@@ -78,11 +78,8 @@ fn every_figure_runs_on_its_machine() {
         assert!(plan.skipped.is_empty(), "{name}: {:?}", plan.skipped);
         let mut testbed = machine(study.path.as_ref().unwrap());
         for cell in &plan.cells {
-            if done.insert(format!(
-                "{} {:?}",
-                study.path.as_ref().unwrap(),
-                Workload { seed: 0, ..cell.workload.clone() }
-            )) {
+            let workload = Workload { seed: 0, ..cell.workload.clone() };
+            if done.insert(format!("{} {workload:?}", study.path.as_ref().unwrap())) {
                 let sample = testbed.measure(&cell.workload, &mut (), &Cancel::default());
                 let sample = sample.unwrap_or_else(|error| panic!("{name}: {}: {error}", cell.workload));
                 assert!(sample.is_complete(), "{name}: {}", cell.workload);
@@ -105,7 +102,6 @@ fn what_the_papers_print_stands_beside_their_figures() {
         let all = published.iter().filter(|figure| figure.source == source && figure.left_out.is_none());
         let missing: Vec<&str> =
             all.clone().map(|figure| figure.id.as_str()).filter(|id| !found.contains(id)).collect();
-        eprintln!("{folder}: not beside a figure: {missing:?}");
         assert!(found.len() as f64 >= least * all.count() as f64, "{folder}: {missing:?}");
         // What is printed with a figure stands with it.
         for figure in &beside {

@@ -243,10 +243,8 @@ fn what_cannot_be_included_is_told_where_it_is_asked_for() {
     let told =
         |text: &str, other: &str| read_from(&[("x.toml", text), ("y.toml", other)], "x.toml").unwrap_err().to_string();
     let missing = told(&file("z.toml"), "");
-    assert!(
-        missing.starts_with("x.toml:2:11: cannot read z.toml") && missing.contains("a built-in study"),
-        "{missing}"
-    );
+    let place = missing.starts_with("x.toml:2:11: cannot read z.toml");
+    assert!(place && missing.contains("a built-in study"), "{missing}");
     assert!(told(&file("x.toml"), "").contains("x.toml includes this file"));
     assert!(told(&file("y.toml"), &file("x.toml")).starts_with("y.toml:2:11: x.toml includes"));
     assert!(told(&file("y.toml"), "name = \"y\"\ndepht = 3\n").starts_with("y.toml:2:1: unknown key"));
@@ -272,15 +270,12 @@ fn a_folder_is_the_study_of_its_files_in_their_order() {
     let told = |files: &[(&str, &str)]| read_from(files, "f/").unwrap_err().to_string();
     assert!(told(&files[1..]).contains("cannot read f/study.toml"));
     assert!(told(&files[..1]).contains("no sweep"));
-    let own = format!("{ten}[trial]\nseed = 4\n");
-    assert!(
-        told(&[files[0], ("f/other.toml", &own)]).starts_with("f/other.toml:1:1: its trial is not that of f/study")
-    );
     // It would go to the folder's all the same.
-    let own = format!("{ten}[target]\npath = \"sim:a:c\"\n");
-    assert!(
-        told(&[files[0], ("f/other.toml", &own)]).starts_with("f/other.toml:1:1: its target is not that of f/study")
-    );
+    for (what, own) in [("trial", "seed = 4"), ("target", "path = \"sim:a:c\"")] {
+        let own = format!("{ten}[{what}]\n{own}\n");
+        let told = told(&[files[0], ("f/other.toml", &own)]);
+        assert!(told.starts_with(&format!("f/other.toml:1:1: its {what} is not that of f/study")), "{told}");
+    }
 }
 
 #[test]

@@ -62,15 +62,23 @@ pub(crate) fn remove_leftovers(store: &mut Store) -> anyhow::Result<Cleaned> {
     let mut cleaned = Cleaned::default();
     for (file, standing) in store.look_for_test_files()? {
         match standing {
-            Standing::Left => {
-                match KeptTestFile::adopt(store, &file).and_then(|kept| kept.remove(store)) {
-                    Ok(_) => cleaned.removed.push(file),
-                    // The others are removed all the same.
-                    Err(error) => cleaned.kept.push((file.path.clone(), not_removed(&file, &error))),
+            Standing::Left => match KeptTestFile::adopt(store, &file).and_then(|kept| kept.remove(store)) {
+                Ok(_) => cleaned.removed.push(file),
+                // The others are removed all the same.
+                Err(error) => {
+                    let reason = format!("{} was not removed: {}", file.path.display(), causes(error.as_ref()));
+                    cleaned.kept.push((file.path, reason));
                 }
-            }
+            },
             Standing::Unproven => cleaned.kept.push((file.path.clone(), unproven(&file))),
-            Standing::OutOfSight => cleaned.kept.push((file.path.clone(), out_of_sight(&file))),
+            Standing::OutOfSight => {
+                let reason = format!(
+                    "{}, the test file of a killed run, was not found: its directory is missing or has been replaced; mount or \
+                     rename it back, and try again",
+                    file.path.display()
+                );
+                cleaned.kept.push((file.path, reason));
+            }
         }
     }
     Ok(cleaned)
@@ -80,18 +88,6 @@ fn unproven(file: &TestFile) -> String {
     let path = file.path.display();
     format!(
         "{path} may be the test file of a killed run, but that cannot be verified; check it, and remove it yourself"
-    )
-}
-
-fn not_removed(file: &TestFile, error: &anyhow::Error) -> String {
-    format!("{} was not removed: {}", file.path.display(), causes(error.as_ref()))
-}
-
-fn out_of_sight(file: &TestFile) -> String {
-    format!(
-        "{}, the test file of a killed run, was not found: its directory is missing or has been replaced; mount or rename it \
-         back, and try again",
-        file.path.display()
     )
 }
 

@@ -97,26 +97,21 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
 /// Each target alone, then the first two, three and so on together.
 fn settings(arguments: &Arguments, options: &LinkOptions) -> anyhow::Result<Vec<LinkSetup>> {
     let all = arguments.targets.len() as u32;
-    let together = if arguments.each_and_all { all.max(2) } else { 2 }..=all;
-    let alone = (0..all).map(|target| vec![target]);
-    alone
-        .chain(together.map(|count| (0..count).collect()))
-        .map(|targets| setting(arguments, options, targets))
-        .collect()
-}
-
-fn setting(arguments: &Arguments, options: &LinkOptions, targets: Vec<u32>) -> anyhow::Result<LinkSetup> {
-    let open = |target: &u32| command::open_direct(&arguments.targets[*target as usize]);
-    let opened = targets.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     if options.request_size > options.region {
+        let (region, request) = (options.region, options.request_size);
         refuse!(
-            "--region is {}, less than a request of {}; use a smaller --request-size, or a larger --region",
-            options.region,
-            options.request_size
+            "--region is {region}, less than a request of {request}; use a smaller --request-size, or a larger --region"
         );
     }
-    LinkSetup::new(targets, Box::new(Host::on(opened)?), options)
-        .map_err(|error| in_own_words(error, "--request-size", "--region").into())
+    let together = if arguments.each_and_all { all.max(2) } else { 2 }..=all;
+    let open = |target: &u32| command::open_direct(&arguments.targets[*target as usize]);
+    let setting = |targets: Vec<u32>| {
+        let opened = targets.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let setup = LinkSetup::new(targets, Box::new(Host::on(opened)?), options);
+        Ok(setup.map_err(|error| in_own_words(error, "--request-size", "--region"))?)
+    };
+    let alone = (0..all).map(|target| vec![target]);
+    alone.chain(together.map(|count| (0..count).collect())).map(setting).collect()
 }
 
 /// `limits` has the control group's limit of each target's reads.

@@ -4,7 +4,7 @@
 use crate::fixtures;
 use crate::plan::{Overrides, Plan, Skipped};
 use crate::report::Analysed;
-use crate::store::{NewRun, RunKind, RunStatus, Store};
+use crate::store::{NewRun, RunStatus, Store};
 use crate::study::Study;
 use halfpower_model::environment::ClockFacts;
 use halfpower_model::random::Random;
@@ -36,18 +36,8 @@ pub(super) fn run(study: &Study) -> Analysed {
         cells: 1,
     });
     let mut store = Store::in_memory().unwrap();
-    let new = NewRun {
-        kind: RunKind::Study,
-        name: &study.name,
-        question: study.question.as_deref(),
-        study_text: Some(&study.text),
-        plan: Some(&plan),
-        command: "halfpower run '/srv/data/<script>alert(1)</script>' --seed 42",
-        target: PATH,
-        seed: plan.seed,
-        note: None,
-        environment: &environment,
-    };
+    let command = "halfpower run '/srv/data/<script>alert(1)</script>' --seed 42";
+    let new = NewRun { command, target: PATH, ..fixtures::study_run(&plan, &environment) };
     let id = store.begin_run(&new).unwrap();
     let mut noise = Random::new(plan.seed);
     for block in 0..plan.repetitions.min {
