@@ -6,7 +6,7 @@
 //! size: by requests alone large ones would take everything, by bytes alone they would be over in a few requests.
 //! Such a trial has no warm-up, because what is written during one is not counted.
 
-use super::{Plan, PlanError};
+use super::model::{Plan, PlanError};
 use halfpower_model::{Bytes, Nanoseconds, Workload};
 
 /// Every request that can be outstanding, this often at least: fewer measure the start and the end.
@@ -55,21 +55,23 @@ pub(super) fn bound_writes(plan: &mut Plan) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// Keeps buffered writes short on a disk that was seen to take `bytes_per_s`: what they leave in the cache has to be
-/// flushed, in the timing or after it, and on a slow disk that would take the run far past its time. Gives the largest
-/// limit that was lowered, as it is now; none when nothing had to be.
-pub(super) fn bound_flushes(plan: &mut Plan, bytes_per_s: f64) -> Option<Bytes> {
-    let mut largest = None;
-    let buffered = |workload: &&mut Workload| workload.operation.writes() && !workload.buffering.is_direct();
-    for workload in plan.cells.iter_mut().map(|cell| &mut cell.workload).filter(buffered) {
-        let unit = Claim::of(workload).unit / workload.copies();
-        let most = ((bytes_per_s * FLUSH.seconds()) as u64 / unit).max(LEAST_ROUNDS) * unit;
-        if workload.limits.bytes.is_some_and(|limit| limit.0 > most) {
-            workload.limits.bytes = Some(Bytes(most));
-            largest = largest.max(Some(Bytes(most)));
+impl Plan {
+    /// Keeps buffered writes short on a disk that was seen to take `bytes_per_s`: what they leave in the cache has to be
+    /// flushed, in the timing or after it, and on a slow disk that would take the run far past its time. Gives the largest
+    /// limit that was lowered, as it is now; none when nothing had to be.
+    pub(crate) fn fit_to(&mut self, bytes_per_s: f64) -> Option<Bytes> {
+        let mut largest = None;
+        let buffered = |workload: &&mut Workload| workload.operation.writes() && !workload.buffering.is_direct();
+        for workload in self.cells.iter_mut().map(|cell| &mut cell.workload).filter(buffered) {
+            let unit = Claim::of(workload).unit / workload.copies();
+            let most = ((bytes_per_s * FLUSH.seconds()) as u64 / unit).max(LEAST_ROUNDS) * unit;
+            if workload.limits.bytes.is_some_and(|limit| limit.0 > most) {
+                workload.limits.bytes = Some(Bytes(most));
+                largest = largest.max(Some(Bytes(most)));
+            }
         }
+        largest
     }
-    largest
 }
 
 impl Claim {

@@ -1,6 +1,6 @@
 //! A plan in words: a paragraph before it is run, a table for who asks.
 
-use super::{Plan, Skipped, TestFileEnd};
+use super::model::{Plan, Skipped, TestFileEnd};
 use crate::sanitize::sanitize;
 use crate::study::{Order, Repetitions};
 use crate::text::{counted, once};

@@ -4,7 +4,7 @@
 //! longer has up to twice the rate that is set, and the luckiest of many such trials stands for none. So what a limit is
 //! known to hold back is measured for longer, after a warm-up that spends what was left.
 
-use super::Plan;
+use super::model::Plan;
 use halfpower_model::{Environment, LevelName, Nanoseconds, Workload};
 
 /// What spends a throttle's rest.

@@ -1,6 +1,7 @@
 //! From study to plan: every cell resolved against the testbed, or left out with the reason.
 
-use super::{Cell, DEFAULT_WRITE_BUDGET, FigurePlan, Plan, SCHEMA, Skipped, TestFileEnd, budget, limited};
+use super::model::{Cell, DEFAULT_WRITE_BUDGET, FigurePlan, Plan, PlanError, SCHEMA, Skipped, TestFileEnd};
+use super::{budget, limited};
 use crate::study::{Study, Sweep, VOLUME};
 use halfpower_model::random::derive_seed;
 use halfpower_model::{
@@ -36,17 +37,6 @@ pub(crate) struct Overrides {
     pub offer: Option<Offer>,
     /// What a simulated machine is with the settings of each cell, and with the volume alone that they name; empty on a host.
     pub machines: HashMap<Settings, Simulated>,
-}
-
-/// Why there is no plan. Each message ends with the remedy.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum PlanError {
-    /// Every cell was left out.
-    #[error("{0}")]
-    NothingLeft(String),
-    /// The budget does not cover the least repetitions of the shortest trials.
-    #[error("{0}")]
-    Budget(String),
 }
 
 impl Overrides {

@@ -3,8 +3,8 @@ use super::*;
 use crate::fixtures;
 use crate::study::Study;
 use halfpower_model::{
-    Buffering, BytesPerSecond, CachePolicy, Channel, Durability, Environment, Level, LevelName, Operation, Pattern,
-    Personality, TargetKind, WorkloadSpec,
+    Buffering, Bytes, BytesPerSecond, CachePolicy, Channel, Durability, Environment, Level, LevelName, Nanoseconds,
+    Operation, Pattern, Personality, TargetKind, Workload, WorkloadSpec,
 };
 use proptest::prelude::*;
 

@@ -27,7 +27,7 @@ const DECADES_FROM: f64 = 20.0;
 const STEPS_MAX: f64 = 5.0;
 
 /// Draws the pyramid: the box that the page gives it, the drawing, and its legend; none without two figures to compare.
-pub(in crate::report) fn bars(pyramid: &Pyramid) -> Option<(String, String, Value)> {
+pub(crate) fn bars(pyramid: &Pyramid) -> Option<(String, String, Value)> {
     let rates = shown(pyramid).flat_map(rates);
     let (least, most) =
         rates.fold((f64::MAX, 0.0), |(least, most): (f64, f64), rate| (least.min(rate), most.max(rate)));

@@ -9,7 +9,7 @@ use halfpower_analysis::CellSummary;
 use halfpower_model::{FindingCode, Operation, Pattern, Quantity, Reach};
 
 /// The charts of a report, and a sentence for each kind that cannot be shown.
-pub(in crate::report) fn charts(analysed: &Analysed) -> (Vec<Chart>, Vec<&'static str>) {
+pub(crate) fn charts(analysed: &Analysed) -> (Vec<Chart>, Vec<&'static str>) {
     if !analysed.paper_figures.is_empty() {
         // They stand with their figures.
         return (Vec::new(), Vec::new());

@@ -14,7 +14,7 @@ use halfpower_model::{Among, Durability, Estimate, FileState, Quantity};
 type Measured<'a> = (&'a PaperCell, &'a CellSummary);
 
 /// The charts of a figure, the `number`-th of its report.
-pub(in crate::report) fn of_figure(analysed: &Analysed, figure: &PaperFigure, number: usize) -> Vec<Chart> {
+pub(crate) fn of_figure(analysed: &Analysed, figure: &PaperFigure, number: usize) -> Vec<Chart> {
     let summary = |cell: &PaperCell| analysed.analysis.cells.iter().find(|summary| summary.cell == cell.cell);
     let measured = figure.cells.iter().filter_map(|cell| Some((cell, summary(cell)?)));
     let mut charts = Vec::new();
