@@ -5,9 +5,9 @@
 //! Seeded: the same figures every time. Run by `just coverage` (release build, five to eight minutes), not by `cargo test`.
 
 use halfpower_analysis::statistics::{
-    Contrast, Equation, Interval, Margin, RandomisedBlocks, Verdict, bootstrap_interval, bootstrap_of_means,
-    divisive_change_points, is_precise, lasting_changes, least_squares, mean_estimate, mean_interval, median_estimate,
-    paired_ratio, ratio_of_means, series_mean, verdicts,
+    Contrast, Equation, Interval, Margin, Verdict, bootstrap_of_means, divisive_change_points, is_precise,
+    lasting_changes, least_squares, mean_estimate, mean_interval, median_estimate, paired_ratio, ratio_of_means,
+    series_mean, verdicts,
 };
 use halfpower_model::random::{Random, derive_seed};
 use halfpower_model::{Estimate, Quantity};
@@ -189,19 +189,8 @@ fn ratios() {
 }
 
 #[test]
-fn blocks_and_lines() {
+fn lines() {
     let mut table = Table::default();
-    for (settings, blocks) in [(2, 5), (4, 5), (4, 10)] {
-        let name = format!("randomised blocks, difference | {settings} settings, Normal(0.1) | {blocks}");
-        table.covers(&name, TRIALS, |draws| {
-            let drift = draws.leaning(0.8, blocks);
-            let row = |setting: usize, draws: &mut Draws| -> Vec<f64> {
-                drift.iter().map(|drift| setting as f64 + drift + draws.one(Scatter::Normal(0.1))).collect()
-            };
-            let rows: Vec<Vec<f64>> = (0..settings).map(|setting| row(setting, draws)).collect();
-            holds(RandomisedBlocks::of(&rows)?.difference(Quantity::Ratio, 1, 0), 1.0)
-        });
-    }
     for count in [3, 5, 10] {
         table.covers(&format!("slope of a line | Normal(0.1) | {count}"), TRIALS, |draws| {
             let equation = |x: usize, draws: &mut Draws| {
@@ -270,18 +259,6 @@ fn bootstraps() {
                 Some(bootstrap_of_means(&cells(draws), |means| crossing(means, half))?.holds(2.2))
             });
         }
-    }
-    for count in [15, 20, 40] {
-        let name = format!("trimmed mean, bootstrap | Laplace(0.1) | {count}");
-        table.covers(&name, BOOTSTRAPS, |draws| {
-            let trimmed = |cells: &[Vec<f64>]| {
-                let mut values = cells[0].clone();
-                values.sort_by(f64::total_cmp);
-                let kept = &values[count / 5..count - count / 5];
-                kept.iter().sum::<f64>() / kept.len() as f64
-            };
-            Some(bootstrap_interval(&[draws.many(Scatter::Laplace(0.1), count)], trimmed)?.holds(1.0))
-        });
     }
     table.conclude();
 }

@@ -54,7 +54,7 @@ impl Held {
 /// The margin that an A/A change implies: at least the default, which also serves single samples.
 pub(super) fn held(change: &Change) -> Held {
     let usual = change.figure.usual_margin();
-    match Margin::of_the_same(&[change.ratio]) {
+    match Margin::of_the_same(change.ratio) {
         None if change.single => Held::Margin(usual),
         Some(found) if found <= usual => Held::Margin(usual),
         Some(found) if found.share() <= FOUND_MAX => Held::Noise(found),

@@ -55,12 +55,11 @@ impl Scatter {
         };
         let logarithms = |cell: &Cell<'_>| cell.bytes_per_s().iter().map(|rate| rate.ln()).collect::<Vec<f64>>();
         let table: Vec<Vec<f64>> = cells.iter().filter(is_whole).map(logarithms).collect();
-        let blocks = RandomisedBlocks::of(&table)?;
-        let between = blocks.between_blocks();
+        let deviations = RandomisedBlocks::of(&table)?;
         Some(Scatter {
-            between_blocks: between.exp() - 1.0,
-            within_blocks: blocks.deviation.exp() - 1.0,
-            blocks: blocks.blocks.len(),
+            between_blocks: deviations.between.exp() - 1.0,
+            within_blocks: deviations.within.exp() - 1.0,
+            blocks: most,
             workloads: table.len(),
         })
     }

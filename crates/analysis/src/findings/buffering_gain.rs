@@ -8,7 +8,7 @@ use crate::cells::Cell;
 use crate::comparable::{Axis, are_comparable};
 use crate::evidence::Evidence;
 use crate::series::Series;
-use crate::statistics::{bootstrap_of_means, estimate, mean, paired_ratio};
+use crate::statistics::{bootstrap_estimate, mean, paired_ratio};
 use crate::wording::requests;
 use halfpower_model::{Buffering, Durability, Estimate, Finding, FindingCode, Quantity};
 use std::cmp::Ordering;
@@ -80,9 +80,7 @@ fn turn(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Estimate> {
     let logarithms: Vec<Vec<f64>> = between.iter().map(|gain| gain.logarithms.clone()).collect();
     let means: Vec<f64> = logarithms.iter().filter_map(|values| mean(values)).collect();
     let size = crossing(&sizes, &means);
-    let interval = bootstrap_of_means(&logarithms, |means| crossing(&sizes, means));
-    let fewest = logarithms.iter().map(Vec::len).min()?;
-    Some(estimate(Quantity::RequestSizeBytes, size, interval.map(|interval| interval.with(size)), fewest))
+    Some(bootstrap_estimate(Quantity::RequestSizeBytes, size, &logarithms, |means| crossing(&sizes, means)))
 }
 
 /// The size of the first zero crossing; the last size without one.

@@ -10,7 +10,7 @@ use crate::cells::Cell;
 use crate::device::share_for_others;
 use crate::evidence::Evidence;
 use crate::rate_over_time::{Levels, MARGIN, Trend, rates_of};
-use crate::statistics::{Point, divisive_change_points, estimate, mean, mean_estimate, steady_state, weighted_line};
+use crate::statistics::{Point, divisive_change_points, estimate, is_ever_steady, mean, mean_estimate, weighted_line};
 use crate::warm_up::warm_up_of;
 use crate::wording::{caching, depth, memory_note, ratio_to, reach, requests, sentence};
 use halfpower_model::sample::Warning;
@@ -175,7 +175,7 @@ fn step(rates: &[f64]) -> Option<(Estimate, String)> {
 
 /// A significant slope.
 fn slope(rates: &[f64]) -> Option<(Estimate, String)> {
-    if steady_state(rates).is_some() {
+    if is_ever_steady(rates) {
         return None;
     }
     let points: Vec<Point> =

@@ -8,7 +8,7 @@ use crate::cells::Cell;
 use crate::evidence::Evidence;
 use crate::models::{Load, Models};
 use crate::series::{Series, index_of_knee};
-use crate::statistics::{bootstrap_of_means, estimate};
+use crate::statistics::bootstrap_estimate;
 use crate::wording::{reach, requests, sentence};
 use halfpower_model::{Estimate, Finding, FindingCode, Quantity};
 
@@ -97,10 +97,7 @@ fn finding(series: &Series<'_>, knee: Knee<'_>, models: &Models) -> Finding {
 pub(super) fn depth_estimate(series: &Series<'_>, depth: u32) -> Estimate {
     let repetitions: Vec<Vec<f64>> = series.cells.iter().map(|cell| cell.requests_per_s().to_vec()).collect();
     let depth_of = |index: usize| f64::from(series.cells[index].workload.depth);
-    let interval = bootstrap_of_means(&repetitions, |means| depth_of(index_of_knee(means)));
-    let value = f64::from(depth);
-    let fewest = repetitions.iter().map(Vec::len).min().unwrap_or(0);
-    estimate(Quantity::Depth, value, interval.map(|interval| interval.with(value)), fewest)
+    bootstrap_estimate(Quantity::Depth, f64::from(depth), &repetitions, |means| depth_of(index_of_knee(means)))
 }
 
 #[cfg(test)]

@@ -105,7 +105,6 @@ pub(super) mod tests {
     use super::*;
     use crate::fixtures::Normal;
     use halfpower_model::random::Random;
-    use proptest::prelude::*;
 
     type Draw<'a> = &'a dyn Fn(&mut Normal, &mut Random) -> f64;
 
@@ -230,56 +229,5 @@ pub(super) mod tests {
         };
         let exact = (0..500).filter(exact).count();
         assert!(exact >= 490, "{exact} of 500");
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-
-        #[test]
-        fn shift_and_scale_change_nothing(values in proptest::collection::vec(0.0_f64..10.0, 12..60),
-                                          shift in -100.0_f64..100.0, scale in 0.5_f64..50.0) {
-            let moved: Vec<f64> = values.iter().map(|value| value * scale + shift).collect();
-            prop_assert_eq!(change_points(&values, 1e-3), change_points(&moved, 1e-3 * scale));
-        }
-
-        #[test]
-        fn known_steps_are_found(lengths in proptest::collection::vec(STRETCH_MIN..40, 1..12), seed in 0_u64..1000) {
-            let mut random = Random::new(seed);
-            let mut level = 100.0;
-            let mut values = Vec::new();
-            let mut edges = Vec::new();
-            for length in &lengths {
-                edges.push(values.len());
-                values.extend((0..*length).map(|_| level + 0.1 * random.next_unit()));
-                level -= 3.0 + random.next_unit();
-            }
-            let found = change_points(&values, 0.01);
-            prop_assert!(edges[1..].iter().all(|edge| found.contains(edge)), "{:?} in {:?}", edges, found);
-        }
-
-        #[test]
-        fn steps_of_even_scatter_are_found_and_nothing_else(lengths in proptest::collection::vec(STRETCH_MIN..40, 1..12)) {
-            let mut edges = vec![0];
-            let mut values = Vec::new();
-            for (level, length) in lengths.iter().enumerate() {
-                values.extend((0..*length).map(|index| 100.0 - 4.0 * level as f64 + (index % 3) as f64 * 0.05));
-                edges.push(values.len());
-            }
-            prop_assert_eq!(change_points(&values, 0.01), &edges[1..lengths.len()]);
-        }
-
-        #[test]
-        fn turned_around_the_changes_are_the_same(lengths in proptest::collection::vec(6_usize..40, 1..8)) {
-            let mut values: Vec<f64> = Vec::new();
-            for (level, length) in lengths.iter().enumerate() {
-                values.extend((0..*length).map(|index| level as f64 * 5.0 + (index % 3) as f64 * 0.1));
-            }
-            let forward = change_points(&values, 0.01);
-            values.reverse();
-            let mut backward: Vec<usize> =
-                change_points(&values, 0.01).into_iter().map(|point| values.len() - point).collect();
-            backward.reverse();
-            prop_assert_eq!(forward, backward);
-        }
     }
 }

@@ -177,7 +177,6 @@ mod tests {
     use super::*;
     use crate::fixtures::Normal;
     use crate::statistics::change_points::tests::NILE;
-    use proptest::prelude::*;
 
     #[test]
     fn the_largest_distance_by_hand() {
@@ -259,25 +258,6 @@ mod tests {
             let found = divisive_change_points(&values);
             assert!(edges.iter().all(|edge| found.contains(edge)), "{edges:?} in {found:?}");
             assert!(found.len() <= 3 && found.is_sorted(), "{found:?}");
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(24))]
-
-        #[test]
-        fn known_steps_are_found_whatever_the_unit(lengths in proptest::collection::vec(8_usize..30, 1..6), seed in 0_u64..1000,
-                                                   scale in 0.5_f64..50.0) {
-            let mut random = Random::new(seed);
-            let mut values = Vec::new();
-            let mut edges = Vec::new();
-            for (level, length) in lengths.iter().enumerate() {
-                edges.push(values.len());
-                values.extend((0..*length).map(|_| scale * (level as f64 * 5.0 + 0.1 * random.next_unit())));
-            }
-            let found = divisive_change_points(&values);
-            prop_assert!(edges[1..].iter().all(|edge| found.contains(edge)), "{:?} {:?}", found, edges);
-            prop_assert!(found.is_sorted());
         }
     }
 }

@@ -41,20 +41,6 @@ pub(crate) fn estimate(quantity: Quantity, value: f64, interval: Option<Interval
     }
 }
 
-/// The values in ascending order.
-pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted
-}
-
-/// The middle of sorted values; none of nothing.
-pub(super) fn middle(sorted: &[f64]) -> Option<f64> {
-    let upper = *sorted.get(sorted.len() / 2)?;
-    let even = sorted.len().is_multiple_of(2);
-    Some(if even { f64::midpoint(sorted[sorted.len() / 2 - 1], upper) } else { upper })
-}
-
 /// The share of Student's t distribution at or below `t`.
 pub(super) fn t_share_below(t: f64, degrees_of_freedom: f64) -> f64 {
     use statrs::distribution::{ContinuousCDF, StudentsT};

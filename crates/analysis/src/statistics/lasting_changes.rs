@@ -135,7 +135,6 @@ mod tests {
     use super::*;
     use crate::fixtures::Normal;
     use crate::statistics::change_points::tests::NILE;
-    use proptest::prelude::*;
 
     const LEVEL: f64 = 1e9;
 
@@ -202,17 +201,5 @@ mod tests {
         let ramp: Vec<f64> = (0..100).map(|index| 100.0 - 0.5 * f64::from(index) + normal.draw()).collect();
         assert_eq!(lasting_changes(&ramp, 1.0), change_points(&ramp, 1.0));
         assert!(!lasting_changes(&ramp, 1.0).is_empty());
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(32))]
-
-        #[test]
-        fn never_more_than_change_points(values in proptest::collection::vec(0.0_f64..10.0, 0..60), scale in 0.5_f64..1e9) {
-            let (all, lasting) = (change_points(&values, 0.1), lasting_changes(&values, 0.1));
-            prop_assert!(lasting.iter().all(|start| all.contains(start)) && lasting.is_sorted());
-            let scaled: Vec<f64> = values.iter().map(|value| value * scale).collect();
-            prop_assert_eq!(lasting_changes(&scaled, 0.1 * scale), lasting);
-        }
     }
 }

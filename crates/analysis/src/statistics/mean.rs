@@ -28,17 +28,18 @@ pub(super) fn t_quantile(degrees_of_freedom: f64) -> f64 {
 
 /// The 95 % interval of the mean; none under two values.
 pub fn mean_interval(values: &[f64]) -> Option<Interval> {
-    let standard_error = (variance(values)? / values.len() as f64).sqrt();
-    let half = t_quantile((values.len() - 1) as f64) * standard_error;
-    let mean = mean(values)?;
-    Some(Interval { low: mean - half, high: mean + half })
+    about_mean(values, 1.0 / values.len() as f64)
 }
 
 /// Where one more value lies with 95 % confidence if it is of the same as these, which wants them normal; none under two
 /// values. Source: Hahn and Meeker, "Statistical Intervals" (1991), section 4.7.
 pub fn next_interval(values: &[f64]) -> Option<Interval> {
-    let spread = (variance(values)? * (1.0 + 1.0 / values.len() as f64)).sqrt();
-    let half = t_quantile((values.len() - 1) as f64) * spread;
+    about_mean(values, 1.0 + 1.0 / values.len() as f64)
+}
+
+/// t deviations to either side of the mean, where the square of one is this share of the variance.
+fn about_mean(values: &[f64], share: f64) -> Option<Interval> {
+    let half = t_quantile(values.len().checked_sub(1)? as f64) * (variance(values)? * share).sqrt();
     let mean = mean(values)?;
     Some(Interval { low: mean - half, high: mean + half })
 }
@@ -49,18 +50,24 @@ pub fn mean_estimate(quantity: Quantity, values: &[f64]) -> Option<Estimate> {
     Some(estimate(quantity, mean(values)?, interval, values.len()))
 }
 
-/// Half of the 95 % t interval over the mean: 0.02 is ±2 %. None under two values, and where the mean is zero.
-pub(super) fn relative_half_width(values: &[f64]) -> Option<f64> {
-    let interval = mean_interval(values)?;
-    let relative = (interval.high - interval.low) / 2.0 / mean(values)?.abs();
-    relative.is_finite().then_some(relative)
+/// Whether half of the 95 % t interval over the mean is at most so much: 0.02 is ±2 %. Not under two values, nor where the
+/// mean is zero.
+///
+/// A cell has been repeated often enough by this width, never by its value or a comparison: a rule that looked at the
+/// difference would stop where chance made one. Still, an interval that stops once it looks narrow is a little too narrow:
+/// with at least ten repetitions it holds the truth in 93.7 % or more, with five in 92.3 % at the worst.
+/// Source: Chow and Robbins, "On the asymptotic theory of fixed-width sequential confidence intervals for the mean",
+/// Annals of Mathematical Statistics 36 (1965).
+pub fn is_precise(values: &[f64], precision: f64) -> bool {
+    let widths =
+        mean_interval(values).zip(mean(values)).map(|(interval, mean)| (interval.high - interval.low) / mean.abs());
+    widths.is_some_and(|width| width / 2.0 <= precision)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fixtures::Normal;
-    use proptest::prelude::*;
 
     /// Differences in hours of sleep, from Student's paper of 1908.
     const SLEEP_H: [f64; 10] = [1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4];
@@ -91,7 +98,7 @@ mod tests {
         assert!((estimate.value - 1.58).abs() < 1e-12);
         assert!((estimate.low.unwrap() - 0.700_114_2).abs() < 1e-6, "{estimate:?}");
         assert!((estimate.high.unwrap() - 2.459_885_8).abs() < 1e-6, "{estimate:?}");
-        assert!((relative_half_width(&SLEEP_H).unwrap() - 0.879_885_8 / 1.58).abs() < 1e-6);
+        assert!(is_precise(&SLEEP_H, 0.557) && !is_precise(&SLEEP_H, 0.556), "0.8798858 / 1.58");
     }
 
     #[test]
@@ -101,10 +108,9 @@ mod tests {
             mean_estimate(Quantity::Ratio, &[3.0]).map(|estimate| (estimate.low, estimate.high)),
             Some((None, None))
         );
-        assert_eq!(relative_half_width(&[]), None);
-        assert_eq!(relative_half_width(&[3.0]), None);
-        assert_eq!(relative_half_width(&[0.0, 0.0]), None, "a share of nothing");
-        assert_eq!(relative_half_width(&[3.0, 3.0]), Some(0.0));
+        assert!(!is_precise(&[], 1e9) && !is_precise(&[3.0], 1e9));
+        assert!(!is_precise(&[0.0, 0.0], 1e9), "a share of nothing");
+        assert!(is_precise(&[3.0, 3.0], 0.0));
     }
 
     #[test]
@@ -118,27 +124,5 @@ mod tests {
             })
             .count();
         assert!((1840..=1960).contains(&held), "{held} of 2000");
-    }
-
-    proptest! {
-        #[test]
-        fn the_interval_follows_shift_and_scale(values in proptest::collection::vec(1.0_f64..1e3, 2..20),
-                                                shift in 0.0_f64..1e3, scale in 0.1_f64..1e3) {
-            let interval = mean_interval(&values).unwrap();
-            let moved: Vec<f64> = values.iter().map(|value| value * scale + shift).collect();
-            let got = mean_interval(&moved).unwrap();
-            let tolerance = 1e-9 * (got.high.abs() + got.low.abs());
-            prop_assert!((got.low - (interval.low * scale + shift)).abs() <= tolerance);
-            prop_assert!((got.high - (interval.high * scale + shift)).abs() <= tolerance);
-            let mean = mean(&values).unwrap();
-            prop_assert!(interval.low <= mean && mean <= interval.high);
-        }
-
-        #[test]
-        fn the_relative_width_has_no_unit(values in proptest::collection::vec(1.0_f64..1e3, 2..20), scale in 0.1_f64..1e6) {
-            let scaled: Vec<f64> = values.iter().map(|value| value * scale).collect();
-            let (one, other) = (relative_half_width(&values).unwrap(), relative_half_width(&scaled).unwrap());
-            prop_assert!((one - other).abs() <= 1e-9 * (1.0 + one));
-        }
     }
 }
