@@ -1,4 +1,4 @@
-//! How busy the parts of a simulated machine were, as means over repetitions.
+//! How busy the parts of a testbed that reports them were, as means over repetitions.
 
 use crate::cells::Cell;
 use crate::statistics::mean_estimate;
@@ -7,10 +7,10 @@ use halfpower_model::{Estimate, Quantity};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A part of a simulated machine and its load.
+/// A part of a testbed and its load.
 #[derive(Clone, Debug, Serialize)]
 pub struct PartUse {
-    /// Its name in the machine file.
+    /// Its name.
     pub name: String,
     /// Its kind.
     pub kind: PartKind,
@@ -64,22 +64,22 @@ fn is_it(one: &Part, other: &Part) -> bool {
     one.kind == other.kind && one.name == other.name
 }
 
-/// Parts with one kind and name but for a number, such as the disks of a stripe, with their busy shares; the group of the busiest
-/// first.
-pub(crate) fn grouped<'a>(
-    parts: impl IntoIterator<Item = (&'a str, PartKind, f64)>,
-) -> Vec<((&'a str, PartKind), Vec<f64>)> {
-    let mut groups: Vec<((&str, PartKind), Vec<f64>)> = Vec::new();
-    for (name, kind, busy) in parts {
-        let of_kind = (without_number(name), kind);
-        match groups.iter_mut().find(|(other, _)| *other == of_kind) {
-            Some((_, shares)) => shares.push(busy),
-            None => groups.push((of_kind, vec![busy])),
-        }
+/// Parts with one kind and name but for a number, such as the disks of a stripe, the busiest first; the group of the busiest
+/// first. `of` tells a part's name, kind and busy share.
+pub(crate) fn grouped<'a, T: Copy>(
+    parts: impl IntoIterator<Item = T>,
+    of: impl Fn(T) -> (&'a str, PartKind, f64),
+) -> Vec<Vec<T>> {
+    let mut groups: BTreeMap<(PartKind, &str), Vec<T>> = BTreeMap::new();
+    for part in parts {
+        let (name, kind, _) = of(part);
+        groups.entry((kind, without_number(name))).or_default().push(part);
     }
-    groups.sort_by(|(_, one), (_, other)| {
-        most_of(other).total_cmp(&most_of(one)).then(mean_of(other).total_cmp(&mean_of(one)))
-    });
+    let busy = |part: &T| of(*part).2;
+    let mut groups: Vec<Vec<T>> = groups.into_values().collect();
+    groups.iter_mut().for_each(|group| group.sort_by(|one, other| busy(other).total_cmp(&busy(one))));
+    let mean = |group: &[T]| group.iter().map(busy).sum::<f64>() / group.len() as f64;
+    groups.sort_by(|one, other| busy(&other[0]).total_cmp(&busy(&one[0])).then(mean(other).total_cmp(&mean(one))));
     groups
 }
 
@@ -91,32 +91,19 @@ pub(crate) fn without_number(name: &str) -> &str {
     }
 }
 
-/// Mean of shares, of which there is at least one.
-pub(crate) fn mean_of(shares: &[f64]) -> f64 {
-    shares.iter().sum::<f64>() / shares.len() as f64
-}
-
-/// The largest share.
-pub(crate) fn most_of(shares: &[f64]) -> f64 {
-    shares.iter().copied().fold(0.0, f64::max)
-}
-
 /// Parts with their busy share, the busiest first, numbered ones in one line: `pci 97 %, 3 × atlas-10k 45 % (44 to 46 %)`. Waits
 /// are left out.
 pub fn busiest_first<'a>(parts: impl IntoIterator<Item = (&'a str, PartKind, f64)>) -> Vec<String> {
     let parts = parts.into_iter().filter(|(_, kind, _)| *kind != PartKind::Wait);
     let percent = |share: f64| format!("{:.0}", share * 100.0);
-    let told = |((name, _), shares): ((&str, PartKind), Vec<f64>)| {
-        let mean = percent(mean_of(&shares));
-        let least = shares.iter().copied().fold(1.0, f64::min);
-        let range = match (percent(least), percent(most_of(&shares))) {
-            (least, most) if least == most => String::new(),
-            (least, most) => format!(" ({least} to {most} %)"),
-        };
-        let number = if shares.len() > 1 { format!("{} × ", shares.len()) } else { String::new() };
-        format!("{number}{name} {mean} %{range}")
+    let told = |group: Vec<(&str, PartKind, f64)>| {
+        let (most, least) = (percent(group[0].2), percent(group[group.len() - 1].2));
+        let mean = percent(group.iter().map(|(_, _, busy)| busy).sum::<f64>() / group.len() as f64);
+        let range = if least == most { String::new() } else { format!(" ({least} to {most} %)") };
+        let number = if group.len() > 1 { format!("{} × ", group.len()) } else { String::new() };
+        format!("{number}{} {mean} %{range}", without_number(group[0].0))
     };
-    grouped(parts).into_iter().map(told).collect()
+    grouped(parts, |part| part).into_iter().map(told).collect()
 }
 
 #[cfg(test)]

@@ -1,26 +1,76 @@
 //! The figures of a sample that the suspects use. A figure that was not measured is none.
 
-use super::neighbours::Neighbours;
 use crate::device::{MOST_FOR_OTHERS, share_for_others};
-use crate::parts::{grouped, most_of, without_number};
+use crate::parts::{grouped, without_number};
 use halfpower_model::sample::{Block, Direction, Part, PartKind, Totals};
 use halfpower_model::{Buffering, Durability, Personality, RequestKind, RwFlag, Sample, TargetKind, Workload};
 
+/// Saturated: share of its time that a worker wants a CPU, or a part is busy.
+pub(super) const FULL: f64 = 0.9;
+/// Most of the time: from here on flushes, or other users of the CPU, are the bottleneck.
+pub(super) const MOST_OF_IT: f64 = 0.5;
+/// Below this share of the configured requests, few were outstanding.
+pub(super) const FEWER: f64 = 0.75;
+/// A device below this load has room.
+pub(super) const SPARE: f64 = 0.5;
+/// A deeper queue is faster from the first on, and no faster up to the second.
+pub(super) const FASTER: f64 = 1.2;
+pub(super) const NO_FASTER: f64 = 1.1;
+/// Share of the time whose removal would make it that much faster.
+pub(super) const MATTERS: f64 = 1.0 - 1.0 / FASTER;
+
 /// The kernel's CPU accounting is in ticks and too coarse for a shorter time.
 const ACCOUNTED_S: f64 = 0.1;
+
+/// Figures of neighbouring cells.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Neighbours {
+    /// Highest rate at a deeper queue over this rate.
+    pub(crate) deeper: Option<f64>,
+    /// Share of the sum of each target alone, if the targets limit one another.
+    pub(crate) together: Option<f64>,
+    /// The same at other offsets; none if not measured, or if offsets do not matter to this target.
+    pub(crate) places: Option<Places>,
+    /// How time grows with request size; none with one size.
+    pub(crate) growth: Option<Growth>,
+}
+
+/// Highest rates at other offsets over this rate; none if not measured.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Places {
+    /// Offsets that cost the medium less: sequential, or reads within a buffer-sized region.
+    pub(crate) nearer: Option<f64>,
+    /// Of sequential requests: random ones.
+    pub(crate) at_random: Option<f64>,
+    /// Of streams with different starts: the fastest over the slowest.
+    pub(crate) everywhere: Option<f64>,
+    /// Of writes: reads within a buffer-sized region, on the same path.
+    pub(crate) reads_nearer: Option<f64>,
+}
+
+/// Time that one more request at the device adds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Growth {
+    /// Fixed part.
+    pub(crate) fixed_ns: f64,
+    /// Per byte.
+    pub(crate) ns_per_byte: f64,
+}
 
 /// A sample and its derived figures.
 pub(super) struct Facts<'a> {
     pub(super) sample: &'a Sample,
     pub(super) workload: &'a Workload,
     pub(super) neighbours: Neighbours,
+    /// Time of all workers.
+    pub(super) workers_s: f64,
     /// Share of the measured time in the final flush and close, without requests.
     pub(super) at_end: f64,
     /// Share of the workers' time on a CPU.
     pub(super) running: Option<f64>,
     /// Share of the workers' time ready without a CPU.
     pub(super) waiting: Option<f64>,
-    /// Share of the workers' time on a CPU in their own threads; simulated machines only.
+    /// Share of the workers' time on a CPU in their own threads, if that is told apart.
     pub(super) threads: Option<f64>,
     /// Configured outstanding requests.
     pub(super) outstanding: u64,
@@ -40,6 +90,7 @@ impl<'a> Facts<'a> {
             sample,
             workload,
             neighbours,
+            workers_s,
             at_end: (sample.flush_s.unwrap_or(0.0) / sample.elapsed_s).clamp(0.0, 1.0),
             running: (used_s > 0.0).then(|| share(used_s)),
             waiting: sample.cpu.waited_s.map(share),
@@ -58,6 +109,12 @@ impl<'a> Facts<'a> {
     /// Whether requests bypass the page cache.
     pub(super) fn is_direct(&self) -> bool {
         self.workload.buffering.is_direct()
+    }
+
+    /// Whether the kernel copies the writes into the page cache.
+    pub(super) fn copies_into_memory(&self) -> bool {
+        let is_moved = !self.is_null() && self.sample.total.bytes > 0;
+        is_moved && self.writes_into_memory() && self.workload.personality != Personality::Mmap
     }
 
     /// Whether no data is moved.
@@ -108,17 +165,14 @@ impl<'a> Facts<'a> {
     /// Busy share of all CPUs, if the workers and interrupts used most of it.
     pub(super) fn own_machine_busy(&self) -> Option<f64> {
         let account = self.sample.cpu.system?;
-        let workers_s = self.running? * self.sample.elapsed_s * f64::from(self.workload.workers);
-        let own_s = workers_s + account.irq_s + account.softirq_s;
+        let own_s = self.running? * self.workers_s + account.irq_s + account.softirq_s;
         self.machine_busy().filter(|_| own_s > account.busy_s / 2.0 && account.wall_s >= ACCOUNTED_S)
     }
 
     /// `; other programs caused 81 % of the device's bytes` if that is most of them; else empty.
     pub(super) fn for_others(&self) -> String {
-        let share = share_for_others(self.sample).filter(|share| *share >= MOST_FOR_OTHERS);
-        share
-            .map(|share| format!("; other programs caused {} of the device's bytes", percent(share)))
-            .unwrap_or_default()
+        let share = share_for_others(self.sample).filter(|share| *share >= MOST_FOR_OTHERS).map(percent);
+        share.map(|share| format!("; other programs caused {share} of the device's bytes")).unwrap_or_default()
     }
 
     /// `the device had requests outstanding 70 % of the time`; for several devices, their mean.
@@ -127,7 +181,7 @@ impl<'a> Facts<'a> {
         format!("{who} had {}", words.unwrap_or_default())
     }
 
-    /// Whether a simulated machine reported its parts.
+    /// Whether the testbed reported its parts.
     pub(super) fn knows_parts(&self) -> bool {
         !self.sample.parts.is_empty()
     }
@@ -137,25 +191,26 @@ impl<'a> Facts<'a> {
         self.sample.block.as_ref()?.outstanding_mean
     }
 
-    /// The busiest simulated device and its share.
+    /// The devices among the reported parts.
+    fn devices(&self) -> impl Iterator<Item = &Part> {
+        self.sample.parts.iter().filter(|part| part.kind == PartKind::Device)
+    }
+
+    /// The busiest of them without its number, and its share.
     pub(super) fn busiest_device(&self) -> Option<(&str, f64)> {
-        let devices = self.sample.parts.iter().filter(|part| part.kind == PartKind::Device);
-        let groups = grouped(devices.map(|part| (part.name.as_str(), part.kind, part.busy)));
-        groups.first().map(|((name, _), shares)| (*name, most_of(shares)))
+        let groups = grouped(self.devices(), |part| (part.name.as_str(), part.kind, part.busy));
+        groups.first().map(|group| (without_number(&group[0].name), group[0].busy))
     }
 
-    /// The only active simulated device, with its name without number; none if several are active.
-    pub(super) fn only_arm(&self) -> Option<(&str, &Part)> {
-        let works = |part: &&Part| part.kind == PartKind::Device && part.busy > 0.0;
-        let mut devices = self.sample.parts.iter().filter(works);
-        let only = devices.next()?;
-        devices.next().is_none().then(|| (without_number(&only.name), only))
+    /// The only active one; none if several are active.
+    pub(super) fn only_arm(&self) -> Option<&Part> {
+        let mut devices = self.devices().filter(|part| part.busy > 0.0);
+        devices.next().filter(|_| devices.next().is_none())
     }
 
-    /// Whether a simulated arm transferred most of the time it was busy.
+    /// Whether an arm transferred most of the time it was busy.
     pub(super) fn streams(&self) -> bool {
-        let passes = |part: &Part| part.phases.get(Part::PASSING).is_some_and(|share| *share > 0.5);
-        self.sample.parts.iter().any(|part| part.kind == PartKind::Device && passes(part))
+        self.devices().any(|part| phase(part, Part::PASSING) > 0.5)
     }
 
     /// Share of the requests' time in flushes between writes; none without flushes.
@@ -182,6 +237,11 @@ impl<'a> Facts<'a> {
 pub(crate) fn polls(sample: &Sample) -> bool {
     let has = |option: &str| sample.instrument.obtained.iter().any(|other| other == option);
     has("iopoll") || has("sqpoll") || sample.workload.rw_flags.has(RwFlag::Hipri)
+}
+
+/// Share of a part's busy time in a phase.
+pub(super) fn phase(part: &Part, phase: &str) -> f64 {
+    part.phases.get(phase).copied().unwrap_or(0.0)
 }
 
 /// `97 %`; below a tenth with one decimal.

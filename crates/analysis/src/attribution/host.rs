@@ -10,13 +10,12 @@
 //! - *Dirty pages*: the kernel throttles writers from the midpoint of its two thresholds on (Linux, mm/page-writeback.c,
 //!   balance_dirty_pages): the writers slept, and that much was dirty. Remedy: sysctl vm.dirty_bytes.
 
-use super::facts::{Facts, percent};
-use super::simulated::none_full;
-use super::suspect::{Owner, Standing, Sureness};
-use super::thresholds::{FEWER, FULL, MOST_OF_IT, SPARE};
+use super::facts::{FEWER, FULL, Facts, MOST_OF_IT, SPARE, percent};
+use super::parts::none_full;
+use super::suspect::{Owner, Standing, Sureness, likely, named, open, ruled_out, sure};
 use crate::device::{BLOCKS_EACH_MAX, PER_REQUEST_MAX};
 use halfpower_model::units::significant;
-use halfpower_model::{Bytes, BytesPerSecond, CachePolicy, Durability, Pattern, Personality, Quantity, Rate};
+use halfpower_model::{Bytes, BytesPerSecond, CachePolicy, Durability, Pattern, Quantity, Rate};
 
 /// If all CPUs are busy this long, one of them is nearly always short.
 const NEARLY_ALL: f64 = 0.85;
@@ -36,58 +35,44 @@ const STOOD_STILL: f64 = 0.1;
 /// A device this idle delays hardly any request.
 const IDLE: f64 = 0.1;
 
-pub(super) fn generator(facts: &Facts<'_>) -> Standing {
+pub(super) fn generator(facts: &Facts<'_>) -> Option<Standing> {
     let sample = facts.sample;
+    let loop_ns = sample.instrument.loop_ns_per_request;
     if sample.generator_bound {
-        let reason = match (facts.is_null(), sample.instrument.loop_ns_per_request) {
-            (true, _) => "requests complete immediately".to_owned(),
-            (false, Some(loop_ns)) => format!("its loop alone takes {} ns per request", significant(loop_ns)),
-            (false, None) => "the sample is marked generator-bound".to_owned(),
+        let reason = match loop_ns {
+            _ if facts.is_null() => "requests complete immediately".to_owned(),
+            Some(loop_ns) => format!("its loop alone takes {} ns per request", significant(loop_ns)),
+            None => "the sample is marked generator-bound".to_owned(),
         };
-        return Standing::Named(Owner::Generator, Sureness::Sure, reason + &waited(facts));
+        return sure(Owner::Generator, reason + &waited(facts));
     }
-    match sample.instrument.loop_ns_per_request {
-        Some(loop_ns) => {
-            let workers_ns = facts.sample.elapsed_s * 1e9 * f64::from(facts.workload.workers);
-            let share = loop_ns * sample.total.requests as f64 / workers_ns;
-            Standing::RuledOut(format!("the load generator (its loop took {} of the time)", percent(share)))
-        }
-        None => Standing::Open("the load generator: its loop cost was not measured".to_owned()),
-    }
+    let Some(loop_ns) = loop_ns else { return open("the load generator: its loop cost was not measured") };
+    let share = loop_ns / 1e9 * sample.total.requests as f64 / facts.workers_s;
+    ruled_out(format!("the load generator (its loop took {} of the time)", percent(share)))
 }
 
-pub(super) fn rate(facts: &Facts<'_>) -> Standing {
+pub(super) fn rate(facts: &Facts<'_>) -> Option<Standing> {
     let total = &facts.sample.total;
-    let (share, asked) = match facts.workload.rate {
-        None => return Standing::Absent,
-        Some(Rate::Requests(rate)) => {
-            (total.requests_per_s / rate as f64, Quantity::RequestsPerSecond.format(rate as f64))
-        }
-        Some(Rate::Bytes(rate)) => (total.bytes_per_s.0 / rate as f64, BytesPerSecond(rate as f64).to_string()),
+    let (share, asked) = match facts.workload.rate? {
+        Rate::Requests(rate) => (total.requests_per_s / rate as f64, Quantity::RequestsPerSecond.format(rate as f64)),
+        Rate::Bytes(rate) => (total.bytes_per_s.0 / rate as f64, BytesPerSecond(rate as f64).to_string()),
     };
-    match share >= 0.97 {
-        true => Standing::Named(
-            Owner::Rate,
-            Sureness::Sure,
-            format!("it reached {} of the requested {asked}", percent(share)),
-        ),
-        false => Standing::RuledOut(format!("the requested rate ({} of it reached)", percent(share))),
+    match percent(share) {
+        reached if share >= 0.97 => sure(Owner::Rate, format!("it reached {reached} of the requested {asked}")),
+        reached => ruled_out(format!("the requested rate ({reached} of it reached)")),
     }
 }
 
 /// Workers that were ready but had no CPU.
-pub(super) fn crowded_processor(facts: &Facts<'_>) -> Standing {
-    let Some((waiting, sureness)) = crowded(facts) else { return Standing::Absent };
-    let share = percent(waiting);
-    let idle = match (sureness, facts.at_device) {
-        (Sureness::Likely, Some(share)) => format!(", and {}", facts.had("the device", share)),
-        _ => String::new(),
-    };
-    let pinned = pinned(facts);
+pub(super) fn crowded_processor(facts: &Facts<'_>) -> Option<Standing> {
+    let (waiting, sureness) = crowded(facts)?;
+    let (share, pinned) = (percent(waiting), pinned(facts));
+    let idle = facts.at_device.filter(|_| sureness == Sureness::Likely);
+    let idle = idle.map(|share| format!(", and {}", facts.had("the device", share))).unwrap_or_default();
     let reason = format!(
         "the workers were ready {share} of their time but had no CPU{pinned}, because other programs used it{idle}"
     );
-    Standing::Named(Owner::Processor, sureness, reason)
+    named(Owner::Processor, sureness, reason)
 }
 
 /// The share of their time that workers waited for a CPU, if that is the bottleneck.
@@ -109,73 +94,57 @@ fn waited(facts: &Facts<'_>) -> String {
     crowded(facts).map(words).unwrap_or_default()
 }
 
-pub(super) fn processor(facts: &Facts<'_>) -> Standing {
+pub(super) fn processor(facts: &Facts<'_>) -> Option<Standing> {
     if facts.polls {
-        return Standing::Open("the CPU: the workers poll, so their CPU time does not show saturation".to_owned());
+        return open("the CPU: the workers poll, so their CPU time does not show saturation");
     }
-    let Some(wanting) = facts.wanting() else {
-        return Standing::Open("the CPU: the workers' CPU time was not measured".to_owned());
-    };
+    let Some(wanting) = facts.wanting() else { return open("the CPU: the workers' CPU time was not measured") };
     let share = of_their_time(facts, wanting);
-    // Completion work of a simulated machine belongs to no worker and runs on any CPU, so its parts show it. Submission runs on
-    // one CPU per worker, even if others are idle.
-    let is_told = facts.knows_parts() && facts.outstanding > u64::from(facts.workload.workers);
-    if wanting >= MOST_OF_IT && is_told {
-        return facts
-            .threads
-            .filter(|share| *share >= FULL)
-            .map_or(Standing::Absent, |share| one_for_each(facts, share));
+    // Work that completes requests and is counted apart from the threads' own runs on any CPU, which the parts show. Submission
+    // runs on one CPU per worker, even if others are idle.
+    let threads = facts.threads.filter(|_| facts.outstanding > u64::from(facts.workload.workers));
+    if let Some(threads) = threads.filter(|_| wanting >= MOST_OF_IT) {
+        return if threads >= FULL { one_for_each(facts, threads) } else { None };
     }
     if wanting >= FULL {
-        let reason = format!("the workers ran or waited for a CPU {share}{}", pinned(facts));
-        return Standing::Named(Owner::Processor, Sureness::Sure, reason);
+        return sure(Owner::Processor, format!("the workers ran or waited for a CPU {share}{}", pinned(facts)));
     }
     if let Some(busy) = facts.own_machine_busy().filter(|busy| *busy >= NEARLY_ALL) {
         let sureness = if busy >= FULL { Sureness::Sure } else { Sureness::Likely };
         let reason = format!("all CPUs were busy {} of the time, mostly with these requests", percent(busy));
-        return Standing::Named(Owner::Processor, sureness, reason);
+        return named(Owner::Processor, sureness, reason);
     }
     let kernel_s = facts.sample.cpu.system.and_then(|account| account.kernel_threads_s).unwrap_or(0.0);
     let kernel = kernel_s / facts.sample.elapsed_s;
     if kernel > FROM_DEVICE {
-        return Standing::Open(format!("the CPU: kernel threads used {} of one CPU", percent(kernel)));
+        return open(format!("the CPU: kernel threads used {} of one CPU", percent(kernel)));
     }
     // Memory was named for this already.
-    if wanting >= MOST_OF_IT && copies_into_memory(facts) {
-        return Standing::Absent;
+    if wanting >= MOST_OF_IT && facts.copies_into_memory() {
+        return None;
     }
     if let Some(used) = facts.machine_busy().filter(|used| *used >= FULL && !facts.is_null()) {
-        return short_processors(facts, used);
+        // A request may wait for a kernel thread, which is no worker's time; an idle device confirms it.
+        let used = format!("{} of all CPU time was used", percent(used));
+        return match facts.at_device.filter(|share| *share < IDLE && facts.is_direct()) {
+            Some(share) => likely(Owner::Processor, format!("{used}, and {}", facts.had("the device", share))),
+            None => open(format!("the CPU: {used}, so requests may have waited for it")),
+        };
     }
     match wanting >= MOST_OF_IT {
-        true => Standing::Open(format!("the CPU: the workers wanted it {share}")),
-        false => Standing::RuledOut(format!("the CPU (the workers wanted it {share})")),
+        true => open(format!("the CPU: the workers wanted it {share}")),
+        false => ruled_out(format!("the CPU (the workers wanted it {share})")),
     }
 }
 
 /// Workers that submit all the time, each on one CPU.
-fn one_for_each(facts: &Facts<'_>, share: f64) -> Standing {
+fn one_for_each(facts: &Facts<'_>, share: f64) -> Option<Standing> {
     let share = percent(share.min(1.0));
-    let reason = match facts.workload.workers {
-        1 => format!("the worker thread made requests {share} of its time on one CPU; more workers can use more CPUs"),
-        many => format!(
-            "the {many} worker threads made requests {share} of their time, each on one CPU; more workers can use more CPUs"
-        ),
+    let who = match facts.workload.workers {
+        1 => format!("the worker thread made requests {share} of its time on one CPU"),
+        many => format!("the {many} worker threads made requests {share} of their time, each on one CPU"),
     };
-    Standing::Named(Owner::Processor, Sureness::Sure, reason)
-}
-
-/// If all CPUs are used, a request may wait for a kernel thread, which is no worker's time; an idle device confirms it.
-fn short_processors(facts: &Facts<'_>, used: f64) -> Standing {
-    let used = format!("{} of all CPU time was used", percent(used));
-    match facts.at_device {
-        Some(share) if share < IDLE && facts.is_direct() => Standing::Named(
-            Owner::Processor,
-            Sureness::Likely,
-            format!("{used}, and {}", facts.had("the device", share)),
-        ),
-        _ => Standing::Open(format!("the CPU: {used}, so requests may have waited for it")),
-    }
+    sure(Owner::Processor, who + "; more workers can use more CPUs")
 }
 
 /// ` (pinned to CPU 1)`; empty if not pinned.
@@ -184,40 +153,41 @@ fn pinned(facts: &Facts<'_>) -> String {
     if cpus.is_empty() { String::new() } else { format!(" (pinned to CPU {})", cpus.join(" and ")) }
 }
 
-pub(super) fn memory(facts: &Facts<'_>) -> Standing {
+pub(super) fn memory(facts: &Facts<'_>) -> Option<Standing> {
     if facts.is_null() || facts.is_direct() || facts.sample.total.bytes == 0 {
-        return Standing::Absent;
+        return None;
     }
     // A warm cache was requested, so who uses the CPU is the finding.
     let is_asked_for = facts.workload.cache == CachePolicy::Warm || facts.writes_into_memory();
     if is_asked_for && crowded(facts).is_some() {
-        return Standing::Absent;
+        return None;
     }
-    if copies_into_memory(facts) {
+    if facts.copies_into_memory() {
         return writes_into_memory(facts);
     }
-    let Some(read) = facts.asked(false) else { return Standing::Absent };
-    match facts.device_rates(false) {
-        Some((_, bytes_per_s)) if bytes_per_s < FROM_DEVICE * read.bytes_per_s.0 => {
-            let share = bytes_per_s / read.bytes_per_s.0;
-            if let Some(missed) = misses(facts) {
-                return Standing::RuledOut(format!(
-                    "memory (it served {} of the bytes, but the rest spent {} of the requests' time at the device)",
-                    percent(1.0 - share),
-                    percent(missed)
-                ));
+    let read = facts.asked(false)?;
+    let Some((_, bytes_per_s)) = facts.device_rates(false) else {
+        return match facts.sample.cached_share_before {
+            Some(share) if share > 0.99 => {
+                likely(Owner::Memory, "the page cache held all of it before the first request")
             }
-            let sureness = if share < 0.1 { Sureness::Sure } else { Sureness::Likely };
-            let reason = format!("only {} of the bytes read came from the device{}", percent(share), waited(facts));
-            Standing::Named(Owner::Memory, sureness, reason)
-        }
-        Some(_) => Standing::RuledOut("memory (the bytes read came from the device)".to_owned()),
-        None if facts.sample.cached_share_before.is_some_and(|share| share > 0.99) => {
-            let reason = "the page cache held all of it before the first request".to_owned();
-            Standing::Named(Owner::Memory, Sureness::Likely, reason)
-        }
-        None => Standing::Open("memory: how much the page cache served is unknown".to_owned()),
+            _ => open("memory: how much the page cache served is unknown"),
+        };
+    };
+    let share = bytes_per_s / read.bytes_per_s.0;
+    if share.is_nan() || share >= FROM_DEVICE {
+        return ruled_out("memory (the bytes read came from the device)".to_owned());
     }
+    if let Some(missed) = misses(facts) {
+        return ruled_out(format!(
+            "memory (it served {} of the bytes, but the rest spent {} of the requests' time at the device)",
+            percent(1.0 - share),
+            percent(missed)
+        ));
+    }
+    let sureness = if share < 0.1 { Sureness::Sure } else { Sureness::Likely };
+    let reason = format!("only {} of the bytes read came from the device{}", percent(share), waited(facts));
+    named(Owner::Memory, sureness, reason)
 }
 
 /// The share of the requests' time at the device, if that is most of it and the workers slept.
@@ -230,12 +200,6 @@ fn misses(facts: &Facts<'_>) -> Option<f64> {
     (sleeps && at_device >= MOST_OF_IT).then_some(at_device.min(1.0))
 }
 
-/// Whether the kernel copies the writes into the page cache.
-fn copies_into_memory(facts: &Facts<'_>) -> bool {
-    let is_moved = !facts.is_null() && facts.sample.total.bytes > 0;
-    is_moved && facts.writes_into_memory() && facts.workload.personality != Personality::Mmap
-}
-
 /// `88 % of their time`, and whether that includes the flush.
 fn of_their_time(facts: &Facts<'_>, share: f64) -> String {
     let end = if facts.at_end > 0.0 { ", including the final flush" } else { "" };
@@ -243,172 +207,145 @@ fn of_their_time(facts: &Facts<'_>, share: f64) -> String {
 }
 
 /// Until the kernel throttles it, a buffered writer only copies.
-fn writes_into_memory(facts: &Facts<'_>) -> Standing {
-    match facts.wanting() {
-        Some(wanting) if wanting >= FULL => {
-            let reason = format!(
-                "the writes end in the page cache, and the workers ran {}",
-                of_their_time(facts, facts.running.unwrap_or(0.0))
-            );
-            Standing::Named(Owner::Memory, Sureness::Likely, reason)
+fn writes_into_memory(facts: &Facts<'_>) -> Option<Standing> {
+    let wanting = facts.wanting()?;
+    let time = of_their_time(facts, wanting);
+    if wanting >= FULL {
+        let ran = of_their_time(facts, facts.running?);
+        return likely(Owner::Memory, format!("the writes end in the page cache, and the workers ran {ran}"));
+    }
+    match wanting >= MOST_OF_IT {
+        true => {
+            open(format!("memory: copying into the page cache may be the limit; the workers wanted the CPU {time}"))
         }
-        Some(wanting) if wanting >= MOST_OF_IT => Standing::Open(format!(
-            "memory: copying into the page cache may be the limit; the workers wanted the CPU {}",
-            of_their_time(facts, wanting)
-        )),
-        Some(wanting) => Standing::RuledOut(format!(
-            "copying into the page cache (the workers wanted the CPU {})",
-            of_their_time(facts, wanting)
-        )),
-        None => Standing::Absent,
+        false => ruled_out(format!("copying into the page cache (the workers wanted the CPU {time})")),
     }
 }
 
-pub(super) fn dirty_pages(facts: &Facts<'_>) -> Standing {
+pub(super) fn dirty_pages(facts: &Facts<'_>) -> Option<Standing> {
     if !facts.writes_into_memory() {
-        return Standing::Absent;
+        return None;
     }
     let Some(dirty) = facts.sample.dirty else {
-        if facts.knows_parts() {
-            // A simulated machine limits writers by the size of its page cache only.
-            return Standing::Absent;
-        }
-        return Standing::Open("dirty-page throttling: dirty memory was not observed".to_owned());
+        // Who knows the parts knows that none of them is dirty memory.
+        let unobserved = || open("dirty-page throttling: dirty memory was not observed");
+        return if facts.knows_parts() { None } else { unobserved() };
     };
     let from = Bytes(dirty.wait_from_bytes().0 >> 20 << 20);
     let Some(braked) = dirty.braked_share else {
-        return Standing::Open("dirty-page throttling: dirty memory was not observed during the writes".to_owned());
+        return open("dirty-page throttling: dirty memory was not observed during the writes");
     };
     let words = format!("more than {from} was dirty {} of the time", percent(braked));
+    if braked < BRAKED_AT_ALL {
+        return ruled_out(format!("dirty-page throttling ({words})"));
+    }
     // In the final flush the writers sleep unthrottled.
-    let slept = facts.wanting().map(|wanting| 1.0 - wanting - facts.at_end);
-    match slept {
-        _ if braked < BRAKED_AT_ALL => Standing::RuledOut(format!("dirty-page throttling ({words})")),
-        Some(slept) if slept > 1.0 - FULL && slept > facts.at_end && braked >= BRAKED => Standing::Named(
-            Owner::DirtyPages,
-            Sureness::Sure,
-            format!("{words}, and the writers slept {} of their time", percent(slept)),
-        ),
-        Some(slept) if slept > 1.0 - FULL => Standing::Open(format!("dirty-page throttling at times: {words}")),
-        _ => Standing::Absent,
+    let slept = 1.0 - facts.wanting()? - facts.at_end;
+    match slept > 1.0 - FULL {
+        true if slept > facts.at_end && braked >= BRAKED => {
+            sure(Owner::DirtyPages, format!("{words}, and the writers slept {} of their time", percent(slept)))
+        }
+        true => open(format!("dirty-page throttling at times: {words}")),
+        false => None,
     }
 }
 
 /// Buffered writes of partial blocks, which the kernel has to read first.
-pub(super) fn read_before_write(facts: &Facts<'_>) -> Standing {
-    if facts.knows_parts()
-        && facts.workload.grain().0.is_multiple_of(crate::device::block(std::iter::once(facts.sample)).0)
-    {
-        return parity_before_write(facts);
-    }
-    let is_of_writes = facts.asked(false).is_none() && !facts.is_direct() && !facts.is_null();
-    let (Some(write), true) = (facts.asked(true), is_of_writes) else { return Standing::Absent };
-    let Some((reads_per_s, bytes_per_s)) = facts.device_rates(false) else {
-        return Standing::Open("read-modify-write: device reads were not counted".to_owned());
-    };
-    let share = reads_per_s / write.requests_per_s;
-    let grain = facts.workload.grain();
-    let block = crate::device::block(std::iter::once(facts.sample));
+pub(super) fn read_before_write(facts: &Facts<'_>) -> Option<Standing> {
+    let write = facts.asked(true).filter(|_| facts.asked(false).is_none())?;
+    let (grain, block) = (facts.workload.grain(), crate::device::block(std::iter::once(facts.sample)));
     let is_whole = grain.0.is_multiple_of(block.0);
-    // Whole blocks need a read only for a larger unit below, which is read whole: few small reads are another program's.
-    if share < READS_FIRST || is_whole && bytes_per_s < READS_FIRST * write.bytes_per_s.0 {
-        return Standing::RuledOut(format!("read-modify-write ({share:.2} device reads per write)"));
-    }
-    let each = bytes_per_s / reads_per_s;
-    let moved = BytesPerSecond(bytes_per_s);
-    if is_whole {
-        return Standing::Open(format!(
-            "read-modify-write: the device read {moved}, for other programs or because of a larger unit below"
-        ));
-    }
-    if share > PER_REQUEST_MAX || each > BLOCKS_EACH_MAX * block.0 as f64 {
-        return Standing::Open(format!(
-            "read-modify-write: the device read {moved}, more than partially written blocks need"
-        ));
-    }
-    Standing::Named(
-        Owner::ReadBeforeWrite,
-        Sureness::Likely,
-        format!("the device did {} reads per write, and the writes are aligned to {grain} only", significant(share)),
-    )
-}
-
-/// On a simulated machine, reads during sequential whole-block writes compute parity of partial rows. For random writes the
-/// cause is left open.
-fn parity_before_write(facts: &Facts<'_>) -> Standing {
-    let is_of_writes = facts.asked(false).is_none() && facts.workload.pattern == Pattern::Sequential;
-    let (Some(write), true) = (facts.asked(true), is_of_writes) else { return Standing::Absent };
-    let Some((_, bytes_per_s)) = facts.device_rates(false) else { return Standing::Absent };
-    if bytes_per_s < READS_FIRST * write.bytes_per_s.0 {
-        return Standing::RuledOut(format!("read-modify-write ({} read meanwhile)", BytesPerSecond(bytes_per_s)));
-    }
-    if !none_full(facts) {
-        return Standing::Absent;
-    }
-    let moved = BytesPerSecond(bytes_per_s);
-    let words = format!(
-        "the device read {moved} for the writes, because each is part of a larger unit below, such as a RAID 5 row; no part is saturated"
-    );
-    Standing::Named(Owner::ReadBeforeWrite, Sureness::Likely, words)
-}
-
-/// How short flushes on a simulated machine limit the requests around them: a worker first drains its own requests, and a
-/// stream on a rotating medium stalls.
-fn emptied(facts: &Facts<'_>) -> Option<String> {
-    let flush = facts.sample.flush.as_ref()?;
-    let counted = facts.sample.depth_mean.counted;
-    let workers_s = facts.sample.elapsed_s * f64::from(facts.workload.workers);
-    let stood = flush.latency_ns.mean? / 1e9 * flush.requests as f64 / workers_s;
-    if !facts.is_direct() || !none_full(facts) {
+    let is_parity = facts.knows_parts() && is_whole;
+    if is_parity && facts.workload.pattern != Pattern::Sequential
+        || !is_parity && (facts.is_direct() || facts.is_null())
+    {
         return None;
     }
+    let Some((reads_per_s, bytes_per_s)) = facts.device_rates(false) else {
+        let uncounted = || open("read-modify-write: device reads were not counted");
+        return if is_parity { None } else { uncounted() };
+    };
+    let moved = BytesPerSecond(bytes_per_s);
+    let is_little = bytes_per_s < READS_FIRST * write.bytes_per_s.0;
+    if is_parity {
+        // Reads compute the parity of partial rows. For random writes the cause is left open.
+        return match none_full(facts) {
+            _ if is_little => ruled_out(format!("read-modify-write ({moved} read meanwhile)")),
+            true => likely(
+                Owner::ReadBeforeWrite,
+                format!(
+                    "the device read {moved} for the writes, because each is part of a larger unit below, such as a RAID 5 \
+                     row; no part is saturated"
+                ),
+            ),
+            false => None,
+        };
+    }
+    let share = reads_per_s / write.requests_per_s;
+    let each = bytes_per_s / reads_per_s;
+    // Whole blocks need a read only for a larger unit below, which is read whole: few small reads are another program's.
+    if share < READS_FIRST || is_whole && is_little {
+        ruled_out(format!("read-modify-write ({share:.2} device reads per write)"))
+    } else if is_whole {
+        open(format!(
+            "read-modify-write: the device read {moved}, for other programs or because of a larger unit below"
+        ))
+    } else if share > PER_REQUEST_MAX || each > BLOCKS_EACH_MAX * block.0 as f64 {
+        open(format!("read-modify-write: the device read {moved}, more than partially written blocks need"))
+    } else {
+        let reads = significant(share);
+        likely(
+            Owner::ReadBeforeWrite,
+            format!("the device did {reads} reads per write, and the writes are aligned to {grain} only"),
+        )
+    }
+}
+
+/// How short flushes limit the requests around them if no part is saturated: a worker first drains its own requests, and a
+/// stream on a rotating medium stalls.
+fn emptied(facts: &Facts<'_>) -> Option<String> {
+    let flush = facts.sample.flush.as_ref().filter(|_| facts.is_direct() && none_full(facts))?;
+    let counted = facts.sample.depth_mean.counted;
+    let stood = flush.latency_ns.mean? / 1e9 * flush.requests as f64 / facts.workers_s;
+    let time = percent(stood);
     if counted < FEWER * facts.outstanding as f64 {
         return Some(format!(
-            "each flush waits for all requests, so that only {} of {} were outstanding on average; flushes took {} of the \
+            "each flush waits for all requests, so that only {} of {} were outstanding on average; flushes took {time} of the \
              time, and no part is saturated",
             significant(counted),
             facts.outstanding,
-            percent(stood)
         ));
     }
     let (device, busy) = facts.busiest_device().filter(|_| facts.workload.pattern.is_ordered())?;
-    let streams = facts.streams() && stood >= STOOD_STILL;
-    streams.then(|| {
-        format!(
-            "they took {} of the time and restart the stream, and {device} was busy {} of the time",
-            percent(stood),
-            percent(busy)
-        )
+    let busy = percent(busy);
+    (facts.streams() && stood >= STOOD_STILL).then(|| {
+        format!("they took {time} of the time and restart the stream, and {device} was busy {busy} of the time")
     })
 }
 
 /// The share of the workers' time in flushes, between writes and at the end.
-pub(super) fn flushes(facts: &Facts<'_>) -> Standing {
-    if facts.sample.total.bytes == 0 {
-        // Flushes were the workload.
-        return Standing::Absent;
-    }
-    let between = facts.flushing_between_writes();
+pub(super) fn flushes(facts: &Facts<'_>) -> Option<Standing> {
+    // Without bytes, flushes were the workload.
     let is_flushed = facts.workload.durability == Durability::FlushAtEnd && facts.sample.flush_s.is_some();
-    let at_end = is_flushed.then_some(facts.at_end);
-    if between.is_none() && at_end.is_none() {
-        return Standing::Absent;
+    let between = facts.flushing_between_writes();
+    if facts.sample.total.bytes == 0 || between.is_none() && !is_flushed {
+        return None;
     }
-    let share = between.unwrap_or(0.0) + at_end.unwrap_or(0.0);
-    let time = percent(share.min(1.0));
     if let Some(reason) = between.and_then(|_| emptied(facts)) {
-        return Standing::Named(Owner::Flushes, Sureness::Likely, reason);
+        return likely(Owner::Flushes, reason);
     }
+    let share = between.unwrap_or(0.0) + if is_flushed { facts.at_end } else { 0.0 };
+    let time = percent(share.min(1.0));
     if share < FLUSHED_AT_ALL {
-        return Standing::RuledOut(format!("flushes ({time} of the time)"));
+        return ruled_out(format!("flushes ({time} of the time)"));
     }
     if share < MOST_OF_IT {
-        return Standing::Open(format!("flushes: they took {time} of the time"));
+        return open(format!("flushes: they took {time} of the time"));
     }
     let at_device = facts.at_device.map(|share| format!(", and {}", facts.had("the device", share)));
     let reason = match between {
         None => format!("the final flush took {time} of the time{}", at_device.unwrap_or_default()),
         Some(_) => format!("they took {time} of the requests' time"),
     };
-    Standing::Named(Owner::Flushes, Sureness::Likely, reason)
+    likely(Owner::Flushes, reason)
 }

@@ -1,9 +1,12 @@
 //! Suspects by bandwidth: bus, link and device against their peaks, and a controller by how time grows with request size.
+//!
+//! Whether the medium limits the requests shows at other offsets: CPU, bus and controller do not depend on where a request goes; a medium with an arm does. If the same requests are 12 %
+//! faster at offsets that are closer for the arm, the medium is the bottleneck. If they are as fast at random offsets, or a stream is as
+//! fast in every zone, it is not. Then it is between bus (70 % of its peak, or time per byte as its peak
+//! implies with an overhead below 8 KiB; Riedel, van Ingen and Gray, 1997, table 4: 2.7 to 5.3 KB) and controller.
 
-use super::facts::{Facts, percent};
-use super::medium::{Medium, medium};
-use super::suspect::{Owner, Standing, Sureness};
-use super::thresholds::{FULL, NO_FASTER, SPARE};
+use super::facts::{FULL, Facts, Growth, NO_FASTER, Places, SPARE, percent};
+use super::suspect::{Owner, Standing, Sureness, likely, named_at, open, ruled_out, sure};
 use halfpower_model::{Bytes, BytesPerSecond, Level, LevelName, Quantity};
 
 /// A bus may be saturated from this share of its peak on.
@@ -13,50 +16,53 @@ const LONGER: std::ops::RangeInclusive<f64> = 0.9..=1.43;
 /// Overhead per request on a bus, as the bytes it could have moved.
 const BESIDE: Bytes = Bytes(8192);
 
-pub(super) fn levels(facts: &Facts<'_>) -> Standing {
+/// Faster from here on at offsets that cost the medium less: a part that is 90 % busy leaves 1.11 at most.
+const MEDIUM_FASTER: f64 = 1.12;
+/// Zones count as equally fast up to here.
+const EVERYWHERE: f64 = 1.05;
+/// Reads share the path of writes but may be cheaper: from here on the path has room.
+const READS_FASTER: f64 = 2.0;
+/// A write with a fixed time this long may wait for one rotation, which is equal in all zones.
+const TURN_NS: f64 = 1e6;
+/// As fast as another from here on.
+const AS_FAST: f64 = 0.9;
+
+pub(super) fn levels(facts: &Facts<'_>) -> Option<Standing> {
     if let Some(share) = facts.neighbours.together {
         let reason = format!("the targets together reach {} of the sum of each alone", percent(share));
-        return Standing::Named(Owner::SharedLimit, Sureness::Sure, reason);
+        return sure(Owner::SharedLimit, reason);
     }
     if facts.knows_parts() {
-        return Standing::Absent;
+        return None;
     }
-    let rates = [false, true].map(|writes| facts.storage_bytes_per_s(writes).unwrap_or(0.0));
-    let rate = rates[0] + rates[1];
-    let shares = bus_levels(facts).into_iter().chain(device_peak(facts)).map(|(owner, at, peak)| {
-        (owner, rate / peak, at, format!("{} of its peak of {}", percent(rate / peak), BytesPerSecond(peak)))
-    });
-    let Some((owner, share, at, words)) = shares.max_by(|one, other| one.1.total_cmp(&other.1)) else {
-        return Standing::Absent;
-    };
+    let rate: f64 = [false, true].iter().filter_map(|writes| facts.storage_bytes_per_s(*writes)).sum();
+    let nearest = peaks(facts).into_iter().rev().min_by(|one, other| one.2.total_cmp(&other.2));
+    let (owner, at, peak) = nearest?;
+    let share = rate / peak;
+    let words = format!("{} of its peak of {}", percent(share), BytesPerSecond(peak));
+    let runs = format!("it runs at {words}");
+    let undecided = || open(format!("{}: {runs}", owner.name()));
     match share {
-        share if share > 1.05 => {
-            Standing::Open(format!("{}: {words}; the stated peak is wrong or not on this path", owner.name()))
-        }
-        share if share >= FULL => Standing::NamedAt(owner, Sureness::Sure, at, format!("it runs at {words}")),
-        share if share >= NEARLY && owner != Owner::Device => match medium(facts) {
-            Medium::Idles(why) => {
-                Standing::NamedAt(owner, Sureness::Likely, at, format!("it runs at {words}, and {why}"))
-            }
-            Medium::Unknown => Standing::NamedAt(owner, Sureness::Likely, at, format!("it runs at {words}")),
-            Medium::Waits(_) => Standing::Open(format!("{}: it runs at {words}", owner.name())),
+        _ if share > 1.05 => open(format!("{}: {words}; the stated peak is wrong or not on this path", owner.name())),
+        FULL.. => named_at(owner, Sureness::Sure, at, runs),
+        NEARLY.. if owner != Owner::Device => match medium(facts) {
+            Medium::Idles(why) => named_at(owner, Sureness::Likely, at, format!("{runs}, and {why}")),
+            Medium::Unknown => named_at(owner, Sureness::Likely, at, runs),
+            Medium::Waits(_) => undecided(),
         },
-        share if share < SPARE => Standing::RuledOut(format!("every level with a known peak ({words})")),
-        _ => Standing::Open(format!("{}: it runs at {words}", owner.name())),
+        SPARE.. => undecided(),
+        _ => ruled_out(format!("every level with a known peak ({words})")),
     }
 }
 
-/// Buses with a known peak: level, name and peak; shared ones once.
-fn bus_levels(facts: &Facts<'_>) -> Vec<(Owner, String, f64)> {
-    peaks(facts, &[(LevelName::Bus, Owner::Bus), (LevelName::Link, Owner::Link)])
-}
-
-fn device_peak(facts: &Facts<'_>) -> Vec<(Owner, String, f64)> {
-    peaks(facts, &[(LevelName::Device, Owner::Device)])
-}
-
-fn peaks(facts: &Facts<'_>, wanted: &[(LevelName, Owner)]) -> Vec<(Owner, String, f64)> {
-    let owner = |level: &Level| wanted.iter().find(|(name, _)| *name == level.name).map(|(_, owner)| *owner);
+/// Buses, links and devices with a known peak: level, name and peak; shared ones once.
+fn peaks(facts: &Facts<'_>) -> Vec<(Owner, String, f64)> {
+    let owner = |level: &Level| match level.name {
+        LevelName::Bus => Some(Owner::Bus),
+        LevelName::Link => Some(Owner::Link),
+        LevelName::Device => Some(Owner::Device),
+        _ => None,
+    };
     let is_known = |level: &Level| owner(level).is_some() && level.pap_bytes_per_s.is_some();
     let environment = &facts.sample.environment;
     // Most samples have none, and merging levels takes time.
@@ -70,38 +76,69 @@ fn peaks(facts: &Facts<'_>, wanted: &[(LevelName, Owner)]) -> Vec<(Owner, String
     levels.iter().filter_map(peak).collect()
 }
 
-pub(super) fn bus_or_controller(facts: &Facts<'_>) -> Standing {
-    let Medium::Idles(why) = medium(facts) else { return Standing::Absent };
-    if facts.knows_parts() {
-        return Standing::Absent;
+pub(super) fn bus_or_controller(facts: &Facts<'_>) -> Option<Standing> {
+    let Medium::Idles(why) = medium(facts) else { return None };
+    if facts.knows_parts() || facts.neighbours.deeper.is_none_or(|ratio| ratio > NO_FASTER) {
+        return None;
     }
-    if facts.neighbours.deeper.is_none_or(|ratio| ratio > NO_FASTER) {
-        return Standing::Absent;
+    let Some(Growth { fixed_ns, ns_per_byte }) = facts.neighbours.growth else {
+        return open("a bus or a controller: other request sizes were not measured");
+    };
+    let [fixed, per_kib] = [fixed_ns, ns_per_byte * 1024.0].map(|ns| Quantity::Nanoseconds.format(ns.max(0.0)));
+    let is_its = |(owner, _, peak): &(Owner, String, f64)| {
+        let (bytes, beside) = (ns_per_byte * peak / 1e9, fixed_ns * peak / 1e9);
+        *owner != Owner::Device && LONGER.contains(&bytes) && beside <= BESIDE.0 as f64
+    };
+    if let Some((owner, at, _)) = peaks(facts).into_iter().find(is_its) {
+        let reason =
+            format!("{why}; each extra KiB takes {per_kib}, as its peak implies, and each request {fixed} more");
+        return named_at(owner, Sureness::Likely, at, reason);
     }
-    let Some(growth) = facts.neighbours.growth else {
-        return Standing::Open("a bus or a controller: other request sizes were not measured".to_owned());
+    let busy = facts.machine_busy().map(|share| format!(", the CPUs are busy {}", percent(share))).unwrap_or_default();
+    likely(
+        Owner::Controller,
+        format!("{why}{busy}; a request takes {fixed} plus {per_kib} per KiB, which no bus with a known peak explains"),
+    )
+}
+
+/// Whether a sample waits for the medium.
+pub(super) enum Medium {
+    /// How many times as fast cheaper offsets are.
+    Waits(f64),
+    /// It is as fast at any offset; the figure.
+    Idles(String),
+    /// Not measured.
+    Unknown,
+}
+
+pub(super) fn medium(facts: &Facts<'_>) -> Medium {
+    let Some(Places { nearer, at_random, everywhere, reads_nearer }) = facts.neighbours.places else {
+        return Medium::Unknown;
     };
-    let time = |ns: f64| Quantity::Nanoseconds.format(ns);
-    let is_its = |peak: f64| {
-        let (bytes, beside) = (growth.ns_per_byte * peak / 1e9, growth.fixed_ns * peak / 1e9);
-        LONGER.contains(&bytes) && beside <= BESIDE.0 as f64
-    };
-    for (owner, at, peak) in bus_levels(facts) {
-        if is_its(peak) {
-            let reason = format!(
-                "{why}; each extra KiB takes {}, as its peak implies, and each request {} more",
-                time(growth.ns_per_byte * 1024.0),
-                time(growth.fixed_ns.max(0.0))
-            );
-            return Standing::NamedAt(owner, Sureness::Likely, at, reason);
+    let waits = nearer.filter(|ratio| *ratio >= MEDIUM_FASTER).or(reads_nearer.filter(|ratio| *ratio >= READS_FASTER));
+    if let Some(ratio) = waits {
+        return Medium::Waits(ratio);
+    }
+    if facts.neighbours.deeper.is_some_and(|ratio| ratio > NO_FASTER) {
+        // No part of the path is saturated.
+        return Medium::Unknown;
+    }
+    if let Some(ratio) = at_random.filter(|ratio| *ratio >= AS_FAST) {
+        return Medium::Idles(format!("random access is {} as fast", percent(ratio)));
+    }
+    let is_ordered = facts.workload.pattern.is_ordered();
+    let everywhere = everywhere.filter(|spread| *spread <= EVERYWHERE);
+    if is_ordered && everywhere.is_none() {
+        return Medium::Unknown;
+    }
+    let as_fast = |ratio: Option<f64>| ratio.filter(|ratio| (AS_FAST..MEDIUM_FASTER).contains(ratio));
+    let turns = facts.asked(true).is_some() && facts.neighbours.growth.is_some_and(|growth| growth.fixed_ns >= TURN_NS);
+    // Offsets within the buffer, or closer ones, are no faster; closer writes may each wait for a rotation.
+    match (as_fast(reads_nearer), as_fast(nearer).filter(|_| !turns)) {
+        (Some(ratio), _) => Medium::Idles(format!("reads within a buffer-sized region are {} as fast", percent(ratio))),
+        (None, Some(ratio)) => {
+            Medium::Idles(format!("access that costs the medium less is {} as fast", percent(ratio)))
         }
+        _ => Medium::Unknown,
     }
-    let processors =
-        facts.machine_busy().map_or_else(String::new, |share| format!(", the CPUs are busy {}", percent(share)));
-    let reason = format!(
-        "{why}{processors}; a request takes {} plus {} per KiB, which no bus with a known peak explains",
-        time(growth.fixed_ns.max(0.0)),
-        time(growth.ns_per_byte.max(0.0) * 1024.0)
-    );
-    Standing::Named(Owner::Controller, Sureness::Likely, reason)
 }

@@ -6,25 +6,20 @@
 //! figures stays open. If no suspect is named, the bottleneck is unknown.
 //!
 //! Samples of other programs are not judged, because their figures were measured in other ways. Each rule's source is in
-//! [`host`] and [`storage`]. A simulated machine reports how busy its parts were ([`simulated`]).
+//! [`host`] and [`storage`]. Some testbeds report how busy their parts were ([`parts`]).
 
-mod command_limit;
 mod facts;
 mod host;
 mod levels;
-mod medium;
-mod neighbours;
-mod simulated;
+mod parts;
 mod storage;
 mod suspect;
 #[cfg(test)]
 mod tests;
-mod thresholds;
 
 use facts::Facts;
-pub(crate) use facts::polls;
+pub(crate) use facts::{Growth, Neighbours, Places, polls};
 use halfpower_model::Sample;
-pub(crate) use neighbours::{Growth, Neighbours, Places};
 use suspect::Standing;
 pub use suspect::{Attribution, Owner, Sureness};
 
@@ -42,21 +37,16 @@ pub(crate) fn attribute_with(sample: &Sample, neighbours: Neighbours) -> Option<
         return None;
     }
     let facts = Facts::of(sample, neighbours);
-    let mut found =
-        Attribution { owner: None, sureness: None, at: None, reason: String::new(), ruled_out: vec![], open: vec![] };
-    for suspect in SUSPECTS {
-        match suspect(&facts) {
-            Standing::Absent => {}
+    let mut found = Attribution::default();
+    for standing in SUSPECTS.iter().filter_map(|suspect| suspect(&facts)) {
+        match standing {
             Standing::RuledOut(why) => found.ruled_out.push(why),
-            Standing::NamedAt(owner, sureness, at, reason) if found.owner.is_none() => {
-                (found.owner, found.sureness, found.at, found.reason) = (Some(owner), Some(sureness), Some(at), reason);
-            }
             // What stands behind the first one named is explained by it.
-            Standing::Open(why) if found.owner.is_none() => found.open.push(why),
-            Standing::Named(owner, sureness, reason) if found.owner.is_none() => {
-                (found.owner, found.sureness, found.reason) = (Some(owner), Some(sureness), reason);
+            _ if found.owner.is_some() => {}
+            Standing::Open(why) => found.open.push(why),
+            Standing::Named(owner, sureness, at, reason) => {
+                (found.owner, found.sureness, found.at, found.reason) = (Some(owner), Some(sureness), at, reason);
             }
-            Standing::Open(_) | Standing::Named(..) | Standing::NamedAt(..) => {}
         }
     }
     if found.owner.is_none() {
@@ -70,9 +60,9 @@ pub(crate) fn attribute_with(sample: &Sample, neighbours: Neighbours) -> Option<
 }
 
 /// In the order in which one explains those behind it.
-const SUSPECTS: [fn(&Facts<'_>) -> Standing; 15] = [
+const SUSPECTS: [fn(&Facts<'_>) -> Option<Standing>; 15] = [
     host::rate,
-    simulated::parts,
+    parts::parts,
     host::generator,
     host::memory,
     host::crowded_processor,

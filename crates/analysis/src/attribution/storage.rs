@@ -8,16 +8,17 @@
 //!   enough to keep the device busy; or a deeper queue was 20 % faster.
 //! - *File system* and *device*: by the device's write counters, if nothing else is saturated.
 //!
-//! On a simulated machine the parts show which device is busy ([`simulated`](super::simulated)); if none is saturated,
-//! too few requests are at the device.
+//! Where a testbed reports its parts, these show which device is busy ([`parts`](super::parts)); if none is saturated, too few
+//! requests are at the device.
 
-use super::facts::{Facts, percent};
-use super::medium::{Medium, medium};
-use super::simulated::{by_turns, none_full};
-use super::suspect::{Owner, Standing, Sureness};
-use super::thresholds::{FASTER, FEWER, FULL, MATTERS, NO_FASTER, SPARE};
+use super::facts::{FASTER, FEWER, FULL, Facts, MATTERS, NO_FASTER, SPARE, percent, phase};
+use super::levels::{Medium, medium};
+use super::parts::{by_turns, none_full, waits_for_share};
+use super::suspect::{Owner, Standing, Sureness, likely, named, open, ruled_out, sure};
+use crate::parts::without_number;
 use halfpower_model::environment::DeviceLimit;
-use halfpower_model::sample::{Part, PartKind};
+use halfpower_model::sample::Part;
+use halfpower_model::units::significant;
 use halfpower_model::{Bytes, FileState, Quantity};
 
 /// The longest slice of the throttle.
@@ -37,35 +38,30 @@ struct Held {
     words: String,
 }
 
-pub(super) fn limits(facts: &Facts<'_>) -> Standing {
+pub(super) fn limits(facts: &Facts<'_>) -> Option<Standing> {
     let held: Vec<Held> = [false, true].into_iter().flat_map(|writes| of_direction(facts, writes)).collect();
     // A warm-up uses up the initial burst.
     let at_once_s = (2.0 * SLICE_S - facts.workload.warmup.seconds()).max(SLICE_S);
     let most = BEYOND + at_once_s / facts.sample.elapsed_s;
-    let nearest = held.iter().filter(|held| held.share <= most).max_by(|one, other| one.share.total_cmp(&other.share));
-    match nearest {
-        Some(held) if held.share >= FULL => {
-            let is_idle = facts.at_device.is_some_and(|busy| busy < 0.8);
-            let is_at_it = (is_idle || held.share >= 0.97) && held.share <= BEYOND;
-            let sureness = if is_at_it { Sureness::Sure } else { Sureness::Likely };
-            Standing::Named(held.owner, sureness, format!("it runs at {} of {}", percent(held.share), held.words))
-        }
-        Some(held) if held.share >= SPARE => {
-            Standing::Open(format!("the control group: it runs at {} of {}", percent(held.share), held.words))
-        }
-        Some(held) if held.share_most >= FULL => Standing::Open(format!(
-            "the control group: it runs at {} of {}, or {} with read-ahead and other programs' bytes",
-            percent(held.share),
-            held.words,
-            percent(held.share_most)
+    let possible = held.iter().filter(|held| held.share <= most);
+    let Some(nearest) = possible.max_by(|one, other| one.share.total_cmp(&other.share)) else {
+        let words = &held.first()?.words;
+        return open(format!("the control group: {words} is exceeded, so it may not apply here"));
+    };
+    let used = format!("{} of {}", percent(nearest.share), nearest.words);
+    if nearest.share >= FULL {
+        let is_idle = facts.at_device.is_some_and(|busy| busy < 0.8);
+        let is_at_it = (is_idle || nearest.share >= 0.97) && nearest.share <= BEYOND;
+        let sureness = if is_at_it { Sureness::Sure } else { Sureness::Likely };
+        return named(nearest.owner, sureness, format!("it runs at {used}"));
+    }
+    let share_most = percent(nearest.share_most);
+    match nearest.share >= SPARE {
+        true => open(format!("the control group: it runs at {used}")),
+        false if nearest.share_most >= FULL => open(format!(
+            "the control group: it runs at {used}, or {share_most} with read-ahead and other programs' bytes"
         )),
-        Some(held) => Standing::RuledOut(format!("the control group ({} of {})", percent(held.share), held.words)),
-        None => match held.first() {
-            Some(held) => {
-                Standing::Open(format!("the control group: {} is exceeded, so it may not apply here", held.words))
-            }
-            None => Standing::Absent,
-        },
+        false => ruled_out(format!("the control group ({used})")),
     }
 }
 
@@ -112,89 +108,71 @@ fn of_direction(facts: &Facts<'_>, writes: bool) -> Vec<Held> {
     held
 }
 
-pub(super) fn depth(facts: &Facts<'_>) -> Standing {
-    let (asked, counted) = (facts.outstanding, facts.sample.depth_mean.counted);
-    let (comes_round, by_turns) = (comes_round(facts), by_turns(facts));
-    match facts.neighbours.deeper {
-        Some(ratio) if ratio >= FASTER && is_at_work(facts) => {
-            return Standing::RuledOut(format!(
+pub(super) fn depth(facts: &Facts<'_>) -> Option<Standing> {
+    let (asked, deeper) = (facts.outstanding, facts.neighbours.deeper);
+    if let Some(ratio) = deeper.filter(|ratio| *ratio >= FASTER) {
+        return match is_at_work(facts) {
+            true => ruled_out(format!(
                 "queue depth (a deeper queue reaches {ratio:.2} times this rate, because the arm has a better order)"
-            ));
-        }
-        Some(ratio) if ratio >= FASTER => {
-            let reason = format!("a queue deeper than {asked} reaches {:.1} times this rate", ratio);
-            return Standing::Named(Owner::Depth, Sureness::Sure, reason);
-        }
-        _ if comes_round.is_some() => {
-            return Standing::Named(Owner::Device, Sureness::Likely, comes_round.unwrap_or_default());
-        }
-        _ if by_turns.is_some() => return Standing::Open(by_turns.unwrap_or_default()),
-        Some(ratio) if ratio <= NO_FASTER => {
-            return Standing::RuledOut(format!("queue depth (a deeper queue reaches {ratio:.2} times this rate)"));
-        }
-        _ => {}
+            )),
+            false => sure(Owner::Depth, format!("a queue deeper than {asked} reaches {ratio:.1} times this rate")),
+        };
+    }
+    if let Some(standing) = comes_round(facts).or_else(|| by_turns(facts)) {
+        return Some(standing);
+    }
+    if let Some(ratio) = deeper.filter(|ratio| *ratio <= NO_FASTER) {
+        return ruled_out(format!("queue depth (a deeper queue reaches {ratio:.2} times this rate)"));
     }
     // Read-ahead and write-back choose their own depth, and without counters a cache may have answered.
     let by_cache = !facts.is_direct() && facts.asked(false).is_some();
     let is_its_own = !by_cache || (!facts.workload.pattern.is_ordered() && facts.at_device.is_some());
     if facts.is_null() || facts.writes_into_memory() || !is_its_own {
-        return Standing::Absent;
+        return None;
     }
     let latency = facts.sample.total.latency_ns.mean.map(|mean| Quantity::Nanoseconds.format(mean));
     let takes = latency.map(|latency| format!(", each takes {latency}")).unwrap_or_default();
-    let is_short = facts.machine_busy().is_some_and(|used| used >= FULL);
-    let else_full = if is_short { "" } else { ", and nothing else is saturated" };
-    match asked {
-        1 if none_full(facts) => {
-            Standing::Named(Owner::Depth, Sureness::Likely, format!("one request at a time{takes}{else_full}"))
-        }
-        1 if facts.wanting().is_none() || is_at_work(facts) => Standing::Absent,
-        1 if facts.workload.request_size <= SMALL => {
-            Standing::Named(Owner::Depth, Sureness::Likely, format!("one request at a time{takes}{else_full}"))
-        }
-        1 => Standing::Open("queue depth: one large request at a time; a deeper queue was not measured".to_owned()),
-        _ if counted < FEWER * asked as f64 => Standing::Open(format!(
-            "queue depth: only {} of {asked} requests were outstanding",
-            halfpower_model::units::significant(counted)
-        )),
-        _ if none_full(facts) && !waits_elsewhere(facts) => Standing::Named(
-            Owner::Depth,
-            Sureness::Likely,
-            format!("{asked} requests at a time{takes}, and no part is saturated"),
-        ),
-        _ => Standing::Absent,
+    let none_full = none_full(facts);
+    if asked == 1 {
+        let is_short = facts.machine_busy().is_some_and(|used| used >= FULL);
+        let else_full = if is_short { "" } else { ", and nothing else is saturated" };
+        return match none_full {
+            false if facts.wanting().is_none() || is_at_work(facts) => None,
+            false if facts.workload.request_size > SMALL => {
+                open("queue depth: one large request at a time; a deeper queue was not measured")
+            }
+            _ => likely(Owner::Depth, format!("one request at a time{takes}{else_full}")),
+        };
     }
+    let counted = facts.sample.depth_mean.counted;
+    if counted < FEWER * asked as f64 {
+        return open(format!("queue depth: only {} of {asked} requests were outstanding", significant(counted)));
+    }
+    let reason = format!("{asked} requests at a time{takes}, and no part is saturated");
+    if none_full && !waits_elsewhere(facts) { likely(Owner::Depth, reason) } else { None }
 }
 
-/// Why a deeper queue does not help one sequential write at a time on a single simulated arm: each waits for the same sector.
-fn comes_round(facts: &Facts<'_>) -> Option<String> {
+/// Why a deeper queue does not help one sequential write at a time on a single arm: each waits for the same sector.
+fn comes_round(facts: &Facts<'_>) -> Option<Standing> {
     let is_stream = facts.is_direct() && facts.asked(false).is_none() && facts.workload.pattern.is_ordered();
-    if facts.outstanding > 1 || !is_stream || !none_full(facts) {
-        return None;
-    }
-    let (name, arm) = facts.only_arm()?;
-    let [reaching, late] = [Part::REACHING, Part::LATE].map(|phase| *arm.phases.get(phase).unwrap_or(&0.0));
-    let reaching = reaching * arm.busy;
-    (late < MATTERS && reaching >= MATTERS).then(|| {
+    let is_it = facts.outstanding == 1 && is_stream && none_full(facts);
+    let arm = facts.only_arm().filter(|arm| is_it && phase(arm, Part::LATE) < MATTERS)?;
+    let (name, reaching) = (without_number(&arm.name), phase(arm, Part::REACHING) * arm.busy);
+    let reaching = Some(reaching).filter(|reaching| *reaching >= MATTERS).map(percent)?;
+    likely(
+        Owner::Device,
         format!(
-            "one write at a time, and {name} waits {} of the time for its sector to rotate into place; an earlier write would \
-             wait for the same sector",
-            percent(reaching)
-        )
-    })
+            "one write at a time, and {name} waits {reaching} of the time for its sector to rotate into place; an earlier write \
+             would wait for the same sector"
+        ),
+    )
 }
 
-/// Whether requests to a simulated machine wait outside its parts: in the page cache, for a growing file, for a share.
+/// Whether requests wait outside the reported parts: in the page cache, for a growing file, for a share.
 fn waits_elsewhere(facts: &Facts<'_>) -> bool {
     let Some(at_once) = facts.at_once() else { return true };
     let is_on_its_way = facts.is_direct() && facts.workload.file_state == FileState::Written;
-    waits_for_share(facts) || !is_on_its_way && at_once < SPARE * facts.sample.depth_mean.counted
-}
-
-/// Whether requests wait for a share half of the time or longer.
-fn waits_for_share(facts: &Facts<'_>) -> bool {
-    let is_its = |part: &Part| part.kind == PartKind::Wait && Part::SHARE_WAITS.contains(&part.name.as_str());
-    facts.sample.parts.iter().any(|part| is_its(part) && part.busy >= SPARE)
+    waits_for_share(&facts.sample.parts) || !is_on_its_way && at_once < SPARE * facts.sample.depth_mean.counted
 }
 
 /// Whether a rotating medium, which serves one request at a time, is busy all the time.
@@ -206,7 +184,7 @@ fn is_at_work(facts: &Facts<'_>) -> bool {
     turns && is_it && !has_idle && facts.at_device.is_some_and(|share| share >= FULL)
 }
 
-/// Reads through the page cache of a simulated machine that reach the device one or a few at a time.
+/// Reads through the page cache that reach the device one or a few at a time, though no reported part is saturated.
 fn in_cache(facts: &Facts<'_>) -> Option<Standing> {
     let at_once = facts.at_once()?;
     let (device, busy) = facts.busiest_device()?;
@@ -216,96 +194,87 @@ fn in_cache(facts: &Facts<'_>) -> Option<Standing> {
     if !asks || !waits_there && at_once > 1.0 {
         return None;
     }
-    let [outstanding, one] = [outstanding, at_once].map(halfpower_model::units::significant);
-    let of_many = format!("{outstanding} requests were outstanding on average, only {one} of them at the device");
+    let ([outstanding, one], busy) = ([outstanding, at_once].map(significant), percent(busy));
     let reason = match waits_there {
-        true => {
-            format!("{of_many}; the rest waited in the page cache, and {device} was busy {} of the time", percent(busy))
-        }
+        true => format!(
+            "{outstanding} requests were outstanding on average, only {one} of them at the device; the rest waited in the page \
+             cache, and {device} was busy {busy} of the time"
+        ),
         false => {
             format!(
                 "it kept {one} requests at the device on average, and no part is saturated: they wait for one another"
             )
         }
     };
-    Some(Standing::Named(Owner::FileSystem, Sureness::Likely, reason))
+    likely(Owner::FileSystem, reason)
 }
 
-/// Buffered writes on a simulated machine whose lazy writer keeps one request per device.
+/// Buffered writes whose lazy writer keeps one request per device, though no reported part is saturated.
 fn lazy_writer(facts: &Facts<'_>) -> Option<Standing> {
     let (at_once, devices) = (facts.at_once()?, facts.sample.block.as_ref()?.devices);
     let asks = facts.writes_into_memory() && facts.asked(false).is_none() && none_full(facts);
     let in_turn = (SPARE..=f64::from(devices)).contains(&at_once);
     let sleeps = facts.wanting()? < SPARE && facts.at_end < SPARE;
-    if !asks || !in_turn || !sleeps || waits_for_share(facts) {
+    if !asks || !in_turn || !sleeps || waits_for_share(&facts.sample.parts) {
         return None;
     }
     let of_devices = if devices > 1 { format!("{devices} devices") } else { "the device".to_owned() };
+    let at_once = significant(at_once);
     let reason = format!(
-        "its lazy writer stores cached writes one request at a time: {} were at {of_devices} on average, and no part is \
-         saturated",
-        halfpower_model::units::significant(at_once)
+        "its lazy writer stores cached writes one request at a time: {at_once} were at {of_devices} on average, and no part is \
+         saturated"
     );
-    Some(Standing::Named(Owner::FileSystem, Sureness::Likely, reason))
+    likely(Owner::FileSystem, reason)
 }
 
 /// Writes that wait while the device is idle wait for something above it.
-pub(super) fn file_system(facts: &Facts<'_>) -> Standing {
-    if let Some(cache) = in_cache(facts).or_else(|| lazy_writer(facts)) {
-        return cache;
-    }
-    let Some(kind) = &facts.sample.environment.target.filesystem else { return Standing::Absent };
-    let (Some(busy), Some(wanting)) = (facts.at_device, facts.wanting()) else { return Standing::Absent };
-    if busy >= FULL {
-        return Standing::RuledOut(format!("the file system ({})", facts.had("the device", busy)));
-    }
-    // If CPUs are short, requests may wait for one in between.
-    let has_spare =
-        facts.machine_busy().is_some_and(|share| share < FULL) && facts.waiting.is_some_and(|share| share < 0.1);
-    let is_deep = facts.outstanding > 1 && facts.asked(true).is_some() && facts.asked(false).is_none();
-    if busy < SPARE && wanting < SPARE && has_spare && is_deep {
-        let reason = format!(
-            "{}, the workers ran {}: the writes wait in {kind}",
-            facts.had("the device", busy),
-            percent(wanting)
-        );
-        return Standing::Named(Owner::FileSystem, Sureness::Likely, reason);
-    }
-    Standing::Absent
+pub(super) fn file_system(facts: &Facts<'_>) -> Option<Standing> {
+    in_cache(facts).or_else(|| lazy_writer(facts)).or_else(|| {
+        let kind = facts.sample.environment.target.filesystem.as_ref()?;
+        let (busy, wanting) = (facts.at_device?, facts.wanting()?);
+        let had = facts.had("the device", busy);
+        if busy >= FULL {
+            return ruled_out(format!("the file system ({had})"));
+        }
+        // If CPUs are short, requests may wait for one in between.
+        let has_spare = facts.machine_busy()? < FULL && facts.waiting? < 0.1;
+        let is_deep = facts.outstanding > 1 && facts.asked(true).is_some() && facts.asked(false).is_none();
+        if !has_spare || !is_deep || busy >= SPARE || wanting >= SPARE {
+            return None;
+        }
+        likely(Owner::FileSystem, format!("{had}, the workers ran {}: the writes wait in {kind}", percent(wanting)))
+    })
 }
 
-pub(super) fn device(facts: &Facts<'_>) -> Standing {
+pub(super) fn device(facts: &Facts<'_>) -> Option<Standing> {
     if facts.knows_parts() {
-        return Standing::Absent;
+        return None;
     }
     let Some(busy) = facts.at_device else {
-        let is_null = facts.is_null();
-        return if is_null { Standing::Absent } else { Standing::Open("the device: it has no counters".to_owned()) };
+        return if facts.is_null() { None } else { open("the device: it has no counters") };
     };
-    let is_deep =
-        facts.outstanding > 1 || !facts.is_direct() || facts.neighbours.deeper.is_some_and(|ratio| ratio <= NO_FASTER);
+    let had = facts.had("it", busy);
     match medium(facts) {
         Medium::Waits(ratio) if busy >= FULL || facts.asked(false).is_none() => {
-            let reason =
-                format!("access that costs the medium less is {ratio:.1} times as fast, and {}", facts.had("it", busy));
-            return Standing::Named(Owner::Device, Sureness::Likely, reason);
+            let reason = format!("access that costs the medium less is {ratio:.1} times as fast, and {had}");
+            return likely(Owner::Device, reason);
         }
-        Medium::Idles(why) => return Standing::RuledOut(format!("the medium ({why})")),
+        Medium::Idles(why) => return ruled_out(format!("the medium ({why})")),
         _ => {}
     }
     if busy < SPARE && facts.outstanding > 1 {
-        return Standing::RuledOut(format!("the device ({})", facts.had("it", busy)));
+        return ruled_out(format!("the device ({had})"));
     }
     if busy < FULL {
-        return Standing::Open(facts.had("the device: it", busy));
+        return open(format!("the device: {had}"));
     }
-    if !is_deep {
-        return Standing::Absent;
+    let deeper = facts.neighbours.deeper;
+    if facts.outstanding <= 1 && facts.is_direct() && deeper.is_none_or(|ratio| ratio > NO_FASTER) {
+        return None;
     }
-    let tried = match facts.neighbours.deeper {
+    let tried = match deeper {
         Some(_) => "and a deeper queue is no faster",
         None => "and nothing before it is saturated; a deeper queue was not measured",
     };
-    let reason = format!("{}, {tried}", facts.had("it", busy));
-    Standing::Named(Owner::Device, Sureness::Likely, reason)
+    likely(Owner::Device, format!("{had}, {tried}"))
 }

@@ -54,7 +54,7 @@ pub enum Sureness {
 }
 
 /// The bottleneck and the reason.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Attribution {
     /// None if unknown.
     #[serde(rename = "name")]
@@ -72,32 +72,47 @@ pub struct Attribution {
     pub open: Vec<String>,
 }
 
-/// The result for one suspect.
-#[derive(Clone, Debug, PartialEq)]
+/// The result for one suspect that applies.
 pub(super) enum Standing {
-    /// Does not apply.
-    Absent,
     RuledOut(String),
     Open(String),
-    Named(Owner, Sureness, String),
-    /// With its name on this machine.
-    NamedAt(Owner, Sureness, String, String),
+    /// With its name on this machine, if it has one, and the reason.
+    Named(Owner, Sureness, Option<String>, String),
+}
+
+pub(super) fn ruled_out(why: String) -> Option<Standing> {
+    Some(Standing::RuledOut(why))
+}
+
+pub(super) fn open(why: impl Into<String>) -> Option<Standing> {
+    Some(Standing::Open(why.into()))
+}
+
+/// A figure of its own shows it.
+pub(super) fn sure(owner: Owner, reason: impl Into<String>) -> Option<Standing> {
+    Some(Standing::Named(owner, Sureness::Sure, None, reason.into()))
+}
+
+/// The figures leave room for another cause.
+pub(super) fn likely(owner: Owner, reason: impl Into<String>) -> Option<Standing> {
+    Some(Standing::Named(owner, Sureness::Likely, None, reason.into()))
+}
+
+/// Sure or likely.
+pub(super) fn named(owner: Owner, sureness: Sureness, reason: String) -> Option<Standing> {
+    Some(Standing::Named(owner, sureness, None, reason))
+}
+
+/// With its name on this machine.
+pub(super) fn named_at(owner: Owner, sureness: Sureness, at: impl Into<String>, reason: String) -> Option<Standing> {
+    Some(Standing::Named(owner, sureness, Some(at.into()), reason))
 }
 
 impl Owner {
     /// Whether requests of other programs compete for it.
     pub(super) fn is_below(self) -> bool {
-        matches!(
-            self,
-            Owner::Bus
-                | Owner::Controller
-                | Owner::Share
-                | Owner::Link
-                | Owner::Depth
-                | Owner::FileSystem
-                | Owner::Device
-                | Owner::Flushes
-        )
+        use Owner::{Bus, Controller, Depth, Device, FileSystem, Flushes, Link, Share};
+        [Bus, Controller, Share, Link, Depth, FileSystem, Device, Flushes].contains(&self)
     }
 
     /// For people.
@@ -132,11 +147,8 @@ impl Attribution {
 
     /// `the CPU (likely)`, `unknown`.
     pub fn named(&self) -> String {
-        match (self.owner, self.sureness) {
-            (Some(owner), Some(Sureness::Likely)) => format!("{} (likely)", owner.name()),
-            (Some(owner), _) => owner.name().to_owned(),
-            (None, _) => "unknown".to_owned(),
-        }
+        let likely = if self.sureness == Some(Sureness::Likely) { " (likely)" } else { "" };
+        format!("{}{likely}", self.owner.map_or("unknown", Owner::name))
     }
 
     /// With the reason: `the CPU: the workers ran …`.

@@ -1,19 +1,18 @@
-//! The parts of a simulated machine, which reports how busy each was.
+//! The parts of a testbed that reports how busy each was.
 //!
 //! - *A part* that is 90 % busy is the bottleneck, even if other disks of its volume are idle. A controller that waits for its
 //!   transfers gives way to the busiest of its buses. A device gives way to flushes that take half of the requests' time, if they
 //!   cost it seeks and rotations; and it is not the bottleneck while it destages a write cache with room, or waits for
 //!   writes that a deeper queue would have brought in time.
-//! - *A command limit* of a controller or drive ([`command_limit`]), if no part is saturated.
+//! - *A command limit* of a controller or drive that admits a limited number of commands per disk while others wait 90 % of
+//!   the time, if no part is saturated: an admitted command uses disk and bus in turn. The arm of a saturated disk may have
+//!   passed closer requests that the limit held back. Whether a higher limit would be faster is not claimed.
 //! - *A growing file*, extended by one write at a time, if that takes 90 % of the time.
 //! - *A network share*, if no part is saturated: waits before each unit of a large request from half of the time on, its write
 //!   window and its one-at-a-time rule from 90 % on.
 
-use super::command_limit;
-use super::facts::{Facts, percent};
-use super::suspect::{Owner, Standing, Sureness};
-use super::thresholds::{FASTER, FULL, MATTERS, MOST_OF_IT};
-
+use super::facts::{FASTER, FULL, Facts, MATTERS, MOST_OF_IT, SPARE, percent, phase};
+use super::suspect::{Owner, Standing, Sureness, named_at, open, ruled_out, sure};
 use crate::parts::{grouped, without_number};
 use crate::rate_over_time::levels_between;
 use halfpower_model::sample::{Part, PartKind};
@@ -22,156 +21,125 @@ use halfpower_model::sample::{Part, PartKind};
 const UNLIKE: f64 = 0.1;
 
 /// A saturated part is the bottleneck, whatever others of its kind do.
-pub(super) fn parts(facts: &Facts<'_>) -> Standing {
+pub(super) fn parts(facts: &Facts<'_>) -> Option<Standing> {
     let parts = &facts.sample.parts;
     let (spared, told): (Vec<Group<'_>>, Vec<Group<'_>>) = groups(parts).partition(Group::is_spared);
-    let Some(busiest) = told.first() else { return Standing::Absent };
-    let (name, busy, share) = (busiest.told(), busiest.busy, percent(busiest.busy));
-    if busy < FULL {
+    let busiest = told.first()?;
+    let (name, first, share) = (busiest.told(), busiest.first, percent(busiest.first.busy));
+    if first.busy < FULL {
         let aside: String = spared.iter().map(Group::how_spared).collect();
         let idle = format!("the busiest part, {name}, was busy {share} of the time{aside}");
-        let waits = waits(parts, &idle).or_else(|| command_limit::named(facts, &idle)).or_else(|| growth(parts, &idle));
-        return waits.unwrap_or_else(|| {
-            Standing::RuledOut(format!("every part (the busiest, {name}, {share} of the time{aside})"))
-        });
+        let waits = waits(parts, &idle).or_else(|| command_limit(facts, &idle)).or_else(|| growth(parts, &idle));
+        let none = || ruled_out(format!("every part (the busiest, {name}, {share} of the time{aside})"));
+        return waits.or_else(none);
     }
-    let next =
-        told.get(1).map(|next| format!("; the next, {}, {}", next.told(), percent(next.busy))).unwrap_or_default();
-    let first = busiest.parts.first();
-    if let Some(bus) = first.filter(|part| part.kind == PartKind::Controller).and_then(|part| held_by(part, parts)) {
-        let held = percent(bus.busy);
-        let own = first.map(|controller| controller.at_work() / controller.busy).filter(|own| *own >= UNLIKE);
-        let shares = own.map(|own| format!(": {} waiting, {} own work", percent(1.0 - own), percent(own)));
-        let reason = format!(
-            "it ({}) was busy {held} of the time, and {name}, which waits for it, {share}{}",
-            bus.name,
-            shares.map(|shares| shares + ", so speeding up either helps").unwrap_or_default()
-        );
-        return Standing::Named(Owner::Bus, Sureness::Sure, reason);
-    }
-    let owner = match first.map(|part| part.kind) {
-        Some(PartKind::Processor) => Owner::Processor,
-        Some(PartKind::Bus) => Owner::Bus,
-        Some(PartKind::Controller) => Owner::Controller,
-        Some(PartKind::Device | PartKind::Wait) | None => Owner::Device,
+    let owner = match first.kind {
+        PartKind::Processor => Owner::Processor,
+        PartKind::Bus => Owner::Bus,
+        PartKind::Controller => Owner::Controller,
+        PartKind::Device | PartKind::Wait => Owner::Device,
     };
-    let flushed = facts.flushing_between_writes().filter(|share| owner == Owner::Device && *share >= MOST_OF_IT);
-    match flushed.filter(|_| busiest.phase(Part::PASSING) < 1.0 - MATTERS) {
-        Some(flushed) => {
-            let flushed = percent(flushed.min(1.0));
-            let reason = format!("they took {flushed} of the requests' time, and {name} was busy {share} of the time");
-            Standing::Named(Owner::Flushes, Sureness::Sure, reason)
-        }
-        None => {
-            let (beside, kept) = (busiest.beside(), busiest.kept_from(parts));
-            Standing::Named(
-                owner,
-                Sureness::Sure,
-                format!("the busiest part, {name}, was busy {share} of the time{beside}{next}{kept}"),
-            )
-        }
+    if let Some(bus) = held_by(first, parts) {
+        let own = first.at_work() / first.busy;
+        let [held, own_work, waiting] = [bus.busy, own, 1.0 - own].map(percent);
+        let shares = format!(": {waiting} waiting, {own_work} own work, so speeding up either helps");
+        let shares = if own >= UNLIKE { shares } else { String::new() };
+        let bus = &bus.name;
+        let reason = format!("it ({bus}) was busy {held} of the time, and {name}, which waits for it, {share}{shares}");
+        return sure(Owner::Bus, reason);
     }
+    let is_moved = owner == Owner::Device && phase(first, Part::PASSING) < 1.0 - MATTERS;
+    if let Some(flushed) = facts.flushing_between_writes().filter(|share| is_moved && *share >= MOST_OF_IT) {
+        let flushed = percent(flushed.min(1.0));
+        let reason = format!("they took {flushed} of the requests' time, and {name} was busy {share} of the time");
+        return sure(Owner::Flushes, reason);
+    }
+    let next = told.get(1).map(|next| format!("; the next, {}, {}", next.told(), percent(next.first.busy)));
+    let (beside, kept) = (busiest.beside(), kept_from(first, &name, parts).unwrap_or_default());
+    let next = next.unwrap_or_default();
+    sure(owner, format!("the busiest part, {name}, was busy {share} of the time{beside}{next}{kept}"))
+}
+
+/// The parts whose work a deeper queue would not save, the busiest first, if none is saturated; empty if none are reported.
+fn idle<'a>(facts: &Facts<'a>) -> Vec<Group<'a>> {
+    let told: Vec<_> = groups(&facts.sample.parts).filter(|group| !group.is_spared()).collect();
+    if told.first().is_some_and(|first| first.first.busy < FULL) { told } else { Vec::new() }
 }
 
 /// Whether parts are reported and none is saturated.
 pub(super) fn none_full(facts: &Facts<'_>) -> bool {
-    let mut told = groups(&facts.sample.parts).filter(|group| !group.is_spared());
-    told.next().is_some_and(|first| first.busy < FULL)
+    !idle(facts).is_empty()
 }
 
 /// Whether different parts may have been saturated at different times: throughput changed, and the busy shares add up to 90 %.
-pub(super) fn by_turns(facts: &Facts<'_>) -> Option<String> {
-    if facts.outstanding == 1 || !none_full(facts) {
-        return None;
-    }
-    let told: Vec<_> = groups(&facts.sample.parts).filter(|group| !group.is_spared()).collect();
-    let all: f64 = told.iter().map(|group| group.busy).sum();
-    let (quantity, least, most) = levels_between(facts.sample).filter(|_| all >= FULL)?;
-    let busy = |group: &Group<'_>| format!("{} {}", group.told(), percent(group.busy));
-    let busy: Vec<String> = told.iter().filter(|group| group.busy >= UNLIKE).map(busy).collect();
-    (most >= FASTER * least).then(|| {
-        format!(
-            "queue depth: throughput changed between {} and {}; a different part may have been saturated each time, which \
-             averages do not show ({})",
-            quantity.format(most),
-            quantity.format(least),
-            busy.join(", ")
-        )
-    })
+pub(super) fn by_turns(facts: &Facts<'_>) -> Option<Standing> {
+    let told = idle(facts);
+    let all: f64 = told.iter().map(|group| group.first.busy).sum();
+    let is_possible = facts.outstanding > 1 && !told.is_empty() && all >= FULL;
+    let (quantity, least, most) =
+        levels_between(facts.sample).filter(|(_, least, most)| is_possible && *most >= FASTER * least)?;
+    let busy = told.iter().filter(|group| group.first.busy >= UNLIKE);
+    let busy: Vec<String> = busy.map(|group| format!("{} {}", group.told(), percent(group.first.busy))).collect();
+    let [most, least] = [most, least].map(|rate| quantity.format(rate));
+    open(format!(
+        "queue depth: throughput changed between {most} and {least}; a different part may have been saturated each time, which \
+         averages do not show ({})",
+        busy.join(", ")
+    ))
 }
 
 /// Parts with one name and a number.
 struct Group<'a> {
     name: &'a str,
-    /// The busiest first.
+    /// The busiest.
+    first: &'a Part,
+    /// All of them, the busiest first.
     parts: Vec<&'a Part>,
-    /// Busy share of the busiest.
-    busy: f64,
 }
 
 /// All parts but waits, the busiest first.
 fn groups(parts: &[Part]) -> impl Iterator<Item = Group<'_>> {
-    let works = || parts.iter().filter(|part| part.kind != PartKind::Wait);
-    let groups = grouped(works().map(|part| (part.name.as_str(), part.kind, part.busy)));
-    groups.into_iter().map(move |((name, kind), _)| {
-        let mut parts: Vec<&Part> =
-            works().filter(|part| part.kind == kind && without_number(&part.name) == name).collect();
-        parts.sort_by(|one, other| other.busy.total_cmp(&one.busy));
-        Group { name, busy: parts.first().map_or(0.0, |part| part.busy), parts }
-    })
+    let works = parts.iter().filter(|part| part.kind != PartKind::Wait);
+    let groups = grouped(works, |part| (part.name.as_str(), part.kind, part.busy));
+    groups.into_iter().map(|parts| Group { name: without_number(&parts[0].name), first: parts[0], parts })
 }
 
 impl Group<'_> {
-    /// Share of the busiest part's busy time in a phase.
-    fn phase(&self, phase: &str) -> f64 {
-        self.parts.first().and_then(|part| part.phases.get(phase)).copied().unwrap_or(0.0)
-    }
-
-    /// The others, the busiest first, if the busiest stands out.
+    /// The others, if the busiest stands out.
     fn others(&self) -> &[&Part] {
-        match self.parts.as_slice() {
-            [first, others @ ..] if others.iter().any(|other| other.busy < first.busy - UNLIKE) => others,
-            _ => &[],
-        }
+        let stands_out = self.parts.iter().any(|other| other.busy < self.first.busy - UNLIKE);
+        if stands_out { &self.parts[1..] } else { &[] }
     }
 
     /// Their name; if the busiest stands out, its own: `atlas 2 (one of 4)`.
     fn told(&self) -> String {
-        match (self.others(), self.parts.first()) {
-            ([], _) | (_, None) => self.name.to_owned(),
-            (others, Some(first)) => format!("{} (one of {})", first.name, others.len() + 1),
+        match self.others() {
+            [] => self.name.to_owned(),
+            others => format!("{} (one of {})", self.first.name, others.len() + 1),
         }
     }
 
     /// `, the others 41 to 60 %`; empty if evenly loaded.
     fn beside(&self) -> String {
-        let [least, most] = match self.others() {
-            [] => return String::new(),
-            others => [others.last(), others.first()].map(|part| percent(part.map_or(0.0, |part| part.busy))),
-        };
-        match self.parts.len() {
-            2 => format!(", the other {most}"),
-            _ if least == most => format!(", the others {most}"),
-            _ => format!(", the others {} to {most}", least.trim_end_matches(" %")),
+        match self.others() {
+            [] => String::new(),
+            [other] => format!(", the other {}", percent(other.busy)),
+            [most, .., least] => match (percent(most.busy), percent(least.busy)) {
+                (most, least) if least == most => format!(", the others {most}"),
+                (most, least) => format!(", the others {} to {most}", least.trim_end_matches(" %")),
+            },
         }
-    }
-
-    /// Which command limit keeps a seeking arm from closer requests; else empty.
-    fn kept_from(&self, parts: &[Part]) -> String {
-        let arm = self.parts.first().filter(|_| self.phase(Part::REACHING) >= MATTERS);
-        arm.and_then(|arm| command_limit::kept_from(arm, &self.told(), parts)).unwrap_or_default()
     }
 
     /// Whether they mostly destage a write cache with room, while no request waits.
     fn is_unawaited(&self) -> bool {
-        let reaching = |part: &&Part| part.busy * part.phases.get(Part::REACHING).copied().unwrap_or(0.0);
-        let awaited: f64 = self.parts.iter().map(reaching).sum();
-        self.phase(Part::UNAWAITED) >= MOST_OF_IT && awaited < MOST_OF_IT
+        let awaited: f64 = self.parts.iter().map(|part| part.busy * phase(part, Part::REACHING)).sum();
+        phase(self.first, Part::UNAWAITED) >= MOST_OF_IT && awaited < MOST_OF_IT
     }
 
     /// Whether late writes cost so much rotation that a deeper queue would be faster.
     fn is_late(&self) -> bool {
-        self.phase(Part::LATE) >= MATTERS
+        phase(self.first, Part::LATE) >= MATTERS
     }
 
     /// Whether a deeper queue would save them most of their work.
@@ -180,8 +148,9 @@ impl Group<'_> {
     }
 
     fn how_spared(&self) -> String {
-        let [busy, unawaited, late] = [self.busy, self.phase(Part::UNAWAITED), self.phase(Part::LATE)].map(percent);
-        let name = self.name;
+        let Group { name, first, .. } = self;
+        let [busy, unawaited, late] =
+            [first.busy, phase(first, Part::UNAWAITED), phase(first, Part::LATE)].map(percent);
         match self.is_late() {
             true => format!(
                 "; {name} was busy {busy} of the time, {late} of it waiting for the medium to rotate to a write that was queued \
@@ -200,7 +169,7 @@ impl Group<'_> {
 fn held_by<'a>(controller: &Part, parts: &'a [Part]) -> Option<&'a Part> {
     let buses = parts.iter().filter(|part| part.kind == PartKind::Bus && controller.buses.contains(&part.name));
     let bus = buses.max_by(|one, other| one.busy.total_cmp(&other.busy));
-    bus.filter(|bus| bus.busy > controller.at_work())
+    bus.filter(|bus| controller.kind == PartKind::Controller && bus.busy > controller.at_work())
 }
 
 /// The wait of a network share that is the bottleneck.
@@ -214,22 +183,60 @@ fn waits(parts: &[Part], idle: &str) -> Option<Standing> {
         (turn_of_reads, FULL, "large reads", "for the previous one"),
     ];
     suspects.into_iter().find_map(|(name, least, who, what)| {
-        let wait = parts.iter().find(|part| part.kind == PartKind::Wait && part.name == name);
-        let time = wait.map(|wait| wait.busy).filter(|busy| *busy >= least).map(percent)?;
+        let time = percent(waited(parts, name).filter(|busy| *busy >= least)?);
         let reason = format!("{who} waited {time} of the time {what} ({name}); {idle}");
-        Some(Standing::NamedAt(Owner::Share, Sureness::Sure, name.to_owned(), reason))
+        named_at(Owner::Share, Sureness::Sure, name, reason)
     })
 }
 
 /// A file extended one write at a time, if that is the bottleneck.
 fn growth(parts: &[Part], idle: &str) -> Option<Standing> {
-    let growth = parts.iter().find(|part| part.kind == PartKind::Wait && part.name == Part::GROWTH)?;
-    let time = Some(growth.busy).filter(|busy| *busy >= FULL).map(percent)?;
+    let (name, time) = (Part::GROWTH, percent(waited(parts, Part::GROWTH).filter(|busy| *busy >= FULL)?));
     let reason = format!(
-        "the system extends a file with one write at a time ({}), {time} of the time, so a deeper queue does not help; {idle}",
-        Part::GROWTH
+        "the system extends a file with one write at a time ({name}), {time} of the time, so a deeper queue does not help; {idle}"
     );
-    Some(Standing::NamedAt(Owner::FileSystem, Sureness::Sure, Part::GROWTH.to_owned(), reason))
+    named_at(Owner::FileSystem, Sureness::Sure, name, reason)
+}
+
+/// The share of the time that something waited so.
+fn waited(parts: &[Part], name: &str) -> Option<f64> {
+    parts.iter().find(|part| part.kind == PartKind::Wait && part.name == name).map(|wait| wait.busy)
+}
+
+/// Whether requests wait for a share half of the time or longer.
+pub(super) fn waits_for_share(parts: &[Part]) -> bool {
+    Part::SHARE_WAITS.iter().any(|name| waited(parts, name).is_some_and(|busy| busy >= SPARE))
+}
+
+/// The limit as the bottleneck; not if a deeper queue was faster.
+fn command_limit(facts: &Facts<'_>, idle: &str) -> Option<Standing> {
+    let limits =
+        command_limits(&facts.sample.parts).filter(|_| facts.neighbours.deeper.is_none_or(|ratio| ratio < FASTER));
+    let (name, gate) = limits.max_by(|(_, one), (_, other)| one.busy.total_cmp(&other.busy))?;
+    let (key, busy) = (without_number(&gate.name), percent(gate.busy));
+    let reason = format!(
+        "the command limit of {name} ({key}) kept other commands waiting {busy} of the time: the disk and the parts before it \
+         work in turn, and a deeper queue improves only the order; {idle}"
+    );
+    named_at(Owner::Controller, Sureness::Likely, key, reason)
+}
+
+/// `; exos spent 64 % of that time seeking …`: which limit held back requests closer to a saturated arm that seeks.
+fn kept_from(arm: &Part, told: &str, parts: &[Part]) -> Option<String> {
+    let number = |part: &'_ Part| part.name[without_number(&part.name).len()..].to_owned();
+    let (name, gate) = command_limits(parts).find(|(_, gate)| number(gate) == number(arm))?;
+    let (busy, key) = (percent(gate.busy), without_number(&gate.name));
+    let reaching = Some(phase(arm, Part::REACHING)).filter(|reaching| *reaching >= MATTERS).map(percent)?;
+    Some(format!(
+        "; {told} spent {reaching} of that time seeking and rotating, perhaps past closer requests: the command limit of {name} \
+         ({key}) kept others waiting {busy} of the time"
+    ))
+}
+
+/// Command limits that kept others waiting 90 % of the time, each with its owner.
+fn command_limits(parts: &[Part]) -> impl Iterator<Item = (&str, &Part)> {
+    let waits = parts.iter().filter(|part| part.kind == PartKind::Wait && part.busy >= FULL);
+    waits.filter_map(|part| Some((without_number(&part.name).strip_suffix(Part::LETS_SO_MANY)?, part)))
 }
 
 #[cfg(test)]
@@ -507,6 +514,7 @@ mod tests {
         assert_eq!(of(&sample).brief(), words);
         sample.parts.push(Part { busy: 0.69, ..Part::idle("processors", PartKind::Processor) });
         (sample.cpu.lower.system_s, sample.block.as_mut().unwrap().outstanding_mean) = (1.38, Some(0.5));
+        sample.cpu.threads_s = Some(0.7);
         assert_eq!(of(&sample).brief(), words, "two processors, a third of which is idle");
         sample.cpu.threads_s = Some(0.92);
         let words =
@@ -541,5 +549,43 @@ mod tests {
         sample.block.as_mut().unwrap().devices = 4;
         let words = "unknown: the device: it had requests outstanding 70 % of the time, the mean of 4 devices";
         assert_eq!(of(&sample).brief(), words);
+    }
+
+    #[test]
+    fn who_lets_only_so_many_through_is_named_where_others_wait() {
+        let gated = |waits: f64, disk: f64, deeper: Option<f64>| {
+            let parts = [("fireball 1", PartKind::Device, disk), ("ide.outstanding 1", PartKind::Wait, waits)];
+            let mut sample = with(clean(deep(2048, random(read(8)))), &parts);
+            sample.depth_mean.counted = 2048.0;
+            sample.block.as_mut().unwrap().outstanding_mean = Some(2048.0);
+            attribute_with(&sample, Neighbours { deeper, ..Neighbours::default() }).unwrap()
+        };
+        let found = gated(1.0, 0.83, None);
+        assert_eq!(found.at.as_deref(), Some("ide.outstanding"));
+        let words = "the controller (likely): the command limit of ide (ide.outstanding) kept other commands waiting 100 % of the time: the disk and the parts before it work in turn, and a deeper queue improves only the order; the busiest part, fireball, was busy 83 % of the time";
+        assert_eq!(found.brief(), words);
+        assert_eq!(gated(0.7, 0.83, None).owner, Some(Owner::Depth), "there are too few at times");
+        assert_eq!(gated(1.0, 0.83, Some(1.4)).owner, Some(Owner::Depth), "they are put in a better order");
+        assert_eq!(gated(1.0, 0.93, None).owner, Some(Owner::Device));
+    }
+
+    #[test]
+    fn who_keeps_a_full_arm_from_what_is_nearer_is_told() {
+        let gated = |reaching: f64, waits: &[(&str, PartKind, f64)]| {
+            let parts = [("exos 1", PartKind::Device, 0.999), ("sata", PartKind::Bus, 0.14)];
+            let mut sample = with(clean(deep(32, read(8))), &[parts.as_slice(), waits].concat());
+            sample.parts[0].phases.insert(Part::REACHING.to_owned(), reaching);
+            of(&sample)
+        };
+        let full = [("ahci.outstanding 1", PartKind::Wait, 0.98)];
+        let found = gated(0.635, &full);
+        assert_eq!((found.owner, found.sureness), (Some(Owner::Device), Some(Sureness::Sure)));
+        let words = "the busiest part, exos, was busy 100 % of the time; the next, sata, 14 %; exos spent 64 % of that time seeking and rotating, perhaps past closer requests: the command limit of ahci (ahci.outstanding) kept others waiting 98 % of the time";
+        assert_eq!(found.reason, words);
+        let alone = "the busiest part, exos, was busy 100 % of the time; the next, sata, 14 %";
+        assert_eq!(gated(0.014, &full).reason, alone, "it streams, whoever waits");
+        assert_eq!(gated(0.0, &full).reason, alone, "it has no arm");
+        assert_eq!(gated(0.635, &[("ahci.outstanding 1", PartKind::Wait, 0.6)]).reason, alone, "at times nobody waits");
+        assert_eq!(gated(0.635, &[("ahci.outstanding 2", PartKind::Wait, 0.98)]).reason, alone, "another disk's");
     }
 }
