@@ -96,6 +96,12 @@ impl Cell<'_> {
         Some(resolution::no_finer(mean_estimate(quantity, values)?, mean(&shares).unwrap_or(0.0)))
     }
 
+    /// The mean rate in bytes if sequential, else in requests.
+    pub(crate) fn own_rate(&self) -> Option<Estimate> {
+        let is_ordered = self.workload.pattern.is_ordered();
+        self.rate(if is_ordered { Quantity::BytesPerSecond } else { Quantity::RequestsPerSecond })
+    }
+
     /// Mean bytes per second; 0 without repetitions.
     pub(crate) fn mean_bytes_per_s(&self) -> f64 {
         mean(&self.bytes_per_s).unwrap_or(0.0)

@@ -6,8 +6,7 @@
 
 use crate::cells::Cell;
 use halfpower_model::{
-    Among, Buffering, Bytes, CachePolicy, Durability, FileState, Limits, Nanoseconds, Operation, Pattern, Personality,
-    Workload,
+    Among, Buffering, Bytes, CachePolicy, Durability, Limits, Nanoseconds, Operation, Pattern, Personality, Workload,
 };
 use serde_json::{Map, Value};
 
@@ -30,8 +29,6 @@ pub(crate) enum Axis {
     Where,
     /// Alignment and offset.
     Places,
-    /// State of the file before.
-    FileState,
 }
 
 impl Axis {
@@ -83,7 +80,6 @@ pub(crate) fn bare(workload: &Workload, axes: &[Axis]) -> Workload {
             // The span is cleared already.
             Axis::Where => bare.pattern = Pattern::Sequential,
             Axis::Places => (bare.align, bare.offset) = (None, Bytes(0)),
-            Axis::FileState => bare.file_state = FileState::Written,
         }
     }
     bare
@@ -168,7 +164,7 @@ fn in_words(key: &str, value: Option<&Value>) -> String {
 mod tests {
     use super::*;
     use crate::fixtures::{buffered, deep, flushed, read, write};
-    use halfpower_model::{Layout, Sharing, Verify};
+    use halfpower_model::{FileState, Layout, Sharing, Verify};
 
     #[test]
     fn every_field_parts_but_the_axes_and_what_is_no_part_of_its_nature() {

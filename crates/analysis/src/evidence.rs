@@ -1,9 +1,10 @@
 //! The measured cells of a run, arranged in the series that models and findings look at.
 
 use crate::cells::Cell;
+use crate::comparable::are_comparable;
 use crate::series::{Series, group};
 use crate::wording::Varied;
-use halfpower_model::{CpuAccounting, Estimate, Quantity};
+use halfpower_model::{CpuAccounting, Estimate, Workload};
 
 /// The measured cells and their series.
 #[derive(Debug)]
@@ -34,21 +35,32 @@ impl<'a> Evidence<'a> {
             .filter(|rate| rate.is_finite() && *rate > 0.0);
         Evidence {
             cells: measured,
-            by_size: group(plain(), Varied::RequestSize),
-            by_depth: group(plain(), Varied::Depth),
-            by_workers: group(plain(), Varied::Workers),
-            soaked_by_size: group(described().filter(is_soaked), Varied::RequestSize),
+            by_size: group(plain(), Varied::RequestSize, 1),
+            by_depth: group(plain(), Varied::Depth, 1),
+            by_workers: group(plain(), Varied::Workers, 1),
+            soaked_by_size: group(described().filter(is_soaked), Varied::RequestSize, 1),
             advertised_bytes_per_s,
         }
+    }
+
+    /// The cells that count, in groups of at least `cells_min` that differ in size, depth and workers only.
+    pub(crate) fn by_load(&self, cells_min: usize, counts: impl Fn(&Cell<'a>) -> bool) -> Vec<Series<'a>> {
+        group(self.cells.iter().copied().filter(|cell| counts(cell)), Varied::Load, cells_min)
+    }
+
+    /// The cell of a workload, as far as workloads are compared.
+    pub(crate) fn cell_of(&self, wanted: &Workload) -> Option<&'a Cell<'a>> {
+        self.cells.iter().copied().find(|cell| are_comparable(cell.workload, wanted, &[]))
     }
 }
 
 /// The best cell and its mean: by throughput if sequential, else by IOPS.
 pub(crate) fn best<'a>(cells: &[&'a Cell<'a>]) -> Option<(&'a Cell<'a>, Estimate)> {
-    let ordered = cells.first()?.workload.pattern.is_ordered();
-    let cell = highest(cells, if ordered { Cell::mean_bytes_per_s } else { Cell::mean_requests_per_s })?;
-    let mean = if ordered { cell.rate(Quantity::BytesPerSecond) } else { cell.rate(Quantity::RequestsPerSecond) };
-    Some((cell, mean?))
+    let cell = match cells.first()?.workload.pattern.is_ordered() {
+        true => highest(cells, Cell::mean_bytes_per_s)?,
+        false => highest(cells, Cell::mean_requests_per_s)?,
+    };
+    Some((cell, cell.own_rate()?))
 }
 
 /// The cell with the highest figure above zero; the first of equals.

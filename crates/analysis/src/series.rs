@@ -4,7 +4,7 @@
 
 use crate::cells::Cell;
 use crate::comparable::{Axis, are_comparable, distinctions, groups};
-use crate::wording::{Varied, circumstances};
+use crate::wording::{Varied, caching, circumstances, named, place};
 use halfpower_model::{CpuAccounting, Operation, Workload};
 
 /// A rate stops rising from this share of the maximum on.
@@ -28,16 +28,26 @@ impl<'a> Series<'a> {
         self.cells[0].workload
     }
 
-    /// Store numbers of its samples.
-    pub(crate) fn samples(&self) -> Vec<i64> {
-        self.cells.iter().flat_map(|cell| cell.samples()).collect()
+    /// `random reads (4 KiB, QD8, direct)`: how a claim about one of its cells begins.
+    pub(crate) fn requests_of(&self, workload: &Workload) -> String {
+        named(workload, &format!("{}, {}{}", place(workload), caching(workload), self.distinction))
+    }
+
+    /// Whether only the last cell reaches 95 % of the maximum.
+    pub(crate) fn still_grows(&self) -> bool {
+        let means: Vec<f64> = self.cells.iter().map(|cell| cell.mean_requests_per_s()).collect();
+        index_of_knee(&means) + 1 == means.len()
     }
 }
 
-/// All series, single cells too: reads first, then sequential, direct, by depth and size.
-pub(crate) fn group<'a>(cells: impl IntoIterator<Item = &'a Cell<'a>>, varied: Varied) -> Vec<Series<'a>> {
-    let axes = [varied.axis()];
-    let mut groups = groups(cells.into_iter().filter(|cell| !cell.repetitions.is_empty()), &axes);
+/// All series of at least `cells_min` cells: reads first, then sequential, direct, by depth and size.
+pub(crate) fn group<'a>(
+    cells: impl IntoIterator<Item = &'a Cell<'a>>,
+    varied: Varied,
+    cells_min: usize,
+) -> Vec<Series<'a>> {
+    let mut groups = groups(cells.into_iter().filter(|cell| !cell.repetitions.is_empty()), varied.axes());
+    groups.retain(|group| group.len() >= cells_min);
     for group in &mut groups {
         group.sort_by_key(|cell| (cell.workload.request_size, cell.workload.depth, cell.workload.workers, cell.number));
     }
@@ -47,24 +57,17 @@ pub(crate) fn group<'a>(cells: impl IntoIterator<Item = &'a Cell<'a>>, varied: V
         .map(|cells| {
             let workload = cells[0].workload;
             let circumstances = circumstances(workload, varied);
-            Series { cells, subject: subject(workload, &circumstances), circumstances, distinction: String::new() }
+            let subject = format!("{} {}, {circumstances}", workload.pattern, workload.operation);
+            Series { cells, subject, circumstances, distinction: String::new() }
         })
         .collect();
-    let named: Vec<_> = series.iter().map(|series| (series.subject.clone(), series.workload())).collect();
-    for (one, distinction) in series.iter_mut().zip(distinctions(&named, &axes)) {
+    let names: Vec<_> = series.iter().map(|series| (series.subject.clone(), series.workload())).collect();
+    for (one, distinction) in series.iter_mut().zip(distinctions(&names, varied.axes())) {
         one.circumstances += &distinction;
         one.subject += &distinction;
         one.distinction = distinction;
     }
     series
-}
-
-impl Series<'_> {
-    /// Whether only the last cell reaches 95 % of the maximum.
-    pub(crate) fn still_grows(&self) -> bool {
-        let means: Vec<f64> = self.cells.iter().map(|cell| cell.mean_requests_per_s()).collect();
-        index_of_knee(&means) + 1 == means.len()
-    }
 }
 
 /// The first rate that reaches 95 % of the maximum.
@@ -92,10 +95,6 @@ pub(crate) fn rank(workload: &Workload) -> impl Ord + use<> {
     )
 }
 
-fn subject(workload: &Workload, circumstances: &str) -> String {
-    format!("{} {}, {circumstances}", workload.pattern, workload.operation)
-}
-
 /// Whether two series are equal but for a CPU soaker.
 pub(crate) fn is_twin(soaked: &Series<'_>, plain: &Series<'_>) -> bool {
     let plain = Workload { cpu_accounting: CpuAccounting::Soaker, ..plain.workload().clone() };
@@ -112,7 +111,7 @@ mod tests {
     fn subjects(run: &Run, varied: Varied) -> Vec<(String, usize)> {
         let observed = run.observed();
         let cells = gather(&observed);
-        group(&cells, varied).into_iter().map(|series| (series.subject, series.cells.len())).collect()
+        group(&cells, varied, 1).into_iter().map(|series| (series.subject, series.cells.len())).collect()
     }
 
     #[test]
@@ -141,8 +140,11 @@ mod tests {
         assert!(subjects(&run, Varied::Depth).contains(&("random read, 4 KiB, direct".to_owned(), three)));
         let observed = run.observed();
         let cells = gather(&observed);
-        let sizes: Vec<u64> =
-            group(&cells, Varied::RequestSize)[1].cells.iter().map(|cell| cell.workload.request_size.0 >> 10).collect();
+        let sizes: Vec<u64> = group(&cells, Varied::RequestSize, 1)[1]
+            .cells
+            .iter()
+            .map(|cell| cell.workload.request_size.0 >> 10)
+            .collect();
         assert_eq!(sizes, [4, 64, 1024]);
     }
 

@@ -9,16 +9,24 @@ pub(crate) enum Varied {
     RequestSize,
     Depth,
     Workers,
+    /// All three.
+    Load,
 }
 
 impl Varied {
-    pub(crate) fn axis(self) -> Axis {
+    pub(crate) fn axes(self) -> &'static [Axis] {
         match self {
-            Varied::RequestSize => Axis::RequestSize,
-            Varied::Depth => Axis::Depth,
-            Varied::Workers => Axis::Workers,
+            Varied::RequestSize => &[Axis::RequestSize],
+            Varied::Depth => &[Axis::Depth],
+            Varied::Workers => &[Axis::Workers],
+            Varied::Load => Axis::LOAD,
         }
     }
+}
+
+/// `random reads (4 KiB, QD8, direct)`: how a claim begins.
+pub(crate) fn named(workload: &Workload, how: &str) -> String {
+    format!("{} {} ({how})", workload.pattern, requests(workload.operation))
 }
 
 /// `reads`, `writes`, `mixed requests (70 % reads)`.
@@ -57,6 +65,11 @@ pub(crate) fn caching(workload: &Workload) -> String {
     words
 }
 
+/// `4 KiB, QD8`.
+pub(crate) fn place(workload: &Workload) -> String {
+    format!("{}, {}", workload.request_size, depth(workload))
+}
+
 /// `QD8`, `QD8 × 2 workers`.
 pub(crate) fn depth(workload: &Workload) -> String {
     match workload.workers {
@@ -65,13 +78,15 @@ pub(crate) fn depth(workload: &Workload) -> String {
     }
 }
 
-/// What stays the same: `QD8, direct` over sizes, `4 KiB, direct` over depths, `4 KiB, QD1 per worker, direct` over workers.
+/// What stays the same: `QD8, direct` over sizes, `4 KiB, direct` over depths, `4 KiB, QD1 per worker, direct` over workers,
+/// `direct` over all.
 pub(crate) fn circumstances(workload: &Workload, varied: Varied) -> String {
     let first = match (varied, workload.workers) {
         (Varied::RequestSize, _) => depth(workload),
         (Varied::Depth, 1) => workload.request_size.to_string(),
         (Varied::Workers, _) => format!("{}, QD{} per worker", workload.request_size, workload.depth),
         (Varied::Depth, workers) => format!("{}, {workers} workers", workload.request_size),
+        (Varied::Load, _) => return caching(workload),
     };
     format!("{first}, {}", caching(workload))
 }
@@ -108,6 +123,11 @@ pub(crate) fn memory_note(workload: &Workload) -> &'static str {
 pub(crate) fn ratio_to(ratio: Estimate, reference: &str) -> String {
     let of = if ratio.value < 1.0 { " of" } else { "" };
     format!("{ratio}{of} {reference}")
+}
+
+/// A claim as a sentence that marks memory speed.
+pub(crate) fn noted(workload: &Workload, claim: &str) -> String {
+    sentence(claim) + memory_note(workload)
 }
 
 /// Capitalised and with a full stop.

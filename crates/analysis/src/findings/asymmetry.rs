@@ -4,13 +4,13 @@
 //! block (geometric mean, t interval of the logarithms) and counts if its interval is wholly beyond a factor of two, adjusted
 //! over all sizes and depths (Benjamini and Hochberg). The most distant pair is named, which overstates it slightly.
 
-use super::load::{Loaded, by_load, extent, place};
+use super::{extent, found};
 use crate::cells::Cell;
-use crate::comparable::{Axis, are_comparable};
 use crate::evidence::Evidence;
+use crate::series::Series;
 use crate::statistics::{Contrast, Margin, Verdict, verdicts};
-use crate::wording::{caching, sentence};
-use halfpower_model::{Estimate, Finding, FindingCode, Operation, Quantity, Reach};
+use crate::wording::{place, sentence};
+use halfpower_model::{Estimate, Finding, FindingCode, Operation, Quantity, Workload};
 
 /// A ratio within a factor of 1 + this is not far apart.
 const MARGIN: f64 = 1.0;
@@ -23,97 +23,63 @@ struct Pair<'a> {
 }
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let is_read = |cell: &&&Cell<'_>| cell.workload.operation == Operation::Read && cell.workload.buffering.is_direct();
-    let groups = by_load(evidence.cells.iter().filter(is_read).copied(), 1);
+    let is_read = |cell: &Cell<'_>| cell.workload.operation == Operation::Read && cell.workload.buffering.is_direct();
+    let groups = evidence.by_load(1, is_read);
     let pairs: Vec<Vec<Pair<'_>>> = groups.iter().map(|group| pairs(evidence, group)).collect();
     let contrasts: Vec<Contrast> = pairs.iter().flatten().map(|pair| pair.contrast).collect();
     let mut verdicts = verdicts(&contrasts).into_iter();
-    let found = groups.iter().zip(&pairs).filter_map(|(group, pairs)| {
-        let far: Vec<&Pair<'_>> = pairs
-            .iter()
-            .zip(verdicts.by_ref())
-            .filter(|(_, verdict)| matches!(verdict, Verdict::Higher | Verdict::Lower))
-            .map(|(pair, _)| pair)
-            .collect();
-        finding(group, &far, pairs.len())
-    });
-    found.collect()
+    let mut is_far = |_: &&Pair<'_>| matches!(verdicts.next(), Some(Verdict::Higher | Verdict::Lower));
+    let far: Vec<Vec<&Pair<'_>>> = pairs.iter().map(|pairs| pairs.iter().filter(&mut is_far).collect()).collect();
+    groups.iter().zip(&far).zip(&pairs).filter_map(|((group, far), pairs)| finding(group, far, pairs.len())).collect()
 }
 
 /// Each read cell with its write counterpart.
-fn pairs<'a>(evidence: &Evidence<'a>, group: &Loaded<'a>) -> Vec<Pair<'a>> {
+fn pairs<'a>(evidence: &Evidence<'a>, group: &Series<'a>) -> Vec<Pair<'a>> {
     let pair = |read: &&'a Cell<'a>| {
-        let is_its_write = |cell: &&&Cell<'_>| {
-            cell.workload.operation == Operation::Write
-                && are_comparable(cell.workload, read.workload, &[Axis::Operation])
-        };
-        let write = *evidence.cells.iter().find(is_its_write)?;
+        let write = evidence.cell_of(&Workload { operation: Operation::Write, ..read.workload.clone() })?;
         let contrast = Contrast::paired(&read.paired_with(write), Margin::new(MARGIN)?)?;
         Some(Pair { read, write, contrast })
     };
     group.cells.iter().filter_map(pair).collect()
 }
 
-fn finding(group: &Loaded<'_>, far: &[&Pair<'_>], looked_at: usize) -> Option<Finding> {
+fn finding(group: &Series<'_>, far: &[&Pair<'_>], looked_at: usize) -> Option<Finding> {
     let apart = |pair: &Pair<'_>| pair.contrast.ratio.value.ln().abs();
-    let furthest = |pairs: &mut dyn Iterator<Item = &&Pair<'_>>| {
-        pairs.max_by(|one, other| apart(one).total_cmp(&apart(other))).map(Slower::of)
+    let furthest = |slow: Option<&str>| {
+        let pairs = far.iter().filter(|pair| slow.is_none_or(|slow| pair.slower().0 == slow));
+        pairs.max_by(|one, other| apart(one).total_cmp(&apart(other))).map(|pair| pair.slower())
     };
-    let most = furthest(&mut far.iter())?;
-    let opposite = furthest(&mut far.iter().filter(|pair| Slower::of(pair).slow != most.slow));
+    let (slow, fast, share, place) = furthest(None)?;
+    let opposite = furthest(Some(fast));
     let rest = match &opposite {
         None => extent(far.len(), looked_at),
-        Some(other) => {
-            format!("; {} reach {} of the throughput of {} ({})", other.slow, other.share, other.fast, other.place)
-        }
+        Some((slow, fast, share, place)) => format!("; {slow} reach {share} of the throughput of {fast} ({place})"),
     };
-    let workload = group.cells[0].workload;
-    let Slower { slow, fast, share, place } = most;
-    let circumstances = format!("{}{}", caching(workload), group.distinction);
-    let claim = format!(
-        "{} {slow} ({circumstances}) reach {share} of the throughput of {fast} ({place}){rest}",
-        workload.pattern
-    );
-    Some(Finding {
-        code: FindingCode::Asymmetry,
-        subject: group.subject.replacen("read", "reads against writes", 1),
-        reach: Reach::Storage,
-        brief: format!("{slow} at {share} of {fast} ({place})"),
-        sentence: sentence(&claim),
-        estimates: [Some(share), opposite.map(|other| other.share)].into_iter().flatten().collect(),
-        samples: far.iter().flat_map(|pair| [pair.read.samples(), pair.write.samples()].concat()).collect(),
-    })
+    let (pattern, how) = (group.workload().pattern, &group.circumstances);
+    let claim = format!("{pattern} {slow} ({how}) reach {share} of the throughput of {fast} ({place}){rest}");
+    let subject = group.subject.replacen("read", "reads against writes", 1);
+    let brief = format!("{slow} at {share} of {fast} ({place})");
+    let cells = far.iter().flat_map(|pair| [pair.read, pair.write]);
+    let estimates = [share].into_iter().chain(opposite.map(|other| other.2)).collect();
+    Some(found(FindingCode::Asymmetry, subject, cells, [brief, sentence(&claim)], estimates))
 }
 
-/// The slower of a pair.
-struct Slower {
-    slow: &'static str,
-    fast: &'static str,
-    /// Its share of the other's throughput.
-    share: Estimate,
-    place: String,
-}
-
-impl Slower {
-    fn of(pair: &&Pair<'_>) -> Slower {
-        let ratio = pair.contrast.ratio;
-        let place = place(pair.read.workload);
+impl Pair<'_> {
+    /// The slower, the faster, the share of the throughput that the slower reaches, and where.
+    fn slower(&self) -> (&'static str, &'static str, Estimate, String) {
+        let (ratio, place) = (self.contrast.ratio, place(self.read.workload));
         match ratio.value > 1.0 {
-            true => Slower { slow: "writes", fast: "reads", share: turned(ratio), place },
-            false => Slower { slow: "reads", fast: "writes", share: ratio, place },
+            true => ("writes", "reads", turned(ratio), place),
+            false => ("reads", "writes", ratio, place),
         }
     }
 }
 
 /// The reciprocal ratio.
 fn turned(ratio: Estimate) -> Estimate {
-    Estimate {
-        quantity: Quantity::Ratio,
-        value: 1.0 / ratio.value,
-        low: ratio.high.map(|high| 1.0 / high),
-        high: ratio.low.map(|low| 1.0 / low),
-        ..ratio
-    }
+    let over = |end: f64| 1.0 / end;
+    let (low, high) = (ratio.high.map(over), ratio.low.map(over));
+    Estimate { quantity: Quantity::Ratio, value: over(ratio.value), low, high, ..ratio }
 }
 
 #[cfg(test)]

@@ -3,14 +3,13 @@
 //! Each repetition is judged by itself ([`attribution`](crate::attribution)), with figures of neighbouring cells: whether a deeper
 //! queue is faster, and whether targets share a limit. A bottleneck needs the agreement of four repetitions of five.
 
-use super::neighbours;
+use super::{found, neighbours};
 use crate::attribution::{Attribution, Neighbours, Owner, attribute_with};
 use crate::cells::Cell;
-use crate::comparable::{Axis, distinctions, groups};
 use crate::evidence::{Evidence, best};
-use crate::series::rank;
-use crate::wording::{caching, depth, memory_note, reach, requests, sentence};
-use halfpower_model::{Estimate, Finding, FindingCode, Sample, Workload};
+use crate::series::Series;
+use crate::wording::{memory_note, named, place, sentence};
+use halfpower_model::{Estimate, Finding, FindingCode, Sample};
 use std::collections::BTreeMap;
 
 /// Share of the repetitions that must agree.
@@ -37,18 +36,13 @@ pub(crate) fn paces(evidence: &Evidence<'_>) -> Paces {
     Paces(evidence.cells.iter().filter_map(of).collect())
 }
 
-/// What the repetitions agree on, worded by the median one, or by the mean load of simulated parts.
+/// What the repetitions agree on, worded by the median one, or by the mean load of reported parts.
 fn of_cell(cell: &Cell<'_>, neighbours: Neighbours) -> Option<Attribution> {
-    let mut each: Vec<(f64, Attribution)> = cell
-        .repetitions
-        .iter()
-        .filter_map(|observed| {
-            Some((observed.sample.total.requests_per_s, attribute_with(observed.sample, neighbours)?))
-        })
-        .collect();
-    each.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    let mut samples: Vec<&Sample> = cell.repetitions.iter().map(|observed| observed.sample).collect();
+    samples.sort_by(|one, other| one.total.requests_per_s.total_cmp(&other.total.requests_per_s));
+    let each: Vec<Attribution> = samples.iter().filter_map(|sample| attribute_with(sample, neighbours)).collect();
     let mut counts: Vec<(Option<Owner>, usize)> = Vec::new();
-    for (_, attribution) in &each {
+    for attribution in &each {
         match counts.iter_mut().find(|(owner, _)| *owner == attribution.owner) {
             Some((_, count)) => *count += 1,
             None => counts.push((attribution.owner, 1)),
@@ -61,22 +55,15 @@ fn of_cell(cell: &Cell<'_>, neighbours: Neighbours) -> Option<Attribution> {
             format!("{count} of {} repetitions: {}", each.len(), owner.map_or("unknown", Owner::name))
         };
         let (reason, open) = ("the repetitions disagree".to_owned(), counts.iter().map(words).collect());
-        return Some(Attribution { owner: None, sureness: None, at: None, reason, ruled_out: Vec::new(), open });
+        return Some(Attribution { reason, open, ..Attribution::default() });
     }
-    each.retain(|(_, attribution)| attribution.owner == owner);
-    let sureness = each.iter().filter_map(|(_, attribution)| attribution.sureness).min();
-    let middle = each.swap_remove(each.len() / 2).1;
-    let words = of_mean(cell, neighbours).filter(|mean| mean.owner == owner).unwrap_or(middle);
+    let mut agreed: Vec<Attribution> = each.into_iter().filter(|attribution| attribution.owner == owner).collect();
+    let sureness = agreed.iter().filter_map(|attribution| attribution.sureness).min();
+    let parts = Some(crate::parts::mean(cell)).filter(|parts| !parts.is_empty());
+    let middle = samples[samples.len() / 2];
+    let mean = parts.and_then(|parts| attribute_with(&Sample { parts, ..middle.clone() }, neighbours));
+    let words = mean.filter(|mean| mean.owner == owner).unwrap_or_else(|| agreed.swap_remove(agreed.len() / 2));
     Some(Attribution { sureness, ..words })
-}
-
-/// The same by the mean load of a simulated machine's parts; none for others.
-fn of_mean(cell: &Cell<'_>, neighbours: Neighbours) -> Option<Attribution> {
-    let parts = crate::parts::mean(cell);
-    let mut usable: Vec<&Sample> = cell.repetitions.iter().map(|observed| observed.sample).collect();
-    usable.sort_by(|one, other| one.total.requests_per_s.total_cmp(&other.total.requests_per_s));
-    let middle = usable.get(usable.len() / 2).filter(|_| !parts.is_empty())?;
-    attribute_with(&Sample { parts, ..Sample::clone(middle) }, neighbours)
 }
 
 /// The best of all cells that differ in size, depth and workers only: by throughput, random ones by IOPS.
@@ -84,7 +71,7 @@ pub(super) struct Plateau<'a> {
     pub(super) cell: &'a Cell<'a>,
     pub(super) rate: Estimate,
     /// `4 KiB, QD32, direct`, with what distinguishes it.
-    pub(super) how: String,
+    how: String,
 }
 
 impl Plateau<'_> {
@@ -94,25 +81,17 @@ impl Plateau<'_> {
 
     /// `random reads (4 KiB, QD32, direct): 192 MB/s ± 2 %`.
     pub(super) fn words(&self) -> String {
-        let workload = self.cell.workload;
-        format!("{} {} ({}): {}", workload.pattern, requests(workload.operation), self.how, self.rate)
+        format!("{}: {}", named(self.cell.workload, &self.how), self.rate)
     }
 }
 
 /// All plateaus, reads before writes, sequential before random.
 pub(super) fn plateaus<'a>(evidence: &Evidence<'a>) -> Vec<Plateau<'a>> {
-    let mut groups = groups(evidence.cells.iter().copied(), Axis::LOAD);
-    groups.sort_by_key(|group| rank(group[0].workload));
-    let kind = |workload: &Workload| format!("{} {}, {}", workload.pattern, workload.operation, caching(workload));
-    let named: Vec<_> = groups.iter().map(|group| (kind(group[0].workload), group[0].workload)).collect();
-    let distinctions = distinctions(&named, Axis::LOAD);
-    let of = |(group, distinction): (&Vec<&'a Cell<'a>>, &String)| {
-        let (cell, rate) = best(group)?;
-        let workload = cell.workload;
-        let how = format!("{}, {}, {}{distinction}", workload.request_size, depth(workload), caching(workload));
-        Some(Plateau { cell, rate, how })
+    let of = |group: &Series<'a>| {
+        let (cell, rate) = best(&group.cells)?;
+        Some(Plateau { cell, rate, how: format!("{}, {}", place(cell.workload), group.circumstances) })
     };
-    groups.iter().zip(&distinctions).filter_map(of).collect()
+    evidence.by_load(1, |_| true).iter().filter_map(of).collect()
 }
 
 pub(super) fn find(plateaus: &[Plateau<'_>], paces: &Paces) -> Vec<Finding> {
@@ -122,16 +101,9 @@ pub(super) fn find(plateaus: &[Plateau<'_>], paces: &Paces) -> Vec<Finding> {
 fn finding(plateau: &Plateau<'_>, paces: &Paces) -> Option<Finding> {
     // No figures, no claim.
     let pace = paces.get(plateau.cell).filter(|pace| pace.says_something())?;
-    let workload = plateau.cell.workload;
-    Some(Finding {
-        code: FindingCode::Owner,
-        subject: plateau.subject(),
-        reach: reach(workload),
-        brief: pace.named(),
-        sentence: [&sentence(&plateau.words()), " ", &pace.sentence(), memory_note(workload)].concat(),
-        estimates: vec![plateau.rate],
-        samples: plateau.cell.samples(),
-    })
+    let note = memory_note(plateau.cell.workload);
+    let words = [pace.named(), format!("{} {}{note}", sentence(&plateau.words()), pace.sentence())];
+    Some(found(FindingCode::Owner, plateau.subject(), [plateau.cell], words, vec![plateau.rate]))
 }
 
 #[cfg(test)]

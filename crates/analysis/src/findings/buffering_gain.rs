@@ -3,15 +3,14 @@
 //! The ratio is paired by block (geometric mean, t interval of the logarithms). If gain and loss change once over the sizes, the
 //! break-even is interpolated over log2 of the size between the two decided sizes; its interval is a bootstrap over the blocks.
 
-use super::paired::{compare, finding};
+use super::paired::{Comparison, compare, finding};
 use crate::cells::Cell;
 use crate::comparable::{Axis, are_comparable};
 use crate::evidence::Evidence;
 use crate::series::Series;
-use crate::statistics::{bootstrap_estimate, mean, paired_ratio};
-use crate::wording::requests;
+use crate::statistics::{bootstrap_estimate, mean};
+use crate::wording::named;
 use halfpower_model::{Buffering, Durability, Estimate, Finding, FindingCode, Quantity};
-use std::cmp::Ordering;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let buffered =
@@ -23,13 +22,8 @@ fn gain(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Finding> {
     let comparisons = compare(series, |cell| direct_counterpart(evidence, cell));
     let workload = series.workload();
     let flushed = if workload.durability == Durability::FlushAtEnd { ", flushed" } else { "" };
-    let what = format!(
-        "{} {} (QD1, buffered{flushed}{}), compared with direct",
-        workload.pattern,
-        requests(workload.operation),
-        series.distinction
-    );
-    let turn = turn(evidence, series);
+    let what = named(workload, &format!("QD1, buffered{flushed}{}", series.distinction)) + ", compared with direct";
+    let turn = turn(&comparisons);
     let more = turn.map_or_else(String::new, |size| format!("; break-even at {size}"));
     let mut finding = finding(FindingCode::BufferingGain, series, &comparisons, &what, &more)?;
     // The gain comes first here.
@@ -41,57 +35,40 @@ fn gain(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Finding> {
 /// The same requests done direct, with the same flush if measured.
 fn direct_counterpart<'a>(evidence: &Evidence<'a>, cell: &Cell<'_>) -> Option<&'a Cell<'a>> {
     let wanted = cell.workload;
-    let is_counterpart = |other: &&&Cell<'_>| {
+    let is_counterpart = |other: &&Cell<'_>| {
         let other = other.workload;
         other.buffering == Buffering::Direct && are_comparable(other, wanted, &[Axis::Caches, Axis::Durability])
     };
-    let candidates = evidence.cells.iter().filter(is_counterpart).copied();
+    let candidates = evidence.cells.iter().copied().filter(is_counterpart);
     candidates.min_by_key(|other| other.workload.durability != wanted.durability)
 }
 
-/// A size with the logarithm of the ratio in each block.
-struct Gain {
-    log2_size: f64,
-    logarithms: Vec<f64>,
-    /// Significantly above or below zero.
-    decided: Option<Ordering>,
-}
-
 /// The break-even size; none if gain and loss do not change exactly once.
-fn turn(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Estimate> {
-    let gains = series.cells.iter().filter_map(|cell| {
-        let pairs = cell.paired_with(direct_counterpart(evidence, cell)?);
-        let ratio = paired_ratio(&pairs)?;
-        let decided = match (ratio.low, ratio.high) {
-            (Some(low), _) if low > 1.0 => Some(Ordering::Greater),
-            (_, Some(high)) if high < 1.0 => Some(Ordering::Less),
-            _ => None,
-        };
-        let logarithms = pairs.iter().map(|(buffered, direct)| (buffered / direct).ln()).collect();
-        Some(Gain { log2_size: (cell.workload.request_size.0 as f64).log2(), logarithms, decided })
-    });
-    let gains: Vec<Gain> = gains.collect();
-    let decided: Vec<(usize, Ordering)> =
-        gains.iter().enumerate().filter_map(|(index, gain)| Some((index, gain.decided?))).collect();
+fn turn(comparisons: &[Comparison<'_>]) -> Option<Estimate> {
+    let decided = comparisons.iter().enumerate().filter_map(|(index, one)| Some((index, one.decided()?)));
+    let decided: Vec<_> = decided.collect();
     let mut turns = decided.windows(2).filter(|pair| pair[0].1 != pair[1].1);
     let (turn, None) = (turns.next()?, turns.next()) else { return None };
-    let between = &gains[turn[0].0..=turn[1].0];
-    let sizes: Vec<f64> = between.iter().map(|gain| gain.log2_size).collect();
-    let logarithms: Vec<Vec<f64>> = between.iter().map(|gain| gain.logarithms.clone()).collect();
+    let between = &comparisons[turn[0].0..=turn[1].0];
+    let sizes: Vec<f64> = between.iter().map(|one| (one.request_size.0 as f64).log2()).collect();
+    let in_blocks = |one: &Comparison<'_>| {
+        let pairs = one.cells[0].paired_with(one.cells[1]);
+        pairs.iter().map(|(buffered, direct)| (buffered / direct).ln()).collect::<Vec<f64>>()
+    };
+    let logarithms: Vec<Vec<f64>> = between.iter().map(in_blocks).collect();
     let means: Vec<f64> = logarithms.iter().filter_map(|values| mean(values)).collect();
-    let size = crossing(&sizes, &means);
-    Some(bootstrap_estimate(Quantity::RequestSizeBytes, size, &logarithms, |means| crossing(&sizes, means)))
+    let (quantity, size) = (Quantity::RequestSizeBytes, crossing(&sizes, &means));
+    Some(bootstrap_estimate(quantity, size, &logarithms, |means| crossing(&sizes, means)))
 }
 
 /// The size of the first zero crossing; the last size without one.
 fn crossing(log2_sizes: &[f64], logarithms: &[f64]) -> f64 {
-    let points: Vec<(f64, f64)> = log2_sizes.iter().copied().zip(logarithms.iter().copied()).collect();
-    let crosses = |pair: &&[(f64, f64)]| (pair[0].1 > 0.0) != (pair[1].1 > 0.0);
-    let at = points.windows(2).find(crosses).map(|pair| {
-        let ((from, above), (to, below)) = (pair[0], pair[1]);
-        from + (to - from) * above / (above - below)
+    let crosses = |at: &usize| (logarithms[*at] > 0.0) != (logarithms[at + 1] > 0.0);
+    let at = (0..logarithms.len() - 1).find(crosses).map(|at| {
+        let (above, below) = (logarithms[at], logarithms[at + 1]);
+        log2_sizes[at] + (log2_sizes[at + 1] - log2_sizes[at]) * above / (above - below)
     });
-    at.or(log2_sizes.last().copied()).unwrap_or(0.0).exp2()
+    at.unwrap_or(log2_sizes[log2_sizes.len() - 1]).exp2()
 }
 
 #[cfg(test)]

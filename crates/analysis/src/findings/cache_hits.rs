@@ -5,12 +5,13 @@
 //! or the rate is more than 5 % above the advertised peak, which points to a cache of the drive or a hypervisor. Reads of a warmed
 //! cache, of holes and of nothing are left out.
 
-use super::load::{Loaded, by_load, extent, place};
+use super::{extent, found};
 use crate::cells::Cell;
 use crate::device::{DeviceReads, mean_ratio, submitted};
 use crate::evidence::Evidence;
+use crate::series::Series;
 use crate::statistics::{mean, mean_estimate};
-use crate::wording::sentence;
+use crate::wording::{place, sentence};
 use halfpower_model::units::significant;
 use halfpower_model::{
     BytesPerSecond, CachePolicy, Estimate, FileState, Finding, FindingCode, Operation, Personality, Quantity, Reach,
@@ -21,23 +22,18 @@ use halfpower_model::{
 const HALF: f64 = 0.5;
 const BEYOND_PEAK: f64 = 1.05;
 
-/// Evidence that a cache answered.
-#[derive(Clone, Copy)]
-enum Sign {
-    /// Lower bound of the share of bytes not from the device.
-    Counted(Estimate),
-    /// Share of the span in the page cache before.
-    CachedBefore(Estimate),
-    /// The rate over the advertised peak.
-    BeyondPeak(Estimate, f64),
+/// Evidence that a cache answered: the surer the heavier, with its figure and words.
+struct Sign {
+    weight: f64,
+    estimate: Estimate,
+    words: String,
 }
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let groups = by_load(evidence.cells.iter().copied().filter(|cell| is_meant_for_storage(cell)), 1);
-    groups.iter().filter_map(|group| finding(evidence, group)).collect()
+    evidence.by_load(1, is_meant_for_storage).iter().filter_map(|group| finding(evidence, group)).collect()
 }
 
-fn is_meant_for_storage(cell: &&Cell<'_>) -> bool {
+fn is_meant_for_storage(cell: &Cell<'_>) -> bool {
     let workload = cell.workload;
     let is_null = |kind: TargetKind| kind == TargetKind::Null;
     workload.operation == Operation::Read
@@ -47,47 +43,44 @@ fn is_meant_for_storage(cell: &&Cell<'_>) -> bool {
         && !cell.repetitions.iter().any(|observed| is_null(observed.sample.environment.target.kind))
 }
 
-fn finding(evidence: &Evidence<'_>, group: &Loaded<'_>) -> Option<Finding> {
-    let told: Vec<(&Cell<'_>, Sign)> =
-        group.cells.iter().filter_map(|cell| Some((*cell, sign(cell, evidence.advertised_bytes_per_s)?))).collect();
-    let by_weight = |one: &&(&Cell<'_>, Sign), other: &&(&Cell<'_>, Sign)| one.1.weight().total_cmp(&other.1.weight());
-    let (cell, sign) = told.iter().max_by(by_weight)?;
-    let workload = cell.workload;
+fn finding(evidence: &Evidence<'_>, group: &Series<'_>) -> Option<Finding> {
+    let peak = evidence.advertised_bytes_per_s;
+    let told: Vec<(&Cell<'_>, Sign)> = group.cells.iter().filter_map(|cell| Some((*cell, sign(cell, peak)?))).collect();
+    let (cell, Sign { estimate, words, .. }) =
+        told.iter().max_by(|one, other| one.1.weight.total_cmp(&other.1.weight))?;
     let rate = BytesPerSecond(cell.mean_bytes_per_s());
-    let cause = cause(cell).map(|cause| format!(": {cause}")).unwrap_or_default();
     let claim = format!(
-        "{} did not reach the storage: {}{cause}; {rate} is cache speed{}",
-        group.requests_of(workload),
-        sign.words(),
+        "{} did not reach the storage: {words}{}; {rate} is cache speed{}",
+        group.requests_of(cell.workload),
+        cause(cell).map(|cause| format!(": {cause}")).unwrap_or_default(),
         extent(told.len(), group.cells.len()),
     );
-    Some(Finding {
-        code: FindingCode::CacheHits,
-        subject: group.subject.clone(),
-        reach: Reach::Memory,
-        brief: format!("{} ({})", sign.words(), place(workload)),
-        sentence: sentence(&claim),
-        estimates: vec![sign.estimate()],
-        samples: told.iter().flat_map(|(cell, _)| cell.samples()).collect(),
-    })
+    let words = [format!("{words} ({})", place(cell.workload)), sentence(&claim)];
+    let cells = told.iter().map(|(cell, _)| *cell);
+    let finding = found(FindingCode::CacheHits, &group.subject, cells, words, vec![*estimate]);
+    Some(Finding { reach: Reach::Memory, ..finding })
 }
 
 fn sign(cell: &Cell<'_>, advertised_bytes_per_s: Option<f64>) -> Option<Sign> {
     let reads = DeviceReads::of_cell(cell);
+    let share = |share: Estimate, rank: f64, words: &str| {
+        let estimate = Estimate { high: share.high.map(|high| high.min(1.0)), ..share };
+        Some(Sign { weight: rank + share.value, estimate, words: format!("{estimate} of the {words}") })
+    };
+    // A lower bound.
     if !reads.is_empty() && reads.iter().all(|reads| reads.per_byte < HALF) {
         let from_cache = mean_ratio(&reads, |reads| 1.0 - reads.per_byte)?;
-        return Some(Sign::Counted(Estimate { high: from_cache.high.map(|high| high.min(1.0)), ..from_cache }));
+        return share(from_cache, 2.0, "bytes came from a cache above the device");
     }
-    let before: Option<Vec<f64>> =
-        cell.repetitions.iter().map(|observed| observed.sample.cached_share_before).collect();
+    let before = cell.repetitions.iter().map(|observed| observed.sample.cached_share_before);
+    let before: Option<Vec<f64>> = before.collect();
     if let Some(before) = before.filter(|shares| reads.is_empty() && shares.iter().all(|share| *share >= HALF)) {
-        let share = mean_estimate(Quantity::Ratio, &before)?;
-        return Some(Sign::CachedBefore(Estimate { high: share.high.map(|high| high.min(1.0)), ..share }));
+        return share(mean_estimate(Quantity::Ratio, &before)?, 1.0, "span was in the page cache before the run");
     }
     let peak = advertised_bytes_per_s?;
     let over: Vec<f64> = cell.bytes_per_s().iter().map(|rate| rate / peak).collect();
-    let over = mean_estimate(Quantity::Ratio, &over)?;
-    over.low.is_some_and(|low| low > BEYOND_PEAK).then_some(Sign::BeyondPeak(over, peak))
+    let over = mean_estimate(Quantity::Ratio, &over).filter(|over| over.low.is_some_and(|low| low > BEYOND_PEAK))?;
+    Some(Sign { weight: 0.0, estimate: over, words: format!("{over} the advertised {}", BytesPerSecond(peak)) })
 }
 
 /// Why the cache had it, if known.
@@ -102,37 +95,11 @@ fn cause(cell: &Cell<'_>) -> Option<String> {
         .map(|observed| Some(submitted(observed.sample)? as f64 * workload.request_size.0 as f64 / volume))
         .collect();
     let passes = mean(&passes?).filter(|passes| *passes > 1.1 && passes.is_finite());
-    match (before, passes) {
-        (Some(share), _) => {
+    match before {
+        Some(share) => {
             Some(format!("{} of the span was in the page cache before the run", Quantity::Ratio.format(share)))
         }
-        (None, Some(passes)) => Some(format!("the {} span was read {} times", workload.span, significant(passes))),
-        (None, None) => None,
-    }
-}
-
-impl Sign {
-    fn estimate(&self) -> Estimate {
-        match self {
-            Sign::Counted(estimate) | Sign::CachedBefore(estimate) | Sign::BeyondPeak(estimate, _) => *estimate,
-        }
-    }
-
-    /// Counters first, then prior cache contents, then a rate.
-    fn weight(&self) -> f64 {
-        match self {
-            Sign::Counted(share) => 2.0 + share.value,
-            Sign::CachedBefore(share) => 1.0 + share.value,
-            Sign::BeyondPeak(..) => 0.0,
-        }
-    }
-
-    fn words(&self) -> String {
-        match self {
-            Sign::Counted(share) => format!("{share} of the bytes came from a cache above the device"),
-            Sign::CachedBefore(share) => format!("{share} of the span was in the page cache before the run"),
-            Sign::BeyondPeak(over, peak) => format!("{over} the advertised {}", BytesPerSecond(*peak)),
-        }
+        None => Some(format!("the {} span was read {} times", workload.span, significant(passes?))),
     }
 }
 

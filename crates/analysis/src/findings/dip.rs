@@ -5,10 +5,11 @@
 //! and acceptance sampling", Technometrics 24, 1982), adjusted over all places of a run (Benjamini and Hochberg). The cause is
 //! not examined.
 
+use super::found;
 use crate::evidence::Evidence;
 use crate::series::Series;
 use crate::statistics::{Contrast, Margin, Verdict, adjusted_p_values};
-use crate::wording::{memory_note, reach, requests, sentence};
+use crate::wording::{named, noted};
 use halfpower_model::{Finding, FindingCode};
 use std::ops::RangeInclusive;
 
@@ -95,27 +96,20 @@ fn finding(place: &Place<'_, '_>) -> Finding {
     let Place { series, inner, deepest, .. } = place;
     let size = |index: usize| series.cells[index].workload.request_size.to_string();
     let (first, last) = (*inner.start(), *inner.end());
-    let where_ = if first == last { size(first) } else { format!("{} to {}", size(first), size(last)) };
-    let at = if first == last { String::new() } else { format!(" (lowest at {})", size(deepest.index)) };
-    let [smaller, larger] = deepest.below.map(|contrast| contrast.ratio);
-    let workload = series.workload();
+    let (where_, at) = match first == last {
+        true => (size(first), String::new()),
+        false => (format!("{} to {}", size(first), size(last)), format!(" (lowest at {})", size(deepest.index))),
+    };
+    let ([smaller, larger], before, after) =
+        (deepest.below.map(|contrast| contrast.ratio), size(first - 1), size(last + 1));
     let claim = format!(
-        "{} {} ({}): throughput dips at {where_}, to {smaller} of that at {} and {larger} of that at {}{at}",
-        workload.pattern,
-        requests(workload.operation),
-        series.circumstances,
-        size(first - 1),
-        size(last + 1),
+        "{}: throughput dips at {where_}, to {smaller} of that at {before} and {larger} of that at {after}{at}",
+        named(series.workload(), &series.circumstances)
     );
-    Finding {
-        code: FindingCode::Dip,
-        subject: series.subject.clone(),
-        reach: reach(workload),
-        brief: format!("{where_} ({smaller} of {}, {larger} of {})", size(first - 1), size(last + 1)),
-        sentence: sentence(&claim) + memory_note(workload),
-        estimates: vec![smaller, larger],
-        samples: series.cells[first - 1..=last + 1].iter().flat_map(|cell| cell.samples()).collect(),
-    }
+    let brief = format!("{where_} ({smaller} of {before}, {larger} of {after})");
+    let cells = series.cells[first - 1..=last + 1].iter().copied();
+    let words = [brief, noted(series.workload(), &claim)];
+    found(FindingCode::Dip, &series.subject, cells, words, vec![smaller, larger])
 }
 
 #[cfg(test)]

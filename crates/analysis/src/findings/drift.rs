@@ -6,13 +6,14 @@
 //! five on, a significant slope of more than 10 % is reported if no five blocks are steady (SNIA PTS).
 //! The cause may be the device, the host or another program, so only possible causes are given. Sources: see `statistics`.
 
+use super::found;
 use crate::cells::Cell;
 use crate::device::share_for_others;
 use crate::evidence::Evidence;
 use crate::rate_over_time::{Levels, MARGIN, Trend, rates_of};
 use crate::statistics::{Point, divisive_change_points, estimate, is_ever_steady, mean, mean_estimate, weighted_line};
 use crate::warm_up::warm_up_of;
-use crate::wording::{caching, depth, memory_note, ratio_to, reach, requests, sentence};
+use crate::wording::{caching, named, noted, place, ratio_to, sentence};
 use halfpower_model::sample::Warning;
 use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode, Quantity, Reach, Sample};
 use std::collections::BTreeMap;
@@ -46,22 +47,17 @@ pub(crate) fn warning(sample: &Sample) -> Option<Warning> {
     ))
 }
 
+/// A trend that is no warm-up: a rise that settles is one and has a warning.
+fn course(sample: &Sample) -> Option<(Trend, Levels)> {
+    let levels = Levels::of(sample)?;
+    let trend = levels.trend().filter(|trend| *trend != Trend::Rose || warm_up_of(sample).is_none())?;
+    Some((trend, levels))
+}
+
 fn within(cell: &Cell<'_>) -> Option<Finding> {
-    let each: Vec<(&Sample, Levels)> =
-        cell.repetitions.iter().filter_map(|observed| Some((observed.sample, Levels::of(observed.sample)?))).collect();
-    let mut courses: Vec<(Trend, Vec<&Levels>)> = Vec::new();
-    for (sample, levels) in &each {
-        let Some(trend) = levels.trend() else { continue };
-        // A rise that settles is a warm-up and has a warning.
-        if trend == Trend::Rose && warm_up_of(sample).is_some() {
-            continue;
-        }
-        match courses.iter_mut().find(|(other, _)| *other == trend) {
-            Some((_, of)) => of.push(levels),
-            None => courses.push((trend, vec![levels])),
-        }
-    }
-    let (trend, shown) = courses.into_iter().max_by_key(|(_, shown)| shown.len())?;
+    let each: Vec<(Trend, Levels)> = cell.repetitions.iter().filter_map(|one| course(one.sample)).collect();
+    let of = |trend: Trend| each.iter().filter(|one| one.0 == trend).map(|(_, levels)| levels).collect::<Vec<_>>();
+    let (trend, shown) = each.iter().map(|(trend, _)| (*trend, of(*trend))).max_by_key(|(_, shown)| shown.len())?;
     if (shown.len() as f64) < AGREEING * cell.repetitions.len() as f64 {
         return None;
     }
@@ -92,19 +88,12 @@ fn within(cell: &Cell<'_>) -> Option<Finding> {
             (format!("changed {times}"), format!("throughput changed {times} and returned to its initial level"))
         }
     };
-    let claim = format!("{claim}. Possible causes: {}{}", possible_causes(trend), for_others(cell));
     let workload = cell.workload;
-    let how = format!("{}, {}, {}", workload.request_size, depth(workload), caching(workload));
-    let what = format!("{} {} ({how})", workload.pattern, requests(workload.operation));
-    Some(Finding {
-        code: FindingCode::Drift,
-        subject: format!("{} {}, {how}", workload.pattern, workload.operation),
-        reach: reach(workload),
-        brief,
-        sentence: sentence(&format!("{what}: {claim}")) + memory_note(workload),
-        estimates: vec![change],
-        samples: cell.samples(),
-    })
+    let how = format!("{}, {}", place(workload), caching(workload));
+    let (what, causes) = (named(workload, &how), possible_causes(trend));
+    let claim = format!("{what}: {claim}. Possible causes: {causes}{}", for_others(cell));
+    let subject = format!("{} {}, {how}", workload.pattern, workload.operation);
+    Some(found(FindingCode::Drift, subject, [cell], [brief, noted(workload, &claim)], vec![change]))
 }
 
 /// Causes with the same signature.
@@ -120,10 +109,8 @@ fn possible_causes(trend: Trend) -> &'static str {
 /// Other programs' share of the device's bytes, if it matters.
 fn for_others(cell: &Cell<'_>) -> String {
     let shares: Vec<f64> = cell.repetitions.iter().filter_map(|observed| share_for_others(observed.sample)).collect();
-    let share = mean(&shares).filter(|share| *share > MARGIN);
-    share
-        .map(|share| format!(". Other programs caused {:.0} % of the device's bytes", share * 100.0))
-        .unwrap_or_default()
+    let share = mean(&shares).filter(|share| *share > MARGIN).map(|share| share * 100.0);
+    share.map(|share| format!(". Other programs caused {share:.0} % of the device's bytes")).unwrap_or_default()
 }
 
 /// The run's blocks, each with its mean relative rate.
@@ -143,19 +130,10 @@ fn over_blocks(evidence: &Evidence<'_>) -> Option<Finding> {
         return None;
     }
     let (change, words) = step(&rates).or_else(|| slope(&rates))?;
-    let samples: Vec<i64> = even().flat_map(|cell| cell.samples()).collect();
     let count = rates.len();
-    Some(Finding {
-        code: FindingCode::Drift,
-        subject: "the whole run".to_owned(),
-        reach: Reach::Storage,
-        brief: words.clone(),
-        sentence: sentence(&format!(
-            "throughput changed over the {count} blocks of this run: {words}, across all workloads"
-        )),
-        estimates: vec![change],
-        samples,
-    })
+    let claim = format!("throughput changed over the {count} blocks of this run: {words}, across all workloads");
+    let finding = found(FindingCode::Drift, "the whole run", even().copied(), [words, sentence(&claim)], vec![change]);
+    Some(Finding { reach: Reach::Storage, ..finding })
 }
 
 /// A cut between two levels.

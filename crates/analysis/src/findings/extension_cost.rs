@@ -6,11 +6,10 @@
 
 use super::paired::{compare, finding};
 use crate::cells::Cell;
-use crate::comparable::{Axis, are_comparable};
 use crate::evidence::Evidence;
 use crate::series::Series;
-use crate::wording::{caching, depth, requests};
-use halfpower_model::{FileState, Finding, FindingCode, Operation};
+use crate::wording::{caching, depth, named};
+use halfpower_model::{FileState, Finding, FindingCode, Operation, Workload};
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let is_write = |series: &&Series<'_>| series.workload().operation == Operation::Write;
@@ -18,31 +17,21 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
 }
 
 fn cost(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Finding> {
-    let base = |base: FileState| (base, compare(series, |cell| counterpart(evidence, cell, base)));
-    let bases = [FileState::Written, FileState::Preallocated].map(base);
-    let (base, comparisons) = bases.iter().find(|(_, comparisons)| !comparisons.is_empty())?;
     let workload = series.workload();
-    let what = format!(
-        "{} {} ({}, {}) into {}, compared with {}",
-        workload.pattern,
-        requests(workload.operation),
-        depth(workload),
-        caching(workload),
-        a_file(workload.file_state),
-        a_file(*base)
-    );
-    finding(FindingCode::ExtensionCost, series, comparisons, &what, "")
+    // Preallocated blocks are the reference where data is none, and of growing files only.
+    let bases = [FileState::Written, FileState::Preallocated].into_iter();
+    let bases = bases.take_while(|base| workload.file_state != *base);
+    let (base, comparisons) = bases
+        .map(|base| (base, compare(series, |cell| counterpart(evidence, cell, base))))
+        .find(|(_, comparisons)| !comparisons.is_empty())?;
+    let what = named(workload, &format!("{}, {}", depth(workload), caching(workload)));
+    let what = format!("{what} into {}, compared with {}", a_file(workload.file_state), a_file(base));
+    finding(FindingCode::ExtensionCost, series, &comparisons, &what, "")
 }
 
 /// The same writes into a file of another state.
-fn counterpart<'a>(evidence: &Evidence<'a>, cell: &Cell<'_>, state: FileState) -> Option<&'a Cell<'a>> {
-    let is_counterpart = |other: &&&Cell<'_>| {
-        other.workload.file_state == state && are_comparable(other.workload, cell.workload, &[Axis::FileState])
-    };
-    // Preallocated blocks are the reference for growing files only.
-    let state_of_cell = cell.workload.file_state;
-    let is_wanted = state_of_cell != state && state_of_cell != FileState::Written;
-    evidence.cells.iter().copied().filter(|_| is_wanted).find(|other| is_counterpart(&other))
+fn counterpart<'a>(evidence: &Evidence<'a>, cell: &Cell<'_>, file_state: FileState) -> Option<&'a Cell<'a>> {
+    evidence.cell_of(&Workload { file_state, ..cell.workload.clone() })
 }
 
 fn a_file(state: FileState) -> &'static str {

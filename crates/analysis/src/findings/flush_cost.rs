@@ -4,32 +4,24 @@
 //! cache is worth. Paired by block (geometric mean, t interval of the logarithms).
 
 use super::paired::{compare, finding};
-use crate::cells::Cell;
-use crate::comparable::are_comparable;
 use crate::evidence::Evidence;
 use crate::series::Series;
-use crate::wording::{depth, requests};
+use crate::wording::{depth, named};
 use halfpower_model::{Buffering, Durability, Finding, FindingCode, RwFlag, RwFlags, Workload};
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let is_safe = |series: &&Series<'_>| {
-        series.workload().operation.writes() && unsafely(series.workload()) != *series.workload()
-    };
-    evidence.by_size.iter().filter(is_safe).filter_map(|series| cost(evidence, series)).collect()
+    evidence.by_size.iter().filter_map(|series| cost(evidence, series)).collect()
 }
 
 fn cost(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Finding> {
-    let comparisons = compare(series, |cell| counterpart(evidence, cell));
     let workload = series.workload();
-    let what = format!(
-        "{} {} ({}, {}{}) {}, compared with the same without",
-        workload.pattern,
-        requests(workload.operation),
-        depth(workload),
-        unsafely(workload).buffering,
-        series.distinction,
-        safety(workload)
-    );
+    let bare = unsafely(workload);
+    if !workload.operation.writes() || bare == *workload {
+        return None;
+    }
+    let comparisons = compare(series, |cell| evidence.cell_of(&unsafely(cell.workload)));
+    let what = named(workload, &format!("{}, {}{}", depth(workload), bare.buffering, series.distinction));
+    let what = format!("{what} {}, compared with the same without", safety(workload));
     finding(FindingCode::FlushCost, series, &comparisons, &what, "")
 }
 
@@ -47,27 +39,18 @@ fn unsafely(workload: &Workload) -> Workload {
 
 /// `with the final flush timed`, `with write-through`.
 fn safety(workload: &Workload) -> String {
-    let through =
-        matches!(workload.buffering, Buffering::Through | Buffering::None) || workload.rw_flags.has(RwFlag::Dsync);
+    let is_through = workload.buffering != unsafely(workload).buffering || workload.rw_flags.has(RwFlag::Dsync);
+    let between = |call: &str, every: u32| match every {
+        1 => format!("with {call} after every write"),
+        every => format!("with {call} after every {every} writes"),
+    };
     let flush = match workload.durability {
         Durability::None => None,
         Durability::FlushAtEnd => Some("with the final flush timed".to_owned()),
         Durability::Fsync { every } => Some(between("fsync", every)),
         Durability::Fdatasync { every } => Some(between("fdatasync", every)),
     };
-    through.then(|| "with write-through".to_owned()).into_iter().chain(flush).collect::<Vec<_>>().join(", ")
-}
-
-fn between(call: &str, every: u32) -> String {
-    match every {
-        1 => format!("with {call} after every write"),
-        every => format!("with {call} after every {every} writes"),
-    }
-}
-
-fn counterpart<'a>(evidence: &Evidence<'a>, cell: &Cell<'_>) -> Option<&'a Cell<'a>> {
-    let wanted = unsafely(cell.workload);
-    evidence.cells.iter().find(|other| are_comparable(other.workload, &wanted, &[])).copied()
+    is_through.then(|| "with write-through".to_owned()).into_iter().chain(flush).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

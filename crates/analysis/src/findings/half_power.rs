@@ -7,14 +7,15 @@
 //! Source: Riedel, van Ingen and Gray, "A performance study of sequential I/O on Windows NT 4" (1997); Hockney,
 //! "(r∞, n½, s½) measurements on the 2-CPU CRAY X-MP", Parallel Computing 2 (1985).
 
+use super::found;
 use crate::cells::Cell;
 use crate::comparable::{Axis, are_comparable};
 use crate::evidence::{Evidence, highest};
 use crate::models::Models;
 use crate::series::Series;
-use crate::statistics::{self, Interval, bootstrap_of_means};
-use crate::wording::{memory_note, reach, reaches_storage, requests, sentence};
-use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode, Pattern, Quantity, Workload};
+use crate::statistics::{Interval, bootstrap_of_means, estimate};
+use crate::wording::{caching, memory_note, named, reaches_storage, sentence};
+use halfpower_model::{BytesPerSecond, Finding, FindingCode, Pattern, Quantity, Workload};
 
 const SIZES_MIN: usize = 3;
 
@@ -70,11 +71,10 @@ impl Reference<'_> {
         let rate = BytesPerSecond(self.bytes_per_s());
         match self {
             Reference::Advertised(_) => format!("half of the advertised {rate}"),
-            Reference::Measured(cell) if cell.workload.buffering.is_direct() => {
-                format!("half of the peak ({rate} measured)")
-            }
             Reference::Measured(cell) => {
-                format!("half of the peak ({rate} measured, {})", crate::wording::caching(cell.workload))
+                let how = caching(cell.workload);
+                let how = if cell.workload.buffering.is_direct() { String::new() } else { format!(", {how}") };
+                format!("half of the peak ({rate} measured{how})")
             }
         }
     }
@@ -96,8 +96,7 @@ fn first_crossing(sizes: &[f64], rates: &[f64], height: f64) -> Crossing {
 fn half_power(series: &Series<'_>, reference: Reference<'_>, models: &Models) -> Finding {
     let sizes: Vec<f64> = series.cells.iter().map(|cell| cell.workload.request_size.0 as f64).collect();
     let rates: Vec<f64> = series.cells.iter().map(|cell| cell.mean_bytes_per_s()).collect();
-    let workload = series.workload();
-    let what = format!("sequential {} ({})", requests(workload.operation), series.circumstances);
+    let what = named(series.workload(), &series.circumstances);
     let half = reference.words();
     let size_of = |index: usize| series.cells[index].workload.request_size;
     let (smallest, largest) = (size_of(0), size_of(sizes.len() - 1));
@@ -110,15 +109,15 @@ fn half_power(series: &Series<'_>, reference: Reference<'_>, models: &Models) ->
         Crossing::Between { bytes, index } => {
             let interval = interval(series, reference, &sizes);
             let is_open = interval.is_some_and(|interval| interval.high.is_infinite());
-            let estimate = estimate(series, bytes, interval.filter(|_| !is_open));
-            let (uncertain, unbounded) = if is_open {
-                (", uncertain", format!("; the confidence interval extends beyond {largest}"))
-            } else {
-                ("", String::new())
-            };
+            let interval = interval.filter(|_| !is_open).map(|interval| interval.with(bytes));
+            let fewest = series.cells.iter().map(|cell| cell.repetitions.len()).min().unwrap_or(0);
+            let estimate = estimate(Quantity::RequestSizeBytes, bytes, interval, fewest);
+            let unbounded = format!("; the confidence interval extends beyond {largest}");
+            let (uncertain, unbounded) = if is_open { (", uncertain", unbounded) } else { ("", String::new()) };
+            let size = size_of(index);
             (
-                format!("{} (at {estimate}{uncertain})", size_of(index)),
-                format!("{what} reach {half} at {} (interpolated: {estimate}{unbounded})", size_of(index)),
+                format!("{size} (at {estimate}{uncertain})"),
+                format!("{what} reach {half} at {size} (interpolated: {estimate}{unbounded})"),
                 vec![estimate],
             )
         }
@@ -128,29 +127,15 @@ fn half_power(series: &Series<'_>, reference: Reference<'_>, models: &Models) ->
             Vec::new(),
         ),
     };
-    let mut samples = series.samples();
-    if let Reference::Measured(cell) = reference {
-        samples.extend(cell.samples());
-        samples.sort_unstable();
-        samples.dedup();
-    }
     let model = models.service_times.iter().find(|model| model.subject == series.subject);
     let fitted = model.map(|model| format!(" {}", model.sentence())).unwrap_or_default();
-    Finding {
-        code: FindingCode::HalfPower,
-        subject: series.subject.clone(),
-        reach: reach(workload),
-        brief,
-        sentence: [sentence(&claim), fitted, memory_note(workload).to_owned()].concat(),
-        estimates,
-        samples,
-    }
-}
-
-/// The crossing with its interval.
-fn estimate(series: &Series<'_>, bytes: f64, interval: Option<Interval>) -> Estimate {
-    let fewest = series.cells.iter().map(|cell| cell.repetitions.len()).min().unwrap_or(0);
-    statistics::estimate(Quantity::RequestSizeBytes, bytes, interval.map(|interval| interval.with(bytes)), fewest)
+    let words = [brief, sentence(&claim) + &fitted + memory_note(series.workload())];
+    let measured = match reference {
+        Reference::Advertised(_) => None,
+        Reference::Measured(cell) => Some(cell),
+    };
+    let cells = series.cells.iter().copied().chain(measured);
+    found(FindingCode::HalfPower, &series.subject, cells, words, estimates)
 }
 
 /// The interval; infinite beyond the largest size.

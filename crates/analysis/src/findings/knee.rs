@@ -4,12 +4,13 @@
 //! said. The interval is a bootstrap over repetitions with measured depths as ends. A
 //! [queueing model](crate::models::Concurrency) stands beside it.
 
+use super::found;
 use crate::cells::Cell;
 use crate::evidence::Evidence;
 use crate::models::{Load, Models};
 use crate::series::{Series, index_of_knee};
 use crate::statistics::bootstrap_estimate;
-use crate::wording::{reach, requests, sentence};
+use crate::wording::{named, sentence};
 use halfpower_model::{Estimate, Finding, FindingCode, Quantity};
 
 const DEPTHS_MIN: usize = 3;
@@ -49,48 +50,28 @@ pub(super) fn knee<'a>(series: &Series<'a>) -> Option<Knee<'a>> {
     }
     let index = index_of_knee(&means);
     let cell = series.cells[index];
-    let rate = if cell.workload.pattern.is_ordered() {
-        cell.rate(Quantity::BytesPerSecond)?
-    } else {
-        cell.rate(Quantity::RequestsPerSecond)?
-    };
+    let rate = cell.own_rate()?;
     Some(Knee { cell, rate, best: rate.value * highest / means[index], still_growing: index == means.len() - 1 })
 }
 
 fn finding(series: &Series<'_>, knee: Knee<'_>, models: &Models) -> Finding {
-    let workload = knee.cell.workload;
-    let what = format!("{} {} ({})", workload.pattern, requests(workload.operation), series.circumstances);
-    let depth = depth_estimate(series, workload.depth);
-    let (brief, claim, estimates) = if knee.still_growing {
-        let deepest = format!("QD{}, the deepest queue measured", workload.depth);
-        let doubt = match stops_before(depth) {
-            Some(low) => format!("; within the scatter it may level off at QD{low}"),
-            None => String::new(),
-        };
-        (
-            format!("{} at {deepest}", growth(depth)),
-            format!("{what}: {} at {deepest}, and still rising{doubt}", knee.rate),
-            vec![],
-        )
+    let Knee { cell, rate, best, still_growing } = knee;
+    let what = named(cell.workload, &series.circumstances);
+    let depth = depth_estimate(series, cell.workload.depth);
+    let (brief, claim, estimates) = if still_growing {
+        let deepest = format!("QD{}, the deepest queue measured", cell.workload.depth);
+        let doubt = stops_before(depth).map(|low| format!("; within the scatter it may level off at QD{low}"));
+        let claim = format!("{what}: {rate} at {deepest}, and still rising{}", doubt.unwrap_or_default());
+        (format!("{} at {deepest}", growth(depth)), claim, vec![])
     } else {
-        let best = knee.rate.quantity.format(knee.best);
-        (
-            format!("{depth} ({})", knee.rate),
-            format!("{what}: {} at {depth}, where it stops rising; the most at any depth is {best}", knee.rate),
-            vec![depth, knee.rate],
-        )
+        let best = rate.quantity.format(best);
+        let claim = format!("{what}: {rate} at {depth}, where it stops rising; the most at any depth is {best}");
+        (format!("{depth} ({rate})"), claim, vec![depth, rate])
     };
     let model = models.concurrency.iter().find(|model| model.load == Load::Depth && model.subject == series.subject);
     let fitted = model.map(|model| format!(" {}", model.sentence())).unwrap_or_default();
-    Finding {
-        code: FindingCode::Knee,
-        subject: series.subject.clone(),
-        reach: reach(workload),
-        brief,
-        sentence: sentence(&claim) + &fitted,
-        estimates,
-        samples: series.samples(),
-    }
+    let words = [brief, sentence(&claim) + &fitted];
+    found(FindingCode::Knee, &series.subject, series.cells.iter().copied(), words, estimates)
 }
 
 /// The depth with its interval.

@@ -4,109 +4,94 @@
 //! all (Benjamini and Hochberg). For the evidence by counters, for which one sample is enough, see [`super::read_before_write`]. The
 //! block is 4 KiB, or the device's if larger; a drive with hidden 4 KiB blocks shows only by its cost.
 
-use super::load::{Loaded, by_load, extent, place};
 use super::read_before_write::{Fit, Proof, block, fit, proof};
+use super::{extent, found};
 use crate::cells::Cell;
 use crate::comparable::{Axis, are_comparable};
 use crate::evidence::Evidence;
+use crate::series::Series;
 use crate::statistics::{Contrast, Margin, Verdict, verdicts};
-use crate::wording::{ratio_to, reach, sentence};
+use crate::wording::{place, sentence};
 use halfpower_model::{Finding, FindingCode, Workload};
 
 /// A misaligned cell.
 struct Shifted<'a> {
     cell: &'a Cell<'a>,
-    /// The aligned one and the comparison.
-    aligned: Option<(&'a Cell<'a>, Contrast)>,
+    /// The aligned one and the comparison, with its verdict among all.
+    aligned: Option<(&'a Cell<'a>, Contrast, Verdict)>,
     proof: Option<Proof>,
 }
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let across = evidence.cells.iter().copied().filter(|cell| fit(cell) == Fit::Across);
-    let groups = by_load(across, 1);
-    let all: Vec<Vec<Shifted<'_>>> =
+    let groups = evidence.by_load(1, |cell| fit(cell) == Fit::Across);
+    let mut all: Vec<Vec<Shifted<'_>>> =
         groups.iter().map(|group| group.cells.iter().map(|cell| shifted(evidence, cell)).collect()).collect();
     let contrasts: Vec<Contrast> = all.iter().flatten().filter_map(|shifted| Some(shifted.aligned?.1)).collect();
-    let mut verdicts = verdicts(&contrasts).into_iter();
-    let found = groups.iter().zip(&all).filter_map(|(group, all)| {
-        let mut of = |shifted: &Shifted<'_>| shifted.aligned.and_then(|_| verdicts.next());
-        let judged: Vec<(&Shifted<'_>, Option<Verdict>)> = all.iter().map(|shifted| (shifted, of(shifted))).collect();
-        finding(group, &judged)
-    });
-    found.collect()
+    let compared = all.iter_mut().flatten().filter_map(|shifted| shifted.aligned.as_mut());
+    compared.zip(verdicts(&contrasts)).for_each(|(aligned, verdict)| aligned.2 = verdict);
+    groups.iter().zip(&all).filter_map(|(group, all)| finding(group, all)).collect()
 }
 
 fn shifted<'a>(evidence: &Evidence<'a>, cell: &'a Cell<'a>) -> Shifted<'a> {
     let is_aligned =
-        |other: &&&Cell<'_>| fit(other) == Fit::Whole && are_comparable(other.workload, cell.workload, &[Axis::Places]);
-    let aligned = evidence.cells.iter().find(is_aligned).copied();
-    let compared =
-        aligned.and_then(|other| Some((other, Contrast::paired(&cell.paired_with(other), Margin::THROUGHPUT)?)));
-    Shifted { cell, aligned: compared, proof: proof(cell) }
+        |other: &&Cell<'_>| fit(other) == Fit::Whole && are_comparable(other.workload, cell.workload, &[Axis::Places]);
+    let aligned = evidence.cells.iter().copied().find(is_aligned).and_then(|other| {
+        let contrast = Contrast::paired(&cell.paired_with(other), Margin::THROUGHPUT)?;
+        Some((other, contrast, Verdict::Undecided))
+    });
+    Shifted { cell, aligned, proof: proof(cell) }
+}
+
+impl Shifted<'_> {
+    /// Whether it costs something.
+    fn shows(&self) -> bool {
+        self.proof.is_some() || self.aligned.is_some_and(|(.., verdict)| verdict == Verdict::Lower)
+    }
+
+    /// The ratio, and how often it reads; the lower the more expensive.
+    fn cost(&self) -> [f64; 2] {
+        let ratio = self.aligned.map_or(1.0, |(_, contrast, _)| contrast.ratio.value);
+        [ratio, self.proof.map_or(0.0, |proof| -proof.per_request.value)]
+    }
 }
 
 /// The most expensive misaligned cell; if none is, that it costs nothing.
-fn finding(group: &Loaded<'_>, judged: &[(&Shifted<'_>, Option<Verdict>)]) -> Option<Finding> {
-    let ratio = |shifted: &Shifted<'_>| shifted.aligned.map(|(_, contrast)| contrast.ratio.value);
-    let shows = |(shifted, verdict): &&(&Shifted<'_>, Option<Verdict>)| {
-        *verdict == Some(Verdict::Lower) || shifted.proof.is_some()
+fn finding(group: &Series<'_>, all: &[Shifted<'_>]) -> Option<Finding> {
+    let shown: Vec<&Shifted<'_>> = all.iter().filter(|shifted| shifted.shows()).collect();
+    let compared = || all.iter().filter(|shifted| shifted.aligned.is_some()).collect();
+    let candidates: Vec<&Shifted<'_>> = if shown.is_empty() { compared() } else { shown.clone() };
+    let by_cost = |one: &&&Shifted<'_>, other: &&&Shifted<'_>| {
+        let ([ratio, reads], [other_ratio, other_reads]) = (one.cost(), other.cost());
+        ratio.total_cmp(&other_ratio).then(reads.total_cmp(&other_reads))
     };
-    let shown: Vec<_> = judged.iter().filter(shows).collect();
-    let candidates =
-        if shown.is_empty() { judged.iter().filter(|(_, verdict)| verdict.is_some()).collect() } else { shown.clone() };
-    let cost = |shifted: &Shifted<'_>| {
-        (ratio(shifted).unwrap_or(1.0), shifted.proof.map_or(0.0, |proof| -proof.per_request.value))
-    };
-    let by_cost = |one: &&&(&Shifted<'_>, Option<Verdict>), other: &&&(&Shifted<'_>, Option<Verdict>)| {
-        let (one, other) = (cost(one.0), cost(other.0));
-        one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1))
-    };
-    let (worst, verdict) = candidates.iter().min_by(by_cost).copied()?;
-    let workload = worst.cell.workload;
-    let judgement = match verdict {
-        Some(Verdict::Lower) => "slower",
-        Some(Verdict::Higher) => "faster",
-        Some(Verdict::Equivalent) => "no difference",
-        _ => "undecided",
-    };
-    let against = worst.aligned.map(|(_, Contrast { ratio, .. })| {
-        format!("{ratio} of the throughput of I/O aligned to {}: {judgement}", block(worst.cell))
+    let Shifted { cell, aligned, proof } = *candidates.iter().min_by(by_cost)?;
+    let (workload, block) = (cell.workload, block(cell));
+    let compared = aligned.map(|(_, contrast, verdict)| {
+        let judgement = match verdict {
+            Verdict::Lower => "slower",
+            Verdict::Higher => "faster",
+            Verdict::Equivalent => "no difference",
+            Verdict::Undecided => "undecided",
+        };
+        (contrast.ratio, judgement)
     });
-    let proven = worst.proof.map(|proof| {
-        format!("{}, because writing part of a {} block reads it first", proof.words(), block(worst.cell))
-    });
-    let claims: Vec<String> = against.iter().chain(&proven).cloned().collect();
-    let claim = format!(
-        "{}, {}: {}{}",
-        group.requests_of(workload),
-        places(workload),
-        claims.join("; "),
-        if shown.is_empty() { String::new() } else { extent(shown.len(), judged.len()) },
-    );
-    let brief = match (&worst.aligned, &worst.proof) {
-        (Some((_, contrast)), _) => {
-            format!("{judgement}: {} of aligned throughput ({})", contrast.ratio, place(workload))
-        }
-        (None, Some(proof)) => {
-            format!("the device reads {} ({})", ratio_to(proof.per_byte, "the bytes written"), place(workload))
-        }
-        (None, None) => return None,
+    let against =
+        compared.map(|(ratio, judgement)| format!("{ratio} of the throughput of I/O aligned to {block}: {judgement}"));
+    let proven =
+        proof.map(|proof| format!("{}, because writing part of a {block} block reads it first", proof.words()));
+    let claims: Vec<String> = against.into_iter().chain(proven).collect();
+    let rest = if shown.is_empty() { String::new() } else { extent(shown.len(), all.len()) };
+    let claim = format!("{}, {}: {}{rest}", group.requests_of(workload), places(workload), claims.join("; "));
+    let brief = match (compared, proof) {
+        (Some((ratio, judgement)), _) => format!("{judgement}: {ratio} of aligned throughput"),
+        (None, proof) => proof.as_ref()?.brief(),
     };
-    let ratios = worst.aligned.map(|(_, contrast)| contrast.ratio);
-    let counts = worst.proof.map(|proof| [proof.per_byte, proof.per_request]);
-    Some(Finding {
-        code: FindingCode::Misalignment,
-        subject: format!("{}, {}", group.subject, places(workload)),
-        reach: reach(workload),
-        brief,
-        sentence: sentence(&claim),
-        estimates: ratios.into_iter().chain(counts.into_iter().flatten()).collect(),
-        samples: candidates
-            .iter()
-            .flat_map(|(shifted, _)| std::iter::once(shifted.cell).chain(shifted.aligned.map(|(other, _)| other)))
-            .flat_map(|cell| cell.samples())
-            .collect(),
-    })
+    let counts = proof.map(|proof| [proof.per_byte, proof.per_request]);
+    let estimates = compared.map(|(ratio, _)| ratio).into_iter().chain(counts.into_iter().flatten()).collect();
+    let cells = candidates.iter().flat_map(|shifted| [Some(shifted.cell), shifted.aligned.map(|(other, ..)| other)]);
+    let words = [format!("{brief} ({})", place(workload)), sentence(&claim)];
+    let subject = format!("{}, {}", group.subject, places(workload));
+    Some(found(FindingCode::Misalignment, subject, cells.flatten(), words, estimates))
 }
 
 /// `shifted by 512 B`, `at multiples of 1 KiB`.

@@ -1,95 +1,88 @@
 //! Two ways to do the same requests, size by size, paired by block.
 
+use super::found;
 use crate::cells::Cell;
 use crate::series::Series;
-use crate::statistics::{Contrast, Margin, Verdict, paired_ratio};
-use crate::wording::{memory_note, reach, sentence};
+use crate::statistics::paired_ratio;
+use crate::wording::noted;
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, Estimate, Finding, FindingCode};
+use std::cmp::Ordering;
 
 /// Throughput ratio of two ways at one request size.
 #[derive(Clone, Debug)]
-pub(super) struct Comparison {
+pub(super) struct Comparison<'a> {
     pub(super) request_size: Bytes,
     pub(super) ratio: Estimate,
-    samples: Vec<i64>,
+    pub(super) cells: [&'a Cell<'a>; 2],
 }
 
 /// Compares each cell with its counterpart, sizes ascending; cells without one are skipped.
 pub(super) fn compare<'a>(
     series: &Series<'a>,
     counterpart: impl Fn(&Cell<'a>) -> Option<&'a Cell<'a>>,
-) -> Vec<Comparison> {
-    series
-        .cells
-        .iter()
-        .filter_map(|cell| {
-            let other = counterpart(cell)?;
-            let ratio = paired_ratio(&cell.paired_with(other))?;
-            let samples = [cell.samples(), other.samples()].concat();
-            Some(Comparison { request_size: cell.workload.request_size, ratio, samples })
-        })
-        .collect()
+) -> Vec<Comparison<'a>> {
+    let of_cell = |cell: &&'a Cell<'a>| {
+        let cells = [*cell, counterpart(cell)?];
+        let ratio = paired_ratio(&cell.paired_with(cells[1]))?;
+        Some(Comparison { request_size: cell.workload.request_size, ratio, cells })
+    };
+    series.cells.iter().filter_map(of_cell).collect()
+}
+
+impl Comparison<'_> {
+    /// Gain or loss; none if the interval includes 1 or is missing.
+    pub(super) fn decided(&self) -> Option<Ordering> {
+        match (self.ratio.low, self.ratio.high) {
+            (Some(low), _) if low > 1.0 => Some(Ordering::Greater),
+            (_, Some(high)) if high < 1.0 => Some(Ordering::Less),
+            _ => None,
+        }
+    }
 }
 
 /// The finding of a series against its counterparts, the lowest ratio first: `what` is compared, `more` follows the verdict.
 pub(super) fn finding(
     code: FindingCode,
     series: &Series<'_>,
-    comparisons: &[Comparison],
+    comparisons: &[Comparison<'_>],
     what: &str,
     more: &str,
 ) -> Option<Finding> {
     let (lowest, highest) = extremes(comparisons)?;
-    let range = range_words(highest, lowest);
-    let claim = format!("{what}: throughput is {range}; {}{more}", verdict_words(comparisons));
-    Some(Finding {
-        code,
-        subject: series.subject.clone(),
-        reach: reach(series.workload()),
-        brief: brief(comparisons, highest, lowest),
-        sentence: sentence(&claim) + memory_note(series.workload()),
-        estimates: if comparisons.len() == 1 { vec![lowest.ratio] } else { vec![lowest.ratio, highest.ratio] },
-        samples: comparisons.iter().flat_map(|comparison| comparison.samples.iter().copied()).collect(),
-    })
+    let (decided, undecided) = verdicts(comparisons);
+    let all: Vec<&str> = decided.iter().chain(&undecided).map(String::as_str).collect();
+    let claim = format!("{what}: throughput is {}; {}{more}", range_words(highest, lowest), all.join(", "));
+    let [most, least] = [highest, lowest].map(|comparison| significant(comparison.ratio.value));
+    let ratios = match most == least {
+        true => format!("({most} times)"),
+        false => format!("({most} times at {}, {least} at {})", highest.request_size, lowest.request_size),
+    };
+    let brief = format!("{} {ratios}", decided.or(undecided).unwrap_or_default());
+    let estimates = if comparisons.len() == 1 { vec![lowest.ratio] } else { vec![lowest.ratio, highest.ratio] };
+    let cells = comparisons.iter().flat_map(|comparison| comparison.cells);
+    Some(found(code, &series.subject, cells, [brief, noted(series.workload(), &claim)], estimates))
 }
 
 /// The lowest and the highest ratio.
-fn extremes(comparisons: &[Comparison]) -> Option<(&Comparison, &Comparison)> {
-    let by_ratio = |one: &&Comparison, other: &&Comparison| one.ratio.value.total_cmp(&other.ratio.value);
+fn extremes<'s, 'a>(comparisons: &'s [Comparison<'a>]) -> Option<(&'s Comparison<'a>, &'s Comparison<'a>)> {
+    let by_ratio = |one: &&Comparison<'_>, other: &&Comparison<'_>| one.ratio.value.total_cmp(&other.ratio.value);
     Some((comparisons.iter().min_by(by_ratio)?, comparisons.iter().max_by(by_ratio)?))
 }
 
 /// `12 times [11 to 13] at 2 KiB, 80 % [70 to 91] at 1 MiB`.
-fn range_words(highest: &Comparison, lowest: &Comparison) -> String {
-    let one = |comparison: &Comparison| format!("{} at {}", comparison.ratio, comparison.request_size);
+fn range_words(highest: &Comparison<'_>, lowest: &Comparison<'_>) -> String {
+    let one = |comparison: &Comparison<'_>| format!("{} at {}", comparison.ratio, comparison.request_size);
     if lowest.request_size == highest.request_size { one(lowest) } else { format!("{}, {}", one(highest), one(lowest)) }
 }
 
-/// Verdict and range without intervals: `a gain from 2 KiB to 64 KiB (12 times at 2 KiB, 0.8 at 1 MiB)`.
-fn brief(comparisons: &[Comparison], highest: &Comparison, lowest: &Comparison) -> String {
-    let (decided, undecided) = verdicts(comparisons);
-    let words = decided.or(undecided).unwrap_or_default();
-    let [most, least] = [highest, lowest].map(|comparison| significant(comparison.ratio.value));
-    if most == least {
-        return format!("{words} ({most} times)");
-    }
-    format!("{words} ({most} times at {}, {least} at {})", highest.request_size, lowest.request_size)
-}
-
-/// All verdicts: `a gain from 2 KiB to 64 KiB, a loss at 1 MiB, undecided at 256 KiB`.
-fn verdict_words(comparisons: &[Comparison]) -> String {
-    let (decided, undecided) = verdicts(comparisons);
-    decided.into_iter().chain(undecided).collect::<Vec<_>>().join(", ")
-}
-
-/// The decided sizes, and the undecided ones.
-fn verdicts(comparisons: &[Comparison]) -> (Option<String>, Option<String>) {
-    let same = |one: &Comparison, other: &Comparison| verdict(one.ratio) == verdict(other.ratio);
-    let stretches: Vec<&[Comparison]> = comparisons.chunk_by(same).collect();
-    let places = |wanted: Verdict| -> Vec<String> {
-        let fitting = stretches.iter().filter(|stretch| verdict(stretch[0].ratio) == wanted);
-        let place = |stretch: &&[Comparison]| match (stretches.len(), *stretch) {
+/// The decided sizes, and the undecided ones: `a gain from 2 KiB to 64 KiB, a loss at 1 MiB`, `undecided at 256 KiB`.
+fn verdicts(comparisons: &[Comparison<'_>]) -> (Option<String>, Option<String>) {
+    let stretches: Vec<&[Comparison<'_>]> =
+        comparisons.chunk_by(|one, other| one.decided() == other.decided()).collect();
+    let places = |wanted: Option<Ordering>| -> Vec<String> {
+        let fitting = stretches.iter().filter(|stretch| stretch[0].decided() == wanted);
+        let place = |stretch: &&[Comparison<'_>]| match (stretches.len(), *stretch) {
             (1, [_]) => String::new(),
             (1, _) => " at every size".to_owned(),
             (_, [only]) => format!(" at {}", only.request_size),
@@ -97,80 +90,45 @@ fn verdicts(comparisons: &[Comparison]) -> (Option<String>, Option<String>) {
         };
         fitting.map(place).collect()
     };
-    let decided = [("a gain", Verdict::Higher), ("a loss", Verdict::Lower)].map(|(what, wanted)| {
-        let places = places(wanted);
-        (!places.is_empty()).then(|| format!("{what}{}", places.join(" and")))
-    });
-    let undecided = match places(Verdict::Undecided).as_slice() {
+    let decided =
+        [("a gain", Ordering::Greater), ("a loss", Ordering::Less)].into_iter().filter_map(|(what, wanted)| {
+            let places = places(Some(wanted));
+            (!places.is_empty()).then(|| format!("{what}{}", places.join(" and")))
+        });
+    let undecided = match places(None).as_slice() {
         [] => None,
         [only] => Some(format!("undecided{only}")),
         _ => Some("undecided elsewhere".to_owned()),
     };
-    (decided.into_iter().flatten().reduce(|gain, loss| format!("{gain}, {loss}")), undecided)
-}
-
-/// Gain or loss; undecided if the interval includes 1 or is missing.
-fn verdict(ratio: Estimate) -> Verdict {
-    match (Contrast { ratio, margin: Margin::NONE, p_value: None }).verdict() {
-        // Exactly 1.
-        Verdict::Equivalent => Verdict::Undecided,
-        verdict => verdict,
-    }
+    (decided.reduce(|gain, loss| format!("{gain}, {loss}")), undecided)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use halfpower_model::Quantity;
-    use proptest::prelude::*;
+    use crate::fixtures::{Run, buffered, read};
+    use halfpower_model::FindingCode;
 
-    fn comparisons(ratios: &[(u64, f64, f64)]) -> Vec<Comparison> {
-        let ratio = |low: f64, high: f64| Estimate {
-            quantity: Quantity::Ratio,
-            value: (low + high) / 2.0,
-            low: Some(low),
-            high: Some(high),
-            repetitions: 5,
-        };
-        ratios
-            .iter()
-            .map(|(kib, low, high)| Comparison {
-                request_size: Bytes(kib << 10),
-                ratio: ratio(*low, *high),
-                samples: vec![*kib as i64],
-            })
-            .collect()
+    /// The brief of so many ratios of buffered to direct reads, each with its interval.
+    fn brief(ratios: &[(f64, f64)]) -> String {
+        let mut run = Run::default();
+        for (kib, (low, high)) in (0..).map(|exponent| 2 << exponent).zip(ratios) {
+            run.add(read(kib), &[1e8; 2]);
+            // Of two blocks the interval is t(1) = 12.7062 standard errors to either side.
+            let (middle, half) = (f64::ln(low * high) / 2.0, f64::ln(high / low) / 2.0 / 12.7062);
+            run.add(buffered(read(kib)), &[middle - half, middle + half].map(|rate| 1e8 * rate.exp()));
+        }
+        let finding = run.findings(FindingCode::BufferingGain).remove(0);
+        let sentence = finding.sentence.split("; ").nth(1).unwrap().trim_end_matches('.').to_owned();
+        format!("{} / {sentence}", finding.brief)
     }
 
     #[test]
     fn verdicts_need_their_interval() {
-        let mixed = comparisons(&[(2, 3.9, 4.1), (4, 1.9, 2.1), (8, 0.9, 1.1), (16, 0.5, 0.6), (32, 0.3, 0.4)]);
-        assert_eq!(
-            verdict_words(&mixed),
-            "a gain from 2 KiB to 4 KiB, a loss from 16 KiB to 32 KiB, undecided at 8 KiB"
-        );
-        let (lowest, highest) = extremes(&mixed).unwrap();
-        assert_eq!(range_words(highest, lowest), "4 times [3.9 to 4.1] at 2 KiB, 35 % [30 to 40] at 32 KiB");
-        let words = brief(&mixed, highest, lowest);
-        assert_eq!(
-            words,
-            "a gain from 2 KiB to 4 KiB, a loss from 16 KiB to 32 KiB (4 times at 2 KiB, 0.35 at 32 KiB)"
-        );
-        assert_eq!(verdict_words(&comparisons(&[(2, 2.0, 3.0)])), "a gain");
-        assert_eq!(verdict_words(&comparisons(&[(2, 0.2, 0.3), (4, 0.2, 0.3)])), "a loss at every size");
-        let ragged = comparisons(&[(1, 0.9, 1.1), (2, 0.2, 0.3), (4, 0.9, 1.1), (8, 0.2, 0.3), (16, 0.2, 0.3)]);
-        assert_eq!(verdict_words(&ragged), "a loss at 2 KiB and from 8 KiB to 16 KiB, undecided elsewhere");
-        let mut alone = comparisons(&[(2, 2.0, 3.0)]);
-        (alone[0].ratio.low, alone[0].ratio.high) = (None, None);
-        assert_eq!(verdict_words(&alone), "undecided");
-    }
-
-    proptest! {
-        #[test]
-        fn extremes_hold_all_others(values in proptest::collection::vec(0.01_f64..100.0, 1..12)) {
-            let all = comparisons(&(1..).zip(&values).map(|(kib, value)| (kib, *value, *value)).collect::<Vec<_>>());
-            let (lowest, highest) = extremes(&all).unwrap();
-            prop_assert!(values.iter().all(|value| lowest.ratio.value <= *value && *value <= highest.ratio.value));
-        }
+        let words = "a gain from 2 KiB to 4 KiB, a loss from 16 KiB to 32 KiB (4 times at 2 KiB, 0.346 at 32 KiB) / a gain from 2 KiB to 4 KiB, a loss from 16 KiB to 32 KiB, undecided at 8 KiB";
+        assert_eq!(brief(&[(3.9, 4.1), (1.9, 2.1), (0.9, 1.1), (0.5, 0.6), (0.3, 0.4)]), words);
+        assert_eq!(brief(&[(2.0, 3.0)]), "a gain (2.45 times) / a gain");
+        assert!(brief(&[(0.2, 0.3), (0.2, 0.31)]).ends_with("/ a loss at every size"));
+        let ragged = brief(&[(0.9, 1.1), (0.2, 0.3), (0.9, 1.1), (0.2, 0.3), (0.2, 0.3)]);
+        assert!(ragged.ends_with("a loss at 4 KiB and from 16 KiB to 32 KiB, undecided elsewhere"), "{ragged}");
     }
 }

@@ -2,45 +2,36 @@
 //!
 //! The maximum of several means is biased slightly upwards. A single cell has no peak.
 
-use super::load::{Loaded, by_load};
+use super::found;
 use crate::comparable::{Axis, bare};
 use crate::evidence::{Evidence, best};
+use crate::series::Series;
 use crate::summary::CellSummary;
-use crate::wording::{caching, depth, memory_note, reach, reaches_storage, requests, sentence};
+use crate::wording::{named, noted, place, reaches_storage};
 use halfpower_model::{BytesPerSecond, Finding, FindingCode, Pattern, Settings, Workload};
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
-    by_load(evidence.cells.iter().copied(), 2).iter().filter_map(|group| peak(evidence, group)).collect()
+    evidence.by_load(2, |_| true).iter().filter_map(|group| peak(evidence, group)).collect()
 }
 
-fn peak(evidence: &Evidence<'_>, Loaded { cells: group, subject, distinction }: &Loaded<'_>) -> Option<Finding> {
-    let sequential = group[0].workload.pattern == Pattern::Sequential;
-    let (cell, estimate) = best(group)?;
+fn peak(evidence: &Evidence<'_>, group: &Series<'_>) -> Option<Finding> {
+    let (cell, estimate) = best(&group.cells)?;
     let workload = cell.workload;
-    let advertised = match evidence.advertised_bytes_per_s {
-        Some(rate) if sequential && reaches_storage(workload) => {
-            format!(", {:.0} % of the advertised {}", 100.0 * estimate.value / rate, BytesPerSecond(rate))
-        }
-        _ => String::new(),
-    };
-    let unflushed = cell.not_flushed();
-    let claim = sentence(&format!(
-        "{} {} ({}{distinction}) peak at {estimate} with {} requests at {}{unflushed}{advertised}",
-        workload.pattern,
-        requests(workload.operation),
-        caching(workload),
+    let is_advertised = workload.pattern == Pattern::Sequential && reaches_storage(workload);
+    let advertised = evidence
+        .advertised_bytes_per_s
+        .filter(|_| is_advertised)
+        .map(|rate| format!(", {:.0} % of the advertised {}", 100.0 * estimate.value / rate, BytesPerSecond(rate)));
+    let claim = format!(
+        "{} peak at {estimate} with {} requests at {}{}{}",
+        named(workload, &group.circumstances),
         workload.request_size,
-        depth(workload),
-    ));
-    Some(Finding {
-        code: FindingCode::Peak,
-        subject: subject.clone(),
-        reach: reach(workload),
-        brief: format!("{estimate} ({}, {}{unflushed})", workload.request_size, depth(workload)),
-        sentence: claim + memory_note(workload),
-        estimates: vec![estimate],
-        samples: cell.samples(),
-    })
+        crate::wording::depth(workload),
+        cell.not_flushed(),
+        advertised.unwrap_or_default(),
+    );
+    let brief = format!("{estimate} ({}{})", place(workload), cell.not_flushed());
+    Some(found(FindingCode::Peak, &group.subject, [cell], [brief, noted(workload, &claim)], vec![estimate]))
 }
 
 /// The first peak, or the highest of the same requests under other machine settings.

@@ -5,23 +5,19 @@
 //! Price and figures are of all targets together, and of the storage only. The capacity is given, or that of block devices.
 //! Source: Chung, Gray, Worthington and Horst, "Windows 2000 disk IO performance" (2000), tables 9 and 10.
 
+use super::found;
 use crate::cells::Cell;
 use crate::evidence::{Evidence, highest};
-use crate::statistics::estimate;
-use crate::wording::{reaches_storage, requests, sentence};
+use crate::statistics::{Interval, estimate};
+use crate::wording::{place, reaches_storage, requests, sentence};
 use halfpower_model::units::significant;
-use halfpower_model::{Bytes, Estimate, Finding, FindingCode, Offer, Operation, Pattern, Quantity, Reach, TargetKind};
+use halfpower_model::{
+    Bytes, Estimate, Finding, FindingCode, Offer, Operation, Pattern, Quantity, TargetFacts, TargetKind,
+};
 use std::ops::RangeInclusive;
 
 const KILOBYTES: RangeInclusive<u64> = 1024..=8192;
 const MEGABYTES: RangeInclusive<u64> = 1_000_000..=1_048_576;
-
-/// A price, in words and as an estimate.
-struct Priced {
-    words: String,
-    estimate: Estimate,
-    samples: Vec<i64>,
-}
 
 pub(super) fn find(evidence: &Evidence<'_>, offer: Option<&Offer>) -> Vec<Finding> {
     let Some(offer) = offer else { return Vec::new() };
@@ -29,10 +25,8 @@ pub(super) fn find(evidence: &Evidence<'_>, offer: Option<&Offer>) -> Vec<Findin
     let of = |operation| {
         let counts = |cell: &&Cell<'_>| {
             let workload = cell.workload;
-            workload.operation == operation
-                && workload.targets == all
-                && reaches_storage(workload)
-                && workload.rate.is_none()
+            let is_whole = workload.targets == all && workload.rate.is_none();
+            workload.operation == operation && is_whole && reaches_storage(workload)
         };
         let cells: Vec<&Cell<'_>> = evidence.cells.iter().copied().filter(counts).collect();
         finding(&cells, operation, offer)
@@ -49,41 +43,23 @@ fn finding(cells: &[&Cell<'_>], operation: Operation, offer: &Offer) -> Option<F
     let one_deep = kilobytes.iter().copied().find(alone);
     let most = highest(&kilobytes, Cell::mean_requests_per_s);
     let most = most.filter(|most| one_deep.is_none_or(|one| one.number != most.number));
-    let largest = highest(&megabytes, Cell::mean_requests_per_s);
-    let priced: Vec<Priced> = [
-        one_deep.and_then(|cell| access(cell, Quantity::PricePerKaps, offer)),
-        most.and_then(|cell| access(cell, Quantity::PricePerKaps, offer)),
-        largest.and_then(|cell| access(cell, Quantity::PricePerMaps, offer)),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let mut samples: Vec<i64> = priced.iter().flat_map(|priced| priced.samples.iter().copied()).collect();
-    samples.sort_unstable();
-    samples.dedup();
-    let mut words: Vec<String> = priced.iter().map(|priced| priced.words.clone()).collect();
-    let mut estimates: Vec<Estimate> = priced.iter().map(|priced| priced.estimate).collect();
-    let first = *cells.first().filter(|_| !priced.is_empty())?;
-    if let Some(capacity) = capacity(first, offer) {
+    let accesses = [
+        (one_deep, Quantity::PricePerKaps),
+        (most, Quantity::PricePerKaps),
+        (highest(&megabytes, Cell::mean_requests_per_s), Quantity::PricePerMaps),
+    ];
+    let priced = accesses.into_iter().filter_map(|(cell, quantity)| Some((cell?, access(cell?, quantity, offer)?)));
+    let (priced, prices): (Vec<&Cell<'_>>, Vec<(String, Estimate)>) = priced.unzip();
+    let (mut words, mut estimates): (Vec<String>, Vec<Estimate>) = prices.into_iter().unzip();
+    if let Some(capacity) = capacity(priced.first()?, offer) {
         let held = capacity.0 as f64 / 1e6 / offer.price.amount;
         words.push(format!("{} MB per 1 {}", significant(held), offer.price.currency));
         estimates.push(estimate(Quantity::MegabytesPerPrice, held, None, 1));
     }
-    let brief = words.join("; ");
-    Some(Finding {
-        code: FindingCode::Price,
-        subject: format!("{} at {}", requests(operation), offer.price),
-        reach: Reach::Storage,
-        sentence: sentence(&format!(
-            "at a total price of {}, {} cost {}",
-            offer.price,
-            requests(operation),
-            words.join(", ")
-        )),
-        brief,
-        estimates,
-        samples,
-    })
+    let (price, requests) = (&offer.price, requests(operation));
+    let claim = format!("at a total price of {price}, {requests} cost {}", words.join(", "));
+    let subject = format!("{requests} at {price}");
+    Some(found(FindingCode::Price, subject, priced, [words.join("; "), sentence(&claim)], estimates))
 }
 
 /// Cells of the largest size in the range, direct if any.
@@ -98,36 +74,25 @@ fn of_size<'a>(cells: &[&'a Cell<'a>], sizes: &RangeInclusive<u64>, pattern: Pat
     fitting
 }
 
-/// None if nothing moved.
-fn access(cell: &Cell<'_>, quantity: Quantity, offer: &Offer) -> Option<Priced> {
+/// In words and as an estimate; none if nothing moved.
+fn access(cell: &Cell<'_>, quantity: Quantity, offer: &Offer) -> Option<(String, Estimate)> {
     let rate = cell.rate(Quantity::RequestsPerSecond).filter(|rate| rate.value > 0.0)?;
     let at = |rate: f64| offer.price.amount / rate;
     let ends = rate.low.zip(rate.high).filter(|(low, _)| *low > 0.0);
-    let estimate = Estimate {
-        quantity,
-        value: at(rate.value),
-        low: ends.map(|(_, high)| at(high)),
-        high: ends.map(|(low, _)| at(low)),
-        repetitions: rate.repetitions,
-    };
+    let interval = ends.map(|(low, high)| Interval { low: at(high), high: at(low) });
+    let estimate = estimate(quantity, at(rate.value), interval, rate.repetitions as usize);
     let workload = cell.workload;
-    let kind = match workload.pattern {
-        Pattern::Random => workload.request_size.to_string(),
-        pattern => format!("{pattern} {}", workload.request_size),
-    };
+    let pattern = if workload.pattern == Pattern::Random { String::new() } else { format!("{} ", workload.pattern) };
     let words = estimate.to_string().replacen(" per ", &format!(" {} per ", offer.price.currency), 1);
-    let depth = crate::wording::depth(workload);
-    Some(Priced { words: format!("{words} ({kind}, {depth})"), estimate, samples: cell.samples() })
+    Some((format!("{words} ({pattern}{})", place(workload)), estimate))
 }
 
 /// Capacity of all targets; none if not given and not all are block devices.
 fn capacity(cell: &Cell<'_>, offer: &Offer) -> Option<Bytes> {
     let of_devices = || {
-        let environment = &cell.repetitions.first()?.sample.environment;
-        let targets = std::iter::once(&environment.target).chain(&environment.more_targets);
-        let sizes: Option<Vec<u64>> =
-            targets.map(|target| (target.kind == TargetKind::BlockDevice).then_some(target.size_bytes.0)).collect();
-        Some(Bytes(sizes?.iter().sum())).filter(|bytes| bytes.0 > 0)
+        let targets = cell.repetitions.first()?.sample.environment.all_targets();
+        let size = |target: &TargetFacts| (target.kind == TargetKind::BlockDevice).then_some(target.size_bytes.0);
+        Some(Bytes(targets.map(size).sum::<Option<u64>>()?)).filter(|bytes| bytes.0 > 0)
     };
     offer.capacity.or_else(of_devices)
 }

@@ -8,13 +8,15 @@
 //! from 4 to 512 KiB are tried, and the best is reported if it is [worth it](crate::statistics::Fit::is_worth) and all parts
 //! are positive. Source: Chung, Gray, Worthington and Horst, "Windows 2000 disk IO performance" (2000).
 
+use super::found;
 use crate::cells::Cell;
 use crate::cost::{CostBound, CostByUnit, CostFit, CostPoint};
 use crate::evidence::Evidence;
+use crate::models::fitted;
 use crate::resolution::begun_before;
 use crate::series::{Series, is_twin};
-use crate::statistics::{self, Equation, Interval, Line, Point, least_squares, mean, weighted_line};
-use crate::wording::{reach, requests, sentence};
+use crate::statistics::{Equation, Interval, Line, Point, least_squares, mean, weighted_line};
+use crate::wording::{named, sentence};
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, BytesPerSecond, Estimate, Finding, FindingCode, Pattern, Quantity};
 
@@ -22,71 +24,58 @@ const SIZES_MIN: usize = 3;
 /// Possible units of a page cache.
 const UNITS_KIB: [u32; 8] = [4, 8, 16, 32, 64, 128, 256, 512];
 
-/// A fit with its samples.
+/// A fit with its cells.
 #[derive(Clone, Debug)]
-pub(crate) struct Cost {
+pub(crate) struct Cost<'a> {
     /// Of the lower bound.
     pub(crate) fit: CostFit,
     /// Of the upper bound.
     pub(crate) upper: Option<CostFit>,
     processors: u32,
-    samples: Vec<i64>,
+    cells: Vec<&'a Cell<'a>>,
 }
 
 /// A fit for each sequential series with enough sizes.
-pub(crate) fn processor_costs(evidence: &Evidence<'_>) -> Vec<Cost> {
+pub(crate) fn processor_costs<'a>(evidence: &Evidence<'a>) -> Vec<Cost<'a>> {
     let is_sequential = |series: &&Series<'_>| series.workload().pattern == Pattern::Sequential;
     let soaked = || evidence.soaked_by_size.iter().filter(is_sequential);
     let plain = || evidence.by_size.iter().filter(is_sequential);
     // Series measured only with a soaker take both bounds from it.
     let alone = soaked().filter(|soaked| !plain().any(|plain| is_twin(soaked, plain)));
     let costs = plain().chain(alone).filter_map(|series| {
-        let (fit, mut samples) = fit(series, CostBound::Lower)?;
+        let (fit, mut cells) = fit(series, CostBound::Lower)?;
         let is_it = |soaked: &&Series<'_>| std::ptr::eq(*soaked, series) || is_twin(soaked, series);
-        let upper = soaked().find(is_it).and_then(|soaked| fit_of_upper(soaked, &fit.subject));
+        let upper = soaked().find(is_it).and_then(|soaked| self::fit(soaked, CostBound::Upper));
+        // Named like the series without a soaker.
+        let upper = upper.map(|(upper, others)| {
+            cells.extend(others);
+            CostFit { subject: fit.subject.clone(), ..upper }
+        });
         let processors = series.cells.first()?.repetitions.first()?.sample.environment.cpus;
-        samples.extend(upper.iter().flat_map(|(_, samples)| samples));
-        samples.sort_unstable();
-        samples.dedup();
-        Some(Cost { fit, upper: upper.map(|(fit, _)| fit), processors, samples })
+        Some(Cost { fit, upper, processors, cells })
     });
     costs.collect()
 }
 
-/// The upper bound, named like the series without a soaker.
-fn fit_of_upper(soaked: &Series<'_>, subject: &str) -> Option<(CostFit, Vec<i64>)> {
-    let (fit, samples) = fit(soaked, CostBound::Upper)?;
-    Some((CostFit { subject: subject.to_owned(), ..fit }, samples))
-}
-
-fn fit(series: &Series<'_>, bound: CostBound) -> Option<(CostFit, Vec<i64>)> {
-    let mut points = Vec::new();
-    let mut measured = Vec::new();
-    let mut cells = Vec::new();
-    let mut samples = Vec::new();
-    let mut repetitions = usize::MAX;
+fn fit<'a>(series: &Series<'a>, bound: CostBound) -> Option<(CostFit, Vec<&'a Cell<'a>>)> {
     // A request begun in the warm-up lacks the first part of its cost.
     let is_whole = |cell: &&Cell<'_>| cell.repetitions.iter().all(|one| begun_before(one.sample).is_none());
-    let whole = series.cells.iter().copied().filter(is_whole).collect::<Vec<_>>();
-    for cell in if whole.len() < SIZES_MIN { &series.cells } else { &whole } {
+    let whole: Vec<&Cell<'_>> = series.cells.iter().copied().filter(is_whole).collect();
+    let of_cell = |cell: &&'a Cell<'a>| {
         let costs = match bound {
             CostBound::Lower => cell.cpu_us_per_request(),
             CostBound::Upper => cell.cpu_us_per_request_upper(),
         };
-        let Some(cost) = mean(&costs) else { continue };
-        points.push(Point { x: cell.workload.request_size.kib(), y: cost, weight: cost.powi(-2) });
-        cells.push(cell.number);
-        measured.push(*cell);
-        samples.extend(cell.samples());
-        repetitions = repetitions.min(costs.len());
-    }
-    if points.len() < SIZES_MIN {
-        return None;
-    }
-    let line = weighted_line(&points)?;
-    let estimate = |quantity, value, interval: Option<Interval>| {
-        statistics::estimate(quantity, value, interval.filter(|_| repetitions > 1), repetitions)
+        let cost = mean(&costs)?;
+        let point = Point { x: cell.workload.request_size.kib(), y: cost, weight: cost.powi(-2) };
+        Some((*cell, (point, costs.len())))
     };
+    let of = if whole.len() < SIZES_MIN { &series.cells } else { &whole };
+    let (cells, measured): (Vec<&Cell<'_>>, Vec<(Point, usize)>) = of.iter().filter_map(of_cell).unzip();
+    let (points, counts): (Vec<Point>, Vec<usize>) = measured.into_iter().unzip();
+    let repetitions = counts.into_iter().min().filter(|_| cells.len() >= SIZES_MIN)?;
+    let line = weighted_line(&points)?;
+    let estimate = |quantity, value, interval| fitted(quantity, value, interval, repetitions);
     let is_buffered = !series.workload().buffering.is_direct();
     let fit = CostFit {
         workload: series.workload().clone(),
@@ -96,10 +85,10 @@ fn fit(series: &Series<'_>, bound: CostBound) -> Option<(CostFit, Vec<i64>)> {
         marginal: estimate(Quantity::MicrosecondsPerKib, line.slope, line.slope_interval),
         r_squared: line.r_squared,
         by_unit: if is_buffered { by_unit(&points, &estimate) } else { None },
-        cells,
-        points: measured.iter().zip(&points).map(|(cell, point)| cost_point(cell, point, &line)).collect(),
+        cells: cells.iter().map(|cell| cell.number).collect(),
+        points: cells.iter().zip(&points).map(|(cell, point)| cost_point(cell, point, &line)).collect(),
     };
-    Some((fit, samples))
+    Some((fit, cells))
 }
 
 /// The third part, if it is worth it.
@@ -139,33 +128,24 @@ fn cost_point(cell: &Cell<'_>, point: &Point, line: &Line) -> CostPoint {
     }
 }
 
-pub(super) fn find(costs: &[Cost]) -> Vec<Finding> {
+pub(super) fn find(costs: &[Cost<'_>]) -> Vec<Finding> {
     costs.iter().map(finding).collect()
 }
 
-fn finding(cost: &Cost) -> Finding {
-    let fit = &cost.fit;
-    let workload = &fit.workload;
+fn finding(cost: &Cost<'_>) -> Finding {
+    let Cost { fit, upper, cells, .. } = cost;
     let circumstances = fit.subject.split_once(", ").map_or("", |(_, circumstances)| circumstances);
-    let what = format!("sequential {} ({circumstances})", requests(workload.operation));
-    let mut claim = format!("CPU time of {what}: {}", parts(fit, "at least"));
+    let mut claim = format!("CPU time of {}: {}", named(&fit.workload, circumstances), parts(fit, "at least"));
     let mut brief = brief(fit);
     let mut estimates = vec![fit.fixed, fit.marginal];
-    if let Some(upper) = &cost.upper {
-        claim = format!("{claim}, {}", parts(upper, "at most"));
-        brief = format!("{brief}, at most {}", self::brief(upper));
+    if let Some(upper) = upper {
+        claim += &format!(", {}", parts(upper, "at most"));
+        brief += &format!(", at most {}", self::brief(upper));
         estimates.extend([upper.fixed, upper.marginal]);
     }
     let saturation = saturation(cost).map(|saturation| format!(" {}", sentence(&saturation)));
-    Finding {
-        code: FindingCode::ProcessorCost,
-        subject: fit.subject.clone(),
-        reach: reach(workload),
-        brief,
-        sentence: format!("{}{}", sentence(&claim), saturation.unwrap_or_default()),
-        estimates,
-        samples: cost.samples.clone(),
-    }
+    let words = [brief, sentence(&claim) + &saturation.unwrap_or_default()];
+    found(FindingCode::ProcessorCost, &fit.subject, cells.iter().copied(), words, estimates)
 }
 
 /// A fit in words with its R²; `bound` names the bound.
@@ -187,7 +167,7 @@ fn parts(fit: &CostFit, bound: &str) -> String {
 }
 
 /// Throughput at which the largest requests saturate the CPUs; the lower cost bound gives the maximum.
-fn saturation(cost: &Cost) -> Option<String> {
+fn saturation(cost: &Cost<'_>) -> Option<String> {
     let lower = cost.fit.points.last()?;
     let upper = cost.upper.as_ref().and_then(|upper| upper.points.last());
     let upper = upper.filter(|upper| upper.request_size == lower.request_size);

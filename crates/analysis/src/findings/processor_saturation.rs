@@ -6,9 +6,10 @@
 //! disk IO performance" (2000).
 
 use super::bottleneck::{Paces, Plateau};
+use super::found;
 use crate::attribution::Owner;
 use crate::statistics::{mean, mean_estimate};
-use crate::wording::{memory_note, reach, sentence};
+use crate::wording::noted;
 use halfpower_model::{Finding, FindingCode, Quantity, Sample};
 
 /// Saturated from this share of a worker's time on, and reported from that one on.
@@ -45,29 +46,18 @@ fn finding(plateau: &Plateau<'_>, paces: &Paces) -> Option<Finding> {
     }
     let percent = format!("{:.0} %", (share * 100.0).min(100.0));
     let each = match cell.workload.workers {
-        1 => "the worker uses".to_owned(),
-        workers => format!("each of {workers} workers uses"),
+        1 => format!("the worker uses {percent} of a CPU core"),
+        workers => format!("each of {workers} workers uses {percent} of a CPU core"),
     };
     let (brief, claim) = match share >= FULL {
-        true => (
-            format!("saturated at {rate}"),
-            format!("{each} {percent} of a CPU core: it is saturated, and {most} is its limit"),
-        ),
+        true => (format!("saturated at {rate}"), format!("{each}: it is saturated, and {most} is its limit")),
         false => (
             format!("would saturate at {most} ({percent} used)"),
-            format!("{each} {percent} of a CPU core, which would saturate at {most} or below"),
+            format!("{each}, which would saturate at {most} or below"),
         ),
     };
-    let workload = cell.workload;
-    Some(Finding {
-        code: FindingCode::ProcessorSaturation,
-        subject: plateau.subject(),
-        reach: reach(workload),
-        brief,
-        sentence: sentence(&format!("{}; {claim}", plateau.words())) + memory_note(workload),
-        estimates: vec![most, rate],
-        samples: cell.samples(),
-    })
+    let words = [brief, noted(cell.workload, &format!("{}; {claim}", plateau.words()))];
+    Some(found(FindingCode::ProcessorSaturation, plateau.subject(), [cell], words, vec![most, rate]))
 }
 
 #[cfg(test)]

@@ -72,11 +72,16 @@ pub(super) fn proof(cell: &Cell<'_>) -> Option<Proof> {
 }
 
 impl Proof {
-    /// `the device reads 7.1 times [7 to 7.2] the bytes written, 0.88 reads of 4 KiB per write`.
+    /// `the device reads 7.1 times [7 to 7.2] the bytes written`.
+    pub(super) fn brief(&self) -> String {
+        format!("the device reads {}", ratio_to(self.per_byte, "the bytes written"))
+    }
+
+    /// The same with `, 0.88 reads of 4 KiB per write`.
     pub(super) fn words(&self) -> String {
         let count = significant(self.per_request.value);
         let each = Quantity::RequestSizeBytes.format(self.bytes_each);
-        format!("the device reads {}, {count} reads of {each} per write", ratio_to(self.per_byte, "the bytes written"))
+        format!("{}, {count} reads of {each} per write", self.brief())
     }
 }
 

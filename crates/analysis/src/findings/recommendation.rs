@@ -4,13 +4,14 @@
 //! queues cost latency and large requests memory. Random: the depth at the knee. Only measured cells that reach the storage are
 //! recommended.
 
+use super::found;
 use super::knee::{Knee, depth_estimate, growth, knee};
 use crate::cells::Cell;
 use crate::comparable::{Axis, are_comparable, distinctions, groups};
 use crate::evidence::{Evidence, highest};
 use crate::series::Series;
 use crate::statistics::ratio_of_means;
-use crate::wording::{caching, depth, kind, reach, reaches_storage, requests, sentence};
+use crate::wording::{caching, depth, kind, reaches_storage, requests, sentence};
 use halfpower_model::{Finding, FindingCode, Operation, Pattern, Quantity, Workload};
 use std::cmp::Reverse;
 
@@ -100,15 +101,8 @@ fn smallest_of_the_good(
     let how = format!("{least}{}{way}{distinction}", words(workload));
     let (size, at) = (workload.request_size, format!("{}, {}", depth(workload), caching(workload)));
     let what = format!("sequential {} of {least}{size} at {at}{way}{distinction}", requests(workload.operation));
-    Some(Finding {
-        code: FindingCode::Recommendation,
-        subject,
-        reach: reach(workload),
-        sentence: sentence(&format!("{what}: {estimate}{}, {most}{most_of}{doubt}", choice.not_flushed())),
-        brief: how,
-        estimates: vec![estimate],
-        samples: choice.samples(),
-    })
+    let claim = format!("{what}: {estimate}{}, {most}{most_of}{doubt}", choice.not_flushed());
+    Some(found(FindingCode::Recommendation, subject, [*choice], [how, sentence(&claim)], vec![estimate]))
 }
 
 /// Whether the share of the maximum is precise enough to choose by.
@@ -126,30 +120,21 @@ fn random_depth(series: &Series<'_>) -> Option<Finding> {
     let Knee { cell, rate, best, still_growing } = knee(series)?;
     let workload = cell.workload;
     let depth_known = depth_estimate(series, workload.depth);
-    let doubt = if depth_known.repetitions < 2 { TOO_FEW } else { "" };
+    let is_alone = depth_known.repetitions < 2;
+    let doubt = if is_alone { TOO_FEW } else { "" };
     let (least, beyond) = if still_growing {
         ("at least ", format!(", {}{doubt}; try a deeper queue", growth(depth_known)))
-    } else if depth_known.repetitions < 2 {
+    } else if is_alone {
         // A bound needs an interval.
         ("", format!("; deeper queues added {:.0} %{doubt}", (100.0 * (best / rate.value - 1.0)).ceil()))
     } else {
-        (
-            "",
-            most_beyond(series, cell)
-                .map(|most| format!("; deeper queues add at most {most:.0} %"))
-                .unwrap_or_default(),
-        )
+        let most = most_beyond(series, cell).map(|most| format!("; deeper queues add at most {most:.0} %"));
+        ("", most.unwrap_or_default())
     };
     let at = format!("{}, {}{}", depth(workload), caching(workload), series.distinction);
-    Some(Finding {
-        code: FindingCode::Recommendation,
-        subject: series.subject.clone(),
-        reach: reach(workload),
-        sentence: sentence(&format!("{} at {at}: {rate}{}{beyond}", kind(workload), cell.not_flushed())),
-        brief: format!("{least}{at}"),
-        estimates: vec![rate],
-        samples: cell.samples(),
-    })
+    let claim = format!("{} at {at}: {rate}{}{beyond}", kind(workload), cell.not_flushed());
+    let words = [format!("{least}{at}"), sentence(&claim)];
+    Some(found(FindingCode::Recommendation, &series.subject, [cell], words, vec![rate]))
 }
 
 /// Upper bound in percent of what deeper queues add; none without intervals.

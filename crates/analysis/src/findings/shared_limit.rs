@@ -3,12 +3,13 @@
 //! Paired by block (geometric mean, t interval of the logarithms). Source: Riedel, van Ingen and Gray (1997), who added disks to
 //! a bus until the sum stopped growing.
 
+use super::found;
 use crate::cells::Cell;
 use crate::comparable::{Axis, groups};
 use crate::evidence::Evidence;
 use crate::models::Models;
 use crate::statistics::{mean_estimate, paired_ratio};
-use crate::wording::{reach, requests, sentence};
+use crate::wording::{requests, sentence};
 use halfpower_model::{Among, BytesPerSecond, Estimate, Finding, FindingCode, Quantity};
 
 /// Share of the sum from which on they share no limit.
@@ -85,9 +86,9 @@ impl Together<'_> {
         self.share.value
     }
 
-    /// Store numbers of all samples used.
-    pub(crate) fn samples(&self) -> Vec<i64> {
-        self.alone.iter().flat_map(|cell| cell.samples()).chain(self.cell.samples()).collect()
+    /// All that were used.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = &Cell<'_>> {
+        self.alone.iter().copied().chain([self.cell])
     }
 }
 
@@ -100,25 +101,19 @@ fn finding(together: &Together<'_>, models: &Models) -> Finding {
         Holding::Free => "they share no limit".to_owned(),
         Holding::Undecided => "undecided whether they share a limit".to_owned(),
     };
-    let share = together.share;
+    let (share, size, requests) = (together.share, workload.request_size, requests(workload.operation));
+    let (pattern, operation) = (workload.pattern, workload.operation);
     let claim = format!(
-        "{count} targets together deliver {total_text} ({} {} {}), {share} of the {sum_text} sum of each alone: {verdict}",
-        workload.pattern,
-        workload.request_size,
-        requests(workload.operation),
+        "{count} targets together deliver {total_text} ({pattern} {size} {requests}), {share} of the {sum_text} sum of each \
+         alone: {verdict}"
     );
     let bare = |rate: Estimate| Estimate { low: None, high: None, ..rate };
     let model = models.scaling.iter().find(|model| model.cells.contains(&together.cell.number));
     let fitted = model.map(|model| format!(" {}", model.sentence())).unwrap_or_default();
-    Finding {
-        code: FindingCode::SharedLimit,
-        subject: format!("{} {}, {}, {count} targets", workload.pattern, workload.operation, workload.request_size),
-        reach: reach(workload),
-        brief: format!("{total_text} together, {sum_text} as the sum of each alone: {verdict}"),
-        sentence: sentence(&claim) + &fitted,
-        estimates: vec![share, bare(together.total), bare(together.sum)],
-        samples: together.samples(),
-    }
+    let brief = format!("{total_text} together, {sum_text} as the sum of each alone: {verdict}");
+    let subject = format!("{pattern} {operation}, {size}, {count} targets");
+    let estimates = vec![share, bare(together.total), bare(together.sum)];
+    found(FindingCode::SharedLimit, subject, together.cells(), [brief, sentence(&claim) + &fitted], estimates)
 }
 
 #[cfg(test)]

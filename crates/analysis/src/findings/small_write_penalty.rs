@@ -4,67 +4,52 @@
 //! most amplified cell of each kind is named. Source: Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive
 //! disks", SIGMOD 1988.
 
-use super::load::{Loaded, by_load, extent, place};
 use super::read_before_write::{Fit, Proof, block, fit, proof};
+use super::{extent, found};
 use crate::cells::Cell;
 use crate::evidence::Evidence;
+use crate::series::Series;
 use crate::statistics::paired_ratio;
-use crate::wording::{ratio_to, reach, sentence};
+use crate::wording::{place, sentence};
 use halfpower_model::{Estimate, Finding, FindingCode, Operation};
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let is_write = |cell: &&&Cell<'_>| cell.workload.operation == Operation::Write;
-    let groups = by_load(evidence.cells.iter().filter(is_write).copied(), 1);
-    groups.iter().filter_map(|group| finding(group)).collect()
+    evidence.by_load(1, |cell| cell.workload.operation == Operation::Write).iter().filter_map(finding).collect()
 }
 
-fn finding(group: &Loaded<'_>) -> Option<Finding> {
+fn finding(group: &Series<'_>) -> Option<Finding> {
     let small: Vec<&Cell<'_>> = group.cells.iter().copied().filter(|cell| fit(cell) == Fit::Parts).collect();
     let proven: Vec<(&Cell<'_>, Proof)> = small.iter().filter_map(|cell| Some((*cell, proof(cell)?))).collect();
-    let by_amplification = |one: &&(&Cell<'_>, Proof), other: &&(&Cell<'_>, Proof)| {
-        one.1.per_byte.value.total_cmp(&other.1.per_byte.value)
-    };
-    let (cell, proof) = proven.iter().max_by(by_amplification)?;
-    let workload = cell.workload;
-    let whole = whole_counterpart(group, cell);
-    let cost = whole.and_then(|whole| Some((whole, requests_against(cell, whole)?)));
-    let cost_words = cost.map_or_else(String::new, |(whole, ratio)| {
-        format!(". They reach {ratio} of the IOPS of {} writes", whole.workload.request_size)
-    });
+    let (cell, proof) = proven.iter().max_by(|one, other| one.1.per_byte.value.total_cmp(&other.1.per_byte.value))?;
+    let cost = whole_counterpart(group, cell).and_then(|whole| Some((whole, requests_against(cell, whole)?)));
+    let cost_words = cost
+        .map(|(whole, ratio)| format!(". They reach {ratio} of the IOPS of {} writes", whole.workload.request_size));
     let claim = format!(
-        "{}: {}, because writing part of a {} block reads it first{}{cost_words}",
-        group.requests_of(workload),
+        "{}: {}, because writing part of a {} block reads it first{}{}",
+        group.requests_of(cell.workload),
         proof.words(),
         block(cell),
         extent(proven.len(), small.len()),
+        cost_words.unwrap_or_default()
     );
-    let behind = proven.iter().map(|(cell, _)| *cell).chain(cost.map(|(whole, _)| whole));
-    Some(Finding {
-        code: FindingCode::SmallWritePenalty,
-        subject: group.subject.clone(),
-        reach: reach(workload),
-        brief: format!("the device reads {} ({})", ratio_to(proof.per_byte, "the bytes written"), place(workload)),
-        sentence: sentence(&claim),
-        estimates: [proof.per_byte, proof.per_request].into_iter().chain(cost.map(|(_, ratio)| ratio)).collect(),
-        samples: behind.flat_map(|cell| cell.samples()).collect(),
-    })
+    let brief = format!("{} ({})", proof.brief(), place(cell.workload));
+    let cells = proven.iter().map(|(cell, _)| *cell).chain(cost.map(|(whole, _)| whole));
+    let estimates = [proof.per_byte, proof.per_request].into_iter().chain(cost.map(|(_, ratio)| ratio)).collect();
+    Some(found(FindingCode::SmallWritePenalty, &group.subject, cells, [brief, sentence(&claim)], estimates))
 }
 
 /// The smallest whole-block cell with the same depth and workers.
-fn whole_counterpart<'a>(group: &Loaded<'a>, small: &Cell<'_>) -> Option<&'a Cell<'a>> {
-    let is_counterpart = |cell: &&&Cell<'_>| {
-        fit(cell) == Fit::Whole
-            && (cell.workload.depth, cell.workload.workers) == (small.workload.depth, small.workload.workers)
-    };
-    group.cells.iter().filter(is_counterpart).copied().min_by_key(|cell| cell.workload.request_size)
+fn whole_counterpart<'a>(group: &Series<'a>, small: &Cell<'_>) -> Option<&'a Cell<'a>> {
+    let load = |cell: &Cell<'_>| (cell.workload.depth, cell.workload.workers);
+    let whole = group.cells.iter().copied().filter(|cell| fit(cell) == Fit::Whole && load(cell) == load(small));
+    whole.min_by_key(|cell| cell.workload.request_size)
 }
 
 /// Ratio of IOPS in the same blocks.
 fn requests_against(small: &Cell<'_>, whole: &Cell<'_>) -> Option<Estimate> {
-    let each = |bytes_per_s: f64, cell: &Cell<'_>| bytes_per_s / cell.workload.request_size.0 as f64;
-    let pairs = small.paired_with(whole);
-    let pairs: Vec<(f64, f64)> = pairs.into_iter().map(|(one, other)| (each(one, small), each(other, whole))).collect();
-    paired_ratio(&pairs)
+    let larger = whole.workload.request_size.0 as f64 / small.workload.request_size.0 as f64;
+    let pairs = small.paired_with(whole).into_iter().map(|(one, other)| (one * larger, other));
+    paired_ratio(&pairs.collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -10,14 +10,15 @@
 //! Source: Feller, "An Introduction to Probability Theory and Its Applications", volume 2 (1971), chapter I.3, for the lack
 //! of memory and for geometric sums.
 
-use super::load::{Loaded, by_load, extent, place};
+use super::{extent, found};
 use crate::cells::Cell;
 use crate::evidence::Evidence;
-use crate::statistics::mean_estimate;
-use crate::wording::sentence;
+use crate::series::Series;
+use crate::statistics::{estimate, mean_estimate};
+use crate::wording::{place, sentence};
 use halfpower_model::histogram::bucket_low;
 use halfpower_model::units::significant;
-use halfpower_model::{Estimate, Finding, FindingCode, Histogram, Nanoseconds, Operation, Quantity, Reach, Sample};
+use halfpower_model::{Estimate, Finding, FindingCode, Histogram, Nanoseconds, Operation, Quantity, Sample};
 
 /// Multiples of the median, the higher one if there are enough requests, with the percentile shown.
 const MULTIPLES: [(u32, f64, &str); 2] = [(10, 0.999, "p99.9"), (7, 0.99, "p99")];
@@ -42,58 +43,37 @@ struct Tail<'a> {
 }
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let is_plain = |cell: &&Cell<'_>| {
+    let is_plain = |cell: &Cell<'_>| {
         let workload = cell.workload;
         workload.buffering.is_direct()
             && workload.sizes.is_empty()
             && matches!(workload.operation, Operation::Read | Operation::Write)
     };
-    by_load(evidence.cells.iter().copied().filter(is_plain), 1).iter().filter_map(finding).collect()
+    evidence.by_load(1, is_plain).iter().filter_map(finding).collect()
 }
 
-fn finding(group: &Loaded<'_>) -> Option<Finding> {
+fn finding(group: &Series<'_>) -> Option<Finding> {
     let tails: Vec<Tail<'_>> = group.cells.iter().filter_map(|cell| Tail::of(cell)).collect();
     let long: Vec<&Tail<'_>> = tails.iter().filter(|tail| tail.is_out_of_proportion()).collect();
     let excess = |tail: &Tail<'_>| tail.beyond.value / tail.chance;
     let worst = long.iter().max_by(|one, other| excess(one).total_cmp(&excess(other)))?;
-    let workload = worst.cell.workload;
-    let ratio = worst.percentile_ns as f64 / worst.median_ns as f64;
-    let queued = crate::block::of(worst.cell).and_then(|block| block.queued);
+    let Tail { cell, multiple, beyond, chance, median_ns, percentile, percentile_ns } = worst;
+    let times = significant(*percentile_ns as f64 / *median_ns as f64);
+    let (median, far, chance) = (Nanoseconds(*median_ns), Nanoseconds(*percentile_ns), Quantity::Ratio.format(*chance));
+    let queued = crate::block::of(cell).and_then(|block| block.queued);
     let queued = queued.map(|share| format!(". They spend {share} of their time queued in the block layer"));
     let claim = format!(
-        "{}: {} take over {} times the median of {} ({} expected by chance); {} is {}, {} times the median{}{}",
-        group.requests_of(workload),
-        worst.beyond,
-        worst.multiple,
-        Nanoseconds(worst.median_ns),
-        Quantity::Ratio.format(worst.chance),
-        worst.percentile,
-        Nanoseconds(worst.percentile_ns),
-        significant(ratio),
+        "{}: {beyond} take over {multiple} times the median of {median} ({chance} expected by chance); {percentile} is {far}, \
+         {times} times the median{}{}",
+        group.requests_of(cell.workload),
         extent(long.len(), tails.len()),
         queued.unwrap_or_default(),
     );
-    let figure =
-        |quantity, value| Estimate { quantity, value, low: None, high: None, repetitions: worst.beyond.repetitions };
-    Some(Finding {
-        code: FindingCode::TailLatency,
-        subject: group.subject.clone(),
-        reach: Reach::Storage,
-        brief: format!(
-            "{} is {} times the median of {} ({})",
-            worst.percentile,
-            significant(ratio),
-            Nanoseconds(worst.median_ns),
-            place(workload)
-        ),
-        sentence: sentence(&claim),
-        estimates: vec![
-            worst.beyond,
-            figure(Quantity::Nanoseconds, worst.percentile_ns as f64),
-            figure(Quantity::Nanoseconds, worst.median_ns as f64),
-        ],
-        samples: long.iter().flat_map(|tail| tail.cell.samples()).collect(),
-    })
+    let brief = format!("{percentile} is {times} times the median of {median} ({})", place(cell.workload));
+    let figure = |ns: u64| estimate(Quantity::Nanoseconds, ns as f64, None, beyond.repetitions as usize);
+    let estimates = vec![*beyond, figure(*percentile_ns), figure(*median_ns)];
+    let cells = long.iter().map(|tail| tail.cell);
+    Some(found(FindingCode::TailLatency, &group.subject, cells, [brief, sentence(&claim)], estimates))
 }
 
 impl<'a> Tail<'a> {

@@ -5,12 +5,13 @@
 //! have no interval, so only a factor of 1.5 counts. If as many direct, or buffered, writers do not collapse, that rules out what
 //! both share. Source: Knoblauch, "Performance problems when writing large files on CCISS hardware", linux-kernel, January 2008.
 
+use super::found;
 use crate::cells::Cell;
 use crate::comparable::{Axis, are_comparable, distinctions, groups};
 use crate::evidence::Evidence;
 use crate::series::rank;
 use crate::statistics::{Contrast, Margin, Verdict, verdicts};
-use crate::wording::{caching, memory_note, reach, requests, sentence};
+use crate::wording::{caching, noted, requests};
 use halfpower_model::{BytesPerSecond, Finding, FindingCode, Operation, Sample};
 
 /// Minimum factor for single samples.
@@ -180,17 +181,9 @@ fn finding(all: &[Vec<Writers<'_>>], writers: &[Writers<'_>], subject: &str) -> 
         if single { "; one sample each, where only a factor above 1.5 counts" } else { "" },
         ruled_out(all, worst).map(|said| format!(". {said}")).unwrap_or_default(),
     );
-    let ratios = [Some(worst.sum), worst.parent].into_iter().flatten().map(|rate| rate.contrast.ratio);
-    let samples = collapsed.iter().flat_map(|writers| writers.cell.samples()).chain(worst.alone.samples());
-    Some(Finding {
-        code: FindingCode::WriterCollapse,
-        subject: subject.to_owned(),
-        reach: reach(workload),
-        brief,
-        sentence: sentence(&claim) + memory_note(workload),
-        estimates: ratios.collect(),
-        samples: samples.collect(),
-    })
+    let ratios = [Some(worst.sum), worst.parent].into_iter().flatten().map(|rate| rate.contrast.ratio).collect();
+    let cells = collapsed.iter().map(|writers| writers.cell).chain([worst.alone]);
+    Some(found(FindingCode::WriterCollapse, subject, cells, [brief, noted(workload, &claim)], ratios))
 }
 
 /// The same writers with the other buffering, if they do not collapse.

@@ -446,7 +446,7 @@ mod tests {
             let run = sweep(&[1, 2, 4, 8, 16, 32].map(noisy));
             let observed = run.observed();
             let cells = crate::cells::gather(&observed);
-            let series = crate::series::group(&cells, crate::wording::Varied::Depth);
+            let series = crate::series::group(&cells, crate::wording::Varied::Depth, 1);
             let model = super::fit(&series[0], Load::Depth).unwrap();
             universal += u32::from(model.law == Law::UniversalScalability);
             let holds = |knee: Estimate| knee.low.unwrap() <= 6.0 && 6.0 <= knee.high.unwrap();

@@ -37,7 +37,7 @@ impl Match {
 }
 
 /// A fitted figure; without an interval for single repetitions, whose scatter is unknown.
-pub(super) fn fitted(quantity: Quantity, value: f64, interval: Option<Interval>, repetitions: usize) -> Estimate {
+pub(crate) fn fitted(quantity: Quantity, value: f64, interval: Option<Interval>, repetitions: usize) -> Estimate {
     statistics::estimate(quantity, value, interval.filter(|_| repetitions > 1), repetitions)
 }
 

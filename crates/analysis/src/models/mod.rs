@@ -13,6 +13,7 @@ use crate::evidence::Evidence;
 use serde::Serialize;
 
 pub use concurrency::{Concurrency, Law, Load};
+pub(crate) use fit::fitted;
 pub use fit::{Curve, Match};
 pub use scaling::Scaling;
 pub use service_time::{Piece, ServiceTime};

@@ -70,9 +70,6 @@ pub(crate) fn all(evidence: &Evidence<'_>, findings: &[Finding], memory: Option<
 fn pyramid(path: &rows::IoPath<'_>, half_power: Option<HalfPowerSize>) -> Pyramid {
     let mut rows = path.rows();
     let verdict = bottleneck::find(path, &mut rows);
-    let mut samples = path.samples();
-    samples.sort_unstable();
-    samples.dedup();
     Pyramid {
         operation: path.operation,
         targets: path.targets(),
@@ -81,6 +78,6 @@ fn pyramid(path: &rows::IoPath<'_>, half_power: Option<HalfPowerSize>) -> Pyrami
         brief: verdict.brief,
         sentence: verdict.sentence,
         half_power,
-        samples,
+        samples: path.samples(),
     }
 }

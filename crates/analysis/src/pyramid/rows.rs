@@ -75,9 +75,12 @@ impl<'a> IoPath<'a> {
 
     /// Store numbers of all samples used.
     pub(super) fn samples(&self) -> Vec<i64> {
-        let cells = [Some(self.best), Some(self.best_of_all), self.cached];
-        let together = self.together.iter().flat_map(|together| together.samples());
-        cells.into_iter().flatten().flat_map(|cell| cell.samples()).chain(together).collect()
+        let cells = [Some(self.best), Some(self.best_of_all), self.cached].into_iter().flatten();
+        let cells = cells.chain(self.together.iter().flat_map(|together| together.cells()));
+        let mut samples: Vec<i64> = cells.flat_map(|cell| cell.samples()).collect();
+        samples.sort_unstable();
+        samples.dedup();
+        samples
     }
 
     /// Highest throughput of all targets together.
