@@ -195,14 +195,4 @@ mod tests {
         assert_eq!(cells[0].number, 0);
         assert_eq!(cells[0].paired_with(&cells[1]), [(1.0, 10.0), (2.0, 20.0)]);
     }
-
-    #[test]
-    fn processor_time_that_nobody_measured_is_no_cost() {
-        let mut run = Run::default();
-        run.add(read(4), &[1e6, 1e6]);
-        assert_eq!(gather(&run.observed())[0].cpu_us_per_request(), Vec::<f64>::new());
-        run.cost(0, |_| 3.0);
-        let costs = gather(&run.observed())[0].cpu_us_per_request();
-        assert!(costs.len() == 2 && costs.iter().all(|cost| (cost - 3.0).abs() < 1e-9), "{costs:?}");
-    }
 }

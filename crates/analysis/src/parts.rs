@@ -154,12 +154,6 @@ mod tests {
     }
 
     #[test]
-    fn a_bus_is_no_disk_of_its_name() {
-        let parts = [("ssd 1", PartKind::Device, 0.2), ("ssd 2", PartKind::Device, 0.4), ("ssd", PartKind::Bus, 1.0)];
-        assert_eq!(busiest_first(parts), ["ssd 100 %", "2 × ssd 30 % (20 to 40 %)"]);
-    }
-
-    #[test]
     fn disks_of_a_kind_are_one_line() {
         let disks = [("atlas 1", 0.44), ("atlas 2", 0.46), ("atlas 10", 0.45)];
         let disks = disks.map(|(name, busy)| (name, PartKind::Device, busy));

@@ -122,7 +122,6 @@ mod tests {
     use super::*;
     use crate::analyse;
     use crate::fixtures::{Run, read};
-    use halfpower_model::sample::Failure;
 
     #[test]
     fn the_mean_is_over_repetitions() {
@@ -137,10 +136,6 @@ mod tests {
         // A sample without a request has no cost a request, and the cell then has none.
         assert_eq!(summary.cpu_us_per_request, None);
         assert_eq!(summary.samples.len(), 10);
-    }
-
-    #[test]
-    fn costs_are_in_their_units() {
         let mut run = Run::default();
         run.add(read(64), &[65.536e6, 65.536e6]);
         run.cost(0, |_| 50.0);
@@ -165,16 +160,5 @@ mod tests {
         assert_eq!(summary.histogram.count(), 200);
         let shares: Vec<f64> = summary.percentiles.iter().map(|(share, _)| *share).collect();
         assert_eq!(shares, [0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95], "ten of 200 lie beyond the 95th");
-    }
-
-    #[test]
-    fn a_cell_that_only_failed_measured_nothing() {
-        let mut run = Run::default();
-        run.add(read(4), &[1e6]);
-        run.samples[0].sample.failure = Some(Failure { code: "EIO".to_owned(), message: "it broke".to_owned() });
-        let analysis = analyse(&run.observed());
-        let summary = &analysis.cells[0];
-        assert_eq!((summary.failed, summary.samples.len(), summary.bytes_per_s.repetitions), (1, 0, 0));
-        assert!(analysis.findings.is_empty());
     }
 }

@@ -140,19 +140,6 @@ pub(crate) fn sentence(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::fixtures::{read, write};
-    use halfpower_model::Pattern;
-
-    #[test]
-    fn words_read_like_a_report() {
-        let mut workload = read(4);
-        assert_eq!(circumstances(&workload, Varied::RequestSize), "QD1, direct");
-        (workload.workers, workload.pattern) = (2, Pattern::Random);
-        assert_eq!(circumstances(&workload, Varied::RequestSize), "QD1 × 2 workers, direct");
-        assert_eq!(circumstances(&workload, Varied::Depth), "4 KiB, 2 workers, direct");
-        assert_eq!(kind(&workload), "random 4 KiB reads");
-        assert_eq!(kind(&write(4)), "sequential writes");
-        assert_eq!(sentence("reads are fast"), "Reads are fast.");
-    }
 
     #[test]
     fn memory_is_told_from_storage() {

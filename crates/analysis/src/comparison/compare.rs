@@ -4,10 +4,10 @@ use super::change::{Change, ComparedCell, Standing};
 use super::copies::{self, are_simulated};
 use super::environment::{self, Difference};
 use super::figure::Figure;
-use super::margins::{FoundMargins, Lookup, Margins};
+use super::machine;
+use super::margins::{FoundMargins, Held, Margins, judged, margin_of};
 use super::matching::{self, Group, Index, gather};
 use super::verdict::{self, Outcome};
-use super::{doubt, machine};
 use crate::resolution::{no_finer, no_finer_ratio};
 use crate::statistics::{Contrast, Margin, Verdict, mean, mean_estimate, next_interval, verdicts};
 use halfpower_model::sample::Warning;
@@ -60,15 +60,17 @@ pub fn compare(before: &[&Sample], after: &[&Sample], margins: Margins<'_>) -> C
         cells.push(ComparedCell { name, workload: cell.samples[0].workload.clone(), changes: Vec::new() });
     }
     let only_after = after_names.into_iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(name, _)| name).collect();
-    let margins = Lookup::new(margins);
-    Figure::ALL.into_iter().for_each(|figure| add_changes(&mut cells, &pairs, figure, &margins));
+    let found: &[ComparedCell] = if let Margins::Found(cells) = margins { cells } else { &[] };
+    let found = Index::of(found.iter().map(|cell| &cell.workload));
+    let held = |figure, workload: &Workload| margin_of(margins, &found, figure, workload);
+    Figure::ALL.into_iter().for_each(|figure| add_changes(&mut cells, &pairs, figure, &held));
     let (outcome, mut sentence) = verdict::of(&cells);
     if cells.is_empty() {
         let apart = matching::apart(&before_cells, &after_cells);
         sentence.extend(apart.map(|apart| format!(" {apart}")));
     }
     let differences = environment::differences(before, after);
-    let found_margins = margins.are_found().then(|| FoundMargins::of(&cells));
+    let found_margins = matches!(margins, Margins::Found(_)).then(|| FoundMargins::of(&cells));
     let warnings = Vec::new();
     Comparison { outcome, sentence, warnings, found_margins, differences, cells, only_before, only_after }
 }
@@ -78,7 +80,7 @@ fn add_changes(
     compared: &mut [ComparedCell],
     pairs: &[(&Group<'_, '_>, &Group<'_, '_>)],
     figure: Figure,
-    margins: &Lookup<'_>,
+    held: &dyn Fn(Figure, &Workload) -> Held,
 ) {
     let values = |group: &Group<'_, '_>, of_bytes: bool| -> Vec<f64> {
         // All or none: a mean over some would be of other samples.
@@ -89,31 +91,35 @@ fn add_changes(
     for (place, (before, after)) in pairs.iter().enumerate() {
         let of_bytes = before.samples.iter().all(|sample| sample.total.bytes_per_s.0 > 0.0);
         let (old, new) = (values(before, of_bytes), values(after, of_bytes));
-        let (quantity, held) = (figure.quantity(of_bytes), margins.of(figure, &before.samples[0].workload));
+        let (quantity, held) = (figure.quantity(of_bytes), held(figure, &before.samples[0].workload));
         let margin = held.least(figure);
         let are_long_enough = before.samples.iter().chain(&after.samples).all(|sample| figure.is_long_enough(sample));
         let estimates = mean_estimate(quantity, &old).zip(mean_estimate(quantity, &new));
-        if let Some(((before_mean, after_mean), contrast)) = estimates.zip(Contrast::apart(&new, &old, margin)) {
-            let [old_share, new_share] = [before, after].map(|group| figure.resolution(&group.samples));
-            let (before, after) = (no_finer(before_mean, old_share), no_finer(after_mean, new_share));
-            let contrast = Contrast { ratio: no_finer_ratio(contrast.ratio, new_share, old_share), ..contrast };
-            let alone = match beyond_noise(figure, margin, &old, &new) {
-                Alone::Beyond if !are_long_enough => Alone::Within,
-                alone => alone,
-            };
-            changes.push((place, before, after, (contrast, held), alone));
-        }
+        let Some(((old_mean, new_mean), contrast)) = estimates.zip(Contrast::apart(&new, &old, margin)) else {
+            continue;
+        };
+        let [old_share, new_share] = [before, after].map(|group| figure.resolution(&group.samples));
+        let contrast = Contrast { ratio: no_finer_ratio(contrast.ratio, new_share, old_share), ..contrast };
+        let alone = match beyond_noise(figure, margin, &old, &new) {
+            Alone::Beyond if !are_long_enough => Alone::Within,
+            alone => alone,
+        };
+        let (before, after) = (no_finer(old_mean, old_share), no_finer(new_mean, new_share));
+        changes.push((place, before, after, (contrast, held), alone));
     }
     let contrasts: Vec<Contrast> = changes.iter().map(|change| change.3.0).collect();
     let looked_at = contrasts.iter().filter(|contrast| contrast.p_value.is_some()).count();
     for ((place, before, after, (contrast, held), alone), verdict) in changes.into_iter().zip(verdicts(&contrasts)) {
         let (ratio, margin) = (contrast.ratio, held.margin());
         let verdict = if alone == Alone::Beyond { direction(ratio.value) } else { verdict };
-        let (verdict, doubt) = doubt::judged(figure, held, &contrast, verdict, looked_at);
+        let (verdict, doubt) = judged(figure, held, &contrast, verdict, looked_at);
         let (standing, single) = (standing(figure, verdict), alone != Alone::No);
         let same_samples = are_the_same(pairs[place]);
         let change = Change { figure, before, after, ratio, margin, standing, doubt, single, same_samples };
-        compared[place].changes.push(if same_samples { change.of_the_same() } else { change });
+        // With identical samples nothing differs, whatever the scatter.
+        let ratio = Estimate { value: 1.0, low: Some(1.0), high: Some(1.0), ..ratio };
+        let same = Change { ratio, standing: Standing::Equivalent, doubt: None, ..change.clone() };
+        compared[place].changes.push(if same_samples { same } else { change });
     }
 }
 
@@ -121,14 +127,6 @@ fn add_changes(
 fn are_the_same((before, after): (&Group<'_, '_>, &Group<'_, '_>)) -> bool {
     let are_simulated = are_simulated(&before.samples) && are_simulated(&after.samples);
     are_simulated && copies::are_equal(&before.samples, &after.samples)
-}
-
-impl Change {
-    /// With identical samples nothing differs, whatever the scatter.
-    fn of_the_same(self) -> Change {
-        let ratio = Estimate { value: 1.0, low: Some(1.0), high: Some(1.0), ..self.ratio };
-        Change { ratio, standing: Standing::Equivalent, doubt: None, ..self }
-    }
 }
 
 /// Whether a side has a single sample.

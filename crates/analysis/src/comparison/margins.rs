@@ -1,9 +1,10 @@
-//! The change that counts as noise for each figure and workload: default, given, or from an A/A comparison.
+//! The change that counts as noise for each figure and workload: default, given, or from an A/A comparison; and why a change
+//! is undecided although its interval is clear.
 
-use super::change::{Change, ComparedCell};
+use super::change::{Change, ComparedCell, Doubt};
 use super::figure::Figure;
 use super::matching::Index;
-use crate::statistics::Margin;
+use crate::statistics::{Contrast, Margin, Verdict};
 use halfpower_model::Workload;
 use halfpower_model::units::significant;
 use serde::Serialize;
@@ -75,65 +76,73 @@ pub struct FoundMargins {
 
 impl FoundMargins {
     pub(super) fn of(cells: &[ComparedCell]) -> FoundMargins {
-        const NAMED: usize = 4;
-        let all = || {
-            let changes = cells.iter().flat_map(|cell| cell.changes.iter().map(move |change| (cell, change)));
-            changes.map(|(cell, change)| (change.margin, format!("{} of {}", change.figure.name(), cell.name)))
-        };
-        let with = all().filter_map(|(margin, name)| Some((margin?, name)));
+        let changes = cells.iter().flat_map(|cell| cell.changes.iter().map(move |change| (cell, change)));
+        let all: Vec<(Option<Margin>, String)> = changes
+            .map(|(cell, change)| (change.margin, format!("{} of {}", change.figure.name(), cell.name)))
+            .collect();
+        let with = all.iter().filter_map(|(margin, name)| Some(((*margin)?, name)));
         let largest = with.max_by(|one, other| one.0.share().total_cmp(&other.0.share()));
-        let without: Vec<String> = all().filter(|(margin, _)| margin.is_none()).map(|(_, name)| name).collect();
+        let without = all.iter().filter(|(margin, _)| margin.is_none()).map(|(_, name)| name.clone());
+        let without: Vec<String> = without.collect();
         let percent = |share: f64| format!("{} %", significant(share * 100.0));
-        let mut sentence = largest.as_ref().map_or_else(String::new, |(margin, name)| {
+        let used = largest.map(|(margin, name)| {
+            let share = percent(margin.share());
+            format!("Margin from an A/A comparison: changes up to {share} are treated as noise ({name}).")
+        });
+        let unused = (!without.is_empty()).then(|| {
+            let (limit, count, figures) = (percent(FOUND_MAX), without.len(), all.len());
             format!(
-                "Margin from an A/A comparison: changes up to {} are treated as noise ({name}).",
-                percent(margin.share())
+                "{count} of {figures} figures have no margin, because identical runs may differ by more than {limit} there; only a \
+                 larger change than that can be detected: {}.",
+                first_of(&without, "; ")
             )
         });
-        if !without.is_empty() {
-            let more = without.len().saturating_sub(NAMED);
-            let more = if more == 0 { String::new() } else { format!("; and {more} more") };
-            let named = without[..without.len().min(NAMED)].join("; ");
-            let (limit, count, figures) = (percent(FOUND_MAX), without.len(), all().count());
-            sentence += &format!(
-                " {count} of {figures} figures have no margin, because identical runs may differ by more than {limit} there; only a larger \
-                 change than that can be detected: {named}{more}."
-            );
-        }
-        FoundMargins { sentence: sentence.trim_start().to_owned(), largest: largest.map(|(margin, _)| margin), without }
+        let sentence = used.into_iter().chain(unused).collect::<Vec<_>>().join(" ");
+        FoundMargins { sentence, largest: largest.map(|(margin, _)| margin), without }
     }
 }
 
-/// Margins with an index.
-pub(super) struct Lookup<'a> {
-    margins: Margins<'a>,
-    index: Index<'a>,
+/// The first four, and how many more there are.
+pub(super) fn first_of(words: &[String], between: &str) -> String {
+    const SHOWN: usize = 4;
+    let more = words.len().saturating_sub(SHOWN);
+    let shown = words[..words.len() - more].join(between);
+    if more == 0 { shown } else { format!("{shown}{between}and {more} more") }
 }
 
-impl<'a> Lookup<'a> {
-    pub(super) fn new(margins: Margins<'a>) -> Lookup<'a> {
-        let index = match margins {
-            Margins::Usual | Margins::Said(_) => Index::default(),
-            Margins::Found(cells) => Index::of(cells.iter().map(|cell| &cell.workload)),
-        };
-        Lookup { margins, index }
-    }
-
-    /// Of a figure of a workload.
-    pub(super) fn of(&self, figure: Figure, workload: &Workload) -> Held {
-        match self.margins {
-            Margins::Usual => Held::Margin(figure.usual_margin()),
-            Margins::Said(margin) => Held::Margin(margin),
-            Margins::Found(cells) => {
-                let cell = self.index.find(workload).map(|place| &cells[place]);
-                let change = cell.and_then(|cell| cell.change(figure));
-                change.map_or(Held::Margin(figure.usual_margin()), held)
-            }
+/// The margin of a figure of a workload; `index` is of the A/A comparison's workloads.
+pub(super) fn margin_of(margins: Margins<'_>, index: &Index<'_>, figure: Figure, workload: &Workload) -> Held {
+    let usual = Held::Margin(figure.usual_margin());
+    match margins {
+        Margins::Usual => usual,
+        Margins::Said(margin) => Held::Margin(margin),
+        Margins::Found(cells) => {
+            let change = index.find(workload).and_then(|place| cells[place].change(figure));
+            change.map_or(usual, held)
         }
     }
+}
 
-    /// Whether they are from an A/A comparison.
-    pub(super) fn are_found(&self) -> bool {
-        matches!(self.margins, Margins::Found(_))
-    }
+/// The final verdict and its doubt; `verdict` is adjusted for the number of workloads.
+pub(super) fn judged(
+    figure: Figure,
+    held: Held,
+    contrast: &Contrast,
+    verdict: Verdict,
+    workloads: usize,
+) -> (Verdict, Option<Doubt>) {
+    let is_beyond_usual = || is_change(Contrast { margin: figure.usual_margin(), ..*contrast }.verdict());
+    let doubt = match held {
+        Held::TooNoisy(None) => Some(Doubt::TooNoisy),
+        _ if is_change(verdict) => None,
+        _ if is_change(contrast.verdict()) => Some(Doubt::OneOfMany { workloads }),
+        Held::TooNoisy(Some(_)) => Some(Doubt::TooNoisy),
+        Held::Noise(_) => is_beyond_usual().then_some(Doubt::NoiseMayExplain),
+        Held::Margin(_) => None,
+    };
+    (if doubt.is_some() { Verdict::Undecided } else { verdict }, doubt)
+}
+
+fn is_change(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Higher | Verdict::Lower)
 }

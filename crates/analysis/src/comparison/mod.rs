@@ -9,7 +9,6 @@
 mod change;
 mod compare;
 mod copies;
-mod doubt;
 mod environment;
 mod figure;
 mod machine;

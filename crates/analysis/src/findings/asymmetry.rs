@@ -105,17 +105,6 @@ mod tests {
     }
 
     #[test]
-    fn slow_reads_are_told_as_well() {
-        let mut run = Run::default();
-        run.add(random(read(4)), &around(20e6));
-        run.add(random(write(4)), &around(100e6));
-        assert_eq!(
-            run.findings(FindingCode::Asymmetry)[0].sentence,
-            "Random reads (direct) reach 20 % [20 to 20] of the throughput of writes (4 KiB, QD1)."
-        );
-    }
-
-    #[test]
     fn what_is_the_other_way_round_elsewhere_is_told() {
         let mut run = Run::default();
         for (kib, reads, writes) in [(4, 20e6, 100e6), (64, 300e6, 100e6)] {

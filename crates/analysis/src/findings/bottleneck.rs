@@ -111,9 +111,8 @@ mod tests {
     use super::*;
     use crate::attribution::Sureness;
     use crate::fixtures::{Run, around, deep, random, read};
+    use halfpower_model::Among;
     use halfpower_model::sample::Block;
-    use halfpower_model::{Among, BytesPerSecond};
-    use proptest::prelude::*;
 
     fn owner_of(run: &Run, cell: u32) -> Option<(Owner, Sureness)> {
         let pace = crate::analyse(&run.observed()).cells[cell as usize].pace.clone()?;
@@ -196,35 +195,5 @@ mod tests {
         };
         assert_eq!(owner_of(&run(120e6), 2), Some((Owner::SharedLimit, Sureness::Sure)));
         assert_eq!(owner_of(&run(200e6), 2), None);
-    }
-
-    #[test]
-    fn what_another_program_measured_has_no_owner() {
-        let mut run = sweep(&[(32, 58e3)], 0.99);
-        run.samples.iter_mut().for_each(|placed| placed.sample.origin = Some(Box::default()));
-        assert_eq!(run.findings(FindingCode::Owner), []);
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-
-        #[test]
-        fn whatever_the_figures_are_it_says_what_it_says(busy in 0.0_f64..=1.0, system_s in 0.0_f64..2.0, waited in proptest::option::of(0.0_f64..2.0), rate in 1.0_f64..1e6, peak in proptest::option::of(0.0_f64..1e10)) {
-            let mut run = sweep(&[(1, rate), (8, rate * 2.0)], busy);
-            for placed in &mut run.samples {
-                placed.sample.cpu.lower.system_s = system_s;
-                placed.sample.cpu.waited_s = waited;
-                placed.sample.environment.target.pap_bytes_per_s = peak.map(BytesPerSecond);
-            }
-            for finding in run.findings(FindingCode::Owner) {
-                prop_assert!(!finding.sentence.contains("NaN") && !finding.sentence.contains("inf"), "{}", finding.sentence);
-                prop_assert!(finding.sentence.ends_with('.'));
-            }
-            for cell in crate::analyse(&run.observed()).cells {
-                let pace = cell.pace.unwrap();
-                prop_assert!(!pace.reason.is_empty());
-                prop_assert_eq!(pace.owner.is_some(), pace.sureness.is_some());
-            }
-        }
     }
 }

@@ -75,7 +75,6 @@ fn crossing(log2_sizes: &[f64], logarithms: &[f64]) -> f64 {
 mod tests {
     use super::*;
     use crate::fixtures::{Run, around, buffered, deep, flushed, random, read, write};
-    use halfpower_model::{FileState, Workload};
 
     #[test]
     fn gain_and_loss_are_told_by_size() {
@@ -161,31 +160,5 @@ mod tests {
         run.add(write(4), &around(1e9));
         run.add(deep(8, buffered(read(4))), &around(1e9));
         assert_eq!(run.findings(FindingCode::BufferingGain), [], "deeper requests are another matter");
-    }
-
-    #[test]
-    fn one_repetition_decides_nothing() {
-        let mut run = Run::default();
-        run.add(random(read(4)), &[1e8]);
-        run.add(buffered(random(read(4))), &[2e8]);
-        assert_eq!(
-            run.findings(FindingCode::BufferingGain)[0].sentence,
-            "Random reads (QD1, buffered), compared with direct: throughput is 2 times at 4 KiB; undecided."
-        );
-    }
-
-    #[test]
-    fn another_kind_of_file_is_no_counterpart() {
-        let sparse = |workload| Workload { file_state: FileState::Sparse, ..workload };
-        let mut run = Run::default();
-        run.add(sparse(write(64)), &around(1e9));
-        run.add(flushed(buffered(write(64))), &around(2e9));
-        assert_eq!(run.findings(FindingCode::BufferingGain), []);
-        run.add(flushed(buffered(sparse(write(64)))), &around(3e9));
-        assert!(
-            run.findings(FindingCode::BufferingGain)[0]
-                .sentence
-                .contains("buffered, flushed, file state sparse), compared with direct: throughput is 3 times")
-        );
     }
 }

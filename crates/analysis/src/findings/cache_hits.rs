@@ -108,7 +108,6 @@ mod tests {
     use super::*;
     use crate::fixtures::{Run, around, buffered, random, read, write};
     use halfpower_model::{Bytes, Workload};
-    use proptest::prelude::*;
 
     /// A thousand reads of 64 KiB of which the device did so many.
     fn of(workload: Workload, done: &[u64]) -> Run {
@@ -171,17 +170,5 @@ mod tests {
         );
         run.advertise(1.18e9);
         assert_eq!(run.findings(FindingCode::CacheHits), [], "within what repetitions differ by");
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(32))]
-
-        #[test]
-        fn shares_are_shares(done in proptest::collection::vec(0_u64..2000, 1..6)) {
-            for finding in of(kept(), &done).findings(FindingCode::CacheHits) {
-                let share = finding.estimates[0];
-                prop_assert!(share.value > 0.5 && share.high.unwrap_or(share.value) <= 1.0 && share.low.unwrap_or(0.0) >= 0.0);
-            }
-        }
     }
 }

@@ -117,7 +117,6 @@ mod tests {
     use super::*;
     use crate::fixtures::{Normal, Run, around, hockney, read};
     use halfpower_model::Bytes;
-    use proptest::prelude::*;
 
     fn dips(rates: &[(u64, f64)]) -> Vec<Finding> {
         let mut run = Run::default();
@@ -175,19 +174,5 @@ mod tests {
         });
         let count = wrong.count();
         assert!(count <= 10, "{count} of 200");
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-
-        #[test]
-        fn a_dip_lies_below_both_sides(rates in proptest::collection::vec(0.1_f64..10.0, 3..9)) {
-            let sizes: Vec<(u64, f64)> = rates.iter().enumerate().map(|(index, rate)| (4 << index, *rate)).collect();
-            for finding in dips(&sizes) {
-                for ratio in finding.estimates {
-                    prop_assert!(ratio.value.is_finite() && 0.0 < ratio.value && ratio.high.unwrap() < 1.0);
-                }
-            }
-        }
     }
 }

@@ -57,7 +57,7 @@ fn safety(workload: &Workload) -> String {
 mod tests {
     use super::*;
     use crate::fixtures::{Run, around, buffered, deep, flushed, write};
-    use halfpower_model::{FileState, Personality, Workload};
+    use halfpower_model::{Personality, Workload};
 
     #[test]
     fn the_flush_is_told_by_size() {
@@ -102,18 +102,6 @@ mod tests {
     }
 
     #[test]
-    fn written_through_the_cache_is_held_against_left_in_it() {
-        let mut run = Run::default();
-        run.add(buffered(write(4)), &around(1e9));
-        run.add(Workload { buffering: Buffering::Through, ..buffered(write(4)) }, &around(0.01e9));
-        assert!(
-            run.findings(FindingCode::FlushCost)[0].sentence.contains(
-                "QD1, buffered) with write-through, compared with the same without: throughput is 1 % [1 to 1]"
-            )
-        );
-    }
-
-    #[test]
     fn without_both_nothing_is_said() {
         let mut run = Run::default();
         run.add(flushed(buffered(write(4))), &around(1e9));
@@ -122,22 +110,5 @@ mod tests {
         run.add(write(4), &around(1e9));
         run.add(Workload { personality: Personality::IoUring, ..buffered(write(4)) }, &around(1e9));
         assert_eq!(run.findings(FindingCode::FlushCost), []);
-    }
-
-    #[test]
-    fn another_kind_of_file_is_no_counterpart() {
-        let appended = |workload| Workload { file_state: FileState::Append, ..workload };
-        let mut run = Run::default();
-        run.add(appended(buffered(write(64))), &around(4e9));
-        run.add(flushed(buffered(write(64))), &around(1e9));
-        assert_eq!(run.findings(FindingCode::FlushCost), []);
-        run.add(flushed(appended(buffered(write(64)))), &around(1e9));
-        assert!(
-            run.findings(FindingCode::FlushCost)[0]
-                .sentence
-                .contains("buffered, file state append) with the final flush"),
-            "{:?}",
-            run.findings(FindingCode::FlushCost)
-        );
     }
 }

@@ -167,7 +167,6 @@ mod tests {
     use super::*;
     use crate::fixtures::{Run, around, buffered, deep, hockney, read, write};
     use halfpower_model::Bytes;
-    use proptest::prelude::*;
 
     const SIZES_KIB: [u64; 10] = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
@@ -278,42 +277,5 @@ mod tests {
         let sentence = &finding.sentence;
         assert!(sentence.contains("the confidence interval extends beyond 1 MiB). No linear time model"), "{sentence}");
         assert!(finding.brief.ends_with(", uncertain)"), "{}", finding.brief);
-    }
-
-    #[test]
-    fn half_is_taken_of_a_peak_of_the_same_kind() {
-        let mirrored = |workload| Workload { layout: "mirror".parse().unwrap(), targets: 2, ..workload };
-        let mut run = Run::default();
-        sweep(&mut run, read, |size| hockney(size, 100e-6, 1e9));
-        sweep(&mut run, |kib| mirrored(read(kib)), |size| hockney(size, 100e-6, 1e9));
-        let alone = run.findings(FindingCode::HalfPower)[0].estimates[0];
-        // Faster, deeper and of the mirror: the peak of the mirror alone.
-        run.add(deep(8, mirrored(read(1024))), &around(1.9e9));
-        let findings = run.findings(FindingCode::HalfPower);
-        assert_eq!(findings[0].estimates[0], alone);
-        assert!(findings[0].subject.ends_with("direct, layout each, targets 1"), "{}", findings[0].subject);
-        assert!(
-            findings[1].subject.ends_with("direct, layout mirror=round_robin, targets 2"),
-            "{}",
-            findings[1].subject
-        );
-        assert!(findings[1].sentence.contains("half of the peak (1.9 GB/s measured)"), "{}", findings[1].sentence);
-        assert_eq!((findings[0].samples.len(), findings[1].samples.len()), (50, 55));
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(16))]
-
-        #[test]
-        fn any_hockney_series_gives_its_half_size_back(log2_half in 12.0_f64..19.0, rate in 1e7_f64..1e10) {
-            let half = log2_half.exp2();
-            let mut run = Run::default();
-            for kib in SIZES_KIB {
-                run.add(read(kib), &[hockney(Bytes(kib << 10), half / rate, rate)]);
-            }
-            run.advertise(rate);
-            let value = run.findings(FindingCode::HalfPower)[0].estimates[0].value;
-            prop_assert!((value / half - 1.0).abs() < 0.02, "{value} for {half}");
-        }
     }
 }

@@ -106,7 +106,6 @@ mod tests {
     use super::*;
     use crate::fixtures::{Run, around, buffered, random, read, write};
     use halfpower_model::Bytes;
-    use proptest::prelude::*;
 
     fn shift(workload: Workload) -> Workload {
         Workload { offset: Bytes(512), ..workload }
@@ -158,20 +157,5 @@ mod tests {
         run.add(shift(write(8)), &around(1e9));
         run.add(Workload { offset: Bytes(8192), ..write(64) }, &around(0.5e9));
         assert_eq!(run.findings(FindingCode::Misalignment), []);
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(32))]
-
-        #[test]
-        fn every_figure_is_a_number(rate in 1e6_f64..1e9, blocks in 0_u64..1000) {
-            let mut run = Run::default();
-            run.add(buffered(write(4)), &around(100e6));
-            let cell = run.add(shift(buffered(write(4))), &around(rate));
-            run.device_reads(cell, |_| (blocks, blocks * 4096));
-            for finding in run.findings(FindingCode::Misalignment) {
-                prop_assert!(finding.estimates.iter().all(|estimate| estimate.value.is_finite() && estimate.value > 0.0));
-            }
-        }
     }
 }

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
     use crate::fixtures::{Run, around, buffered, deep, flushed, random, read, write};
     use halfpower_model::sample::{IN_WRITE_CACHE, Warning};
-    use halfpower_model::{Bytes, FileState, Layout, Reach, Workload};
+    use halfpower_model::{Bytes, Reach, Workload};
 
     #[test]
     fn what_a_write_cache_may_have_kept_is_told() {
@@ -150,28 +150,5 @@ mod tests {
         run.add(random(read(4)), &[0.0, 0.0]);
         run.add(deep(2, random(read(4))), &[0.0, 0.0]);
         assert_eq!(run.findings(FindingCode::Peak), []);
-    }
-
-    #[test]
-    fn cells_of_another_kind_make_a_peak_of_their_own() {
-        let striped = |workload| Workload { layout: Layout::Stripe { chunk: Bytes(65_536) }, targets: 2, ..workload };
-        let appended = |workload| Workload { file_state: FileState::Append, ..workload };
-        let mut run = Run::default();
-        for (kib, plain, grown) in [(64, 1.0e9, 0.2e9), (1024, 1.5e9, 0.3e9)] {
-            run.add(write(kib), &[plain]);
-            run.add(appended(write(kib)), &[grown]);
-        }
-        // The fastest of all, and alone with its layout.
-        run.add(striped(write(1024)), &[3e9]);
-        let found = run.findings(FindingCode::Peak);
-        let sentences: Vec<_> = found.iter().map(|finding| finding.sentence.as_str()).collect();
-        assert_eq!(
-            sentences,
-            [
-                "Sequential writes (direct, file state written) peak at 1.5 GB/s with 1 MiB requests at QD1.",
-                "Sequential writes (direct, file state append) peak at 300 MB/s with 1 MiB requests at QD1.",
-            ]
-        );
-        assert_eq!(found[1].subject, "sequential write, direct, file state append");
     }
 }

@@ -149,8 +149,7 @@ fn most_beyond(series: &Series<'_>, cell: &Cell<'_>) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::fixtures::{Run, around, buffered, deep, flushed, random, read, write};
-    use halfpower_model::{CachePolicy, Nanoseconds, Personality, Verify};
-    use proptest::prelude::*;
+    use halfpower_model::{CachePolicy, Nanoseconds, Personality};
 
     #[test]
     fn shallow_and_small_wins_among_the_good() {
@@ -261,29 +260,6 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_on_another_kind_of_target_is_advised_apart() {
-        let verified = |workload| Workload { verify: Verify::Stamp, ..workload };
-        let mut run = Run::default();
-        for (kib, plain, checked) in [(4, 1e8, 0.5e8), (64, 2e8, 1e8), (1024, 15e8, 1e8)] {
-            run.add(write(kib), &[plain]);
-            run.add(verified(write(kib)), &[checked]);
-            run.add(deep(kib as u32, random(verified(write(4)))), &[1e8]);
-            run.add(deep(kib as u32, random(write(4))), &[1e8]);
-        }
-        let findings = run.findings(FindingCode::Recommendation);
-        let sentences: Vec<_> = findings.iter().map(|finding| finding.sentence.as_str()).collect();
-        assert_eq!(
-            sentences[..2],
-            [
-                "Sequential writes of 1 MiB at QD1, direct, verify off: 1.5 GB/s, the maximum.",
-                "Sequential writes of at least 64 KiB at QD1, direct, verify stamp: 100 MB/s, the maximum.",
-            ]
-        );
-        assert_eq!(findings[1].subject, "sequential write, verify stamp");
-        assert!(sentences[2].contains("QD4, direct, verify "), "{}", sentences[2]);
-    }
-
-    #[test]
     fn a_warm_up_is_no_part_of_the_advice() {
         let mut run = Run::default();
         for kib in [4, 64, 1024] {
@@ -312,21 +288,5 @@ mod tests {
             run.findings(FindingCode::Recommendation)[0].sentence,
             "Sequential reads of 64 KiB at QD1, direct, sync: 1.5 GB/s, the maximum."
         );
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-
-        #[test]
-        fn what_is_recommended_was_measured_and_is_good(rates in proptest::collection::vec(1e6_f64..1e9, 3..12)) {
-            let mut run = Run::default();
-            for (index, rate) in rates.iter().enumerate() {
-                run.add(deep(1 << (index % 3), read(4 << (index / 3))), &[*rate]);
-            }
-            let finding = &run.findings(FindingCode::Recommendation)[0];
-            let best = rates.iter().copied().fold(0.0, f64::max);
-            prop_assert!(finding.estimates[0].value >= 0.9 * best);
-            prop_assert_eq!(rates[finding.samples[0] as usize - 100], finding.estimates[0].value);
-        }
     }
 }

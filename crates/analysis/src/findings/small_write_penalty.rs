@@ -57,7 +57,6 @@ mod tests {
     use super::*;
     use crate::fixtures::{Run, buffered, random, write};
     use halfpower_model::{Bytes, Workload};
-    use proptest::prelude::*;
 
     fn small() -> Workload {
         Workload { request_size: Bytes(512), ..buffered(random(write(4))) }
@@ -100,16 +99,5 @@ mod tests {
         let whole = run.add(buffered(random(write(4))), &[4_096_000.0]);
         run.device_reads(whole, |_| (900, 900 * 4096));
         assert_eq!(run.findings(FindingCode::SmallWritePenalty), [], "whole blocks are read for something else");
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(32))]
-
-        #[test]
-        fn the_amplification_is_what_was_counted(blocks in 250_u64..2500) {
-            let finding = &of(blocks).findings(FindingCode::SmallWritePenalty)[0];
-            prop_assert!((finding.estimates[0].value - blocks as f64 * 4096.0 / 512_000.0).abs() < 1e-9);
-            prop_assert!(finding.estimates.iter().all(|estimate| estimate.value.is_finite()));
-        }
     }
 }

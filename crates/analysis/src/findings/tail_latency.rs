@@ -123,10 +123,9 @@ fn share_beyond(histogram: &Histogram, multiple: u32) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{Run, buffered, deep, random, read};
+    use crate::fixtures::{Run, deep, random, read};
     use halfpower_model::Workload;
     use halfpower_model::random::Random;
-    use proptest::prelude::*;
 
     /// Adds a cell whose requests take what is drawn, in ns.
     fn add(run: &mut Run, workload: Workload, repetitions: usize, requests: usize, draw: &mut dyn FnMut() -> f64) {
@@ -196,25 +195,5 @@ mod tests {
             |stages, requests| (0..200).filter(|seed| !tails(stages, None, 5, requests, *seed).is_empty()).count();
         let counts = [wrong(1, 400), wrong(1, 2100), wrong(8, 2100)];
         assert!(counts[0] <= 2 && counts[1] <= 2 && counts[2] == 0, "{counts:?}");
-    }
-
-    #[test]
-    fn the_file_cache_s_two_kinds_of_requests_are_no_tail() {
-        let mut run = Run::default();
-        let mut chance = Random::new(3);
-        add(&mut run, buffered(read(4)), 5, 4000, &mut || if chance.below(32) == 0 { 200e3 } else { 1e3 });
-        assert_eq!(run.findings(FindingCode::TailLatency), []);
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(32))]
-
-        #[test]
-        fn shares_are_shares(seed in any::<u64>(), slow in 1_u64..1000) {
-            for finding in tails(1, Some(slow), 3, 1000, seed) {
-                prop_assert!((0.0..=1.0).contains(&finding.estimates[0].value));
-                prop_assert!(finding.estimates.iter().all(|estimate| estimate.value.is_finite()));
-            }
-        }
     }
 }

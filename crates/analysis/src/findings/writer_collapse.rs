@@ -210,7 +210,6 @@ mod tests {
     use crate::fixtures::{Run, around, buffered, flushed, write};
     use halfpower_model::sample::Parallel;
     use halfpower_model::{Bytes, Workload};
-    use proptest::prelude::*;
 
     fn by(workers: u32, workload: Workload) -> Workload {
         let span = Bytes(workload.span.0 / u64::from(workers));
@@ -270,21 +269,5 @@ mod tests {
         add(&mut run, by(2, write(64)), &[70e6], 1.0);
         add(&mut run, by(2, write(4)), &around(1e6), 1.0);
         assert_eq!(run.findings(FindingCode::WriterCollapse), []);
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(32))]
-
-        #[test]
-        fn what_is_named_is_less(rates in proptest::collection::vec(1e6_f64..1e9, 4), parent_share in 0.1_f64..1.0) {
-            let mut run = Run::default();
-            for (workers, rate) in (1..).zip(&rates) {
-                add(&mut run, by(workers, buffered(write(64))), &around(*rate), parent_share);
-            }
-            for finding in run.findings(FindingCode::WriterCollapse) {
-                prop_assert!(finding.estimates.iter().any(|ratio| ratio.value < 1.0));
-                prop_assert!(finding.estimates.iter().all(|ratio| ratio.value.is_finite()));
-            }
-        }
     }
 }

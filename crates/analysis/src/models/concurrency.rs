@@ -346,13 +346,6 @@ mod tests {
         );
     }
 
-    #[test]
-    fn what_only_grows_has_its_knee_beyond() {
-        let model = model(&sweep(&[1, 2, 4, 8].map(|depth| (depth, mean_value_analysis(100, 1e-6, depth)))));
-        assert_eq!(model.knee, None);
-        assert!(model.sentence().ends_with("its knee is beyond the measured range."), "{}", model.sentence());
-    }
-
     /// A disk with an arm that takes the shorter ways the more it has to choose from: two Fireballs that a card makes one of.
     #[test]
     fn a_limit_below_a_rate_that_still_grows_is_not_said() {

@@ -5,8 +5,8 @@
 //! quarter of it: the studies' buses were saturated at 75 to 80 %. A level is never named by elimination.
 //! Source: Riedel, van Ingen and Gray (1997), sections 3 and 4.
 
-use super::level::{Half, Stage, Standing};
-use super::rows::{IoPath, Row};
+use super::level::{Half, PyramidLevel, Stage, Standing};
+use super::rows::IoPath;
 use crate::findings::shared_limit::Holding;
 use crate::wording::{requests, sentence};
 use halfpower_model::BytesPerSecond;
@@ -17,13 +17,6 @@ const SPARE: f64 = 0.5;
 const FULL: f64 = 0.75;
 /// Closer loads are equal.
 const SAME: f64 = 0.02;
-
-/// The verdict.
-pub(super) struct Verdict {
-    pub(super) level: Option<Stage>,
-    pub(super) brief: String,
-    pub(super) sentence: String,
-}
 
 /// How the bottleneck was found, or why not.
 enum Reason {
@@ -45,27 +38,26 @@ enum Reason {
     NoneFull,
 }
 
-/// Finds it and marks every row.
-pub(super) fn find(path: &IoPath<'_>, rows: &mut [Row]) -> Verdict {
+/// Finds it, marks every row, and tells it in a few words and in sentences.
+pub(super) fn find(path: &IoPath<'_>, rows: &mut [PyramidLevel]) -> (Option<Stage>, String, String) {
     let holding = path.together.map(|together| together.holding());
     for row in rows.iter_mut() {
-        row.level.standing = standing(row, holding);
+        row.standing = standing(row, holding);
     }
     let (found, reason) = name(path, rows, holding);
     if let Some(index) = found {
-        rows[index].level.standing = Standing::Bottleneck;
+        rows[index].standing = Standing::Bottleneck;
     }
-    let level = found.map(|index| rows[index].level.level);
-    let claim = claim(path, level, &reason);
+    let level = found.map(|index| rows[index].level);
     let further = [ruled_out(rows, holding), beyond_peak(rows)].concat();
-    Verdict { level, brief: brief(path, level, &reason), sentence: sentence(&claim) + &further }
+    (level, brief(path, level, &reason), sentence(&claim(path, level, &reason)) + &further)
 }
 
-fn load(row: &Row) -> Option<f64> {
+fn load(row: &PyramidLevel) -> Option<f64> {
     row.through.zip(row.capacity).map(|(through, capacity)| through / capacity)
 }
 
-fn standing(row: &Row, holding: Option<Holding>) -> Standing {
+fn standing(row: &PyramidLevel, holding: Option<Holding>) -> Standing {
     if row.through.is_none() {
         return Standing::NotPassed;
     }
@@ -80,12 +72,12 @@ fn standing(row: &Row, holding: Option<Holding>) -> Standing {
 }
 
 /// The row of the bottleneck and how it was found.
-fn name(path: &IoPath<'_>, rows: &[Row], holding: Option<Holding>) -> (Option<usize>, Reason) {
+fn name(path: &IoPath<'_>, rows: &[PyramidLevel], holding: Option<Holding>) -> (Option<usize>, Reason) {
     if path.is_generator_bound() {
         return (None, Reason::Generator);
     }
-    let open = || rows.iter().enumerate().filter(|(_, row)| row.level.standing == Standing::Open);
-    let is_true = |row: &Row| row.level.half != Half::BeyondPeak;
+    let open = || rows.iter().enumerate().filter(|(_, row)| row.standing == Standing::Open);
+    let is_true = |row: &PyramidLevel| row.half != Half::BeyondPeak;
     let full = open().filter(|(_, row)| is_true(row)).filter_map(|(index, row)| Some((index, load(row)?)));
     let mut full: Vec<(usize, f64)> = full.filter(|(_, load)| *load >= FULL).collect();
     full.sort_by(|(_, one), (_, other)| other.total_cmp(one));
@@ -93,22 +85,21 @@ fn name(path: &IoPath<'_>, rows: &[Row], holding: Option<Holding>) -> (Option<us
         full.retain(|(_, load)| *load > most - SAME);
         return match full.len() {
             1 => (Some(first), Reason::NearPeak(most)),
-            _ => (None, Reason::Same(full.iter().map(|(index, _)| rows[*index].level.level).collect())),
+            _ => (None, Reason::Same(full.iter().map(|(index, _)| rows[*index].level).collect())),
         };
     }
     if holding == Some(Holding::Held) {
         // Memory is always shared, which alone shows nothing.
-        let lowest = open().rfind(|(_, row)| row.level.level.is_storage());
+        let lowest = open().rfind(|(_, row)| row.level.is_storage());
         return lowest.map_or((None, Reason::NothingShared), |(index, _)| (Some(index), Reason::Shared));
     }
-    let wrong: Vec<Stage> = open().filter(|(_, row)| !is_true(row)).map(|(_, row)| row.level.level).collect();
+    let wrong: Vec<Stage> = open().filter(|(_, row)| !is_true(row)).map(|(_, row)| row.level).collect();
     if !wrong.is_empty() {
         return (None, Reason::PeaksWrong(wrong));
     }
-    let unknown: Vec<Stage> =
-        open().filter(|(_, row)| row.level.pap_bytes_per_s.is_none()).map(|(_, row)| row.level.level).collect();
-    let advertised: Vec<Stage> = unknown.into_iter().filter(|stage| *stage >= Stage::Limit).collect();
-    (None, if advertised.is_empty() { Reason::NoneFull } else { Reason::PeaksUnknown(advertised) })
+    let is_unknown = |row: &PyramidLevel| row.pap_bytes_per_s.is_none() && row.level >= Stage::Limit;
+    let unknown: Vec<Stage> = open().filter(|(_, row)| is_unknown(row)).map(|(_, row)| row.level).collect();
+    (None, if unknown.is_empty() { Reason::NoneFull } else { Reason::PeaksUnknown(unknown) })
 }
 
 fn claim(path: &IoPath<'_>, level: Option<Stage>, reason: &Reason) -> String {
@@ -119,24 +110,19 @@ fn claim(path: &IoPath<'_>, level: Option<Stage>, reason: &Reason) -> String {
         let targets = path.targets();
         format!("{targets} targets together are limited to {total} of {requests}, against a sum of {sum} each alone")
     });
-    match (reason, level) {
-        (Reason::NearPeak(load), Some(stage)) if path.is_held() => {
-            format!(
-                "{held}; the {}, which they share, is at {} of its capacity: it is the bottleneck",
-                stage.name(),
-                percent(*load)
-            )
+    let stage = level.map_or("", Stage::name);
+    match reason {
+        Reason::NearPeak(load) if path.is_held() => {
+            let load = percent(*load);
+            format!("{held}; the {stage}, which they share, is at {load} of its capacity: it is the bottleneck")
         }
-        (Reason::NearPeak(load), Some(stage)) => format!(
-            "the bottleneck of {requests} is the {}: it is at {} of its capacity, and no other level is closer to its peak",
-            stage.name(),
+        Reason::NearPeak(load) => format!(
+            "the bottleneck of {requests} is the {stage}: it is at {} of its capacity, and no other level is closer to its peak",
             percent(*load)
         ),
-        (Reason::Shared, Some(stage)) => {
-            format!("{held}; the {} is the lowest level they share: it is the bottleneck", stage.name())
-        }
-        (Reason::NothingShared, _) => format!("{held}, by something outside the listed levels"),
-        (reason, _) => format!("the bottleneck of {requests} ({rate}) is unknown: {}", why_not(reason)),
+        Reason::Shared => format!("{held}; the {stage} is the lowest level they share: it is the bottleneck"),
+        Reason::NothingShared => format!("{held}, by something outside the listed levels"),
+        reason => format!("the bottleneck of {requests} ({rate}) is unknown: {}", why_not(reason)),
     }
 }
 
@@ -171,10 +157,10 @@ fn why_not(reason: &Reason) -> String {
 }
 
 /// Levels ruled out, each with its reason.
-fn ruled_out(rows: &[Row], holding: Option<Holding>) -> String {
-    let out = rows.iter().filter(|row| row.level.standing == Standing::RuledOut);
+fn ruled_out(rows: &[PyramidLevel], holding: Option<Holding>) -> String {
+    let out = rows.iter().filter(|row| row.standing == Standing::RuledOut);
     let words = out.map(|row| {
-        let name = row.level.level.name();
+        let name = row.level.name();
         match (holding, row.is_shared, load(row)) {
             (Some(Holding::Held), false, _) => format!("{name} (each alone delivers more)"),
             (_, _, Some(load)) if load < SPARE => format!("{name} ({})", percent(load)),
@@ -186,10 +172,10 @@ fn ruled_out(rows: &[Row], holding: Option<Holding>) -> String {
 }
 
 /// Levels beyond their stated peak.
-fn beyond_peak(rows: &[Row]) -> String {
-    let beyond = rows.iter().filter(|row| row.level.half == Half::BeyondPeak);
+fn beyond_peak(rows: &[PyramidLevel]) -> String {
+    let beyond = rows.iter().filter(|row| row.half == Half::BeyondPeak);
     let words = beyond.filter_map(|row| {
-        let (name, share) = (row.level.level.name(), row.level.share?);
+        let (name, share) = (row.level.name(), row.share?);
         Some(format!(
             " Throughput of the {name} is {} of its peak: the peak is wrong, or a cache answered.",
             percent(share)

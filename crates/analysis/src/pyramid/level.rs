@@ -28,6 +28,15 @@ pub struct PyramidLevel {
     pub half: Half,
     /// Its role in the search for the bottleneck.
     pub standing: Standing,
+    /// Its capacity: peak or separate measurement, the smaller.
+    #[serde(skip)]
+    pub(super) capacity: Option<f64>,
+    /// Its throughput with the storage at its best; none if bypassed.
+    #[serde(skip)]
+    pub(super) through: Option<f64>,
+    /// Whether all targets share it.
+    #[serde(skip)]
+    pub(super) is_shared: bool,
 }
 
 /// Kinds of levels: those of a record and the software between them.

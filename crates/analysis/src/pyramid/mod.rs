@@ -69,14 +69,14 @@ pub(crate) fn all(evidence: &Evidence<'_>, findings: &[Finding], memory: Option<
 
 fn pyramid(path: &rows::IoPath<'_>, half_power: Option<HalfPowerSize>) -> Pyramid {
     let mut rows = path.rows();
-    let verdict = bottleneck::find(path, &mut rows);
+    let (bottleneck, brief, sentence) = bottleneck::find(path, &mut rows);
     Pyramid {
         operation: path.operation,
         targets: path.targets(),
-        levels: rows.into_iter().map(|row| row.level).collect(),
-        bottleneck: verdict.level,
-        brief: verdict.brief,
-        sentence: verdict.sentence,
+        levels: rows,
+        bottleneck,
+        brief,
+        sentence,
         half_power,
         samples: path.samples(),
     }

@@ -6,11 +6,14 @@ use crate::evidence::{Evidence, highest};
 use crate::findings::shared_limit::{Holding, Together};
 use crate::statistics::mean_estimate;
 use crate::wording::{caching, depth, reaches_storage, requests};
-use halfpower_model::reading::{Bandwidth, Kernel, MemorySpeed, StudyTest};
+use halfpower_model::reading::{Kernel, MemorySpeed, StudyTest};
 use halfpower_model::{
     BytesPerSecond, Channel, Environment, Estimate, Layout, Level, LevelName, Operation, Personality, Quantity,
     TargetFacts, TargetKind, Workload,
 };
+use std::collections::BTreeSet;
+
+const UNADVERTISED: &str = "no advertised peak";
 
 /// The requests of one kind and their path.
 pub(super) struct IoPath<'a> {
@@ -27,16 +30,10 @@ pub(super) struct IoPath<'a> {
     memory: Option<&'a MemorySpeed>,
 }
 
-/// A level with what the search for the bottleneck needs.
-pub(super) struct Row {
-    pub(super) level: PyramidLevel,
-    /// Its capacity: peak or separate measurement, the smaller.
-    pub(super) capacity: Option<f64>,
-    /// Its throughput with the storage at its best; none if bypassed.
-    pub(super) through: Option<f64>,
-    /// Whether all targets share it.
-    pub(super) is_shared: bool,
-}
+/// An advertised peak with its source, or why it is unknown.
+type Peak = (Option<BytesPerSecond>, String);
+/// Real performance with its source, or why it is unknown.
+type Real = (Option<Estimate>, String);
 
 impl<'a> IoPath<'a> {
     /// None if no request of the kind reached a storage.
@@ -100,99 +97,95 @@ impl<'a> IoPath<'a> {
     }
 
     /// From memory to device.
-    pub(super) fn rows(&self) -> Vec<Row> {
-        let mut rows = vec![self.memory_row(), self.copy_row(), self.cache_row()];
-        rows.extend(self.software_rows());
+    pub(super) fn rows(&self) -> Vec<PyramidLevel> {
         let levels = self.environment.levels();
-        let lower = levels.iter().filter_map(|level| Some((stage(level.name, self.operation)?, level)));
-        rows.extend(lower.map(|(stage, level)| self.level_row(stage, level)));
-        if self.environment.target.levels.is_empty() {
-            rows.push(self.unrecorded_device());
-        }
-        rows
-    }
-
-    fn memory_row(&self) -> Row {
-        let levels = self.environment.levels();
-        let level = levels.iter().find(|level| level.name == LevelName::Memory);
+        let memory = levels.iter().find(|level| level.name == LevelName::Memory);
+        let pap = memory.and_then(|level| level.pap_bytes_per_s);
+        let source = memory.map_or_else(|| "not recorded".to_owned(), |level| level.source.clone());
+        let half = pap.map(|rate| BytesPerSecond(rate.0 / 2.0));
+        let source_of_half = match half {
+            Some(_) => "half the memory peak: a copy reads and writes",
+            None => "the memory peak is unknown",
+        };
         let kernels: &[Kernel] = match self.operation {
             Operation::Write => &[Kernel::Write, Kernel::WriteNonTemporal],
             _ => &[Kernel::Read],
         };
-        let pap = level.and_then(|level| level.pap_bytes_per_s);
-        let source = level.map_or_else(|| "not recorded".to_owned(), |level| level.source.clone());
-        self.measured_apart(Stage::Memory, pap, source, kernels)
+        let copying = [Kernel::Copy, Kernel::CopyNonTemporal, Kernel::Memcpy];
+        let is_cached = !self.best.workload.buffering.is_direct() && !self.best.workload.personality.is_passthrough();
+        let mut rows = vec![
+            self.apart(Stage::Memory, (pap, source), self.measured(kernels), true),
+            self.apart(Stage::MemoryCopy, (half, source_of_half.to_owned()), self.measured(&copying), is_cached),
+            self.apart(Stage::FileCache, (None, UNADVERTISED.to_owned()), self.cache(), is_cached),
+        ];
+        rows.extend(self.software());
+        let lower = levels.iter().filter_map(|level| Some((stage(level.name, self.operation)?, level)));
+        rows.extend(lower.map(|(stage, level)| self.recorded(stage, level)));
+        if self.environment.target.levels.is_empty() {
+            // Records without levels may have a given peak.
+            let pap_bytes_per_s = self.environment.target.pap_bytes_per_s;
+            let source = if pap_bytes_per_s.is_some() { "given" } else { "not recorded" }.to_owned();
+            let device = Level { name: LevelName::Device, pap_bytes_per_s, source, channels: vec![] };
+            rows.push(self.recorded(Stage::Device, &device));
+        }
+        rows
     }
 
-    fn copy_row(&self) -> Row {
-        let of_memory = self.memory_row().level.pap_bytes_per_s;
-        let half = of_memory.map(|rate| BytesPerSecond(rate.0 / 2.0));
-        let source = match half {
-            Some(_) => "half the memory peak: a copy reads and writes",
-            None => "the memory peak is unknown",
-        };
-        let kernels = [Kernel::Copy, Kernel::CopyNonTemporal, Kernel::Memcpy];
-        let mut row = self.measured_apart(Stage::MemoryCopy, half, source.to_owned(), &kernels);
-        row.through = row.through.filter(|_| self.is_through_the_cache());
-        row
+    /// A level that was measured by itself.
+    fn apart(&self, stage: Stage, pap: Peak, rap: Real, is_passed: bool) -> PyramidLevel {
+        let level = level(stage, Vec::new(), pap, rap, true);
+        let known = [level.pap_bytes_per_s.map(|rate| rate.0), level.rap.map(|rap| rap.value)].into_iter().flatten();
+        let capacity = known.filter(|rate| rate.is_finite() && *rate > 0.0).min_by(f64::total_cmp);
+        let through = is_passed.then(|| self.best.mean_bytes_per_s());
+        PyramidLevel { capacity, through, ..level }
     }
 
-    /// A level from `halfpower memory`, if measured.
-    fn measured_apart(&self, stage: Stage, pap: Option<BytesPerSecond>, source: String, kernels: &[Kernel]) -> Row {
-        let best = self.memory.and_then(|memory| memory.best(kernels));
-        let words = |best: &Bandwidth| {
-            let plural = if best.threads == 1 { "" } else { "s" };
-            format!("halfpower memory: {}, {} thread{plural}", best.kernel, best.threads)
+    /// The best of kernels of `halfpower memory`.
+    fn measured(&self, kernels: &[Kernel]) -> Real {
+        let Some(best) = self.memory.and_then(|memory| memory.best(kernels)) else {
+            return (None, "not measured; run halfpower memory".to_owned());
         };
-        let rap = best.map(|best| best.bytes_per_s.estimate(Quantity::BytesPerSecond));
-        let level = level(stage, Vec::new(), (pap, source), (rap, best.map_or_else(no_reading, words)));
-        Row { capacity: least(pap, rap), through: Some(self.best.mean_bytes_per_s()), is_shared: true, level }
+        let plural = if best.threads == 1 { "" } else { "s" };
+        let words = format!("halfpower memory: {}, {} thread{plural}", best.kernel, best.threads);
+        (Some(best.bytes_per_s.estimate(Quantity::BytesPerSecond)), words)
     }
 
     /// The page cache: samples, or else the study test of `halfpower memory`.
-    fn cache_row(&self) -> Row {
+    fn cache(&self) -> Real {
+        if let Some(cell) = self.cached {
+            return (mean_rate(cell), described(cell));
+        }
         let wanted = if self.operation == Operation::Write { StudyTest::FileWrite } else { StudyTest::FileRead };
-        let study = || self.memory?.studies.iter().find(|study| study.test == wanted);
-        let (rap, source) = match (self.cached, study()) {
-            (Some(cell), _) => (mean_rate(cell.bytes_per_s()), described(cell)),
-            (None, Some(study)) => (
-                Some(study.bytes_per_s.estimate(Quantity::BytesPerSecond)),
-                format!("halfpower memory: {}", study.test),
-            ),
-            (None, None) => (None, "the page cache alone was not measured".to_owned()),
-        };
-        let nobody = (None, "no advertised peak".to_owned());
-        let level = level(Stage::FileCache, Vec::new(), nobody, (rap, source));
-        let through = self.is_through_the_cache().then(|| self.best.mean_bytes_per_s());
-        Row { level, capacity: least(None, rap), through, is_shared: true }
+        match self.memory.and_then(|memory| memory.studies.iter().find(|study| study.test == wanted)) {
+            Some(study) => {
+                let rate = study.bytes_per_s.estimate(Quantity::BytesPerSecond);
+                (Some(rate), format!("halfpower memory: {}", study.test))
+            }
+            None => (None, "the page cache alone was not measured".to_owned()),
+        }
     }
 
     /// File system and stacked devices, without an advertised peak.
-    fn software_rows(&self) -> Vec<Row> {
-        let different = |named: &dyn Fn(&TargetFacts) -> Option<String>| {
-            let mut names: Vec<String> = self.environment.all_targets().filter_map(named).collect();
-            names.sort_unstable();
-            names.dedup();
-            names
-        };
-        let filesystems = different(&|target| target.filesystem.clone());
-        let stacked = different(&|target| {
+    fn software(&self) -> impl Iterator<Item = PyramidLevel> {
+        let stacked = |target: &TargetFacts| {
             let disks = target.levels.iter().find(|level| level.name == LevelName::Device)?;
             target.device.clone().filter(|device| disks.channels.iter().all(|disk| disk.at != *device))
-        });
-        let row = |stage: Stage, at: Vec<String>| {
-            let (rap, source) = self.best_through(true);
-            let is_shared = self.targets() == 1;
-            let through = rap.map(|rap| rap.value);
-            let nobody = (None, "no advertised peak".to_owned());
-            Row { level: level(stage, at, nobody, (rap, source)), capacity: None, through, is_shared }
         };
-        let named = [(Stage::FileSystem, filesystems), (Stage::Stack, stacked)];
-        named.into_iter().filter(|(_, at)| !at.is_empty()).map(|(stage, at)| row(stage, at)).collect()
+        let named = [
+            (
+                Stage::FileSystem,
+                self.environment.all_targets().filter_map(|target| target.filesystem.clone()).collect(),
+            ),
+            (Stage::Stack, self.environment.all_targets().filter_map(stacked).collect::<BTreeSet<String>>()),
+        ];
+        named.into_iter().filter(|(_, at)| !at.is_empty()).map(|(stage, at)| {
+            let rap = self.best_through(true);
+            level(stage, at.into_iter().collect(), (None, UNADVERTISED.to_owned()), rap, self.targets() == 1)
+        })
     }
 
     /// A recorded level between software and medium.
-    fn level_row(&self, stage: Stage, found: &Level) -> Row {
+    fn recorded(&self, stage: Stage, found: &Level) -> PyramidLevel {
         let is_shared = self.is_shared(found.name);
         let (rap, mut rap_source) = self.best_through(is_shared);
         if self.environment.all_targets().any(|target| target.transport.as_deref() == Some("loop")) {
@@ -200,25 +193,14 @@ impl<'a> IoPath<'a> {
         }
         let copies = copies(self.best.workload);
         let pap = found.pap_bytes_per_s.map(|rate| BytesPerSecond(rate.0 / f64::from(copies)));
-        let source = match (pap, copies) {
-            (Some(_), 2..) => format!("{}, divided by the {copies} copies of a mirror", found.source),
-            _ => found.source.clone(),
-        };
+        let divided = format!(", divided by the {copies} copies of a mirror");
+        let divided = if pap.is_some() && copies > 1 { divided } else { String::new() };
         // Channels without a limit are not part of it.
         let is_part = |channel: &&Channel| stage != Stage::Limit || channel.pap_bytes_per_s.is_some();
         let at = found.channels.iter().filter(is_part).map(|channel| channel.at.clone()).collect();
-        let through = rap.map(|rap| rap.value);
         let capacity = pap.map(|rate| rate.0);
-        Row { level: level(stage, at, (pap, source), (rap, rap_source)), capacity, through, is_shared }
-    }
-
-    /// Records without levels may have a given peak.
-    fn unrecorded_device(&self) -> Row {
-        let pap = self.environment.target.pap_bytes_per_s;
-        let source = if pap.is_some() { "given" } else { "not recorded" };
-        let found =
-            Level { name: LevelName::Device, pap_bytes_per_s: pap, source: source.to_owned(), channels: vec![] };
-        self.level_row(Stage::Device, &found)
+        let level = level(stage, at, (pap, found.source.clone() + &divided), (rap, rap_source), is_shared);
+        PyramidLevel { capacity, ..level }
     }
 
     /// Best throughput of a level: of all targets together, or the sum of each alone.
@@ -226,7 +208,7 @@ impl<'a> IoPath<'a> {
         let cell = if is_shared { self.best } else { self.best_of_all };
         match self.together.filter(|together| !is_shared && together.sum.value > cell.mean_bytes_per_s()) {
             Some(together) => (Some(together.sum), format!("{}, sum of each alone", of_requests(together.cell))),
-            None => (mean_rate(cell.bytes_per_s()), described(cell)),
+            None => (mean_rate(cell), described(cell)),
         }
     }
 
@@ -239,12 +221,6 @@ impl<'a> IoPath<'a> {
             let mut others = self.environment.more_targets.iter();
             others.all(|other| of(other).is_some_and(|level| outermost(level).any(|same| same.at == channel.at)))
         })
-    }
-
-    /// Whether the best requests used the page cache.
-    fn is_through_the_cache(&self) -> bool {
-        let workload = self.best.workload;
-        !workload.buffering.is_direct() && !workload.personality.is_passthrough()
     }
 }
 
@@ -272,47 +248,41 @@ fn stage(name: LevelName, operation: Operation) -> Option<Stage> {
     }
 }
 
+/// A level that only the requests show.
 fn level(
     stage: Stage,
     at: Vec<String>,
-    (pap, pap_source): (Option<BytesPerSecond>, String),
-    (rap, rap_source): (Option<Estimate>, String),
+    (pap, pap_source): Peak,
+    (rap, rap_source): Real,
+    is_shared: bool,
 ) -> PyramidLevel {
     // Zero or infinite peaks are unknown.
-    let pap = pap.filter(|rate| rate.0.is_finite() && rate.0 > 0.0);
+    let pap_bytes_per_s = pap.filter(|rate| rate.0.is_finite() && rate.0 > 0.0);
     PyramidLevel {
         level: stage,
         at,
-        pap_bytes_per_s: pap,
+        pap_bytes_per_s,
         pap_source,
         rap,
         rap_source,
-        share: rap.zip(pap).map(|(rap, pap)| rap.value / pap.0),
-        half: Half::of(rap, pap.map(|rate| rate.0)),
+        share: rap.zip(pap_bytes_per_s).map(|(rap, pap)| rap.value / pap.0),
+        half: Half::of(rap, pap_bytes_per_s.map(|rate| rate.0)),
         standing: Standing::Open,
+        capacity: None,
+        through: rap.map(|rap| rap.value),
+        is_shared,
     }
 }
 
-fn least(pap: Option<BytesPerSecond>, rap: Option<Estimate>) -> Option<f64> {
-    let known = [pap.map(|rate| rate.0), rap.map(|rap| rap.value)].into_iter().flatten();
-    known.filter(|rate| rate.is_finite() && *rate > 0.0).min_by(f64::total_cmp)
-}
-
-/// Mean throughput of some repetitions.
-fn mean_rate(rates: &[f64]) -> Option<Estimate> {
-    mean_estimate(Quantity::BytesPerSecond, rates)
-}
-
-fn no_reading() -> String {
-    "not measured; run halfpower memory".to_owned()
+fn mean_rate(cell: &Cell<'_>) -> Option<Estimate> {
+    mean_estimate(Quantity::BytesPerSecond, cell.bytes_per_s())
 }
 
 /// `sequential 1 MiB reads, QD8, direct`.
 fn of_requests(cell: &Cell<'_>) -> String {
     let workload = cell.workload;
-    let requests = requests(workload.operation);
-    let (size, depth) = (workload.request_size, depth(workload));
-    format!("{} {size} {requests}, {depth}, {}", workload.pattern, caching(workload))
+    let (size, requests) = (workload.request_size, requests(workload.operation));
+    format!("{} {size} {requests}, {}, {}", workload.pattern, depth(workload), caching(workload))
 }
 
 fn described(cell: &Cell<'_>) -> String {

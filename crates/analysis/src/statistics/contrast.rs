@@ -225,15 +225,6 @@ mod tests {
     }
 
     #[test]
-    fn one_repetition_is_undecided() {
-        let contrast = Contrast::apart(&[50.0], &around(100.0), Margin::THROUGHPUT).unwrap();
-        assert_eq!((contrast.verdict(), contrast.p_value), (Verdict::Undecided, None));
-        let contrast = Contrast::paired(&[(50.0, 100.0)], Margin::THROUGHPUT).unwrap();
-        assert_eq!((contrast.verdict(), contrast.p_value), (Verdict::Undecided, None));
-        assert_eq!(verdicts(&[contrast]), [Verdict::Undecided]);
-    }
-
-    #[test]
     fn among_many_that_did_not_change_one_needs_more() {
         // Just over the line alone: one in twenty of the same would be.
         let barely = Contrast::apart(&around(103.4), &around(100.0), Margin::THROUGHPUT).unwrap();

@@ -134,7 +134,6 @@ fn squares_left(values: &[f64], starts: &[usize], lean: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::fixtures::Normal;
-    use crate::statistics::change_points::tests::NILE;
 
     const LEVEL: f64 = 1e9;
 
@@ -158,11 +157,6 @@ mod tests {
         assert!((squares_left(&[0.0, 2.0], &[0], 0.5) - 3.0).abs() < 1e-12);
         // A level each takes up both, whatever the leaning.
         assert!(squares_left(&[0.0, 2.0], &[0, 1], 0.5).abs() < 1e-12);
-    }
-
-    #[test]
-    fn the_nile_changed_after_1898() {
-        assert_eq!(lasting_changes(&NILE, 1.0), [1899 - 1871]);
     }
 
     #[test]
