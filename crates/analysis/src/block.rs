@@ -77,7 +77,7 @@ fn part(estimate: Option<Estimate>) -> Option<Estimate> {
 mod tests {
     use super::*;
     use crate::analyse;
-    use crate::fixtures::{Run, read};
+    use crate::fixtures::{Run, block, read};
 
     #[test]
     fn repetitions_are_merged_and_those_that_saw_nothing_have_no_say() {
@@ -88,19 +88,8 @@ mod tests {
         for (placed, (followed, queued_share, split)) in run.samples.iter_mut().zip(lives) {
             let phases = Phases { followed, queued_share, split, ..Phases::default() };
             let read = Direction { amplification: Some(1.5), ..Direction::default() };
-            let block = Block {
-                requests: 10,
-                bytes: 10,
-                merges: 0,
-                busy_fraction: 0.5,
-                devices: 1,
-                outstanding_mean: None,
-                read: Some(read),
-                write: None,
-                trim: None,
-                phases: Some(phases.into()),
-            };
-            placed.sample.block = Some(block);
+            let (read, phases) = (Some(read), Some(phases.into()));
+            placed.sample.block = Some(Block { read, write: None, phases, ..block(10, 10) });
         }
         let cells = analyse(&run.observed()).cells;
         assert!(cells[1].block.is_none(), "nobody asked");

@@ -28,9 +28,9 @@ pub(crate) struct Cell<'a> {
     /// Samples that cannot be used.
     pub(crate) failed: u32,
     /// Bytes per second of each repetition that has them; gathered once because every finding asks.
-    bytes_per_s: Vec<f64>,
+    pub(crate) bytes_per_s: Vec<f64>,
     /// Requests per second, likewise.
-    requests_per_s: Vec<f64>,
+    pub(crate) requests_per_s: Vec<f64>,
 }
 
 /// The cells, in the plan's order.
@@ -45,13 +45,12 @@ pub(crate) fn gather<'a>(samples: &[Observed<'a>]) -> Vec<Cell<'a>> {
             bytes_per_s: Vec::new(),
             requests_per_s: Vec::new(),
         });
-        if !has_a_rate(observed.sample) {
-            continue;
-        }
-        if is_usable(observed.sample) {
-            cell.repetitions.push(*observed);
-        } else {
-            cell.failed += 1;
+        // Some imported samples have latencies only.
+        let has_a_rate = ["total.bytes_per_s", "total.requests_per_s"].iter().any(|field| observed.sample.tells(field));
+        match is_usable(observed.sample) {
+            _ if !has_a_rate => {}
+            true => cell.repetitions.push(*observed),
+            false => cell.failed += 1,
         }
     }
     let mut cells: Vec<_> = cells.into_values().collect();
@@ -68,27 +67,12 @@ fn telling(repetitions: &[Observed<'_>], field: &str, figure: fn(&Sample) -> f64
     repetitions.iter().map(|observed| observed.sample).filter(|sample| sample.tells(field)).map(figure).collect()
 }
 
-/// Some imported samples have latencies only.
-fn has_a_rate(sample: &Sample) -> bool {
-    sample.tells("total.bytes_per_s") || sample.tells("total.requests_per_s")
-}
-
 /// A sample counts if it ran to its limits with finite rates.
 pub(crate) fn is_usable(sample: &Sample) -> bool {
     sample.is_complete() && sample.total.bytes_per_s.0.is_finite() && sample.total.requests_per_s.is_finite()
 }
 
 impl Cell<'_> {
-    /// Bytes per second of each repetition that has them.
-    pub(crate) fn bytes_per_s(&self) -> &[f64] {
-        &self.bytes_per_s
-    }
-
-    /// Requests per second of each repetition that has them.
-    pub(crate) fn requests_per_s(&self) -> &[f64] {
-        &self.requests_per_s
-    }
-
     /// The mean rate in bytes or requests; its interval is at least one request per window wide.
     pub(crate) fn rate(&self, quantity: Quantity) -> Option<Estimate> {
         let values = if quantity == Quantity::BytesPerSecond { &self.bytes_per_s } else { &self.requests_per_s };
@@ -114,16 +98,18 @@ impl Cell<'_> {
 
     /// CPU seconds of each repetition, lower bound, per `amount`. Empty unless every repetition has both.
     pub(crate) fn cpu_s_per(&self, amount: impl Fn(&Sample) -> u64) -> Vec<f64> {
-        let costs: Option<Vec<f64>> = self
-            .repetitions
-            .iter()
-            .map(|observed| {
-                let lower = observed.sample.cpu.lower;
-                let cost_s = (lower.user_s + lower.system_s) / amount(observed.sample) as f64;
-                (cost_s.is_finite() && cost_s > 0.0).then_some(cost_s)
-            })
-            .collect();
-        costs.unwrap_or_default()
+        self.above_zero(|sample| {
+            let lower = sample.cpu.lower;
+            Some((lower.user_s + lower.system_s) / amount(sample) as f64)
+        })
+    }
+
+    /// A figure of every repetition; empty unless each has one above zero.
+    fn above_zero(&self, figure: impl Fn(&Sample) -> Option<f64>) -> Vec<f64> {
+        let figures = self.repetitions.iter().map(|observed| figure(observed.sample));
+        let figures: Option<Vec<f64>> =
+            figures.map(|figure| figure.filter(|figure| figure.is_finite() && *figure > 0.0)).collect();
+        figures.unwrap_or_default()
     }
 
     /// CPU µs per request, lower bound; empty if not measured.
@@ -133,9 +119,7 @@ impl Cell<'_> {
 
     /// Upper bound of the same, by an idle-loop soaker; empty unless every repetition has one.
     pub(crate) fn cpu_us_per_request_upper(&self) -> Vec<f64> {
-        let cost = |sample: &Sample| sample.cpu.upper_us_per_request.filter(|cost| cost.is_finite() && *cost > 0.0);
-        let costs: Option<Vec<f64>> = self.repetitions.iter().map(|observed| cost(observed.sample)).collect();
-        costs.unwrap_or_default()
+        self.above_zero(|sample| sample.cpu.upper_us_per_request)
     }
 
     /// `, not flushed` if a device's write cache may hold some of the writes.
@@ -181,7 +165,7 @@ mod tests {
         run.samples[2].sample.total.bytes_per_s.0 = f64::NAN;
         let observed = run.observed();
         let cells = gather(&observed);
-        assert_eq!((cells.len(), cells[0].failed, cells[0].bytes_per_s()), (1, 2, &[1e6][..]));
+        assert_eq!((cells.len(), cells[0].failed, &cells[0].bytes_per_s[..]), (1, 2, &[1e6][..]));
     }
 
     #[test]

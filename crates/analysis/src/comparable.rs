@@ -9,6 +9,7 @@ use halfpower_model::{
     Among, Buffering, Bytes, CachePolicy, Durability, Limits, Nanoseconds, Operation, Pattern, Personality, Workload,
 };
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
 /// What may differ between compared workloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,28 +109,23 @@ pub(crate) fn distinctions(named: &[(String, &Workload)], axes: &[Axis]) -> Vec<
         let (name, workload) = &named[index];
         let namesakes = || (0..named.len()).filter(|other| *other != index && named[*other].0 == *name);
         let differs = |key: &str| namesakes().any(|other| fields[other].get(key) != fields[index].get(key));
-        let mut words = Vec::new();
-        if differs("personality") || differs("plugin") {
-            words.push(workload.named_personality().to_string());
-        }
-        words.extend(differs("cache").then(|| format!("{} cache", workload.cache)));
         let other_span = namesakes().any(|other| !same_span(named[other].1, workload));
-        words.extend(other_span.then(|| format!("over {}", workload.span)));
-        words.extend(differs("warmup_s").then(|| format!("warm-up {}", workload.warmup)));
-        words.extend(differs("cpus").then(|| processors(workload)));
-        let mut others: Vec<&String> = namesakes().chain([index]).flat_map(|one| fields[one].keys()).collect();
-        others.sort_unstable();
-        others.dedup();
-        let worded = ["personality", "plugin", "cache", "warmup_s", "cpus"];
-        let others = others.into_iter().filter(|key| !worded.contains(&key.as_str()) && differs(key));
-        words.extend(others.map(|key| {
-            if workload.tells(key) {
-                in_words(key, fields[index].get(key))
-            } else {
-                format!("{} unknown", key.replace('_', " "))
-            }
-        }));
-        words.iter().map(|word| format!(", {word}")).collect()
+        let worded = [
+            (differs("personality") || differs("plugin"), workload.named_personality().to_string()),
+            (differs("cache"), format!("{} cache", workload.cache)),
+            (other_span, format!("over {}", workload.span)),
+            (differs("warmup_s"), format!("warm-up {}", workload.warmup)),
+            (differs("cpus"), processors(workload)),
+        ];
+        let others: BTreeSet<&String> = namesakes().chain([index]).flat_map(|one| fields[one].keys()).collect();
+        let is_worded = |key: &str| ["personality", "plugin", "cache", "warmup_s", "cpus"].contains(&key);
+        let others = others.into_iter().filter(|key| !is_worded(key) && differs(key));
+        let others = others.map(|key| match workload.tells(key) {
+            true => in_words(key, fields[index].get(key)),
+            false => format!("{} unknown", key.replace('_', " ")),
+        });
+        let worded = worded.into_iter().filter(|(differs, _)| *differs).map(|(_, words)| words);
+        worded.chain(others).map(|word| format!(", {word}")).collect()
     };
     (0..named.len()).map(of).collect()
 }

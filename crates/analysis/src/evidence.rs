@@ -4,7 +4,7 @@ use crate::cells::Cell;
 use crate::comparable::are_comparable;
 use crate::series::{Series, group};
 use crate::wording::Varied;
-use halfpower_model::{CpuAccounting, Estimate, Workload};
+use halfpower_model::{Among, CpuAccounting, Estimate, Workload};
 
 /// The measured cells and their series.
 #[derive(Debug)]
@@ -61,6 +61,15 @@ pub(crate) fn best<'a>(cells: &[&'a Cell<'a>]) -> Option<(&'a Cell<'a>, Estimate
         false => highest(cells, Cell::mean_requests_per_s)?,
     };
     Some((cell, cell.own_rate()?))
+}
+
+/// Each target alone, and several together, the fewest first; none if one of the most was not measured alone.
+pub(crate) fn of_targets<'a>(group: &[&'a Cell<'a>]) -> Option<(Vec<&'a Cell<'a>>, Vec<&'a Cell<'a>>)> {
+    let mut together: Vec<&Cell<'_>> = group.iter().copied().filter(|cell| cell.workload.targets > 1).collect();
+    together.sort_by_key(|cell| cell.workload.targets);
+    let alone = |number| group.iter().copied().find(|cell| cell.workload.among == Among::Only(number));
+    let alone = (1..=together.last()?.workload.targets).map(alone).collect::<Option<_>>()?;
+    Some((alone, together))
 }
 
 /// The cell with the highest figure above zero; the first of equals.

@@ -3,12 +3,11 @@
 use crate::cells::Observed;
 use halfpower_model::environment::ClockFacts;
 use halfpower_model::random::Random;
-use halfpower_model::sample::{Block, CpuTime, DepthMean, Direction, Latency, Totals};
+use halfpower_model::sample::{Block, CpuTime, DepthMean, Direction, Interval, Totals};
 use halfpower_model::{
     Buffering, Bytes, BytesPerSecond, CachePolicy, Durability, Environment, Finding, FindingCode, Limits, Nanoseconds,
     Operation, Pattern, Personality, Sample, TargetFacts, TargetKind, Workload,
 };
-use std::collections::BTreeMap;
 
 const ELAPSED_S: f64 = 1.0;
 
@@ -86,20 +85,8 @@ impl Run {
     pub(crate) fn device_reads(&mut self, cell: u32, counts: impl Fn(u32) -> (u64, u64)) {
         for placed in self.samples.iter_mut().filter(|placed| placed.cell == cell) {
             let (requests, bytes) = counts(placed.block);
-            let read = Direction { requests, bytes, amplification: None };
-            let (merges, busy_fraction) = (0, 0.5);
-            placed.sample.block = Some(Block {
-                requests,
-                bytes,
-                merges,
-                busy_fraction,
-                devices: 1,
-                outstanding_mean: None,
-                read: Some(read),
-                write: Some(Direction::default()),
-                trim: None,
-                phases: None,
-            });
+            let read = Some(Direction { requests, bytes, amplification: None });
+            placed.sample.block = Some(Block { read, ..block(requests, bytes) });
         }
     }
 
@@ -126,6 +113,12 @@ impl Run {
     }
 }
 
+/// That a text has this part.
+#[track_caller]
+pub(crate) fn says(text: &str, part: &str) {
+    assert!(text.contains(part), "{text:?} does not say {part:?}");
+}
+
 /// Five repetitions 1 % apart around a mean.
 pub(crate) fn around(rate: f64) -> [f64; 5] {
     [0.98, 0.99, 1.0, 1.01, 1.02].map(|factor| factor * rate)
@@ -145,9 +138,7 @@ pub(crate) fn sample(workload: Workload, bytes_per_s: f64) -> Sample {
         bytes: (requests_per_s * ELAPSED_S) as u64 * workload.request_size.0,
         requests_per_s,
         bytes_per_s: BytesPerSecond(bytes_per_s),
-        latency_ns: Latency::default(),
-        short_transfers: 0,
-        errors: BTreeMap::new(),
+        ..Totals::default()
     };
     Sample {
         elapsed_s: ELAPSED_S,
@@ -174,6 +165,35 @@ fn environment() -> Environment {
         target: TargetFacts::bare("/data/file", TargetKind::File, Bytes::GIB),
         more_targets: Vec::new(),
     }
+}
+
+/// A device that was busy half of the time with these requests, none of a kind.
+pub(crate) fn block(requests: u64, bytes: u64) -> Block {
+    let none = Some(Direction::default());
+    Block {
+        requests,
+        bytes,
+        merges: 0,
+        busy_fraction: 0.5,
+        devices: 1,
+        outstanding_mean: None,
+        read: none,
+        write: none,
+        trim: None,
+        phases: None,
+    }
+}
+
+/// Intervals of equal length with these MB/s, and as many thousand requests per second.
+pub(crate) fn intervals(length_s: f64, megabytes: impl IntoIterator<Item = f64>) -> Vec<Interval> {
+    let interval = |(index, level): (u32, f64)| Interval {
+        at_s: f64::from(index) * length_s,
+        requests: (level * length_s * 1e3) as u64,
+        bytes: (level * length_s * 1e6) as u64,
+        latency_p50_ns: None,
+        latency_p99_ns: None,
+    };
+    (1..).zip(megabytes).map(interval).collect()
 }
 
 /// Standard normal draws (Box and Muller, 1958).

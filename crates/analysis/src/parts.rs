@@ -110,7 +110,7 @@ pub fn busiest_first<'a>(parts: impl IntoIterator<Item = (&'a str, PartKind, f64
 mod tests {
     use super::*;
     use crate::analyse;
-    use crate::fixtures::{Run, read};
+    use crate::fixtures::{Run, read, says};
 
     fn part(name: &str, kind: PartKind, busy: f64) -> Part {
         Part { busy, ..Part::idle(name, kind) }
@@ -141,10 +141,7 @@ mod tests {
         let analysis = analyse(&run.observed());
         assert!((analysis.cells[0].parts[1].busy.value - 0.74).abs() < 1e-9);
         let reason = &analysis.cells[0].pace.as_ref().unwrap().reason;
-        assert!(
-            reason.starts_with("the busiest part, disk, was busy 98 % of the time; the next, adapter, 74 %"),
-            "{reason}"
-        );
+        says(&reason, "the busiest part, disk, was busy 98 % of the time; the next, adapter, 74 %");
     }
 
     #[test]

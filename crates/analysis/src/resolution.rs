@@ -83,7 +83,7 @@ fn under_way(sample: &Sample) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::comparison::{Figure, Margins, Standing, compare};
-    use crate::fixtures::{Run, read};
+    use crate::fixtures::{Run, read, says};
     use halfpower_model::Nanoseconds;
 
     /// Five samples of a second without any scatter, of so many requests of 1 MiB.
@@ -162,7 +162,7 @@ mod tests {
             warning(&sample).map(|warning| warning.message)
         };
         let said = told(46, 8, |_| {}).unwrap();
-        assert!(said.contains("46 requests per trial, up to 7 of them started in the warm-up"), "{said}");
+        says(&said, "46 requests per trial, up to 7 of them started in the warm-up");
         assert_eq!(told(46, 4, |_| {}), None, "3 are less than a tenth");
         assert_eq!(told(46, 8, |sample| sample.workload.warmup = Nanoseconds(0)), None, "none was under way");
         assert_eq!(told(460, 80, |sample| sample.elapsed_s -= 0.3), None, "as many are left out at the window's end");

@@ -149,16 +149,6 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_the_span_does_not_part_a_series() {
-        let mut run = Run::default();
-        run.add(Workload { span: Bytes(10_000_000 - 10_000_000 % 4096), ..read(4) }, &[1.0]);
-        run.add(Workload { span: Bytes(10_000_000 - 10_000_000 % 65_536), seed: 9, ..read(64) }, &[1.0]);
-        assert_eq!(subjects(&run, Varied::RequestSize).len(), 1);
-        run.add(Workload { span: Bytes(20_000_000), ..read(128) }, &[1.0]);
-        assert_eq!(subjects(&run, Varied::RequestSize).len(), 2, "another span is another series");
-    }
-
-    #[test]
     fn series_of_the_same_words_are_told_apart() {
         let mut run = Run::default();
         run.add(Workload { cache: CachePolicy::Cold, ..buffered(read(4)) }, &[1.0]);

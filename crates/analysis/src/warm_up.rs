@@ -100,8 +100,7 @@ impl WithinRun {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{Normal, Run, read};
-    use halfpower_model::sample::Interval;
+    use crate::fixtures::{Normal, Run, intervals, read, says};
 
     /// A sample with these megabytes in each hundredth of a second, and 2 % of noise that leans on the interval before.
     fn sample(seed: u64, megabytes: impl Iterator<Item = f64>) -> Sample {
@@ -109,18 +108,11 @@ mod tests {
         let mut noise = 0.0;
         let mut sample = crate::fixtures::sample(read(64), 1e9);
         sample.workload.interval = Nanoseconds(10_000_000);
-        let interval = |(index, level): (u32, f64)| {
+        let noisy = megabytes.map(|level| {
             noise = 0.5 * noise + 0.02 * normal.draw();
-            let bytes = (level * (1.0 + noise) * 1e6) as u64;
-            Interval {
-                at_s: f64::from(index + 1) / 100.0,
-                requests: 1,
-                bytes,
-                latency_p50_ns: None,
-                latency_p99_ns: None,
-            }
-        };
-        sample.intervals = (0..).zip(megabytes).map(interval).collect();
+            100.0 * level * (1.0 + noise)
+        });
+        sample.intervals = intervals(0.01, noisy);
         sample
     }
 
@@ -139,10 +131,10 @@ mod tests {
         let slow = sample(1, approach(0.3, 500));
         let told = warning(&slow).unwrap();
         assert_eq!(told.code, "warm_up");
-        assert!(told.message.contains("are a warm-up: without it throughput is 1.04 times ["), "{}", told.message);
+        says(&told.message, "are a warm-up: without it throughput is 1.04 times [");
         let rest = warm_up_of(&slow).unwrap().rest;
         assert!(rest.low.unwrap() > 1.02 && rest.high.unwrap() < 1.07, "{rest:?}");
-        assert!(told.remedy.starts_with("exclude it with --warmup "), "{}", told.remedy);
+        says(&told.remedy, "exclude it with --warmup ");
         let fast = warning(&levels(&[(150, 10.9), (250, 10.0)])).unwrap();
         assert!(fast.message.contains("throughput is 96."), "a beginning that is too fast: {}", fast.message);
     }

@@ -244,8 +244,8 @@ mod tests {
     use super::super::tests::{clean, deep_reads, named, of, with};
     use super::super::{Neighbours, Places, attribute_with};
     use super::*;
-    use crate::fixtures::{buffered, deep, random, read, write};
-    use halfpower_model::sample::{Interval, Latency, Totals};
+    use crate::fixtures::{buffered, deep, intervals, random, read, write};
+    use halfpower_model::sample::{Latency, Totals};
     use halfpower_model::{FileState, Pattern, Sample};
     use std::collections::BTreeMap;
 
@@ -452,36 +452,27 @@ mod tests {
 
     #[test]
     fn parts_that_may_have_been_full_by_turns_are_told() {
-        let phases_of = |intervals: u32, first: f64, flash: f64| {
+        let phases_of = |fast: u32, first: f64, flash: f64| {
             let parts = [("qvo 1", PartKind::Device, flash), ("sata", PartKind::Bus, 0.64)];
             let mut sample = with(clean(deep(8, write(1024))), &parts);
             let block = sample.block.as_mut().unwrap();
             (sample.depth_mean.counted, block.outstanding_mean) = (8.0, Some(8.0));
-            let interval = |number: u32| {
-                let rate = if number <= intervals { first } else { 160e6 };
-                Interval {
-                    at_s: number.into(),
-                    requests: 160,
-                    bytes: rate as u64,
-                    latency_p50_ns: None,
-                    latency_p99_ns: None,
-                }
-            };
-            sample.intervals = (1..=30).map(interval).collect();
+            let rates = (1..=30).map(|number| if number <= fast { first } else { 160.0 });
+            sample.intervals = intervals(1.0, rates);
             sample
         };
         let phases = |first, flash| phases_of(15, first, flash);
         let words = "unknown: queue depth: throughput changed between 539 MB/s and 160 MB/s; a different part may have been saturated each time, which averages do not show (qvo 78 %, sata 64 %)";
-        assert_eq!(of(&phases(539e6, 0.78)).brief(), words);
-        assert_eq!(of(&phases_of(3, 539e6, 0.78)).brief(), words, "the first were few");
-        assert_eq!(of(&phases_of(27, 539e6, 0.78)).brief(), words);
-        assert_eq!(named(&phases(170e6, 0.78)), Some((Owner::Depth, Sureness::Likely)), "it wanders");
+        assert_eq!(of(&phases(539.0, 0.78)).brief(), words);
+        assert_eq!(of(&phases_of(3, 539.0, 0.78)).brief(), words, "the first were few");
+        assert_eq!(of(&phases_of(27, 539.0, 0.78)).brief(), words);
+        assert_eq!(named(&phases(170.0, 0.78)), Some((Owner::Depth, Sureness::Likely)), "it wanders");
         assert_eq!(
-            named(&phases(539e6, 0.2)),
+            named(&phases(539.0, 0.2)),
             Some((Owner::Depth, Sureness::Likely)),
             "all of them at times do nothing"
         );
-        let mut one = phases(539e6, 0.78);
+        let mut one = phases(539.0, 0.78);
         one.workload.depth = 1;
         assert_eq!(named(&one), Some((Owner::Depth, Sureness::Likely)), "they take turns with each request");
     }

@@ -1,7 +1,7 @@
 //! Samples with made-up figures: each owner is named where its figures are there, and not where they are not.
 
 use super::{Attribution, Owner, Sureness, attribute};
-use crate::fixtures::{buffered, deep, flushed, random, read, sample, write};
+use crate::fixtures::{block, buffered, deep, flushed, random, read, sample, says, write};
 use halfpower_model::environment::DeviceLimit;
 use halfpower_model::reading::inspect::Limit;
 use halfpower_model::sample::{Block, Direction, Dirty, Latency, Part, PartKind, SystemAccount, Totals};
@@ -15,24 +15,13 @@ use std::collections::BTreeMap;
 pub(super) fn clean(workload: Workload) -> Sample {
     let mut sample = sample(workload, 100e6);
     let Totals { requests, bytes, .. } = sample.total;
-    let moved = |writes: bool| Direction {
-        requests: if sample.workload.operation.writes() == writes { requests } else { 0 },
-        bytes: if sample.workload.operation.writes() == writes { bytes } else { 0 },
-        amplification: None,
+    let all = Some(Direction { requests, bytes, amplification: None });
+    let of_device = block(requests, bytes);
+    let of_device = match sample.workload.operation.writes() {
+        true => Block { write: all, ..of_device },
+        false => Block { read: all, ..of_device },
     };
-    let (read, write) = (Some(moved(false)), Some(moved(true)));
-    sample.block = Some(Block {
-        requests,
-        bytes,
-        merges: 0,
-        busy_fraction: 0.7,
-        devices: 1,
-        outstanding_mean: None,
-        read,
-        write,
-        trim: None,
-        phases: None,
-    });
+    sample.block = Some(Block { busy_fraction: 0.7, ..of_device });
     sample.instrument.loop_ns_per_request = Some(60.0);
     sample.cpu.lower.system_s = 0.2;
     sample.cpu.waited_s = Some(0.01);
@@ -86,7 +75,7 @@ fn what_cannot_be_judged_has_no_attribution() {
     let bare = sample(deep(32, read(4)), 100e6);
     let found = of(&bare);
     assert_eq!(found.owner, None);
-    assert!(found.reason.contains("the CPU: the workers' CPU time was not measured"), "{}", found.reason);
+    says(&found.reason, "the CPU: the workers' CPU time was not measured");
 }
 
 #[test]
@@ -137,11 +126,7 @@ fn a_full_processor_and_a_crowded_one_are_named() {
     assert_eq!(named(&sample), None, "the device had requests outstanding 70 % of the time");
     sample.block.as_mut().unwrap().busy_fraction = 0.3;
     assert_eq!(named(&sample), Some((Owner::Processor, Sureness::Likely)));
-    assert!(
-        of(&sample)
-            .reason
-            .ends_with("other programs used it, and the device had requests outstanding 30 % of the time")
-    );
+    says(&of(&sample).reason, "other programs used it, and the device had requests outstanding 30 % of the time");
     sample.cpu.waited_s = Some(0.45);
     assert_eq!(named(&sample), None, "it slept half of the time");
     (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.4, Some(0.55));
@@ -201,9 +186,7 @@ fn reads_that_the_device_did_not_move_come_from_memory() {
     moved(&mut sample, 0);
     assert_eq!(named(&sample), Some((Owner::Memory, Sureness::Sure)));
     (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.4, Some(0.58));
-    assert!(
-        of(&sample).brief().ends_with("and the workers waited 58 % of their time for a CPU that other programs used")
-    );
+    says(&of(&sample).brief(), "and the workers waited 58 % of their time for a CPU that other programs used");
     sample.workload.cache = CachePolicy::Warm;
     assert_eq!(named(&sample), Some((Owner::Processor, Sureness::Sure)), "the cache was asked for");
     sample.workload.cache = CachePolicy::Keep;
@@ -290,10 +273,7 @@ fn writes_that_make_the_device_read_say_why() {
     whole.block.as_mut().unwrap().read = reads(2 * bytes);
     let open = of(&whole);
     assert_eq!(open.owner, None, "nothing is written in part");
-    assert!(
-        open.reason.contains("the device read 199 MB/s, for other programs or because of a larger unit"),
-        "{open:?}"
-    );
+    says(&open.reason, "the device read 199 MB/s, for other programs or because of a larger unit");
     // Of larger blocks the same are parts.
     whole.environment.target.logical_block_bytes = Some(Bytes(4 << 20));
     assert_eq!(named(&whole), Some((Owner::ReadBeforeWrite, Sureness::Likely)));
@@ -367,11 +347,7 @@ fn a_control_group_s_limit_that_is_reached_is_named() {
     );
     let idle = of(&limited(bytes(200e6)));
     assert_eq!(idle.owner, None);
-    assert!(
-        idle.reason.contains("the control group: it runs at 50 % of the limit of 200 MB/s for reads"),
-        "{}",
-        idle.reason
-    );
+    says(&idle.reason, "the control group: it runs at 50 % of the limit of 200 MB/s for reads");
     for (rate, left_open) in [(115e6, true), (205e6, false), (400e6, false)] {
         let found = of(&limited(bytes(rate)));
         assert_eq!(found.owner, None, "{rate}");
@@ -410,7 +386,7 @@ fn a_limit_is_held_against_the_program_s_own_bytes_with_room_for_the_first_slice
     assert_eq!(named(150e6, 99e6, 100e6, 0), throttled(Sureness::Sure), "a third came from the page cache");
     let open = of(&sample(30e6, 99e6, 100e6, 0));
     assert_eq!(open.owner, None, "others, or read-ahead");
-    assert!(open.reason.contains("at 30 % of the limit of 100 MB/s for reads (blkio:/a"), "{}", open.reason);
+    says(&open.reason, "at 30 % of the limit of 100 MB/s for reads (blkio:/a");
     assert!(of(&sample(30e6, 40e6, 100e6, 0)).further().contains("the control group (30 %"));
 }
 
@@ -491,11 +467,7 @@ fn one_small_request_at_a_time_is_bound_by_its_latency() {
     assert_eq!(named(&cached), None, "a cache may have answered");
     let mut shallow = deep_reads();
     shallow.depth_mean.counted = 3.0;
-    assert!(
-        of(&shallow).reason.contains("queue depth: only 3 of 32 requests were outstanding"),
-        "{}",
-        of(&shallow).reason
-    );
+    says(&of(&shallow).reason, "queue depth: only 3 of 32 requests were outstanding");
 }
 
 #[test]

@@ -51,9 +51,9 @@ impl Scatter {
         let cells = gather(samples);
         let most = cells.iter().map(|cell| cell.repetitions.len()).max()?;
         let is_whole = |cell: &&Cell<'_>| {
-            cell.bytes_per_s().len() == most && cell.failed == 0 && cell.bytes_per_s().iter().all(|rate| *rate > 0.0)
+            cell.bytes_per_s.len() == most && cell.failed == 0 && cell.bytes_per_s.iter().all(|rate| *rate > 0.0)
         };
-        let logarithms = |cell: &Cell<'_>| cell.bytes_per_s().iter().map(|rate| rate.ln()).collect::<Vec<f64>>();
+        let logarithms = |cell: &Cell<'_>| cell.bytes_per_s.iter().map(|rate| rate.ln()).collect::<Vec<f64>>();
         let table: Vec<Vec<f64>> = cells.iter().filter(is_whole).map(logarithms).collect();
         let deviations = RandomisedBlocks::of(&table)?;
         Some(Scatter {

@@ -110,7 +110,7 @@ fn finding(plateau: &Plateau<'_>, paces: &Paces) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::attribution::Sureness;
-    use crate::fixtures::{Run, around, deep, random, read};
+    use crate::fixtures::{Run, around, block, deep, random, read, says};
     use halfpower_model::Among;
     use halfpower_model::sample::Block;
 
@@ -128,20 +128,8 @@ mod tests {
         for placed in &mut run.samples {
             placed.sample.cpu.lower.system_s = 0.2;
             placed.sample.instrument.loop_ns_per_request = Some(50.0);
-            let (requests, bytes) = (placed.sample.total.requests, placed.sample.total.bytes);
-            let block = Block {
-                requests,
-                bytes,
-                merges: 0,
-                busy_fraction,
-                devices: 1,
-                outstanding_mean: None,
-                read: None,
-                write: None,
-                trim: None,
-                phases: None,
-            };
-            placed.sample.block = Some(block);
+            let totals = &placed.sample.total;
+            placed.sample.block = Some(Block { busy_fraction, ..block(totals.requests, totals.bytes) });
         }
         run
     }
@@ -155,12 +143,9 @@ mod tests {
         let found = run.findings(FindingCode::Owner);
         assert_eq!(found.len(), 1, "one for the plateau");
         assert_eq!(found[0].subject, "random read, 4 KiB, QD32, direct");
-        assert!(
-            found[0].sentence.starts_with(
-                "Random reads (4 KiB, QD32, direct): 58\u{202f}000 IOPS ± 2 %. Bottleneck (likely): the device. It had requests outstanding 99 % of the time"
-            ),
-            "{}",
-            found[0].sentence
+        says(
+            &found[0].sentence,
+            "Random reads (4 KiB, QD32, direct): 58\u{202f}000 IOPS ± 2 %. Bottleneck (likely): the device. It had requests outstanding 99 % of the time",
         );
     }
 
@@ -172,13 +157,7 @@ mod tests {
         assert_eq!(owner_of(&run, 0), Some((Owner::Device, Sureness::Likely)), "one of five");
         run.samples[1].sample.cpu.lower.system_s = 1.0;
         assert_eq!(owner_of(&run, 0), None);
-        assert!(
-            run.findings(FindingCode::Owner)[0]
-                .sentence
-                .contains("disagree. Not determined: 3 of 5 repetitions: the device"),
-            "{}",
-            run.findings(FindingCode::Owner)[0].sentence
-        );
+        says(&run.findings(FindingCode::Owner)[0].sentence, "disagree. Not determined: 3 of 5 repetitions: the device");
     }
 
     #[test]

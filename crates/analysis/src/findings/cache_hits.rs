@@ -78,7 +78,7 @@ fn sign(cell: &Cell<'_>, advertised_bytes_per_s: Option<f64>) -> Option<Sign> {
         return share(mean_estimate(Quantity::Ratio, &before)?, 1.0, "span was in the page cache before the run");
     }
     let peak = advertised_bytes_per_s?;
-    let over: Vec<f64> = cell.bytes_per_s().iter().map(|rate| rate / peak).collect();
+    let over: Vec<f64> = cell.bytes_per_s.iter().map(|rate| rate / peak).collect();
     let over = mean_estimate(Quantity::Ratio, &over).filter(|over| over.low.is_some_and(|low| low > BEYOND_PEAK))?;
     Some(Sign { weight: 0.0, estimate: over, words: format!("{over} the advertised {}", BytesPerSecond(peak)) })
 }
@@ -106,7 +106,7 @@ fn cause(cell: &Cell<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{Run, around, buffered, random, read, write};
+    use crate::fixtures::{Run, around, buffered, random, read, says, write};
     use halfpower_model::{Bytes, Workload};
 
     /// A thousand reads of 64 KiB of which the device did so many.
@@ -165,9 +165,7 @@ mod tests {
         let mut run = Run::default();
         run.add(read(64), &around(1.2e9));
         run.advertise(1.0e9);
-        assert!(
-            run.findings(FindingCode::CacheHits)[0].sentence.contains("1.2 times [1.18 to 1.22] the advertised 1 GB/s")
-        );
+        says(&run.findings(FindingCode::CacheHits)[0].sentence, "1.2 times [1.18 to 1.22] the advertised 1 GB/s");
         run.advertise(1.18e9);
         assert_eq!(run.findings(FindingCode::CacheHits), [], "within what repetitions differ by");
     }

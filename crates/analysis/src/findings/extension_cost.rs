@@ -48,7 +48,7 @@ fn a_file(state: FileState) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{Run, around, flushed, read, write};
+    use crate::fixtures::{Run, around, flushed, read, says, write};
     use halfpower_model::Workload;
 
     fn in_state(file_state: FileState, workload: Workload) -> Workload {
@@ -89,10 +89,7 @@ mod tests {
         run.add(in_state(FileState::Append, write(64)), &around(0.5e9));
         let sentences = sentences(&run);
         assert_eq!(sentences.len(), 1);
-        assert!(
-            sentences[0].contains("compared with a preallocated file: throughput is 50 % [50 to 50]"),
-            "{sentences:?}"
-        );
+        says(&sentences[0], "compared with a preallocated file: throughput is 50 % [50 to 50]");
     }
 
     #[test]

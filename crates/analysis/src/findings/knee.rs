@@ -76,7 +76,7 @@ fn finding(series: &Series<'_>, knee: Knee<'_>, models: &Models) -> Finding {
 
 /// The depth with its interval.
 pub(super) fn depth_estimate(series: &Series<'_>, depth: u32) -> Estimate {
-    let repetitions: Vec<Vec<f64>> = series.cells.iter().map(|cell| cell.requests_per_s().to_vec()).collect();
+    let repetitions: Vec<Vec<f64>> = series.cells.iter().map(|cell| cell.requests_per_s.clone()).collect();
     let depth_of = |index: usize| f64::from(series.cells[index].workload.depth);
     bootstrap_estimate(Quantity::Depth, f64::from(depth), &repetitions, |means| depth_of(index_of_knee(means)))
 }
@@ -84,7 +84,7 @@ pub(super) fn depth_estimate(series: &Series<'_>, depth: u32) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{Run, around, deep, random, read, write};
+    use crate::fixtures::{Run, around, deep, random, read, says, write};
 
     fn sweep(rates_of_4_kib: &[(u32, f64)]) -> Run {
         let mut run = Run::default();
@@ -100,6 +100,8 @@ mod tests {
         assert_eq!(index_of_knee(&[50.0, 94.9, 95.0, 100.0, 97.0]), 2);
         assert_eq!(index_of_knee(&[100.0, 90.0, 80.0]), 0);
         assert_eq!(index_of_knee(&[50.0, 75.0, 100.0]), 2);
+        assert_eq!(sweep(&[(1, 10e3), (8, 20e3)]).findings(FindingCode::Knee), [], "two depths");
+        assert_eq!(sweep(&[(1, 0.0), (2, 0.0), (4, 0.0)]).findings(FindingCode::Knee), [], "no rate");
     }
 
     #[test]
@@ -122,7 +124,7 @@ mod tests {
         let run = sweep(&[(1, 50e3), (8, 95.2e3), (16, 100e3)]);
         let findings = run.findings(FindingCode::Knee);
         assert_eq!((findings[0].estimates[0].low, findings[0].estimates[0].high), (Some(8.0), Some(16.0)));
-        assert!(findings[0].sentence.contains("QD8 [8 to 16]"), "{}", findings[0].sentence);
+        says(&findings[0].sentence, "QD8 [8 to 16]");
     }
 
     #[test]
@@ -145,19 +147,9 @@ mod tests {
         }
         let findings = run.findings(FindingCode::Knee);
         assert_eq!(findings[0].brief, "still rising, uncertain at QD32, the deepest queue measured");
-        assert!(
-            findings[0].sentence.contains("; within the scatter it may level off at QD8."),
-            "{}",
-            findings[0].sentence
-        );
+        says(&findings[0].sentence, "; within the scatter it may level off at QD8.");
         let advice = run.findings(FindingCode::Recommendation);
         assert!(advice.iter().any(|finding| finding.sentence.contains("still rising, uncertain")), "{advice:?}");
-    }
-
-    #[test]
-    fn two_depths_or_no_rate_are_no_finding() {
-        assert_eq!(sweep(&[(1, 10e3), (8, 20e3)]).findings(FindingCode::Knee), []);
-        assert_eq!(sweep(&[(1, 0.0), (2, 0.0), (4, 0.0)]).findings(FindingCode::Knee), []);
     }
 
     #[test]

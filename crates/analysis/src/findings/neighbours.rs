@@ -83,7 +83,7 @@ fn places_of(cell: &Cell<'_>, group: &[&Cell<'_>]) -> Places {
     };
     let is_read_nearer =
         |other: &Cell<'_>| is_write && other.workload.operation == Operation::Read && is_part(other.workload);
-    let rates = cell.bytes_per_s();
+    let rates = &cell.bytes_per_s;
     let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
     let spread = rates.iter().copied().fold(0.0, f64::max) / least;
     Places {
@@ -139,7 +139,7 @@ fn to_device(cell: &Cell<'_>) -> Option<(f64, f64)> {
 mod tests {
     use super::*;
     use crate::attribution::{Owner, Sureness};
-    use crate::fixtures::{Run, deep, random, read, write};
+    use crate::fixtures::{Run, block, deep, random, read, write};
     use halfpower_model::sample::{Block, Direction};
     use halfpower_model::{Bytes, BytesPerSecond, Channel, Level, LevelName};
 
@@ -160,19 +160,7 @@ mod tests {
             let (requests, bytes) = (placed.sample.total.requests, placed.sample.total.bytes);
             let all = Some(Direction { requests, bytes, amplification: None });
             let (read, write) = if placed.sample.read.is_some() { (all, None) } else { (None, all) };
-            let block = Block {
-                requests,
-                bytes,
-                merges: 0,
-                busy_fraction: 1.0,
-                devices: 1,
-                outstanding_mean: None,
-                read,
-                write,
-                trim: None,
-                phases: None,
-            };
-            placed.sample.block = Some(block);
+            placed.sample.block = Some(Block { busy_fraction: 1.0, read, write, ..block(requests, bytes) });
             let pap = Some(BytesPerSecond(100e6));
             let (at, source) = ("scsi0".to_owned(), "its label".to_owned());
             let link = Channel { at, through: None, pap_bytes_per_s: pap, source };

@@ -63,7 +63,7 @@ fn finding(plateau: &Plateau<'_>, paces: &Paces) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{Run, around, deep, random, read};
+    use crate::fixtures::{Run, around, deep, random, read, says};
 
     /// A cell of 100 000 requests a second, each of which takes so much processor time.
     fn found(us_per_request: f64, workers: u32) -> Vec<Finding> {
@@ -78,10 +78,10 @@ mod tests {
     fn a_full_processor_and_a_nearly_full_one_are_told() {
         let full = found(9.5, 1);
         assert_eq!(full[0].brief, "saturated at 100\u{202f}000 IOPS ± 2 %");
-        assert!(full[0].sentence.contains("uses 95 % of a CPU core: it is saturated"), "{}", full[0].sentence);
+        says(&full[0].sentence, "uses 95 % of a CPU core: it is saturated");
         let near = found(6.25, 1);
         assert_eq!(near[0].estimates[0].value.round(), 160_000.0);
-        assert!(near[0].sentence.contains("would saturate at 160\u{202f}000 IOPS"), "{}", near[0].sentence);
+        says(&near[0].sentence, "would saturate at 160\u{202f}000 IOPS");
         assert!(found(6.3 * 2.0, 2)[0].sentence.contains("each of 2 workers uses 63 %"));
     }
 
@@ -93,7 +93,7 @@ mod tests {
         // 55 % of the time each; the product of the means is 81 %.
         run.cost(cell, |block| 0.55e6 / rates[block as usize]);
         let found = run.findings(FindingCode::ProcessorSaturation);
-        assert!(found[0].sentence.contains("uses 55 % of a CPU core"), "{}", found[0].sentence);
+        says(&found[0].sentence, "uses 55 % of a CPU core");
         run.cost(cell, |block| 0.45e6 / rates[block as usize]);
         assert_eq!(run.findings(FindingCode::ProcessorSaturation), []);
     }

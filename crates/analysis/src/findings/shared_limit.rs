@@ -6,11 +6,11 @@
 use super::found;
 use crate::cells::Cell;
 use crate::comparable::{Axis, groups};
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, of_targets};
 use crate::models::Models;
 use crate::statistics::{mean_estimate, paired_ratio};
 use crate::wording::{requests, sentence};
-use halfpower_model::{Among, BytesPerSecond, Estimate, Finding, FindingCode, Quantity};
+use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode, Quantity};
 
 /// Share of the sum from which on they share no limit.
 const FREE: f64 = 0.95;
@@ -51,10 +51,8 @@ pub(super) fn find(evidence: &Evidence<'_>, models: &Models) -> Vec<Finding> {
 
 /// The most targets measured together, if each was measured alone.
 fn together<'a>(group: &[&'a Cell<'a>]) -> Option<Together<'a>> {
-    let cell = *group.iter().filter(|cell| cell.workload.targets > 1).max_by_key(|cell| cell.workload.targets)?;
-    let of = |among: Among| group.iter().copied().find(|cell| cell.workload.among == among);
-    let alone: Vec<&Cell<'_>> =
-        (1..=cell.workload.targets).map(|number| of(Among::Only(number))).collect::<Option<_>>()?;
+    let (alone, several) = of_targets(group)?;
+    let cell = *several.last()?;
     let blocks = cell.repetitions.iter().filter_map(|all| {
         let rates = alone.iter().map(|cell| cell.repetitions.iter().find(|one| one.block == all.block));
         let rates: Option<Vec<f64>> = rates.map(|one| Some(one?.sample.total.bytes_per_s.0)).collect();
@@ -120,7 +118,7 @@ fn finding(together: &Together<'_>, models: &Models) -> Finding {
 mod tests {
     use super::*;
     use crate::fixtures::{Run, around, deep, random, read};
-    use halfpower_model::Workload;
+    use halfpower_model::{Among, Workload};
 
     fn among(among: Among, targets: u32) -> Workload {
         Workload { among, targets, workers: targets, ..deep(8, read(1024)) }

@@ -123,7 +123,7 @@ fn share_beyond(histogram: &Histogram, multiple: u32) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{Run, deep, random, read};
+    use crate::fixtures::{Run, deep, random, read, says};
     use halfpower_model::Workload;
     use halfpower_model::random::Random;
 
@@ -162,9 +162,9 @@ mod tests {
         let [beyond, percentile, median] = findings[0].estimates[..] else { panic!("{findings:?}") };
         assert!((beyond.value - 0.011).abs() < 0.002, "1 % paused and 0.1 % by chance: {beyond:?}");
         assert!((percentile.value - 20e6).abs() < 0.2e6 && (median.value - 69.3e3).abs() < 2e3);
-        assert!(findings[0].sentence.starts_with("Random reads (4 KiB, QD1, direct): "), "{}", findings[0].sentence);
-        assert!(findings[0].sentence.contains("over 10 times the median"), "{}", findings[0].sentence);
-        assert!(findings[0].brief.starts_with("p99.9 is "), "{}", findings[0].brief);
+        says(&findings[0].sentence, "Random reads (4 KiB, QD1, direct): ");
+        says(&findings[0].sentence, "over 10 times the median");
+        says(&findings[0].brief, "p99.9 is ");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::evidence::Evidence;
 use crate::series::rank;
 use crate::statistics::{Contrast, Margin, Verdict, verdicts};
 use crate::wording::{caching, noted, requests};
-use halfpower_model::{BytesPerSecond, Finding, FindingCode, Operation, Sample};
+use halfpower_model::{BytesPerSecond, Finding, FindingCode, Operation, Sample, Workload};
 
 /// Minimum factor for single samples.
 const SINGLE_FACTOR: f64 = 1.5;
@@ -21,9 +21,8 @@ const SINGLE_FACTOR: f64 = 1.5;
 struct Writers<'a> {
     cell: &'a Cell<'a>,
     alone: &'a Cell<'a>,
-    sum: Judged,
-    /// None if unknown or equal.
-    parent: Option<Judged>,
+    /// Of the sum; then what the parent sees, if that is known.
+    rates: Vec<Judged>,
 }
 
 /// A ratio of several over one.
@@ -40,7 +39,15 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     groups.sort_by_key(|group| rank(group[0].workload));
     let mut all: Vec<Vec<Writers<'_>>> = groups.iter().map(|group| against_one(group)).collect();
     all.retain(|writers| !writers.is_empty());
-    judge(&mut all);
+    let contrasts: Vec<Contrast> = all.iter().flatten().flat_map(|one| &one.rates).map(|rate| rate.contrast).collect();
+    let rates = all.iter_mut().flatten().flat_map(|one| &mut one.rates);
+    for (rate, verdict) in rates.zip(verdicts(&contrasts)) {
+        let ratio = rate.contrast.ratio;
+        rate.collapsed = match ratio.high {
+            Some(_) => verdict == Verdict::Lower,
+            None => ratio.value < 1.0 / SINGLE_FACTOR,
+        };
+    }
     let subjects: Vec<_> = all.iter().map(|writers| (subject(writers[0].cell), writers[0].cell.workload)).collect();
     let distinctions = distinctions(&subjects, &[Axis::Targets]);
     let named = all.iter().zip(subjects).zip(distinctions);
@@ -50,15 +57,8 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
 }
 
 fn subject(cell: &Cell<'_>) -> String {
-    let workload = cell.workload;
-    format!(
-        "{} {}, {}, QD{}, {}",
-        workload.pattern,
-        workload.operation,
-        workload.request_size,
-        workload.depth,
-        caching(workload)
-    )
+    let Workload { pattern, operation, request_size, depth, .. } = cell.workload;
+    format!("{pattern} {operation}, {request_size}, QD{depth}, {}", caching(cell.workload))
 }
 
 /// Every multi-writer cell with its single-writer cell.
@@ -81,7 +81,8 @@ fn writers<'a>(cell: &'a Cell<'a>, alone: &'a Cell<'a>) -> Option<Writers<'a>> {
         let mean = pairs.iter().map(|(several, _)| several).sum::<f64>() / pairs.len() as f64;
         Some(Judged { contrast, bytes_per_s: mean, collapsed: false })
     };
-    Some(Writers { cell, alone, sum: judged(sum_bytes_per_s)?, parent: judged(parent_bytes_per_s) })
+    let rates = [judged(sum_bytes_per_s)?].into_iter().chain(judged(parent_bytes_per_s)).collect();
+    Some(Writers { cell, alone, rates })
 }
 
 /// Sum over the writers.
@@ -98,32 +99,13 @@ fn parent_bytes_per_s(sample: &Sample) -> Option<f64> {
     }
 }
 
-/// Marks which rates collapsed.
-fn judge(all: &mut [Vec<Writers<'_>>]) {
-    let rates = |all: &[Vec<Writers<'_>>]| -> Vec<Contrast> {
-        all.iter()
-            .flatten()
-            .flat_map(|writers| [Some(writers.sum), writers.parent])
-            .flatten()
-            .map(|rate| rate.contrast)
-            .collect()
-    };
-    let mut verdicts = verdicts(&rates(all)).into_iter();
-    for writers in all.iter_mut().flatten() {
-        for rate in [Some(&mut writers.sum), writers.parent.as_mut()].into_iter().flatten() {
-            let ratio = rate.contrast.ratio;
-            let decided = match ratio.high {
-                Some(_) => verdicts.next() == Some(Verdict::Lower),
-                None => verdicts.next().is_some() && ratio.value < 1.0 / SINGLE_FACTOR,
-            };
-            rate.collapsed = decided;
-        }
-    }
-}
-
 impl Writers<'_> {
-    fn collapsed(&self) -> bool {
-        self.sum.collapsed || self.parent.is_some_and(|parent| parent.collapsed)
+    fn sum(&self) -> Judged {
+        self.rates[0]
+    }
+
+    fn parent(&self) -> Option<Judged> {
+        self.rates.get(1).copied()
     }
 
     fn count(&self) -> u32 {
@@ -132,47 +114,38 @@ impl Writers<'_> {
 
     /// `2 reach 17 % of it (9.46 MB/s; as the parent sees it 17 %, 9.46 MB/s)`.
     fn words(&self) -> String {
-        let rate = |judged: &Judged| BytesPerSecond(judged.bytes_per_s).to_string();
+        let Judged { contrast: Contrast { ratio, .. }, bytes_per_s, collapsed } = self.sum();
         // Only if it differs.
         let differs = |parent: &Judged| {
-            parent.collapsed != self.sum.collapsed
-                || (parent.contrast.ratio.value / self.sum.contrast.ratio.value - 1.0).abs() > 0.02
+            parent.collapsed != collapsed || (parent.contrast.ratio.value / ratio.value - 1.0).abs() > 0.02
         };
-        let parent = self.parent.filter(differs);
-        let parent =
-            parent.map(|parent| format!("; as the parent sees it {}, {}", parent.contrast.ratio, rate(&parent)));
-        format!(
-            "{} reach {} of it ({}{})",
-            self.count(),
-            self.sum.contrast.ratio,
-            rate(&self.sum),
-            parent.unwrap_or_default()
-        )
+        let parent = self.parent().filter(differs).map(|parent| {
+            format!("; as the parent sees it {}, {}", parent.contrast.ratio, BytesPerSecond(parent.bytes_per_s))
+        });
+        let rate = BytesPerSecond(bytes_per_s);
+        format!("{} reach {ratio} of it ({rate}{})", self.count(), parent.unwrap_or_default())
     }
 }
 
 fn finding(all: &[Vec<Writers<'_>>], writers: &[Writers<'_>], subject: &str) -> Option<Finding> {
-    let collapsed: Vec<&Writers<'_>> = writers.iter().filter(|writers| writers.collapsed()).collect();
+    let collapsed: Vec<&Writers<'_>> =
+        writers.iter().filter(|writers| writers.rates.iter().any(|rate| rate.collapsed)).collect();
     let least = |writers: &Writers<'_>| {
-        let parent = writers
-            .parent
-            .filter(|parent| parent.collapsed)
-            .map_or(f64::INFINITY, |parent| parent.contrast.ratio.value);
-        writers.sum.contrast.ratio.value.min(parent)
+        let parent = writers.parent().filter(|parent| parent.collapsed);
+        let ratios = [Some(writers.sum()), parent].into_iter().flatten().map(|rate| rate.contrast.ratio.value);
+        ratios.fold(f64::INFINITY, f64::min)
     };
     let worst = collapsed.iter().min_by(|one, other| least(one).total_cmp(&least(other)))?;
     let workload = worst.cell.workload;
     let alone = BytesPerSecond(worst.alone.mean_bytes_per_s());
     let several: Vec<String> = collapsed.iter().map(|writers| writers.words()).collect();
-    let single = worst.sum.contrast.ratio.low.is_none();
-    let (what, brief) = if collapsed.iter().any(|writers| writers.sum.collapsed) {
-        let brief = format!("{} writers reach {} of the throughput of one", worst.count(), worst.sum.contrast.ratio);
-        ("collapses", brief)
-    } else {
-        let share = worst.parent.map_or(worst.sum, |parent| parent).contrast.ratio;
-        let brief = format!("as the parent sees it, {} writers reach {share} of the throughput of one", worst.count());
-        ("is uneven", brief)
+    let single = worst.sum().contrast.ratio.low.is_none();
+    let (what, by, share) = match collapsed.iter().any(|writers| writers.sum().collapsed) {
+        true => ("collapses", "", worst.sum()),
+        false => ("is uneven", "as the parent sees it, ", worst.parent().unwrap_or(worst.sum())),
     };
+    let (count, share) = (worst.count(), share.contrast.ratio);
+    let brief = format!("{by}{count} writers reach {share} of the throughput of one");
     let claim = format!(
         "throughput of concurrent {} {} {what} ({subject}): one writer delivers {alone}, {}{}{}",
         workload.pattern,
@@ -181,7 +154,7 @@ fn finding(all: &[Vec<Writers<'_>>], writers: &[Writers<'_>], subject: &str) -> 
         if single { "; one sample each, where only a factor above 1.5 counts" } else { "" },
         ruled_out(all, worst).map(|said| format!(". {said}")).unwrap_or_default(),
     );
-    let ratios = [Some(worst.sum), worst.parent].into_iter().flatten().map(|rate| rate.contrast.ratio).collect();
+    let ratios = worst.rates.iter().map(|rate| rate.contrast.ratio).collect();
     let cells = collapsed.iter().map(|writers| writers.cell).chain([worst.alone]);
     Some(found(FindingCode::WriterCollapse, subject, cells, [brief, noted(workload, &claim)], ratios))
 }
@@ -195,8 +168,8 @@ fn ruled_out(all: &[Vec<Writers<'_>>], worst: &Writers<'_>) -> Option<String> {
             && other.cell.workload.buffering.is_direct() != is_direct
             && are_comparable(other.cell.workload, worst.cell.workload, &axes)
     };
-    let other = all.iter().flatten().find(is_other_way).filter(|other| !other.sum.collapsed)?;
-    let share = other.sum.contrast.ratio;
+    let other = all.iter().flatten().find(is_other_way).filter(|other| !other.sum().collapsed)?;
+    let share = other.sum().contrast.ratio;
     Some(if is_direct {
         format!("As many buffered writers reach {share} of one, so the device alone is not the cause")
     } else {
@@ -208,8 +181,8 @@ fn ruled_out(all: &[Vec<Writers<'_>>], worst: &Writers<'_>) -> Option<String> {
 mod tests {
     use super::*;
     use crate::fixtures::{Run, around, buffered, flushed, write};
+    use halfpower_model::Bytes;
     use halfpower_model::sample::Parallel;
-    use halfpower_model::{Bytes, Workload};
 
     fn by(workers: u32, workload: Workload) -> Workload {
         let span = Bytes(workload.span.0 / u64::from(workers));

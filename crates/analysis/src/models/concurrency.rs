@@ -97,7 +97,7 @@ pub(super) fn fit(series: &Series<'_>, load: Load) -> Option<Concurrency> {
         return None;
     }
     let (law, fit) = best(&points)?;
-    let repetitions = series.cells.iter().map(|cell| cell.requests_per_s().len()).min()?;
+    let repetitions = series.cells.iter().map(|cell| cell.requests_per_s.len()).min()?;
     let deepest = points.iter().map(|(n, _)| *n).fold(1.0, f64::max);
     let knee = knee(law, &fit).filter(|(knee, _)| *knee <= deepest).map(|(knee, interval)| {
         let interval = interval.map(|interval| interval.map(|end| end.max(1.0)));

@@ -275,7 +275,7 @@ fn level(
 }
 
 fn mean_rate(cell: &Cell<'_>) -> Option<Estimate> {
-    mean_estimate(Quantity::BytesPerSecond, cell.bytes_per_s())
+    mean_estimate(Quantity::BytesPerSecond, &cell.bytes_per_s)
 }
 
 /// `sequential 1 MiB reads, QD8, direct`.

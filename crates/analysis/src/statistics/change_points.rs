@@ -150,15 +150,6 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn steps_without_scatter_are_found_where_they_are() {
-        let values: Vec<f64> = [(10, 3.0), (6, 2.0), (30, 2.5), (7, 1.0)]
-            .iter()
-            .flat_map(|(count, level)| std::iter::repeat_n(*level, *count))
-            .collect();
-        assert_eq!(change_points(&values, 0.01), [10, 16, 46]);
-    }
-
-    #[test]
     fn scatter_of_many_kinds_is_no_change() {
         let humps = |random: &mut Random, share: f64| if random.next_unit() < share { 10.0 } else { 0.0 };
         let kinds: [(&str, Draw<'_>); 8] = [
