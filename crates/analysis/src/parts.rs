@@ -141,7 +141,7 @@ mod tests {
         let analysis = analyse(&run.observed());
         assert!((analysis.cells[0].parts[1].busy.value - 0.74).abs() < 1e-9);
         let reason = &analysis.cells[0].pace.as_ref().unwrap().reason;
-        says(&reason, "the busiest part, disk, was busy 98 % of the time; the next, adapter, 74 %");
+        says(reason, "the busiest part, disk, was busy 98 % of the time; the next, adapter, 74 %");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Suspects by bandwidth: bus, link and device against their peaks, and a controller by how time grows with request size.
 //!
-//! Whether the medium limits the requests shows at other offsets: CPU, bus and controller do not depend on where a request goes; a medium with an arm does. If the same requests are 12 %
-//! faster at offsets that are closer for the arm, the medium is the bottleneck. If they are as fast at random offsets, or a stream is as
-//! fast in every zone, it is not. Then it is between bus (70 % of its peak, or time per byte as its peak
-//! implies with an overhead below 8 KiB; Riedel, van Ingen and Gray, 1997, table 4: 2.7 to 5.3 KB) and controller.
+//! Whether the medium limits the requests shows at other offsets: CPU, bus and controller do not depend on where a request
+//! goes; a medium with an arm does. If the same requests are 12 % faster at offsets that are closer for the arm, the medium is
+//! the bottleneck. If they are as fast at random offsets, or a stream is as fast in every zone, it is not. Then it is the bus
+//! (70 % of its peak, or time per byte as its peak implies with an overhead below 8 KiB; Riedel, van Ingen and Gray, 1997,
+//! table 4: 2.7 to 5.3 KB) or the controller.
 
 use super::facts::{FULL, Facts, Growth, NO_FASTER, Places, SPARE, percent};
 use super::suspect::{Owner, Standing, Sureness, likely, named_at, open, ruled_out, sure};

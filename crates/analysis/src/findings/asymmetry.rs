@@ -4,7 +4,7 @@
 //! block (geometric mean, t interval of the logarithms) and counts if its interval is wholly beyond a factor of two, adjusted
 //! over all sizes and depths (Benjamini and Hochberg). The most distant pair is named, which overstates it slightly.
 
-use super::{extent, found};
+use super::frame::{extent, found};
 use crate::cells::Cell;
 use crate::evidence::Evidence;
 use crate::series::Series;

@@ -3,7 +3,8 @@
 //! Each repetition is judged by itself ([`attribution`](crate::attribution)), with figures of neighbouring cells: whether a deeper
 //! queue is faster, and whether targets share a limit. A bottleneck needs the agreement of four repetitions of five.
 
-use super::{found, neighbours};
+use super::frame::found;
+use super::neighbours;
 use crate::attribution::{Attribution, Neighbours, Owner, attribute_with};
 use crate::cells::Cell;
 use crate::evidence::{Evidence, best};

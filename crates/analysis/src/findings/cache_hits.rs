@@ -5,7 +5,7 @@
 //! or the rate is more than 5 % above the advertised peak, which points to a cache of the drive or a hypervisor. Reads of a warmed
 //! cache, of holes and of nothing are left out.
 
-use super::{extent, found};
+use super::frame::{extent, found};
 use crate::cells::Cell;
 use crate::device::{DeviceReads, mean_ratio, submitted};
 use crate::evidence::Evidence;

@@ -5,7 +5,7 @@
 //! and acceptance sampling", Technometrics 24, 1982), adjusted over all places of a run (Benjamini and Hochberg). The cause is
 //! not examined.
 
-use super::found;
+use super::frame::found;
 use crate::evidence::Evidence;
 use crate::series::Series;
 use crate::statistics::{Contrast, Margin, Verdict, adjusted_p_values};

@@ -6,7 +6,7 @@
 //! five on, a significant slope of more than 10 % is reported if no five blocks are steady (SNIA PTS).
 //! The cause may be the device, the host or another program, so only possible causes are given. Sources: see `statistics`.
 
-use super::found;
+use super::frame::found;
 use crate::cells::Cell;
 use crate::device::share_for_others;
 use crate::evidence::Evidence;

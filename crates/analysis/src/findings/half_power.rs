@@ -7,7 +7,7 @@
 //! Source: Riedel, van Ingen and Gray, "A performance study of sequential I/O on Windows NT 4" (1997); Hockney,
 //! "(r∞, n½, s½) measurements on the 2-CPU CRAY X-MP", Parallel Computing 2 (1985).
 
-use super::found;
+use super::frame::found;
 use crate::cells::Cell;
 use crate::comparable::{Axis, are_comparable};
 use crate::evidence::{Evidence, highest};
@@ -183,7 +183,7 @@ mod tests {
         assert!(estimate.low.unwrap() < 100_000.0 && estimate.high.unwrap() > 100_000.0, "{estimate:?}");
         let sentence = &findings[0].sentence;
         says(
-            &sentence,
+            sentence,
             "Sequential reads (QD1, direct) reach half of the advertised 1 GB/s at 128 KiB (interpolated: 97",
         );
         says(&findings[0].brief, "128 KiB (at 97");
@@ -252,7 +252,7 @@ mod tests {
         let estimate = finding.estimates[0];
         assert_eq!((estimate.low, estimate.high), (None, None), "five of sixteen resamples never get there");
         let sentence = &finding.sentence;
-        says(&sentence, "the confidence interval extends beyond 1 MiB). No linear time model");
+        says(sentence, "the confidence interval extends beyond 1 MiB). No linear time model");
         says(&finding.brief, ", uncertain)");
     }
 }

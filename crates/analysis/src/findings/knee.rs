@@ -4,7 +4,7 @@
 //! said. The interval is a bootstrap over repetitions with measured depths as ends. A
 //! [queueing model](crate::models::Concurrency) stands beside it.
 
-use super::found;
+use super::frame::found;
 use crate::cells::Cell;
 use crate::evidence::Evidence;
 use crate::models::{Load, Models};

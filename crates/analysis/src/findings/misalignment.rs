@@ -4,8 +4,8 @@
 //! all (Benjamini and Hochberg). For the evidence by counters, for which one sample is enough, see [`super::read_before_write`]. The
 //! block is 4 KiB, or the device's if larger; a drive with hidden 4 KiB blocks shows only by its cost.
 
+use super::frame::{extent, found};
 use super::read_before_write::{Fit, Proof, block, fit, proof};
-use super::{extent, found};
 use crate::cells::Cell;
 use crate::comparable::{Axis, are_comparable};
 use crate::evidence::Evidence;

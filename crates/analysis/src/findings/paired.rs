@@ -1,6 +1,6 @@
 //! Two ways to do the same requests, size by size, paired by block.
 
-use super::found;
+use super::frame::found;
 use crate::cells::Cell;
 use crate::series::Series;
 use crate::statistics::paired_ratio;

@@ -2,7 +2,7 @@
 //!
 //! The maximum of several means is biased slightly upwards. A single cell has no peak.
 
-use super::found;
+use super::frame::found;
 use crate::comparable::{Axis, bare};
 use crate::evidence::{Evidence, best};
 use crate::series::Series;

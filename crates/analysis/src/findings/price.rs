@@ -5,7 +5,7 @@
 //! Price and figures are of all targets together, and of the storage only. The capacity is given, or that of block devices.
 //! Source: Chung, Gray, Worthington and Horst, "Windows 2000 disk IO performance" (2000), tables 9 and 10.
 
-use super::found;
+use super::frame::found;
 use crate::cells::Cell;
 use crate::evidence::{Evidence, highest};
 use crate::statistics::{Interval, estimate};

@@ -8,7 +8,7 @@
 //! from 4 to 512 KiB are tried, and the best is reported if it is [worth it](crate::statistics::Fit::is_worth) and all parts
 //! are positive. Source: Chung, Gray, Worthington and Horst, "Windows 2000 disk IO performance" (2000).
 
-use super::found;
+use super::frame::found;
 use crate::cells::Cell;
 use crate::cost::{CostBound, CostByUnit, CostFit, CostPoint};
 use crate::evidence::Evidence;
@@ -336,7 +336,7 @@ mod tests {
         assert_eq!(parts.unit, Bytes(65_536), "{parts:?}");
         assert!(holds(parts.copy, 0.8192) && holds(parts.each_unit, 45.0) && holds(parts.call, 12.0), "{parts:?}");
         let sentence = &findings[0].sentence;
-        says(&sentence, "per 64 KiB block");
+        says(sentence, "per 64 KiB block");
         // Direct requests have no page cache, and two parts are enough for a cost that has two.
         let mut direct = Run::default();
         let mut straight = Run::default();

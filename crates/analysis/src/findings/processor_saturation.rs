@@ -6,7 +6,7 @@
 //! disk IO performance" (2000).
 
 use super::bottleneck::{Paces, Plateau};
-use super::found;
+use super::frame::found;
 use crate::attribution::Owner;
 use crate::statistics::{mean, mean_estimate};
 use crate::wording::noted;

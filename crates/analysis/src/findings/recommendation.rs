@@ -4,7 +4,7 @@
 //! queues cost latency and large requests memory. Random: the depth at the knee. Only measured cells that reach the storage are
 //! recommended.
 
-use super::found;
+use super::frame::found;
 use super::knee::{Knee, depth_estimate, growth, knee};
 use crate::cells::Cell;
 use crate::comparable::{Axis, are_comparable, distinctions, groups};

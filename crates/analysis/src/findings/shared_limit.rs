@@ -3,7 +3,7 @@
 //! Paired by block (geometric mean, t interval of the logarithms). Source: Riedel, van Ingen and Gray (1997), who added disks to
 //! a bus until the sum stopped growing.
 
-use super::found;
+use super::frame::found;
 use crate::cells::Cell;
 use crate::comparable::{Axis, groups};
 use crate::evidence::{Evidence, of_targets};

@@ -4,8 +4,8 @@
 //! most amplified cell of each kind is named. Source: Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive
 //! disks", SIGMOD 1988.
 
+use super::frame::{extent, found};
 use super::read_before_write::{Fit, Proof, block, fit, proof};
-use super::{extent, found};
 use crate::cells::Cell;
 use crate::evidence::Evidence;
 use crate::series::Series;

@@ -10,7 +10,7 @@
 //! Source: Feller, "An Introduction to Probability Theory and Its Applications", volume 2 (1971), chapter I.3, for the lack
 //! of memory and for geometric sums.
 
-use super::{extent, found};
+use super::frame::{extent, found};
 use crate::cells::Cell;
 use crate::evidence::Evidence;
 use crate::series::Series;

@@ -5,7 +5,7 @@
 //! have no interval, so only a factor of 1.5 counts. If as many direct, or buffered, writers do not collapse, that rules out what
 //! both share. Source: Knoblauch, "Performance problems when writing large files on CCISS hardware", linux-kernel, January 2008.
 
-use super::found;
+use super::frame::found;
 use crate::cells::Cell;
 use crate::comparable::{Axis, are_comparable, distinctions, groups};
 use crate::evidence::Evidence;
