@@ -10,7 +10,6 @@
 use super::interval::Interval;
 use super::mean::t_quantile;
 use super::ratio::fieller;
-use nalgebra::{DMatrix, DVector};
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 /// A relative error that is none.
@@ -108,28 +107,40 @@ pub fn least_squares(equations: &[Equation]) -> Option<Fit> {
     if equations.len() < terms || equations.iter().any(|equation| equation.terms.len() != terms) {
         return None;
     }
-    let weighted = |row: usize, value: f64| equations[row].weight.sqrt() * value;
-    let mut matrix = DMatrix::from_fn(equations.len(), terms, |row, term| weighted(row, equations[row].terms[term]));
-    let values = DVector::from_fn(equations.len(), |row, _| weighted(row, equations[row].value));
-    let sizes: Vec<f64> = matrix.column_iter().map(|column| column.norm()).collect();
+    let of_each = |value: &dyn Fn(&Equation) -> f64| -> Vec<f64> {
+        equations.iter().map(|equation| equation.weight.sqrt() * value(equation)).collect()
+    };
+    let mut columns: Vec<Vec<f64>> = (0..terms).map(|term| of_each(&|equation| equation.terms[term])).collect();
+    let values = of_each(&|equation| equation.value);
+    let sizes: Vec<f64> = columns.iter().map(|column| dot(column, column).sqrt()).collect();
     if sizes.iter().any(|size| *size == 0.0 || !size.is_finite()) {
         return None;
     }
-    matrix.column_iter_mut().zip(&sizes).for_each(|(mut column, size)| column /= *size);
-    let decomposed = matrix.clone().svd(true, true);
+    columns.iter_mut().zip(&sizes).for_each(|(column, size)| column.iter_mut().for_each(|value| *value /= size));
+    let (turned, right) = orthogonal(columns.clone());
+    let squares: Vec<f64> = turned.iter().map(|column| dot(column, column)).collect();
     let negligible = f64::EPSILON * equations.len() as f64;
-    if decomposed.singular_values.iter().any(|singular| *singular <= negligible) {
+    if squares.iter().any(|square| square.sqrt() <= negligible) {
         return None;
     }
-    let mut scaled = decomposed.solve(&values, 0.0).ok()?;
+    let sum = |columns: &[Vec<f64>], factors: &[f64]| -> Vec<f64> {
+        let row = |at: usize| columns.iter().zip(factors).map(|(column, factor)| column[at] * factor).sum();
+        (0..columns[0].len()).map(row).collect()
+    };
+    let solved = |values: &[f64]| -> Vec<f64> {
+        let along: Vec<f64> =
+            turned.iter().zip(&squares).map(|(column, square)| dot(column, values) / square).collect();
+        sum(&right, &along)
+    };
+    let rest = |scaled: &[f64]| less(&values, &sum(&columns, scaled));
+    let mut scaled = solved(&values);
     // Once more on what is left, which takes the last digits' errors away.
-    scaled += decomposed.solve(&(&values - &matrix * &scaled), 0.0).ok()?;
-    let squares_left = (&matrix * &scaled - &values).norm_squared();
+    scaled = scaled.iter().zip(solved(&rest(&scaled))).map(|(one, more)| one + more).collect();
+    let left = rest(&scaled);
+    let squares_left = dot(&left, &left);
     let degrees_of_freedom = equations.len() - terms;
-    let right = decomposed.v_t.as_ref()?;
     let together = |one: usize, other: usize| {
-        let spread = |row: usize| right[(row, one)] * right[(row, other)] / decomposed.singular_values[row].powi(2);
-        let spread: f64 = (0..terms).map(spread).sum();
+        let spread: f64 = right.iter().zip(&squares).map(|(axis, square)| axis[one] * axis[other] / square).sum();
         squares_left / degrees_of_freedom as f64 * spread / sizes[one] / sizes[other]
     };
     Some(Fit {
@@ -141,6 +152,50 @@ pub fn least_squares(equations: &[Equation]) -> Option<Fit> {
         squares_left,
         degrees_of_freedom,
     })
+}
+
+/// A matrix, by its columns, turned until they are orthogonal, and the turn, by its columns: the matrix times the turn is what
+/// it was turned into. Their lengths are the singular values. One-sided Jacobi rotations (Hestenes): Golub and Van Loan,
+/// section 8.6.3.
+fn orthogonal(mut columns: Vec<Vec<f64>>) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
+    /// Six to ten are usual.
+    const MOST_SWEEPS: usize = 40;
+    let terms = columns.len();
+    let mut turn: Vec<Vec<f64>> =
+        (0..terms).map(|column| (0..terms).map(|row| f64::from(u8::from(row == column))).collect()).collect();
+    for _ in 0..MOST_SWEEPS {
+        let mut is_orthogonal = true;
+        for (one, other) in (1..terms).flat_map(|other| (0..other).map(move |one| (one, other))) {
+            let [first, second] = [one, other].map(|column| dot(&columns[column], &columns[column]));
+            let both = dot(&columns[one], &columns[other]);
+            if both.abs() <= f64::EPSILON * (first * second).sqrt() {
+                continue;
+            }
+            is_orthogonal = false;
+            let cotangent = (second - first) / (2.0 * both);
+            let tangent = cotangent.signum() / (cotangent.abs() + cotangent.hypot(1.0));
+            let cosine = tangent.hypot(1.0).recip();
+            for set in [&mut columns, &mut turn] {
+                for row in 0..set[one].len() {
+                    let (left, right) = (set[one][row], set[other][row]);
+                    set[one][row] = cosine * (left - tangent * right);
+                    set[other][row] = cosine * (tangent * left + right);
+                }
+            }
+        }
+        if is_orthogonal {
+            break;
+        }
+    }
+    (columns, turn)
+}
+
+fn dot(one: &[f64], other: &[f64]) -> f64 {
+    one.iter().zip(other).map(|(one, other)| one * other).sum()
+}
+
+fn less(one: &[f64], other: &[f64]) -> Vec<f64> {
+    one.iter().zip(other).map(|(one, other)| one - other).collect()
 }
 
 /// A point and how much it counts; the weight is above zero.
