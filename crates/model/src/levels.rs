@@ -7,30 +7,27 @@
 
 use crate::environment::{Environment, TargetFacts};
 use crate::units::{BytesPerSecond, UnitError};
-use crate::workload::{ChoiceError, words::words};
+use crate::words::words;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
-/// Which level, in the order in which bytes pass them on their way to the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LevelName {
-    /// The machine's memory.
-    Memory,
-    /// What a control group lets through of reads.
-    ReadLimit,
-    /// What a control group lets through of writes.
-    WriteLimit,
-    /// What controllers are attached by, and whatever else several devices may share.
-    Bus,
-    /// What the device itself is attached by.
-    Link,
-    /// The device.
-    Device,
+words! {
+    /// Which level, in the order in which bytes pass them on their way to the device.
+    pub enum LevelName {
+        /// The machine's memory.
+        Memory = "memory",
+        /// What a control group lets through of reads.
+        ReadLimit = "read_limit",
+        /// What a control group lets through of writes.
+        WriteLimit = "write_limit",
+        /// What controllers are attached by, and whatever else several devices may share.
+        Bus = "bus",
+        /// What the device itself is attached by.
+        Link = "link",
+        /// The device.
+        Device = "device",
+    }
 }
-
-words!(LevelName, "memory, bus, link, device",
-    "memory" => LevelName::Memory, "read_limit" => LevelName::ReadLimit, "write_limit" => LevelName::WriteLimit,
-    "bus" => LevelName::Bus, "link" => LevelName::Link, "device" => LevelName::Device);
 
 /// One level of the path to a target, or to several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,36 +66,23 @@ pub struct GivenPeak {
     pub bytes_per_s: BytesPerSecond,
 }
 
-/// Why a text is no given peak.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum GivenPeakError {
-    /// No `=`.
-    #[error("`{0}` is no peak of a level; write one like device=3500MB/s")]
-    Form(String),
-    /// No such level.
-    #[error(transparent)]
-    Level(#[from] ChoiceError),
-    /// A level that is set and not advertised.
-    #[error("`{0}` is what a control group sets, and is read from there; give memory, bus, link or device")]
-    Limit(LevelName),
-    /// No rate.
-    #[error(transparent)]
-    Rate(#[from] UnitError),
-}
-
 /// Where a peak is from that was given.
 const GIVEN: &str = "given";
 
 impl FromStr for GivenPeak {
-    type Err = GivenPeakError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, GivenPeakError> {
-        let (level, rate) = text.split_once('=').ok_or_else(|| GivenPeakError::Form(text.to_owned()))?;
-        let level: LevelName = level.trim().parse()?;
-        if matches!(level, LevelName::ReadLimit | LevelName::WriteLimit) {
-            return Err(GivenPeakError::Limit(level));
-        }
-        Ok(GivenPeak { level, bytes_per_s: rate.parse()? })
+    fn from_str(text: &str) -> Result<Self, String> {
+        let form = || format!("`{text}` is no peak of a level; write one like device=3500MB/s");
+        let (level, rate) = text.split_once('=').ok_or_else(form)?;
+        let level = match level.trim().parse() {
+            Ok(level @ (LevelName::ReadLimit | LevelName::WriteLimit)) => {
+                Err(format!("`{level}` is what a control group sets; give memory, bus, link or device"))
+            }
+            Ok(level) => Ok(level),
+            Err(_) => Err(format!("`{}` is not one of memory, bus, link, device", level.trim())),
+        }?;
+        Ok(GivenPeak { level, bytes_per_s: rate.parse().map_err(|error: UnitError| error.to_string())? })
     }
 }
 

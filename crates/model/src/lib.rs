@@ -23,6 +23,7 @@ pub mod spec;
 pub mod stream;
 pub mod testbed;
 pub mod units;
+mod words;
 pub mod workload;
 
 pub use content::Data;

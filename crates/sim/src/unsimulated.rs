@@ -52,8 +52,14 @@ fn of_the_volume(machine: &Machine, workload: &Workload) -> [(bool, &'static str
 fn of_a_host(workload: &Workload) -> impl Iterator<Item = String> {
     let missing = |key: &Key| {
         let reason = key.about.unsimulated.filter(|_| !key.is_default(workload))?;
-        let remedy = if reason.contains("; ") { String::new() } else { format!("; leave --{} out", key.option()) };
-        Some(format!("{reason}{remedy}"))
+        let option = key.option();
+        Some(match key.name {
+            "cpus" | "cpu_count" => {
+                format!("{reason}; leave --{option} out, or set their number, like --set processor.count=1")
+            }
+            _ if reason.contains("; ") => reason.to_owned(),
+            _ => format!("{reason}; leave --{option} out"),
+        })
     };
     KEYS.iter().filter_map(missing)
 }

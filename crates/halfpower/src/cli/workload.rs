@@ -77,7 +77,7 @@ fn argument(key: &'static Key) -> Arg {
         .allow_hyphen_values(key.name == "ring");
     let argument = match about.kind {
         Kind::Switch => argument.value_name("on|off").num_args(0..=1).require_equals(true).default_missing_value("on"),
-        _ => argument.value_name(about.value_name),
+        _ => argument.value_name(key.value_name()),
     };
     match about.contradicts {
         Some(other) => argument.conflicts_with(other),

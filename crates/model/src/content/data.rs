@@ -8,10 +8,7 @@
 use super::freshener::{Freshener, UNIT_BYTES, duplicate_mark, mark};
 use super::sequence;
 use crate::random::Random;
-use crate::workload::words::ChoiceError;
-use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
+use crate::words::{Value, forms};
 
 /// The longest pattern that can be repeated.
 pub const MAX_REPEATED_BYTES: usize = 64;
@@ -83,39 +80,17 @@ impl Data {
     }
 }
 
-impl fmt::Display for Data {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Data::Incompressible => f.write_str("incompressible"),
-            Data::Compressible { percent } => write!(f, "compressible={percent}"),
-            Data::Duplicate { percent } => write!(f, "duplicate={percent}"),
-            Data::Zeros => f.write_str("zeros"),
-            Data::Repeated { bytes } => {
-                f.write_str("pattern=")?;
-                bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-            }
-        }
-    }
-}
+const CHOICES: &str = "incompressible, compressible=PERCENT, duplicate=PERCENT (0 to 100), zeros, pattern=HEX (1 to 64 bytes of two digits)";
 
-impl FromStr for Data {
-    type Err = ChoiceError;
+forms!(Data, |_| CHOICES, { "incompressible" => Incompressible, "zeros" => Zeros, }, {
+    "compressible" => Compressible { percent: percent } = percent,
+    "duplicate" => Duplicate { percent: percent } = percent,
+    "pattern" => Repeated { bytes: bytes } = hex,
+});
 
-    fn from_str(word: &str) -> Result<Self, ChoiceError> {
-        let (kind, value) = word.split_once('=').map_or((word, None), |(kind, value)| (kind, Some(value)));
-        let data = match (kind, value) {
-            ("incompressible", None) => Some(Data::Incompressible),
-            ("zeros", None) => Some(Data::Zeros),
-            ("compressible", Some(share)) => percent(share).map(|percent| Data::Compressible { percent }),
-            ("duplicate", Some(share)) => percent(share).map(|percent| Data::Duplicate { percent }),
-            ("pattern", Some(digits)) => hex(digits).map(|bytes| Data::Repeated { bytes }),
-            _ => None,
-        };
-        data.ok_or_else(|| ChoiceError {
-            word: word.to_owned(),
-            choices: "incompressible, compressible=PERCENT, duplicate=PERCENT (0 to 100), zeros, pattern=HEX (1 to 64 \
-                      bytes of two digits)",
-        })
+impl Value for Vec<u8> {
+    fn exact(&self) -> Option<String> {
+        Some(self.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 }
 
@@ -129,18 +104,6 @@ fn hex(text: &str) -> Option<Vec<u8>> {
     let bytes: Vec<u8> =
         pairs.iter().map(|[high, low]| Some((digit(*high)? * 16 + digit(*low)?) as u8)).collect::<Option<_>>()?;
     (odd.is_empty() && (1..=MAX_REPEATED_BYTES).contains(&bytes.len())).then_some(bytes)
-}
-
-impl Serialize for Data {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Data {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
 }
 
 #[cfg(test)]

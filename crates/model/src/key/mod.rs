@@ -6,12 +6,10 @@
 mod bounds;
 mod names;
 mod table;
-mod value;
 
 pub use bounds::{LARGEST, LONGEST, MAX_DEPTH, MAX_RATE, MAX_REQUEST, MAX_WORKERS, MIN_INTERVAL};
 pub use names::names;
 pub use table::{KEYS, WorkloadSpec};
-pub(crate) use value::Value;
 
 use crate::units::{Bytes, Nanoseconds};
 use crate::workload::Workload;
@@ -33,7 +31,7 @@ pub struct About {
     pub group: Group,
     /// What its values look like.
     pub kind: Kind,
-    /// What a value is called in `--help`.
+    /// What a word is called in `--help`; see [`Key::value_name`].
     pub value_name: &'static str,
     /// The default where it depends on the target or on other keys; else it is that of [`Workload`].
     pub depends: Option<&'static str>,
@@ -208,6 +206,16 @@ impl Key {
     /// The default, for people.
     pub fn default(&self) -> String {
         self.about.depends.map_or_else(|| self.shown(&Workload::default()), str::to_owned)
+    }
+
+    /// What a value is called in `--help`.
+    pub fn value_name(&self) -> &'static str {
+        match self.about.kind {
+            Kind::Size(..) => "SIZE",
+            Kind::Count(..) => "N",
+            Kind::Time(..) => "TIME",
+            _ => self.about.value_name,
+        }
     }
 
     /// The option on the command line, without dashes in front.

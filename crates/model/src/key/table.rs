@@ -1,18 +1,19 @@
 //! The table of keys, in the order in which the cells of a study vary: the first varies slowest.
 
 use super::bounds::{LARGEST, LONGEST, MAX_DEPTH, MAX_REQUEST, MAX_WORKERS, MIN_INTERVAL};
-use super::{About, Access, Given, Group, Key, Kind, Value};
+use super::{About, Access, Given, Group, Key, Kind};
 use crate::content::Data;
 use crate::units::{Bytes, Nanoseconds};
+use crate::words::Value;
 use crate::workload::{
     Among, Arrivals, BlockPhases, Buffering, CachePolicy, Closing, CpuAccounting, CpuList, Durability, FileState,
     Layout, NamedPersonality, Operation, Pattern, Personality, Plugin, Rate, RingOptions, RwFlags, Settings, Sharing,
     Sizes, Verify, WorkerKind,
 };
 
-/// An entry: the key, the type of its value, the field of a workload that holds it, and what people read of it.
+/// An entry: the key, the type of its value, the field of a workload that holds it, its heading, and what people read of it.
 macro_rules! keys {
-    ($($name:ident: $type:ty, $($field:ident).+, $about:expr;)+) => {
+    ($($name:ident: $type:ty, $($field:ident).+, $group:ident { $($about:ident: $value:expr,)+ })+) => {
         /// What was said of a workload, key by key; the rest is none.
         #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
         pub struct WorkloadSpec {
@@ -49,7 +50,7 @@ macro_rules! keys {
                 exact: |workload| workload.$($field).+.exact(),
                 shown: |workload| workload.$($field).+.shown(),
             },
-            about: $about,
+            about: About { group: Group::$group, $($about: $value,)+ ..PLAIN },
         },)+];
     };
 }
@@ -58,7 +59,7 @@ macro_rules! keys {
 const PLAIN: About = About {
     group: Group::Requests,
     kind: Kind::Switch,
-    value_name: "SIZE",
+    value_name: "",
     depends: None,
     help: "",
     details: "",
@@ -73,7 +74,7 @@ const NO_TIME: Nanoseconds = Nanoseconds(0);
 const INSTANT: Nanoseconds = Nanoseconds(1);
 
 keys! {
-    operation: Operation, operation, About {
+    operation: Operation, operation, Requests {
         kind: Kind::Word(&["read", "write", "trim", "flush", "mix=70", "mix=read:60,write:30,trim:10"]),
         value_name: "OP",
         aliases: &["op"],
@@ -84,10 +85,8 @@ keys! {
 flush      flush the write cache; has no size and no offset
 mix=70     70 % reads, 30 % writes, drawn request by request
 mix=read:60,write:30,trim:9,flush:1     any shares that add up to 100",
-        ..PLAIN
-    };
-    pattern: Pattern, pattern, About {
-        group: Group::Place,
+    }
+    pattern: Pattern, pattern, Place {
         kind: Kind::Word(&Pattern::EXAMPLES),
         value_name: "PATTERN",
         fio: "rw, random_distribution",
@@ -102,29 +101,23 @@ zipf=0.99       few offsets often: the k-th as often as 1/k^0.99
 pareto=0.2      20 % of the offsets get 80 %, and so on within
 hot_cold=80/20  80 % of the requests to 20 % of the offsets
 normal=0.1      around the middle; deviation 10 % of the span",
-        ..PLAIN
-    };
-    sharing: Sharing, sharing, About {
-        group: Group::Place,
-        kind: Kind::Word(&["parts", "cursor", "whole"]),
+    }
+    sharing: Sharing, sharing, Place {
+        kind: Kind::Word(Sharing::WORDS),
         value_name: "SHARING",
         help: "How workers share a sequential pattern: parts, cursor, whole",
         details: "parts     each worker has a part of its own
 cursor    all workers take the next request of one stream
 whole     each worker goes over everything: it may find in a cache
           what another has just read",
-        ..PLAIN
-    };
-    among: Among, among, About {
-        group: Group::Place,
+    }
+    among: Among, among, Place {
         kind: Kind::Word(Among::EXAMPLES),
         value_name: "WHICH",
         help: "Which of several targets",
         given: Given::Study,
-        ..PLAIN
-    };
-    layout: Layout, layout, About {
-        group: Group::Place,
+    }
+    layout: Layout, layout, Place {
         kind: Kind::Word(&["each", "stripe=64KiB", "mirror", "mirror=shortest_queue", "mirror=nearest"]),
         value_name: "LAYOUT",
         unsimulated: Some("layouts of several targets; name a volume that is a stripe"),
@@ -134,11 +127,9 @@ stripe=64KiB    one volume; a chunk on each target in turn
 mirror          writes go to all, reads round-robin; or
                 mirror=shortest_queue: reads to the least busy; or
                 mirror=nearest: to the one that was last near there",
-        ..PLAIN
-    };
-    buffering: Buffering, buffering, About {
-        group: Group::Method,
-        kind: Kind::Word(&["buffered", "direct", "through", "none"]),
+    }
+    buffering: Buffering, buffering, Method {
+        kind: Kind::Word(Buffering::WORDS),
         value_name: "USE",
         depends: Some("direct where the target takes it"),
         fio: "direct, sync",
@@ -148,11 +139,9 @@ direct      bypass it (O_DIRECT)
 through     write through it: on the medium when a write returns
             (O_DSYNC)
 none        direct and through",
-        ..PLAIN
-    };
-    cache: CachePolicy, cache, About {
-        group: Group::Method,
-        kind: Kind::Word(&["keep", "cold", "warm"]),
+    }
+    cache: CachePolicy, cache, Method {
+        kind: Kind::Word(CachePolicy::WORDS),
         value_name: "STATE",
         fio: "invalidate, pre_read",
         help: "State of the page cache before: keep, cold, warm",
@@ -160,10 +149,9 @@ none        direct and through",
 cold    drop the target from it; sequential reads then end after one
         pass, unless --bytes or --requests say more
 warm    read the target into it",
-        ..PLAIN
-    };
-    file_state: FileState, file_state, About {
-        kind: Kind::Word(&["written", "preallocated", "append", "last_first", "truncated", "sparse"]),
+    }
+    file_state: FileState, file_state, Requests {
+        kind: Kind::Word(FileState::WORDS),
         value_name: "STATE",
         help: "State of a file before it is written",
         details: "Anything but `written` deletes what the file holds, past --size too.
@@ -175,9 +163,8 @@ append          it is empty: every write extends it
 last_first      it is empty, and its last block is written first
 truncated       it holds data, and is truncated inside the timing
 sparse          it has its length, and nothing is stored",
-        ..PLAIN
-    };
-    durability: Durability, durability, About {
+    }
+    durability: Durability, durability, Requests {
         kind: Kind::Word(&Durability::EXAMPLES),
         value_name: "WHEN",
         fio: "fsync, fdatasync, end_fsync",
@@ -187,14 +174,12 @@ flush_at_end    one fsync by each worker after its last write
 fsync=N         one by each worker after every N of its writes,
                 before the next, none after its last
 fdatasync=N     the same with fdatasync",
-        ..PLAIN
-    };
-    time_close: Closing, closing, About {
+    }
+    time_close: Closing, closing, Requests {
         help: "Close the target inside the timing",
         unsimulated: Some("the closing of a target, which would take no time"),
-        ..PLAIN
-    };
-    data: Data, data, About {
+    }
+    data: Data, data, Requests {
         kind: Kind::Word(&["incompressible", "compressible=60", "duplicate=30", "zeros", "pattern=c0ffee"]),
         value_name: "KIND",
         fio: "buffer_compress_percentage, dedupe_percentage, zero_buffers, buffer_pattern",
@@ -205,10 +190,9 @@ duplicate=30      30 % of the 4 KiB blocks are copies of others
 zeros             zeros
 pattern=c0ffee    these bytes over and over",
         unsimulated: Some("the content of writes: no drive looks at it"),
-        ..PLAIN
-    };
-    verify: Verify, verify, About {
-        kind: Kind::Word(&["off", "stamp", "read_back"]),
+    }
+    verify: Verify, verify, Requests {
+        kind: Kind::Word(Verify::WORDS),
         value_name: "CHECK",
         fio: "verify=crc32c",
         unsimulated: Some("the bytes of blocks"),
@@ -216,10 +200,8 @@ pattern=c0ffee    these bytes over and over",
         details: "off          neither
 stamp        stamp what is written, and check reads of the same run
 read_back    the same, and read everything back after the measurement",
-        ..PLAIN
-    };
-    personality: Personality, personality, About {
-        group: Group::Method,
+    }
+    personality: Personality, personality, Method {
         kind: Kind::Word(&["auto", "sync", "vectored", "mmap", "libaio", "io_uring", "sg", "nvme", "null", "plugin:./own.so"]),
         value_name: "METHOD",
         depends: Some("io_uring for direct I/O or a queue depth over 1, else sync"),
@@ -235,10 +217,8 @@ nvme        NVMe commands straight to a whole disk
 null        no I/O: measures the program itself
 plugin:FILE,OPTIONS    a shared object of yours, which runs with
             your rights: docs/PLUGINS.md",
-        ..PLAIN
-    };
-    ring: RingOptions, ring, About {
-        group: Group::Method,
+    }
+    ring: RingOptions, ring, Method {
         kind: Kind::Word(&["default", "registered_files", "registered_buffers", "single_issuer", "defer_taskrun",
             "coop_taskrun", "no_sqarray", "registered_ring", "sqpoll", "iopoll", "no-registered_files"]),
         value_name: "LIST",
@@ -257,10 +237,8 @@ registered_ring       register the ring's descriptor
 sqpoll                a kernel thread polls for submissions
 iopoll                poll the device for completions",
         unsimulated: Some("the options of a ring"),
-        ..PLAIN
-    };
-    rw_flags: RwFlags, rw_flags, About {
-        group: Group::Method,
+    }
+    rw_flags: RwFlags, rw_flags, Method {
         kind: Kind::Word(&RwFlags::EXAMPLES),
         value_name: "LIST",
         fio: "hipri",
@@ -270,56 +248,40 @@ iopoll                poll the device for completions",
 dsync       each write is on the medium when it returns
 nowait      count transfers that would block, and repeat them
 dontcache   leave nothing in the page cache",
-        ..PLAIN
-    };
-    processes: WorkerKind, worker_kind, About {
-        group: Group::Load,
+    }
+    processes: WorkerKind, worker_kind, Load {
         fio: "thread",
         help: "Workers are processes instead of threads",
         unsimulated: Some("workers as processes, which would be as threads are"),
-        ..PLAIN
-    };
-    workers: u32, workers, About {
-        group: Group::Load,
+    }
+    workers: u32, workers, Load {
         kind: Kind::Count(1, MAX_WORKERS as u64),
-        value_name: "N",
         depends: Some("one, or one per target"),
         aliases: &["numjobs"],
         fio: "numjobs",
         help: "Workers: each issues its own requests",
-        ..PLAIN
-    };
-    depth: u32, depth, About {
-        group: Group::Load,
+    }
+    depth: u32, depth, Load {
         kind: Kind::Count(1, MAX_DEPTH as u64),
-        value_name: "N",
         aliases: &["iodepth"],
         fio: "iodepth",
         help: "Queue depth: requests outstanding per worker",
-        ..PLAIN
-    };
-    submit_batch: u32, submit_batch, About {
-        group: Group::Method,
+    }
+    submit_batch: u32, submit_batch, Method {
         kind: Kind::Count(1, MAX_DEPTH as u64),
-        value_name: "N",
         fio: "iodepth_batch",
         help: "Requests submitted with one call, at most",
         details: "More cost less CPU time; 1 keeps the device busiest.",
         unsimulated: Some("requests that are submitted together: each is issued by itself"),
-        ..PLAIN
-    };
-    wait_batch: u32, wait_batch, About {
-        group: Group::Method,
+    }
+    wait_batch: u32, wait_batch, Method {
         kind: Kind::Count(1, MAX_DEPTH as u64),
-        value_name: "N",
         fio: "iodepth_batch_complete_min",
         help: "Completions a worker waits for with one call",
         unsimulated: Some("waiting for several completions: a worker goes on after each"),
-        ..PLAIN
-    };
-    arrivals: Arrivals, arrivals, About {
-        group: Group::Load,
-        kind: Kind::Word(&["closed", "constant", "poisson"]),
+    }
+    arrivals: Arrivals, arrivals, Load {
+        kind: Kind::Word(Arrivals::WORDS),
         value_name: "ARRIVALS",
         fio: "rate_process",
         help: "How requests arrive: closed, constant, poisson",
@@ -327,25 +289,21 @@ dontcache   leave nothing in the page cache",
 constant    at --rate, evenly, whether earlier ones are done or not:
             latency counts from when each was due
 poisson     the same at random intervals, as from many users",
-        ..PLAIN
-    };
-    rate: Rate, rate, About {
-        group: Group::Load,
+    }
+    rate: Rate, rate, Load {
         kind: Kind::Word(&["50000/s", "100MB/s"]),
         value_name: "RATE",
         fio: "rate, rate_iops",
         help: "Limit for all workers together, like 50000/s or 100MB/s",
-        ..PLAIN
-    };
-    request_size: Bytes, request_size, About {
+    }
+    request_size: Bytes, request_size, Requests {
         kind: Kind::Size(1, MAX_REQUEST.0),
         depends: Some("64KiB for sequential patterns, else 4KiB"),
         aliases: &["bs"],
         fio: "bs",
         help: "Bytes per request, like 4KiB or 64k",
-        ..PLAIN
-    };
-    sizes: Sizes, sizes, About {
+    }
+    sizes: Sizes, sizes, Requests {
         kind: Kind::Word(&["4KiB:70/64KiB:30", "read=4KiB:9/1MiB:1,write=64KiB"]),
         value_name: "LIST",
         fio: "bssplit",
@@ -354,111 +312,78 @@ poisson     the same at random intervals, as from many users",
 read=4KiB:9/1MiB:1,write=64KiB.",
         contradicts: Some("request_size"),
         depends: Some("one size"),
-        ..PLAIN
-    };
-    align: Bytes, align, About {
-        group: Group::Place,
+    }
+    align: Bytes, align, Place {
         kind: Kind::Size(1, MAX_REQUEST.0),
         depends: Some("the request size"),
         fio: "blockalign",
         help: "Offsets are multiples of this, counted from --offset",
-        ..PLAIN
-    };
-    offset: Bytes, offset, About {
-        group: Group::Place,
+    }
+    offset: Bytes, offset, Place {
         kind: Kind::Size(0, LARGEST),
         fio: "offset",
         help: "First offset: shifts every request, as a misaligned volume would",
-        ..PLAIN
-    };
-    size: Bytes, span, About {
-        group: Group::Place,
+    }
+    size: Bytes, span, Place {
         kind: Kind::Size(1, LARGEST),
         depends: Some("all of it"),
         fio: "size",
         help: "How much of the target, from its start; of a layout, of the volume it makes",
-        ..PLAIN
-    };
-    duration: Nanoseconds, limits.duration, About {
-        group: Group::End,
+    }
+    duration: Nanoseconds, limits.duration, End {
         kind: Kind::Time(INSTANT, LONGEST),
-        value_name: "TIME",
         depends: Some("5s, unless another limit is given"),
         aliases: &["runtime"],
         fio: "runtime",
         help: "Measured time, like 3s or 500ms",
-        ..PLAIN
-    };
-    requests: u64, limits.requests, About {
-        group: Group::End,
+    }
+    requests: u64, limits.requests, End {
         kind: Kind::Count(1, LARGEST),
-        value_name: "N",
         fio: "number_ios",
         help: "Requests of all workers together",
-        ..PLAIN
-    };
-    bytes: Bytes, limits.bytes, About {
-        group: Group::End,
+    }
+    bytes: Bytes, limits.bytes, End {
         kind: Kind::Size(1, LARGEST),
         depends: Some("none; one pass over a file that grows"),
         fio: "io_size",
         help: "Bytes of all workers together, in whole requests",
         details: "As many requests as it takes to move them, each of the one size, or of
 the largest of --sizes: 100KiB in requests of 64KiB are two, 128 KiB.",
-        ..PLAIN
-    };
-    warmup: Nanoseconds, warmup, About {
-        group: Group::End,
+    }
+    warmup: Nanoseconds, warmup, End {
         kind: Kind::Time(NO_TIME, LONGEST),
-        value_name: "TIME",
         aliases: &["ramp_time"],
         fio: "ramp_time",
         help: "Time at the start that is not measured",
-        ..PLAIN
-    };
-    interval: Nanoseconds, interval, About {
-        group: Group::End,
+    }
+    interval: Nanoseconds, interval, End {
         kind: Kind::Time(MIN_INTERVAL, LONGEST),
-        value_name: "TIME",
         fio: "log_avg_msec",
         help: "Length of the recorded intervals, 10ms or more",
         details: "With more than a hundred, the analysis detects a warm-up and gives a
 confidence interval within the run.",
-        ..PLAIN
-    };
-    block_phases: BlockPhases, block_phases, About {
-        group: Group::Method,
+    }
+    block_phases: BlockPhases, block_phases, Method {
         help: "Trace how long requests are queued in the kernel and how long at the device",
         details: "Traces in short samples, so that it costs little; needs root. Also counts
 splits, merges and requeues.",
         unsimulated: Some("a kernel's block layer to trace: the sample says how busy each part was"),
-        ..PLAIN
-    };
-    cpus: CpuList, cpus, About {
-        group: Group::Method,
+    }
+    cpus: CpuList, cpus, Method {
         kind: Kind::Cpus,
         value_name: "LIST",
         fio: "cpus_allowed",
         help: "CPUs to pin the workers to, round-robin, like 0,2 or 0-3",
-        unsimulated: Some(
-            "pinned workers: each runs on any free CPU; leave --cpus out, or set their number, like --set processor.count=1"
-        ),
-        ..PLAIN
-    };
-    cpu_count: u32, cpu_count, About {
-        group: Group::Method,
+        unsimulated: Some("pinned workers: each runs on any free CPU"),
+    }
+    cpu_count: u32, cpu_count, Method {
         kind: Kind::Count(1, 4096),
-        value_name: "N",
         depends: Some("all"),
         help: "CPUs that the whole program may use",
-        unsimulated: Some(
-            "programs that keep to some CPUs; leave --cpu-count out, or set their number, like --set processor.count=1"
-        ),
-        ..PLAIN
-    };
-    cpu_accounting: CpuAccounting, cpu_accounting, About {
-        group: Group::Method,
-        kind: Kind::Word(&["account", "soaker"]),
+        unsimulated: Some("programs that keep to some CPUs"),
+    }
+    cpu_accounting: CpuAccounting, cpu_accounting, Method {
+        kind: Kind::Word(CpuAccounting::WORDS),
         value_name: "HOW",
         help: "How CPU time is measured: account, soaker",
         details: "account    from the kernel's accounting: a lower bound, at no cost
@@ -466,25 +391,19 @@ soaker     also by a busy loop of the lowest priority on every CPU:
            what it does not get is an upper bound. It may disturb the
            workload, so take throughput from another run",
         unsimulated: Some("a soaker: its CPU time is exact"),
-        ..PLAIN
-    };
-    seed: u64, seed, About {
-        group: Group::Place,
+    }
+    seed: u64, seed, Place {
         kind: Kind::Count(0, u64::MAX),
-        value_name: "N",
         fio: "randseed",
         help: "Draws offsets, mix and data; the same seed gives the same requests",
         given: Given::CommandLine,
-        ..PLAIN
-    };
-    set: Settings, set, About {
-        group: Group::Place,
+    }
+    set: Settings, set, Place {
         kind: Kind::Word(&["disks=4", "pci.rate=533MB/s,disks=4"]),
         value_name: "KEY=VALUE",
         help: "Keys of the simulated machine that have another value",
         given: Given::Study,
-        ..PLAIN
-    };
+    }
 }
 
 /// The personality by name: `auto` says nothing, and a plug-in has a file.

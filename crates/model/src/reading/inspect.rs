@@ -4,7 +4,7 @@
 
 use crate::levels::Level;
 use crate::units::{Bytes, BytesPerSecond};
-use crate::workload::words::words;
+use crate::words::words;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -124,26 +124,45 @@ pub struct Device {
     pub backing: Option<Box<Backing>>,
 }
 
-/// The kinds of block devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeviceKind {
-    /// A disk, real or virtual.
-    Disk,
-    /// A partition of one.
-    Partition,
-    /// By the device mapper: encryption, volumes, multipath.
-    Mapped,
-    /// A software RAID.
-    Raid,
-    /// A file as a disk.
-    Loop,
-    /// Memory as a disk.
-    Memory,
-}
+words! {
+    /// The kinds of block devices.
+    pub enum DeviceKind {
+        /// A disk, real or virtual.
+        Disk = "disk",
+        /// A partition of one.
+        Partition = "partition",
+        /// By the device mapper: encryption, volumes, multipath.
+        Mapped = "mapped",
+        /// A software RAID.
+        Raid = "raid",
+        /// A file as a disk.
+        Loop = "loop",
+        /// Memory as a disk.
+        Memory = "memory",
+    }
 
-words!(DeviceKind, "disk, partition, mapped, raid, loop, memory",
-    "disk" => DeviceKind::Disk, "partition" => DeviceKind::Partition, "mapped" => DeviceKind::Mapped,
-    "raid" => DeviceKind::Raid, "loop" => DeviceKind::Loop, "memory" => DeviceKind::Memory);
+    /// The kinds of links.
+    pub enum LinkKind {
+        /// PCI or PCI Express.
+        Pci = "pci",
+        /// Serial ATA.
+        Sata = "sata",
+        /// Parallel ATA.
+        Ata = "ata",
+        /// Serial attached SCSI.
+        Sas = "sas",
+        /// Another kind of SCSI.
+        Scsi = "scsi",
+        /// USB.
+        Usb = "usb",
+        /// Of a hypervisor.
+        Virtual = "virtual",
+        /// A network.
+        Network = "network",
+        /// A memory card's.
+        Mmc = "mmc",
+    }
+}
 
 /// A block device's queue, from sysfs; none is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -195,34 +214,6 @@ pub struct LinkRate {
     /// Lanes.
     pub lanes: u32,
 }
-
-/// The kinds of links.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkKind {
-    /// PCI or PCI Express.
-    Pci,
-    /// Serial ATA.
-    Sata,
-    /// Parallel ATA.
-    Ata,
-    /// Serial attached SCSI.
-    Sas,
-    /// Another kind of SCSI.
-    Scsi,
-    /// USB.
-    Usb,
-    /// Of a hypervisor.
-    Virtual,
-    /// A network.
-    Network,
-    /// A memory card's.
-    Mmc,
-}
-
-words!(LinkKind, "pci, sata, ata, sas, scsi, usb, virtual, network, mmc",
-    "pci" => LinkKind::Pci, "sata" => LinkKind::Sata, "ata" => LinkKind::Ata, "sas" => LinkKind::Sas,
-    "scsi" => LinkKind::Scsi, "usb" => LinkKind::Usb, "virtual" => LinkKind::Virtual,
-    "network" => LinkKind::Network, "mmc" => LinkKind::Mmc);
 
 /// Limits of a control group on a device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

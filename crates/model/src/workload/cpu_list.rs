@@ -1,5 +1,6 @@
 //! Lists of CPUs.
 
+use crate::words::Value;
 use std::str::FromStr;
 
 /// A list of CPUs as it is written, like `0,2-4`.
@@ -14,6 +15,12 @@ impl CpuList {
 impl From<CpuList> for Vec<u32> {
     fn from(list: CpuList) -> Vec<u32> {
         list.0
+    }
+}
+
+impl Value for CpuList {
+    fn exact(&self) -> Option<String> {
+        self.0.exact()
     }
 }
 

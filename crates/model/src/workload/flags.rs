@@ -1,25 +1,22 @@
 //! Flags of single reads and writes (RWF of preadv2(2) and pwritev2(2)): a set, written as a list of words.
 
-use super::words::{ChoiceError, by_text, words};
+use crate::words::{ChoiceError, by_text, words};
 use std::fmt;
 use std::str::FromStr;
 
-/// A flag of one read or write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RwFlag {
-    /// RWF_HIPRI: the program asks the device until it is done, instead of being woken.
-    Hipri,
-    /// RWF_DSYNC: on the medium when the write returns.
-    Dsync,
-    /// RWF_NOWAIT: only what can be done at once; the rest is counted, and done again without.
-    Nowait,
-    /// RWF_DONTCACHE: through the file cache, which keeps nothing of it.
-    Dontcache,
+words! {
+    /// A flag of one read or write.
+    pub enum RwFlag {
+        /// RWF_HIPRI: the program asks the device until it is done, instead of being woken.
+        Hipri = "hipri",
+        /// RWF_DSYNC: on the medium when the write returns.
+        Dsync = "dsync",
+        /// RWF_NOWAIT: only what can be done at once; the rest is counted, and done again without.
+        Nowait = "nowait",
+        /// RWF_DONTCACHE: through the file cache, which keeps nothing of it.
+        Dontcache = "dontcache",
+    }
 }
-
-words!(RwFlag, "hipri, dsync, nowait, dontcache",
-    "hipri" => RwFlag::Hipri, "dsync" => RwFlag::Dsync,
-    "nowait" => RwFlag::Nowait, "dontcache" => RwFlag::Dontcache);
 
 /// A set of them; written `none`, or `nowait,dontcache`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -68,7 +65,7 @@ impl FromStr for RwFlags {
         if text == "none" {
             return Ok(RwFlags::default());
         }
-        let unknown = |_| ChoiceError::new(text, "none, or a list of hipri, dsync, nowait, dontcache");
+        let unknown = |_| ChoiceError::new(text, format!("none, or a list of {}", RwFlag::WORDS.join(", ")));
         text.split(',')
             .try_fold(RwFlags::default(), |flags, word| word.trim().parse().map(|flag| flags.with(flag)))
             .map_err(unknown)

@@ -1,68 +1,87 @@
 //! The way requests are done: caches, personality and its options, workers, layout of the targets.
 
-use super::words::{ChoiceError, by_text, words};
 use crate::units::Bytes;
-use std::fmt;
-use std::str::FromStr;
+use crate::words::{forms, positive, words};
 
-/// How the file cache and the drive's cache are used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Buffering {
-    /// Through the file cache.
-    #[default]
-    Buffered,
-    /// O_DIRECT: past the file cache.
-    Direct,
-    /// Through the file cache, and on the medium when the write returns (O_DSYNC).
-    Through,
-    /// Neither: direct and written through (O_DIRECT and O_DSYNC).
-    None,
-}
+words! {
+    /// How the file cache and the drive's cache are used.
+    pub enum Buffering {
+        /// Through the file cache.
+        Buffered = "buffered",
+        /// O_DIRECT: past the file cache.
+        Direct = "direct",
+        /// Through the file cache, and on the medium when the write returns (O_DSYNC).
+        Through = "through",
+        /// Neither: direct and written through (O_DIRECT and O_DSYNC).
+        None = "none",
+    }
 
-/// A way to do I/O.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Personality {
-    /// pread and pwrite; one request outstanding a worker.
-    #[default]
-    Sync,
-    /// preadv2 and pwritev2, with flags; one request outstanding a worker.
-    Vectored,
-    /// Copies in and out of a mapping of the target; one request outstanding a worker.
-    Mmap,
-    /// The kernel's older asynchronous I/O: io_submit and io_getevents.
-    Libaio,
-    /// io_uring.
-    IoUring,
-    /// SCSI commands straight to the disk; one request outstanding a worker.
-    Sg,
-    /// NVMe commands straight to the namespace.
-    Nvme,
-    /// Completes every request at once: measures the program itself.
-    Null,
-    /// A shared object that the user named.
-    Plugin,
-}
+    /// A way to do I/O.
+    pub enum Personality {
+        /// pread and pwrite; one request outstanding a worker.
+        Sync = "sync",
+        /// preadv2 and pwritev2, with flags; one request outstanding a worker.
+        Vectored = "vectored",
+        /// Copies in and out of a mapping of the target; one request outstanding a worker.
+        Mmap = "mmap",
+        /// The kernel's older asynchronous I/O: io_submit and io_getevents.
+        Libaio = "libaio",
+        /// io_uring.
+        IoUring = "io_uring",
+        /// SCSI commands straight to the disk; one request outstanding a worker.
+        Sg = "sg",
+        /// NVMe commands straight to the namespace.
+        Nvme = "nvme",
+        /// Completes every request at once: measures the program itself.
+        Null = "null",
+        /// A shared object that the user named.
+        Plugin = "plugin",
+    }
 
-/// What is done to the file cache before the measurement.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum CachePolicy {
-    /// Nothing.
-    #[default]
-    Keep,
-    /// The span is put out of the cache, and what is left of it is recorded.
-    Cold,
-    /// The span is read into the cache.
-    Warm,
-}
+    /// What is done to the file cache before the measurement.
+    pub enum CachePolicy {
+        /// Nothing.
+        Keep = "keep",
+        /// The span is put out of the cache, and what is left of it is recorded.
+        Cold = "cold",
+        /// The span is read into the cache.
+        Warm = "warm",
+    }
 
-/// What a worker is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum WorkerKind {
-    /// A thread of the program.
-    #[default]
-    Thread,
-    /// A process of its own, as with parallel writers.
-    Process,
+    /// What a worker is.
+    pub enum WorkerKind {
+        /// A thread of the program.
+        Thread = "off",
+        /// A process of its own, as with parallel writers.
+        Process = "on",
+    }
+
+    /// Whether it is looked where requests spend their time in the kernel's block layer.
+    pub enum BlockPhases {
+        /// It is not.
+        Off = "off",
+        /// It is, for short whiles; takes root.
+        On = "on",
+    }
+
+    /// Which side of a mirror is read.
+    pub enum MirrorReads {
+        /// Each in turn.
+        RoundRobin = "round_robin",
+        /// The one with the fewest requests outstanding of this worker.
+        ShortestQueue = "shortest_queue",
+        /// The one whose last request of this worker ended nearest.
+        Nearest = "nearest",
+    }
+
+    /// How the processor time of a sample is accounted for.
+    pub enum CpuAccounting {
+        /// By the kernel's accounts, which costs the sample nothing.
+        Account = "account",
+        /// By a soaker besides: a busy loop on every processor that takes what nobody wants. It gives an upper bound, and
+        /// may disturb what else is measured.
+        Soaker = "soaker",
+    }
 }
 
 /// How several targets make one.
@@ -83,16 +102,6 @@ pub enum Layout {
     },
 }
 
-/// Whether it is looked where requests spend their time in the kernel's block layer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum BlockPhases {
-    /// It is not.
-    #[default]
-    Off,
-    /// It is, for short whiles; takes root.
-    On,
-}
-
 /// Which of several targets a workload goes to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Among {
@@ -108,45 +117,6 @@ pub enum Among {
     /// In a study: the first, the first two, and so on to all of them.
     Growing,
 }
-
-/// Which side of a mirror is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum MirrorReads {
-    /// Each in turn.
-    #[default]
-    RoundRobin,
-    /// The one with the fewest requests outstanding of this worker.
-    ShortestQueue,
-    /// The one whose last request of this worker ended nearest.
-    Nearest,
-}
-
-/// How the processor time of a sample is accounted for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum CpuAccounting {
-    /// By the kernel's accounts, which costs the sample nothing.
-    #[default]
-    Account,
-    /// By a soaker besides: a busy loop on every processor that takes what nobody wants. It gives an upper bound, and
-    /// may disturb what else is measured.
-    Soaker,
-}
-
-words!(CpuAccounting, "account, soaker", "account" => CpuAccounting::Account, "soaker" => CpuAccounting::Soaker);
-words!(Buffering, "buffered, direct, through, none",
-    "buffered" => Buffering::Buffered, "direct" => Buffering::Direct,
-    "through" => Buffering::Through, "none" => Buffering::None);
-words!(Personality, "sync, vectored, mmap, libaio, io_uring, sg, nvme, null, plugin:FILE",
-    "sync" => Personality::Sync, "vectored" => Personality::Vectored, "mmap" => Personality::Mmap,
-    "libaio" => Personality::Libaio, "io_uring" => Personality::IoUring, "sg" => Personality::Sg,
-    "nvme" => Personality::Nvme, "null" => Personality::Null, "plugin" => Personality::Plugin);
-words!(CachePolicy, "keep, cold, warm",
-    "keep" => CachePolicy::Keep, "cold" => CachePolicy::Cold, "warm" => CachePolicy::Warm);
-words!(WorkerKind, "off, on", "off" => WorkerKind::Thread, "on" => WorkerKind::Process);
-words!(BlockPhases, "off, on", "off" => BlockPhases::Off, "on" => BlockPhases::On);
-words!(MirrorReads, "round_robin, shortest_queue, nearest",
-    "round_robin" => MirrorReads::RoundRobin, "shortest_queue" => MirrorReads::ShortestQueue,
-    "nearest" => MirrorReads::Nearest);
 
 impl Buffering {
     /// True when the file cache is passed by.
@@ -169,13 +139,6 @@ impl Personality {
     /// True when it speaks to a disk itself, past the file cache and the kernel's block layer.
     pub fn is_passthrough(self) -> bool {
         matches!(self, Personality::Sg | Personality::Nvme)
-    }
-}
-
-impl BlockPhases {
-    /// Whether nobody looks.
-    pub fn is_off(&self) -> bool {
-        *self == BlockPhases::Off
     }
 }
 
@@ -205,43 +168,12 @@ impl Among {
         };
         (range.end <= targets).then_some(range.start as usize..range.end as usize)
     }
-
-    /// Whether it is all of them.
-    pub fn is_all(&self) -> bool {
-        *self == Among::All
-    }
 }
 
 const AMONG: &str = "all, first=NUMBER, only=NUMBER, and in a study each, growing";
 
-impl fmt::Display for Among {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Among::All => f.write_str("all"),
-            Among::First(count) => write!(f, "first={count}"),
-            Among::Only(number) => write!(f, "only={number}"),
-            Among::Each => f.write_str("each"),
-            Among::Growing => f.write_str("growing"),
-        }
-    }
-}
-
-impl FromStr for Among {
-    type Err = ChoiceError;
-
-    fn from_str(text: &str) -> Result<Self, ChoiceError> {
-        let number = |text: &str| text.parse().ok().filter(|number| *number > 0);
-        let among = match text.split_once('=') {
-            None => [Among::All, Among::Each, Among::Growing].into_iter().find(|word| word.to_string() == text),
-            Some(("first", count)) => number(count).map(Among::First),
-            Some(("only", place)) => number(place).map(Among::Only),
-            _ => None,
-        };
-        among.ok_or_else(|| ChoiceError::new(text, AMONG))
-    }
-}
-
-by_text!(Among);
+forms!(Among, |_| AMONG, { "all" => All, "each" => Each, "growing" => Growing, },
+    { "first" => First { 0: count } = positive, "only" => Only { 0: number } = positive, });
 
 impl Layout {
     /// Bytes that each of so many targets holds of a volume.
@@ -256,35 +188,16 @@ impl Layout {
 const LAYOUTS: &str = "each, stripe=CHUNK (like stripe=64KiB), mirror, mirror=round_robin, mirror=shortest_queue, \
                        mirror=nearest";
 
-impl fmt::Display for Layout {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Layout::Each => f.write_str("each"),
-            Layout::Stripe { chunk } => write!(f, "stripe={}", chunk.exactly()),
-            Layout::Mirror { reads } => write!(f, "mirror={reads}"),
-        }
-    }
+fn chunk(text: &str) -> Option<Bytes> {
+    text.parse().ok().filter(|chunk| *chunk > Bytes(0))
 }
 
-impl FromStr for Layout {
-    type Err = ChoiceError;
-
-    fn from_str(text: &str) -> Result<Self, ChoiceError> {
-        let unknown = || ChoiceError::new(text, LAYOUTS);
-        match text.split_once('=') {
-            None if text == "each" => Ok(Layout::Each),
-            None if text == "mirror" => Ok(Layout::Mirror { reads: MirrorReads::default() }),
-            Some(("stripe", chunk)) => match chunk.parse() {
-                Ok(chunk) if chunk > Bytes(0) => Ok(Layout::Stripe { chunk }),
-                _ => Err(unknown()),
-            },
-            Some(("mirror", reads)) => reads.parse().map(|reads| Layout::Mirror { reads }).map_err(|_| unknown()),
-            _ => Err(unknown()),
-        }
-    }
+fn reads(text: &str) -> Option<MirrorReads> {
+    if text.is_empty() { Some(MirrorReads::default()) } else { text.parse().ok() }
 }
 
-by_text!(Layout);
+forms!(Layout, |_| LAYOUTS, { "each" => Each, },
+    { "stripe" => Stripe { chunk: chunk } = chunk, "mirror" => Mirror { reads: reads } = reads, });
 
 #[cfg(test)]
 mod tests {

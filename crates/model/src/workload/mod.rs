@@ -13,8 +13,8 @@ mod plugin;
 mod ring;
 mod settings;
 mod timing;
-pub(crate) mod words;
 
+pub use crate::words::ChoiceError;
 pub use cpu_list::CpuList;
 pub use flags::{RwFlag, RwFlags};
 pub use method::{
@@ -26,7 +26,6 @@ pub use plugin::{NamedPersonality, Plugin};
 pub use ring::{RingOption, RingOptions, Wish};
 pub use settings::Settings;
 pub use timing::{Arrivals, Closing, Durability, FEW_REQUESTS, FileState, Limits, Rate, Verify};
-pub use words::ChoiceError;
 
 use crate::content::data::Data;
 use crate::origin::{Unknown, null_as_default};
@@ -45,7 +44,7 @@ pub struct Workload {
     #[serde(deserialize_with = "null_as_default")]
     pub pattern: Pattern,
     /// How workers share a pattern that has an order.
-    #[serde(default, deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "null_as_default")]
     pub sharing: Sharing,
     /// Bytes of each; of the largest where there are several sizes.
     #[serde(deserialize_with = "null_as_default")]
@@ -57,23 +56,23 @@ pub struct Workload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub align: Option<Bytes>,
     /// The first place: shifts every request, as a volume that is misaligned would.
-    #[serde(default, deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "null_as_default")]
     pub offset: Bytes,
     /// Requests outstanding a worker.
     #[serde(deserialize_with = "null_as_default")]
     pub depth: u32,
     /// Requests handed to the kernel with one call, at most. With 1 the device starts on the first while the next are
     /// being made; more cost less processor time a request.
-    #[serde(default = "one", deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "null_as_default")]
     pub submit_batch: u32,
     /// Requests that a worker waits for with one call.
-    #[serde(default = "one", deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "null_as_default")]
     pub wait_batch: u32,
     /// Threads or processes that issue requests.
     #[serde(deserialize_with = "null_as_default")]
     pub workers: u32,
     /// Which of the two.
-    #[serde(default, rename = "processes", deserialize_with = "null_as_default")]
+    #[serde(rename = "processes", deserialize_with = "null_as_default")]
     pub worker_kind: WorkerKind,
     /// Use of caches.
     #[serde(deserialize_with = "null_as_default")]
@@ -85,19 +84,19 @@ pub struct Workload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plugin: Option<Plugin>,
     /// Options of the io_uring personality.
-    #[serde(default, deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "null_as_default")]
     pub ring: RingOptions,
     /// Flags of each read and write.
     #[serde(default, skip_serializing_if = "RwFlags::is_empty", deserialize_with = "null_as_default")]
     pub rw_flags: RwFlags,
     /// How several targets make one.
-    #[serde(default, deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "null_as_default")]
     pub layout: Layout,
     /// Which of the targets it goes to, where there are several.
-    #[serde(default, skip_serializing_if = "Among::is_all", deserialize_with = "null_as_default")]
+    #[serde(default, skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub among: Among,
     /// How many it goes to.
-    #[serde(default = "one", deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "null_as_default")]
     pub targets: u32,
     /// How much of the target, from its start, the requests go to; of each, where workers have their own.
     #[serde(rename = "size", deserialize_with = "null_as_default")]
@@ -106,7 +105,7 @@ pub struct Workload {
     #[serde(deserialize_with = "null_as_default")]
     pub limits: Limits,
     /// How requests arrive.
-    #[serde(default, deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "null_as_default")]
     pub arrivals: Arrivals,
     /// At what rate; none for as fast as they can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -121,25 +120,25 @@ pub struct Workload {
     #[serde(deserialize_with = "null_as_default")]
     pub cache: CachePolicy,
     /// State of the file before.
-    #[serde(default, deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "null_as_default")]
     pub file_state: FileState,
     /// Flushes inside the timing.
     #[serde(deserialize_with = "null_as_default")]
     pub durability: Durability,
     /// Whether the timing includes closing.
-    #[serde(default, rename = "time_close", deserialize_with = "null_as_default")]
+    #[serde(rename = "time_close", deserialize_with = "null_as_default")]
     pub closing: Closing,
     /// What the bytes of writes are like, where they are not stamped.
-    #[serde(default, deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "null_as_default")]
     pub data: Data,
     /// Whether blocks are stamped and checked.
-    #[serde(default, deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "null_as_default")]
     pub verify: Verify,
     /// Draws the offsets, the mix and the data.
     #[serde(deserialize_with = "null_as_default")]
     pub seed: u64,
     /// Whether it is looked where requests spend their time.
-    #[serde(default, skip_serializing_if = "BlockPhases::is_off", deserialize_with = "null_as_default")]
+    #[serde(default, skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub block_phases: BlockPhases,
     /// Processors the workers are pinned to in turn; empty: not pinned.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_as_default")]
@@ -148,7 +147,7 @@ pub struct Workload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_count: Option<u32>,
     /// How processor time is accounted for.
-    #[serde(default, deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "null_as_default")]
     pub cpu_accounting: CpuAccounting,
     /// Settings of the machine, where it is simulated: laid over those of the target.
     #[serde(default, skip_serializing_if = "Settings::is_empty", deserialize_with = "null_as_default")]
@@ -158,9 +157,8 @@ pub struct Workload {
     pub unknown: Unknown,
 }
 
-/// What records from before there was a choice did not say.
-fn one() -> u32 {
-    1
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Default for Workload {

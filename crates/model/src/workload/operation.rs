@@ -1,7 +1,7 @@
 //! What the requests do, and how large they are.
 
-use super::words::{ChoiceError, by_text};
 use crate::units::Bytes;
+use crate::words::{ChoiceError, by_text};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;

@@ -1,7 +1,7 @@
 //! Where the requests go.
 
-use super::words::{ChoiceError, by_text, settled, words};
 use crate::units::Bytes;
+use crate::words::{Value, forms, settled, words};
 use std::fmt;
 use std::str::FromStr;
 
@@ -50,20 +50,17 @@ pub enum Pattern {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Thousandths(pub u32);
 
-/// How several workers share a pattern that has an order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Sharing {
-    /// Each has its own equal part of the span, so that none reads what another has just read.
-    #[default]
-    Parts,
-    /// One cursor for all: each takes the next request.
-    Cursor,
-    /// Each goes through the whole: what one reads, another may have just read.
-    Whole,
+words! {
+    /// How several workers share a pattern that has an order.
+    pub enum Sharing {
+        /// Each has its own equal part of the span, so that none reads what another has just read.
+        Parts = "parts",
+        /// One cursor for all: each takes the next request.
+        Cursor = "cursor",
+        /// Each goes through the whole: what one reads, another may have just read.
+        Whole = "whole",
+    }
 }
-
-words!(Sharing, "parts, cursor, whole",
-    "parts" => Sharing::Parts, "cursor" => Sharing::Cursor, "whole" => Sharing::Whole);
 
 const CHOICES: &str = "sequential, reverse, strided=SIZE, random, shuffled, zipf=THETA, pareto=SHARE, hot_cold=80/20, \
                        normal=DEVIATION";
@@ -101,6 +98,12 @@ impl fmt::Display for Thousandths {
     }
 }
 
+impl Value for Thousandths {
+    fn exact(&self) -> Option<String> {
+        Some(self.to_string())
+    }
+}
+
 impl FromStr for Thousandths {
     type Err = ();
 
@@ -115,65 +118,41 @@ impl FromStr for Thousandths {
     }
 }
 
-impl fmt::Display for Pattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Pattern::Sequential => f.write_str("sequential"),
-            Pattern::Reverse => f.write_str("reverse"),
-            Pattern::Strided { stride } => write!(f, "strided={}", stride.exactly()),
-            Pattern::Random => f.write_str("random"),
-            Pattern::Shuffled => f.write_str("shuffled"),
-            Pattern::Zipf { theta } => write!(f, "zipf={theta}"),
-            Pattern::Pareto { share } => write!(f, "pareto={share}"),
-            Pattern::HotCold { requests_percent, places_percent } => {
-                write!(f, "hot_cold={requests_percent}/{places_percent}")
-            }
-            Pattern::Normal { deviation } => write!(f, "normal={deviation}"),
-        }
-    }
+fn within(least: u32, most: u32) -> impl Fn(&str) -> Option<Thousandths> {
+    move |text| text.parse().ok().filter(|number: &Thousandths| (least..=most).contains(&number.0))
 }
 
-impl FromStr for Pattern {
-    type Err = ChoiceError;
-
-    fn from_str(text: &str) -> Result<Self, ChoiceError> {
-        let (word, number) = text.split_once('=').map_or((text, None), |(word, number)| (word, Some(number)));
-        let within = |least: u32, most: u32| {
-            let number: Thousandths = number?.parse().ok()?;
-            (least..=most).contains(&number.0).then_some(number)
-        };
-        let percent = |text: &str| text.trim_end_matches('%').parse().ok().filter(|percent| (1..=99).contains(percent));
-        let pattern = match (settled(word, &["hot_cold"]), number) {
-            ("sequential", None) => Some(Pattern::Sequential),
-            ("reverse", None) => Some(Pattern::Reverse),
-            ("strided", Some(stride)) => stride.parse().ok().map(|stride| Pattern::Strided { stride }),
-            ("random", None) => Some(Pattern::Random),
-            ("shuffled", None) => Some(Pattern::Shuffled),
-            ("zipf", Some(_)) => within(1, 10_000).map(|theta| Pattern::Zipf { theta }),
-            ("pareto", Some(_)) => within(1, 500).map(|share| Pattern::Pareto { share }),
-            ("hot_cold", Some(shares)) => shares.split_once('/').and_then(|(requests, places)| {
-                Some(Pattern::HotCold { requests_percent: percent(requests)?, places_percent: percent(places)? })
-            }),
-            ("normal", Some(_)) => within(1, 1000).map(|deviation| Pattern::Normal { deviation }),
-            _ => None,
-        };
-        pattern.ok_or_else(|| ChoiceError::new(text, number.and_then(|_| range(word)).unwrap_or(CHOICES)))
-    }
+fn percents(text: &str) -> Option<(u8, u8)> {
+    let percent = |text: &str| text.trim_end_matches('%').parse().ok().filter(|percent| (1..=99).contains(percent));
+    let (requests, places) = text.split_once('/')?;
+    Some((percent(requests)?, percent(places)?))
 }
 
-/// What the number of a pattern may be.
-fn range(word: &str) -> Option<&'static str> {
-    Some(match settled(word, &["hot_cold"]) {
+/// What is valid: for a pattern with a number, what that may be.
+fn choices(text: &str) -> &'static str {
+    let Some((word, _)) = text.split_once('=') else { return CHOICES };
+    match settled(word, &["hot_cold"]) {
         "strided" => "strided=SIZE, like strided=1MiB",
         "zipf" => "zipf=0.001 to zipf=10, with three decimals at most",
         "pareto" => "pareto=0.001 to pareto=0.5, with three decimals at most",
         "hot_cold" => "hot_cold=1/1 to hot_cold=99/99, in whole percents",
         "normal" => "normal=0.001 to normal=1, with three decimals at most",
-        _ => return None,
-    })
+        _ => CHOICES,
+    }
 }
 
-by_text!(Pattern);
+forms!(Pattern, choices, {
+    "sequential" => Sequential,
+    "reverse" => Reverse,
+    "random" => Random,
+    "shuffled" => Shuffled,
+}, {
+    "strided" => Strided { stride: stride } = |text: &str| text.parse().ok(),
+    "zipf" => Zipf { theta: theta } = within(1, 10_000),
+    "pareto" => Pareto { share: share } = within(1, 500),
+    "hot_cold" => HotCold { requests_percent: requests, places_percent: places } = percents,
+    "normal" => Normal { deviation: deviation } = within(1, 1000),
+});
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@
 //! the user, so that is done only where the user named it, never because a study or a record does.
 
 use super::method::Personality;
-use super::words::{ChoiceError, by_text};
+use crate::words::{ChoiceError, by_text};
 use std::fmt;
 use std::str::FromStr;
 
@@ -65,9 +65,10 @@ impl FromStr for NamedPersonality {
         if let Some(plugin) = text.strip_prefix("plugin:") {
             return Ok(NamedPersonality { personality: Personality::Plugin, plugin: Some(plugin.parse()?) });
         }
-        match text.parse()? {
-            Personality::Plugin => Err(ChoiceError::new(text, FORMS)),
-            personality => Ok(NamedPersonality { personality, plugin: None }),
+        match text.parse() {
+            Ok(Personality::Plugin) => Err(ChoiceError::new(text, FORMS)),
+            Ok(personality) => Ok(NamedPersonality { personality, plugin: None }),
+            Err(ChoiceError { word, choices }) => Err(ChoiceError { word, choices: choices + ":FILE" }),
         }
     }
 }

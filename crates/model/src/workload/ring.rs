@@ -1,39 +1,32 @@
 //! The options of an io_uring: each asked for, declined, or left to the program.
 
-use super::words::{ChoiceError, by_text, words};
+use crate::words::{ChoiceError, by_text, words};
 use std::fmt;
 use std::str::FromStr;
 
-/// An option of a ring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RingOption {
-    /// The kernel looks the targets up once, not at every request.
-    RegisteredFiles,
-    /// The kernel pins the buffers once, not at every request.
-    RegisteredBuffers,
-    /// One thread submits, and the kernel knows it (Linux 6.0).
-    SingleIssuer,
-    /// The kernel finishes requests when they are waited for, not whenever it is entered (Linux 6.1).
-    DeferTaskrun,
-    /// The kernel does not interrupt the program to finish requests (Linux 5.19).
-    CoopTaskrun,
-    /// No table between the queue and its entries (Linux 6.6).
-    NoSqarray,
-    /// The ring itself is looked up once, not at every call (Linux 5.18).
-    RegisteredRing,
-    /// A thread of the kernel looks for requests, so that submitting takes no call.
-    Sqpoll,
-    /// The kernel asks the device whether requests are done, and takes no interrupt.
-    Iopoll,
+words! {
+    /// An option of a ring.
+    pub enum RingOption {
+        /// The kernel looks the targets up once, not at every request.
+        RegisteredFiles = "registered_files",
+        /// The kernel pins the buffers once, not at every request.
+        RegisteredBuffers = "registered_buffers",
+        /// One thread submits, and the kernel knows it (Linux 6.0).
+        SingleIssuer = "single_issuer",
+        /// The kernel finishes requests when they are waited for, not whenever it is entered (Linux 6.1).
+        DeferTaskrun = "defer_taskrun",
+        /// The kernel does not interrupt the program to finish requests (Linux 5.19).
+        CoopTaskrun = "coop_taskrun",
+        /// No table between the queue and its entries (Linux 6.6).
+        NoSqarray = "no_sqarray",
+        /// The ring itself is looked up once, not at every call (Linux 5.18).
+        RegisteredRing = "registered_ring",
+        /// A thread of the kernel looks for requests, so that submitting takes no call.
+        Sqpoll = "sqpoll",
+        /// The kernel asks the device whether requests are done, and takes no interrupt.
+        Iopoll = "iopoll",
+    }
 }
-
-words!(RingOption,
-    "registered_files, registered_buffers, single_issuer, defer_taskrun, coop_taskrun, no_sqarray, registered_ring, \
-     sqpoll, iopoll",
-    "registered_files" => RingOption::RegisteredFiles, "registered_buffers" => RingOption::RegisteredBuffers,
-    "single_issuer" => RingOption::SingleIssuer, "defer_taskrun" => RingOption::DeferTaskrun,
-    "coop_taskrun" => RingOption::CoopTaskrun, "no_sqarray" => RingOption::NoSqarray,
-    "registered_ring" => RingOption::RegisteredRing, "sqpoll" => RingOption::Sqpoll, "iopoll" => RingOption::Iopoll);
 
 /// What was said of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,9 +45,6 @@ pub struct RingOptions {
     asked: u16,
     declined: u16,
 }
-
-const CHOICES: &str = "default, or a list of registered_files, registered_buffers, single_issuer, defer_taskrun, \
-                       coop_taskrun, no_sqarray, registered_ring, sqpoll, iopoll, each with no- before it to turn it off";
 
 impl RingOptions {
     /// What was said of one.
@@ -108,6 +98,11 @@ impl fmt::Display for RingOptions {
     }
 }
 
+fn unknown(word: &str) -> ChoiceError {
+    let words = RingOption::WORDS.join(", ");
+    ChoiceError::new(word, format!("default, or a list of {words}, each with no- before it to turn it off"))
+}
+
 impl FromStr for RingOptions {
     type Err = ChoiceError;
 
@@ -122,7 +117,7 @@ impl FromStr for RingOptions {
                 return Ok(options.with(option, Wish::Asked));
             }
             let name = ["no-", "no_", "-"].iter().find_map(|prefix| word.strip_prefix(prefix));
-            let option = name.and_then(|name| name.parse().ok()).ok_or_else(|| ChoiceError::new(word, CHOICES))?;
+            let option = name.and_then(|name| name.parse().ok()).ok_or_else(|| unknown(word))?;
             Ok(options.with(option, Wish::Declined))
         })
     }

@@ -3,7 +3,7 @@
 //! What a key means is for the machine to know; here it is a key and a text. One is of no part: `volume` names another volume
 //! of the machine.
 
-use super::words::{ChoiceError, by_text};
+use crate::words::{ChoiceError, by_text};
 use std::fmt;
 use std::str::FromStr;
 

@@ -1,7 +1,7 @@
 //! The course of a sample: how requests arrive, when it ends, what makes written data safe, what the file is like.
 
-use super::words::{ChoiceError, by_text, settled, words};
 use crate::units::{Bytes, Nanoseconds, seconds};
+use crate::words::{ChoiceError, by_text, forms, positive, words};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -44,26 +44,50 @@ pub enum Durability {
     },
 }
 
-/// Whether closing the target is part of the timing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Closing {
-    /// The time ends before.
-    #[default]
-    Untimed,
-    /// Each worker closes its target, and the time counts.
-    Timed,
-}
+words! {
+    /// Whether closing the target is part of the timing.
+    pub enum Closing {
+        /// The time ends before.
+        Untimed = "off",
+        /// Each worker closes its target, and the time counts.
+        Timed = "on",
+    }
 
-/// How requests arrive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Arrivals {
-    /// As fast as those before are done, or, with a rate, no faster than that.
-    #[default]
-    Closed,
-    /// At the rate, evenly, whether those before are done or not.
-    Constant,
-    /// At the rate, by chance: gaps are exponential, whether those before are done or not.
-    Poisson,
+    /// How requests arrive.
+    pub enum Arrivals {
+        /// As fast as those before are done, or, with a rate, no faster than that.
+        Closed = "closed",
+        /// At the rate, evenly, whether those before are done or not.
+        Constant = "constant",
+        /// At the rate, by chance: gaps are exponential, whether those before are done or not.
+        Poisson = "poisson",
+    }
+
+    /// What a file is like before it is written.
+    pub enum FileState {
+        /// It holds data from its first byte to its last.
+        Written = "written",
+        /// Its blocks are reserved (fallocate) and hold nothing yet.
+        Preallocated = "preallocated",
+        /// It is empty, and every write makes it longer.
+        Append = "append",
+        /// It is empty, and its last block is written before all others, inside the timing.
+        LastFirst = "last_first",
+        /// It holds data, and is cut to nothing inside the timing; then every write makes it longer.
+        Truncated = "truncated",
+        /// It has its length, and nothing is stored.
+        Sparse = "sparse",
+    }
+
+    /// Whether blocks are stamped and checked.
+    pub enum Verify {
+        /// Neither.
+        Off = "off",
+        /// Writes are stamped, and reads of the same run checked; what is left can be checked later.
+        Stamp = "stamp",
+        /// The same, and when the writing is over everything written is read back.
+        ReadBack = "read_back",
+    }
 }
 
 /// A rate of all workers together; written `50000/s` or `100MB/s`.
@@ -74,45 +98,6 @@ pub enum Rate {
     /// Bytes per second.
     Bytes(u64),
 }
-
-/// What a file is like before it is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum FileState {
-    /// It holds data from its first byte to its last.
-    #[default]
-    Written,
-    /// Its blocks are reserved (fallocate) and hold nothing yet.
-    Preallocated,
-    /// It is empty, and every write makes it longer.
-    Append,
-    /// It is empty, and its last block is written before all others, inside the timing.
-    LastFirst,
-    /// It holds data, and is cut to nothing inside the timing; then every write makes it longer.
-    Truncated,
-    /// It has its length, and nothing is stored.
-    Sparse,
-}
-
-/// Whether blocks are stamped and checked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Verify {
-    /// Neither.
-    #[default]
-    Off,
-    /// Writes are stamped, and reads of the same run checked; what is left can be checked later.
-    Stamp,
-    /// The same, and when the writing is over everything written is read back.
-    ReadBack,
-}
-
-words!(Verify, "off, stamp, read_back",
-    "off" => Verify::Off, "stamp" => Verify::Stamp, "read_back" => Verify::ReadBack);
-words!(Closing, "off, on", "off" => Closing::Untimed, "on" => Closing::Timed);
-words!(Arrivals, "closed, constant, poisson",
-    "closed" => Arrivals::Closed, "constant" => Arrivals::Constant, "poisson" => Arrivals::Poisson);
-words!(FileState, "written, preallocated, append, last_first, truncated, sparse",
-    "written" => FileState::Written, "preallocated" => FileState::Preallocated, "append" => FileState::Append,
-    "last_first" => FileState::LastFirst, "truncated" => FileState::Truncated, "sparse" => FileState::Sparse);
 
 impl FileState {
     /// True when every write makes the file longer, so that requests go on from the end.
@@ -144,35 +129,10 @@ impl Durability {
     }
 }
 
-impl fmt::Display for Durability {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Durability::None => f.write_str("none"),
-            Durability::FlushAtEnd => f.write_str("flush_at_end"),
-            Durability::Fsync { every } => write!(f, "fsync={every}"),
-            Durability::Fdatasync { every } => write!(f, "fdatasync={every}"),
-        }
-    }
-}
+const DURABILITIES: &str = "none, flush_at_end, fsync=WRITES, fdatasync=WRITES (1 or more)";
 
-impl FromStr for Durability {
-    type Err = ChoiceError;
-
-    fn from_str(text: &str) -> Result<Self, ChoiceError> {
-        let unknown = || ChoiceError::new(text, "none, flush_at_end, fsync=WRITES, fdatasync=WRITES (1 or more)");
-        let every = |number: &str| number.parse().ok().filter(|every| *every > 0).ok_or_else(unknown);
-        let (word, number) = text.split_once('=').map_or((text, None), |(word, number)| (word, Some(number)));
-        match (settled(word, &["none", "flush_at_end", "fsync", "fdatasync"]), number) {
-            ("none", None) => Ok(Durability::None),
-            ("flush_at_end", None) => Ok(Durability::FlushAtEnd),
-            ("fsync", Some(number)) => Ok(Durability::Fsync { every: every(number)? }),
-            ("fdatasync", Some(number)) => Ok(Durability::Fdatasync { every: every(number)? }),
-            _ => Err(unknown()),
-        }
-    }
-}
-
-by_text!(Durability);
+forms!(Durability, |_| DURABILITIES, { "none" => None, "flush_at_end" => FlushAtEnd, },
+    { "fsync" => Fsync { every: every } = positive, "fdatasync" => Fdatasync { every: every } = positive, });
 
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
