@@ -2,7 +2,7 @@
 //!
 //! Whatever the system does not tell is absent, never guessed.
 
-use crate::levels::Level;
+use crate::levels::{GivenPeak, Level, LevelName, together};
 use crate::origin::{Unknown, default_as_null, null_as_default};
 use crate::reading::inspect::Limit;
 use crate::units::{Bytes, BytesPerSecond};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A testbed describing itself. Of an imported record hardly anything is known: no name, no processor, no memory and no
 /// clock are null in records.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
     /// Host name, or the simulated machine's.
     #[serde(serialize_with = "default_as_null", deserialize_with = "null_as_default")]
@@ -74,7 +74,7 @@ pub struct PersonalityFacts {
 }
 
 /// What kind of thing a target is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetKind {
     /// A regular file.
@@ -86,11 +86,12 @@ pub enum TargetKind {
     /// A volume of a simulated machine.
     Simulated,
     /// What an imported record does not tell.
+    #[default]
     Unknown,
 }
 
 /// The target and the device below it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct TargetFacts {
     /// As it was named.
@@ -151,20 +152,8 @@ pub struct DeviceLimit {
 impl Environment {
     /// Of an imported record: the target's name and size as far as they are told, and nothing else.
     pub fn unknown(path: impl Into<String>, size: Option<Bytes>) -> Self {
-        Environment {
-            host: String::new(),
-            kernel: String::new(),
-            cpus: 0,
-            cpu_numbers: Vec::new(),
-            cpu_model: None,
-            governor: None,
-            machine_file_crc32c: None,
-            memory_bytes: Bytes(0),
-            clock: ClockFacts::default(),
-            personalities: Vec::new(),
-            target: TargetFacts::bare(path, TargetKind::Unknown, size.unwrap_or_default()),
-            more_targets: Vec::new(),
-        }
+        let target = TargetFacts::bare(path, TargetKind::Unknown, size.unwrap_or_default());
+        Environment { target, ..Environment::default() }
     }
 
     /// Several as one, with the targets of all: names one after the other, and nothing where they have different figures. None
@@ -205,6 +194,11 @@ impl Environment {
             }
         }
         devices
+    }
+
+    /// The levels from memory to device of all targets together.
+    pub fn levels(&self) -> Vec<Level> {
+        together(self.all_targets().map(|target| target.levels.as_slice()))
     }
 
     /// How many targets there are.
@@ -301,27 +295,32 @@ impl TargetFacts {
 
     /// Facts of something that has a size and nothing else.
     pub fn bare(path: impl Into<String>, kind: TargetKind, size: Bytes) -> Self {
-        TargetFacts {
-            path: path.into(),
-            kind,
-            size_bytes: size,
-            allocated_bytes: None,
-            direct_alignment_bytes: None,
-            filesystem: None,
-            mount_options: None,
-            device: None,
-            transport: None,
-            model: None,
-            firmware: None,
-            write_cache: None,
-            rotational: None,
-            scheduler: None,
-            read_ahead_bytes: None,
-            logical_block_bytes: None,
-            pap_bytes_per_s: None,
-            levels: Vec::new(),
-            limits: Vec::new(),
+        TargetFacts { path: path.into(), kind, size_bytes: size, ..TargetFacts::default() }
+    }
+
+    /// Takes over peaks that were given: the levels' own say counts no more.
+    pub fn give_peaks(&mut self, given: &[GivenPeak]) {
+        for GivenPeak { level: name, bytes_per_s } in given {
+            let at = match name {
+                LevelName::Link | LevelName::Device => self.path.as_str(),
+                _ => "this machine",
+            };
+            let level = self.levels.iter().find(|level| level.name == *name).cloned();
+            let level = level.unwrap_or_else(|| Level::of(*name, [])).given(*bytes_per_s, at);
+            if *name == LevelName::Device {
+                self.pap_bytes_per_s = level.pap_bytes_per_s;
+            }
+            self.levels.retain(|other| other.name != *name);
+            self.levels.push(level);
+            self.levels.sort_by_key(|level| level.name);
         }
+    }
+
+    /// The peaks that were given, as they were given.
+    pub fn given_peaks(&self) -> Vec<GivenPeak> {
+        let rate = |level: &Level| level.channels.first().and_then(|channel| channel.pap_bytes_per_s);
+        let given = self.levels.iter().filter(|level| level.is_given());
+        given.filter_map(|level| Some(GivenPeak { level: level.name, bytes_per_s: rate(level)? })).collect()
     }
 }
 

@@ -5,7 +5,6 @@
 //! another. What a level gives in all follows from them, so that several targets behind one bus count that bus once.
 //! Nothing is guessed: a channel that does not say has no peak, and a level whose peak hangs on it has none either.
 
-use crate::environment::{Environment, TargetFacts};
 use crate::units::{BytesPerSecond, UnitError};
 use crate::words::words;
 use serde::{Deserialize, Serialize};
@@ -110,7 +109,7 @@ impl Level {
     }
 
     /// The same level with a peak that was given; where it had no channel, of this name.
-    fn given(&self, rate: BytesPerSecond, at: &str) -> Level {
+    pub(crate) fn given(&self, rate: BytesPerSecond, at: &str) -> Level {
         let mut roots: Vec<String> =
             self.channels.iter().filter(|c| c.through.is_none()).map(|c| c.at.clone()).collect();
         if roots.is_empty() {
@@ -183,44 +182,10 @@ pub fn together<'l>(paths: impl IntoIterator<Item = &'l [Level]>) -> Vec<Level> 
     names.into_iter().filter_map(level).collect()
 }
 
-impl TargetFacts {
-    /// Takes over peaks that were given: the levels' own say counts no more.
-    pub fn give_peaks(&mut self, given: &[GivenPeak]) {
-        for GivenPeak { level: name, bytes_per_s } in given {
-            let at = match name {
-                LevelName::Link | LevelName::Device => self.path.as_str(),
-                _ => "this machine",
-            };
-            let level = self.levels.iter().find(|level| level.name == *name).cloned();
-            let level = level.unwrap_or_else(|| Level::of(*name, [])).given(*bytes_per_s, at);
-            if *name == LevelName::Device {
-                self.pap_bytes_per_s = level.pap_bytes_per_s;
-            }
-            self.levels.retain(|other| other.name != *name);
-            self.levels.push(level);
-            self.levels.sort_by_key(|level| level.name);
-        }
-    }
-
-    /// The peaks that were given, as they were given.
-    pub fn given_peaks(&self) -> Vec<GivenPeak> {
-        let rate = |level: &Level| level.channels.first().and_then(|channel| channel.pap_bytes_per_s);
-        let given = self.levels.iter().filter(|level| level.is_given());
-        given.filter_map(|level| Some(GivenPeak { level: level.name, bytes_per_s: rate(level)? })).collect()
-    }
-}
-
-impl Environment {
-    /// The levels from memory to device of all targets together.
-    pub fn levels(&self) -> Vec<Level> {
-        together(self.all_targets().map(|target| target.levels.as_slice()))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::environment::TargetKind;
+    use crate::environment::{TargetFacts, TargetKind};
     use crate::units::Bytes;
 
     fn channel(at: &str, through: Option<&str>, megabytes: Option<f64>) -> Channel {

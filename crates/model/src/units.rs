@@ -3,7 +3,7 @@
 //! Sizes of requests and files are binary (KiB, MiB, GiB), rates are decimal (MB/s, GB/s), as hardware is sold. What a
 //! person types is read here and nowhere else, so that a size means the same on the command line and in a study.
 
-use serde::{Deserialize, Deserializer, Serialize, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::str::FromStr;
 
@@ -323,55 +323,16 @@ impl<'de> Deserialize<'de> for Bytes {
     }
 }
 
-/// `#[serde(with = "units::seconds")]`: nanoseconds inside, seconds as a number in records.
-pub mod seconds {
-    use super::Nanoseconds;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    /// Writes seconds.
-    ///
-    /// # Errors
-    /// Those of the serializer.
-    pub fn serialize<S: Serializer>(value: &Nanoseconds, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64(value.seconds())
+/// In records, seconds as a number.
+impl Serialize for Nanoseconds {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.seconds())
     }
+}
 
-    /// Reads seconds.
-    ///
-    /// # Errors
-    /// Those of the deserializer.
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Nanoseconds, D::Error> {
+impl<'de> Deserialize<'de> for Nanoseconds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         f64::deserialize(deserializer).map(Nanoseconds::from_seconds)
-    }
-
-    /// Reads seconds; null, which an imported record has where its source says nothing, as none.
-    ///
-    /// # Errors
-    /// Those of the deserializer.
-    pub fn or_default<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Nanoseconds, D::Error> {
-        Ok(optional::deserialize(deserializer)?.unwrap_or_default())
-    }
-
-    /// The same for an optional span.
-    pub mod optional {
-        use super::Nanoseconds;
-        use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-        /// Writes seconds or null.
-        ///
-        /// # Errors
-        /// Those of the serializer.
-        pub fn serialize<S: Serializer>(value: &Option<Nanoseconds>, serializer: S) -> Result<S::Ok, S::Error> {
-            value.map(Nanoseconds::seconds).serialize(serializer)
-        }
-
-        /// Reads seconds or null.
-        ///
-        /// # Errors
-        /// Those of the deserializer.
-        pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Nanoseconds>, D::Error> {
-            Ok(Option::<f64>::deserialize(deserializer)?.map(Nanoseconds::from_seconds))
-        }
     }
 }
 

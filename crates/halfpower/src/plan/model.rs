@@ -3,7 +3,6 @@
 use crate::simulated::is_simulated;
 use crate::study::{Exhibit, Order, Repetitions, VOLUME};
 use halfpower_model::random::{Random, derive_seed};
-use halfpower_model::units::seconds;
 use halfpower_model::{Bytes, CpuAccounting, Nanoseconds, Offer, Workload};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -60,7 +59,7 @@ pub(crate) struct Plan {
     /// How often each cell is measured.
     pub repetitions: Repetitions,
     /// No repetition beyond the least is started after this time, counted from the first trial of this start of the run.
-    #[serde(rename = "time_limit_s", with = "seconds::optional")]
+    #[serde(rename = "time_limit_s")]
     pub time_limit: Option<Nanoseconds>,
     /// Bytes that the run may write, the test file included.
     pub write_budget: Bytes,

@@ -11,7 +11,6 @@
 
 use halfpower_analysis::statistics::{mean_estimate, paired_ratio};
 use halfpower_model::histogram::{Histogram, bucket_middle};
-use halfpower_model::units::seconds;
 use halfpower_model::{Bytes, BytesPerSecond, Estimate, Nanoseconds, Quantity};
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +24,7 @@ pub(crate) struct LinkSpeed {
     /// Queue depth at each target.
     pub(crate) depth: u32,
     /// Length of each measurement, without its warm-up.
-    #[serde(rename = "duration_s", with = "seconds")]
+    #[serde(rename = "duration_s")]
     pub(crate) duration: Nanoseconds,
     /// Seed for the order of the measurements.
     pub(crate) seed: u64,

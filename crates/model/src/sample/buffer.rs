@@ -2,7 +2,7 @@
 //! that nothing flushes, and those that end with a flush where the buffer outlasts a loss of power, so that a flush need not
 //! empty it.
 
-use super::{Sample, Warning};
+use super::record::{Sample, Warning};
 use crate::units::Bytes;
 use crate::workload::{Buffering, Durability};
 

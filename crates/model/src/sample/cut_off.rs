@@ -1,7 +1,8 @@
 //! Whether requests that the end of a sample cut off took so long that its figures, which do not have them, say too little: on a
 //! host or a simulated machine.
 
-use super::{Histograms, Latency, MEASURE_LONGER, Sample, Warning};
+use super::record::{Histograms, MEASURE_LONGER, Sample, Warning};
+use super::totals::Latency;
 use crate::histogram::Histogram;
 use crate::stream::RequestKind;
 use crate::units::Nanoseconds;

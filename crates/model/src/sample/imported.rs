@@ -1,58 +1,25 @@
 //! Samples that another program measured: unknown until it is told, and null in the record where it is not.
 
-use super::Sample;
+use super::record::Sample;
 use crate::environment::Environment;
-use crate::origin::Origin;
+use crate::origin::{Origin, Unknown};
 use crate::shared::Shared;
 use crate::workload::Workload;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// What nobody knows of an imported sample before its source was read.
-const UNKNOWN_AT_FIRST: [&str; 43] = [
-    "started_at",
-    "elapsed_s",
-    "depth_mean",
-    "generator_bound",
-    "cpu.lower",
-    "total.requests",
-    "total.bytes",
-    "total.requests_per_s",
-    "total.bytes_per_s",
-    "total.short_transfers",
-    "total.errors",
-    "read.requests",
-    "read.bytes",
-    "read.requests_per_s",
-    "read.bytes_per_s",
-    "read.short_transfers",
-    "read.errors",
-    "write.requests",
-    "write.bytes",
-    "write.requests_per_s",
-    "write.bytes_per_s",
-    "write.short_transfers",
-    "write.errors",
-    "trim.requests",
-    "trim.bytes",
-    "trim.requests_per_s",
-    "trim.bytes_per_s",
-    "trim.short_transfers",
-    "trim.errors",
-    "flush.requests",
-    "flush.bytes",
-    "flush.requests_per_s",
-    "flush.bytes_per_s",
-    "flush.short_transfers",
-    "flush.errors",
-    "parallel.sum_bytes_per_s",
-    "parallel.parent_bytes_per_s",
-    "parallel.min_bytes_per_s",
-    "parallel.max_bytes_per_s",
-    "parallel.mean_bytes_per_s",
-    "parallel.bytes_at_first_finish",
-    "intervals.requests",
-    "intervals.bytes",
-];
+fn unknown_at_first() -> Unknown {
+    const TOTALS: &str = "requests bytes requests_per_s bytes_per_s short_transfers errors";
+    const PARALLEL: &str = "sum parent min max mean";
+    let of_itself = "started_at elapsed_s depth_mean generator_bound cpu.lower intervals.requests intervals.bytes";
+    let mut fields: Vec<String> = of_itself.split(' ').map(str::to_owned).collect();
+    for kind in ["total", "read", "write", "trim", "flush"] {
+        fields.extend(TOTALS.split(' ').map(|field| format!("{kind}.{field}")));
+    }
+    fields.extend(PARALLEL.split(' ').map(|rate| format!("parallel.{rate}_bytes_per_s")));
+    fields.push("parallel.bytes_at_first_finish".to_owned());
+    fields.iter().map(String::as_str).collect()
+}
 
 impl Serialize for Sample {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -71,7 +38,7 @@ impl<'de> Deserialize<'de> for Sample {
 impl Sample {
     /// A sample of another program, of which nothing is known yet but where it is from; see [`tell`](Self::tell).
     pub fn imported(workload: Workload, environment: impl Into<Shared<Environment>>, origin: Origin) -> Self {
-        let origin = Origin { unknown: UNKNOWN_AT_FIRST.into_iter().collect(), ..origin };
+        let origin = Origin { unknown: unknown_at_first(), ..origin };
         Sample { origin: Some(origin.into()), ..Sample::empty(workload, environment) }
     }
 

@@ -1,7 +1,8 @@
 //! Warns where the file cache, not the storage, did what was measured: writes that nobody waited for, and reads that the
 //! device below had little part in, by its own counters. Where it was asked for, by a warm cache, nothing is said.
 
-use super::{Block, Sample, Warning};
+use super::block::Block;
+use super::record::{Sample, Warning};
 use crate::environment::TargetKind;
 use crate::stream::RequestKind;
 use crate::units::significant;

@@ -1,5 +1,6 @@
 //! How busy the parts of a simulated machine were: nobody can look into a real one like that.
 
+use crate::words::words;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -55,31 +56,18 @@ impl Part {
     }
 }
 
-/// What a part is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PartKind {
-    /// The host's processors, all of them.
-    Processor,
-    /// A bus, a link or a wire.
-    Bus,
-    /// Something between buses with a processor of its own.
-    Controller,
-    /// A disk, or whatever else keeps the data.
-    Device,
-    /// What requests wait for while nothing works on them: a share's window, or a wait of its.
-    Wait,
-}
-
-impl PartKind {
-    /// For people.
-    pub fn word(self) -> &'static str {
-        match self {
-            PartKind::Processor => "processor",
-            PartKind::Bus => "bus",
-            PartKind::Controller => "controller",
-            PartKind::Device => "device",
-            PartKind::Wait => "wait",
-        }
+words! {
+    /// What a part is.
+    pub enum PartKind {
+        /// The host's CPUs, all of them.
+        Processor = "processor",
+        /// A bus, a link or a wire.
+        Bus = "bus",
+        /// Something between buses with a CPU of its own.
+        Controller = "controller",
+        /// A disk, or whatever else keeps the data.
+        Device = "device",
+        /// What requests wait for while nothing works on them: a share's window, or a wait of its.
+        Wait = "wait",
     }
 }

@@ -1,6 +1,6 @@
 //! Whether a rate that was asked for was reached, on a host or a simulated machine.
 
-use super::{Sample, Warning};
+use super::record::{Sample, Warning};
 use crate::units::{BytesPerSecond, significant};
 use crate::workload::Rate;
 

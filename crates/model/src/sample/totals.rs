@@ -1,8 +1,60 @@
-//! Rates and latencies out of a histogram of service times.
+//! Counts, rates and latencies, out of a histogram of service times.
 
-use super::{Latency, Totals};
 use crate::histogram::Histogram;
+use crate::origin::null_as_default;
 use crate::units::BytesPerSecond;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Counts, rates and latencies of one operation or of all.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Completed requests.
+    #[serde(deserialize_with = "null_as_default")]
+    pub requests: u64,
+    /// Their bytes.
+    #[serde(deserialize_with = "null_as_default")]
+    pub bytes: u64,
+    /// Requests over `elapsed_s`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub requests_per_s: f64,
+    /// Bytes over `elapsed_s`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub bytes_per_s: BytesPerSecond,
+    /// Latencies.
+    pub latency_ns: Latency,
+    /// Transfers that moved fewer bytes than asked and were continued.
+    #[serde(deserialize_with = "null_as_default")]
+    pub short_transfers: u64,
+    /// Failed requests by the name of the error: `EIO`, `ENOSPC`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub errors: BTreeMap<String, u64>,
+}
+
+/// A summary of a latency histogram. A percentile with fewer than ten requests beyond it is null.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Smallest.
+    pub min: Option<u64>,
+    /// Mean.
+    pub mean: Option<f64>,
+    /// Standard deviation.
+    pub stddev: Option<f64>,
+    /// Median.
+    pub p50: Option<u64>,
+    /// 90th percentile.
+    pub p90: Option<u64>,
+    /// 95th percentile.
+    pub p95: Option<u64>,
+    /// 99th percentile.
+    pub p99: Option<u64>,
+    /// 99.9th percentile.
+    pub p99_9: Option<u64>,
+    /// 99.99th percentile.
+    pub p99_99: Option<u64>,
+    /// Largest.
+    pub max: Option<u64>,
+}
 
 impl Totals {
     /// Of requests that all succeeded, whole, within a time: their service times and their bytes. Rates of no time are 0.

@@ -29,7 +29,7 @@ pub use timing::{Arrivals, Closing, Durability, FEW_REQUESTS, FileState, Limits,
 
 use crate::content::data::Data;
 use crate::origin::{Unknown, null_as_default};
-use crate::units::{Bytes, Nanoseconds, seconds};
+use crate::units::{Bytes, Nanoseconds};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
@@ -111,10 +111,10 @@ pub struct Workload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Time at the start that is not counted.
-    #[serde(rename = "warmup_s", serialize_with = "seconds::serialize", deserialize_with = "seconds::or_default")]
+    #[serde(rename = "warmup_s", deserialize_with = "null_as_default")]
     pub warmup: Nanoseconds,
     /// Spacing of the recorded intervals.
-    #[serde(rename = "interval_s", serialize_with = "seconds::serialize", deserialize_with = "seconds::or_default")]
+    #[serde(rename = "interval_s", deserialize_with = "null_as_default")]
     pub interval: Nanoseconds,
     /// State of the file cache before.
     #[serde(deserialize_with = "null_as_default")]

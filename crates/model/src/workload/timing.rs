@@ -1,6 +1,6 @@
 //! The course of a sample: how requests arrive, when it ends, what makes written data safe, what the file is like.
 
-use crate::units::{Bytes, Nanoseconds, seconds};
+use crate::units::{Bytes, Nanoseconds};
 use crate::words::{ChoiceError, by_text, forms, positive, words};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -10,13 +10,11 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Limits {
     /// Measured time.
-    #[serde(rename = "duration_s", with = "seconds::optional", default)]
+    #[serde(rename = "duration_s")]
     pub duration: Option<Nanoseconds>,
     /// Requests of all workers.
-    #[serde(default)]
     pub requests: Option<u64>,
     /// Bytes of all workers.
-    #[serde(default)]
     pub bytes: Option<Bytes>,
 }
 
