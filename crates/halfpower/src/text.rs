@@ -1,5 +1,6 @@
 //! What messages are made of: errors with their causes, arguments as a shell needs them, counts, lists and shares.
 
+use halfpower_model::ResolveError;
 use halfpower_model::units::significant;
 use std::ffi::OsString;
 
@@ -25,6 +26,13 @@ pub(crate) fn usage(error: impl std::error::Error + 'static) -> UsageError {
 pub(crate) fn causes(error: &(dyn std::error::Error + 'static)) -> String {
     let chain = std::iter::successors(Some(error), |error| error.source());
     chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+/// A workload's error, with options in the place of its keys.
+impl From<ResolveError> for UsageError {
+    fn from(error: ResolveError) -> Self {
+        UsageError(error.worded(|key| format!("--{}", if key == "operation" { "op" } else { key }.replace('_', "-"))))
+    }
 }
 
 /// An argument as a shell needs it.

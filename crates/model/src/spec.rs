@@ -18,25 +18,12 @@ use crate::workload::{
     Sharing, Verify, Wish, Workload,
 };
 
-/// Why what was said cannot be run here. Each message ends with the remedy.
+/// Why what was said cannot be run here. Each message ends with the remedy, in which keys stand as `‹depth›`: whoever
+/// shows it puts them [in words](ResolveError::worded).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
-    /// Nothing there to read or write.
-    #[error(
-        "{path} is empty; write it first (`halfpower io {path} --op write --size 1GiB --overwrite`) or name another target"
-    )]
-    Empty {
-        /// The target.
-        path: String,
-    },
-    /// A block device without a size.
-    #[error("{path} is a device that holds nothing yet; set it up or put a medium in, or name another target")]
-    NoMedium {
-        /// The target.
-        path: String,
-    },
     /// More was asked for than there is.
-    #[error("{path} has {size}, which does not hold {asked}; ask for less with --size or name a larger target")]
+    #[error("{path} has {size}, which does not hold {asked}; ask for less with ‹size› or name a larger target")]
     TooSmall {
         /// The target.
         path: String,
@@ -45,18 +32,8 @@ pub enum ResolveError {
         /// What was asked for.
         asked: Bytes,
     },
-    /// A stripe with chunks that leave targets out.
-    #[error(
-        "a stripe's chunk of {chunk} is too large for {room}; use smaller ones, like --layout stripe=64KiB, or more room"
-    )]
-    Chunk {
-        /// Bytes of one.
-        chunk: Bytes,
-        /// What it is too large for.
-        room: String,
-    },
     /// O_DIRECT is refused.
-    #[error("{path} does not take direct I/O ({filesystem}); use --buffering buffered")]
+    #[error("{path} does not take direct I/O ({filesystem}); use ‹buffering› buffered")]
     NoDirect {
         /// The target.
         path: String,
@@ -65,7 +42,7 @@ pub enum ResolveError {
     },
     /// O_DIRECT wants other sizes.
     #[error(
-        "direct I/O on {path} needs request sizes in multiples of {alignment}, not {size}; use one, or --buffering buffered"
+        "direct I/O on {path} needs request sizes in multiples of {alignment}, not {size}; use one, or ‹buffering› buffered"
     )]
     Alignment {
         /// The target.
@@ -75,27 +52,25 @@ pub enum ResolveError {
         /// What was asked for.
         size: Bytes,
     },
-    /// The personality cannot keep so many outstanding.
-    #[error(
-        "the {personality} personality keeps one request outstanding; use --personality io_uring for depth {depth}, or --workers {depth}"
-    )]
-    SyncDepth {
-        /// Which.
-        personality: Personality,
-        /// What was asked for.
-        depth: u32,
-    },
-    /// The personality does not work here.
-    #[error("the {personality} personality does not work here: {reason}")]
-    Unavailable {
-        /// Which.
-        personality: Personality,
-        /// Why, and the remedy.
-        reason: String,
-    },
+    /// The target or the machine is not up to it.
+    #[error("{0}")]
+    Unavailable(String),
     /// What was said does not go together.
     #[error("{0}")]
     Contradiction(String),
+}
+
+impl ResolveError {
+    /// The message, with each key as the reader gives it: an option, a line of a study.
+    pub fn worded(&self, key: impl Fn(&str) -> String) -> String {
+        let message = self.to_string();
+        let mut pieces = message.split('‹');
+        let first = pieces.next().unwrap_or_default().to_owned();
+        pieces.fold(first, |text, piece| match piece.split_once('›') {
+            Some((name, rest)) => text + &key(name) + rest,
+            None => text + piece,
+        })
+    }
 }
 
 impl WorkloadSpec {
@@ -128,8 +103,8 @@ impl WorkloadSpec {
             workload.limits.duration = None;
         }
         workload.span = self.resolve_span(environment, &workload)?;
-        check_batch("submit-batch", workload.submit_batch, depth)?;
-        check_batch("wait-batch", workload.wait_batch, depth)?;
+        check_batch("submit_batch", workload.submit_batch, depth)?;
+        check_batch("wait_batch", workload.wait_batch, depth)?;
         if let Some(Rate::Requests(rate)) = workload.rate
             && rate > MAX_RATE
         {
@@ -137,10 +112,9 @@ impl WorkloadSpec {
         }
         check_processors(&workload, environment)?;
         check_places(&workload, environment)?;
-        check_together(&workload, environment)?;
-        check_volumes(&workload, environment)?;
         check_settings(&workload, environment)?;
-        method::check(&workload)?;
+        let fault = at_odds(&workload, environment).or_else(|| method::at_odds(&workload));
+        fault.map_or(Ok(()), |message| contradiction(message.to_owned()))?;
         let is_limited = workload.limits.bytes.is_some() || workload.limits.requests.is_some();
         if workload.file_state != FileState::Written && !is_limited {
             // Once the file has been written over, it is like any other.
@@ -160,48 +134,51 @@ impl WorkloadSpec {
         if among.range(targets) == Among::All.range(targets) {
             return Ok((Among::All, None));
         }
-        match environment.among(among) {
-            Some(restricted) => Ok((among, Some(restricted))),
-            None => Err(ResolveError::Contradiction(match among {
-                Among::Each | Among::Growing => {
-                    format!("among {among} stands for several workloads; use it in a study")
-                }
-                _ => format!("among {among} needs more targets than the {targets} there are; name more"),
-            })),
-        }
+        let restricted = environment.among(among);
+        let fault = || match among {
+            Among::Each | Among::Growing => format!("among {among} stands for several workloads; use it in a study"),
+            _ => format!("among {among} needs more targets than the {targets} there are; name more"),
+        };
+        restricted.map(|restricted| (among, Some(restricted))).ok_or_else(|| ResolveError::Contradiction(fault()))
     }
 
     /// The span in whole requests; every worker has room for one.
     fn resolve_span(&self, environment: &Environment, workload: &Workload) -> Result<Bytes, ResolveError> {
         let target = environment.smallest_target();
-        let (path, size) = (target.path.clone(), environment.volume_size(workload.layout));
-        if let Layout::Stripe { chunk } = workload.layout
-            && (1..chunk.0).contains(&target.size_bytes.0)
-        {
-            return Err(ResolveError::Chunk { chunk, room: format!("{path}, which has {}", target.size_bytes) });
+        let (path, size, span) = (target.path.clone(), environment.volume_size(workload.layout), workload.span);
+        let chunk = if let Layout::Stripe { chunk } = workload.layout { chunk } else { Bytes(0) };
+        let too_large = |room: String| {
+            unavailable(format!(
+                "a stripe's chunk of {chunk} is too large for {room}; use smaller ones, like ‹layout› stripe=64KiB, or more room"
+            ))
+        };
+        if (1..chunk.0).contains(&target.size_bytes.0) {
+            too_large(format!("{path}, which has {}", target.size_bytes))?;
+        }
+        if size.0 == 0 && target.kind == TargetKind::BlockDevice {
+            unavailable(format!(
+                "{path} is a device that holds nothing yet; set it up or put a medium in, or name another target"
+            ))?;
         }
         if size.0 == 0 {
-            let device = target.kind == TargetKind::BlockDevice;
-            return Err(if device { ResolveError::NoMedium { path } } else { ResolveError::Empty { path } });
+            unavailable(format!(
+                "{path} is empty; write it first (‹operation› write ‹size› 1GiB ‹overwrite›) or name another target"
+            ))?;
         }
-        let span = workload.span;
         if span > size {
             return Err(ResolveError::TooSmall { path, size, asked: span });
         }
-        if let Layout::Stripe { chunk } = workload.layout
-            && span <= chunk
-        {
-            let room = format!("the {span} that are used, which would all be on one target");
-            return Err(ResolveError::Chunk { chunk, room });
+        if span <= chunk {
+            too_large(format!("the {span} that are used, which would all be on one target"))?;
         }
         if workload.offset >= span {
-            let offset = workload.offset;
-            return Err(ResolveError::Contradiction(format!(
-                "--offset {offset} is beyond the {span} of {path}; use a smaller one, or a larger --size or target"
-            )));
+            contradiction(format!(
+                "‹offset› {} is beyond the {span} of {path}; use a smaller one, or a larger ‹size› or target",
+                workload.offset
+            ))?;
         }
         let (_, workers) = workload.position(0);
-        let room = (span.0.saturating_sub(workload.offset.0)) / workers;
+        let room = (span.0 - workload.offset.0) / workers;
         if workload.places() < workers || (!workload.sizes.is_empty() && room < workload.request_size.0) {
             let each = if workers == 1 { String::new() } else { format!(" for each of {workers} workers") };
             let request = workload.request_size;
@@ -209,9 +186,9 @@ impl WorkloadSpec {
                 Layout::Each => path,
                 layout => format!("{layout} of {} targets", workload.targets),
             };
-            return Err(ResolveError::Contradiction(format!(
-                "{span} of {place} do not hold a request of {request}{each}; use smaller requests, or a larger --size or target",
-            )));
+            contradiction(format!(
+                "{span} of {place} do not hold a request of {request}{each}; use smaller requests, or a larger ‹size› or target"
+            ))?;
         }
         // Whole requests, where places follow one another; a shifted or widened one is as long as it is.
         let is_whole = workload.align.is_none() && workload.offset.0 == 0 && workload.sizes.is_empty();
@@ -231,12 +208,12 @@ fn check_settings(workload: &Workload, environment: &Environment) -> Result<(), 
 }
 
 /// No more requests are handed over or waited for with one call than can be outstanding.
-fn check_batch(option: &str, batch: u32, depth: u32) -> Result<(), ResolveError> {
+fn check_batch(key: &str, batch: u32, depth: u32) -> Result<(), ResolveError> {
     if (1..=depth).contains(&batch) {
         return Ok(());
     }
     contradiction(format!(
-        "--{option} is {batch}, and at a depth of {depth} it can be {}; use that, or a larger --depth",
+        "‹{key}› is {batch}, and at a depth of {depth} it can be {}; use that, or a larger ‹depth›",
         if depth == 1 { "1 only".to_owned() } else { format!("from 1 to {depth}") }
     ))
 }
@@ -248,12 +225,12 @@ fn check_processors(workload: &Workload, environment: &Environment) -> Result<()
     }
     let (count, numbers) = (environment.cpus, &environment.cpu_numbers);
     if let Some(asked) = workload.cpu_count.filter(|asked| *asked > count) {
-        return contradiction(format!("--cpu-count is {asked}, and {count} can be used here; use no more"));
+        return contradiction(format!("‹cpu_count› is {asked}, and {count} can be used here; use no more"));
     }
     match workload.cpus.iter().find(|cpu| !numbers.is_empty() && !numbers.contains(cpu)) {
         None => Ok(()),
         Some(cpu) => contradiction(format!(
-            "--cpus names CPU {cpu}, and {count} can be used here: {}; name those",
+            "‹cpus› names CPU {cpu}, and {count} can be used here: {}; name those",
             environment.cpu_list()
         )),
     }
@@ -277,14 +254,14 @@ fn check_places(workload: &Workload, environment: &Environment) -> Result<(), Re
     match places.into_iter().find(|(_, bytes)| !bytes.0.is_multiple_of(alignment.0)) {
         None => Ok(()),
         Some((name, bytes)) => contradiction(format!(
-            "direct I/O on {} needs multiples of {alignment}, and --{name} comes to {bytes}; use one, or --buffering buffered",
+            "direct I/O on {} needs multiples of {alignment}, and ‹{name}› comes to {bytes}; use one, or ‹buffering› buffered",
             environment.target.path
         )),
     }
 }
 
-/// What was said must go together.
-fn check_together(workload: &Workload, environment: &Environment) -> Result<(), ResolveError> {
+/// What of it does not go together.
+fn at_odds(workload: &Workload, environment: &Environment) -> Option<&'static str> {
     let writes = workload.operation.writes();
     let null = environment.target.kind == TargetKind::Null;
     let device = environment.all_targets().any(|target| target.kind == TargetKind::BlockDevice);
@@ -293,113 +270,66 @@ fn check_together(workload: &Workload, environment: &Environment) -> Result<(), 
     let all_devices = environment.all_targets().all(|target| is_disk(target.kind));
     let (_, on_one_target) = workload.position(0);
     let ordered = workload.pattern.is_ordered();
-    let rules = [
-        (
-            workload.durability != Durability::None && !writes,
-            "a flush is for writes; use --op write, or leave --durability out",
-        ),
-        (
-            passthrough && !all_devices,
-            "sg and nvme send commands to whole disks; name one, or use --personality io_uring",
-        ),
-        (
-            passthrough && !workload.buffering.is_direct(),
-            "sg and nvme go past the file cache, in whole blocks of the disk; use --buffering direct, or none for \
-             writes that are written through, and sizes of whole blocks",
-        ),
-        (
-            !workload.ring.is_default() && !matches!(workload.personality, Personality::IoUring | Personality::Nvme),
-            "--ring is for --personality io_uring or nvme; use one, or leave it out",
-        ),
-        (
-            workload.ring.wish(RingOption::Iopoll) == Wish::Asked && !workload.buffering.is_direct(),
-            "iopoll asks a device, and buffered requests go to memory; use --buffering direct, or leave it out of --ring",
-        ),
-        (workload.cache != CachePolicy::Keep && null, "null: has no cache; leave --cache out"),
-        (
-            workload.arrivals != Arrivals::Closed && workload.rate.is_none(),
-            "arrivals need a rate; say how many with --rate, like --rate 50000/s",
-        ),
-        (
-            workload.sharing != Sharing::Parts && !ordered,
-            "--sharing is for patterns with an order; leave it out, or use --pattern sequential",
-        ),
-        (
-            [RequestKind::Read, RequestKind::Write, RequestKind::Trim].into_iter().any(|kind| {
-                workload.operation.has(kind) && !workload.sizes.is_empty() && workload.sizes.of(kind).is_empty()
-            }),
-            "--sizes says nothing of a kind of request that --op has; give each a list, like read=4KiB,write=64KiB",
-        ),
-        (
-            workload.places() == 1 && (workload.align.is_some() || workload.offset.0 > 0),
-            "--align and --offset leave one place, and every request would go there; use smaller ones, or a larger target",
-        ),
-        (
-            ordered && !workload.sizes.is_empty() && workload.pattern != Pattern::Sequential,
-            "several sizes go with --pattern sequential and with random patterns only",
-        ),
-        (
-            !workload.sizes.is_empty() && workload.sharing == Sharing::Cursor,
-            "several sizes do not go with a shared cursor; use --sharing parts",
-        ),
-        (
-            workload.file_state != FileState::Written && (workload.operation != Operation::Write || null),
-            "--file-state is for writes to a file; use --op write, or leave it out",
-        ),
-        (
-            workload.file_state != FileState::Written && device,
-            "a device has no length and no blocks of its own to give; leave --file-state out, or name files only",
-        ),
-        (
-            workload.file_state.grows() && workload.pattern != Pattern::Sequential,
-            "a file that grows is written from its start; use --pattern sequential",
-        ),
-        (
-            workload.file_state.grows() && (on_one_target > 1 && workload.sharing != Sharing::Cursor),
-            "a file that grows has one writer; give each worker a target of its own, or use --sharing cursor",
-        ),
-    ];
-    first_broken(&rules)
-}
-
-/// Verification, and how several targets make one.
-fn check_volumes(workload: &Workload, environment: &Environment) -> Result<(), ResolveError> {
-    let null = environment.target.kind == TargetKind::Null;
-    let writes = workload.operation.writes();
-    first_broken(&[
-        (
-            workload.verify != Verify::Off && null,
-            "null: keeps nothing that could be verified; name a file or device, or leave --verify out",
-        ),
-        (
-            workload.verify != Verify::Off && workload.operation.has(RequestKind::Trim),
-            "verification is of what is written and does not go with trims; leave them or --verify out",
-        ),
-        (
-            workload.verify != Verify::Off && !writes,
-            "nothing is written that could be verified; use --op write or a mix, or --verify-run for what a run wrote",
-        ),
-        (
-            workload.verify != Verify::Off && workload.verify_block().0 < MIN_BLOCK_BYTES as u64,
-            "a block that is verified has 64 bytes at least; use sizes, --align and --offset in multiples of that",
-        ),
-        (
-            workload.layout != Layout::Each && workload.targets < 2,
-            "a layout is of several targets; name them all, or leave --layout out",
-        ),
-        (
-            workload.layout == Layout::Each && workload.workers < workload.targets,
-            "fewer workers than targets: some would have none; use more --workers, or a --layout",
-        ),
-    ])
-}
-
-fn first_broken(rules: &[(bool, &str)]) -> Result<(), ResolveError> {
-    rules.iter().find(|(broken, _)| *broken).map_or(Ok(()), |(_, message)| contradiction((*message).to_owned()))
+    let sized = !workload.sizes.is_empty();
+    let unsized_kind = |kind| sized && workload.operation.has(kind) && workload.sizes.of(kind).is_empty();
+    let direct = workload.buffering.is_direct();
+    let verified = workload.verify != Verify::Off;
+    let in_a_state = workload.file_state != FileState::Written;
+    Some(if workload.durability != Durability::None && !writes {
+        "a flush is for writes; use ‹operation› write, or leave ‹durability› out"
+    } else if passthrough && !all_devices {
+        "sg and nvme send commands to whole disks; name one, or use ‹personality› io_uring"
+    } else if passthrough && !direct {
+        "sg and nvme bypass the page cache, in whole blocks of the disk; use ‹buffering› direct, or none for writes that are written through, and sizes of whole blocks"
+    } else if !workload.ring.is_default() && !matches!(workload.personality, Personality::IoUring | Personality::Nvme) {
+        "‹ring› is for ‹personality› io_uring or nvme; use one, or leave it out"
+    } else if workload.ring.wish(RingOption::Iopoll) == Wish::Asked && !direct {
+        "iopoll asks a device, and buffered requests go to memory; use ‹buffering› direct, or leave it out of ‹ring›"
+    } else if workload.cache != CachePolicy::Keep && null {
+        "null: has no cache; leave ‹cache› out"
+    } else if workload.arrivals != Arrivals::Closed && workload.rate.is_none() {
+        "arrivals need a rate; say how many with ‹rate›, like ‹rate› 50000/s"
+    } else if workload.sharing != Sharing::Parts && !ordered {
+        "‹sharing› is for patterns with an order; leave it out, or use ‹pattern› sequential"
+    } else if [RequestKind::Read, RequestKind::Write, RequestKind::Trim].into_iter().any(unsized_kind) {
+        "‹sizes› says nothing of a kind of request that ‹operation› has; give each a list, like read=4KiB,write=64KiB"
+    } else if workload.places() == 1 && (workload.align.is_some() || workload.offset.0 > 0) {
+        "‹align› and ‹offset› leave one place, and every request would go there; use smaller ones, or a larger target"
+    } else if ordered && sized && workload.pattern != Pattern::Sequential {
+        "several sizes go with ‹pattern› sequential and with random patterns only"
+    } else if sized && workload.sharing == Sharing::Cursor {
+        "several sizes do not go with a shared cursor; use ‹sharing› parts"
+    } else if in_a_state && (workload.operation != Operation::Write || null) {
+        "‹file_state› is for writes to a file; use ‹operation› write, or leave it out"
+    } else if in_a_state && device {
+        "a device has no length and no blocks of its own to give; leave ‹file_state› out, or name files only"
+    } else if workload.file_state.grows() && workload.pattern != Pattern::Sequential {
+        "a file that grows is written from its start; use ‹pattern› sequential"
+    } else if workload.file_state.grows() && (on_one_target > 1 && workload.sharing != Sharing::Cursor) {
+        "a file that grows has one writer; give each worker a target of its own, or use ‹sharing› cursor"
+    } else if verified && null {
+        "null: keeps nothing that could be verified; name a file or device, or leave ‹verify› out"
+    } else if verified && workload.operation.has(RequestKind::Trim) {
+        "verification is of what is written and does not go with trims; leave them or ‹verify› out"
+    } else if verified && !writes {
+        "nothing is written that could be verified; use ‹operation› write or a mix, or ‹verify_run› for what a run wrote"
+    } else if verified && workload.verify_block().0 < MIN_BLOCK_BYTES as u64 {
+        "a block that is verified has 64 bytes at least; use sizes, ‹align› and ‹offset› in multiples of that"
+    } else if workload.layout != Layout::Each && workload.targets < 2 {
+        "a layout is of several targets; name them all, or leave ‹layout› out"
+    } else if workload.layout == Layout::Each && workload.workers < workload.targets {
+        "fewer workers than targets: some would have none; use more ‹workers›, or a ‹layout›"
+    } else {
+        return None;
+    })
 }
 
 fn contradiction(message: String) -> Result<(), ResolveError> {
     Err(ResolveError::Contradiction(message))
+}
+
+fn unavailable(message: String) -> Result<(), ResolveError> {
+    Err(ResolveError::Unavailable(message))
 }
 
 #[cfg(test)]

@@ -11,9 +11,10 @@ use crate::command::{
 };
 use crate::store::{NewRun, RunId, RunKind, RunStatus, Store};
 use crate::target::{self, Contents, Opened, TargetOptions};
-use crate::text::refuse;
+use crate::text::{UsageError, refuse};
 use clap::Args;
 use halfpower_engine::{Access, Host, Target};
+use halfpower_model::sample::Warning;
 use halfpower_model::{Environment, Observer, Progress, Sample, Testbed, Workload, WorkloadSpec};
 use std::path::PathBuf;
 
@@ -124,7 +125,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     // Before the room is looked at: a test file that was left may be what takes it.
     target::offer_removal(&mut store, &targets, &context.console)?;
     let site = target::examine(&options)?;
-    let workload = spec.resolve(&site.environment())?;
+    let workload = spec.resolve(&site.environment()).map_err(UsageError::from)?;
     if let Some(path) = site.only_read().filter(|_| workload.operation.destroys()) {
         refuse!("{} exists and would be overwritten; add --overwrite if its data may be lost", path.display());
     }
@@ -230,12 +231,16 @@ fn begin(
 fn measure(context: &Context, spec: &WorkloadSpec, mut testbed: Box<dyn Testbed>) -> anyhow::Result<Sample> {
     let (console, heeded) = (&context.console, context.interrupts.heeded());
     // What was made may be larger than what was asked for where the target grew; resolve on what is there.
-    let workload = spec.resolve(testbed.describe())?;
+    let workload = spec.resolve(testbed.describe()).map_err(UsageError::from)?;
     let length = workload.limits.duration.map_or(1, |duration| duration.0 + workload.warmup.0);
     console.start_bar(length);
     let mut bar = Bar { context, workload: &workload, length };
     let mut sample = testbed.measure(&workload, &mut bar, &heeded)?;
-    sample.warnings.extend(spec.missed_direct(testbed.describe(), &workload));
+    sample.warnings.extend(spec.missed_direct(testbed.describe(), &workload).map(|alignment| {
+        let size = workload.request_size;
+        let message = format!("requests of {size} are no multiple of {alignment}, which direct I/O wants here: they went through the page cache");
+        Warning::new("not_direct", message, "use a multiple, or say --buffering buffered")
+    }));
     Ok(sample)
 }
 

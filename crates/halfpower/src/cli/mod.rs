@@ -27,7 +27,6 @@ use crate::sanitize::sanitize;
 use crate::text::{UsageError, quoted, refuse};
 use clap::{Parser, Subcommand};
 
-use halfpower_model::ResolveError;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -218,7 +217,6 @@ fn is_usage(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause.is::<UsageError>()
             || cause.is::<Reported>()
-            || cause.is::<ResolveError>()
             || cause.is::<crate::study::StudyErrors>()
             || cause.is::<crate::plan::PlanError>()
     })

@@ -36,7 +36,7 @@ pub(crate) fn in_own_words(error: ResolveError, size: &str, span: &str) -> Usage
             format!("direct I/O on {path} needs multiples of {alignment}, and {size} is {asked}; use a multiple")
         }
         ResolveError::NoDirect { path, .. } => no_direct(&path),
-        other => other.to_string(),
+        other => return other.into(),
     })
 }
 

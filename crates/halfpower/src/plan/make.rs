@@ -3,6 +3,7 @@
 use super::model::{Cell, DEFAULT_WRITE_BUDGET, FigurePlan, Plan, PlanError, SCHEMA, Skipped, TestFileEnd};
 use super::{budget, limited};
 use crate::study::{Study, Sweep, VOLUME};
+use crate::text::UsageError;
 use halfpower_model::random::derive_seed;
 use halfpower_model::{
     Bytes, CachePolicy, Environment, Nanoseconds, Offer, Settings, TargetKind, Testbed, Workload, WorkloadSpec,
@@ -179,7 +180,7 @@ fn resolve(study: &Study, overrides: &Overrides, environment: &Environment) -> R
             let alike = resolved.alike.entry(set.clone()).or_insert_with(|| overrides.least(&set)).clone();
             let environment = machine.map_or(environment, Testbed::describe);
             for spec in one_by_one(&spec, environment) {
-                let workload = spec.resolve(environment).map_err(|error| error.to_string());
+                let workload = spec.resolve(environment).map_err(|error| UsageError::from(error).0);
                 let outcome = workload.and_then(|workload| match overrides.forbids(&workload) {
                     Some(reason) => Err(reason.clone()),
                     None => match machine.map(|machine| machine.refuse(&workload)) {

@@ -12,6 +12,7 @@ mod tests;
 
 use crate::paper_figures::{PaperFigure, Printed};
 use crate::study::published::{Basis, Figure, Tolerance};
+use crate::text::UsageError;
 use halfpower_analysis::Observed;
 use halfpower_model::{Cancel, Sample, Testbed, WorkloadSpec};
 use halfpower_sim::{Simulated, shipped};
@@ -173,7 +174,7 @@ fn machines<'a>(runs: &[Run<'a>]) -> HashMap<&'a str, Result<Simulated, String>>
 }
 
 fn measure(mut machine: Simulated, spec: &WorkloadSpec) -> Result<Sample, String> {
-    let workload = spec.resolve(machine.describe()).map_err(|error| error.to_string())?;
+    let workload = spec.resolve(machine.describe()).map_err(|error| UsageError::from(error).0)?;
     machine.measure(&workload, &mut (), &Cancel::default()).map_err(|error| error.to_string())
 }
 

@@ -1,8 +1,7 @@
 //! The way requests are done: which it is where nobody said, and what it goes together with.
 
-use super::{ResolveError, WorkloadSpec, first_broken};
+use super::{ResolveError, WorkloadSpec, contradiction, unavailable};
 use crate::environment::{Environment, TargetFacts, TargetKind};
-use crate::sample::Warning;
 use crate::units::Bytes;
 use crate::workload::{Buffering, Personality, RwFlag, Workload};
 
@@ -34,24 +33,16 @@ impl WorkloadSpec {
         }
     }
 
-    /// Why requests go through the file cache though nobody said so and the targets take direct ones, with the remedy:
-    /// they do not fit.
-    pub fn missed_direct(&self, environment: &Environment, workload: &Workload) -> Option<Warning> {
+    /// What requests would have to be a multiple of to be direct, where they go through the page cache though nobody said
+    /// so and the targets take direct ones.
+    pub fn missed_direct(&self, environment: &Environment, workload: &Workload) -> Option<Bytes> {
         let is_chosen = self.buffering.is_some() || self.keeps_nothing() || self.personality == Some(Personality::Mmap);
-        let (alignment, size) = (environment.direct_alignment()?, workload.request_size);
         let is_missed = !is_chosen && !workload.buffering.is_direct() && environment.target.kind != TargetKind::Null;
-        (is_missed && !size.0.is_multiple_of(alignment.0)).then(|| {
-            Warning::new(
-                "not_direct",
-                format!(
-                    "requests of {size} are no multiple of {alignment}, which direct I/O wants here: they went through the file cache"
-                ),
-                "use a multiple, or say --buffering buffered",
-            )
-        })
+        let alignment = environment.direct_alignment().filter(|_| is_missed)?;
+        (!workload.request_size.0.is_multiple_of(alignment.0)).then_some(alignment)
     }
 
-    /// Whether it is asked for that the file cache keeps nothing, which takes one that is used.
+    /// Whether it is asked for that the page cache keeps nothing, which takes one that is used.
     fn keeps_nothing(&self) -> bool {
         self.rw_flags.is_some_and(|flags| flags.has(RwFlag::Dontcache))
     }
@@ -72,63 +63,48 @@ impl WorkloadSpec {
         };
         let without_target = matches!(personality, Personality::Null | Personality::Plugin);
         if environment.target.kind == TargetKind::Null && !without_target {
-            return Err(ResolveError::Contradiction(format!(
+            contradiction(format!(
                 "null: takes the null personality and plug-ins only; name a file or device for {personality}"
-            )));
+            ))?;
         }
         if personality == Personality::Plugin && self.plugin.is_none() {
-            return Err(ResolveError::Contradiction(
-                "no plug-in is named; say which, like --personality plugin:./own.so".to_owned(),
-            ));
+            contradiction("no plug-in is named; say which, like ‹personality› plugin:./own.so".to_owned())?;
         }
-        let facts = environment.personalities.iter().find(|facts| facts.personality == personality);
-        if let Some(reason) = facts.and_then(|facts| facts.unavailable.clone()) {
-            return Err(ResolveError::Unavailable { personality, reason });
-        }
+        let why_not = |personality| {
+            let facts = environment.personalities.iter().find(|facts| facts.personality == personality)?;
+            Some(format!("the {personality} personality does not work here: {}", facts.unavailable.as_ref()?))
+        };
+        why_not(personality).map_or(Ok(()), unavailable)?;
         if !personality.is_deep() && depth > 1 {
-            let ring = environment.personalities.iter().find(|facts| facts.personality == Personality::IoUring);
-            return Err(match ring.and_then(|facts| facts.unavailable.clone()) {
-                Some(reason) => ResolveError::Unavailable {
-                    personality: Personality::IoUring,
-                    reason: format!("{reason}; or use --workers {depth} instead of --depth"),
-                },
-                None => ResolveError::SyncDepth { personality, depth },
-            });
+            unavailable(match why_not(Personality::IoUring) {
+                Some(reason) => format!("{reason}; or use ‹workers› {depth} instead of ‹depth›"),
+                None => format!(
+                    "the {personality} personality keeps one request outstanding; use ‹personality› io_uring for depth {depth}, or ‹workers› {depth}"
+                ),
+            })?;
         }
         Ok(personality)
     }
 }
 
-/// Refuses what the way cannot do.
-pub(super) fn check(workload: &Workload) -> Result<(), ResolveError> {
+/// What of the way does not go together.
+pub(super) fn at_odds(workload: &Workload) -> Option<&'static str> {
     let flags = workload.rw_flags;
     let direct = workload.buffering.is_direct();
     let mmap = workload.personality == Personality::Mmap;
-    let rules = [
-        (
-            mmap && direct,
-            "mmap goes through the file cache by its nature; use --buffering buffered or through, or another --personality",
-        ),
-        (
-            mmap && workload.file_state.grows(),
-            "a mapping does not make a file longer; use --file-state written, preallocated or sparse, or another --personality",
-        ),
-        (
-            !flags.is_empty() && workload.personality != Personality::Vectored,
-            "--rw-flags are of preadv2 and pwritev2; use --personality vectored, or leave them out",
-        ),
-        (
-            flags.has(RwFlag::Hipri) && !direct,
-            "hipri asks the device itself until it is done; use --buffering direct, or leave hipri out of --rw-flags",
-        ),
-        (
-            flags.has(RwFlag::Dontcache) && direct,
-            "dontcache is for requests through the file cache; use --buffering buffered, or leave it out of --rw-flags",
-        ),
-        (
-            flags.has(RwFlag::Dsync) && !workload.operation.writes(),
-            "dsync is for writes; use --op write, or leave it out of --rw-flags",
-        ),
-    ];
-    first_broken(&rules)
+    Some(if mmap && direct {
+        "mmap goes through the page cache by its nature; use ‹buffering› buffered or through, or another ‹personality›"
+    } else if mmap && workload.file_state.grows() {
+        "a mapping does not make a file longer; use ‹file_state› written, preallocated or sparse, or another ‹personality›"
+    } else if !flags.is_empty() && workload.personality != Personality::Vectored {
+        "‹rw_flags› are of preadv2 and pwritev2; use ‹personality› vectored, or leave them out"
+    } else if flags.has(RwFlag::Hipri) && !direct {
+        "hipri asks the device itself until it is done; use ‹buffering› direct, or leave hipri out of ‹rw_flags›"
+    } else if flags.has(RwFlag::Dontcache) && direct {
+        "dontcache is for requests through the page cache; use ‹buffering› buffered, or leave it out of ‹rw_flags›"
+    } else if flags.has(RwFlag::Dsync) && !workload.operation.writes() {
+        "dsync is for writes; use ‹operation› write, or leave it out of ‹rw_flags›"
+    } else {
+        return None;
+    })
 }
