@@ -31,7 +31,12 @@ pub(crate) fn causes(error: &(dyn std::error::Error + 'static)) -> String {
 /// A workload's error, with options in the place of its keys.
 impl From<ResolveError> for UsageError {
     fn from(error: ResolveError) -> Self {
-        UsageError(error.worded(|key| format!("--{}", if key == "operation" { "op" } else { key }.replace('_', "-"))))
+        UsageError(match error {
+            ResolveError::Empty(path) => format!(
+                "{path} is empty; write it first (`halfpower io {path} --op write --size 1GiB --overwrite`) or name another target"
+            ),
+            _ => error.worded(|key| format!("--{}", if key == "operation" { "op" } else { key }.replace('_', "-"))),
+        })
     }
 }
 

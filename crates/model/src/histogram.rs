@@ -68,23 +68,6 @@ struct Compact {
     bins: Vec<(usize, u64)>,
 }
 
-/// Why a stored histogram cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum HistogramError {
-    /// It was cut finer or coarser than this program does.
-    #[error("a histogram with {0} sub-buckets an octave cannot be read; this program uses 64")]
-    SubBuckets(u32),
-    /// A bucket beyond the last one.
-    #[error("bucket {0} of a histogram does not exist; the last one is {last}", last = BUCKETS - 1)]
-    Bucket(usize),
-    /// A smallest value above the largest.
-    #[error("the smallest value of a histogram is above its largest")]
-    Bounds,
-    /// More values than can be counted.
-    #[error("a histogram counts more values than fit")]
-    Overflow,
-}
-
 impl Default for Histogram {
     fn default() -> Self {
         Histogram { packed: Packed::default(), laid_out: None, count: 0, sum: 0.0, min: u64::MAX, max: 0 }
@@ -223,32 +206,26 @@ impl From<Histogram> for Compact {
 }
 
 impl TryFrom<Compact> for Histogram {
-    type Error = HistogramError;
+    type Error = String;
 
-    fn try_from(compact: Compact) -> Result<Self, HistogramError> {
-        if compact.sub_buckets != 1 << SUB_BUCKET_BITS {
-            return Err(HistogramError::SubBuckets(compact.sub_buckets));
+    fn try_from(compact: Compact) -> Result<Self, String> {
+        let Compact { sub_buckets, min, max, sum, mut bins } = compact;
+        if sub_buckets != 1 << SUB_BUCKET_BITS {
+            let fault = "sub-buckets an octave cannot be read; this program uses 64";
+            return Err(format!("a histogram with {sub_buckets} {fault}"));
         }
-        let mut bins = compact.bins;
         if let Some((bucket, _)) = bins.iter().find(|(bucket, _)| *bucket >= BUCKETS) {
-            return Err(HistogramError::Bucket(*bucket));
+            return Err(format!("bucket {bucket} of a histogram does not exist; the last one is {}", BUCKETS - 1));
         }
-        let mut count: u64 = 0;
-        for (_, more) in &bins {
-            count = count.checked_add(*more).ok_or(HistogramError::Overflow)?;
+        let count = bins.iter().try_fold(0_u64, |count, (_, more)| count.checked_add(*more));
+        let count = count.ok_or("a histogram counts more values than fit")?;
+        if count > 0 && min > max {
+            return Err("the smallest value of a histogram is above its largest".to_owned());
         }
         // Our own records have them so.
         bins.sort_by_key(|(bucket, _)| *bucket);
-        let mut histogram = Histogram { packed: bins.into_iter().collect(), count, ..Histogram::default() };
-        histogram.sum = compact.sum;
-        histogram.max = compact.max;
-        if histogram.count > 0 {
-            if compact.min > compact.max {
-                return Err(HistogramError::Bounds);
-            }
-            histogram.min = compact.min;
-        }
-        Ok(histogram)
+        let min = if count > 0 { min } else { u64::MAX };
+        Ok(Histogram { packed: bins.into_iter().collect(), laid_out: None, count, sum, min, max })
     }
 }
 

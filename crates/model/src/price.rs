@@ -34,47 +34,34 @@ pub struct Offer {
     pub capacity: Option<Bytes>,
 }
 
-/// Why a text is no price.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PriceError {
-    /// No number, or something behind it that is no currency.
-    #[error("`{0}` is no price; write one like 199USD or 189.90EUR, or 199 for US dollars")]
-    Form(String),
-    /// Nothing, or more than can be.
-    #[error("at a price of `{0}` no figure can be worked out; give more than 0 and less than a million million")]
-    Range(String),
-}
-
 const MOST: f64 = 1e12;
 
 impl FromStr for Price {
-    type Err = PriceError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, PriceError> {
-        let wrong = || PriceError::Form(text.to_owned());
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is no price; write one like 199USD or 189.90EUR, or 199 for US dollars");
         let trimmed = text.trim();
         let end = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
-        let (number, letters) = trimmed.split_at(end);
+        let (number, letters) = (&trimmed[..end], trimmed[end..].trim());
         let amount: f64 = number.parse().map_err(|_| wrong())?;
-        let currency = match letters.trim() {
-            "" => Currency(*b"USD"),
-            letters if letters.bytes().all(|letter| letter.is_ascii_alphabetic()) => {
-                Currency(letters.to_ascii_uppercase().as_bytes().try_into().map_err(|_| wrong())?)
-            }
-            _ => return Err(wrong()),
-        };
-        if amount > 0.0 && amount < MOST {
-            Ok(Price { amount, currency })
-        } else {
-            Err(PriceError::Range(text.to_owned()))
+        let letters = if letters.is_empty() { "USD".to_owned() } else { letters.to_ascii_uppercase() };
+        let currency = Currency(letters.as_bytes().try_into().map_err(|_| wrong())?);
+        if !currency.0.iter().all(u8::is_ascii_alphabetic) {
+            return Err(wrong());
         }
+        if amount <= 0.0 || amount >= MOST {
+            let range = "give more than 0 and less than a million million";
+            return Err(format!("at a price of `{text}` no figure can be worked out; {range}"));
+        }
+        Ok(Price { amount, currency })
     }
 }
 
 impl TryFrom<String> for Price {
-    type Error = PriceError;
+    type Error = String;
 
-    fn try_from(text: String) -> Result<Self, PriceError> {
+    fn try_from(text: String) -> Result<Self, String> {
         text.parse()
     }
 }
@@ -124,10 +111,10 @@ mod tests {
     fn what_is_no_price_says_so() {
         for text in ["", "cheap", "$199", "199$", "-3USD", "1.2.3", "199 EURO", "199€", "1e3"] {
             let error = text.parse::<Price>().unwrap_err();
-            assert!(error.to_string().contains("write one like 199USD"), "{text}: {error}");
+            assert!(error.contains("write one like 199USD"), "{text}: {error}");
         }
         for text in ["0", "0.0EUR", "9999999999999"] {
-            assert!(matches!(text.parse::<Price>(), Err(PriceError::Range(_))), "{text}");
+            assert!(text.parse::<Price>().unwrap_err().contains("more than 0"), "{text}");
         }
     }
 }

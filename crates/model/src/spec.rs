@@ -52,6 +52,9 @@ pub enum ResolveError {
         /// What was asked for.
         size: Bytes,
     },
+    /// Nothing there to read or write.
+    #[error("{0} is empty; write it first or name another target")]
+    Empty(String),
     /// The target or the machine is not up to it.
     #[error("{0}")]
     Unavailable(String),
@@ -161,9 +164,7 @@ impl WorkloadSpec {
             ))?;
         }
         if size.0 == 0 {
-            unavailable(format!(
-                "{path} is empty; write it first (‹operation› write ‹size› 1GiB ‹overwrite›) or name another target"
-            ))?;
+            return Err(ResolveError::Empty(path));
         }
         if span > size {
             return Err(ResolveError::TooSmall { path, size, asked: span });

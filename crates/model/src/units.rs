@@ -3,15 +3,15 @@
 //! Sizes of requests and files are binary (KiB, MiB, GiB), rates are decimal (MB/s, GB/s), as hardware is sold. What a
 //! person types is read here and nowhere else, so that a size means the same on the command line and in a study.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
 /// A number of bytes: of a request, a file, a device.
 ///
 /// In records it is a plain number. Read from text it takes `64KiB`, `64k`, `64K` (binary) and `64KB` (decimal).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "Size")]
 pub struct Bytes(pub u64);
 
 /// A span of time in nanoseconds.
@@ -25,41 +25,48 @@ pub struct Nanoseconds(pub u64);
 #[serde(transparent)]
 pub struct BytesPerSecond(pub f64);
 
-/// Why a text is not a size or a duration. The message names the text and what would do.
+/// Why a text is not a size, a duration or a rate. The message names the text and what is valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum UnitError {
-    /// The text does not start with a number.
-    #[error("`{0}` has no number; write a size like 64KiB or a duration like 3s")]
-    NoNumber(String),
-    /// Less than nothing.
-    #[error("`{0}` is below zero; write a size like 64KiB or a duration like 3s")]
-    Negative(String),
-    /// The unit is not one of ours.
-    #[error("`{unit}` in `{text}` is no unit; use {expected}")]
-    UnknownUnit {
-        /// What was written.
-        text: String,
-        /// The part that is no unit.
-        unit: String,
-        /// The units that would do.
-        expected: &'static str,
-    },
-    /// A fraction that does not come to a whole number of bytes or nanoseconds.
-    #[error("`{0}` is not a whole number of {1}")]
-    NotWhole(String, &'static str),
-    /// More than 2^63 - 1.
-    #[error("`{0}` is too large")]
-    TooLarge(String),
-    /// Not a size a second.
-    #[error("`{0}` is no rate; write one like 600MB/s or 3.5GB/s")]
-    NoRate(String),
-    /// A rate at which nothing moves.
-    #[error("at `{0}` nothing moves; give more")]
-    ZeroRate(String),
+#[error("{0}")]
+pub struct UnitError(String);
+
+/// What numbers can be followed by, and what it stands for.
+struct Units {
+    factors: &'static [(u64, &'static [&'static str])],
+    expected: &'static str,
+    smallest: &'static str,
 }
 
-const SIZE_UNITS: &str = "B, KiB, MiB, GiB, TiB (or k, M, G, T) for powers of 1024, KB, MB, GB, TB for powers of 1000";
-const TIME_UNITS: &str = "ns, us, ms, s, min, h";
+const SIZES: Units = Units {
+    factors: &[
+        (1, &["", "B", "b"]),
+        (1 << 10, &["k", "K", "KiB", "Ki", "kiB", "kib"]),
+        (1 << 20, &["m", "M", "MiB", "Mi", "mib"]),
+        (1 << 30, &["g", "G", "GiB", "Gi", "gib"]),
+        (1 << 40, &["t", "T", "TiB", "Ti", "tib"]),
+        (1_000, &["KB", "kB"]),
+        (1_000_000, &["MB"]),
+        (1_000_000_000, &["GB"]),
+        (1_000_000_000_000, &["TB"]),
+    ],
+    expected: "B, KiB, MiB, GiB, TiB (or k, M, G, T) for powers of 1024, KB, MB, GB, TB for powers of 1000",
+    smallest: "bytes",
+};
+const TIMES: Units = Units {
+    factors: &[
+        (1, &["ns"]),
+        (1_000, &["us", "µs"]),
+        (1_000_000, &["ms"]),
+        (1_000_000_000, &["", "s"]),
+        (60_000_000_000, &["min", "m"]),
+        (3_600_000_000_000, &["h"]),
+    ],
+    expected: "ns, us, ms, s, min, h",
+    smallest: "nanoseconds",
+};
+
+/// Units of sizes as they are shown, the largest first.
+const SHOWN: [(u64, &str); 5] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")];
 
 impl Bytes {
     /// One KiB.
@@ -71,9 +78,8 @@ impl Bytes {
 
     /// In a form that reads back as the same number: `64KiB`, `1000`.
     pub fn exactly(self) -> String {
-        const UNITS: [(u32, &str); 4] = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
-        let unit = UNITS.iter().find(|(shift, _)| self.0 > 0 && self.0.is_multiple_of(1 << shift));
-        unit.map_or_else(|| self.0.to_string(), |(shift, name)| format!("{}{name}", self.0 >> shift))
+        let unit = SHOWN[..4].iter().find(|(unit, _)| self.0 > 0 && self.0.is_multiple_of(*unit));
+        unit.map_or_else(|| self.0.to_string(), |(unit, name)| format!("{}{name}", self.0 / unit))
     }
 
     /// In KiB, for models whose marginal cost is per KB of 2^10.
@@ -124,68 +130,42 @@ impl BytesPerSecond {
     }
 }
 
-/// Splits `12.5KiB` into its number's digits and its unit.
-fn split_number(text: &str) -> Result<(&str, &str), UnitError> {
-    let trimmed = text.trim();
-    if trimmed.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.')) {
-        return Err(UnitError::Negative(text.to_owned()));
+impl Units {
+    /// The number at the start of `amount` times its unit, exact: no floating point on the way. Messages show `text`.
+    fn read(&self, text: &str, amount: &str) -> Result<u64, UnitError> {
+        let fault = |what: &str| UnitError(format!("`{text}` {what}"));
+        let amount = amount.trim();
+        if amount.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.')) {
+            return Err(fault("is below zero; write a size like 64KiB or a duration like 3s"));
+        }
+        let end = amount.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(amount.len());
+        let (number, unit) = (&amount[..end], amount[end..].trim());
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        if whole.len() + fraction.len() == 0 || fraction.contains('.') {
+            return Err(fault("has no number; write a size like 64KiB or a duration like 3s"));
+        }
+        let known = self.factors.iter().find(|(_, names)| names.contains(&unit));
+        let no_unit = || UnitError(format!("`{unit}` in `{text}` is no unit; use {}", self.expected));
+        let factor = u128::from(known.ok_or_else(no_unit)?.0);
+        let not_whole = || fault(&format!("is not a whole number of {}", self.smallest));
+        let fraction = fraction.trim_end_matches('0');
+        let divisor =
+            10_u128.checked_pow(fraction.len() as u32).filter(|_| fraction.len() <= 18).ok_or_else(not_whole)?;
+        // At most 18 digits are added: what does not parse has too many before the point.
+        let units = format!("0{whole}{fraction}").parse::<u128>().ok().and_then(|digits| digits.checked_mul(factor));
+        let units = units.ok_or_else(|| fault("is too large"))?;
+        if units % divisor != 0 {
+            return Err(not_whole());
+        }
+        i64::try_from(units / divisor).map(|units| units as u64).map_err(|_| fault("is too large"))
     }
-    let end = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
-    let (number, unit) = trimmed.split_at(end);
-    let digits = number.bytes().filter(u8::is_ascii_digit).count();
-    if digits == 0 || number.bytes().filter(|b| *b == b'.').count() > 1 {
-        return Err(UnitError::NoNumber(text.to_owned()));
-    }
-    Ok((number, unit.trim()))
-}
-
-/// `number` times `factor` in whole units, exact: no floating point on the way.
-fn scale(text: &str, number: &str, factor: u64, of: &'static str) -> Result<u64, UnitError> {
-    let too_large = || UnitError::TooLarge(text.to_owned());
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let fraction = fraction.trim_end_matches('0');
-    if fraction.len() > 18 {
-        return Err(UnitError::NotWhole(text.to_owned(), of));
-    }
-    let parse = |digits: &str| -> Result<u128, UnitError> {
-        if digits.is_empty() { Ok(0) } else { digits.parse().map_err(|_| too_large()) }
-    };
-    let divisor = 10_u128.pow(fraction.len() as u32);
-    let units = parse(whole)?
-        .checked_mul(divisor)
-        .and_then(|value| value.checked_add(parse(fraction).ok()?))
-        .and_then(|value| value.checked_mul(u128::from(factor)))
-        .ok_or_else(too_large)?;
-    if units % divisor != 0 {
-        return Err(UnitError::NotWhole(text.to_owned(), of));
-    }
-    u64::try_from(units / divisor).ok().filter(|value| *value <= i64::MAX as u64).ok_or_else(too_large)
 }
 
 impl FromStr for Bytes {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let (number, unit) = split_number(text)?;
-        let factor = match unit {
-            "" | "B" | "b" => 1,
-            "k" | "K" | "KiB" | "Ki" | "kiB" | "kib" => 1 << 10,
-            "m" | "M" | "MiB" | "Mi" | "mib" => 1 << 20,
-            "g" | "G" | "GiB" | "Gi" | "gib" => 1 << 30,
-            "t" | "T" | "TiB" | "Ti" | "tib" => 1 << 40,
-            "KB" | "kB" => 1_000,
-            "MB" => 1_000_000,
-            "GB" => 1_000_000_000,
-            "TB" => 1_000_000_000_000,
-            other => {
-                return Err(UnitError::UnknownUnit {
-                    text: text.to_owned(),
-                    unit: other.to_owned(),
-                    expected: SIZE_UNITS,
-                });
-            }
-        };
-        scale(text, number, factor, "bytes").map(Bytes)
+        SIZES.read(text, text).map(Bytes)
     }
 }
 
@@ -193,23 +173,7 @@ impl FromStr for Nanoseconds {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let (number, unit) = split_number(text)?;
-        let factor = match unit {
-            "ns" => 1,
-            "us" | "µs" => 1_000,
-            "ms" => 1_000_000,
-            "" | "s" => 1_000_000_000,
-            "min" | "m" => 60_000_000_000,
-            "h" => 3_600_000_000_000,
-            other => {
-                return Err(UnitError::UnknownUnit {
-                    text: text.to_owned(),
-                    unit: other.to_owned(),
-                    expected: TIME_UNITS,
-                });
-            }
-        };
-        scale(text, number, factor, "nanoseconds").map(Nanoseconds)
+        TIMES.read(text, text).map(Nanoseconds)
     }
 }
 
@@ -218,21 +182,12 @@ impl FromStr for BytesPerSecond {
 
     /// A size a second: `600MB/s`, `3.5GB/s`, `100MiB/s`.
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let (size, _) = text
-            .split_once("/s")
-            .filter(|(_, rest)| rest.trim().is_empty())
-            .ok_or_else(|| UnitError::NoRate(text.to_owned()))?;
-        let bytes = size.parse().map_err(|error| match error {
-            UnitError::NoNumber(_) | UnitError::Negative(_) => UnitError::NoRate(text.to_owned()),
-            UnitError::TooLarge(_) => UnitError::TooLarge(text.to_owned()),
-            UnitError::UnknownUnit { unit, expected, .. } => {
-                UnitError::UnknownUnit { text: text.to_owned(), unit, expected }
-            }
-            other => other,
-        })?;
-        match bytes {
-            Bytes(0) => Err(UnitError::ZeroRate(text.to_owned())),
-            Bytes(bytes) => Ok(BytesPerSecond(bytes as f64)),
+        let is_number = |size: &str| size.trim_start().starts_with(|c: char| c.is_ascii_digit() || c == '.');
+        let size = text.trim_end().strip_suffix("/s").filter(|size| is_number(size));
+        let no_rate = || UnitError(format!("`{text}` is no rate; write one like 600MB/s or 3.5GB/s"));
+        match SIZES.read(text, size.ok_or_else(no_rate)?)? {
+            0 => Err(UnitError(format!("at `{text}` nothing moves; give more"))),
+            bytes => Ok(BytesPerSecond(bytes as f64)),
         }
     }
 }
@@ -240,15 +195,13 @@ impl FromStr for BytesPerSecond {
 impl fmt::Display for Bytes {
     /// Exact where it can be (`64 KiB`, `1.5 GiB`, `8193 KiB`), else with one decimal (`79.3 GiB`).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const UNITS: [(u64, &str); 5] =
-            [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")];
-        let Some(largest) = UNITS.iter().position(|(unit, _)| self.0 >= *unit) else { return f.write_str("0 B") };
-        let (unit, name) = UNITS[largest];
+        let Some(largest) = SHOWN.iter().position(|(unit, _)| self.0 >= *unit) else { return f.write_str("0 B") };
+        let (unit, name) = SHOWN[largest];
         if (u128::from(self.0) * 2).is_multiple_of(u128::from(unit)) {
             return write!(f, "{} {name}", self.0 as f64 / unit as f64);
         }
         let exact = |(unit, _): &&(u64, &str)| self.0.is_multiple_of(*unit) && self.0 / unit < 10_000;
-        match UNITS[largest..].iter().find(exact) {
+        match SHOWN[largest..].iter().find(exact) {
             Some((unit, name)) => write!(f, "{} {name}", self.0 / unit),
             None => write!(f, "{:.1} {name}", self.0 as f64 / unit as f64),
         }
@@ -297,29 +250,22 @@ pub fn significant_error(error: f64, of: f64) -> String {
     significant(steps / steps_a_unit)
 }
 
-impl<'de> Deserialize<'de> for Bytes {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl de::Visitor<'_> for Visitor {
-            type Value = Bytes;
+/// A size in a record, or in a file that a person wrote.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a number of bytes or a size such as \"64KiB\"")]
+enum Size {
+    Number(u64),
+    Text(String),
+}
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number of bytes or a size such as \"64KiB\"")
-            }
+impl TryFrom<Size> for Bytes {
+    type Error = UnitError;
 
-            fn visit_u64<E: de::Error>(self, value: u64) -> Result<Bytes, E> {
-                Ok(Bytes(value))
-            }
-
-            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Bytes, E> {
-                u64::try_from(value).map(Bytes).map_err(|_| E::custom("a size cannot be negative"))
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Bytes, E> {
-                text.parse().map_err(E::custom)
-            }
+    fn try_from(size: Size) -> Result<Self, UnitError> {
+        match size {
+            Size::Number(bytes) => Ok(Bytes(bytes)),
+            Size::Text(text) => text.parse(),
         }
-        deserializer.deserialize_any(Visitor)
     }
 }
 

@@ -73,24 +73,19 @@ fn foreign_stamp(stamper: &Stamper, rest: &[u8], offset: u64, generations: &Rang
     let expected = stamper.header(offset, header.generation);
     let generation = header.generation;
     if header.key != expected.key {
-        Some(Kind::OtherTarget { key: header.key })
+        Some(Kind::OtherTarget(header.key))
     } else if header.block_bytes != expected.block_bytes {
-        Some(Kind::OtherBlockSize { block_bytes: header.block_bytes })
+        Some(Kind::OtherBlockSize(header.block_bytes))
     } else if header.offset != offset {
-        Some(Kind::WrongPlace { offset: header.offset })
+        Some(Kind::WrongPlace(header.offset))
     } else {
         other_generation(generation, generations)
     }
 }
 
 fn other_generation(generation: u32, generations: &RangeInclusive<u32>) -> Option<Kind> {
-    if generation < *generations.start() {
-        Some(Kind::Older { generation })
-    } else if generation > *generations.end() {
-        Some(Kind::Newer { generation })
-    } else {
-        None
-    }
+    let older = (generation < *generations.start()).then_some(Kind::Older(generation));
+    older.or((generation > *generations.end()).then_some(Kind::Newer(generation)))
 }
 
 /// Whether every sector is whole, and not all are of one write.
@@ -109,7 +104,7 @@ fn torn(candidates: &[Candidate], block: &[u8], offset: u64) -> Option<Kind> {
         return None;
     }
     let (then, _) = whole_from(run)?;
-    Some(Kind::Torn { first, cut: offset + sectors[run].start as u64, then })
+    Some(Kind::Torn(first, offset + sectors[run].start as u64, then))
 }
 
 /// The parts of a block between the sector boundaries of its target.
@@ -151,10 +146,8 @@ fn closest<'a>(
 
 fn damage(expected: &[u8], found: &[u8]) -> Kind {
     let differences = || expected.iter().zip(found).map(|(expected, found)| expected ^ found);
-    Kind::Damaged {
-        bits: differences().map(|difference| u64::from(difference.count_ones())).sum(),
-        bytes: differences().filter(|difference| *difference != 0).count() as u64,
-    }
+    let bits = differences().map(|difference| u64::from(difference.count_ones())).sum();
+    Kind::Damaged(bits, differences().filter(|difference| *difference != 0).count() as u64)
 }
 
 fn first_difference(expected: &[u8], found: &[u8]) -> Option<usize> {
@@ -200,7 +193,7 @@ mod tests {
                     stamper.check(&request, start, |index| newest(index) - older_too..=newest(index)).unwrap_err();
                 assert_eq!(mismatch.at, start + byte as u64);
                 assert_eq!((mismatch.expected, mismatch.found), (written, request[byte]));
-                assert_eq!(mismatch.what, Kind::Damaged { bits: 1, bytes: 1 });
+                assert_eq!(mismatch.what, Kind::Damaged(1, 1));
                 assert_eq!(mismatch.block, start + (byte / block_bytes * block_bytes) as u64);
             }
         }
@@ -211,7 +204,7 @@ mod tests {
         let (stamper, mut block, offset) = stamped(4096, 5);
         block[1000..1003].iter_mut().for_each(|byte| *byte ^= 0x11);
         let mismatch = found(stamper, &block, offset);
-        assert_eq!(mismatch.what, Kind::Damaged { bits: 6, bytes: 3 });
+        assert_eq!(mismatch.what, Kind::Damaged(6, 3));
         let (wrong, right) = (block[1000], block[1000] ^ 0x11);
         assert_eq!(
             mismatch.to_string(),
@@ -226,24 +219,24 @@ mod tests {
         let (stamper, mut block, offset) = stamped(4096, 5);
         Random::new(1).shuffle(&mut block[40..]);
         let mismatch = found(stamper, &block, offset);
-        assert!(matches!(mismatch.what, Kind::Damaged { bytes: 4000.., .. }), "{mismatch}");
+        assert!(matches!(mismatch.what, Kind::Damaged(_, 4000..)), "{mismatch}");
         block[40..].fill(0);
-        assert!(matches!(found(stamper, &block, offset).what, Kind::Damaged { bytes: 4000.., .. }));
+        assert!(matches!(found(stamper, &block, offset).what, Kind::Damaged(_, 4000..)));
     }
 
     #[test]
     fn other_generations_are_told_apart() {
         for block_bytes in BLOCK_SIZES {
             let (stamper, block, offset) = stamped(block_bytes, 3);
-            assert_eq!(found(stamper, &block, offset).what, Kind::Older { generation: 3 });
+            assert_eq!(found(stamper, &block, offset).what, Kind::Older(3));
             let range = stamper.check(&block, offset, |_| 4..=5).unwrap_err();
-            assert_eq!(range.what, Kind::Older { generation: 3 });
+            assert_eq!(range.what, Kind::Older(3));
             assert_eq!(stamper.check(&block, offset, |_| 3..=4), Ok(()));
             let (stamper, mut block, offset) = stamped(block_bytes, 9);
-            assert_eq!(found(stamper, &block, offset).what, Kind::Newer { generation: 9 });
+            assert_eq!(found(stamper, &block, offset).what, Kind::Newer(9));
             // A flipped bit on top does not hide it.
             block[block_bytes / 2] ^= 4;
-            assert_eq!(found(stamper, &block, offset).what, Kind::Newer { generation: 9 });
+            assert_eq!(found(stamper, &block, offset).what, Kind::Newer(9));
         }
     }
 
@@ -253,10 +246,10 @@ mod tests {
             let (stamper, mut block, offset) = stamped(block_bytes, 5);
             let elsewhere = 9 * block_bytes as u64;
             stamper.stamp(&mut block, elsewhere, |_| 5);
-            assert_eq!(found(stamper, &block, offset).what, Kind::WrongPlace { offset: elsewhere });
+            assert_eq!(found(stamper, &block, offset).what, Kind::WrongPlace(elsewhere));
             for other in [Stamper::new(11, 1, block_bytes), Stamper::new(12, 0, block_bytes)] {
                 other.stamp(&mut block, offset, |_| 5);
-                assert!(matches!(found(stamper, &block, offset).what, Kind::OtherTarget { .. }));
+                assert!(matches!(found(stamper, &block, offset).what, Kind::OtherTarget(_)));
             }
         }
     }
@@ -266,9 +259,9 @@ mod tests {
         let (small, large) = (Stamper::new(11, 0, 512), Stamper::new(11, 0, 4096));
         let mut request = [0; 8192];
         small.stamp(&mut request, 8192, |_| 5);
-        assert_eq!(found(large, &request, 8192).what, Kind::OtherBlockSize { block_bytes: 512 });
+        assert_eq!(found(large, &request, 8192).what, Kind::OtherBlockSize(512));
         large.stamp(&mut request, 8192, |_| 5);
-        assert_eq!(found(small, &request, 8192).what, Kind::OtherBlockSize { block_bytes: 4096 });
+        assert_eq!(found(small, &request, 8192).what, Kind::OtherBlockSize(4096));
     }
 
     #[test]
@@ -292,14 +285,14 @@ mod tests {
             let (_, old, _) = stamped(block_bytes, 4);
             let new_then_old = [&new[..cut], &old[cut..]].concat();
             let mismatch = found(stamper, &new_then_old, offset);
-            assert_eq!(mismatch.what, Kind::Torn { first: Some(5), cut: boundary, then: Some(4) });
+            assert_eq!(mismatch.what, Kind::Torn(Some(5), boundary, Some(4)));
             assert!((boundary..boundary + 4).contains(&mismatch.at), "{mismatch}");
             let old_then_new = [&old[..cut], &new[cut..]].concat();
             let mismatch = stamper.check(&old_then_new, offset, |_| 4..=5).unwrap_err();
-            assert_eq!(mismatch.what, Kind::Torn { first: Some(4), cut: boundary, then: Some(5) });
+            assert_eq!(mismatch.what, Kind::Torn(Some(4), boundary, Some(5)));
             let new_then_zeros = [&new[..cut], &vec![0; block_bytes - cut]].concat();
             let mismatch = found(stamper, &new_then_zeros, offset);
-            assert_eq!(mismatch.what, Kind::Torn { first: Some(5), cut: boundary, then: None });
+            assert_eq!(mismatch.what, Kind::Torn(Some(5), boundary, None));
             assert!(mismatch.to_string().contains("of generation 5 up to"), "{mismatch}");
         }
     }
@@ -309,7 +302,7 @@ mod tests {
         let (stamper, new, offset) = stamped(4096, 5);
         let (_, old, _) = stamped(4096, 4);
         let mixed = [&new[..3000], &old[3000..]].concat();
-        assert!(matches!(found(stamper, &mixed, offset).what, Kind::Damaged { .. }));
+        assert!(matches!(found(stamper, &mixed, offset).what, Kind::Damaged(..)));
     }
 
     proptest! {

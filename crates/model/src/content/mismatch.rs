@@ -22,52 +22,26 @@ pub struct Mismatch {
     pub what: Kind,
 }
 
-/// What happened to a block.
+/// What happened to a block. The generation of zeros is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The right block of an admissible generation, with some of it changed since: bit rot, or a part of it overwritten
-    /// from elsewhere.
-    Damaged {
-        /// Bits that differ.
-        bits: u64,
-        /// Bytes that differ.
-        bytes: u64,
-    },
-    /// What was written for another place of this target: a misdirected write or read.
-    WrongPlace {
-        /// That place, in bytes from the start of the target.
-        offset: u64,
-    },
-    /// What was written to another target, or by a run with another seed.
-    OtherTarget {
-        /// The key in its stamp.
-        key: u64,
-    },
+    /// The right block of an admissible generation, with so many bits in so many bytes changed since: bit rot, or a part
+    /// of it overwritten from elsewhere.
+    Damaged(u64, u64),
+    /// What was written for another place of this target, at that offset: a misdirected write or read.
+    WrongPlace(u64),
+    /// What was written to another target, or by a run with another seed; with the key in its stamp.
+    OtherTarget(u64),
     /// It was stamped in blocks of another size.
-    OtherBlockSize {
-        /// That size.
-        block_bytes: u32,
-    },
-    /// What was written to it earlier: a later write was lost.
-    Older {
-        /// Its generation.
-        generation: u32,
-    },
-    /// A later write than any that was expected.
-    Newer {
-        /// Its generation.
-        generation: u32,
-    },
-    /// Parts of it, cut at a sector, come from different writes. Where there are more than two, these are the first. After
-    /// a power cut this is to be expected of a write in flight that the drive does not promise to make whole.
-    Torn {
-        /// Generation of its first part; none: zeros.
-        first: Option<u32>,
-        /// Where the next part starts, in bytes from the start of the target.
-        cut: u64,
-        /// Generation of that part; none: zeros.
-        then: Option<u32>,
-    },
+    OtherBlockSize(u32),
+    /// What was written to it earlier, with its generation: a later write was lost.
+    Older(u32),
+    /// A later write than any that was expected, with its generation.
+    Newer(u32),
+    /// Parts of it, cut at a sector, come from different writes: the generation of the first, where the next starts in the
+    /// target, and the generation of that. Where there are more than two, these are the first. After a power cut this is
+    /// to be expected of a write in flight that the drive does not promise to make whole.
+    Torn(Option<u32>, u64, Option<u32>),
     /// All zeros: never written, or trimmed.
     Zeros,
     /// Nothing that was written here: no stamp, and hardly a byte of what should follow one.
@@ -80,66 +54,40 @@ impl fmt::Display for Mismatch {
     /// One sentence: what happened to the block, and its first bad byte.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Mismatch { at, expected, found, block, block_bytes, .. } = self;
+        let plural = |count: u64| if count == 1 { "" } else { "s" };
+        let of =
+            |generation: Option<u32>| generation.map_or("zeros".to_owned(), |number| format!("generation {number}"));
         match self.what {
-            Kind::Damaged { bits, bytes } => {
+            Kind::Damaged(bits, bytes) => {
                 let (bit_s, byte_s) = (plural(bits), plural(bytes));
                 write!(f, "{bits} bit{bit_s} in {bytes} byte{byte_s} of the block at {block} changed after the write")
             }
-            Kind::WrongPlace { offset } => {
+            Kind::WrongPlace(offset) => {
                 write!(f, "the block at {block} holds what was written for {offset} (a misdirected write)")
             }
-            Kind::OtherTarget { key } => {
+            Kind::OtherTarget(key) => {
                 write!(f, "the block at {block} was stamped for another target or with another seed (key {key:016x})")
             }
-            Kind::OtherBlockSize { block_bytes: stamped } => {
+            Kind::OtherBlockSize(stamped) => {
                 write!(f, "the block at {block} was stamped in blocks of {stamped} bytes, not {block_bytes}")
             }
-            Kind::Older { generation } => {
-                write!(
-                    f,
-                    "the block at {block} is of {}, older than {}",
-                    Part(Some(generation)),
-                    self.generations.start()
-                )?;
-                f.write_str(" (a lost write)")
+            Kind::Older(number) => {
+                let oldest = self.generations.start();
+                write!(f, "the block at {block} is of generation {number}, older than {oldest} (a lost write)")
             }
-            Kind::Newer { generation } => {
-                write!(
-                    f,
-                    "the block at {block} is of {}, newer than {}",
-                    Part(Some(generation)),
-                    self.generations.end()
-                )
+            Kind::Newer(number) => {
+                let newest = self.generations.end();
+                write!(f, "the block at {block} is of generation {number}, newer than {newest}")
             }
-            Kind::Torn { first, cut, then } => {
-                write!(
-                    f,
-                    "the block at {block} is of {} up to {cut} and of {} from there (a torn write)",
-                    Part(first),
-                    Part(then)
-                )
+            Kind::Torn(first, cut, then) => {
+                let (first, then) = (of(first), of(then));
+                write!(f, "the block at {block} is of {first} up to {cut} and of {then} from there (a torn write)")
             }
             Kind::Zeros => write!(f, "the block at {block} is all zeros, as if it was never written"),
             Kind::Foreign => write!(f, "the block at {block} holds nothing that a run with this seed wrote there"),
         }?;
         write!(f, "; byte {at} is 0x{found:02x} instead of 0x{expected:02x}")
     }
-}
-
-/// A part of a block in words.
-struct Part(Option<u32>);
-
-impl fmt::Display for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(generation) => write!(f, "generation {generation}"),
-            None => f.write_str("zeros"),
-        }
-    }
-}
-
-fn plural(count: u64) -> &'static str {
-    if count == 1 { "" } else { "s" }
 }
 
 #[cfg(test)]
@@ -149,23 +97,17 @@ mod tests {
     #[test]
     fn each_kind_is_one_plain_sentence() {
         for (what, sentence) in [
-            (Kind::Damaged { bits: 1, bytes: 1 }, "1 bit in 1 byte of the block at 4096 changed after the write"),
+            (Kind::Damaged(1, 1), "1 bit in 1 byte of the block at 4096 changed after the write"),
+            (Kind::WrongPlace(8192), "the block at 4096 holds what was written for 8192 (a misdirected write)"),
             (
-                Kind::WrongPlace { offset: 8192 },
-                "the block at 4096 holds what was written for 8192 (a misdirected write)",
-            ),
-            (
-                Kind::OtherTarget { key: 0xabc },
+                Kind::OtherTarget(0xabc),
                 "the block at 4096 was stamped for another target or with another seed (key 0000000000000abc)",
             ),
+            (Kind::OtherBlockSize(512), "the block at 4096 was stamped in blocks of 512 bytes, not 4096"),
+            (Kind::Older(3), "the block at 4096 is of generation 3, older than 5 (a lost write)"),
+            (Kind::Newer(7), "the block at 4096 is of generation 7, newer than 6"),
             (
-                Kind::OtherBlockSize { block_bytes: 512 },
-                "the block at 4096 was stamped in blocks of 512 bytes, not 4096",
-            ),
-            (Kind::Older { generation: 3 }, "the block at 4096 is of generation 3, older than 5 (a lost write)"),
-            (Kind::Newer { generation: 7 }, "the block at 4096 is of generation 7, newer than 6"),
-            (
-                Kind::Torn { first: Some(6), cut: 4608, then: None },
+                Kind::Torn(Some(6), 4608, None),
                 "the block at 4096 is of generation 6 up to 4608 and of zeros from there (a torn write)",
             ),
             (Kind::Zeros, "the block at 4096 is all zeros, as if it was never written"),

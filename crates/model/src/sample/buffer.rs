@@ -18,47 +18,52 @@ const ENOUGH_FOR_ANY: Bytes = Bytes::GIB;
 pub fn left_in_buffer(sample: &Sample, buffer: Option<Bytes>) -> Option<Warning> {
     let workload = &sample.workload;
     let is_whole = workload.durability == Durability::FlushAtEnd && workload.warmup.0 == 0 && sample.is_complete();
-    let written = Bytes(sample.write.as_ref().filter(|write| is_whole && write.bytes > 0)?.bytes);
-    let enough = buffer.map_or(ENOUGH_FOR_ANY, |buffer| Bytes(buffer.0.saturating_mul(ENOUGH)));
-    let message = match buffer {
-        Some(buffer) => format!(
-            "{written} were written, and up to {} of it was left in a buffer that needs no flush",
-            buffer.min(written)
-        ),
+    few("left_in_buffer", sample, is_whole, buffer, |written| match buffer {
+        Some(buffer) => {
+            let left = buffer.min(written);
+            format!("{written} were written, and up to {left} of it was left in a buffer that needs no flush")
+        }
         None => format!(
             "{written} were written to a device that says it needs no flush: what of it a protected buffer still had is not known"
         ),
-    };
-    let remedy = format!("write {enough} or more a trial (bytes)");
-    (written < enough).then(|| Warning::new("left_in_buffer", message, remedy))
+    })
 }
 
-/// A warning of a sample of direct writes, none of which was flushed, that are few against what its device's write cache holds; of an unknown one
-/// where `cache` is none. What a file cache has besides is not looked at.
+/// A warning of a sample of direct writes, none of which was flushed, that are few against what its device's write cache
+/// holds; of an unknown one where `cache` is none. What a page cache has besides is not looked at.
 pub fn in_write_cache(sample: &Sample, cache: Option<Bytes>) -> Option<Warning> {
     let workload = &sample.workload;
     let is_flushed = match workload.durability {
         Durability::None => false,
         Durability::FlushAtEnd => true,
         // There may have been too few writes for one.
-        Durability::Fsync { .. } | Durability::Fdatasync { .. } => {
-            sample.flush.as_ref().is_some_and(|flush| flush.requests > 0)
-        }
+        _ => sample.flush.as_ref().is_some_and(|flush| flush.requests > 0),
     };
-    let is_left = workload.buffering == Buffering::Direct && !is_flushed;
-    let written = Bytes(sample.write.as_ref().filter(|write| is_left && write.bytes > 0)?.bytes);
-    let before = written.0 as f64 * workload.warmup.seconds() / sample.elapsed_s;
-    if cache.is_some_and(|cache| before >= cache.0 as f64) {
-        return None;
-    }
-    let enough = cache.map_or(ENOUGH_FOR_ANY, |cache| Bytes(cache.0.saturating_mul(ENOUGH)));
-    let kept = match cache {
-        Some(cache) => format!("up to {} of it was left in the device's write cache", cache.min(written)),
-        None => "what of it was left in the device's write cache is not known".to_owned(),
-    };
-    let message = format!("{written} were written and not flushed, and {kept}");
-    let remedy = format!("write {enough} or more a trial (bytes), or flush at the end (durability)");
-    (written < enough).then(|| Warning::new(IN_WRITE_CACHE, message, remedy))
+    let before = sample.write.as_ref()?.bytes as f64 * workload.warmup.seconds() / sample.elapsed_s;
+    let is_left =
+        workload.buffering == Buffering::Direct && !is_flushed && !cache.is_some_and(|cache| before >= cache.0 as f64);
+    let mut warning = few(IN_WRITE_CACHE, sample, is_left, cache, |written| {
+        let kept =
+            cache.map(|cache| format!("up to {} of it was left in the device's write cache", cache.min(written)));
+        let kept = kept.unwrap_or("what of it was left in the device's write cache is not known".to_owned());
+        format!("{written} were written and not flushed, and {kept}")
+    })?;
+    warning.remedy += ", or flush at the end (durability)";
+    Some(warning)
+}
+
+/// A warning, where it applies, of a sample that wrote little against what holds so much.
+fn few(
+    code: &str,
+    sample: &Sample,
+    applies: bool,
+    holds: Option<Bytes>,
+    message: impl Fn(Bytes) -> String,
+) -> Option<Warning> {
+    let written = Bytes(sample.write.as_ref().filter(|write| applies && write.bytes > 0)?.bytes);
+    let enough = holds.map_or(ENOUGH_FOR_ANY, |holds| Bytes(holds.0.saturating_mul(ENOUGH)));
+    let remedy = format!("write {enough} or more a trial (bytes)");
+    (written < enough).then(|| Warning::new(code, message(written), remedy))
 }
 
 #[cfg(test)]

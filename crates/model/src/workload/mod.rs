@@ -337,51 +337,36 @@ impl fmt::Display for Workload {
             (workers, WorkerKind::Thread) => write!(f, " × {workers} workers")?,
             (workers, WorkerKind::Process) => write!(f, " × {workers} processes")?,
         }
-        match self.buffering {
-            _ if !self.tells("buffering") => {}
-            Buffering::None => write!(f, ", direct and through")?,
-            buffering => write!(f, ", {buffering}")?,
-        }
-        if !self.rw_flags.is_empty() {
-            write!(f, ", {}", self.rw_flags)?;
-        }
-        if self.offset.0 > 0 {
-            write!(f, ", shifted by {}", self.offset)?;
-        }
-        if self.layout != Layout::Each {
-            write!(f, ", {}", self.layout)?;
-        }
-        match self.among {
-            Among::First(count) => write!(f, ", the first {count} targets")?,
-            Among::Only(number) => write!(f, ", target {number} alone")?,
-            _ => {}
-        }
-        if !self.ring.is_default() {
-            write!(f, ", {}", self.ring)?;
-        }
-        match (self.rate, self.arrivals) {
-            (None, _) => {}
-            (Some(rate), Arrivals::Closed) => write!(f, ", at most {rate}")?,
-            (Some(rate), arrivals) => write!(f, ", {arrivals} arrivals at {rate}")?,
-        }
-        if self.file_state != FileState::Written {
-            write!(f, ", {}", self.file_state)?;
-        }
-        match self.durability {
-            Durability::None => {}
-            Durability::FlushAtEnd => write!(f, ", flushed")?,
-            every => write!(f, ", {every}")?,
-        }
-        if self.closing == Closing::Timed {
-            write!(f, ", closed")?;
-        }
-        if self.data != Data::Incompressible {
-            write!(f, ", {}", self.data)?;
-        }
-        if self.verify != Verify::Off {
-            write!(f, ", verified")?;
-        }
-        if self.cpu_accounting == CpuAccounting::Account { Ok(()) } else { write!(f, ", with a soaker") }
+        let buffering = if self.buffering == Buffering::None { "direct and through" } else { self.buffering.word() };
+        let among = match self.among {
+            Among::First(count) => format!("the first {count} targets"),
+            Among::Only(number) => format!("target {number} alone"),
+            _ => String::new(),
+        };
+        let rate = self.rate.map_or(String::new(), |rate| match self.arrivals {
+            Arrivals::Closed => format!("at most {rate}"),
+            arrivals => format!("{arrivals} arrivals at {rate}"),
+        });
+        let durability = match self.durability {
+            Durability::FlushAtEnd => "flushed".to_owned(),
+            every => every.to_string(),
+        };
+        let rest = [
+            (self.tells("buffering"), buffering.to_owned()),
+            (!self.rw_flags.is_empty(), self.rw_flags.to_string()),
+            (self.offset.0 > 0, format!("shifted by {}", self.offset)),
+            (self.layout != Layout::Each, self.layout.to_string()),
+            (!among.is_empty(), among),
+            (!self.ring.is_default(), self.ring.to_string()),
+            (!rate.is_empty(), rate),
+            (self.file_state != FileState::Written, self.file_state.to_string()),
+            (self.durability != Durability::None, durability),
+            (self.closing == Closing::Timed, "closed".to_owned()),
+            (self.data != Data::Incompressible, self.data.to_string()),
+            (self.verify != Verify::Off, "verified".to_owned()),
+            (self.cpu_accounting != CpuAccounting::Account, "with a soaker".to_owned()),
+        ];
+        rest.iter().filter(|(is_shown, _)| *is_shown).try_for_each(|(_, words)| write!(f, ", {words}"))
     }
 }
 
