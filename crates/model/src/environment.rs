@@ -337,19 +337,6 @@ mod tests {
     }
 
     #[test]
-    fn a_word_stands_for_itself_where_a_record_says_nothing() {
-        let facts: PersonalityFacts =
-            serde_json::from_str(r#"{"personality": "io_uring", "unavailable": null}"#).unwrap();
-        let machine = Environment { personalities: vec![facts.clone()], ..machine("a", 2, "disk") };
-        assert!(machine.supports(Personality::IoUring) && machine.stands_for(Personality::IoUring).is_none());
-        assert_eq!(serde_json::to_string(&facts).unwrap(), r#"{"personality":"io_uring","unavailable":null}"#);
-        let facts = PersonalityFacts { stands_for: Some("requests of NT".to_owned()), ..facts };
-        let machine = Environment { personalities: vec![facts], ..machine };
-        assert_eq!(machine.stands_for(Personality::IoUring), Some("requests of NT"));
-        assert_eq!(machine.stands_for(Personality::Sync), None);
-    }
-
-    #[test]
     fn several_machines_are_told_as_one() {
         assert_eq!(Environment::joined(std::iter::empty()), None);
         let (one, same, other) = (machine("a", 2, "disk"), machine("a", 2, "disk"), machine("b", 1, "drum"));

@@ -114,18 +114,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn orders_differ_and_none_is_the_identity() {
-        let orders: std::collections::HashSet<Vec<u64>> = (0..1000)
-            .map(|seed| {
-                let permutation = Permutation::new(50, seed);
-                (0..50).map(|index| permutation.at(index)).collect()
-            })
-            .collect();
-        assert_eq!(orders.len(), 1000);
-        assert!(!orders.contains(&(0..50).collect::<Vec<_>>()));
-    }
-
     /// The distance from a number to its successor is even over the whole range, and so is the first tenth of the
     /// order: no neighbours together, no runs, no stripes.
     #[test]
@@ -155,21 +143,13 @@ mod tests {
         assert_eq!(first(10, 1), [5, 2, 7, 6]);
         assert_eq!(first(262_144, 1), [26_513, 163_200, 107_554, 168_765]);
         assert_eq!(first(1_000_003, 42), [811_824, 180_984, 897_479, 676_365]);
-        assert_eq!(
-            first(1 << 63, u64::MAX),
-            [
-                5_779_629_882_099_521_003,
-                6_778_603_524_646_632_756,
-                2_504_005_536_640_449_867,
-                1_028_565_787_108_820_763
-            ]
-        );
-    }
-
-    #[test]
-    #[should_panic(expected = "place 10 is not below the count of 10")]
-    fn a_place_outside_is_refused() {
-        Permutation::new(10, 1).at(10);
+        let large = [
+            5_779_629_882_099_521_003,
+            6_778_603_524_646_632_756,
+            2_504_005_536_640_449_867,
+            1_028_565_787_108_820_763,
+        ];
+        assert_eq!(first(1 << 63, u64::MAX), large);
     }
 
     proptest! {

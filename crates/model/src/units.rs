@@ -297,40 +297,40 @@ mod tests {
 
     #[test]
     fn sizes_read_as_documented() {
-        for (text, bytes) in [
-            ("64KiB", 65_536),
-            ("64k", 65_536),
-            ("64K", 65_536),
-            ("64KB", 64_000),
-            ("64kB", 64_000),
-            ("1.5GiB", 1_610_612_736),
-            ("512", 512),
-            ("512B", 512),
-            (" 4 KiB ", 4_096),
-            ("0.5k", 512),
-            ("1TB", 1_000_000_000_000),
-        ] {
+        let (binary, decimal) = (["64KiB", "64k", "64K", " 64 KiB ", "0.0625M", "65536B"], ["64KB", "64kB", "64000"]);
+        assert!(binary.iter().all(|text| text.parse() == Ok(Bytes(65_536))));
+        assert!(decimal.iter().all(|text| text.parse() == Ok(Bytes(64_000))));
+        for (text, bytes) in [("1.5GiB", 1_610_612_736), ("0.5k", 512), ("1TB", 1_000_000_000_000)] {
             assert_eq!(text.parse(), Ok(Bytes(bytes)), "{text}");
         }
-    }
-
-    #[test]
-    fn what_is_no_size_says_why() {
-        for text in ["", "KiB", "-4k", "4XB", "1.0001k", "99999999999T", "1.2.3k", ".", "4kk", "∞"] {
-            assert!(text.parse::<Bytes>().is_err(), "{text}");
-        }
-        let message = "4XB".parse::<Bytes>().unwrap_err().to_string();
-        assert!(message.contains("`XB`") && message.contains("KiB"), "{message}");
-    }
-
-    #[test]
-    fn durations_read_as_documented() {
         for (text, nanoseconds) in
             [("3s", 3_000_000_000), ("3", 3_000_000_000), ("250ms", 250_000_000), ("1.5min", 90_000_000_000)]
         {
             assert_eq!(text.parse(), Ok(Nanoseconds(nanoseconds)), "{text}");
         }
         assert!("3 fortnights".parse::<Nanoseconds>().is_err());
+    }
+
+    #[test]
+    fn what_is_no_size_says_why() {
+        for text in [
+            "",
+            "KiB",
+            "-4k",
+            "4XB",
+            "1.0001k",
+            "0.00000000000000000001T",
+            "99999999999T",
+            "99999999999999999999999999999999999999999",
+            "1.2.3k",
+            ".",
+            "4kk",
+            "∞",
+        ] {
+            assert!(text.parse::<Bytes>().is_err(), "{text}");
+        }
+        let message = "4XB".parse::<Bytes>().unwrap_err().to_string();
+        assert!(message.contains("`XB`") && message.contains("KiB"), "{message}");
     }
 
     #[test]
@@ -364,12 +364,6 @@ mod tests {
         fn reading_a_size_never_panics(text in ".{0,24}") {
             let _ = text.parse::<Bytes>();
             let _ = text.parse::<Nanoseconds>();
-        }
-
-        #[test]
-        fn a_size_written_in_whole_units_reads_back(count in 0_u64..1 << 20, unit in 0_usize..4) {
-            let (name, factor) = [("", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("KB", 1_000)][unit];
-            prop_assert_eq!(format!("{count}{name}").parse(), Ok(Bytes(count * factor)));
         }
 
         #[test]

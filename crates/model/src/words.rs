@@ -226,25 +226,3 @@ impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for Text<T> {
 pub(crate) fn positive(text: &str) -> Option<u32> {
     text.parse().ok().filter(|number| *number > 0)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::settled;
-
-    #[test]
-    fn a_word_is_known_with_either_mark_or_none() {
-        let words = ["nowait", "io_uring", "no_sqarray"];
-        for (said, word) in [
-            ("no-wait", "nowait"),
-            ("no_wait", "nowait"),
-            ("io-uring", "io_uring"),
-            ("iouring", "io_uring"),
-            ("no-sqarray", "no_sqarray"),
-        ] {
-            assert_eq!(settled(said, &words), word);
-        }
-        for none in ["", "-", "-nowait", "_io_uring", "nowait-", "Nowait", "no wait", "uring"] {
-            assert_eq!(settled(none, &words), none);
-        }
-    }
-}

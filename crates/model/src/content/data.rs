@@ -111,46 +111,6 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    const EVERY: [&str; 8] = [
-        "incompressible",
-        "compressible=0",
-        "compressible=35",
-        "compressible=100",
-        "duplicate=40",
-        "zeros",
-        "pattern=c0ffee",
-        "pattern=00",
-    ];
-
-    #[test]
-    fn words_read_back() {
-        for word in EVERY {
-            let data: Data = word.parse().unwrap();
-            assert_eq!(data.to_string(), word);
-            let json = serde_json::to_string(&data).unwrap();
-            assert_eq!(json, format!("\"{word}\""));
-            assert_eq!(serde_json::from_str::<Data>(&json).unwrap(), data);
-        }
-        assert_eq!("compressible=50%".parse(), Ok(Data::Compressible { percent: 50 }));
-        assert_eq!("pattern=0xC0".parse(), Ok(Data::Repeated { bytes: vec![0xc0] }));
-        let (longest, too_long) = ("5a".repeat(64), "5a".repeat(65));
-        assert!(format!("pattern={longest}").parse::<Data>().is_ok());
-        for bad in [
-            "",
-            "zeros=1",
-            "compressible",
-            "compressible=101",
-            "duplicate=-1",
-            "pattern=",
-            "pattern=abc",
-            "pattern=+1",
-            "pattern=ää",
-        ] {
-            assert!(bad.parse::<Data>().is_err(), "{bad}");
-        }
-        assert!(format!("pattern={too_long}").parse::<Data>().unwrap_err().to_string().contains("1 to 64 bytes"));
-    }
-
     fn filled(word: &str, length: usize) -> Vec<u8> {
         let mut buffer = vec![0xee; length];
         word.parse::<Data>().unwrap().fill(&mut buffer, &mut Random::new(5));
@@ -234,14 +194,10 @@ mod tests {
     }
 
     #[test]
-    fn fixed_data_is_what_was_asked_for() {
+    fn a_buffer_of_any_length_is_filled() {
         assert_eq!(filled("zeros", 1000), [0; 1000]);
         assert_eq!(filled("pattern=010203", 7), [1, 2, 3, 1, 2, 3, 1]);
-    }
-
-    #[test]
-    fn a_buffer_of_any_length_is_filled() {
-        for word in EVERY {
+        for word in ["incompressible", "compressible=35", "compressible=100", "duplicate=40", "pattern=c0ffee"] {
             for length in [0, 1, 7, 511, 4097] {
                 let data: Data = word.parse().unwrap();
                 let mut buffer = filled(word, length);

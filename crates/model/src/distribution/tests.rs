@@ -62,7 +62,7 @@ fn of_normal(count: u64, deviation: f64, shares_of: f64) -> f64 {
 
 #[test]
 fn draws_fit_the_known_shares() {
-    for count in [2, 10, 1_000, 262_144, 1 << 63] {
+    for count in [2, 1_000, 262_144, 1 << 63] {
         let uniform = misfit_of(count, 1, |random| random.below(count), |end| end as f64 / count as f64);
         assert!(uniform < 1.0, "{count}: {uniform}");
         for theta in [0.0, 0.2, 0.5, 0.8, 0.99, 1.0, 1.0000001, 1.2, 2.0] {

@@ -74,58 +74,56 @@ mod tests {
     use crate::units::Nanoseconds;
     use crate::workload::Workload;
 
-    #[test]
-    fn little_against_a_buffer_is_told() {
-        let told = |mib: u64, buffer: Option<u64>, change: fn(&mut Workload)| {
-            let mut workload = Workload { durability: Durability::FlushAtEnd, ..Workload::default() };
-            change(&mut workload);
-            let write = Totals { bytes: mib << 20, ..Totals::default() };
-            let sample = Sample { write: Some(write), ..Sample::empty(workload, Environment::unknown("a", None)) };
-            left_in_buffer(&sample, buffer.map(|mib| Bytes(mib << 20)))
-                .map(|warning| warning.message + "; " + &warning.remedy)
-        };
-        let any: fn(&mut Workload) = |_| {};
-        assert_eq!(
-            told(32, Some(16), any).unwrap(),
-            "32 MiB were written, and up to 16 MiB of it was left in a buffer that needs no flush; write 160 MiB or more a trial (bytes)"
-        );
-        assert!(told(4, Some(16), any).unwrap().contains("up to 4 MiB of it"));
-        assert!(told(32, None, any).unwrap().ends_with("1 GiB or more a trial (bytes)"));
-        assert_eq!([told(160, Some(16), any), told(1024, None, any), told(32, Some(0), any)], [None, None, None]);
-        // The buffer was full before the measured part, or nothing says that the figure is of the storage.
-        assert_eq!(told(32, Some(16), |workload| workload.warmup = Nanoseconds(1)), None);
-        assert_eq!(told(32, Some(16), |workload| workload.durability = Durability::None), None);
+    type Judge = fn(&Sample, Option<Bytes>) -> Option<Warning>;
+
+    /// What is said of a second that wrote so many MiB, with a buffer of so many.
+    fn said(judge: Judge, workload: &Workload, mib: u64, buffer: Option<u64>) -> Option<String> {
+        let write = Totals { bytes: mib << 20, ..Totals::default() };
+        let empty = Sample::empty(workload.clone(), Environment::unknown("a", None));
+        let sample = Sample { write: Some(write), elapsed_s: 1.0, ..empty };
+        judge(&sample, buffer.map(|mib| Bytes(mib << 20))).map(|warning| warning.message + "; " + &warning.remedy)
     }
 
     #[test]
-    fn unflushed_writes_that_are_few_against_a_write_cache_are_told() {
-        let told = |mib: u64, cache: Option<u64>, change: fn(&mut Workload)| {
-            let mut workload = Workload { buffering: Buffering::Direct, ..Workload::default() };
-            change(&mut workload);
-            let write = Totals { bytes: mib << 20, ..Totals::default() };
-            let empty = Sample::empty(workload, Environment::unknown("a", None));
-            let sample = Sample { write: Some(write), elapsed_s: 1.0, ..empty };
-            in_write_cache(&sample, cache.map(|mib| Bytes(mib << 20)))
-                .map(|warning| warning.message + "; " + &warning.remedy)
-        };
-        let any: fn(&mut Workload) = |_| {};
+    fn little_against_a_buffer_is_said() {
+        let flushed = Workload { durability: Durability::FlushAtEnd, ..Workload::default() };
+        let said = |mib, buffer, workload: &Workload| said(left_in_buffer, workload, mib, buffer);
         assert_eq!(
-            told(32, Some(16), any).unwrap(),
+            said(32, Some(16), &flushed).unwrap(),
+            "32 MiB were written, and up to 16 MiB of it was left in a buffer that needs no flush; write 160 MiB or more a trial (bytes)"
+        );
+        assert!(said(4, Some(16), &flushed).unwrap().contains("up to 4 MiB of it"));
+        assert!(said(32, None, &flushed).unwrap().ends_with("1 GiB or more a trial (bytes)"));
+        let enough = [(160, Some(16)), (1024, None), (32, Some(0))];
+        assert_eq!(enough.map(|(mib, buffer)| said(mib, buffer, &flushed)), [None, None, None]);
+        // The buffer was full before the measured part, or nothing says that the figure is of the storage.
+        assert_eq!(said(32, Some(16), &Workload { warmup: Nanoseconds(1), ..flushed }), None);
+        assert_eq!(said(32, Some(16), &Workload::default()), None);
+    }
+
+    #[test]
+    fn unflushed_writes_that_are_few_against_a_write_cache_are_said() {
+        let direct = || Workload { buffering: Buffering::Direct, ..Workload::default() };
+        let said = |mib, cache, workload: &Workload| said(in_write_cache, workload, mib, cache);
+        assert_eq!(
+            said(32, Some(16), &direct()).unwrap(),
             "32 MiB were written and not flushed, and up to 16 MiB of it was left in the device's write cache; \
              write 160 MiB or more a trial (bytes), or flush at the end (durability)"
         );
-        assert!(told(32, None, any).unwrap().contains("write cache is not known; write 1 GiB or more"));
-        assert_eq!([told(160, Some(16), any), told(1024, None, any), told(32, Some(0), any)], [None, None, None]);
-        // A warm-up that filled it, and one that did not.
-        assert_eq!(told(32, Some(16), |workload| workload.warmup = Nanoseconds(500_000_000)), None);
-        assert!(told(32, Some(16), |workload| workload.warmup = Nanoseconds(400_000_000)).is_some());
-        assert!(told(32, Some(16), |workload| workload.durability = Durability::Fsync { every: 1000 }).is_some());
-        // Flushed, through the cache or by the system's.
-        let not: [fn(&mut Workload); 3] = [
-            |workload| workload.durability = Durability::FlushAtEnd,
-            |workload| workload.buffering = Buffering::Through,
-            |workload| workload.buffering = Buffering::Buffered,
-        ];
-        assert_eq!(not.map(|change| told(32, Some(16), change)), [None, None, None]);
+        assert!(said(32, None, &direct()).unwrap().contains("write cache is not known; write 1 GiB or more"));
+        let enough = [(160, Some(16)), (1024, None), (32, Some(0))];
+        assert_eq!(enough.map(|(mib, cache)| said(mib, cache, &direct())), [None, None, None]);
+        for (workload, is_said) in [
+            (Workload { durability: Durability::Fsync { every: 1000 }, ..direct() }, true),
+            // A warm-up that did not fill it, and one that did.
+            (Workload { warmup: Nanoseconds(400_000_000), ..direct() }, true),
+            (Workload { warmup: Nanoseconds(500_000_000), ..direct() }, false),
+            // Flushed, through the cache or by the system's.
+            (Workload { durability: Durability::FlushAtEnd, ..direct() }, false),
+            (Workload { buffering: Buffering::Through, ..direct() }, false),
+            (Workload { buffering: Buffering::Buffered, ..direct() }, false),
+        ] {
+            assert_eq!(said(32, Some(16), &workload).is_some(), is_said, "{workload}");
+        }
     }
 }

@@ -156,18 +156,8 @@ mod tests {
 
     /// What a device that read so many bytes counted.
     fn block(bytes: u64) -> Block {
-        Block {
-            requests: 1,
-            bytes,
-            merges: 0,
-            busy_fraction: 0.0,
-            devices: 1,
-            outstanding_mean: None,
-            read: Some(Direction { requests: bytes >> 12, bytes, amplification: None }),
-            write: None,
-            trim: None,
-            phases: None,
-        }
+        let read = Direction { requests: bytes >> 12, bytes, amplification: None };
+        Block { requests: 1, bytes, devices: 1, read: Some(read), ..Block::default() }
     }
 
     fn buffered(operation: Operation) -> Workload {

@@ -1,8 +1,9 @@
 use super::*;
+use crate::Key;
 use crate::environment::PersonalityFacts;
 use crate::environment::TargetFacts;
 use crate::units::Nanoseconds;
-use crate::workload::{Buffering, CpuList};
+use crate::workload::Buffering;
 
 fn environment() -> Environment {
     let mut target = TargetFacts::bare("/data/file", TargetKind::File, Bytes(1 << 30));
@@ -37,20 +38,6 @@ fn what_does_not_fit_direct_says_why() {
 }
 
 #[test]
-fn what_cannot_be_verified_says_why() {
-    let refused = |operation: &str, environment: &Environment| {
-        let verify = Some(crate::Verify::Stamp);
-        let spec = WorkloadSpec { operation: operation.parse().ok(), verify, ..Default::default() };
-        spec.resolve(environment).unwrap_err().worded(|key| format!("--{key}"))
-    };
-    let mut null = environment();
-    null.target = TargetFacts::bare("null:", TargetKind::Null, Bytes(1 << 30));
-    let message = refused("write", &null);
-    assert!(message.contains("null: keeps nothing") && !message.contains("trim"), "{message}");
-    assert!(refused("trim", &environment()).contains("does not go with trims"));
-}
-
-#[test]
 fn without_direct_it_is_buffered_and_sync() {
     let mut environment = environment();
     environment.target.direct_alignment_bytes = None;
@@ -63,39 +50,31 @@ fn without_direct_it_is_buffered_and_sync() {
 #[test]
 fn what_cannot_be_is_refused_with_the_remedy() {
     let said = WorkloadSpec::default;
+    let of = |line: &str| {
+        let specs = line.split_whitespace().map(|said| said.split_once('=').unwrap());
+        specs.fold(said(), |all, (key, text)| Key::named(key).unwrap().read(text).unwrap().or(&all))
+    };
     let cases = [
         (WorkloadSpec { depth: Some(0), ..said() }, "from 1"),
         (WorkloadSpec { request_size: Some(Bytes(0)), ..said() }, "from 1"),
-        (
-            WorkloadSpec { request_size: Some(Bytes(1000)), buffering: Some(Buffering::None), ..said() },
-            "multiples of 512 B",
-        ),
-        (WorkloadSpec { personality: Some(Personality::Sync), depth: Some(8), ..said() }, "--workers 8"),
-        (WorkloadSpec { size: Some(Bytes(1 << 31)), ..said() }, "--size"),
-        (WorkloadSpec { workers: Some(1024), request_size: Some(Bytes(1 << 21)), ..said() }, "1024 workers"),
         (WorkloadSpec { requests: Some(0), ..said() }, "requests is 0"),
-        (WorkloadSpec { offset: Some(Bytes(1 << 30)), ..said() }, "beyond the 1 GiB"),
-        (WorkloadSpec { sizes: "write=8KiB".parse().ok(), ..said() }, "nothing of a kind"),
-        (WorkloadSpec { align: Some(Bytes(1 << 30)), ..said() }, "leave one place"),
-        (
-            WorkloadSpec { ring: "sqpoll".parse().ok(), personality: Some(Personality::Sync), ..said() },
-            "--personality io_uring",
-        ),
-        (
-            WorkloadSpec {
-                ring: "iopoll".parse().ok(),
-                buffering: Some(Buffering::Buffered),
-                depth: Some(2),
-                ..said()
-            },
-            "--buffering direct",
-        ),
-        (WorkloadSpec { durability: Some(Durability::FlushAtEnd), ..said() }, "--operation write"),
-        (WorkloadSpec { submit_batch: Some(2), ..said() }, "at a depth of 1 it can be 1 only"),
-        (WorkloadSpec { submit_batch: Some(9), depth: Some(8), ..said() }, "from 1 to 8"),
-        (WorkloadSpec { wait_batch: Some(9), depth: Some(8), ..said() }, "--wait_batch is 9"),
-        (WorkloadSpec { cpu_count: Some(3), ..said() }, "--cpu_count is 3, and 2 can be used here"),
-        (WorkloadSpec { cpus: Some(CpuList(vec![1, 2])), ..said() }, "CPU 2, and 2 can be used here: 0-1,4"),
+        (of("request_size=1000 buffering=none"), "multiples of 512 B"),
+        (of("personality=sync depth=8"), "--workers 8"),
+        (of("size=2GiB"), "--size"),
+        (of("workers=1024 request_size=2MiB"), "1024 workers"),
+        (of("offset=1GiB"), "beyond the 1 GiB"),
+        (of("sizes=write=8KiB"), "nothing of a kind"),
+        (of("align=1GiB"), "leave one place"),
+        (of("ring=sqpoll personality=sync"), "--personality io_uring"),
+        (of("ring=iopoll buffering=buffered depth=2"), "--buffering direct"),
+        (of("durability=flush_at_end"), "--operation write"),
+        (of("submit_batch=2"), "at a depth of 1 it can be 1 only"),
+        (of("submit_batch=9 depth=8"), "from 1 to 8"),
+        (of("wait_batch=9 depth=8"), "--wait_batch is 9"),
+        (of("cpu_count=3"), "--cpu_count is 3, and 2 can be used here"),
+        (of("cpus=1,2"), "CPU 2, and 2 can be used here: 0-1,4"),
+        (of("operation=trim verify=stamp"), "does not go with trims"),
+        (of("operation=read verify=stamp"), "nothing is written that could be verified"),
     ];
     for (spec, needle) in cases {
         let message = spec.resolve(&environment()).unwrap_err().worded(|key| format!("--{key}"));
@@ -128,6 +107,10 @@ fn every_one_of_several_targets_must_suit() {
     let direct = WorkloadSpec { buffering: Some(Buffering::Direct), ..said() };
     let small = WorkloadSpec { request_size: Some(Bytes(512)), ..direct.clone() };
     let striped = |text: &str| WorkloadSpec { layout: text.parse().ok(), ..direct.clone() };
+    let stateful = WorkloadSpec { operation: Some(Operation::Write), file_state: Some(FileState::Sparse), ..said() };
+    let (mut device, mut null) = (with_second(1 << 30, Some(Bytes(512))), environment());
+    device.more_targets[0].kind = TargetKind::BlockDevice;
+    null.target = TargetFacts::bare("null:", TargetKind::Null, Bytes(1 << 30));
     let cases = [
         (direct.clone(), with_second(1 << 30, None), "/data/second does not take direct I/O"),
         (small, with_second(1 << 30, Some(Bytes(4096))), "multiples of 4 KiB, not 512 B"),
@@ -150,6 +133,12 @@ fn every_one_of_several_targets_must_suit() {
         (striped("mirror"), environment(), "several targets"),
         (WorkloadSpec { workers: Some(1), ..said() }, with_second(1 << 30, None), "fewer workers than targets"),
         (direct, with_second(0, Some(Bytes(512))), "/data/second is empty"),
+        (stateful, device, "a device has no length"),
+        (
+            WorkloadSpec { operation: Some(Operation::Write), verify: Some(Verify::Stamp), ..said() },
+            null,
+            "null: keeps nothing",
+        ),
     ];
     for (spec, environment, needle) in cases {
         let message = spec.resolve(&environment).unwrap_err().worded(|key| format!("--{key}"));
@@ -157,20 +146,6 @@ fn every_one_of_several_targets_must_suit() {
     }
     let buffered = said().resolve(&with_second(1 << 30, None)).unwrap();
     assert_eq!(buffered.buffering, Buffering::Buffered);
-}
-
-#[test]
-fn a_device_has_no_file_state() {
-    let mut environment = with_second(1 << 30, Some(Bytes(512)));
-    environment.more_targets[0].kind = TargetKind::BlockDevice;
-    let spec = WorkloadSpec {
-        operation: Some(Operation::Write),
-        file_state: Some(FileState::Sparse),
-        ..WorkloadSpec::default()
-    };
-    assert!(
-        spec.resolve(&environment).unwrap_err().worded(|key| format!("--{key}")).contains("a device has no length")
-    );
 }
 
 #[test]
@@ -216,14 +191,6 @@ fn a_cold_sequential_read_ends_where_it_began() {
     ] {
         assert_eq!(limits(&other, environment()).bytes, None, "{other:?}");
     }
-}
-
-#[test]
-fn the_upper_layer_wins() {
-    let above = WorkloadSpec { depth: Some(8), ..Default::default() };
-    let below = WorkloadSpec { depth: Some(2), workers: Some(3), ..Default::default() };
-    let both = above.or(&below);
-    assert_eq!((both.depth, both.workers), (Some(8), Some(3)));
 }
 
 #[test]

@@ -42,16 +42,3 @@ impl FromStr for CpuList {
         Ok(CpuList(cpus))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_of_cpus_are_read() {
-        assert_eq!("0,2-4".parse(), Ok(CpuList(vec![0, 2, 3, 4])));
-        for bad in ["", "a", "3-1", "0,", "0-99999999"] {
-            assert!(bad.parse::<CpuList>().is_err(), "{bad}");
-        }
-    }
-}

@@ -73,21 +73,3 @@ impl FromStr for RwFlags {
 }
 
 by_text!(RwFlags);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sets_read_back() {
-        for text in RwFlags::EXAMPLES.into_iter().chain(["nowait,dontcache"]) {
-            assert_eq!(text.parse::<RwFlags>().unwrap().to_string(), text);
-        }
-        let flags: RwFlags = "dontcache, nowait".parse().unwrap();
-        assert_eq!(flags.iter().collect::<Vec<_>>(), [RwFlag::Nowait, RwFlag::Dontcache]);
-        for bad in ["", "sync", "hipri,", "none,hipri"] {
-            let message = bad.parse::<RwFlags>().unwrap_err().to_string();
-            assert!(message.contains("dontcache"), "{message}");
-        }
-    }
-}

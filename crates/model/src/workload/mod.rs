@@ -370,6 +370,9 @@ impl fmt::Display for Workload {
     }
 }
 
+#[cfg(test)]
+mod tests;
+
 /// A plain workload for the tests of this crate.
 #[cfg(test)]
 pub(crate) mod tests_support {

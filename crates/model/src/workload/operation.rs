@@ -242,38 +242,3 @@ impl fmt::Display for Sizes {
 }
 
 by_text!(Sizes);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn operations_read_back() {
-        for text in
-            ["read", "write", "trim", "flush", "mix=70", "mix=read:60,write:30,trim:9,flush:1", "mix=write:50,trim:50"]
-        {
-            assert_eq!(text.parse::<Operation>().unwrap().to_string(), text);
-        }
-        assert_eq!("mix=read:70,write:30".parse::<Operation>().unwrap().to_string(), "mix=70");
-        let mix: Operation = "mix=read:60,write:30,trim:10".parse().unwrap();
-        assert_eq!((mix.percent(RequestKind::Trim), mix.only(), mix.destroys()), (10, None, true));
-        for bad in
-            ["mix", "mix=0", "mix=100", "mix=x", "Read", "", "mix=read:50", "mix=read:50,read:50", "mix=read:101"]
-        {
-            assert!(bad.parse::<Operation>().is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn sizes_read_back() {
-        let both: Sizes = "4KiB:70/64KiB:30".parse().unwrap();
-        assert_eq!(both.of(RequestKind::Write), [(Bytes(4096), 70), (Bytes(65_536), 30)]);
-        for text in ["4KiB:70/64KiB:30", "read=4KiB:1,write=512:2/1MiB:1", "512:1"] {
-            let sizes: Sizes = text.parse().unwrap();
-            assert_eq!(sizes.to_string().parse::<Sizes>().unwrap(), sizes, "{text}");
-        }
-        for bad in ["", "4KiB:0", "0:1", "read=", "flush=4KiB", "4KiB:70,64KiB:30", "4KiB:2000"] {
-            assert!(bad.parse::<Sizes>().is_err(), "{bad}");
-        }
-    }
-}

@@ -72,23 +72,3 @@ impl FromStr for NamedPersonality {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_written_reads_back() {
-        for text in ["sync", "io_uring", "plugin:./own.so", "plugin:/lib/own.so,a=1,b=2", "plugin:a/b,c/d"] {
-            assert_eq!(text.parse::<NamedPersonality>().unwrap().to_string(), text);
-        }
-        let named: NamedPersonality = "plugin:./own.so,a=1,b".parse().unwrap();
-        let plugin = named.plugin.unwrap();
-        assert_eq!((plugin.file.as_str(), plugin.options.as_str()), ("./own.so", "a=1,b"));
-        assert_eq!(serde_json::to_string(&plugin).unwrap(), "\"./own.so,a=1,b\"");
-        for bad in ["plugin", "plugin:", "plugin:own.so", "plugin:own.so,./a", "plugin:./", "plugin:./a\0b", "own.so"] {
-            let message = bad.parse::<NamedPersonality>().unwrap_err().to_string();
-            assert!(message.contains("plugin:FILE") && !message.contains('\0'), "{message}");
-        }
-    }
-}

@@ -124,34 +124,3 @@ impl FromStr for RingOptions {
 }
 
 by_text!(RingOptions);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_wish_reads_back() {
-        for option in RingOption::ALL {
-            for wish in [Wish::Asked, Wish::Declined] {
-                let options = RingOptions::default().with(*option, wish);
-                assert_eq!(options.to_string().parse(), Ok(options));
-                assert_eq!(options.wish(*option), wish);
-                assert_eq!(options.with(*option, Wish::Default), RingOptions::default());
-            }
-        }
-        assert_eq!("default".parse(), Ok(RingOptions::default()));
-        assert_eq!(RingOptions::default().to_string(), "default");
-    }
-
-    #[test]
-    fn a_list_is_read_with_either_prefix() {
-        let options: RingOptions = "sqpoll, no-registered-files,-defer_taskrun,no_iopoll,no-sqarray".parse().unwrap();
-        assert_eq!(options.to_string(), "no-registered_files,no-defer_taskrun,no_sqarray,sqpoll,no-iopoll");
-        assert_eq!("sqpoll,no-sqpoll".parse::<RingOptions>().unwrap().wish(RingOption::Sqpoll), Wish::Declined);
-        assert_eq!("-no_sqarray".parse::<RingOptions>().unwrap().wish(RingOption::NoSqarray), Wish::Declined);
-        for bad in ["", "polling", "no-", "sqpoll,,iopoll", "no-default", "default,sqpoll"] {
-            let error = bad.parse::<RingOptions>().unwrap_err().to_string();
-            assert!(error.contains("registered_ring"), "{error}");
-        }
-    }
-}

@@ -77,25 +77,3 @@ impl FromStr for Settings {
 }
 
 by_text!(Settings);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn settings_are_read_as_they_are_written() {
-        for text in ["disks=4", "pci.rate=533MB/s,disks=4", "atlas-10k.seek=[[1, 1.2], [9, 3]],processor.count=1"] {
-            let settings: Settings = text.parse().unwrap();
-            assert_eq!(settings.to_string(), text);
-        }
-        let two: Settings = "a.b=[1, 2],c=3".parse().unwrap();
-        assert_eq!(two.0, [("a.b".to_owned(), "[1, 2]".to_owned()), ("c".to_owned(), "3".to_owned())]);
-        assert_eq!(two.only("c").to_string(), "c=3");
-        let over = two.and(&"a.b=7,d=4".parse().unwrap());
-        assert_eq!(over.to_string(), "c=3,a.b=7,d=4", "what is laid over counts");
-        for wrong in ["", "disks", "=4", "disks=", "a b=3"] {
-            let error = wrong.parse::<Settings>().unwrap_err().to_string();
-            assert!(error.contains("pci.rate=533MB/s"), "{wrong}: {error}");
-        }
-    }
-}

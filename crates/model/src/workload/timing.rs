@@ -158,28 +158,3 @@ impl FromStr for Rate {
 }
 
 by_text!(Rate);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_written_reads_back() {
-        for text in Durability::EXAMPLES {
-            assert_eq!(text.parse::<Durability>().unwrap().to_string(), text);
-        }
-        assert_eq!("flush-at-end".parse(), Ok(Durability::FlushAtEnd));
-        for bad in ["fsync", "fsync=0", "sync", ""] {
-            assert!(bad.parse::<Durability>().is_err(), "{bad}");
-        }
-        for (text, rate) in
-            [("50000", Rate::Requests(50_000)), ("7/s", Rate::Requests(7)), ("1MiB/s", Rate::Bytes(1 << 20))]
-        {
-            assert_eq!(text.parse(), Ok(rate));
-            assert_eq!(rate.to_string().parse(), Ok(rate));
-        }
-        for bad in ["0", "", "fast", "0MB/s", "-1"] {
-            assert!(bad.parse::<Rate>().is_err(), "{bad}");
-        }
-    }
-}
