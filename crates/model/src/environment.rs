@@ -3,11 +3,11 @@
 //! Whatever the system does not tell is absent, never guessed.
 
 use crate::levels::{GivenPeak, Level, LevelName, together};
-use crate::origin::{Unknown, default_as_null, null_as_default};
+use crate::origin::{Unknown, default_as_null, null_as_default, with_unknown};
 use crate::reading::inspect::Limit;
 use crate::units::{Bytes, BytesPerSecond};
 use crate::workload::{Among, Layout, Personality, Workload};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 /// A testbed describing itself. Of an imported record hardly anything is known: no name, no processor, no memory and no
 /// clock are null in records.
@@ -271,21 +271,7 @@ impl Environment {
     }
 }
 
-impl Serialize for TargetFacts {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.size().is_some() {
-            return TargetFacts::serialize(self, serializer);
-        }
-        let record = TargetFacts::serialize(self, serde_json::value::Serializer).map_err(serde::ser::Error::custom)?;
-        Unknown::from_iter(["size_bytes"]).blank(record).serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for TargetFacts {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        TargetFacts::deserialize(deserializer)
-    }
-}
+with_unknown!(TargetFacts, |facts| facts.size().is_none().then(|| Unknown::from_iter(["size_bytes"])));
 
 impl TargetFacts {
     /// Bytes that can be addressed; none where an imported record does not tell.

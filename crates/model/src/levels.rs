@@ -203,33 +203,31 @@ mod tests {
 
     #[test]
     fn what_lies_side_by_side_adds_up_and_what_lies_behind_does_not() {
-        let four = ["a", "b", "c", "d"].map(|disk| channel(disk, None, Some(24.0)));
-        let level = Level::of(LevelName::Device, four);
-        assert_eq!((peak(&level), level.source.as_str()), (Some(96.0), "4 × (24 on the label)"));
-        // A switch of 60 with two ports of 40, and one port of 10 beside it.
-        let tree = [
+        let four = ["a", "b", "c", "d"].map(|disk| channel(disk, None, Some(24.0))).to_vec();
+        // A switch of 60 with two ports of 40, and one port of 10 beside it; then one port alone, which is the limit.
+        let tree = vec![
             channel("switch", None, Some(60.0)),
             channel("port 1", Some("switch"), Some(40.0)),
             channel("port 2", Some("switch"), Some(40.0)),
             channel("other", None, Some(10.0)),
         ];
-        let level = Level::of(LevelName::Bus, tree.clone());
-        assert_eq!((peak(&level), level.source.as_str()), (Some(70.0), "60 on the label + 10 on the label"));
-        // One port alone is what holds the switch back.
-        let level = Level::of(LevelName::Bus, tree[..2].to_vec());
-        assert_eq!((peak(&level), level.source.as_str()), (Some(40.0), "40 on the label"));
-    }
-
-    #[test]
-    fn what_is_not_known_leaves_the_sum_open() {
-        let level = Level::of(LevelName::Device, [channel("a", None, Some(24.0)), channel("b", None, None)]);
-        assert_eq!((peak(&level), level.source.as_str()), (None, "says nothing"));
+        let one_port = tree[..2].to_vec();
+        let open = vec![channel("a", None, Some(24.0)), channel("b", None, None)];
         // A known link above an unknown one still bounds it; an unknown one above a known one does not.
-        for (above, below) in [(Some(60.0), None), (None, Some(60.0))] {
-            let level = Level::of(LevelName::Bus, [channel("up", None, above), channel("down", Some("up"), below)]);
-            assert_eq!((peak(&level), level.source.as_str()), (Some(60.0), "60 on the label"));
+        let [below, above] = [(Some(60.0), None), (None, Some(60.0))]
+            .map(|(up, down)| vec![channel("up", None, up), channel("down", Some("up"), down)]);
+        for (channels, expected, source) in [
+            (four, Some(96.0), "4 × (24 on the label)"),
+            (tree, Some(70.0), "60 on the label + 10 on the label"),
+            (one_port, Some(40.0), "40 on the label"),
+            (open, None, "says nothing"),
+            (below, Some(60.0), "60 on the label"),
+            (above, Some(60.0), "60 on the label"),
+            (vec![channel("loop", Some("loop"), Some(1.0))], Some(0.0), ""),
+        ] {
+            let level = Level::of(LevelName::Bus, channels);
+            assert_eq!((peak(&level), level.source.as_str()), (expected, source));
         }
-        assert_eq!(peak(&Level::of(LevelName::Bus, [channel("loop", Some("loop"), Some(1.0))])), Some(0.0));
     }
 
     #[test]

@@ -69,6 +69,29 @@ impl Unknown {
     }
 }
 
+/// Serde of a record that is derived with `remote = "Self"`: null in the place of every field that is not known, by a
+/// function that gives these where there are any.
+macro_rules! with_unknown {
+    ($type:ty, $unknown:expr) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let unknown: fn(&$type) -> Option<$crate::origin::Unknown> = $unknown;
+                let Some(unknown) = unknown(self) else { return <$type>::serialize(self, serializer) };
+                let record = <$type>::serialize(self, serde_json::value::Serializer);
+                unknown.blank(record.map_err(serde::ser::Error::custom)?).serialize(serializer)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                <$type>::deserialize(deserializer)
+            }
+        }
+    };
+}
+
+pub(crate) use with_unknown;
+
 /// Of a list, in each of its values.
 fn blank_in(record: &mut Value, field: &str) {
     let (key, inner) = field.split_once('.').map_or((field, None), |(key, inner)| (key, Some(inner)));

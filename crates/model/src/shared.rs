@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 /// A value, or one's part in it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Eq)]
 pub struct Shared<T>(Arc<T>);
 
 impl<T> Shared<T> {
@@ -31,8 +31,6 @@ impl<T: PartialEq> PartialEq for Shared<T> {
         self.is(other) || self.0 == other.0
     }
 }
-
-impl<T: Eq> Eq for Shared<T> {}
 
 impl<T: Hash> Hash for Shared<T> {
     fn hash<H: Hasher>(&self, state: &mut H) {

@@ -371,11 +371,5 @@ mod tests {
             let time = Nanoseconds(time - time % unit);
             prop_assert_eq!(time.exactly().parse(), Ok(time));
         }
-
-        #[test]
-        fn what_is_displayed_exactly_reads_back(count in 1_u64..1024, shift in 0_u32..4) {
-            let bytes = Bytes(count << (10 * shift));
-            prop_assert_eq!(bytes.to_string().parse(), Ok(bytes));
-        }
     }
 }

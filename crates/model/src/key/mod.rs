@@ -3,13 +3,11 @@
 //! An entry gives the specification, the key of a study, the option, the label of a cell and the emitted command. It also
 //! says what the simulator lacks, and is a row of the table in docs/FORMAT.md.
 
-mod bounds;
 mod names;
 mod table;
 
-pub use bounds::{LARGEST, LONGEST, MAX_DEPTH, MAX_RATE, MAX_REQUEST, MAX_WORKERS, MIN_INTERVAL};
 pub use names::names;
-pub use table::{KEYS, WorkloadSpec};
+pub use table::{KEYS, LARGEST, LONGEST, MAX_DEPTH, MAX_RATE, MAX_REQUEST, MAX_WORKERS, MIN_INTERVAL, WorkloadSpec};
 
 use crate::units::{Bytes, Nanoseconds};
 use crate::workload::Workload;
@@ -209,12 +207,13 @@ impl Key {
     }
 
     /// What a value is called in `--help`.
-    pub fn value_name(&self) -> &'static str {
+    pub fn value_name(&self) -> String {
         match self.about.kind {
-            Kind::Size(..) => "SIZE",
-            Kind::Count(..) => "N",
-            Kind::Time(..) => "TIME",
-            _ => self.about.value_name,
+            Kind::Size(..) => "SIZE".to_owned(),
+            Kind::Count(..) => "N".to_owned(),
+            Kind::Time(..) => "TIME".to_owned(),
+            _ if self.about.value_name.is_empty() => self.name.to_uppercase(),
+            _ => self.about.value_name.to_owned(),
         }
     }
 

@@ -1,6 +1,5 @@
 //! The table of keys, in the order in which the cells of a study vary: the first varies slowest.
 
-use super::bounds::{LARGEST, LONGEST, MAX_DEPTH, MAX_REQUEST, MAX_WORKERS, MIN_INTERVAL};
 use super::{About, Access, Given, Group, Key, Kind};
 use crate::content::Data;
 use crate::units::{Bytes, Nanoseconds};
@@ -10,6 +9,21 @@ use crate::workload::{
     Layout, NamedPersonality, Operation, Pattern, Personality, Plugin, Rate, RingOptions, RwFlags, Settings, Sharing,
     Sizes, Verify, WorkerKind,
 };
+
+/// Largest request.
+pub const MAX_REQUEST: Bytes = Bytes(1 << 30);
+/// Most requests outstanding a worker.
+pub const MAX_DEPTH: u32 = 16_384;
+/// Most workers.
+pub const MAX_WORKERS: u32 = 1024;
+/// Most requests a second that can be asked for: more than any loop issues.
+pub const MAX_RATE: u64 = 100_000_000;
+/// Closest spacing of the recorded intervals.
+pub const MIN_INTERVAL: Nanoseconds = Nanoseconds(10_000_000);
+/// The largest number: what a signed 64-bit offset can address.
+pub const LARGEST: u64 = i64::MAX as u64;
+/// The longest time: longer ones are mistyped, and records keep seconds.
+pub const LONGEST: Nanoseconds = Nanoseconds(7 * 24 * 3600 * 1_000_000_000);
 
 /// An entry: the key, the type of its value, the field of a workload that holds it, its heading, and what people read of it.
 macro_rules! keys {
@@ -88,7 +102,6 @@ mix=read:60,write:30,trim:9,flush:1     any shares that add up to 100",
     }
     pattern: Pattern, pattern, Place {
         kind: Kind::Word(&Pattern::EXAMPLES),
-        value_name: "PATTERN",
         fio: "rw, random_distribution",
         help: "Order of the offsets: sequential, random and others",
         details: "sequential      ascending from an offset that the seed draws,
@@ -104,7 +117,6 @@ normal=0.1      around the middle; deviation 10 % of the span",
     }
     sharing: Sharing, sharing, Place {
         kind: Kind::Word(Sharing::WORDS),
-        value_name: "SHARING",
         help: "How workers share a sequential pattern: parts, cursor, whole",
         details: "parts     each worker has a part of its own
 cursor    all workers take the next request of one stream
@@ -113,13 +125,11 @@ whole     each worker goes over everything: it may find in a cache
     }
     among: Among, among, Place {
         kind: Kind::Word(Among::EXAMPLES),
-        value_name: "WHICH",
         help: "Which of several targets",
         given: Given::Study,
     }
     layout: Layout, layout, Place {
         kind: Kind::Word(&["each", "stripe=64KiB", "mirror", "mirror=shortest_queue", "mirror=nearest"]),
-        value_name: "LAYOUT",
         unsimulated: Some("layouts of several targets; name a volume that is a stripe"),
         help: "How several targets make one: each, stripe=CHUNK, mirror",
         details: "each            they stay apart; workers take them in turn
@@ -282,7 +292,6 @@ dontcache   leave nothing in the page cache",
     }
     arrivals: Arrivals, arrivals, Load {
         kind: Kind::Word(Arrivals::WORDS),
-        value_name: "ARRIVALS",
         fio: "rate_process",
         help: "How requests arrive: closed, constant, poisson",
         details: "closed      each waits for an earlier one to complete
@@ -292,7 +301,6 @@ poisson     the same at random intervals, as from many users",
     }
     rate: Rate, rate, Load {
         kind: Kind::Word(&["50000/s", "100MB/s"]),
-        value_name: "RATE",
         fio: "rate, rate_iops",
         help: "Limit for all workers together, like 50000/s or 100MB/s",
     }
@@ -400,7 +408,6 @@ soaker     also by a busy loop of the lowest priority on every CPU:
     }
     set: Settings, set, Place {
         kind: Kind::Word(&["disks=4", "pci.rate=533MB/s,disks=4"]),
-        value_name: "KEY=VALUE",
         help: "Keys of the simulated machine that have another value",
         given: Given::Study,
     }

@@ -138,37 +138,19 @@ impl Kernel {
 
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Kernel::Read => "read",
-            Kernel::Write => "write",
-            Kernel::WriteNonTemporal => "write NT",
-            Kernel::Copy => "copy",
-            Kernel::CopyNonTemporal => "copy NT",
-            Kernel::Memcpy => "memcpy",
-        })
+        f.pad(["read", "write", "write NT", "copy", "copy NT", "memcpy"][*self as usize])
     }
 }
 
 impl fmt::Display for StudyTest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            StudyTest::DoubleRead => "double read",
-            StudyTest::DoubleWrite => "double write",
-            StudyTest::FileRead => "file read, 64 KiB",
-            StudyTest::FileWrite => "file write, 64 KiB",
-            StudyTest::Memcpy => "memcpy",
-        })
+        f.pad(["double read", "double write", "file read, 64 KiB", "file write, 64 KiB", "memcpy"][*self as usize])
     }
 }
 
 impl fmt::Display for Vectors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Vectors::Avx512 => "AVX-512, 64 bytes",
-            Vectors::Avx2 => "AVX2, 32 bytes",
-            Vectors::Sse2 => "SSE2, 16 bytes",
-            Vectors::Scalar => "none, 8 bytes at a time",
-        })
+        f.pad(["AVX-512, 64 bytes", "AVX2, 32 bytes", "SSE2, 16 bytes", "none, 8 bytes at a time"][*self as usize])
     }
 }
 

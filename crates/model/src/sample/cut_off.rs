@@ -108,12 +108,8 @@ mod tests {
         histogram
     }
 
-    /// Whether it is told of a second, with so many requests counted and cut off, each with its milliseconds: all from the start on.
-    fn is_told(counted: &[(u64, u64)], cut_off: &[(u64, u64)]) -> bool {
-        is_told_of(counted, cut_off, f64::INFINITY)
-    }
-
-    /// The same with so many outstanding on average.
+    /// Whether a second has the warning, with so many requests counted and cut off, each with its milliseconds, and so many
+    /// outstanding on average.
     fn is_told_of(counted: &[(u64, u64)], cut_off: &[(u64, u64)], outstanding: f64) -> bool {
         let (all, latency) = (histogram(counted.iter().copied()), histogram(cut_off.iter().copied()));
         let mut sample = Sample::empty(Workload::default(), Environment::unknown("a", None));
@@ -128,6 +124,11 @@ mod tests {
             ..CutOff::default()
         };
         stalled_at_end(&sample, &cut_off).is_some_and(|told| told.code == "stalled_at_end")
+    }
+
+    /// The same with all outstanding from the start on.
+    fn is_told(counted: &[(u64, u64)], cut_off: &[(u64, u64)]) -> bool {
+        is_told_of(counted, cut_off, f64::INFINITY)
     }
 
     #[test]

@@ -2,10 +2,9 @@
 
 use super::record::Sample;
 use crate::environment::Environment;
-use crate::origin::{Origin, Unknown};
+use crate::origin::{Origin, Unknown, with_unknown};
 use crate::shared::Shared;
 use crate::workload::Workload;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// What nobody knows of an imported sample before its source was read.
 fn unknown_at_first() -> Unknown {
@@ -21,19 +20,7 @@ fn unknown_at_first() -> Unknown {
     fields.iter().map(String::as_str).collect()
 }
 
-impl Serialize for Sample {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Some(origin) = &self.origin else { return Sample::serialize(self, serializer) };
-        let record = Sample::serialize(self, serde_json::value::Serializer).map_err(serde::ser::Error::custom)?;
-        origin.unknown.blank(record).serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Sample {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Sample::deserialize(deserializer)
-    }
-}
+with_unknown!(Sample, |sample| sample.origin.as_ref().map(|origin| origin.unknown.clone()));
 
 impl Sample {
     /// A sample of another program, of which nothing is known yet but where it is from; see [`tell`](Self::tell).

@@ -136,11 +136,11 @@ mod tests {
     use crate::units::{Bytes, Nanoseconds};
     use crate::workload::Operation;
 
-    /// The message on a sample of a million bytes, of which the device moved so many.
     fn told(workload: Workload, device_bytes: Option<u64>) -> Option<String> {
         warned(workload, device_bytes).map(|warning| warning.message)
     }
 
+    /// The warning of a sample of a million bytes, of which the device moved so many.
     fn warned(workload: Workload, device_bytes: Option<u64>) -> Option<Warning> {
         let workload = Workload { personality: Personality::Sync, ..workload };
         let mut sample = Sample::empty(workload, Environment::unknown("a", None));
@@ -171,10 +171,7 @@ mod tests {
         assert_eq!(told(write(), None).as_deref(), Some(memory));
         assert_eq!(told(write(), Some(4096)).as_deref(), Some(memory), "one read for ten writes");
         let reads = told(write(), Some(10 * 4096)).unwrap();
-        assert!(
-            reads.contains("the device read 1 times for each of them: this is the speed of those reads"),
-            "{reads}"
-        );
+        assert!(reads.contains("read 1 times for each of them: this is the speed of those reads"), "{reads}");
         let stored = |share: f64, workload: Workload| {
             let mut sample = Sample::empty(workload, Environment::unknown("a", None));
             let totals = Totals { requests: 1000, bytes: 1_000_000, ..Totals::default() };
@@ -184,8 +181,7 @@ mod tests {
             memory_speed(&sample).map(|warning| warning.message)
         };
         assert_eq!([stored(0.9, write()), stored(0.09, write())], [None, Some(memory.to_owned())]);
-        let part =
-            |message: Option<String>| message.is_some_and(|message| message.ends_with("storage is slower than this"));
+        let part = |message: Option<String>| message.is_some_and(|text| text.ends_with("storage is slower than this"));
         assert!(part(stored(0.1, write())) && stored(0.89, write()).is_some_and(|message| message.contains("89 % of")));
         // The device's count has what the warm-up wrote in it, what goes to it are pages, and each side of a mirror has all.
         let warm = Workload { warmup: Nanoseconds(1_000_000_000), ..write() };

@@ -3,8 +3,6 @@
 //! What a person said is a [`WorkloadSpec`](crate::WorkloadSpec); this is what it resolves to on a machine, and what a
 //! sample records. Every value has one text, the same in records, in studies and on the command line.
 
-mod cold;
-mod cpu_list;
 mod flags;
 mod method;
 mod operation;
@@ -15,10 +13,9 @@ mod settings;
 mod timing;
 
 pub use crate::words::ChoiceError;
-pub use cpu_list::CpuList;
 pub use flags::{RwFlag, RwFlags};
 pub use method::{
-    Among, BlockPhases, Buffering, CachePolicy, CpuAccounting, Layout, MirrorReads, Personality, WorkerKind,
+    Among, BlockPhases, Buffering, CachePolicy, CpuAccounting, CpuList, Layout, MirrorReads, Personality, WorkerKind,
 };
 pub use operation::{Mix, Operation, RequestKind, Sizes};
 pub use pattern::{Pattern, Sharing, Thousandths};
@@ -28,9 +25,9 @@ pub use settings::Settings;
 pub use timing::{Arrivals, Closing, Durability, FEW_REQUESTS, FileState, Limits, Rate, Verify};
 
 use crate::content::data::Data;
-use crate::origin::{Unknown, null_as_default};
+use crate::origin::{Unknown, null_as_default, with_unknown};
 use crate::units::{Bytes, Nanoseconds};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A resolved workload. What records from before a choice existed did not say is its default.
@@ -209,23 +206,24 @@ impl Default for Workload {
     }
 }
 
-impl Serialize for Workload {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.unknown.is_empty() {
-            return Workload::serialize(self, serializer);
-        }
-        let record = Workload::serialize(self, serde_json::value::Serializer).map_err(serde::ser::Error::custom)?;
-        self.unknown.blank(record).serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Workload {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Workload::deserialize(deserializer)
-    }
-}
+with_unknown!(Workload, |workload| (!workload.unknown.is_empty()).then(|| workload.unknown.clone()));
 
 impl Workload {
+    /// Whether it reads one place after another from a cache that was emptied and that keeps what was read: beyond its
+    /// span it would find what it just put there.
+    pub fn reads_a_cold_cache_in_order(&self) -> bool {
+        self.cache == CachePolicy::Cold
+            && self.pattern == Pattern::Sequential
+            && !self.buffering.is_direct()
+            && !self.rw_flags.has(RwFlag::Dontcache)
+            && self.operation.reads()
+    }
+
+    /// What going over every span once comes to.
+    pub fn once_over(&self) -> Bytes {
+        Bytes(self.span.0.saturating_sub(self.offset.0).saturating_mul(self.volumes()))
+    }
+
     /// Whether a field of the record is known: false for what the source of an imported one does not tell.
     pub fn tells(&self, field: &str) -> bool {
         !self.unknown.has(field)

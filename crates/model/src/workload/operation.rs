@@ -25,6 +25,14 @@ pub enum RequestKind {
 impl RequestKind {
     /// Every kind, in the order of its number.
     pub const ALL: [RequestKind; 4] = [RequestKind::Read, RequestKind::Write, RequestKind::Trim, RequestKind::Flush];
+
+    fn word(self) -> &'static str {
+        ["read", "write", "trim", "flush"][self as usize]
+    }
+
+    fn of(word: &str) -> Option<RequestKind> {
+        RequestKind::ALL.into_iter().find(|kind| kind.word() == word.trim())
+    }
 }
 
 /// What the requests do.
@@ -52,12 +60,6 @@ pub struct Mix {
 
 const CHOICES: &str =
     "read, write, trim, flush, mix=PERCENT (share of reads, 1 to 99), mix=read:60,write:30,trim:9,flush:1";
-const NAMES: [(&str, RequestKind); 4] = [
-    ("read", RequestKind::Read),
-    ("write", RequestKind::Write),
-    ("trim", RequestKind::Trim),
-    ("flush", RequestKind::Flush),
-];
 
 impl Mix {
     /// Reads and writes; none unless 1 to 99 % read.
@@ -117,49 +119,42 @@ impl fmt::Display for Operation {
         match self {
             Operation::Mix(Mix { percent: [read, _, 0, 0] }) => write!(f, "mix={read}"),
             Operation::Mix(mix) => {
-                f.write_str("mix=")?;
-                let shares = NAMES.iter().filter(|(_, kind)| mix.percent(*kind) > 0);
-                for (index, (name, kind)) in shares.enumerate() {
-                    write!(f, "{}{name}:{}", if index == 0 { "" } else { "," }, mix.percent(*kind))?;
-                }
-                Ok(())
+                let shares = RequestKind::ALL.into_iter().filter(|kind| mix.percent(*kind) > 0);
+                let shares: Vec<_> = shares.map(|kind| format!("{}:{}", kind.word(), mix.percent(kind))).collect();
+                write!(f, "mix={}", shares.join(","))
             }
-            only => {
-                let name = NAMES.iter().find(|(_, kind)| only.only() == Some(*kind)).map(|(name, _)| *name);
-                f.write_str(name.unwrap_or_default())
-            }
+            only => f.write_str(only.only().map_or("", RequestKind::word)),
         }
     }
+}
+
+/// The percents of a mix.
+fn shares(text: &str) -> Option<[u8; 4]> {
+    let number = |text: &str| text.trim().trim_end_matches('%').parse().ok().filter(|share| (1..=99).contains(share));
+    if let Some(percent) = number(text) {
+        return Mix::of_reads(percent).map(|mix| mix.percent);
+    }
+    let mut percent = [0_u8; 4];
+    for share in text.split(',') {
+        let (name, value) = share.split_once(':')?;
+        let of_kind = &mut percent[RequestKind::of(name)? as usize];
+        *of_kind = number(value).filter(|_| *of_kind == 0)?;
+    }
+    (percent.iter().map(|percent| u32::from(*percent)).sum::<u32>() == 100).then_some(percent)
 }
 
 impl FromStr for Operation {
     type Err = ChoiceError;
 
     fn from_str(word: &str) -> Result<Self, ChoiceError> {
-        let unknown = || ChoiceError::new(word, CHOICES);
-        match word {
-            "read" => return Ok(Operation::Read),
-            "write" => return Ok(Operation::Write),
-            "trim" => return Ok(Operation::Trim),
-            "flush" => return Ok(Operation::Flush),
-            _ => {}
-        }
-        let shares = word.strip_prefix("mix=").ok_or_else(unknown)?;
-        if let Ok(percent) = shares.trim_end_matches('%').parse() {
-            return Mix::of_reads(percent).map(Operation::Mix).ok_or_else(unknown);
-        }
-        let mut percent = [0_u8; 4];
-        for share in shares.split(',') {
-            let (name, value) = share.split_once(':').ok_or_else(unknown)?;
-            let (_, kind) = NAMES.iter().find(|(known, _)| *known == name.trim()).ok_or_else(unknown)?;
-            let value: u8 = value.trim().trim_end_matches('%').parse().map_err(|_| unknown())?;
-            if percent[*kind as usize] != 0 || !(1..=99).contains(&value) {
-                return Err(unknown());
-            }
-            percent[*kind as usize] = value;
-        }
-        let sum: u32 = percent.iter().map(|percent| u32::from(*percent)).sum();
-        if sum == 100 { Ok(Operation::Mix(Mix { percent })) } else { Err(unknown()) }
+        let operation = match word {
+            "read" => Some(Operation::Read),
+            "write" => Some(Operation::Write),
+            "trim" => Some(Operation::Trim),
+            "flush" => Some(Operation::Flush),
+            _ => word.strip_prefix("mix=").and_then(shares).map(|percent| Operation::Mix(Mix { percent })),
+        };
+        operation.ok_or_else(|| ChoiceError::new(word, CHOICES))
     }
 }
 
@@ -210,16 +205,13 @@ impl FromStr for Sizes {
         let unknown = || ChoiceError::new(text, SIZE_CHOICES);
         let mut sizes = Sizes::default();
         if !text.contains('=') {
-            let list = weighted(text).ok_or_else(unknown)?;
-            [RequestKind::Read, RequestKind::Write, RequestKind::Trim]
-                .iter()
-                .for_each(|kind| sizes.by_kind[*kind as usize].clone_from(&list));
+            sizes.by_kind[..3].fill(weighted(text).ok_or_else(unknown)?);
             return Ok(sizes);
         }
         for part in text.split(',') {
             let (name, list) = part.split_once('=').ok_or_else(unknown)?;
-            let (_, kind) = NAMES[..3].iter().find(|(known, _)| *known == name.trim()).ok_or_else(unknown)?;
-            sizes.by_kind[*kind as usize] = weighted(list).ok_or_else(unknown)?;
+            let kind = RequestKind::of(name).filter(|kind| *kind != RequestKind::Flush).ok_or_else(unknown)?;
+            sizes.by_kind[kind as usize] = weighted(list).ok_or_else(unknown)?;
         }
         Ok(sizes)
     }
@@ -235,8 +227,8 @@ impl fmt::Display for Sizes {
         if read == write && write == trim {
             return f.write_str(&list(read));
         }
-        let parts = NAMES[..3].iter().filter(|(_, kind)| !self.of(*kind).is_empty());
-        let parts: Vec<_> = parts.map(|(name, kind)| format!("{name}={}", list(self.of(*kind)))).collect();
+        let parts = RequestKind::ALL.into_iter().filter(|kind| !self.of(*kind).is_empty());
+        let parts: Vec<_> = parts.map(|kind| format!("{}={}", kind.word(), list(self.of(kind)))).collect();
         f.write_str(&parts.join(","))
     }
 }
