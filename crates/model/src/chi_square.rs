@@ -30,24 +30,3 @@ pub(crate) fn misfit(counts: &[u64], shares: &[f64]) -> f64 {
     let spread = 2.0 / (9.0 * freedom);
     statistic / (freedom * (1.0 - spread + NORMAL_QUANTILE * spread.sqrt()).powi(3))
 }
-
-/// Fails the test when the counts do not fit the shares.
-#[track_caller]
-pub(crate) fn assert_fits(counts: &[u64], shares: &[f64]) {
-    let misfit = misfit(counts, shares);
-    assert!(misfit < 1.0, "chi-square is {misfit:.3} times its 0.9999 quantile: {counts:?}");
-}
-
-#[test]
-fn the_quantile_is_the_tabled_one() {
-    // One bin is 3 above its 100 and one 3 below, so the statistic is 0.18. The 0.9999 quantiles of chi-square with 10
-    // and with 100 degrees of freedom are 35.564 and 161.319.
-    let quantile = |bins: usize| {
-        let mut counts = vec![100; bins];
-        counts[0] = 103;
-        counts[1] = 97;
-        0.18 / misfit(&counts, &vec![1.0 / bins as f64; bins])
-    };
-    assert!((quantile(11) / 35.564 - 1.0).abs() < 0.015, "{}", quantile(11));
-    assert!((quantile(101) / 161.319 - 1.0).abs() < 0.0015, "{}", quantile(101));
-}

@@ -9,7 +9,7 @@ use crate::units::{Bytes, BytesPerSecond};
 use crate::workload::{Among, Layout, Personality, Workload};
 use serde::{Deserialize, Serialize};
 
-/// A testbed describing itself. Of an imported record hardly anything is known: no name, no processor, no memory and no
+/// A testbed describing itself. Of an imported record hardly anything is known: no name, no CPU, no memory and no
 /// clock are null in records.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
@@ -19,19 +19,19 @@ pub struct Environment {
     /// Kernel release.
     #[serde(serialize_with = "default_as_null", deserialize_with = "null_as_default")]
     pub kernel: String,
-    /// Processors that may be used.
+    /// CPUs that may be used.
     #[serde(serialize_with = "default_as_null", deserialize_with = "null_as_default")]
     pub cpus: u32,
     /// Their numbers; empty where they are not known. Not part of the record.
     #[serde(skip)]
     pub cpu_numbers: Vec<u32>,
-    /// The processor's name.
+    /// The CPU's name.
     pub cpu_model: Option<String>,
-    /// What chooses the processors' clock, `performance`; none where the kernel does not tell.
+    /// What chooses the CPUs' clock, `performance`; none where the kernel does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub governor: Option<String>,
     /// What tells the file of a simulated machine from another that says something else: the CRC-32C of what it says, whatever its
-    /// comments and its order. Those of several with a comma between; none of a host, and in records of before.
+    /// comments and its order. Those of several with a comma between; none of a host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine_file_crc32c: Option<String>,
     /// Memory of the host.
@@ -68,7 +68,7 @@ pub struct PersonalityFacts {
     pub personality: Personality,
     /// Why it does not; none when it does.
     pub unavailable: Option<String>,
-    /// On a simulated machine, what its word stands for there; none where it is itself, and in records from before.
+    /// On a simulated machine, what its word stands for there; none where it is itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stands_for: Option<String>,
 }
@@ -125,16 +125,16 @@ pub struct TargetFacts {
     pub rotational: Option<bool>,
     /// The I/O scheduler in use.
     pub scheduler: Option<String>,
-    /// Read-ahead of the file cache.
+    /// Read-ahead of the page cache.
     pub read_ahead_bytes: Option<Bytes>,
     /// Logical block of the device.
     pub logical_block_bytes: Option<Bytes>,
     /// Peak advertised performance, where it was given.
     pub pap_bytes_per_s: Option<BytesPerSecond>,
-    /// What lies between a program and the medium, from memory to device, each with its peak; empty in records of before.
+    /// What lies between a program and the medium, from memory to device, each with its peak.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<Level>,
-    /// What control groups let this process move to and from the devices below; empty in records of before.
+    /// What control groups let this process move to and from the devices below.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<DeviceLimit>,
 }
@@ -206,7 +206,7 @@ impl Environment {
         1 + self.more_targets.len() as u32
     }
 
-    /// The numbers of the processors as a list of stretches: `0-3,8`.
+    /// The numbers of the CPUs as a list of stretches: `0-3,8`.
     pub fn cpu_list(&self) -> String {
         let stretches = self.cpu_numbers.chunk_by(|one, next| one + 1 == *next);
         let written = stretches.map(|stretch| match stretch {
@@ -315,15 +315,13 @@ mod tests {
     use super::*;
 
     fn machine(host: &str, cpus: u32, device: &str) -> Environment {
-        let mut machine = Environment { host: host.to_owned(), cpus, ..Environment::unknown(host, None) };
-        machine.memory_bytes = Bytes(64);
-        machine.machine_file_crc32c = Some(format!("of {host}"));
-        machine.target.device = Some(device.to_owned());
-        machine
+        let target = TargetFacts { device: Some(device.to_owned()), ..TargetFacts::default() };
+        let (host, machine_file_crc32c, memory_bytes) = (host.to_owned(), Some(format!("of {host}")), Bytes(64));
+        Environment { host, cpus, machine_file_crc32c, memory_bytes, target, ..Environment::default() }
     }
 
     #[test]
-    fn several_machines_are_told_as_one() {
+    fn several_machines_are_shown_as_one() {
         assert_eq!(Environment::joined(std::iter::empty()), None);
         let (one, same, other) = (machine("a", 2, "disk"), machine("a", 2, "disk"), machine("b", 1, "drum"));
         assert_eq!(Environment::joined([&one].into_iter()), Some(one.clone()));

@@ -47,7 +47,7 @@ pub struct Level {
 pub struct Channel {
     /// What it is called on this machine; the same name is the same channel.
     pub at: String,
-    /// The channel of this level that lies between it and the processor; none where nothing of the level does.
+    /// The channel of this level that lies between it and the CPU; none where nothing of the level does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub through: Option<String>,
     /// Its peak; none where it does not say, or nothing holds it back.

@@ -113,7 +113,7 @@ impl WorkloadSpec {
         {
             contradiction(format!("rate is {rate}/s; it must be at most {MAX_RATE}/s"))?;
         }
-        check_processors(&workload, environment)?;
+        check_cpus(&workload, environment)?;
         check_places(&workload, environment)?;
         check_settings(&workload, environment)?;
         let fault = at_odds(&workload, environment).or_else(|| method::at_odds(&workload));
@@ -219,8 +219,8 @@ fn check_batch(key: &str, batch: u32, depth: u32) -> Result<(), ResolveError> {
     ))
 }
 
-/// Nothing keeps to processors that are not there. What is simulated keeps to none, and says so itself.
-fn check_processors(workload: &Workload, environment: &Environment) -> Result<(), ResolveError> {
+/// Nothing keeps to CPUs that are not there. What is simulated keeps to none, and says so itself.
+fn check_cpus(workload: &Workload, environment: &Environment) -> Result<(), ResolveError> {
     if environment.target.kind == TargetKind::Simulated {
         return Ok(());
     }

@@ -142,15 +142,9 @@ mod tests {
 
     #[test]
     fn no_unit_is_written_twice_unless_it_is_meant_to_be() {
-        for (word, request_bytes) in [
-            ("incompressible", 4096),
-            ("incompressible", 65_536),
-            ("incompressible", 512),
-            ("compressible=70", 4096),
-            ("compressible=100", 8192),
-            ("duplicate=0", 16_384),
-        ] {
-            assert_eq!(duplicate_share(&written(word, 300, request_bytes)), 0.0, "{word}");
+        for word in ["incompressible", "compressible=70", "compressible=100", "duplicate=0"] {
+            let shares = [512, 4096, 65_536].map(|request_bytes| duplicate_share(&written(word, 100, request_bytes)));
+            assert_eq!(shares, [0.0; 3], "{word}");
         }
         assert!(duplicate_share(&written("zeros", 300, 4096)) > 0.99);
         assert!(duplicate_share(&written("pattern=ab", 300, 4096)) > 0.99);

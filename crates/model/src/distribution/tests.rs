@@ -144,57 +144,29 @@ fn gaps_are_exponential() {
     assert!(misfit_against(20_000.0) < 1.0 && misfit_against(20_600.0) > 1.0);
 }
 
-/// The first draws of a seed, and a digest of the next 10 000: a change of one bit in a logarithm shows.
+/// A digest of draws of a seed: a change of one bit in a logarithm shows.
 #[test]
 fn draws_are_part_of_the_format() {
     type Draw = Box<dyn Fn(&mut Random) -> u64>;
-    let answer = |draw: Draw| -> ([u64; 4], u64) {
-        let mut random = Random::new(1);
-        let first = std::array::from_fn(|_| draw(&mut random));
-        let mix = |digest: u64, _| (digest.rotate_left(5) ^ draw(&mut random)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (first, (0..10_000).fold(0_u64, mix))
-    };
     let zipf = |count, theta| -> Draw { Box::new(move |random| Zipf::new(count, theta).draw(random)) };
     let pareto = |count, h| -> Draw { Box::new(move |random| Pareto::new(count, h).draw(random)) };
     let normal = |count, deviation| -> Draw { Box::new(move |random| Normal::new(count, deviation).draw(random)) };
-    let cases: [(Draw, [u64; 4], u64); 10] = [
-        (zipf(262_144, 0.99), [6, 17, 76_254, 17], 1_976_391_811_557_146_885),
-        (
-            zipf(1 << 50, 0.5),
-            [39_958_171_127_410, 72_008_091_316_648, 911_673_130_470_228, 72_514_579_854_370],
-            6_276_427_214_683_418_821,
-        ),
-        (zipf(1 << 50, 1.0), [422, 4106, 32_977_611_265_407, 4237], 1_642_393_729_466_410_380),
-        (zipf(1 << 50, 1.2), [1, 1, 53_658, 1], 17_919_477_191_532_309_371),
-        (pareto(262_144, 0.2), [58_171, 32_010, 0, 31_737], 12_600_392_992_231_014_175),
-        (
-            pareto(1 << 50, 0.1),
-            [11_759_032_031_563, 1_924_575_164_822, 0, 1_875_205_967_082],
-            5_552_571_865_573_823_869,
-        ),
-        (
-            Box::new(|random| HotCold::new(262_144, 200, 800).draw(random)),
-            [209_108, 39_123, 30_958, 162_197],
-            11_059_705_713_265_042_318,
-        ),
-        (normal(262_144, 0.1), [150_726, 119_886, 98_355, 139_425], 3_035_820_134_401_167_038),
-        (
-            normal(1 << 50, 0.25),
-            [773_993_295_775_078, 442_845_319_106_489, 211_661_079_978_288, 652_649_188_599_202],
-            7_746_974_881_571_154_794,
-        ),
-        (
-            Box::new(|random| exponential_gap(random, 20_000.0).to_bits()),
-            [
-                4_674_821_219_797_276_215,
-                4_673_287_145_690_414_695,
-                4_656_859_594_405_652_187,
-                4_673_267_879_081_257_711,
-            ],
-            9_098_344_068_371_123_040,
-        ),
+    let cases: [(Draw, u64); 10] = [
+        (zipf(262_144, 0.99), 1_976_391_811_557_146_885),
+        (zipf(1 << 50, 0.5), 6_276_427_214_683_418_821),
+        (zipf(1 << 50, 1.0), 1_642_393_729_466_410_380),
+        (zipf(1 << 50, 1.2), 17_919_477_191_532_309_371),
+        (pareto(262_144, 0.2), 12_600_392_992_231_014_175),
+        (pareto(1 << 50, 0.1), 5_552_571_865_573_823_869),
+        (Box::new(|random| HotCold::new(262_144, 200, 800).draw(random)), 11_059_705_713_265_042_318),
+        (normal(262_144, 0.1), 3_035_820_134_401_167_038),
+        (normal(1 << 50, 0.25), 7_746_974_881_571_154_794),
+        (Box::new(|random| exponential_gap(random, 20_000.0).to_bits()), 9_098_344_068_371_123_040),
     ];
-    for (number, (draw, first, digest)) in cases.into_iter().enumerate() {
-        assert_eq!(answer(draw), (first, digest), "{number}");
+    for (number, (draw, expected)) in cases.into_iter().enumerate() {
+        let mut random = Random::new(1);
+        (0..4).for_each(|_| _ = draw(&mut random));
+        let mix = |digest: u64, _| (digest.rotate_left(5) ^ draw(&mut random)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        assert_eq!((0..10_000).fold(0_u64, mix), expected, "{number}");
     }
 }

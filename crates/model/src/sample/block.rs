@@ -15,13 +15,13 @@ pub struct Block {
     pub merges: u64,
     /// Share of the time that a request was outstanding at the device; of several devices, the mean.
     pub busy_fraction: f64,
-    /// How many devices they are; one in records from before.
+    /// How many devices they are; a record of one leaves it out.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub devices: u32,
     /// Requests outstanding at them on average, all together; none where nobody counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outstanding_mean: Option<f64>,
-    /// Reads and writes apart; none in records from before they were.
+    /// Reads alone; none where the kernel does not tell reads and writes apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<Direction>,
     /// The same of writes.
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_from_before_is_of_one_device_and_several_say_so() {
+    fn one_device_is_left_out_and_several_say_so() {
         let text = r#"{"requests":1,"bytes":512,"merges":0,"busy_fraction":0.5}"#;
         let one: Block = serde_json::from_str(text).unwrap();
         assert_eq!((one.devices, one.outstanding_mean), (1, None));

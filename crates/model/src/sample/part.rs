@@ -16,7 +16,7 @@ pub struct Part {
     /// What it did while it was busy, as shares of that; empty where that is not told apart.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub phases: BTreeMap<String, f64>,
-    /// Of a controller, the buses that its bytes are on, by name; empty for others, and in records from before.
+    /// Of a controller, the buses that its bytes are on, by name; empty for others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub buses: Vec<String>,
 }

@@ -72,11 +72,11 @@ pub struct Sample {
     /// Requests outstanding, as achieved.
     #[serde(deserialize_with = "null_as_default")]
     pub depth_mean: DepthMean,
-    /// Processor time.
+    /// CPU time.
     pub cpu: Cpu,
     /// What the block layer did; none where the kernel does not tell or nobody asked.
     pub block: Option<Block>,
-    /// What the file cache held that was not stored yet; none where nothing was written through it.
+    /// What the page cache held that was not stored yet; none where nothing was written through it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dirty: Option<Dirty>,
     /// How busy the parts of a simulated machine were, from the program to the medium; empty for all others.
@@ -87,7 +87,7 @@ pub struct Sample {
     /// True when the program, not the storage, set the pace.
     #[serde(deserialize_with = "null_as_default")]
     pub generator_bound: bool,
-    /// Share of the span that was in the file cache when the measurement began; none where nobody looked.
+    /// Share of the span that was in the page cache when the measurement began; none where nobody looked.
     pub cached_share_before: Option<f64>,
     /// Why it ended before its limits; none when it did not.
     pub failure: Option<Failure>,
@@ -230,7 +230,7 @@ pub struct DepthMean {
     pub counted: f64,
 }
 
-/// Processor time of the sample. `lower` is surely the sample's; `system` and `upper_s` are of the whole machine.
+/// CPU time of the sample. `lower` is surely the sample's; `system` and `upper_s` are of the whole machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cpu {
     /// The workers' own threads by getrusage: what the program surely used.
@@ -246,24 +246,24 @@ pub struct Cpu {
     pub lower_us_per_request: Option<f64>,
     /// Upper bound over requests.
     pub upper_us_per_request: Option<f64>,
-    /// Processor clocks over bytes; none where they cannot be counted.
+    /// CPU clocks over bytes; none where they cannot be counted.
     pub clocks_per_byte: Option<f64>,
     /// Instructions over bytes; none where they cannot be counted.
     pub instructions_per_byte: Option<f64>,
-    /// What the workers' threads used, where the processor's counters can be read.
+    /// What the workers' threads used, where the CPU's counters can be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counters: Option<Counters>,
     /// Why they cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counters_unavailable: Option<String>,
-    /// Time the workers' threads were ready to run and had no processor; none where the kernel does not count it.
+    /// Time the workers' threads were ready to run and had no CPU; none where the kernel does not count it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited_s: Option<f64>,
-    /// Of a simulated machine: what of the lower bound the workers' own threads were on a processor; the rest is interrupts and the
+    /// Of a simulated machine: what of the lower bound the workers' own threads were on a CPU; the rest is interrupts and the
     /// system's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads_s: Option<f64>,
-    /// How often the workers' threads gave the processor up.
+    /// How often the workers' threads gave the CPU up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_switches: Option<ContextSwitches>,
     /// The kernel's own account of the whole machine.
@@ -277,7 +277,7 @@ pub struct Cpu {
     pub soaker: Option<Soaker>,
 }
 
-/// How often threads gave the processor up.
+/// How often threads gave the CPU up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextSwitches {
     /// To wait for something.
@@ -286,7 +286,7 @@ pub struct ContextSwitches {
     pub involuntary: u64,
 }
 
-/// The processor's own counters, user and kernel, over the measured part.
+/// The CPU's own counters, user and kernel, over the measured part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Clocks.
@@ -295,7 +295,7 @@ pub struct Counters {
     pub instructions: u64,
 }
 
-/// The kernel's account of all processors (/proc/stat), in its ticks.
+/// The kernel's account of all CPUs (/proc/stat), in its ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SystemAccount {
     /// The time it is over.
@@ -324,7 +324,7 @@ pub struct SystemAccount {
 }
 
 impl SystemAccount {
-    /// All time it accounts for, of all processors.
+    /// All time it accounts for, of all CPUs.
     pub fn total_s(&self) -> f64 {
         let at_work_s = self.user_s + self.nice_s + self.system_s + self.irq_s + self.softirq_s;
         at_work_s + self.steal_s + self.idle_s + self.iowait_s
@@ -336,14 +336,14 @@ impl SystemAccount {
 pub struct KernelThread {
     /// Their name without its number and what it is at: `kworker`, `loop`, `jbd2`.
     pub kind: String,
-    /// Processor time of all of the kind.
+    /// CPU time of all of the kind.
     pub time_s: f64,
 }
 
 /// What an upper bound by a soaker rests on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Soaker {
-    /// Processors soaked.
+    /// CPUs soaked.
     pub processors: u32,
     /// Share of their time that was not left for the soaker.
     pub busy_share: f64,

@@ -13,7 +13,7 @@ words! {
         Dsync = "dsync",
         /// RWF_NOWAIT: only what can be done at once; the rest is counted, and done again without.
         Nowait = "nowait",
-        /// RWF_DONTCACHE: through the file cache, which keeps nothing of it.
+        /// RWF_DONTCACHE: through the page cache, which keeps nothing of it.
         Dontcache = "dontcache",
     }
 }

@@ -5,13 +5,13 @@ use crate::words::{Value, forms, positive, words};
 use std::str::FromStr;
 
 words! {
-    /// How the file cache and the drive's cache are used.
+    /// How the page cache and the drive's cache are used.
     pub enum Buffering {
-        /// Through the file cache.
+        /// Through the page cache.
         Buffered = "buffered",
-        /// O_DIRECT: past the file cache.
+        /// O_DIRECT: past the page cache.
         Direct = "direct",
-        /// Through the file cache, and on the medium when the write returns (O_DSYNC).
+        /// Through the page cache, and on the medium when the write returns (O_DSYNC).
         Through = "through",
         /// Neither: direct and written through (O_DIRECT and O_DSYNC).
         None = "none",
@@ -39,7 +39,7 @@ words! {
         Plugin = "plugin",
     }
 
-    /// What is done to the file cache before the measurement.
+    /// What is done to the page cache before the measurement.
     pub enum CachePolicy {
         /// Nothing.
         Keep = "keep",
@@ -75,11 +75,11 @@ words! {
         Nearest = "nearest",
     }
 
-    /// How the processor time of a sample is accounted for.
+    /// How the CPU time of a sample is accounted for.
     pub enum CpuAccounting {
         /// By the kernel's accounts, which costs the sample nothing.
         Account = "account",
-        /// By a soaker besides: a busy loop on every processor that takes what nobody wants. It gives an upper bound, and
+        /// By a soaker besides: a busy loop on every CPU that takes what nobody wants. It gives an upper bound, and
         /// may disturb what else is measured.
         Soaker = "soaker",
     }
@@ -120,7 +120,7 @@ pub enum Among {
 }
 
 impl Buffering {
-    /// True when the file cache is passed by.
+    /// True when the page cache is passed by.
     pub fn is_direct(self) -> bool {
         matches!(self, Buffering::Direct | Buffering::None)
     }
@@ -137,7 +137,7 @@ impl Personality {
         !matches!(self, Personality::Sync | Personality::Vectored | Personality::Mmap | Personality::Sg)
     }
 
-    /// True when it speaks to a disk itself, past the file cache and the kernel's block layer.
+    /// True when it speaks to a disk itself, past the page cache and the kernel's block layer.
     pub fn is_passthrough(self) -> bool {
         matches!(self, Personality::Sg | Personality::Nvme)
     }

@@ -30,7 +30,7 @@ use crate::units::{Bytes, Nanoseconds};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A resolved workload. What records from before a choice existed did not say is its default.
+/// A resolved workload.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Workload {
@@ -59,7 +59,7 @@ pub struct Workload {
     #[serde(deserialize_with = "null_as_default")]
     pub depth: u32,
     /// Requests handed to the kernel with one call, at most. With 1 the device starts on the first while the next are
-    /// being made; more cost less processor time a request.
+    /// being made; more cost less CPU time per I/O.
     #[serde(deserialize_with = "null_as_default")]
     pub submit_batch: u32,
     /// Requests that a worker waits for with one call.
@@ -113,7 +113,7 @@ pub struct Workload {
     /// Spacing of the recorded intervals.
     #[serde(rename = "interval_s", deserialize_with = "null_as_default")]
     pub interval: Nanoseconds,
-    /// State of the file cache before.
+    /// State of the page cache before.
     #[serde(deserialize_with = "null_as_default")]
     pub cache: CachePolicy,
     /// State of the file before.
@@ -137,13 +137,13 @@ pub struct Workload {
     /// Whether it is looked where requests spend their time.
     #[serde(default, skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub block_phases: BlockPhases,
-    /// Processors the workers are pinned to in turn; empty: not pinned.
+    /// CPUs the workers are pinned to in turn; empty: not pinned.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_as_default")]
     pub cpus: Vec<u32>,
     /// How many CPUs the whole program may use; none: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_count: Option<u32>,
-    /// How processor time is accounted for.
+    /// How CPU time is accounted for.
     #[serde(deserialize_with = "null_as_default")]
     pub cpu_accounting: CpuAccounting,
     /// Settings of the machine, where it is simulated: laid over those of the target.
