@@ -12,6 +12,7 @@ pub mod finding;
 pub mod histogram;
 pub mod key;
 pub mod levels;
+pub mod names;
 pub mod origin;
 pub mod permutation;
 pub mod price;

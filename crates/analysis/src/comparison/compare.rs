@@ -44,7 +44,7 @@ pub fn compare(before: &[&Sample], after: &[&Sample], margins: Margins<'_>) -> C
     let told = machine::told(before, after);
     let [before_cells, after_cells] = told.each_ref().map(|side| gather(side));
     let all: Vec<&Workload> = before_cells.iter().chain(&after_cells).map(|cell| cell.workload).collect();
-    let mut names = halfpower_model::key::names(&all, &NO_PART);
+    let mut names = halfpower_model::names::names(&all, &NO_PART);
     let after_names = names.split_off(before_cells.len());
     let index = Index::of(after_cells.iter().map(|cell| cell.workload));
     let mut taken = vec![false; after_cells.len()];

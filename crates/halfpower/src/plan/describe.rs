@@ -4,7 +4,7 @@ use super::model::{Plan, Skipped, TestFileEnd};
 use crate::sanitize::sanitize;
 use crate::study::{Order, Repetitions};
 use crate::text::{counted, once};
-use halfpower_model::key::names;
+use halfpower_model::names::names;
 use halfpower_model::{Nanoseconds, Workload};
 use std::fmt::Write;
 

@@ -8,7 +8,7 @@ use crate::study::published::figures;
 use crate::text::counted;
 use halfpower_analysis::comparison::{Noise, against_itself};
 use halfpower_analysis::{Analysis, CellSummary, Context, Observed, analyse_with};
-use halfpower_model::key::names;
+use halfpower_model::names::names;
 use halfpower_model::{Finding, FindingCode, Offer, Reach};
 
 /// A stored run, analysed.

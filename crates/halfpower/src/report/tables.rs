@@ -9,7 +9,7 @@ use halfpower_analysis::comparison::{FigureNoise, Noise};
 use halfpower_analysis::models::{Concurrency, Law, Models};
 use halfpower_analysis::{Attribution, CellSummary, CostBound, CostFit, CostPoint, Observed, busiest_first};
 use halfpower_model::environment::ClockFacts;
-use halfpower_model::key::names;
+use halfpower_model::names::names;
 use halfpower_model::sample::Program;
 use halfpower_model::units::significant;
 use halfpower_model::{

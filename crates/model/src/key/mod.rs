@@ -3,10 +3,8 @@
 //! An entry gives the specification, the key of a study, the option, the label of a cell and the emitted command. It also
 //! says what the simulator lacks, and is a row of the table in docs/FORMAT.md.
 
-mod names;
 mod table;
 
-pub use names::names;
 pub use table::{KEYS, LARGEST, LONGEST, MAX_DEPTH, MAX_RATE, MAX_REQUEST, MAX_WORKERS, MIN_INTERVAL, WorkloadSpec};
 
 use crate::units::{Bytes, Nanoseconds};

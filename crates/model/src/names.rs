@@ -3,7 +3,7 @@
 //! A setting is named where the words of a workload would be the same with the value that another one has. That is
 //! tried out rather than listed, so that words and names cannot drift apart.
 
-use super::{KEYS, Key};
+use crate::key::{KEYS, Key};
 use crate::workload::{Among, CachePolicy, Personality, Workload};
 use std::collections::{HashMap, HashSet};
 
