@@ -15,7 +15,7 @@ pub(super) struct Damage {
     found: RefCell<BTreeSet<String>>,
     warned: RefCell<BTreeSet<String>>,
     lost: RefCell<BTreeMap<RunId, BTreeSet<i64>>>,
-    report: Option<Report>,
+    report: RefCell<Option<Report>>,
 }
 
 /// Is told of what is damaged.
@@ -34,7 +34,7 @@ impl Damage {
     /// Reports something that is damaged, the first time that it is found.
     pub(super) fn note(&self, what: String) {
         if self.found.borrow_mut().insert(what.clone())
-            && let Some(report) = &self.report
+            && let Some(report) = &*self.report.borrow()
         {
             report(&format!("{what}; `halfpower runs repair` makes the store sound and keeps what can be read"));
         }
@@ -43,7 +43,7 @@ impl Damage {
     /// Reports anything else that happens to the store, once.
     pub(super) fn warn(&self, what: String) {
         if self.warned.borrow_mut().insert(what.clone())
-            && let Some(report) = &self.report
+            && let Some(report) = &*self.report.borrow()
         {
             report(&what);
         }
@@ -77,7 +77,7 @@ impl fmt::Debug for Damage {
 impl Store {
     /// Has `report` told of everything that turns out to be damaged, each once.
     pub(crate) fn report_damage(&mut self, report: impl Fn(&str) + 'static) {
-        self.damage.report = Some(Box::new(report));
+        *self.damage.report.borrow_mut() = Some(Box::new(report));
     }
 
     /// How many samples of a run were left out, when it was read, because they are damaged.

@@ -13,7 +13,6 @@ mod companion_files;
 mod copy_run;
 mod create;
 mod damage;
-mod damaged_lists;
 mod error;
 mod import;
 mod moved_file;
@@ -22,6 +21,7 @@ mod raw_pages;
 mod read_run;
 mod readings;
 mod record_parser;
+mod recover;
 mod repair;
 mod reserve;
 mod run;
@@ -48,13 +48,14 @@ use rusqlite::Connection;
 use std::fs::File;
 use std::mem::ManuallyDrop;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 /// An open store.
 #[derive(Debug)]
 pub(crate) struct Store {
     connection: Connection,
     claims: Claims,
-    damage: Damage,
+    damage: Rc<Damage>,
     /// Where it is, by its own name; none in memory.
     path: Option<PathBuf>,
     /// The file itself, never closed: that would drop the locks which SQLite holds on it for this process (fcntl(2)).

@@ -7,7 +7,6 @@ use super::Store;
 use super::claims::Claims;
 use super::companion_files::{Journalling, beside, refuse_beside, refuse_beside_new};
 use super::create::create;
-use super::damage::Damage;
 use super::error::is_full;
 use super::error::{During, StoreError};
 use super::reserve::keep_reserve;
@@ -21,6 +20,7 @@ use std::io;
 use std::mem::ManuallyDrop;
 use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// How long a process waits for another that is writing.
@@ -75,7 +75,7 @@ impl Store {
         Ok(Store {
             connection,
             claims: Claims::beside(Some(&real)),
-            damage: Damage::default(),
+            damage: Rc::default(),
             path: Some(real),
             file: Some(file),
         })
@@ -89,7 +89,7 @@ impl Store {
         let connection = Connection::open_in_memory().during("be made in memory")?;
         make_tables(&connection).during("be made in memory")?;
         configure(&connection)?;
-        Ok(Store { connection, claims: Claims::beside(None), damage: Damage::default(), path: None, file: None })
+        Ok(Store { connection, claims: Claims::beside(None), damage: Rc::default(), path: None, file: None })
     }
 
     /// A command that finds this store again, as it would be typed; none for one in memory, which nothing finds.

@@ -1,15 +1,10 @@
 //! Reading rows out of the pages of a damaged store: of its tables' leaves, whatever has become of the pages that lead to
-//! them. A row is known by its shape, so that not even the list of tables has to be whole.
+//! them. Of a row that lies on several pages, the values before the first damaged page are read; the others are null.
 //!
 //! Form: <https://sqlite.org/fileformat2.html>. Pages in the write-ahead log count before those in the file.
 
-use super::Store;
-use super::companion_files::beside;
-use super::error::StoreError;
-use rusqlite::params_from_iter;
 use rusqlite::types::Value;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// A page of a table's b-tree that has rows in it.
 const LEAF: u8 = 0x0d;
@@ -21,50 +16,10 @@ const FIRST_PAGE_HEADER: usize = 100;
 /// What a store has where the header cannot be read.
 const USUAL_PAGE_SIZE: usize = 4096;
 
-/// How the rows of a table are told: the columns, and which of them begin with what.
-const TABLES: [(&str, &str, usize, &str); 3] = [
-    (
-        "runs",
-        "id, kind, name, question, study_text, plan, command, target, seed, note, program, environment, started_at, \
-         finished_at, status",
-        10,
-        "{",
-    ),
-    ("samples", "id, run_id, cell, block, started_at, record", 5, r#"{"schema":"halfpower.sample"#),
-    ("readings", "run_id, record", 1, r#"{"schema":"halfpower.reading"#),
-];
-
-/// A store in memory with every row that is anywhere in the file.
-///
-/// # Errors
-/// When the file cannot be read.
-pub(super) fn recover_rows(path: &Path) -> Result<Store, StoreError> {
-    let read = |path: &Path| std::fs::read(path);
-    let failed = |source| StoreError::File { action: "read", path: path.into(), source };
-    let (file, log) = (read(path).map_err(failed)?, read(&beside(path, "-wal")).unwrap_or_default());
-    let recovered = Store::in_memory()?;
-    // Rows without their run are rows all the same.
-    let open = recovered.connection.pragma_update(None, "foreign_keys", false);
-    open.map_err(|source| StoreError::Sql { action: "be recovered", source })?;
-    let pages = Pages::of(&file, &log);
-    for page in pages.pages.keys() {
-        for (number, values) in pages.rows(*page) {
-            for (table, columns, telling, start) in TABLES {
-                let is_one = values.len() == columns.split(',').count()
-                    && matches!(&values[telling], Value::Text(text) if text.starts_with(start));
-                if is_one {
-                    let sql = format!(
-                        "INSERT OR IGNORE INTO {table} ({columns}) VALUES (?{})",
-                        ", ?".repeat(values.len() - 1)
-                    );
-                    let row = std::iter::once(Value::Integer(number)).chain(values[1..].iter().cloned());
-                    // What the table does not take is no row of it.
-                    let _ = recovered.connection.execute(&sql, params_from_iter(row));
-                }
-            }
-        }
-    }
-    Ok(recovered)
+/// Every row in the pages of a file and its log, each with its number.
+pub(super) fn rows(file: &[u8], log: &[u8]) -> Vec<(i64, Vec<Value>)> {
+    let pages = Pages::of(file, log);
+    pages.pages.keys().flat_map(|page| pages.rows(*page)).collect()
 }
 
 /// The pages of a store by their numbers.
@@ -113,10 +68,9 @@ impl<'f> Pages<'f> {
         };
         let mut payload = cell.get(..here)?.to_vec();
         let mut next = cell.get(here..here + 4).filter(|_| here < length).map(self::number);
-        while payload.len() < length {
-            let page = self.pages.get(&next?)?;
+        while let Some(page) = next.and_then(|next| self.pages.get(&next)).filter(|_| payload.len() < length) {
             let part = (length - payload.len()).min(self.usable - 4);
-            payload.extend_from_slice(page.get(4..4 + part)?);
+            payload.extend_from_slice(&page[4..4 + part]);
             next = Some(self::number(&page[..4]));
         }
         Some((number, values(&payload)?))
@@ -140,15 +94,16 @@ fn values(payload: &[u8]) -> Option<Vec<Value>> {
             10 | 11 => return None,
             _ => (kind - 12) / 2,
         };
-        let bytes = body.get(..length)?;
-        body = &body[length..];
+        let (bytes, rest) = body.split_at_checked(length).unwrap_or_default();
+        body = rest;
         values.push(match kind {
+            _ if bytes.len() < length => Value::Null,
             0 => Value::Null,
             8 => Value::Integer(0),
             9 => Value::Integer(1),
             7 => Value::Real(f64::from_be_bytes(bytes.try_into().ok()?)),
             1..=6 => Value::Integer(signed(bytes)),
-            _ if kind % 2 == 1 => Value::Text(String::from_utf8(bytes.to_vec()).ok()?),
+            _ if kind % 2 == 1 => String::from_utf8(bytes.to_vec()).map_or(Value::Null, Value::Text),
             _ => Value::Blob(bytes.to_vec()),
         });
     }

@@ -8,7 +8,7 @@ use super::run_id::RunId;
 use halfpower_model::sample::Program;
 use halfpower_model::{Environment, Sample};
 use rusqlite::types::FromSql;
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{OptionalExtension, Row};
 use serde::de::DeserializeOwned;
 use std::cell::RefCell;
 use std::str::FromStr;
@@ -23,14 +23,14 @@ impl Store {
     /// When there is none, or nothing of it can be read.
     pub(crate) fn run(&self, id: RunId) -> Result<Run, StoreError> {
         let row = self.connection.query_row("SELECT * FROM runs WHERE id = ?", (id.0,), |row| Ok(self.run_of(id, row)));
-        match row.optional() {
-            Ok(Some(run)) => run,
-            Ok(None) if self.count_samples(id)? == 0 => Err(StoreError::NoRun(id)),
-            // Samples of a run that is not in its table: that was damaged.
-            Ok(None) => self.run_of(id, &OneByOne { connection: &self.connection, run: id }),
-            Err(_) if self.is_known(id) => self.run_of(id, &OneByOne { connection: &self.connection, run: id }),
-            Err(error) => Err(damaged(format!("run {id}"), error)),
-        }
+        let error = match row.optional() {
+            Ok(Some(run)) => return run,
+            Ok(None) if self.count_samples(id)? == 0 => return Err(StoreError::NoRun(id)),
+            Ok(None) => Cause::from("only its samples are left"),
+            Err(error) => error.into(),
+        };
+        let recovered = self.recovered().and_then(|store| store.run(id).ok());
+        recovered.ok_or_else(|| damaged(format!("run {id}"), error))
     }
 
     /// Every run, the oldest first. What cannot be read of one is reported.
@@ -39,13 +39,8 @@ impl Store {
     /// When nothing can be read.
     pub(crate) fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
         self.list().or_else(|error| {
-            let known = self.known_runs()?;
             self.damage.note(format!("the list of runs is damaged, and it may count too few samples ({error})"));
-            let one_by_one = |(id, samples): (RunId, u64)| {
-                let source = OneByOne { connection: &self.connection, run: id };
-                self.summary_of(id, samples, &source)
-            };
-            known.into_iter().map(one_by_one).collect()
+            self.recovered().map_or(Err(error), |store| store.list())
         })
     }
 
@@ -62,8 +57,8 @@ impl Store {
         rows.during(ACTION)?.map(|row| row.during(ACTION)?).collect()
     }
 
-    fn run_of<S: Source>(&self, id: RunId, source: &S) -> Result<Run, StoreError> {
-        let columns = Columns::of(id, source, &self.damage);
+    fn run_of(&self, id: RunId, row: &Row<'_>) -> Result<Run, StoreError> {
+        let columns = Columns { run: id, row, damage: &self.damage, damaged: RefCell::default() };
         let text = |column| columns.get(column).unwrap_or_else(|| DAMAGED.to_owned());
         let target = text("target");
         let (program, environment) = (columns.json::<Program>("program"), columns.json::<Environment>("environment"));
@@ -94,8 +89,15 @@ impl Store {
         })
     }
 
-    fn summary_of<S: Source>(&self, id: RunId, samples: u64, source: &S) -> Result<RunSummary, StoreError> {
-        let columns = Columns::of(id, source, &self.damage);
+    /// The first sample of a run that can be read.
+    fn first_sample(&self, run: RunId) -> Option<Sample> {
+        let mut statement = self.connection.prepare("SELECT record FROM samples WHERE run_id = ? ORDER BY id").ok()?;
+        let records = statement.query_map((run.0,), |row| row.get::<_, String>(0)).ok()?;
+        records.map_while(|record| record.ok()).find_map(|record| serde_json::from_str(&record).ok())
+    }
+
+    fn summary_of(&self, id: RunId, samples: u64, row: &Row<'_>) -> Result<RunSummary, StoreError> {
+        let columns = Columns { run: id, row, damage: &self.damage, damaged: RefCell::default() };
         let text = |column| columns.get(column).unwrap_or_else(|| DAMAGED.to_owned());
         Ok(RunSummary {
             id,
@@ -111,44 +113,16 @@ impl Store {
     }
 }
 
-/// Where the columns of a run come from.
-trait Source {
-    /// A column's value.
-    fn value<T: FromSql>(&self, column: &str) -> rusqlite::Result<T>;
-}
-
-impl Source for Row<'_> {
-    fn value<T: FromSql>(&self, column: &str) -> rusqlite::Result<T> {
-        self.get(column)
-    }
-}
-
-/// Each column by itself: where a page is damaged, those before it can still be read.
-struct OneByOne<'c> {
-    connection: &'c Connection,
-    run: RunId,
-}
-
-impl Source for OneByOne<'_> {
-    fn value<T: FromSql>(&self, column: &str) -> rusqlite::Result<T> {
-        self.connection.query_row(&format!("SELECT {column} FROM runs WHERE id = ?"), (self.run.0,), |row| row.get(0))
-    }
-}
-
 /// The columns of a run. What cannot be read is reported, and has its type's default.
-struct Columns<'a, S> {
+struct Columns<'a> {
     run: RunId,
-    source: &'a S,
+    row: &'a Row<'a>,
     damage: &'a Damage,
     /// The columns that could not be read.
     damaged: RefCell<Vec<&'static str>>,
 }
 
-impl<'a, S: Source> Columns<'a, S> {
-    fn of(run: RunId, source: &'a S, damage: &'a Damage) -> Self {
-        Columns { run, source, damage, damaged: RefCell::default() }
-    }
-
+impl Columns<'_> {
     fn or_none<T>(&self, column: &'static str, value: Result<T, Cause>) -> Option<T> {
         value
             .inspect_err(|cause| {
@@ -159,7 +133,7 @@ impl<'a, S: Source> Columns<'a, S> {
     }
 
     fn get<T: FromSql>(&self, column: &'static str) -> Option<T> {
-        self.or_none(column, self.source.value(column).map_err(Cause::from))
+        self.or_none(column, self.row.get(column).map_err(Cause::from))
     }
 
     fn json<T: DeserializeOwned>(&self, column: &'static str) -> Option<T> {

@@ -8,6 +8,7 @@ use super::run::json;
 use super::run_id::RunId;
 use halfpower_model::Sample;
 use rusqlite::{ErrorCode, Row};
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
 use std::thread::{self, Scope, ScopedJoinHandle};
@@ -59,8 +60,12 @@ impl Store {
     /// # Errors
     /// When they cannot be read.
     pub(crate) fn samples(&self, run: RunId) -> Result<Vec<StoredSample>, StoreError> {
-        let scanned = self.scan_samples(run).ok().filter(|found| self.is_all(run, found));
-        let (samples, lost) = scanned.map_or_else(|| self.samples_by_number(run), Ok)?;
+        let found = self.scan_samples(run).ok().filter(|found| self.is_all(run, found));
+        let (samples, lost) = match (found, self.path.as_ref()) {
+            (Some(found), _) => found,
+            (None, None) => self.scan_samples(run)?,
+            (None, Some(_)) => self.recovered_samples(run)?,
+        };
         self.damage.note_lost(run, &lost);
         Ok(samples)
     }
@@ -72,6 +77,33 @@ impl Store {
         let outside = numbers().min().map(|least| least - 1).into_iter().chain(numbers().max().map(|most| most + 1));
         self.count_samples(run).is_ok_and(|count| count == samples.len() + lost.len()) && { outside }
             .all(|id| self.run_of_sample(id) != Some(run))
+    }
+
+    /// What is left of the samples of a run in a damaged file.
+    fn recovered_samples(&self, run: RunId) -> Result<(Vec<StoredSample>, Vec<Lost>), StoreError> {
+        let Some(recovered) = self.recovered() else { return self.scan_samples(run) };
+        let (samples, mut lost) = recovered.scan_samples(run)?;
+        let found: BTreeSet<i64> =
+            samples.iter().map(|sample| sample.id).chain(lost.iter().map(|lost| lost.id)).collect();
+        let listed = self.index().into_iter().filter(|(id, (of, ..))| *of == run && !found.contains(id));
+        lost.extend(listed.map(|(id, _)| Lost { id, cause: "its page is damaged".into() }));
+        Ok((samples, lost))
+    }
+
+    /// The places in the plan that samples of a run have, those among them that are damaged.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub(crate) fn slots(&self, run: RunId) -> Result<Vec<(i64, i64)>, StoreError> {
+        const ACTION: &str = "look which samples there are";
+        let sql = "SELECT cell, block FROM samples INDEXED BY sqlite_autoindex_samples_1 WHERE run_id = ?";
+        let mut statement = self.connection.prepare(sql).during(ACTION)?;
+        let rows = statement.query_map((run.0,), |row| Ok((row.get(0)?, row.get(1)?))).during(ACTION)?;
+        rows.collect::<rusqlite::Result<_>>().during(ACTION)
+    }
+
+    fn run_of_sample(&self, id: i64) -> Option<RunId> {
+        self.connection.query_row("SELECT run_id FROM samples WHERE id = ?", (id,), |row| row.get(0).map(RunId)).ok()
     }
 
     /// The samples of a run from one list, which is quick and ends at a page that is damaged.
@@ -146,7 +178,7 @@ const BATCH_OF_THREAD: usize = 64;
 
 /// A row before it is parsed.
 #[derive(Debug)]
-pub(super) struct Record {
+struct Record {
     id: i64,
     cell: usize,
     block: u32,
@@ -155,7 +187,7 @@ pub(super) struct Record {
 
 impl Record {
     /// Of a row of number, cell, block and record.
-    pub(super) fn of(row: &Row<'_>) -> Result<Record, Lost> {
+    fn of(row: &Row<'_>) -> Result<Record, Lost> {
         let id: i64 = row.get(0).map_err(|error| Lost { id: 0, cause: error.into() })?;
         let lost = |cause: Cause| Lost { id, cause };
         let cell: i64 = row.get(1).map_err(|error| lost(error.into()))?;
@@ -167,7 +199,7 @@ impl Record {
         })
     }
 
-    pub(super) fn parse(&self, parser: &mut Parser) -> Result<StoredSample, Lost> {
+    fn parse(&self, parser: &mut Parser) -> Result<StoredSample, Lost> {
         let mut sample = parser.parse(&self.text).map_err(|error| Lost { id: self.id, cause: error.into() })?;
         // Lists are parsed into room for more than they mostly have, which of many samples is a tenth of all memory.
         sample.intervals.shrink_to_fit();

@@ -1,0 +1,136 @@
+//! Reading a store whose file is damaged: everything that is left of it goes into a store in memory. Lists are read up to
+//! the damage, then the pages by themselves. A row is known by its columns, so not even the list of tables has to be whole.
+
+use super::claims::Claims;
+use super::companion_files::beside;
+use super::raw_pages;
+use super::run_id::RunId;
+use super::{Damage, Store};
+use rusqlite::types::Value;
+use rusqlite::{Connection, Row, params_from_iter};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::path::Path;
+use std::rc::Rc;
+
+/// The tables with their columns, and what the text in one of these begins with.
+pub(super) const TABLES: [(&str, &[&str], usize, &str); 4] = [
+    ("runs", &RUN_COLUMNS, 1, ""),
+    ("samples", &["id", "run_id", "cell", "block", "started_at", "record"], 5, r#"{"schema":"halfpower.sample"#),
+    ("readings", &["run_id", "record"], 1, r#"{"schema":"halfpower.reading"#),
+    ("test_files", &["id", "run_id", "path", "bytes", "noted_at", "removed_at", "file", "directory"], 7, "{"),
+];
+pub(super) const RUN_COLUMNS: [&str; 15] = [
+    "id",
+    "kind",
+    "name",
+    "question",
+    "study_text",
+    "plan",
+    "command",
+    "target",
+    "seed",
+    "note",
+    "program",
+    "environment",
+    "started_at",
+    "finished_at",
+    "status",
+];
+
+/// The index of the samples by run, cell and block, which has a copy of all three.
+const INDEX: &str = "SELECT id, run_id, cell, block FROM samples INDEXED BY sqlite_autoindex_samples_1";
+
+/// What the index knows of a sample: its run, cell and block.
+pub(super) type Slot = (RunId, i64, i64);
+
+impl Store {
+    /// A store in memory with what is left of this one; none where nothing can be read.
+    pub(super) fn recovered(&self) -> Option<Store> {
+        recover(self.path.as_ref()?, self.file.as_ref()?, Some(self)).ok()
+    }
+
+    /// The rows of a statement, up to where they cannot be read; and whether that was the end.
+    pub(super) fn rows_until_damage<T>(
+        &self,
+        sql: &str,
+        of: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> (Vec<T>, bool) {
+        let mut found = Vec::new();
+        let mut read = || -> rusqlite::Result<()> {
+            let mut statement = self.connection.prepare(sql)?;
+            let mut rows = statement.query(())?;
+            while let Some(row) = rows.next()? {
+                found.push(of(row)?);
+            }
+            Ok(())
+        };
+        let is_whole = read().is_ok();
+        (found, is_whole)
+    }
+
+    /// The rows of a table, up to where they cannot be read. A value that cannot be read is null.
+    pub(super) fn table(&self, table: &str, columns: &[&str]) -> Vec<Vec<Value>> {
+        let values =
+            |row: &Row<'_>| Ok((0..columns.len()).map(|column| row.get(column).unwrap_or(Value::Null)).collect());
+        self.rows_until_damage(&format!("SELECT {} FROM {table} NOT INDEXED", columns.join(", ")), values).0
+    }
+
+    /// The samples by the index, as far as it can be read.
+    pub(super) fn index(&self) -> BTreeMap<i64, Slot> {
+        let slot = |row: &Row<'_>| Ok((row.get(0)?, (RunId(row.get(1)?), row.get(2)?, row.get(3)?)));
+        self.rows_until_damage(INDEX, slot).0.into_iter().collect()
+    }
+}
+
+/// What is left of the store in a file, which may be opened as a store or not.
+///
+/// # Errors
+/// When the file cannot be read.
+pub(super) fn recover(path: &Path, mut file: &File, damaged: Option<&Store>) -> anyhow::Result<Store> {
+    let (mut pages, log) = (Vec::new(), std::fs::read(beside(path, "-wal")).unwrap_or_default());
+    file.rewind()?;
+    file.read_to_end(&mut pages)?;
+    let connection = Connection::open_in_memory()?;
+    for (table, columns, ..) in TABLES {
+        // Without constraints: a row without its run, or with a part of its values, is a row all the same.
+        let plain = columns.join(", ").replacen("id", "id INTEGER PRIMARY KEY", 1);
+        connection.execute_batch(&format!("CREATE TABLE {table} ({plain})"))?;
+        for row in damaged.iter().flat_map(|store| store.table(table, columns)) {
+            insert(&connection, table, columns, row)?;
+        }
+    }
+    connection.execute_batch("CREATE INDEX runs_list ON runs (id)")?;
+    for (number, mut values) in raw_pages::rows(&pages, &log) {
+        let of = |(_, columns, place, start): &&(&str, &[&str], usize, &str)| {
+            values.len() == columns.len() && matches!(&values[*place], Value::Text(text) if text.starts_with(*start))
+        };
+        if let Some((table, columns, ..)) = TABLES.iter().find(of) {
+            values[0] = Value::Integer(number);
+            insert(&connection, table, columns, values)?;
+        }
+    }
+    let index = damaged.map(Store::index).unwrap_or_default();
+    for (run, ..) in index.values() {
+        connection.execute("INSERT OR IGNORE INTO runs (id) VALUES (?)", (run.0,))?;
+    }
+    if index.is_empty() {
+        let sql = "INSERT OR IGNORE INTO runs (id) SELECT run_id FROM samples WHERE typeof(run_id) = 'integer'";
+        connection.execute(sql, ())?;
+    }
+    let damage = damaged.map_or_else(Rc::<Damage>::default, |store| Rc::clone(&store.damage));
+    Ok(Store { connection, claims: Claims::beside(Some(path)), damage, path: None, file: None })
+}
+
+/// Adds a row, unless there is one of its number.
+pub(super) fn insert(
+    connection: &Connection,
+    table: &str,
+    columns: &[&str],
+    values: Vec<Value>,
+) -> rusqlite::Result<usize> {
+    let marks = vec!["?"; columns.len()].join(", ");
+    let sql = format!("INSERT OR IGNORE INTO {table} ({}) VALUES ({marks})", columns.join(", "));
+    connection.prepare_cached(&sql)?.execute(params_from_iter(values))
+}
