@@ -23,6 +23,8 @@ mod record;
 #[cfg(test)]
 mod soundness;
 mod sqlio;
+#[cfg(test)]
+mod tests;
 mod text;
 
 pub(crate) use error::ImportError;

@@ -281,6 +281,3 @@ fn size_unit(rows: &[Row<'_>], fallback: Option<Pattern>, harvest: &mut Harvest)
     }
     KIB
 }
-
-#[cfg(test)]
-mod tests;

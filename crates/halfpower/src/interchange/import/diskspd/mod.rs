@@ -234,6 +234,3 @@ fn buffering(direct: bool, through: bool, neither: bool) -> Buffering {
         (true, true) => Buffering::None,
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -77,14 +77,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn elements_nest_and_have_text() {
-        let document = parsed("<?xml version=\"1.0\"?>\n<a>\n<!-- <x> -->\n<b k=\"1\">1 &lt; 2</b><b/></a>\n").unwrap();
-        let element = root(&document);
-        assert_eq!((element.name(), element.all("b").count(), element.text("b")), ("a", 2, Some("1 < 2")));
-        assert_eq!(element.child("b").unwrap().line(), 4);
-    }
-
-    #[test]
     fn what_is_broken_or_too_large_is_refused() {
         let message = |text: &str| parsed(text).unwrap_err().to_string();
         assert!(

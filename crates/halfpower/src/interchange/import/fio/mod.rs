@@ -219,6 +219,3 @@ fn fill_directions(sample: &mut Sample, directions: Vec<(RequestKind, Direction)
         sample.warnings.push(Warning::new("nothing_measured", message, "let it run longer"));
     }
 }
-
-#[cfg(test)]
-mod tests;

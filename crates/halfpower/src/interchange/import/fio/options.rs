@@ -241,15 +241,10 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_said_has_fio_s_default() {
+    fn a_job_makes_a_workload_and_what_was_not_said_has_fio_s_default() {
         let said = said(json!({}));
         assert_eq!((said.operation, said.pattern), (Some(Operation::Read), Some(Pattern::Sequential)));
         assert_eq!((said.request_size, said.depth, said.workers), (Some(Bytes(4096)), Some(1), Some(1)));
-        assert_eq!((said.buffering, said.personality, said.size), (Some(Buffering::Buffered), None, None));
-    }
-
-    #[test]
-    fn a_job_makes_a_workload() {
         let global = json!({ "direct": "1", "ioengine": "libaio", "bs": "64k" });
         let job = json!({ "rw": "randrw", "rwmixread": "70", "iodepth": "16", "blocksize": "8k", "size": "1g",
             "runtime": "2m", "numjobs": "4", "group_reporting": "", "fsync": "8", "random_distribution": "zipf:0.99" });

@@ -6,8 +6,6 @@
 //! own writer has them, and that is a warning. Source: `HistogramLogReader` of HdrHistogram's Java.
 
 mod encoding;
-#[cfg(test)]
-mod tests;
 
 use super::error::What;
 use super::record::{Told, began, fill, histogram, lasted, origin};

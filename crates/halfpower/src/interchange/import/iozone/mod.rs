@@ -182,6 +182,3 @@ fn doubt_zone(harvest: &mut Harvest) {
     let message = "the time a run began names no zone: it is taken as UTC";
     harvest.doubt("time_zone_unknown", message, "nothing to do, unless the time of day matters");
 }
-
-#[cfg(test)]
-mod tests;

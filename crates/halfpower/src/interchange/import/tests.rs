@@ -1,0 +1,215 @@
+//! Every form: what its seeds give, and what damaged ones do.
+//!
+//! Seeds: fio-log/idle_bw is a run of fio 3.33 with `--thinktime=700ms --thinktime_blocks=1500 --log_avg_msec=250`, whose JSON
+//! has 30 720 000 bytes read. hdr/other is of HdrHistogram's Python: four intervals, the third without a value.
+//! iozone/throughput is from the kernel report of January 2008, shortened; sqlio/trace from the Windows 2000 study. Others
+//! have the form of their program and made-up figures.
+
+use super::damage::damaged;
+use super::soundness::check_import;
+use super::{Format, Imported, import_bytes};
+use clap::ValueEnum;
+use halfpower_model::random::Random;
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Damaged forms of each seed: `just fuzz` tries millions.
+const TRIES: u64 = 200;
+
+fn seeds() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/interchange/import/seeds")
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
+
+/// A seed with texts replaced (`from => to & from => to`), as its form.
+fn imported(seed: &str, edits: &str) -> Result<Imported, String> {
+    let mut text = std::fs::read_to_string(seeds().join(seed)).unwrap();
+    for (from, to) in edits.split(" & ").filter_map(|edit| edit.split_once(" => ")) {
+        assert!(text.contains(from), "{seed} has no {from}");
+        text = text.replace(from, to);
+    }
+    let (form, name) = seed.split_once('/').unwrap();
+    import_bytes(name, text.as_bytes(), Format::from_str(form, false).ok()).map_err(|error| error.to_string())
+}
+
+/// Without what is not known.
+fn known(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(key, value)| (key.clone(), known(value)))
+            .collect(),
+        Value::Array(values) => values.iter().map(known).collect(),
+        other => other.clone(),
+    }
+}
+
+/// What came of an import, for people: the warnings, each sample's workload and its record.
+fn outcome(imported: Result<Imported, String>) -> String {
+    let imported = match imported {
+        Ok(imported) => imported,
+        Err(message) => return message,
+    };
+    let mut text = String::new();
+    for warning in &imported.warnings {
+        let _ = writeln!(text, "{}: {}", warning.code, warning.message);
+    }
+    for sample in &imported.samples {
+        let _ = writeln!(text, "{}", sample.workload);
+        let record = known(&serde_json::to_value(sample).unwrap());
+        for (key, value) in record.as_object().into_iter().flatten() {
+            if !["program", "schema", "warnings"].contains(&key.as_str()) {
+                let _ = writeln!(text, "  {key}: {value}");
+            }
+        }
+    }
+    text
+}
+
+#[test]
+fn every_seed_gives_its_samples_and_damaged_it_is_refused_with_a_place_and_a_remedy() {
+    let folders = entries(&seeds());
+    assert_eq!(folders.len(), Format::value_variants().len(), "a form without seeds is not tried");
+    for path in folders.iter().flat_map(|folder| entries(folder)) {
+        let form = path.parent().unwrap().file_name().unwrap().to_str().unwrap();
+        let form = Format::from_str(form, false).unwrap();
+        let (whole, name) = (std::fs::read(&path).unwrap(), path.file_name().unwrap().to_str().unwrap());
+        let imported = import_bytes(name, &whole, None).unwrap();
+        assert_eq!(imported.format, form, "{name}");
+        insta::assert_snapshot!(name.replace('.', "_"), outcome(Ok(imported)));
+        for seed in 0..TRIES {
+            let bytes = damaged(&whole, &mut Random::new(seed));
+            let checked = check_import(name, &bytes, form);
+            assert!(checked.is_ok(), "{name} damaged with seed {seed}: {}", checked.unwrap_err());
+        }
+    }
+}
+
+/// A seed, what is replaced in it, and what comes of it: an error, a warning, a part of a record.
+type Case<'a> = (&'a str, &'a str, &'a str);
+
+const MISTAKES: &[Case<'_>] = &[
+    ("sqlio/trace.csv", "66.97,read => 66.97,erase", "trace.csv:3: column 3, Op, is `erase`"),
+    ("sqlio/trace.csv", "66.97 => inf", "trace.csv:3: column 2, IO/s, is `inf`"),
+    ("sqlio/trace.csv", "66.97 => -1", "column 2"),
+    ("sqlio/trace.csv", "8,1,H => 8,1,X", "column 6, Buffering"),
+    ("sqlio/trace.csv", "read,8,1 => read,1048576,1", "column 4, BlockSize"),
+    ("sqlio/trace.csv", "H,1,120 => H,99999999999,120", "column 7, NumThreads"),
+    ("sqlio/trace.csv", "120.01 => 9007199254740993", "trace.csv:3: no run time is 9.007199254740992e15 s"),
+    ("sqlio/trace.csv", ",DMA buffered => ", "trace.csv:5: the row has 13 columns and not 14; is the file cut short?"),
+    ("iozone/throughput.txt", "9461.15 => many", "throughput.txt:15: `Children see"),
+    ("iozone/throughput.txt", "4726.85 => NaN", "throughput.txt:17: `Min throughput"),
+    ("iozone/tables.txt", "2000 => 2x", "tables.txt:6: column 3: no figure"),
+    ("iozone/tables.txt", "4000 => 4000 5", "tables.txt:6: column 5: no record size"),
+    ("iozone/tables.txt", "\"16\" => 16", "tables.txt:5: the record sizes"),
+    ("diskspd/results.xml", "10.00< => ten<", "results.xml:11: `TestTimeSeconds` is not a number"),
+    ("diskspd/results.xml", "<IOCount>1 => <IOCount>-1", "results.xml:19: `IOCount` is not a count"),
+    ("diskspd/results.xml", "</Results> => ", "the file ends within an element; is it cut short?"),
+    (
+        "diskspd/results.txt",
+        "total:         655360000 |   => total: 655360000 | x",
+        "results.txt:28: the total of I/Os",
+    ),
+    ("diskspd/results.txt", "actual test time => time", "results.txt:17: the time span has no"),
+    ("elbencho/results.csv", "25600 => many", "results.csv:2: the column `IOPS [last]`"),
+    ("elbencho/results.csv", ",WRITE => \n", "results.csv:2: the row has 16 columns and not 33"),
+    ("elbencho/results.csv", "operation,time ms [first] => ", "results.csv:1: no line of names"),
+    ("ior/result.json", "\"tests\" => \"trials\"", "result.json:2: the document is none of IOR's: it has no `tests`"),
+    ("ior/result.json", "200.0 => \"fast\"", "result.json:2: test 1: `bwMiB` is not a number"),
+    ("fio/json.json", "\"fio version\" => \"version\"", "json.json:2: the document is none of fio's"),
+    ("fio/json.json", "\"bw\": 256000 => \"bw\": -1", "json.json:2: job 1 (`writes`): `write`: `bw` is not a number"),
+    ("fio-log/a_bw.1.log", "30060 => x", "a_bw.1.log:3: column 2, the value"),
+    ("fio-log/a_bw.1.log", "30060, 0 => 30060, 7", "a_bw.1.log:3: the direction is `7`"),
+    ("fio-log/a_bw.1.log", "400, 3 => 100, 3", "a_bw.1.log:3: the time goes back"),
+    ("fio-log/a_bw.1.log", "800, 15520, 1, 0, 0 => 800", "a_bw.1.log:8: column 2"),
+    ("fio-log/b_lat.1.log", "65536 => 0", "averages of latencies"),
+    ("fio-log/a_clat_hist.1.log", "208, 0, 4096, 0,  => 208, 0, 4096, ", "log:1: a row has 57 bins and not 1856"),
+    ("hdr/other.hlog", "ESw== => ", "other.hlog:8: the histogram is not base64, or was cut off"),
+    ("hdr/other.hlog", "TjkESw== => ", "bytes and says"),
+    ("hdr/other.hlog", "jkESw== => jkEAAA=", "checksum of the compressed histogram is wrong"),
+    ("hdr/other.hlog", "HISTFAAAAB14 => HISTEQAAAB14", "begins with 0x1c849311, which is not the compressed"),
+    ("hdr/other.hlog", "1700000003 => 1700000001", "other.hlog:9: it begins before the line before it"),
+    ("hdr/other.hlog", "1700000003.123000,1.000000,4.000000,HIST => Tag=a", "nothing stands behind the tag"),
+    ("hdr/other.hlog", "1700000003.123000,1.000000,4.000000,HIST => 1,2,3", "a line has a start, a length, a"),
+    ("hdr/other.hlog", "1700000003.123000 => -1", "the start is not a number"),
+    ("hdr/other.hlog", "BaseTime: 0.0 => BaseTime: soon", "other.hlog:4: BaseTime: has no number of seconds"),
+    ("hdr/own.hlog", "sample-7-read => a", "its tag is not like `sample-17-read`"),
+    ("halfpower/records.jsonl", "halfpower.sample => other.sample", "records.jsonl:1: the document is not a sample"),
+    ("halfpower/records.jsonl", "\"elapsed_s\": => \"elapsed_s\":-", "`elapsed_s` is -"),
+];
+
+const VARIANTS: &[Case<'_>] = &[
+    // What contradicts itself, is cut short, or has to be decided is told.
+    ("sqlio/trace.csv", "0.69 => 0.75", "rates_disagree"),
+    ("sqlio/trace.csv", "DMA buffered\n => DMA buf", "no_line_end"),
+    ("sqlio/trace.csv", "random => sequential", "file_size_in_kb"),
+    ("sqlio/trace.csv", "0.52,66.97 => 52.0,6697", "file_size_in_kb"),
+    ("sqlio/trace.csv", "24000 => 4000000", "file_size_in_kb"),
+    ("sqlio/trace.csv", "random Cal => random seq Cal", "\nwrite, 8 KiB, QD1, buffered\n"),
+    ("sqlio/trace.csv", ",Comment =>  & ,DMA buffered => ", "\nrandom write, 8 KiB, QD1, buffered\n"),
+    ("iozone/throughput.txt", "iozone test complete. => ", "cut_short"),
+    ("iozone/throughput.txt", "Output is in => O_DIRECT feature enabled\nOutput is in", "direct, flushed, closed\n"),
+    ("iozone/throughput.txt", "Output is in => SYNC Mode. \nOutput is in", "through, flushed, closed\n"),
+    ("iozone/throughput.txt", "KB/sec => ops/sec & 9461.15 => 9.25", "\"requests_per_s\":9.25"),
+    ("iozone/throughput.txt", "KB/sec => ops/sec & 9461.15 => 9.25", "\"bytes_per_s\":9699328.0"),
+    ("fio/json.json", "\"error\": 0 => \"error\": 5", "with error 5: Input/output error"),
+    ("fio/json.json", "\"iops\": 4000.0 => \"iops\": 5", "rates_disagree"),
+    ("fio/json.json", "\"rw\": \"write\" => \"rw\": \"read\"", "options_of_one_job"),
+    ("fio/json.json", "\"rw\": \"write\" => \"rw\": \"read\"", "\nwrite\n"),
+    ("fio/clients.json", "989 => \"x\"", "histogram_left_out"),
+    ("fio/clients.json", ": 1, => : 9e18, & 989 => 9e18 & 10}} => 9e18}}", "histogram_left_out"),
+    ("fio/fio-2.json", "4000 => 4096000", "\"bytes\":4096000"),
+    ("fio-log/a_iops.1.log", "200, 1 => 210, 1 & 800, 9 => 795, 9", "\"at_s\":0.795"),
+    ("fio-log/idle_bw.1.log", "", "idle_windows: for 1."),
+    // Microseconds shown in milliseconds; the library's own way and that of those who show what they count are no others.
+    ("hdr/other.hlog", "5.000000,HIST => 5713.919,HIST", "largest_disagrees"),
+    ("hdr/other.hlog", "1700000000.123000 => Tag=a,1700000000.123000", "\"record\":\"a\""),
+    ("hdr/other.hlog", "#[StartTime: => #[x & #[BaseTime: => #[x", "2023-11-14T22:13:20.123Z"),
+    ("hdr/other.hlog", "17000000 => 00000000 & BaseTime: 0.0 => BaseTime: 1700000000.0", "2023-11-14T22:13:20.123Z"),
+    ("ior/result.json", "\"deadlineForStonewall\": 0 => \"deadlineForStonewall\": 30", "\"bytes_per_s\":104857600.0"),
+];
+
+#[test]
+fn mistakes_and_variants_are_told() {
+    for (seed, edits, expected) in MISTAKES {
+        let message = imported(seed, edits).map(|imported| format!("{imported:?}")).unwrap_err();
+        assert!(message.contains(expected), "{seed} {edits}: {message}");
+    }
+    for (seed, edits, expected) in VARIANTS {
+        let outcome = outcome(imported(seed, edits));
+        assert!(outcome.contains(expected), "{seed} {edits}: {expected}: {outcome}");
+    }
+}
+
+/// What a variant must not say.
+#[test]
+fn what_is_not_so_is_not_said() {
+    let cases: [Case<'_>; 6] = [
+        ("sqlio/trace.csv", "", "rates_disagree"),
+        ("sqlio/trace.csv", "", "no_line_end"),
+        ("iozone/throughput.txt", "", "cut_short"),
+        ("hdr/other.hlog", "5.000000,HIST => 5.713,HIST", "largest_disagrees"),
+        ("hdr/other.hlog", "5.000000,HIST => 5713919.000,HIST", "largest_disagrees"),
+        ("ior/result.json", "\"deadlineForStonewall\": 0 => \"deadlineForStonewall\": 30", "total: {\"bytes\":"),
+    ];
+    for (seed, edits, unsaid) in cases {
+        let outcome = outcome(imported(seed, edits));
+        assert!(outcome.contains("  workload: ") && !outcome.contains(unsaid), "{seed} {edits}: {outcome}");
+    }
+}
+
+#[test]
+fn a_second_call_of_iozone_in_a_file_begins_anew() {
+    let text = std::fs::read_to_string(seeds().join("iozone/throughput.txt")).unwrap();
+    let direct = text.replace("Output is in", "O_DIRECT feature enabled\nOutput is in");
+    let imported = import_bytes("rc8.txt", format!("{direct}{text}").as_bytes(), None).unwrap();
+    let buffering: Vec<_> = imported.samples.iter().map(|sample| sample.workload.buffering.word()).collect();
+    assert_eq!(buffering, ["direct", "direct", "buffered", "buffered"]);
+}
