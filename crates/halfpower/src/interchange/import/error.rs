@@ -21,57 +21,39 @@ pub(crate) enum ImportError {
     #[error("{file}: it has no result that could be read as {format}; is it complete, and is that its form?")]
     Empty { file: String, format: &'static str },
     /// It breaks off from its form.
-    #[error("{file}{what} (read as {format}){}", what.remedy())]
-    Broken { file: String, format: &'static str, what: What },
+    #[error("{file}{fault} (read as {format}){}", fault.remedy())]
+    Broken { file: String, format: &'static str, fault: Fault },
 }
 
-/// What is wrong, and where.
+/// What is wrong, and on which line, from 1; none for the whole file, and then the message says what to do.
 #[derive(Debug)]
-pub(crate) struct What {
-    place: Place,
+pub(crate) struct Fault {
+    line: Option<u64>,
     message: String,
 }
 
-/// Where something is wrong.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
-    /// On a line, from 1.
-    Line(u64),
-    /// With the whole.
-    Whole,
-}
-
-impl Place {
-    /// What is wrong there.
-    pub(super) fn wrong(self, message: impl AsRef<str>) -> What {
-        What { place: self, message: shortened(message.as_ref()) }
+impl Fault {
+    pub(super) fn new(line: Option<u64>, message: impl AsRef<str>) -> Self {
+        Fault { line, message: shortened(message.as_ref()) }
     }
-}
 
-impl What {
     /// On a line, from 1.
     pub(super) fn at(line: u64, message: impl AsRef<str>) -> Self {
-        Place::Line(line).wrong(message)
+        Fault::new(Some(line), message)
     }
 
-    /// With the whole; the message says what to do.
+    /// Of the whole file; the message says what to do.
     pub(super) fn whole(message: impl AsRef<str>) -> Self {
-        Place::Whole.wrong(message)
+        Fault::new(None, message)
     }
 
     /// The same in a file of which only a piece was read, so many lines behind its begin.
-    pub(super) fn behind(mut self, lines: u64) -> Self {
-        if let Place::Line(line) = &mut self.place {
-            *line += lines;
-        }
-        self
+    pub(super) fn behind(self, lines: u64) -> Self {
+        Fault { line: self.line.map(|line| line + lines), ..self }
     }
 
     fn remedy(&self) -> &'static str {
-        match self.place {
-            Place::Line(_) => "; mend it there, or name the form with --format if it is another",
-            Place::Whole => "",
-        }
+        self.line.map_or("", |_| "; mend it there, or name the form with --format if it is another")
     }
 }
 
@@ -80,11 +62,9 @@ pub(super) fn shortened(text: &str) -> String {
     text.chars().take(MAX_CHARS).collect()
 }
 
-impl fmt::Display for What {
+impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.place {
-            Place::Line(line) => write!(f, ":{line}: {}", self.message),
-            Place::Whole => write!(f, ": {}", self.message),
-        }
+        self.line.map_or(Ok(()), |line| write!(f, ":{line}"))?;
+        write!(f, ": {}", self.message)
     }
 }

@@ -4,38 +4,39 @@
 //! requests were direct is in the options of a back end, which are not printed: buffering is unknown unless the command
 //! line says `-B` or `odirect`. The `latency` of a result is left out: what it is of changed from version to version.
 
-use super::error::What;
+use super::error::Fault;
 use super::json::{count, documents, figure};
-use super::record::{Told, began, fill_only, lasted, origin};
+use super::record::{Figures, fill_only, lasted, origin, size};
 use super::text::c_time;
-use super::{Format, Harvest, Source};
+use super::{Collected, Format, Source};
 use halfpower_model::{
     Buffering, Bytes, Closing, Durability, Environment, Operation, Pattern, Sample, WorkerKind, WorkloadSpec,
 };
 use serde_json::Value;
 
 /// Whether it is of IOR.
-pub(super) fn is_one(text: &str) -> bool {
-    text.contains("\"tests\"") && text.contains("\"bwMiB\"")
+pub(super) fn is_one(source: Source<'_>) -> bool {
+    source.text.contains("\"tests\"") && source.text.contains("\"bwMiB\"")
 }
 
 /// Every result.
 ///
 /// # Errors
 /// When a document breaks off, or a result lacks what every result has.
-pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
-    let mut harvest = Harvest::default();
+pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
+    let mut collected = Collected::default();
     for document in documents(source.text)? {
         let tests = document.value.get("tests").and_then(Value::as_array);
-        let tests = tests.ok_or_else(|| What::at(document.line, "the document is none of IOR's: it has no `tests`"))?;
+        let tests =
+            tests.ok_or_else(|| Fault::at(document.line, "the document is none of IOR's: it has no `tests`"))?;
         for (number, test) in tests.iter().enumerate() {
             let place = format!("test {}", number + 1);
-            let at = |what: String| What::at(document.line, format!("{place}: {what}"));
+            let at = |what: String| Fault::at(document.line, format!("{place}: {what}"));
             for result in results(test) {
-                let sample = sample_of(source, document.line, &document.value, test, result, &mut harvest);
+                let sample = sample_of(source, document.line, &document.value, test, result, &mut collected);
                 match sample.map_err(at)? {
-                    Some(sample) => harvest.take(sample)?,
-                    None => harvest.note(
+                    Some(sample) => collected.take(sample)?,
+                    None => collected.note(
                         "access_left_out",
                         format!("{place}: an access that is neither read nor write is left out"),
                         "nothing to do: it moves no data",
@@ -44,7 +45,7 @@ pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
             }
         }
     }
-    Ok(harvest)
+    Ok(collected)
 }
 
 /// The results, of each repetition a list.
@@ -59,7 +60,7 @@ fn sample_of(
     document: &Value,
     test: &Value,
     result: &Value,
-    harvest: &mut Harvest,
+    collected: &mut Collected,
 ) -> Result<Option<Sample>, String> {
     let operation = match result.get("access").and_then(Value::as_str) {
         Some("read") => Operation::Read,
@@ -69,8 +70,7 @@ fn sample_of(
     let required = |key: &str| result.get(key).and_then(figure).ok_or_else(|| format!("`{key}` is not a number"));
     let bytes_per_s = required("bwMiB")? * 1048576.0;
     let option = |section: &str, key: &str| test.get(section)?.get(key).and_then(count);
-    let request =
-        result.get("xferKiB").and_then(figure).map(|kib| Bytes((kib * 1024.0) as u64)).filter(|size| size.0 > 0);
+    let request = result.get("xferKiB").and_then(figure).and_then(|kib| size((kib * 1024.0) as u64));
     let tasks = option("Options", "tasks").and_then(|tasks| u32::try_from(tasks).ok());
     let block = option("Parameters", "blockSize");
     let segments = option("Parameters", "segmentCount").or_else(|| option("Options", "segments"));
@@ -94,23 +94,20 @@ fn sample_of(
         ..WorkloadSpec::default()
     };
     let name = test.get("Parameters").and_then(|parameters| parameters.get("testFileName")).and_then(Value::as_str);
-    let mut from =
-        origin(Format::Ior, source, Some(line), test.get("TestID").map(|id| format!("test {id}")).as_deref());
-    from.tool = Some("IOR".to_owned());
-    from.version = document.get("Version").and_then(Value::as_str).map(str::to_owned);
+    let record = test.get("TestID").map(|id| format!("test {id}"));
+    let version = document.get("Version").and_then(Value::as_str);
+    let from = origin(Format::Ior, source, Some(line), record.as_deref(), version);
     let mut sample = Sample::imported(said.told(None), Environment::unknown(name.unwrap_or_default(), None), from);
     let seconds = result.get("totalTime").and_then(figure).filter(|seconds| *seconds > 0.0);
     let requests_per_s = request.map(|request| bytes_per_s / request.0 as f64);
     // A stonewall ends a test before all of it was moved.
     let whole = all.filter(|_| option("Parameters", "deadlineForStonewall") == Some(0));
     let requests = whole.zip(request).map(|(bytes, request)| bytes / request.0);
-    let told = Told { requests, bytes: whole, requests_per_s, bytes_per_s: Some(bytes_per_s), ..Told::default() };
+    let told = Figures { requests, bytes: whole, requests_per_s, bytes_per_s: Some(bytes_per_s), ..Figures::default() };
     fill_only(&mut sample, told);
     seconds.into_iter().for_each(|seconds| lasted(&mut sample, seconds));
     if let Some(start) = test.get("StartTime").and_then(Value::as_str).and_then(c_time) {
-        began(&mut sample, start);
-        let message = "the time a test began names no zone: it is taken as UTC";
-        harvest.doubt("time_zone_unknown", message, "nothing to do, unless the time of day matters");
+        collected.began_in_utc(&mut sample, start);
     }
     Ok(Some(sample))
 }

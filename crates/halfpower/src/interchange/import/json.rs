@@ -1,6 +1,6 @@
 //! JSON documents in the output of programs: text may stand before, between and behind them.
 
-use super::error::What;
+use super::error::Fault;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ pub(super) struct Document {
 ///
 /// # Errors
 /// As [`each`], and when together they take too much.
-pub(super) fn documents(text: &str) -> Result<Vec<Document>, What> {
+pub(super) fn documents(text: &str) -> Result<Vec<Document>, Fault> {
     let (mut documents, mut memory) = (Vec::new(), 0);
     each(text, |document| {
         memory += document.memory;
@@ -36,7 +36,7 @@ pub(super) fn documents(text: &str) -> Result<Vec<Document>, What> {
 ///
 /// # Errors
 /// At the place where one breaks off; when one takes too much memory; what `take` says.
-pub(super) fn each(text: &str, mut take: impl FnMut(Document) -> Result<(), What>) -> Result<(), What> {
+pub(super) fn each(text: &str, mut take: impl FnMut(Document) -> Result<(), Fault>) -> Result<(), Fault> {
     let (mut at, mut line, mut count) = (0, 1_u64, 0);
     while at < text.len() {
         let rest = &text[at..];
@@ -48,11 +48,11 @@ pub(super) fn each(text: &str, mut take: impl FnMut(Document) -> Result<(), What
         }
         count += 1;
         if count > MAX_DOCUMENTS {
-            return Err(What::whole(format!("it has more than {MAX_DOCUMENTS} documents; split it")));
+            return Err(Fault::whole(format!("it has more than {MAX_DOCUMENTS} documents; split it")));
         }
         let broken = |error: serde_json::Error| {
             let reason = if error.is_eof() { "the document is cut short".to_owned() } else { error.to_string() };
-            What::at(line + (error.line() as u64).saturating_sub(1), reason)
+            Fault::at(line + (error.line() as u64).saturating_sub(1), reason)
         };
         // Where it ends is known before it takes any memory.
         let mut passed = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
@@ -71,8 +71,8 @@ pub(super) fn each(text: &str, mut take: impl FnMut(Document) -> Result<(), What
     Ok(())
 }
 
-fn too_much() -> What {
-    What::whole(format!("its JSON takes more than {} MiB of memory; split it", MAX_MEMORY >> 20))
+fn too_much() -> Fault {
+    Fault::whole(format!("its JSON takes more than {} MiB of memory; split it", MAX_MEMORY >> 20))
 }
 
 /// What the values of a document take, in bytes, and no less: an object has a node of 11 entries, which are half full where

@@ -31,7 +31,7 @@ pub(crate) use error::ImportError;
 
 use crate::input::{Input, Times};
 use clap::ValueEnum;
-use error::{Place, What};
+use error::Fault;
 use halfpower_model::sample::{Interval, Warning};
 use halfpower_model::{Sample, TargetFacts};
 use pieces::Pieces;
@@ -97,7 +97,7 @@ struct Source<'a> {
 
 /// What is taken from a file while it is read.
 #[derive(Debug, Default)]
-struct Harvest {
+struct Collected {
     samples: Vec<Sample>,
     intervals: usize,
     /// What the samples take, in bytes.
@@ -108,62 +108,55 @@ struct Harvest {
     notes: Vec<Warning>,
 }
 
+/// What is known of a form.
+struct Form {
+    format: Format,
+    /// The word for it, as in records and on the command line.
+    word: &'static str,
+    /// The program that writes it, where there is one.
+    tool: Option<&'static str>,
+    is_one: fn(Source<'_>) -> bool,
+    read: fn(Source<'_>) -> Result<Collected, Fault>,
+}
+
+const fn form(
+    format: Format,
+    word: &'static str,
+    tool: Option<&'static str>,
+    is_one: fn(Source<'_>) -> bool,
+    read: fn(Source<'_>) -> Result<Collected, Fault>,
+) -> Form {
+    Form { format, word, tool, is_one, read }
+}
+
+/// In the order of [`Format`].
+const FORMS: [Form; 9] = [
+    form(Format::Sqlio, "sqlio", None, sqlio::is_one, sqlio::read),
+    form(Format::Iozone, "iozone", Some("iozone"), iozone::is_one, iozone::read),
+    form(Format::Fio, "fio", None, fio::is_one, fio::read),
+    form(Format::FioLog, "fio-log", Some("fio"), fio::is_log, fio::read_log),
+    form(Format::Diskspd, "diskspd", Some("diskspd"), diskspd::is_one, diskspd::read),
+    form(Format::Elbencho, "elbencho", Some("elbencho"), elbencho::is_one, elbencho::read),
+    form(Format::Ior, "ior", Some("IOR"), ior::is_one, ior::read),
+    form(Format::Halfpower, "halfpower", None, jsonl::is_one, jsonl::read),
+    form(Format::Hdr, "hdr", None, hdr::is_one, hdr::read),
+];
+
 impl Format {
     /// The word for it, as in records and on the command line.
     pub(crate) fn word(self) -> &'static str {
-        match self {
-            Format::Sqlio => "sqlio",
-            Format::Iozone => "iozone",
-            Format::Fio => "fio",
-            Format::FioLog => "fio-log",
-            Format::Diskspd => "diskspd",
-            Format::Elbencho => "elbencho",
-            Format::Ior => "ior",
-            Format::Halfpower => "halfpower",
-            Format::Hdr => "hdr",
-        }
+        FORMS[self as usize].word
     }
 
-    /// Which it is; none where it looks like none of them.
+    fn tool(self) -> Option<&'static str> {
+        FORMS[self as usize].tool
+    }
+
+    /// Which it is, by what is in it or else by its name; none where it looks like none of them.
     fn recognise(source: Source<'_>) -> Option<Format> {
-        if fio::is_log(source) {
-            return Some(Format::FioLog);
-        }
-        type Test = fn(&str) -> bool;
-        let forms: [(Format, Test); 8] = [
-            (Format::Sqlio, sqlio::is_one),
-            (Format::Iozone, iozone::is_one),
-            (Format::Fio, fio::is_one),
-            (Format::Diskspd, diskspd::is_one),
-            (Format::Elbencho, elbencho::is_one),
-            (Format::Ior, ior::is_one),
-            (Format::Halfpower, jsonl::is_one),
-            (Format::Hdr, hdr::is_one),
-        ];
-        let found = forms.into_iter().find_map(|(format, is_one)| is_one(source.text).then_some(format));
-        found.or_else(|| Format::named(source.name))
-    }
-
-    /// Which it is by its name, where what is in it says nothing.
-    fn named(name: &str) -> Option<Format> {
-        match Path::new(name).extension()?.to_str()? {
-            "hlog" | "hdr" => Some(Format::Hdr),
-            _ => None,
-        }
-    }
-
-    fn read(self, source: Source<'_>) -> Result<Harvest, What> {
-        match self {
-            Format::Sqlio => sqlio::read(source),
-            Format::Iozone => iozone::read(source),
-            Format::Fio => fio::read(source),
-            Format::FioLog => fio::read_log(source),
-            Format::Diskspd => diskspd::read(source),
-            Format::Elbencho => elbencho::read(source),
-            Format::Ior => ior::read(source),
-            Format::Halfpower => jsonl::read(source),
-            Format::Hdr => hdr::read(source),
-        }
+        let found = FORMS.iter().find(|form| (form.is_one)(source)).map(|form| form.format);
+        let is_named = || source.name.ends_with(".hlog") || source.name.ends_with(".hdr");
+        found.or_else(|| is_named().then_some(Format::Hdr))
     }
 }
 
@@ -205,8 +198,8 @@ pub(crate) fn import(
     while let Some(piece) = pieces.next().map_err(unreadable)? {
         let imported = match import_bytes(&name, &piece.bytes, Some(format)) {
             Err(ImportError::Empty { .. }) => continue,
-            Err(ImportError::Broken { file, format, what }) => {
-                return Err(ImportError::Broken { file, format, what: what.behind(piece.lines_before) }.into());
+            Err(ImportError::Broken { file, format, fault }) => {
+                return Err(ImportError::Broken { file, format, fault: fault.behind(piece.lines_before) }.into());
             }
             imported => imported?,
         };
@@ -239,33 +232,33 @@ pub(super) fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> 
         Some(format) => format,
         None => return Err(ImportError::Unknown { file: name.to_owned() }),
     };
-    let broken = |what| ImportError::Broken { file: name.to_owned(), format: format.word(), what };
-    let mut harvest = format.read(source).map_err(broken)?;
+    let broken = |fault| ImportError::Broken { file: name.to_owned(), format: format.word(), fault };
+    let mut collected = (FORMS[format as usize].read)(source).map_err(broken)?;
     // Of rows the last field may be a part of what it was, and nothing else shows it.
     let has_rows = matches!(format, Format::Sqlio | Format::FioLog);
     if has_rows && !text.ends_with(['\n', '\r']) {
         let message = "the last line has no end: the file may be cut short within its last field";
-        harvest.note("no_line_end", message, "compare it with the file it was copied from");
+        collected.note("no_line_end", message, "compare it with the file it was copied from");
     }
-    if harvest.samples.is_empty() {
+    if collected.samples.is_empty() {
         return Err(ImportError::Empty { file: name.to_owned(), format: format.word() });
     }
-    Ok(harvest.finish(format))
+    Ok(collected.finish(format))
 }
 
-impl Harvest {
+impl Collected {
     /// Takes a sample; what it has in common with the one before is kept once.
-    fn take(&mut self, mut sample: Sample) -> Result<(), What> {
+    fn take(&mut self, mut sample: Sample) -> Result<(), Fault> {
         if self.samples.len() == MAX_SAMPLES {
-            return Err(What::whole(format!("it has more than {MAX_SAMPLES} records; split it")));
+            return Err(Fault::whole(format!("it has more than {MAX_SAMPLES} records; split it")));
         }
         if let Some(absurd) = absurd::absurd(&sample) {
             let line = sample.origin.as_ref().and_then(|origin| origin.line);
-            return Err(line.map_or(Place::Whole, Place::Line).wrong(absurd));
+            return Err(Fault::new(line, absurd));
         }
         self.intervals += sample.intervals.len();
         if self.intervals > MAX_INTERVALS {
-            return Err(What::whole(format!("it has more than {MAX_INTERVALS} intervals; split it")));
+            return Err(Fault::whole(format!("it has more than {MAX_INTERVALS} intervals; split it")));
         }
         sample.latency_histogram.pack();
         if let Some(before) = self.samples.last() {
@@ -274,7 +267,7 @@ impl Harvest {
         self.memory += memory_of(&sample, self.samples.last());
         if self.memory > MAX_MEMORY {
             let most = MAX_MEMORY >> 20;
-            return Err(What::whole(format!("its samples take more than {most} MiB of memory; split it")));
+            return Err(Fault::whole(format!("its samples take more than {most} MiB of memory; split it")));
         }
         self.samples.push(sample);
         Ok(())
@@ -286,6 +279,13 @@ impl Harvest {
         if self.doubts.iter().all(|doubt| doubt.code != code) {
             self.doubts.push(Warning::new(code, message, remedy));
         }
+    }
+
+    /// Notes when a sample began, by a clock whose zone nobody names.
+    fn began_in_utc(&mut self, sample: &mut Sample, at: jiff::Timestamp) {
+        record::began(sample, at);
+        let message = "the times of day name no zone: they are taken as UTC";
+        self.doubt("time_zone_unknown", message, "nothing to do, unless the time of day matters");
     }
 
     /// Something to know of the file.

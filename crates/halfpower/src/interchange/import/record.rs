@@ -1,35 +1,60 @@
-//! A sample made from what a record tells: what is told is filled in and noted as known, the rest stays unknown.
+//! A sample made from what a record says: what it says is filled in and noted as known, the rest stays unknown.
 
 use super::{Format, Source};
-use halfpower_model::sample::{Latency, Totals};
-use halfpower_model::{BytesPerSecond, Histogram, Origin, RequestKind, Sample};
-use std::collections::BTreeMap;
+use halfpower_model::sample::{CpuTime, Latency, Totals};
+use halfpower_model::workload::Mix;
+use halfpower_model::{
+    Buffering, Bytes, BytesPerSecond, Environment, Histogram, Operation, Origin, RequestKind, Sample,
+};
 
-/// What a source tells of the requests of one kind, or of all.
+/// The figures of the requests of one kind, or of all, as far as a source has them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Figures {
     pub(super) requests: Option<u64>,
     pub(super) bytes: Option<u64>,
     pub(super) requests_per_s: Option<f64>,
     pub(super) bytes_per_s: Option<f64>,
     pub(super) latency: Latency,
     pub(super) short_transfers: Option<u64>,
-    pub(super) errors: Option<BTreeMap<String, u64>>,
 }
 
-/// Where a record is from; `line` and `record` as far as there are such things.
-pub(super) fn origin(format: Format, source: Source<'_>, line: Option<u64>, record: Option<&str>) -> Origin {
+impl Figures {
+    /// Amounts, and their rates over a time. Over no time there is no rate.
+    pub(super) fn over(seconds: f64, requests: Option<u64>, bytes: Option<u64>) -> Self {
+        let per_s = |amount: Option<u64>| amount.filter(|_| seconds > 0.0).map(|amount| amount as f64 / seconds);
+        Figures { requests, bytes, requests_per_s: per_s(requests), bytes_per_s: per_s(bytes), ..Figures::default() }
+    }
+}
+
+/// Where a record is from; `line`, `record` and `version` as far as there are such things.
+pub(super) fn origin(
+    format: Format,
+    source: Source<'_>,
+    line: Option<u64>,
+    record: Option<&str>,
+    version: Option<&str>,
+) -> Origin {
     Origin {
         format: format.word().to_owned(),
         file: source.name.to_owned(),
         line,
         record: record.map(str::to_owned),
+        tool: format.tool().map(str::to_owned),
+        version: version.map(str::to_owned),
         ..Origin::default()
     }
 }
 
+/// What is known of where files lie, in their order: nothing but their names and the size of each.
+pub(super) fn environment<'f>(files: impl IntoIterator<Item = &'f str>, size: Option<Bytes>) -> Environment {
+    let mut each = files.into_iter().map(|file| Environment::unknown(file, size));
+    let mut environment = each.next().unwrap_or_else(|| Environment::unknown("", size));
+    environment.more_targets = each.map(|more| more.target).collect();
+    environment
+}
+
 /// Fills in the part of a kind, or the total.
-pub(super) fn fill(sample: &mut Sample, kind: Option<RequestKind>, told: Told) {
+pub(super) fn fill(sample: &mut Sample, kind: Option<RequestKind>, figures: Figures) {
     let part = match kind {
         None => "total",
         Some(RequestKind::Read) => "read",
@@ -38,22 +63,21 @@ pub(super) fn fill(sample: &mut Sample, kind: Option<RequestKind>, told: Told) {
         Some(RequestKind::Flush) => "flush",
     };
     let known = [
-        ("requests", told.requests.is_some()),
-        ("bytes", told.bytes.is_some()),
-        ("requests_per_s", told.requests_per_s.is_some()),
-        ("bytes_per_s", told.bytes_per_s.is_some()),
-        ("short_transfers", told.short_transfers.is_some()),
-        ("errors", told.errors.is_some()),
+        ("requests", figures.requests.is_some()),
+        ("bytes", figures.bytes.is_some()),
+        ("requests_per_s", figures.requests_per_s.is_some()),
+        ("bytes_per_s", figures.bytes_per_s.is_some()),
+        ("short_transfers", figures.short_transfers.is_some()),
     ];
     known.iter().filter(|(_, known)| *known).for_each(|(field, _)| sample.tell(&format!("{part}.{field}")));
     let totals = Totals {
-        requests: told.requests.unwrap_or_default(),
-        bytes: told.bytes.unwrap_or_default(),
-        requests_per_s: told.requests_per_s.unwrap_or_default(),
-        bytes_per_s: BytesPerSecond(told.bytes_per_s.unwrap_or_default()),
-        latency_ns: told.latency,
-        short_transfers: told.short_transfers.unwrap_or_default(),
-        errors: told.errors.unwrap_or_default(),
+        requests: figures.requests.unwrap_or_default(),
+        bytes: figures.bytes.unwrap_or_default(),
+        requests_per_s: figures.requests_per_s.unwrap_or_default(),
+        bytes_per_s: BytesPerSecond(figures.bytes_per_s.unwrap_or_default()),
+        latency_ns: figures.latency,
+        short_transfers: figures.short_transfers.unwrap_or_default(),
+        ..Totals::default()
     };
     match kind {
         None => sample.total = totals,
@@ -65,11 +89,11 @@ pub(super) fn fill(sample: &mut Sample, kind: Option<RequestKind>, told: Told) {
 }
 
 /// Fills in the total, and the same for the one kind of request there is.
-pub(super) fn fill_only(sample: &mut Sample, told: Told) {
+pub(super) fn fill_only(sample: &mut Sample, figures: Figures) {
     if let Some(kind) = sample.workload.operation.only() {
-        fill(sample, Some(kind), told.clone());
+        fill(sample, Some(kind), figures.clone());
     }
-    fill(sample, None, told);
+    fill(sample, None, figures);
 }
 
 /// Notes how long it took.
@@ -84,12 +108,36 @@ pub(super) fn began(sample: &mut Sample, at: jiff::Timestamp) {
     sample.tell("started_at");
 }
 
-/// Notes the processor time and what that is a request.
+/// Notes the CPU time and what that is per I/O.
 pub(super) fn used(sample: &mut Sample, user_s: f64, system_s: f64) {
-    sample.cpu.lower = halfpower_model::sample::CpuTime { user_s, system_s };
+    sample.cpu.lower = CpuTime { user_s, system_s };
     sample.tell("cpu.lower");
     let requests = sample.total.requests as f64;
     sample.cpu.lower_us_per_request = (requests > 0.0).then(|| (user_s + system_s) * 1e6 / requests);
+}
+
+/// Where the cache of the system is passed by, and where writes go through it.
+pub(super) fn buffering(direct: bool, through: bool) -> Buffering {
+    match (direct, through) {
+        (false, false) => Buffering::Buffered,
+        (false, true) => Buffering::Through,
+        (true, false) => Buffering::Direct,
+        (true, true) => Buffering::None,
+    }
+}
+
+/// Reads in percent, the rest writes, as an operation.
+pub(super) fn of_reads(percent: u8) -> Option<Operation> {
+    match percent {
+        0 => Some(Operation::Write),
+        100 => Some(Operation::Read),
+        percent => Mix::of_reads(percent).map(Operation::Mix),
+    }
+}
+
+/// A size; none for 0.
+pub(super) fn size(bytes: u64) -> Option<Bytes> {
+    Some(Bytes(bytes)).filter(|size| size.0 > 0)
 }
 
 /// A histogram of fio's counts by the value that stands for their bucket.

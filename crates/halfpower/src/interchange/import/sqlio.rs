@@ -6,10 +6,10 @@
 //! out. The time stamp is of the end of a test, in local time of a place nobody names.
 
 use super::absurd::is_throughput;
-use super::error::What;
-use super::record::{Told, began, fill_only, lasted, origin, used};
+use super::error::Fault;
+use super::record::{Figures, fill_only, lasted, origin, used};
 use super::text::{c_time, lines, number, whole};
-use super::{Format, Harvest, Source};
+use super::{Collected, Format, Source};
 use halfpower_model::{
     Buffering, Bytes, Environment, Nanoseconds, Operation, Pattern, Sample, WorkerKind, WorkloadSpec,
 };
@@ -58,8 +58,8 @@ struct Row<'a> {
 }
 
 /// Whether it begins like a trace.
-pub(super) fn is_one(text: &str) -> bool {
-    text.lines().find(|line| !line.trim().is_empty()).is_some_and(is_heading)
+pub(super) fn is_one(source: Source<'_>) -> bool {
+    source.text.lines().find(|line| !line.trim().is_empty()).is_some_and(is_heading)
 }
 
 fn is_heading(line: &str) -> bool {
@@ -71,8 +71,8 @@ fn is_heading(line: &str) -> bool {
 ///
 /// # Errors
 /// At the first line that is no row.
-pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
-    let mut harvest = Harvest::default();
+pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
+    let mut collected = Collected::default();
     let (mut rows, mut calibrations) = (Vec::new(), Vec::new());
     let mut columns = COLUMNS.len();
     for line in lines(source.text) {
@@ -91,32 +91,32 @@ pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
     if let (Some(first), Some(last)) = (calibrations.first(), calibrations.last()) {
         let (count, first, last) = (calibrations.len(), first.line, last.line);
         let message = format!("{count} rows that only calibrate (lines {first} to {last}) are left out");
-        harvest.note("calibration", message, "nothing to do: they measure SQLIO itself");
+        collected.note("calibration", message, "nothing to do: they measure SQLIO itself");
     }
     let fallback = pattern_of(calibrations.iter().map(|row| row.comment));
-    let unit = size_unit(&rows, fallback, &mut harvest);
+    let unit = size_unit(&rows, fallback, &mut collected);
     for row in &rows {
-        let sample = row.sample(source, fallback, unit, &mut harvest);
-        harvest.take(sample)?;
+        let sample = row.sample(source, fallback, unit, &mut collected);
+        collected.take(sample)?;
     }
-    Ok(harvest)
+    Ok(collected)
 }
 
 impl<'a> Row<'a> {
     /// One of as many `columns` as its heading has: all, or all but the comment.
-    fn read(line: u64, text: &'a str, columns: usize) -> Result<Self, What> {
+    fn read(line: u64, text: &'a str, columns: usize) -> Result<Self, Fault> {
         // A comment has no comma by definition; what one has behind it anyway belongs to it.
         let fields: Vec<&str> = text.splitn(COLUMNS.len(), ',').map(str::trim).collect();
         if fields.len() < columns {
             let have = fields.len();
-            return Err(What::at(
+            return Err(Fault::at(
                 line,
                 format!("the row has {have} columns and not {columns}; is the file cut short?"),
             ));
         }
         let wrong = |column: usize| {
             let (name, value) = (COLUMNS[column], fields[column].chars().take(40).collect::<String>());
-            What::at(line, format!("column {}, {name}, is `{value}`, which is not a valid value", column + 1))
+            Fault::at(line, format!("column {}, {name}, is `{value}`, which is not a valid value", column + 1))
         };
         let figure = |column: usize| number(fields[column]).ok_or_else(|| wrong(column));
         let count = |column: usize| whole(fields[column]).ok_or_else(|| wrong(column));
@@ -168,7 +168,7 @@ impl<'a> Row<'a> {
         (alone && random && self.operation == Operation::Read).then(|| 1.0 / self.requests_per_s)
     }
 
-    fn sample(&self, source: Source<'_>, fallback: Option<Pattern>, unit: u64, harvest: &mut Harvest) -> Sample {
+    fn sample(&self, source: Source<'_>, fallback: Option<Pattern>, unit: u64, collected: &mut Collected) -> Sample {
         let size = Some(Bytes(self.file_size.saturating_mul(unit))).filter(|size| size.0 > 0);
         let own = pattern_of([self.comment]);
         let said = WorkloadSpec {
@@ -186,24 +186,24 @@ impl<'a> Row<'a> {
         if said.pattern.is_some() {
             let whose = if own.is_some() { "the comments" } else { "the comments of the rows that calibrate" };
             let message = format!("the trace has no column for the pattern; it is taken from {whose}");
-            harvest.doubt("pattern_from_comment", message, "check that the comments say what was run");
+            collected.doubt("pattern_from_comment", message, "check that the comments say what was run");
         }
         let mut sample = Sample::imported(
             said.told(None),
             Environment::unknown("", size),
-            origin(Format::Sqlio, source, Some(self.line), None),
+            origin(Format::Sqlio, source, Some(self.line), None, None),
         );
         let bytes_per_s = self.requests_per_s * (self.request_kib * KIB) as f64;
         let requests = (self.requests_per_s * self.clock_s).round() as u64;
-        let told = Told {
+        let told = Figures {
             requests: Some(requests),
             bytes: Some(requests.saturating_mul(self.request_kib * KIB)),
             requests_per_s: Some(self.requests_per_s),
             bytes_per_s: Some(bytes_per_s),
-            ..Told::default()
+            ..Figures::default()
         };
         fill_only(&mut sample, told);
-        harvest.doubt(
+        collected.doubt(
             "requests_worked_out",
             "the trace counts no requests: their number is its rate times its clock, and both are rounded",
             "nothing to do",
@@ -211,10 +211,8 @@ impl<'a> Row<'a> {
         lasted(&mut sample, self.clock_s);
         used(&mut sample, self.user_ms / 1e3, self.kernel_ms / 1e3);
         if let Some(end) = c_time(self.stamp) {
-            let began_at = end.checked_sub(jiff::SignedDuration::from_millis((self.clock_s * 1e3) as i64));
-            began(&mut sample, began_at.unwrap_or(end));
-            let message = "the time stamps name no zone: they are taken as UTC";
-            harvest.doubt("time_zone_unknown", message, "nothing to do, unless the time of day matters");
+            let began = end.checked_sub(jiff::SignedDuration::from_millis((self.clock_s * 1e3) as i64));
+            collected.began_in_utc(&mut sample, began.unwrap_or(end));
         }
         self.compare_rates(&mut sample);
         sample.note = Some(self.comment.to_owned()).filter(|comment| !comment.is_empty());
@@ -258,7 +256,7 @@ fn pattern_of<'a>(comments: impl IntoIterator<Item = &'a str>) -> Option<Pattern
 ///
 /// Random reads, one at a time, that take over 10 ms each have long seeks in them. A file that would be under 1 GiB in
 /// KB has none: then the figure is in MB.
-fn size_unit(rows: &[Row<'_>], fallback: Option<Pattern>, harvest: &mut Harvest) -> u64 {
+fn size_unit(rows: &[Row<'_>], fallback: Option<Pattern>, collected: &mut Collected) -> u64 {
     let shows_mb = |row: &&Row<'_>| {
         let size = row.file_size.saturating_mul(KIB);
         let slow = row.random_request_s(fallback).is_some_and(|request_s| request_s > LONG_SEEK_S);
@@ -272,12 +270,12 @@ fn size_unit(rows: &[Row<'_>], fallback: Option<Pattern>, harvest: &mut Harvest)
             row.line,
             Bytes(row.file_size.saturating_mul(KIB))
         );
-        harvest.doubt("file_size_in_mb", message, "check the size of the test file");
+        collected.doubt("file_size_in_mb", message, "check the size of the test file");
         return MIB;
     }
     if rows.iter().any(|row| row.file_size > 0) {
         let message = "FileSize is taken as KB, by its definition: no row shows that it could not be";
-        harvest.note("file_size_in_kb", message, "check the size of the test file: some traces have it in MB");
+        collected.note("file_size_in_kb", message, "check the size of the test file: some traces have it in MB");
     }
     KIB
 }

@@ -1,6 +1,6 @@
 //! Text of other programs: its encoding, its lines and its numbers.
 
-use super::error::What;
+use super::error::Fault;
 use std::borrow::Cow;
 
 /// Longest line that is looked at.
@@ -29,13 +29,13 @@ pub(super) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
 ///
 /// # Errors
 /// At a line that is too long to be one, and where there are too many.
-pub(super) fn lines(text: &str) -> impl Iterator<Item = Result<(u64, &str), What>> {
+pub(super) fn lines(text: &str) -> impl Iterator<Item = Result<(u64, &str), Fault>> {
     (1..).zip(text.lines()).map(|(number, line)| {
         if number > MAX_LINES {
-            return Err(What::whole(format!("it has more than {MAX_LINES} lines; split it")));
+            return Err(Fault::whole(format!("it has more than {MAX_LINES} lines; split it")));
         }
         if line.len() > MAX_LINE_BYTES {
-            return Err(What::at(number, format!("the line has more than {MAX_LINE_BYTES} bytes")));
+            return Err(Fault::at(number, format!("the line has more than {MAX_LINE_BYTES} bytes")));
         }
         Ok((number, line))
     })

@@ -7,36 +7,34 @@
 mod output;
 mod xml;
 
-use super::error::What;
-use super::record::{Told, fill, lasted, origin};
+use super::error::Fault;
+use super::record::{Figures, buffering, fill, lasted, of_reads, origin, size};
 use super::text::{number, whole};
-use super::{Format, Harvest, Source};
+use super::{Collected, Format, Source};
 use halfpower_model::sample::Latency;
-use halfpower_model::workload::Mix;
 use halfpower_model::{
-    Buffering, Bytes, Environment, Nanoseconds, Operation, Origin, Pattern, RequestKind, Sample, WorkerKind,
-    WorkloadSpec,
+    Bytes, Environment, Nanoseconds, Operation, Origin, Pattern, RequestKind, Sample, WorkerKind, WorkloadSpec,
 };
 use xml::Element;
 
 /// Whether it is of diskspd.
-pub(super) fn is_one(text: &str) -> bool {
-    let start: String = text.chars().take(4000).collect();
-    (start.contains("<Results>") && text.contains("<TimeSpan>")) || output::is_one(text)
+pub(super) fn is_one(source: Source<'_>) -> bool {
+    let start: String = source.text.chars().take(4000).collect();
+    (start.contains("<Results>") && source.text.contains("<TimeSpan>")) || output::is_one(source.text)
 }
 
 /// Every time span.
 ///
 /// # Errors
 /// At the first place that is none of diskspd's.
-pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
+pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
     if !source.text.trim_start().starts_with('<') {
         return output::read(source);
     }
     let document = xml::parsed(source.text)?;
     let results = xml::root(&document);
     if results.name() != "Results" {
-        return Err(What::at(results.line(), format!("`{}` is not diskspd's `Results`", results.name())));
+        return Err(Fault::at(results.line(), format!("`{}` is not diskspd's `Results`", results.name())));
     }
     let version = results.child("System").and_then(|system| system.child("Tool")).and_then(|tool| tool.text("Version"));
     let host = results.child("System").and_then(|system| system.text("ComputerName"));
@@ -46,43 +44,40 @@ pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
         .into_iter()
         .flat_map(|spans| spans.all("TimeSpan"))
         .collect();
-    let mut harvest = Harvest::default();
+    let mut collected = Collected::default();
     let (mut line, mut counted) = (1, 0);
     for (number, span) in results.all("TimeSpan").enumerate() {
         let before = &source.text[counted..span.start()];
         line += before.bytes().filter(|byte| *byte == b'\n').count() as u64;
         counted = span.start();
-        let mut from = facts(source, Some(line), number + 1);
-        from.version = version.map(str::to_owned);
+        let from = facts(source, line, number + 1, version);
         let mut sample = of_span(span, profiles.get(number).copied(), from)?;
         sample.environment.host = host.unwrap_or_default().to_owned();
-        harvest.take(sample)?;
+        collected.take(sample)?;
     }
-    Ok(harvest)
+    Ok(collected)
 }
 
-fn facts(source: Source<'_>, line: Option<u64>, number: usize) -> Origin {
-    let mut from = origin(Format::Diskspd, source, line, Some(&format!("time span {number}")));
-    from.tool = Some("diskspd".to_owned());
-    from
+fn facts(source: Source<'_>, line: u64, number: usize, version: Option<&str>) -> Origin {
+    origin(Format::Diskspd, source, Some(line), Some(&format!("time span {number}")), version)
 }
 
 /// A figure that must be one where it is there.
-fn figure(element: Element<'_>, name: &str) -> Result<Option<f64>, What> {
+fn figure(element: Element<'_>, name: &str) -> Result<Option<f64>, Fault> {
     let Some(child) = element.child(name) else { return Ok(None) };
-    let wrong = || What::at(child.line(), format!("`{name}` is not a number"));
+    let wrong = || Fault::at(child.line(), format!("`{name}` is not a number"));
     number(child.own_text()).map(Some).ok_or_else(wrong)
 }
 
-fn of_span(span: Element<'_>, profile: Option<Element<'_>>, from: Origin) -> Result<Sample, What> {
+fn of_span(span: Element<'_>, profile: Option<Element<'_>>, from: Origin) -> Result<Sample, Fault> {
     let seconds = figure(span, "TestTimeSeconds")?;
-    let seconds = seconds.ok_or_else(|| What::at(span.line(), "a time span has no `TestTimeSeconds`"))?;
+    let seconds = seconds.ok_or_else(|| Fault::at(span.line(), "a time span has no `TestTimeSeconds`"))?;
     let mut counts = [0_u64; 6];
     let names = ["IOCount", "BytesCount", "ReadCount", "ReadBytes", "WriteCount", "WriteBytes"];
     for target in span.all("Thread").flat_map(|thread| thread.all("Target")) {
         for (sum, name) in counts.iter_mut().zip(names) {
             let text = target.text(name).unwrap_or("0");
-            let wrong = || What::at(target.line(), format!("`{name}` is not a count"));
+            let wrong = || Fault::at(target.line(), format!("`{name}` is not a count"));
             *sum = sum.checked_add(whole(text).ok_or_else(wrong)?).ok_or_else(wrong)?;
         }
     }
@@ -91,15 +86,16 @@ fn of_span(span: Element<'_>, profile: Option<Element<'_>>, from: Origin) -> Res
     let mut paths = span.all("Thread").flat_map(|thread| thread.all("Target")).filter_map(|target| target.text("Path"));
     let first = paths.next().unwrap_or_default();
     let path = if paths.all(|path| path == first) { first } else { "" };
-    let size =
+    let file_size =
         span.child("Thread").and_then(|thread| thread.child("Target")).and_then(|target| target.text("FileSize"));
-    let size = size.and_then(whole).map(Bytes).filter(|_| !path.is_empty());
-    said.size = said.size.or(size);
-    let mut sample = Sample::imported(said.told(None), Environment::unknown(path, size), from);
+    let file_size = file_size.and_then(whole).map(Bytes).filter(|_| !path.is_empty());
+    said.size = said.size.or(file_size);
+    let mut sample = Sample::imported(said.told(None), Environment::unknown(path, file_size), from);
     let parts = [(None, 0, "Total"), (Some(RequestKind::Read), 2, "Read"), (Some(RequestKind::Write), 4, "Write")];
     for (kind, at, word) in parts {
         if kind.is_none() || counts[at] > 0 {
-            fill(&mut sample, kind, told(counts[at], counts[at + 1], seconds, latency(span, word)?));
+            let amounts = Figures::over(seconds, Some(counts[at]), Some(counts[at + 1]));
+            fill(&mut sample, kind, Figures { latency: latency(span, word)?, ..amounts });
         }
     }
     lasted(&mut sample, seconds);
@@ -107,33 +103,16 @@ fn of_span(span: Element<'_>, profile: Option<Element<'_>>, from: Origin) -> Res
     let average = span.child("CpuUtilization").and_then(|cpu| cpu.child("Average"));
     if let (Some(processors), Some(average)) = (processors, average) {
         sample.environment.cpus = processors;
-        let busy = figure(average, "UsagePercent")?;
-        if let Some(busy) = busy {
-            busy_for(&mut sample, busy / 100.0, processors, seconds);
+        // All that used the machine: an upper bound.
+        if let Some(percent) = figure(average, "UsagePercent")? {
+            let busy_s = percent / 100.0 * f64::from(processors) * seconds;
+            let requests = sample.total.requests as f64;
+            sample.cpu.upper_s = Some(busy_s);
+            sample.cpu.upper_method = Some("diskspd: all that used the machine".to_owned());
+            sample.cpu.upper_us_per_request = (requests > 0.0).then(|| busy_s * 1e6 / requests);
         }
     }
     Ok(sample)
-}
-
-/// Notes the share of the machine's processors that was busy: an upper bound.
-fn busy_for(sample: &mut Sample, share: f64, processors: u32, seconds: f64) {
-    let busy_s = share * f64::from(processors) * seconds;
-    sample.cpu.upper_s = Some(busy_s);
-    sample.cpu.upper_method = Some("diskspd: all that used the machine".to_owned());
-    let requests = sample.total.requests as f64;
-    sample.cpu.upper_us_per_request = (requests > 0.0).then(|| busy_s * 1e6 / requests);
-}
-
-fn told(requests: u64, bytes: u64, seconds: f64, latency: Latency) -> Told {
-    let per_s = |amount: u64| (seconds > 0.0).then(|| amount as f64 / seconds);
-    Told {
-        requests: Some(requests),
-        bytes: Some(bytes),
-        requests_per_s: per_s(requests),
-        bytes_per_s: per_s(bytes),
-        latency,
-        ..Told::default()
-    }
 }
 
 /// Milliseconds as whole nanoseconds.
@@ -141,7 +120,7 @@ fn nanoseconds(ms: f64) -> u64 {
     (ms * 1e6).round() as u64
 }
 
-fn latency(span: Element<'_>, word: &str) -> Result<Latency, What> {
+fn latency(span: Element<'_>, word: &str) -> Result<Latency, Fault> {
     let Some(element) = span.child("Latency") else { return Ok(Latency::default()) };
     let deviation = if word == "Total" { "LatencyStdev".to_owned() } else { format!("{word}LatencyStdev") };
     let ms = |name: &str| figure(element, name);
@@ -199,16 +178,18 @@ fn said(profile: Element<'_>) -> WorkloadSpec {
     let shared = profile.text("ThreadCount").and_then(whole).is_some_and(|threads| threads > 0);
     let depth = if shared { profile.text("RequestCount") } else { common("RequestCount") };
     WorkloadSpec {
-        operation: common("WriteRatio").and_then(|percent| operation(percent.parse().ok()?)),
+        operation: common("WriteRatio").and_then(|percent| of_writes(percent.parse().ok()?)),
         pattern,
-        request_size: common("BlockSize").and_then(whole).map(Bytes).filter(|size| size.0 > 0),
+        request_size: common("BlockSize").and_then(whole).and_then(size),
         depth: depth.and_then(|depth| depth.parse().ok()).filter(|depth| *depth > 0),
         processes: Some(WorkerKind::Thread),
-        buffering: (!targets.is_empty())
-            .then(|| buffering(is_on("DisableOSCache"), is_on("WriteThrough"), is_on("DisableAllCache"))),
+        buffering: (!targets.is_empty()).then(|| {
+            let neither = is_on("DisableAllCache");
+            buffering(is_on("DisableOSCache") || neither, is_on("WriteThrough") || neither)
+        }),
         duration: seconds("Duration"),
         warmup: seconds("Warmup"),
-        size: common("MaxFileSize").and_then(whole).map(Bytes).filter(|size| size.0 > 0),
+        size: common("MaxFileSize").and_then(whole).and_then(size),
         ..WorkloadSpec::default()
     }
 }
@@ -218,19 +199,6 @@ fn is_on_all(targets: &[Element<'_>], name: &str) -> bool {
 }
 
 /// Writes in percent as an operation.
-fn operation(writes: u8) -> Option<Operation> {
-    match writes {
-        0 => Some(Operation::Read),
-        100 => Some(Operation::Write),
-        writes => Mix::of_reads(100_u8.checked_sub(writes)?).map(Operation::Mix),
-    }
-}
-
-fn buffering(direct: bool, through: bool, neither: bool) -> Buffering {
-    match (direct || neither, through || neither) {
-        (false, false) => Buffering::Buffered,
-        (false, true) => Buffering::Through,
-        (true, false) => Buffering::Direct,
-        (true, true) => Buffering::None,
-    }
+fn of_writes(percent: u8) -> Option<Operation> {
+    of_reads(100_u8.checked_sub(percent)?)
 }

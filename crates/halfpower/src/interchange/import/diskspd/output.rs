@@ -1,11 +1,11 @@
 //! diskspd's text: its input parameters, then tables with a line `total:`, then percentiles. Of several targets the
 //! settings are those they all have; the table of processors, whose columns differ from version to version, is left out.
 
-use super::super::error::What;
-use super::super::record::{fill, lasted};
+use super::super::error::Fault;
+use super::super::record::{Figures, buffering, fill, lasted, size};
 use super::super::text::{lines, number, whole};
-use super::super::{Harvest, Source};
-use super::{buffering, facts, nanoseconds, operation, put, told};
+use super::super::{Collected, Source};
+use super::{facts, nanoseconds, of_writes, put};
 use halfpower_model::sample::Latency;
 use halfpower_model::{Bytes, Environment, Nanoseconds, Pattern, RequestKind, Sample, WorkerKind, WorkloadSpec};
 
@@ -50,8 +50,8 @@ struct Span {
 ///
 /// # Errors
 /// At the first line of totals that cannot be read.
-pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
-    let mut harvest = Harvest::default();
+pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
+    let mut collected = Collected::default();
     let (mut targets, mut said) = (Vec::<Target>::new(), WorkloadSpec::default());
     let (mut span, mut section, mut spans, mut columns) = (None::<Span>, None, 0, Vec::new());
     for line in lines(source.text) {
@@ -59,7 +59,7 @@ pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
         let trimmed = text.trim();
         if trimmed.starts_with("Results for timespan") {
             spans += 1;
-            finish(span.take(), spans - 1, &targets, &said, source, &mut harvest)?;
+            finish(span.take(), spans - 1, &targets, &said, source, &mut collected)?;
             span = Some(Span { line, ..Span::default() });
             section = None;
         } else if let Some(span) = &mut span {
@@ -76,8 +76,8 @@ pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
             read_parameter(&mut targets, &mut said, trimmed);
         }
     }
-    finish(span, spans, &targets, &said, source, &mut harvest)?;
-    Ok(harvest)
+    finish(span, spans, &targets, &said, source, &mut collected)?;
+    Ok(collected)
 }
 
 fn read_parameter(targets: &mut Vec<Target>, said: &mut WorkloadSpec, text: &str) {
@@ -119,8 +119,14 @@ fn read_parameter(targets: &mut Vec<Target>, said: &mut WorkloadSpec, text: &str
     }
 }
 
-fn read_result(span: &mut Span, section: Option<usize>, columns: &[String], line: u64, text: &str) -> Result<(), What> {
-    let wrong = |what: &str| What::at(line, format!("{what} is not a number"));
+fn read_result(
+    span: &mut Span,
+    section: Option<usize>,
+    columns: &[String],
+    line: u64,
+    text: &str,
+) -> Result<(), Fault> {
+    let wrong = |what: &str| Fault::at(line, format!("{what} is not a number"));
     if let Some(time) = text.strip_prefix("actual test time:") {
         span.seconds = Some(number(time.trim().trim_end_matches('s')).ok_or_else(|| wrong("the test time"))?);
     } else if let Some(count) = text.strip_prefix("thread count:") {
@@ -166,34 +172,35 @@ fn finish(
     targets: &[Target],
     said: &WorkloadSpec,
     source: Source<'_>,
-    harvest: &mut Harvest,
-) -> Result<(), What> {
+    collected: &mut Collected,
+) -> Result<(), Fault> {
     let Some(span) = span else { return Ok(()) };
-    let seconds = span.seconds.ok_or_else(|| What::at(span.line, "the time span has no `actual test time`"))?;
+    let seconds = span.seconds.ok_or_else(|| Fault::at(span.line, "the time span has no `actual test time`"))?;
     let mut said = WorkloadSpec { workers: span.threads, processes: Some(WorkerKind::Thread), ..said.clone() };
     let bare = |target: &Target| Target { path: String::new(), ..target.clone() };
     let alike = targets.windows(2).all(|pair| bare(&pair[0]) == bare(&pair[1]));
     let first = targets.first().filter(|_| alike);
     if let Some(target) = first {
-        said.operation = target.writes.and_then(operation);
+        said.operation = target.writes.and_then(of_writes);
         said.pattern = target.pattern;
-        said.request_size = target.block.map(Bytes).filter(|size| size.0 > 0);
+        said.request_size = target.block.and_then(size);
         said.depth = target.depth;
-        said.buffering = Some(buffering(target.direct, target.through, false));
+        said.buffering = Some(buffering(target.direct, target.through));
     }
     let path = first.filter(|_| targets.len() == 1).map_or("", |target| target.path.as_str());
     let mut sample =
-        Sample::imported(said.told(None), Environment::unknown(path, None), facts(source, Some(span.line), number));
+        Sample::imported(said.told(None), Environment::unknown(path, None), facts(source, span.line, number, None));
     let kinds = [None, Some(RequestKind::Read), Some(RequestKind::Write)];
     if span.parts[0].is_none() {
-        return Err(What::at(span.line, "the time span has no totals; is the file cut short?"));
+        return Err(Fault::at(span.line, "the time span has no totals; is the file cut short?"));
     }
     for (kind, part) in kinds.into_iter().zip(span.parts) {
         if let Some(part) = part.filter(|part| kind.is_none() || part.requests > 0) {
             let latency = Latency { mean: part.mean_ms.map(|ms| ms * 1e6), ..part.latency };
-            fill(&mut sample, kind, told(part.requests, part.bytes, seconds, latency));
+            let amounts = Figures::over(seconds, Some(part.requests), Some(part.bytes));
+            fill(&mut sample, kind, Figures { latency, ..amounts });
         }
     }
     lasted(&mut sample, seconds);
-    harvest.take(sample)
+    collected.take(sample)
 }

@@ -1,6 +1,6 @@
 //! diskspd's XML as elements by name, with their lines.
 
-use super::super::error::What;
+use super::super::error::Fault;
 use roxmltree::{Document, Error, Node, ParsingOptions};
 
 /// Most elements, comments and texts between them: up to 40 MiB of memory.
@@ -53,17 +53,17 @@ impl<'d> Element<'d> {
 ///
 /// # Errors
 /// At the first place that is no XML.
-pub(super) fn parsed(text: &str) -> Result<Document<'_>, What> {
+pub(super) fn parsed(text: &str) -> Result<Document<'_>, Fault> {
     if text.contains("xmlns") || text.matches('=').count() > MAX_EQUALS_SIGNS {
-        return Err(What::whole("it has namespaces or thousands of attributes; import the output of `diskspd -Rxml`"));
+        return Err(Fault::whole("it has namespaces or thousands of attributes; import the output of `diskspd -Rxml`"));
     }
     let options = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     Document::parse_with_options(text, options).map_err(|error| match error {
         Error::UnclosedRootNode | Error::UnexpectedEndOfStream => {
-            What::at(text.lines().count() as u64, "the file ends within an element; is it cut short?")
+            Fault::at(text.lines().count() as u64, "the file ends within an element; is it cut short?")
         }
-        Error::NodesLimitReached => What::whole(format!("it has more than {MAX_NODES} elements and texts; split it")),
-        error => What::at(u64::from(error.pos().row), error.to_string()),
+        Error::NodesLimitReached => Fault::whole(format!("it has more than {MAX_NODES} elements and texts; split it")),
+        error => Fault::at(u64::from(error.pos().row), error.to_string()),
     })
 }
 

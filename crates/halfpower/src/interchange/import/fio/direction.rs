@@ -1,22 +1,18 @@
 //! What a job did of one kind: fio's `read`, `write` and `trim`, in the units of its version.
 
 use super::super::json::{count, figure};
-use super::super::record::Told;
-use super::Harvest;
+use super::super::record::Figures;
+use super::super::text::whole;
+use super::{Collected, histogram};
+use halfpower_model::Histogram;
 use halfpower_model::sample::Latency;
-use halfpower_model::{Histogram, Operation, RequestKind};
 use serde_json::Value;
 
 /// One direction of a job.
 #[derive(Clone, Debug)]
 pub(super) struct Direction {
     pub(super) runtime_ms: u64,
-    requests: u64,
-    bytes: u64,
-    requests_per_s: Option<f64>,
-    bytes_per_s: Option<f64>,
-    short: Option<u64>,
-    latency: Latency,
+    pub(super) figures: Figures,
     pub(super) histogram: Option<Histogram>,
 }
 
@@ -28,7 +24,7 @@ impl Direction {
     ///
     /// # Errors
     /// When a figure that must be there is none.
-    pub(super) fn read(part: &Value, harvest: &mut Harvest) -> Result<Option<Self>, String> {
+    pub(super) fn read(part: &Value, collected: &mut Collected) -> Result<Option<Self>, String> {
         let required = |key: &str| part.get(key).ok_or_else(|| format!("`{key}` is missing"));
         let number = |key: &str| count(required(key)?).ok_or_else(|| format!("`{key}` is not a count"));
         let (moved, runtime_ms) = (number("io_bytes")?, number("runtime")?);
@@ -38,50 +34,37 @@ impl Direction {
         if requests.unwrap_or_default() == 0 && moved == 0 {
             return Ok(None);
         }
-        let bytes = bytes_of(part, moved, rate_kib, runtime_ms, harvest)?;
+        let bytes = bytes_of(part, moved, rate_kib, runtime_ms, collected)?;
         let bytes_per_s = part.get("bw_bytes").and_then(figure).unwrap_or(rate_kib * 1024.0);
         let requests = requests.unwrap_or_else(|| (per_s * runtime_ms as f64 / 1e3).round() as u64);
-        hold_together(harvest, runtime_ms, (requests as f64, per_s), (bytes as f64, bytes_per_s));
+        hold_together(collected, runtime_ms, (requests as f64, per_s), (bytes as f64, bytes_per_s));
         let family = family(part);
         let (latency, histogram) = family.map_or((Latency::default(), None), |(name, unit, family)| {
             if name.starts_with("clat") {
                 let message = "latencies are fio's clat, from the end of the submission on";
-                harvest.doubt("completion_latency", message, "run fio with --lat_percentiles=1 for the whole");
+                collected.doubt("completion_latency", message, "run fio with --lat_percentiles=1 for the whole");
             }
             let histogram = histogram_of(family);
             if histogram.is_none() && family.get("bins").is_some_and(|bins| *bins != Value::Null) {
                 let message = "the bins of a latency histogram are not counts; its summary was taken";
-                harvest.doubt("histogram_left_out", message, "look at the file: fio does not write that");
+                collected.doubt("histogram_left_out", message, "look at the file: fio does not write that");
             }
             (histogram.as_ref().map_or_else(|| latency_of(family, unit, requests), Latency::of), histogram)
         });
-        Ok(Some(Direction {
-            runtime_ms,
-            requests,
-            bytes,
+        let figures = Figures {
+            requests: Some(requests),
+            bytes: Some(bytes),
             requests_per_s: (runtime_ms > 0).then_some(per_s),
             bytes_per_s: (runtime_ms > 0).then_some(bytes_per_s),
-            short: part.get("short_ios").and_then(count),
             latency,
-            histogram,
-        }))
-    }
-
-    pub(super) fn told(&self) -> Told {
-        Told {
-            requests: Some(self.requests),
-            bytes: Some(self.bytes),
-            requests_per_s: self.requests_per_s,
-            bytes_per_s: self.bytes_per_s,
-            latency: self.latency,
-            short_transfers: self.short,
-            errors: None,
-        }
+            short_transfers: part.get("short_ios").and_then(count),
+        };
+        Ok(Some(Direction { runtime_ms, figures, histogram }))
     }
 }
 
 /// Bytes moved: fio 2 prints KiB under the same name, which the rate tells.
-fn bytes_of(part: &Value, moved: u64, rate_kib: f64, ms: u64, harvest: &mut Harvest) -> Result<u64, String> {
+fn bytes_of(part: &Value, moved: u64, rate_kib: f64, ms: u64, collected: &mut Collected) -> Result<u64, String> {
     if part.get("io_kbytes").is_some() {
         return Ok(moved);
     }
@@ -90,7 +73,7 @@ fn bytes_of(part: &Value, moved: u64, rate_kib: f64, ms: u64, harvest: &mut Harv
     if distance(moved as f64) <= distance(moved as f64 * 1024.0) {
         return Ok(moved);
     }
-    harvest.doubt("io_bytes_in_kib", "io_bytes is taken as KiB, as fio 2 has it: its rate says so", "nothing to do");
+    collected.doubt("io_bytes_in_kib", "io_bytes is taken as KiB, as fio 2 has it: its rate says so", "nothing to do");
     moved.checked_mul(1024).ok_or_else(|| "`io_bytes` is too large".to_owned())
 }
 
@@ -105,20 +88,20 @@ fn family(part: &Value) -> Option<(&'static str, f64, &Value)> {
 fn histogram_of(family: &Value) -> Option<Histogram> {
     let bins = family.get("bins")?.as_object()?;
     let pairs: Option<Vec<(u64, u64)>> =
-        bins.iter().map(|(value, counted)| Some((super::super::text::whole(value)?, count(counted)?))).collect();
+        bins.iter().map(|(value, counted)| Some((whole(value)?, count(counted)?))).collect();
     let of = |key: &str| family.get(key).and_then(figure);
     let pairs = pairs?;
     let total: u64 = pairs.iter().try_fold(0_u64, |sum, (_, count)| sum.checked_add(*count))?;
-    super::histogram(pairs.into_iter(), of("mean")? * total as f64, of("min")? as u64, of("max")? as u64)
+    histogram(pairs.into_iter(), of("mean")? * total as f64, of("min")? as u64, of("max")? as u64)
 }
 
 /// Says where a rate is not the amount over the time, which it is in a file as fio wrote it.
-fn hold_together(harvest: &mut Harvest, runtime_ms: u64, requests: (f64, f64), bytes: (f64, f64)) {
+fn hold_together(collected: &mut Collected, runtime_ms: u64, requests: (f64, f64), bytes: (f64, f64)) {
     for ((amount, per_s), what) in [(requests, "requests"), (bytes, "bytes")] {
         let by_time = amount * 1e3 / runtime_ms as f64;
         if runtime_ms > 0 && (per_s - by_time).abs() > 0.05 * by_time.max(per_s) {
             let message = format!("{per_s} {what} per second are not {amount} in {runtime_ms} ms; the rate was taken");
-            harvest.doubt("rates_disagree", message, "look at the file");
+            collected.doubt("rates_disagree", message, "look at the file");
         }
     }
 }
@@ -148,37 +131,19 @@ fn latency_of(family: &Value, unit: f64, requests: u64) -> Latency {
 }
 
 /// All directions: counts over the longest run time; percentiles only of a histogram that has them all.
-pub(super) fn together(all: &[Direction], elapsed_ms: u64, histogram: Histogram) -> Told {
-    let requests = all.iter().fold(0_u64, |sum, one| sum.saturating_add(one.requests));
-    let bytes = all.iter().fold(0_u64, |sum, one| sum.saturating_add(one.bytes));
-    let over_s = elapsed_ms as f64 / 1e3;
-    let complete = all.iter().all(|one| one.histogram.is_some());
-    let latency = if complete {
-        Latency::of(&histogram)
+pub(super) fn together(all: &[Direction], elapsed_ms: u64, histogram: &Histogram) -> Figures {
+    let sum = |of: fn(&Figures) -> Option<u64>| {
+        all.iter().try_fold(0_u64, |sum, one| Some(sum.saturating_add(of(&one.figures)?)))
+    };
+    let latency = if all.iter().all(|one| one.histogram.is_some()) {
+        Latency::of(histogram)
     } else {
         Latency {
-            min: all.iter().filter_map(|one| one.latency.min).min(),
-            max: all.iter().filter_map(|one| one.latency.max).max(),
+            min: all.iter().filter_map(|one| one.figures.latency.min).min(),
+            max: all.iter().filter_map(|one| one.figures.latency.max).max(),
             ..Latency::default()
         }
     };
-    Told {
-        requests: Some(requests),
-        bytes: Some(bytes),
-        requests_per_s: (elapsed_ms > 0).then(|| requests as f64 / over_s),
-        bytes_per_s: (elapsed_ms > 0).then(|| bytes as f64 / over_s),
-        latency,
-        short_transfers: all.iter().try_fold(0_u64, |sum, one| sum.checked_add(one.short?)),
-        errors: None,
-    }
-}
-
-/// A workload of this kind alone; none for flushes, which fio counts apart.
-pub(super) fn only(kind: RequestKind) -> Option<Operation> {
-    match kind {
-        RequestKind::Read => Some(Operation::Read),
-        RequestKind::Write => Some(Operation::Write),
-        RequestKind::Trim => Some(Operation::Trim),
-        RequestKind::Flush => None,
-    }
+    let amounts = Figures::over(elapsed_ms as f64 / 1e3, sum(|one| one.requests), sum(|one| one.bytes));
+    Figures { latency, short_transfers: sum(|one| one.short_transfers), ..amounts }
 }

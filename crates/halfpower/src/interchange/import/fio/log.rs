@@ -8,14 +8,14 @@
 //! A line of averages is of `log_avg_msec`, which no line says: it is the distance that most lines have. Where nothing was
 //! done fio writes no line, so what lies further back was idle. How long it was idle after the last line the log does not say.
 
-use super::super::error::What;
-use super::super::record::{Told, fill_only, lasted, origin};
+use super::super::error::Fault;
+use super::super::record::{Figures, fill_only, lasted, origin, size};
 use super::super::text::{lines, whole};
-use super::super::{Format, Harvest, MAX_INTERVALS, Source};
+use super::super::{Collected, Format, MAX_INTERVALS, Source};
 use halfpower_model::histogram::{SUB_BUCKET_BITS, bucket_low, bucket_middle};
 use halfpower_model::sample::{Interval, Latency};
 use halfpower_model::units::significant;
-use halfpower_model::{Bytes, Environment, Histogram, Nanoseconds, RequestKind, Sample, WorkloadSpec};
+use halfpower_model::{Environment, Histogram, Nanoseconds, Operation, Sample, WorkloadSpec};
 use std::cmp::Reverse;
 
 /// Buckets of fio's histograms (FIO_IO_U_PLAT_NR); coarser logs have a half, a quarter and so on.
@@ -23,6 +23,8 @@ const FIO_BUCKETS: usize = 1856;
 
 /// A week: longer ones do not survive as seconds in a record.
 const LONGEST_INTERVAL_MS: u64 = 7 * 24 * 3600 * 1000;
+
+const OVERFLOW: &str = "it counts more requests or bytes than there can be; is it a log of fio?";
 
 /// What the values of a log are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,47 +37,28 @@ enum Kind {
     Histogram,
 }
 
-/// What is to be said of a direction.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Doubt {
-    Buckets,
-    /// Windows without a line.
-    Idle {
-        idle_s: f64,
-        over_s: f64,
-    },
-}
-
-/// A line of values.
+/// A line.
 struct Entry {
     line: u64,
     at_ms: u64,
+    request_bytes: u64,
+    /// A rate, a latency, or the requests of a histogram.
     value: u64,
-    request_bytes: u64,
+    latency_p50_ns: Option<u64>,
+    latency_p99_ns: Option<u64>,
 }
 
-/// What the lines of histograms of a direction come to.
+/// The lines of a direction, and what their histograms come to by fio's buckets.
 #[derive(Default)]
-struct Rows {
-    rows: Vec<Row>,
-    /// All of them, by fio's buckets.
+struct Direction {
+    entries: Vec<Entry>,
     counts: Vec<u64>,
-}
-
-/// A line of a histogram.
-struct Row {
-    at_ms: u64,
-    request_bytes: u64,
-    requests: u64,
-    p50_ns: Option<u64>,
-    p99_ns: Option<u64>,
 }
 
 fn kind_of(name: &str) -> Option<Kind> {
     let file = name.rsplit('/').next()?.strip_suffix(".log")?;
     let stem = file.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
-    let word = stem.rsplit('_').next()?;
-    match word {
+    match stem.rsplit('_').next()? {
         "bw" => Some(Kind::Bandwidth),
         "iops" => Some(Kind::Requests),
         "lat" | "clat" => Some(Kind::Latency),
@@ -96,161 +79,187 @@ pub(in super::super) fn is_one(source: Source<'_>) -> bool {
 ///
 /// # Errors
 /// At the first line that is none of a log.
-pub(in super::super) fn read(source: Source<'_>) -> Result<Harvest, What> {
+pub(in super::super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
     let unnamed = "the name does not say what is logged; name it as fio does, like job_bw.1.log or job_clat_hist.1.log";
-    let mut harvest = Harvest::default();
-    let samples = match kind_of(source.name).ok_or_else(|| What::whole(unnamed))? {
-        Kind::Submission => {
-            let message = "it has the times of submissions alone, which no sample has; import the lat or clat log";
-            return Err(What::whole(message));
-        }
-        Kind::Histogram => read_histograms(source)?,
-        kind => read_values(source, kind)?,
-    };
-    for (sample, doubt) in samples {
-        match doubt {
-            Some(Doubt::Buckets) => {
-                let message = "smallest, largest and mean latency are those of the histogram's buckets";
-                harvest.doubt("latency_from_buckets", message, "import the JSON for the exact ones");
-            }
-            Some(Doubt::Idle { idle_s, over_s }) => {
-                let message = format!(
-                    "for {} s of {} s there is no line: nothing was done then, and the rate is over all of it; how long nothing \
-                     was done after the last line the log does not say",
-                    significant(idle_s),
-                    significant(over_s)
-                );
-                harvest.doubt("idle_windows", message, "import the JSON, which has the whole time");
-            }
-            None => {}
-        }
-        harvest.take(sample)?;
+    let kind = kind_of(source.name).ok_or_else(|| Fault::whole(unnamed))?;
+    if kind == Kind::Submission {
+        let message = "it has the times of submissions alone, which no sample has; import the lat or clat log";
+        return Err(Fault::whole(message));
     }
-    Ok(harvest)
-}
-
-fn direction(field: &str, line: u64) -> Result<usize, What> {
-    match field.trim() {
-        "0" => Ok(0),
-        "1" => Ok(1),
-        "2" => Ok(2),
-        other => {
-            let shown: String = other.chars().take(20).collect();
-            Err(What::at(line, format!("the direction is `{shown}` and not 0, 1 or 2")))
-        }
-    }
-}
-
-fn count(fields: &[&str], index: usize, line: u64, what: &str) -> Result<u64, What> {
-    fields
-        .get(index)
-        .and_then(|field| whole(field))
-        .ok_or_else(|| What::at(line, format!("column {}, {what}, is not a number", index + 1)))
-}
-
-/// A sample of a direction about which no more is known than the size of its requests, where they all had one.
-fn sample(source: Source<'_>, direction: usize, sizes: impl Iterator<Item = u64>) -> Sample {
-    let kinds = [RequestKind::Read, RequestKind::Write, RequestKind::Trim];
-    let mut sizes: Vec<u64> = sizes.collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    let size = if let [only] = sizes[..] { Some(Bytes(only)).filter(|size| size.0 > 0) } else { None };
-    let said = WorkloadSpec {
-        operation: super::direction::only(kinds[direction]),
-        request_size: size,
-        ..WorkloadSpec::default()
-    };
-    let mut from = origin(Format::FioLog, source, Some(1), None);
-    from.tool = Some("fio".to_owned());
-    Sample::imported(said.told(None), Environment::unknown("", None), from)
-}
-
-fn read_values(source: Source<'_>, kind: Kind) -> Result<Vec<(Sample, Option<Doubt>)>, What> {
-    let mut directions: [Vec<Entry>; 3] = Default::default();
+    let mut directions: [Direction; 3] = Default::default();
     for line in lines(source.text) {
         let (line, text) = line?;
         if text.trim().is_empty() {
             continue;
         }
-        let fields: Vec<&str> = text.split(',').take(8).collect();
-        let entry = Entry {
-            line,
-            at_ms: count(&fields, 0, line, "the time")?,
-            value: count(&fields, 1, line, "the value")?,
-            request_bytes: count(&fields, 3, line, "the block size")?,
+        let fields: Vec<&str> = text.split(',').take(FIO_BUCKETS + 4).collect();
+        let count = |index: usize, what: &str| {
+            let count = fields.get(index).and_then(|field| whole(field));
+            count.ok_or_else(|| Fault::at(line, format!("column {}, {what}, is not a number", index + 1)))
         };
-        directions[direction(fields[2], line)?].push(entry);
+        // Behind the value, which a histogram has not.
+        let behind = usize::from(kind != Kind::Histogram);
+        let mut entry = Entry {
+            line,
+            at_ms: count(0, "the time")?,
+            value: if kind == Kind::Histogram { 0 } else { count(1, "the value")? },
+            request_bytes: count(2 + behind, "the block size")?,
+            latency_p50_ns: None,
+            latency_p99_ns: None,
+        };
+        let shown: String = fields[1 + behind].trim().chars().take(20).collect();
+        let number = ["0", "1", "2"].iter().position(|number| *number == shown);
+        let wrong = || Fault::at(line, format!("the direction is `{shown}` and not 0, 1 or 2"));
+        let direction = &mut directions[number.ok_or_else(wrong)?];
+        if kind == Kind::Histogram {
+            let bins: Result<Vec<u64>, Fault> = (3..fields.len()).map(|bin| count(bin, "a bin")).collect();
+            let histogram = direction.add(&bins?).map_err(|message| Fault::at(line, message))?;
+            entry.value = histogram.count();
+            (entry.latency_p50_ns, entry.latency_p99_ns) = (histogram.quantile(0.5), histogram.quantile(0.99));
+        }
+        direction.entries.push(entry);
     }
-    let of = |(number, entries): (usize, &Vec<Entry>)| of_values(source, number, entries, kind);
-    directions.iter().enumerate().filter(|(_, entries)| !entries.is_empty()).map(of).collect()
+    let mut collected = Collected::default();
+    for (number, direction) in directions.iter().enumerate().filter(|(_, direction)| !direction.entries.is_empty()) {
+        let sample = direction.sample(kind, number, source, &mut collected)?;
+        collected.take(sample)?;
+    }
+    Ok(collected)
 }
 
-fn of_values(
-    source: Source<'_>,
-    number: usize,
-    entries: &[Entry],
-    kind: Kind,
-) -> Result<(Sample, Option<Doubt>), What> {
-    let mut sample = sample(source, number, entries.iter().map(|entry| entry.request_bytes));
-    if let Some(pair) = entries.windows(2).find(|pair| pair[1].at_ms < pair[0].at_ms) {
-        return Err(What::at(pair[1].line, "the time goes back; has the log several jobs? log them apart"));
-    }
-    let last_ms = entries.last().map_or(0, |entry| entry.at_ms);
-    let over_s = last_ms as f64 / 1e3;
-    lasted(&mut sample, over_s);
-    // Requests have a size; windows have none.
-    if entries.iter().all(|entry| entry.request_bytes > 0) {
-        let requests = entries.len() as u64;
-        let bytes = entries.iter().try_fold(0_u64, |sum, entry| sum.checked_add(entry.request_bytes));
-        let bytes = bytes
-            .ok_or_else(|| What::whole("the block sizes add up to more than there can be; is it a log of fio?"))?;
-        let mut told = Told {
-            requests: Some(requests),
-            bytes: Some(bytes),
-            requests_per_s: (last_ms > 0).then(|| requests as f64 / over_s),
-            bytes_per_s: (last_ms > 0).then(|| bytes as f64 / over_s),
-            ..Told::default()
-        };
-        if kind == Kind::Latency {
-            let mut histogram = Histogram::default();
-            entries.iter().for_each(|entry| histogram.record(entry.value));
-            told.latency = Latency::of(&histogram);
-            keep_histogram(&mut sample, number, histogram);
+impl Direction {
+    /// Adds a line's bins; gives its histogram.
+    fn add(&mut self, bins: &[u64]) -> Result<Histogram, String> {
+        let coarse = FIO_BUCKETS / bins.len().max(1);
+        if bins.is_empty() || bins.len() * coarse != FIO_BUCKETS || !coarse.is_power_of_two() {
+            let bins = bins.len();
+            return Err(format!("a row has {bins} bins and not {FIO_BUCKETS}, a half of it, a quarter and so on"));
         }
-        fill_only(&mut sample, told);
-        return Ok((sample, None));
+        self.counts.resize(FIO_BUCKETS, 0);
+        let mut counts = vec![0; FIO_BUCKETS];
+        for (bin, count) in bins.iter().enumerate() {
+            // The bucket in the middle of those that a coarser bin is of.
+            let bucket = bin * coarse + coarse / 2;
+            counts[bucket] = *count;
+            self.counts[bucket] = self.counts[bucket].checked_add(*count).ok_or(OVERFLOW)?;
+        }
+        histogram_of(&counts).ok_or_else(|| OVERFLOW.to_owned())
     }
-    if kind == Kind::Latency {
-        let message =
-            "it has averages of latencies (log_avg_msec), which make no sample; import the JSON or the histogram log";
-        return Err(What::whole(message));
+
+    /// A sample about which no more is known than the size of its requests, where they all had one.
+    fn sample(
+        &self,
+        kind: Kind,
+        number: usize,
+        source: Source<'_>,
+        collected: &mut Collected,
+    ) -> Result<Sample, Fault> {
+        let entries = &self.entries;
+        if let Some(pair) = entries.windows(2).find(|pair| pair[1].at_ms < pair[0].at_ms) {
+            return Err(Fault::at(pair[1].line, "the time goes back; has the log several jobs? log them apart"));
+        }
+        let first = entries[0].request_bytes;
+        let spec = WorkloadSpec {
+            operation: Some([Operation::Read, Operation::Write, Operation::Trim][number]),
+            request_size: size(first).filter(|_| entries.iter().all(|entry| entry.request_bytes == first)),
+            ..WorkloadSpec::default()
+        };
+        let from = origin(Format::FioLog, source, Some(1), None, None);
+        let mut sample = Sample::imported(spec.told(None), Environment::unknown("", None), from);
+        let over_s = entries.last().map_or(0, |entry| entry.at_ms) as f64 / 1e3;
+        lasted(&mut sample, over_s);
+        // Requests have a size; windows have none.
+        let is_of_requests = entries.iter().all(|entry| entry.request_bytes > 0);
+        let mut histogram = None;
+        let mut figures = match kind {
+            Kind::Histogram => {
+                let message = "smallest, largest and mean latency are those of the histogram's buckets";
+                collected.doubt("latency_from_buckets", message, "import the JSON for the exact ones");
+                let mut windows = Windows::of(&mut sample, entries);
+                for entry in entries {
+                    windows.next(&mut sample, entry.at_ms);
+                    sample.intervals.push(Interval {
+                        requests: entry.value,
+                        latency_p50_ns: entry.latency_p50_ns,
+                        latency_p99_ns: entry.latency_p99_ns,
+                        ..interval(entry.at_ms)
+                    });
+                }
+                sample.tell("intervals.requests");
+                let all = histogram_of(&self.counts).ok_or_else(|| Fault::whole(OVERFLOW))?;
+                Figures::over(over_s, Some(histogram.insert(all).count()), None)
+            }
+            _ if is_of_requests => {
+                let bytes = entries.iter().try_fold(0_u64, |sum, entry| sum.checked_add(entry.request_bytes));
+                let bytes = bytes.ok_or_else(|| Fault::whole(OVERFLOW))?;
+                if kind == Kind::Latency {
+                    let latencies: &mut Histogram = histogram.insert(Histogram::default());
+                    entries.iter().for_each(|entry| latencies.record(entry.value));
+                }
+                Figures::over(over_s, Some(entries.len() as u64), Some(bytes))
+            }
+            Kind::Latency => {
+                return Err(Fault::whole(
+                    "it has averages of latencies (log_avg_msec), which make no sample; import the JSON or the \
+                     histogram log",
+                ));
+            }
+            _ => {
+                let is_bandwidth = kind == Kind::Bandwidth;
+                let per_s = windows_of_rates(&mut sample, entries, is_bandwidth, over_s, collected)?;
+                sample.tell(if is_bandwidth { "intervals.bytes" } else { "intervals.requests" });
+                Figures {
+                    bytes_per_s: per_s.filter(|_| is_bandwidth),
+                    requests_per_s: per_s.filter(|_| !is_bandwidth),
+                    ..Figures::default()
+                }
+            }
+        };
+        if let Some(histogram) = histogram {
+            figures.latency = Latency::of(&histogram);
+            let histograms = &mut sample.latency_histogram;
+            *[&mut histograms.read, &mut histograms.write, &mut histograms.trim][number] = Some(histogram);
+        }
+        fill_only(&mut sample, figures);
+        Ok(sample)
     }
+}
+
+/// The intervals of averaged rates; gives the mean rate.
+fn windows_of_rates(
+    sample: &mut Sample,
+    entries: &[Entry],
+    is_bandwidth: bool,
+    over_s: f64,
+    collected: &mut Collected,
+) -> Result<Option<f64>, Fault> {
     if entries.len() > MAX_INTERVALS {
-        return Err(What::whole(format!("it has more than {MAX_INTERVALS} intervals; split it")));
+        return Err(Fault::whole(format!("it has more than {MAX_INTERVALS} intervals; split it")));
     }
-    let ends_ms: Vec<u64> = entries.iter().map(|entry| entry.at_ms).collect();
-    let mut windows = Windows::of(&mut sample, &ends_ms);
+    let mut windows = Windows::of(sample, entries);
     let mut sum = 0.0;
     for entry in entries {
-        let window_s = windows.next(&mut sample, entry.at_ms) as f64 / 1e3;
-        let rate = entry.value as f64 * if kind == Kind::Bandwidth { 1024.0 } else { 1.0 };
-        let moved = (rate * window_s).round() as u64;
-        sum += rate * window_s;
-        let (requests, bytes) = if kind == Kind::Bandwidth { (0, moved) } else { (moved, 0) };
-        let at_s = entry.at_ms as f64 / 1e3;
-        sample.intervals.push(Interval { at_s, requests, bytes, latency_p50_ns: None, latency_p99_ns: None });
+        let window_s = windows.next(sample, entry.at_ms) as f64 / 1e3;
+        let moved = entry.value as f64 * if is_bandwidth { 1024.0 } else { 1.0 } * window_s;
+        sum += moved;
+        let (requests, bytes) = if is_bandwidth { (0, moved.round() as u64) } else { (moved.round() as u64, 0) };
+        sample.intervals.push(Interval { requests, bytes, ..interval(entry.at_ms) });
     }
-    let doubt = (windows.idle_ms > 0).then(|| Doubt::Idle { idle_s: windows.idle_ms as f64 / 1e3, over_s });
-    let mean = (last_ms > 0).then(|| sum / over_s);
-    let told = if kind == Kind::Bandwidth {
-        sample.tell("intervals.bytes");
-        Told { bytes_per_s: mean, ..Told::default() }
-    } else {
-        sample.tell("intervals.requests");
-        Told { requests_per_s: mean, ..Told::default() }
-    };
-    fill_only(&mut sample, told);
-    Ok((sample, doubt))
+    if windows.idle_ms > 0 {
+        let message = format!(
+            "for {} s of {} s there is no line: nothing was done then, and the rate is over all of it; how long nothing \
+             was done after the last line the log does not say",
+            significant(windows.idle_ms as f64 / 1e3),
+            significant(over_s)
+        );
+        collected.doubt("idle_windows", message, "import the JSON, which has the whole time");
+    }
+    Ok((over_s > 0.0).then(|| sum / over_s))
+}
+
+/// An interval in which nothing was done.
+fn interval(end_ms: u64) -> Interval {
+    Interval { at_s: end_ms as f64 / 1e3, requests: 0, bytes: 0, latency_p50_ns: None, latency_p99_ns: None }
 }
 
 /// The windows of a log's lines, one after another.
@@ -262,11 +271,11 @@ struct Windows {
 }
 
 impl Windows {
-    /// Of lines at these times; the sample gets the distance as that of its intervals.
-    fn of(sample: &mut Sample, ends_ms: &[u64]) -> Windows {
-        let starts = std::iter::once(0).chain(ends_ms.iter().copied());
-        let mut distances: Vec<u64> =
-            starts.zip(ends_ms).map(|(start, end)| end.saturating_sub(start)).filter(|ms| *ms > 0).collect();
+    /// Of these lines; the sample gets the distance as that of its intervals.
+    fn of(sample: &mut Sample, entries: &[Entry]) -> Windows {
+        let mut before_ms = 0;
+        let distance = |entry: &Entry| entry.at_ms.saturating_sub(std::mem::replace(&mut before_ms, entry.at_ms));
+        let mut distances: Vec<u64> = entries.iter().map(distance).filter(|ms| *ms > 0).collect();
         distances.sort_unstable();
         // Lines come late by some milliseconds: the least of those that have most within a tenth above them.
         let alike = |from: usize| distances.partition_point(|ms| *ms <= distances[from] + distances[from] / 10) - from;
@@ -283,107 +292,25 @@ impl Windows {
     /// done between, which the sample gets as an interval.
     fn next(&mut self, sample: &mut Sample, end_ms: u64) -> u64 {
         let distance_ms = end_ms.saturating_sub(self.before_ms);
-        let from_ms = if distance_ms > self.usual_ms.saturating_add(self.usual_ms / 2) {
-            end_ms - self.usual_ms
-        } else {
-            self.before_ms
-        };
+        let is_idle = distance_ms > self.usual_ms.saturating_add(self.usual_ms / 2);
+        let from_ms = if is_idle { end_ms - self.usual_ms } else { self.before_ms };
         if from_ms > self.before_ms {
             self.idle_ms += from_ms - self.before_ms;
-            let (requests, bytes, at_s) = (0, 0, from_ms as f64 / 1e3);
-            sample.intervals.push(Interval { at_s, requests, bytes, latency_p50_ns: None, latency_p99_ns: None });
+            sample.intervals.push(interval(from_ms));
         }
         self.before_ms = end_ms;
         end_ms.saturating_sub(from_ms)
     }
 }
 
-fn keep_histogram(sample: &mut Sample, number: usize, histogram: Histogram) {
-    let histograms = &mut sample.latency_histogram;
-    *[&mut histograms.read, &mut histograms.write, &mut histograms.trim][number] = Some(histogram);
-}
-
-fn read_histograms(source: Source<'_>) -> Result<Vec<(Sample, Option<Doubt>)>, What> {
-    let mut directions: [Rows; 3] = Default::default();
-    let overflow = || What::whole("the bins count more requests than there can be; is it a log of fio?");
-    for line in lines(source.text) {
-        let (line, text) = line?;
-        if text.trim().is_empty() {
-            continue;
-        }
-        let fields: Vec<&str> = text.split(',').take(FIO_BUCKETS + 4).collect();
-        let bins = fields.len().saturating_sub(3);
-        let coarse = FIO_BUCKETS / bins.max(1);
-        if bins == 0 || bins * coarse != FIO_BUCKETS || !coarse.is_power_of_two() {
-            let message = format!("a row has {bins} bins and not {FIO_BUCKETS}, a half of it, a quarter and so on");
-            return Err(What::at(line, message));
-        }
-        let mut counts = Vec::new();
-        for (bin, _) in fields[3..].iter().enumerate() {
-            let counted = count(&fields, bin + 3, line, "a bin")?;
-            if counted > 0 {
-                // The bucket in the middle of those that a coarser bin is of.
-                counts.push((bin * coarse + coarse / 2, counted));
-            }
-        }
-        let (at_ms, request_bytes) = (count(&fields, 0, line, "the time")?, count(&fields, 2, line, "the block size")?);
-        let direction = &mut directions[direction(fields[1], line)?];
-        direction.add(at_ms, request_bytes, &counts).ok_or_else(overflow)?;
-    }
-    let of = |(number, rows): (usize, &Rows)| of_rows(source, number, rows).ok_or_else(overflow);
-    directions.iter().enumerate().filter(|(_, rows)| !rows.rows.is_empty()).map(of).collect()
-}
-
-fn histogram_of(counts: &[(usize, u64)]) -> Option<Histogram> {
-    let sum = counts.iter().map(|(bucket, count)| bucket_middle(*bucket) as f64 * *count as f64).sum();
-    let (first, last) =
-        (counts.iter().map(|(bucket, _)| *bucket).min()?, counts.iter().map(|(bucket, _)| *bucket).max()?);
-    let width = 1_u64 << (last >> SUB_BUCKET_BITS).saturating_sub(1);
-    let bins = counts.iter().map(|(bucket, count)| (bucket_middle(*bucket), *count));
-    super::histogram(bins, sum, bucket_low(first), bucket_low(last) + width - 1)
-}
-
-impl Rows {
-    /// Adds a line; none where there are more requests than can be counted.
-    fn add(&mut self, at_ms: u64, request_bytes: u64, counts: &[(usize, u64)]) -> Option<()> {
-        self.counts.resize(FIO_BUCKETS, 0);
-        for (bucket, count) in counts {
-            self.counts[*bucket] = self.counts[*bucket].checked_add(*count)?;
-        }
-        let histogram = if counts.is_empty() { Histogram::default() } else { histogram_of(counts)? };
-        let (p50_ns, p99_ns) = (histogram.quantile(0.5), histogram.quantile(0.99));
-        self.rows.push(Row { at_ms, request_bytes, requests: histogram.count(), p50_ns, p99_ns });
-        Some(())
-    }
-}
-
-/// None where there are more requests than can be counted.
-fn of_rows(source: Source<'_>, number: usize, Rows { rows, counts }: &Rows) -> Option<(Sample, Option<Doubt>)> {
-    let mut sample = sample(source, number, rows.iter().map(|row| row.request_bytes));
-    let ends_ms: Vec<u64> = rows.iter().map(|row| row.at_ms).collect();
-    let mut windows = Windows::of(&mut sample, &ends_ms);
-    for row in rows {
-        windows.next(&mut sample, row.at_ms);
-        sample.intervals.push(Interval {
-            at_s: row.at_ms as f64 / 1e3,
-            requests: row.requests,
-            bytes: 0,
-            latency_p50_ns: row.p50_ns,
-            latency_p99_ns: row.p99_ns,
-        });
-    }
-    sample.tell("intervals.requests");
-    let all: Vec<(usize, u64)> = counts.iter().copied().enumerate().filter(|(_, count)| *count > 0).collect();
-    let histogram = if all.is_empty() { Histogram::default() } else { histogram_of(&all)? };
-    let last_ms = rows.iter().map(|row| row.at_ms).max().unwrap_or_default();
-    lasted(&mut sample, last_ms as f64 / 1e3);
-    let told = Told {
-        requests: Some(histogram.count()),
-        requests_per_s: (last_ms > 0).then(|| histogram.count() as f64 * 1e3 / last_ms as f64),
-        latency: Latency::of(&histogram),
-        ..Told::default()
+/// A histogram of counts by fio's buckets; none where there are more than can be counted.
+fn histogram_of(counts: &[u64]) -> Option<Histogram> {
+    let full = || counts.iter().enumerate().filter(|(_, count)| **count > 0);
+    let (Some((first, _)), Some((last, _))) = (full().next(), full().next_back()) else {
+        return Some(Histogram::default());
     };
-    fill_only(&mut sample, told);
-    keep_histogram(&mut sample, number, histogram);
-    Some((sample, Some(Doubt::Buckets)))
+    let sum = full().map(|(bucket, count)| bucket_middle(bucket) as f64 * *count as f64).sum();
+    let width = 1_u64 << (last >> SUB_BUCKET_BITS).saturating_sub(1);
+    let bins = full().map(|(bucket, count)| (bucket_middle(bucket), *count));
+    super::histogram(bins, sum, bucket_low(first), bucket_low(last) + width - 1)
 }

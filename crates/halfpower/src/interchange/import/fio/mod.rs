@@ -9,13 +9,13 @@ mod direction;
 mod log;
 mod options;
 
-use super::error::What;
+use super::error::Fault;
 use super::json::{Document, count, documents, figure};
-use super::record::{Told, began, fill, histogram, lasted, origin, used};
-use super::{Format, Harvest, Source};
+use super::record::{Figures, began, environment, fill, histogram, lasted, origin, used};
+use super::{Collected, Format, Source};
 use direction::Direction;
 use halfpower_model::sample::{Failure, Histograms, Warning};
-use halfpower_model::{Environment, RequestKind, Sample, WorkloadSpec};
+use halfpower_model::{Operation, RequestKind, Sample, WorkloadSpec};
 use options::Options;
 use serde_json::Value;
 
@@ -29,30 +29,31 @@ const DIRECTIONS: [(&str, RequestKind); 3] =
 const REMOVES: &str = "remove-test-file-";
 
 /// Whether it is fio's JSON.
-pub(super) fn is_one(text: &str) -> bool {
-    text.contains("\"fio version\"") && (text.contains("\"jobs\"") || text.contains("\"client_stats\""))
+pub(super) fn is_one(source: Source<'_>) -> bool {
+    source.text.contains("\"fio version\"")
+        && (source.text.contains("\"jobs\"") || source.text.contains("\"client_stats\""))
 }
 
 /// Every job of every document.
 ///
 /// # Errors
 /// When a document breaks off or is none of fio's.
-pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
+pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
     let documents = documents(source.text)?;
-    let mut harvest = Harvest::default();
+    let mut collected = Collected::default();
     let mut superseded = 0;
     for (index, document) in documents.iter().enumerate() {
         if documents.get(index + 1).is_some_and(|next| goes_on(&document.value, &next.value)) {
             superseded += 1;
             continue;
         }
-        read_document(document, source, &mut harvest)?;
+        read_document(document, source, &mut collected)?;
     }
     if superseded > 0 {
         let message = format!("{superseded} documents printed while the jobs ran are left out");
-        harvest.note("status_documents", message, "nothing to do: the last document has all that is in them");
+        collected.note("status_documents", message, "nothing to do: the last document has all that is in them");
     }
-    Ok(harvest)
+    Ok(collected)
 }
 
 /// The jobs of a document: of each client, in client mode, but for their sum.
@@ -73,10 +74,10 @@ fn goes_on(earlier: &Value, later: &Value) -> bool {
     second >= first && second - first < runtime && names(earlier) == names(later)
 }
 
-fn read_document(document: &Document, source: Source<'_>, harvest: &mut Harvest) -> Result<(), What> {
+fn read_document(document: &Document, source: Source<'_>, collected: &mut Collected) -> Result<(), Fault> {
     let value = &document.value;
     let Some(version) = value.get("fio version").and_then(Value::as_str) else {
-        return Err(What::at(document.line, "the document is none of fio's: it has no `fio version`"));
+        return Err(Fault::at(document.line, "the document is none of fio's: it has no `fio version`"));
     };
     let global = value.get("global options");
     let (mut together, mut before) = (0, None);
@@ -87,7 +88,7 @@ fn read_document(document: &Document, source: Source<'_>, harvest: &mut Harvest)
         let options = if version.starts_with("halfpower") { options.map(Options::of_our_export) } else { options };
         if name.starts_with(REMOVES) && options.as_ref().is_some_and(|options| options.is_on("unlink")) {
             let message = format!("the job `{name}` removes a test file and measures nothing; it is left out");
-            harvest.note("test_left_out", message, "nothing to do");
+            collected.note("test_left_out", message, "nothing to do");
             continue;
         }
         // A job that waits begins a group, and fio does not always repeat the option that made it wait.
@@ -98,20 +99,20 @@ fn read_document(document: &Document, source: Source<'_>, harvest: &mut Harvest)
         }
         before = Some(group);
         let record = if host.is_empty() { name.to_owned() } else { format!("{name} on {host}") };
-        let mut from = origin(Format::Fio, source, Some(document.line), Some(&record));
         // `export --format fio` has its own name there.
         let (tool, version) = version.split_once('-').unwrap_or(("fio", version));
-        (from.tool, from.version) = (Some(tool.to_owned()), Some(version.to_owned()));
+        let mut from = origin(Format::Fio, source, Some(document.line), Some(&record), Some(version));
+        from.tool = Some(tool.to_owned());
         let place = || format!("job {} (`{}`)", number + 1, name.chars().take(60).collect::<String>());
-        let wrong = |what: String| What::at(document.line, format!("{}: {what}", place()));
-        let mut sample = sample_of(job, options.as_ref(), from, harvest).map_err(wrong)?;
+        let wrong = |what: String| Fault::at(document.line, format!("{}: {what}", place()));
+        let mut sample = sample_of(job, options.as_ref(), from, collected).map_err(wrong)?;
         sample.environment.host = host.to_owned();
         began_at(&mut sample, value, job);
-        harvest.take(sample)?;
+        collected.take(sample)?;
     }
     if together > 0 {
         let message = format!("{} jobs ran at the same time; each sample is of one of them", together + 1);
-        harvest.doubt("ran_together", message, "add them up, or measure one at a time");
+        collected.doubt("ran_together", message, "add them up, or measure one at a time");
     }
     Ok(())
 }
@@ -133,26 +134,22 @@ fn sample_of(
     job: &Value,
     options: Option<&Options>,
     origin: halfpower_model::Origin,
-    harvest: &mut Harvest,
+    collected: &mut Collected,
 ) -> Result<Sample, String> {
     let mut directions = Vec::new();
     for (key, kind) in DIRECTIONS {
         if let Some(part) = job.get(key)
-            && let Some(direction) = Direction::read(part, harvest).map_err(|what| format!("`{key}`: {what}"))?
+            && let Some(direction) = Direction::read(part, collected).map_err(|what| format!("`{key}`: {what}"))?
         {
             directions.push((kind, direction));
         }
     }
-    let mixed = match job.get("mixed") {
-        Some(mixed) => Direction::read(mixed, harvest).map_err(|what| format!("`mixed`: {what}"))?,
-        None => None,
-    };
+    let mixed = job.get("mixed").map(|mixed| Direction::read(mixed, collected)).transpose();
+    let mixed = mixed.map_err(|what| format!("`mixed`: {what}"))?.flatten();
     let mut said = options.map(Options::said).unwrap_or_default();
-    contradict(&mut said, &directions, harvest);
+    contradict(&mut said, &directions, collected);
     let files = options.map(Options::files).unwrap_or_default();
-    let facts: Vec<Environment> = files.iter().map(|file| Environment::unknown(file, None)).collect();
-    let mut environment = facts.first().cloned().unwrap_or_else(|| Environment::unknown("", None));
-    environment.more_targets = facts.into_iter().skip(1).map(|facts| facts.target).collect();
+    let environment = environment(files.iter().map(String::as_str), None);
     let targets = u32::try_from(files.len()).ok().filter(|count| *count > 0);
     let mut sample = Sample::imported(said.told(targets), environment, origin);
     fill_directions(&mut sample, directions, mixed);
@@ -178,7 +175,7 @@ fn cpu_share(job: &Value, key: &str) -> Option<f64> {
 }
 
 /// The options of one job stand for a group: where its requests are of other kinds than those say, they tell nothing.
-fn contradict(said: &mut WorkloadSpec, directions: &[(RequestKind, Direction)], harvest: &mut Harvest) {
+fn contradict(said: &mut WorkloadSpec, directions: &[(RequestKind, Direction)], collected: &mut Collected) {
     let Some(operation) = said.operation else { return };
     if directions.iter().all(|(kind, _)| operation.has(*kind)) {
         return;
@@ -186,11 +183,12 @@ fn contradict(said: &mut WorkloadSpec, directions: &[(RequestKind, Direction)], 
     *said = WorkloadSpec::default();
     let kinds: Vec<RequestKind> = directions.iter().map(|(kind, _)| *kind).collect();
     if let [only] = kinds[..] {
-        said.operation = direction::only(only);
+        said.operation =
+            [Operation::Read, Operation::Write, Operation::Trim].into_iter().find(|one| one.only() == Some(only));
     }
     let message =
         "the options of a group are those of one job, but its requests are of all: its workload is left unknown";
-    harvest.doubt("options_of_one_job", message, "run without group_reporting, or one kind of job in a group");
+    collected.doubt("options_of_one_job", message, "run without group_reporting, or one kind of job in a group");
 }
 
 fn fill_directions(sample: &mut Sample, directions: Vec<(RequestKind, Direction)>, mixed: Option<Direction>) {
@@ -202,13 +200,13 @@ fn fill_directions(sample: &mut Sample, directions: Vec<(RequestKind, Direction)
             RequestKind::Write => histograms.write.clone_from(&direction.histogram),
             _ => histograms.trim.clone_from(&direction.histogram),
         }
-        fill(sample, Some(kind), direction.told());
+        fill(sample, Some(kind), direction.figures);
     }
     let elapsed_ms = all.iter().map(|direction| direction.runtime_ms).max().unwrap_or_default();
     let total = match &all[..] {
-        [] => Told { requests: Some(0), bytes: Some(0), ..Told::default() },
-        [alone] => alone.told(),
-        several => direction::together(several, elapsed_ms, Histograms::total(&histograms)),
+        [] => Figures { requests: Some(0), bytes: Some(0), ..Figures::default() },
+        [alone] => alone.figures.clone(),
+        several => direction::together(several, elapsed_ms, &histograms.total()),
     };
     fill(sample, None, total);
     sample.latency_histogram = histograms;

@@ -4,7 +4,7 @@
 //! a workload (rw, bs, iodepth, numjobs, direct). What has no counterpart here is unknown. `rw=randread` is taken as
 //! `random`, as on our command line; without `norandommap` fio visits each block once before any again.
 
-use halfpower_model::workload::Mix;
+use super::super::record::{buffering, of_reads};
 use halfpower_model::{
     Arrivals, Buffering, Bytes, Durability, Nanoseconds, Operation, Pattern, Personality, Verify, WorkerKind,
     WorkloadSpec,
@@ -72,11 +72,8 @@ impl Options {
 
     /// What the requests do, and whether they go to random places.
     pub(super) fn operation(&self) -> Option<(Operation, bool)> {
-        let (word, run) = self
-            .get("rw")
-            .unwrap_or("read")
-            .split_once(':')
-            .map_or_else(|| (self.get("rw").unwrap_or("read"), None), |(word, run)| (word, Some(run)));
+        let rw = self.get("rw").unwrap_or("read");
+        let (word, run) = rw.split_once(':').map_or((rw, None), |(word, run)| (word, Some(run)));
         let (random, kind) = word.strip_prefix("rand").map_or((false, word), |kind| (true, kind));
         let reads: u8 = match (self.get("rwmixread"), self.get("rwmixwrite")) {
             (Some(reads), _) => reads.parse().ok()?,
@@ -87,7 +84,7 @@ impl Options {
             "read" => Operation::Read,
             "write" => Operation::Write,
             "trim" => Operation::Trim,
-            "rw" | "readwrite" => Operation::Mix(Mix::of_reads(reads)?),
+            "rw" | "readwrite" => of_reads(reads).filter(|operation| operation.only().is_none())?,
             _ => return None,
         };
         run.is_none().then_some((operation, random))
@@ -119,13 +116,7 @@ impl Options {
 
     fn buffering(&self) -> Buffering {
         let direct = self.is_on("direct") || self.get("buffered") == Some("0");
-        let through = self.is_on("sync") && self.get("sync") != Some("none");
-        match (direct, through) {
-            (false, false) => Buffering::Buffered,
-            (false, true) => Buffering::Through,
-            (true, false) => Buffering::Direct,
-            (true, true) => Buffering::None,
-        }
+        buffering(direct, self.is_on("sync") && self.get("sync") != Some("none"))
     }
 
     fn personality(&self) -> Option<Personality> {
@@ -200,35 +191,38 @@ impl Options {
     }
 }
 
-/// `4k`, `64kb`, `1m`, `512`: powers of 1024, as fio has it by default. With an `i` or in percent it is something else.
-fn size(text: &str) -> Option<Bytes> {
+/// A whole number with one of these units behind it.
+fn with_unit(text: &str, units: &[(&[&str], u64)]) -> Option<u64> {
     let lower = text.trim().to_ascii_lowercase();
     let digits = lower.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let shift = match lower[digits.len()..].trim_end_matches('b') {
-        "" => 0,
-        "k" => 10,
-        "m" => 20,
-        "g" => 30,
-        "t" => 40,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok()?.checked_mul(1 << shift).filter(|bytes| *bytes <= 1 << 60).map(Bytes)
+    let (_, unit) = units.iter().find(|(words, _)| words.contains(&&lower[digits.len()..]))?;
+    digits.parse::<u64>().ok()?.checked_mul(*unit)
+}
+
+/// `4k`, `64kb`, `1m`, `512`: powers of 1024, as fio has it by default. With an `i` or in percent it is something else.
+fn size(text: &str) -> Option<Bytes> {
+    let units: [(&[&str], u64); 5] = [
+        (&["", "b"], 1),
+        (&["k", "kb"], 1 << 10),
+        (&["m", "mb"], 1 << 20),
+        (&["g", "gb"], 1 << 30),
+        (&["t", "tb"], 1 << 40),
+    ];
+    with_unit(text, &units).filter(|bytes| *bytes <= 1 << 60).map(Bytes)
 }
 
 /// `30`, `30s`, `500ms`, `2m`, `1h`.
 fn time(text: &str) -> Option<Nanoseconds> {
-    let lower = text.trim().to_ascii_lowercase();
-    let digits = lower.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let unit: u64 = match &lower[digits.len()..] {
-        "us" | "usec" => 1_000,
-        "ms" | "msec" => 1_000_000,
-        "" | "s" | "sec" => 1_000_000_000,
-        "m" | "min" => 60_000_000_000,
-        "h" => 3_600_000_000_000,
-        "d" => 86_400_000_000_000,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok()?.checked_mul(unit).map(Nanoseconds)
+    const SECOND: u64 = 1_000_000_000;
+    let units: [(&[&str], u64); 6] = [
+        (&["us", "usec"], SECOND / 1_000_000),
+        (&["ms", "msec"], SECOND / 1_000),
+        (&["", "s", "sec"], SECOND),
+        (&["m", "min"], 60 * SECOND),
+        (&["h"], 3600 * SECOND),
+        (&["d"], 86_400 * SECOND),
+    ];
+    with_unit(text, &units).map(Nanoseconds)
 }
 
 #[cfg(test)]

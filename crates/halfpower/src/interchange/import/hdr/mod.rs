@@ -7,10 +7,10 @@
 
 mod encoding;
 
-use super::error::What;
-use super::record::{Told, began, fill, histogram, lasted, origin};
+use super::error::Fault;
+use super::record::{Figures, began, fill, histogram, lasted, origin};
 use super::text::{lines, number};
-use super::{Format, Harvest, MAX_INTERVALS, MAX_SAMPLES, Source};
+use super::{Collected, Format, MAX_INTERVALS, MAX_SAMPLES, Source};
 use encoding::{Cell, decoded};
 use halfpower_model::histogram::{bucket_low, bucket_of};
 use halfpower_model::sample::{Interval, Latency};
@@ -27,47 +27,47 @@ const YEAR_S: f64 = 365.0 * 86_400.0;
 const OLDEST_S: f64 = 631_152_000.0;
 
 /// Whether it is such a log.
-pub(super) fn is_one(text: &str) -> bool {
+pub(super) fn is_one(source: Source<'_>) -> bool {
     // Every compressed histogram of version 2 begins so.
-    text.starts_with("#[Histogram log format") || text.starts_with(OWN) || text.contains(",HISTF")
+    source.text.starts_with("#[Histogram log format") || source.text.starts_with(OWN) || source.text.contains(",HISTF")
 }
 
 /// Every sample.
 ///
 /// # Errors
 /// At the first line that is none.
-pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
+pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
     let mut log = Log::default();
     for line in lines(source.text) {
         let (line, text) = line?;
-        log.take(line, text.trim_end()).map_err(|wrong| What::at(line, wrong))?;
+        log.take(line, text.trim_end()).map_err(|wrong| Fault::at(line, wrong))?;
     }
-    let mut harvest = Harvest::default();
+    let mut collected = Collected::default();
     let what = if log.is_own { "smallest and mean latency" } else { "smallest, largest and mean latency" };
     let message = format!("{what} are those of the histogram's buckets");
-    harvest.doubt("latency_from_buckets", message, "nothing to do: the log has no others");
+    collected.doubt("latency_from_buckets", message, "nothing to do: the log has no others");
     if log.is_own {
-        log.own(source, &mut harvest)?;
-        return Ok(harvest);
+        log.own(source, &mut collected)?;
+        return Ok(collected);
     }
     let message = "the log does not say what its values are; they were taken for nanoseconds";
-    harvest.doubt("unit_unknown", message, "if they are not, every latency is wrong by that factor: log nanoseconds");
+    collected.doubt("unit_unknown", message, "if they are not, every latency is wrong by that factor: log nanoseconds");
     if let Some(line) = log.disagrees {
         let message =
             format!("line {line}: Interval_Max is neither its histogram's largest value nor a millionth of it");
-        harvest.doubt("largest_disagrees", message, "look at the log: its values may not be nanoseconds");
+        collected.doubt("largest_disagrees", message, "look at the log: its values may not be nanoseconds");
     }
     for course in std::mem::take(&mut log.courses) {
         let mut sample = log.sample(&course, course.tag.as_deref(), source);
         let Course { histogram: all, intervals, .. } = course;
-        fill(&mut sample, None, Told { latency: Latency::of(&all), ..Told::default() });
+        fill(&mut sample, None, Figures { latency: Latency::of(&all), ..Figures::default() });
         sample.latency_histogram.any = Some(all);
         if intervals.len() > 1 {
             sample.intervals = intervals;
         }
-        harvest.take(sample)?;
+        collected.take(sample)?;
     }
-    Ok(harvest)
+    Ok(collected)
 }
 
 /// What is read of a log.
@@ -103,11 +103,9 @@ impl Log {
         if let Some(head) = text.strip_prefix("#[") {
             self.is_own |= text == OWN;
             let seconds = |name: &str| {
-                let figure =
-                    head.strip_prefix(name).map(|rest| rest.trim_start().split([' ', ']']).next().unwrap_or_default());
-                figure
-                    .map(|figure| number(figure).ok_or_else(|| format!("{name} has no number of seconds")))
-                    .transpose()
+                let Some(rest) = head.strip_prefix(name) else { return Ok(None) };
+                let figure = rest.trim_start().split([' ', ']']).next().and_then(number);
+                figure.map(Some).ok_or_else(|| format!("{name} has no number of seconds"))
             };
             self.started_s = seconds("StartTime:")?.or(self.started_s);
             self.base_s = seconds("BaseTime:")?.or(self.base_s);
@@ -204,7 +202,7 @@ impl Log {
 
     /// A sample of which no more is known than when it was.
     fn sample(&self, course: &Course, record: Option<&str>, source: Source<'_>) -> Sample {
-        let from = origin(Format::Hdr, source, Some(course.line), record);
+        let from = origin(Format::Hdr, source, Some(course.line), record, None);
         let mut sample = Sample::imported(WorkloadSpec::default().told(None), Environment::unknown("", None), from);
         let elapsed_s = course.end_s - course.start_s;
         if elapsed_s > 0.0 {
@@ -229,13 +227,13 @@ impl Log {
     }
 
     /// The samples of our own log: lines of one sample have tags like `sample-17-read`.
-    fn own(&self, source: Source<'_>, harvest: &mut Harvest) -> Result<(), What> {
+    fn own(&self, source: Source<'_>, collected: &mut Collected) -> Result<(), Fault> {
         let mut samples: Vec<(&str, Vec<(&str, &Course)>)> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
         for course in &self.courses {
             let tag = course.tag.as_deref().unwrap_or_default();
             let parts = tag.strip_prefix("sample-").and_then(|rest| rest.split_once('-'));
-            let (id, kind) = parts.ok_or_else(|| What::at(course.line, "its tag is not like `sample-17-read`"))?;
+            let (id, kind) = parts.ok_or_else(|| Fault::at(course.line, "its tag is not like `sample-17-read`"))?;
             let count = samples.len();
             let place = *places.entry(id).or_insert(count);
             if place == count {
@@ -244,12 +242,12 @@ impl Log {
             samples[place].1.push((kind, course));
         }
         for (id, courses) in samples {
-            harvest.take(self.own_sample(id, &courses, source)?)?;
+            collected.take(self.own_sample(id, &courses, source)?)?;
         }
         Ok(())
     }
 
-    fn own_sample(&self, id: &str, courses: &[(&str, &Course)], source: Source<'_>) -> Result<Sample, What> {
+    fn own_sample(&self, id: &str, courses: &[(&str, &Course)], source: Source<'_>) -> Result<Sample, Fault> {
         let mut sample = self.sample(courses[0].1, Some(id), source);
         for (kind, course) in courses {
             let histograms = &mut sample.latency_histogram;
@@ -259,18 +257,20 @@ impl Log {
                 "trim" => (&mut histograms.trim, Some(RequestKind::Trim)),
                 "flush" => (&mut histograms.flush, Some(RequestKind::Flush)),
                 "response" => (&mut histograms.response, None),
-                _ => return Err(What::at(course.line, "its tag ends with none of read, write, trim, flush, response")),
+                _ => {
+                    return Err(Fault::at(course.line, "its tag ends with none of read, write, trim, flush, response"));
+                }
             };
             *part = Some(course.histogram.clone());
             if kind.is_some() {
-                let told = Told { latency: Latency::of(&course.histogram), ..Told::default() };
+                let told = Figures { latency: Latency::of(&course.histogram), ..Figures::default() };
                 fill(&mut sample, kind, told);
             }
         }
         // Whether flushes were asked for, and so are in the total, is not told.
         if sample.flush.is_none() {
             let latency = Latency::of(&sample.latency_histogram.total());
-            fill(&mut sample, None, Told { latency, ..Told::default() });
+            fill(&mut sample, None, Figures { latency, ..Figures::default() });
         }
         Ok(sample)
     }

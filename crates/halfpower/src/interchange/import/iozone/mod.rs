@@ -9,10 +9,11 @@ mod tables;
 mod tests_named;
 mod throughput;
 
-use super::error::What;
-use super::text::{c_time, lines, number};
-use super::{Format, Harvest, Source};
-use halfpower_model::{Buffering, Bytes, Closing, Durability, Sample, WorkloadSpec};
+use super::error::Fault;
+use super::record::{buffering, environment, origin};
+use super::text::{c_time, lines, number, whole};
+use super::{Collected, Format, Source};
+use halfpower_model::{Bytes, Closing, Durability, Sample, WorkloadSpec};
 
 /// What the head of one call says.
 #[derive(Clone, Debug, Default)]
@@ -42,19 +43,19 @@ struct Line<'a> {
 }
 
 /// Whether it is of iozone.
-pub(super) fn is_one(text: &str) -> bool {
-    let mut start = text.lines().take(200);
+pub(super) fn is_one(source: Source<'_>) -> bool {
+    let mut start = source.text.lines().take(200);
     start.any(|line| {
         line.contains("Iozone: Performance Test of File I/O") || line.contains("Children see throughput for")
-    }) || text.lines().take(2000).any(|line| line.trim() == "Excel output is below:")
+    }) || source.text.lines().take(2000).any(|line| line.trim() == "Excel output is below:")
 }
 
 /// Every test.
 ///
 /// # Errors
 /// At the first line whose figures cannot be read.
-pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
-    let mut harvest = Harvest::default();
+pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
+    let mut collected = Collected::default();
     let mut head = Head::default();
     let mut throughput = throughput::Reader::default();
     let mut tables = tables::Reader::default();
@@ -63,8 +64,8 @@ pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
     for line in lines(source.text) {
         let (number, line) = line?;
         if line.contains("Performance Test of File I/O") {
-            throughput.finish(source, &mut harvest)?;
-            doubt_end(under_way, &mut harvest);
+            throughput.finish(source, &mut collected)?;
+            doubt_end(under_way, &mut collected);
             (head, tables) = (Head::default(), tables::Reader::default());
             under_way = Some(number);
         } else if line.contains("iozone test complete") || line.contains("Excel output is below") {
@@ -72,12 +73,12 @@ pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
         }
         head.read(line);
         let line = Line { number, text: line.trim(), head: &head, source };
-        throughput.read(line, &mut harvest)?;
-        tables.read(line, &mut harvest)?;
+        throughput.read(line, &mut collected)?;
+        tables.read(line, &mut collected)?;
     }
-    throughput.finish(source, &mut harvest)?;
-    doubt_end(under_way, &mut harvest);
-    Ok(harvest)
+    throughput.finish(source, &mut collected)?;
+    doubt_end(under_way, &mut collected);
+    Ok(collected)
 }
 
 impl Head {
@@ -118,14 +119,8 @@ impl Head {
 
     /// What the head says of a workload.
     fn said(&self, writes: bool) -> WorkloadSpec {
-        let buffering = match (self.direct, self.synchronous) {
-            (false, false) => Buffering::Buffered,
-            (false, true) => Buffering::Through,
-            (true, false) => Buffering::Direct,
-            (true, true) => Buffering::None,
-        };
         WorkloadSpec {
-            buffering: Some(buffering),
+            buffering: Some(buffering(self.direct, self.synchronous)),
             durability: writes.then_some(if self.times_flush { Durability::FlushAtEnd } else { Durability::None }),
             time_close: writes.then_some(if self.times_close { Closing::Timed } else { Closing::Untimed }),
             depth: (!self.asynchronous).then_some(1),
@@ -134,18 +129,21 @@ impl Head {
     }
 
     /// A sample of a test with the facts of the call.
-    fn sample(&self, source: Source<'_>, line: u64, name: &str, said: &WorkloadSpec, targets: Option<u32>) -> Sample {
-        let mut origin = super::record::origin(Format::Iozone, source, Some(line), Some(name));
-        origin.tool = Some("iozone".to_owned());
-        origin.version.clone_from(&self.version);
-        let mut facts = self.files.iter().map(|file| halfpower_model::Environment::unknown(file, said.size));
-        let mut environment = facts.next().unwrap_or_else(|| halfpower_model::Environment::unknown("", said.size));
-        if targets.is_some() {
-            environment.more_targets = facts.map(|facts| facts.target).collect();
-        }
-        let mut sample = Sample::imported(said.told(targets), environment, origin);
+    fn sample(
+        &self,
+        source: Source<'_>,
+        line: u64,
+        name: &str,
+        spec: &WorkloadSpec,
+        targets: Option<u32>,
+        collected: &mut Collected,
+    ) -> Sample {
+        let from = origin(Format::Iozone, source, Some(line), Some(name), self.version.as_deref());
+        let shown = if targets.is_some() { self.files.len() } else { 1 };
+        let environment = environment(self.files.iter().take(shown).map(String::as_str), spec.size);
+        let mut sample = Sample::imported(spec.told(targets), environment, from);
         if let Some(began) = self.began {
-            super::record::began(&mut sample, began);
+            collected.began_in_utc(&mut sample, began);
         }
         sample
     }
@@ -156,7 +154,7 @@ fn kib(text: &str) -> Option<u64> {
     let (figure, unit) = text.split_once(' ').unwrap_or((text, ""));
     let known =
         ["", "kb", "kbytes", "kbyte"].contains(&unit.trim().trim_end_matches('.').to_ascii_lowercase().as_str());
-    super::text::whole(figure).filter(|kib| known && *kib <= 1 << 50)
+    whole(figure).filter(|kib| known && *kib <= 1 << 50)
 }
 
 /// Bytes of a count of KB.
@@ -170,15 +168,9 @@ fn rate(text: &str) -> Option<f64> {
 }
 
 /// Says that the output of a call breaks off, which began on a line.
-fn doubt_end(under_way: Option<u64>, harvest: &mut Harvest) {
+fn doubt_end(under_way: Option<u64>, collected: &mut Collected) {
     if let Some(line) = under_way {
         let message = format!("the output that begins on line {line} does not say that the test is complete");
-        harvest.doubt("cut_short", message, "look whether iozone was stopped or the file was cut");
+        collected.doubt("cut_short", message, "look whether iozone was stopped or the file was cut");
     }
-}
-
-/// Said once of a file.
-fn doubt_zone(harvest: &mut Harvest) {
-    let message = "the time a run began names no zone: it is taken as UTC";
-    harvest.doubt("time_zone_unknown", message, "nothing to do, unless the time of day matters");
 }

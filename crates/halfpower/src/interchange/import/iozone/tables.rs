@@ -1,10 +1,10 @@
 //! `iozone -R`: after "Excel output is below:" a table for each test, a file size in KB a row, a record size a column.
 
-use super::super::Harvest;
-use super::super::error::What;
-use super::super::record::{Told, fill_only};
+use super::super::Collected;
+use super::super::error::Fault;
+use super::super::record::{Figures, fill_only};
 use super::super::text::{number, whole};
-use super::{Line, bytes, doubt_zone, tests_named};
+use super::{Line, bytes, tests_named};
 
 /// Most columns a table may have.
 const MAX_COLUMNS: usize = 256;
@@ -21,7 +21,7 @@ pub(super) struct Reader {
 
 impl Reader {
     /// Takes a line.
-    pub(super) fn read(&mut self, line: Line<'_>, harvest: &mut Harvest) -> Result<(), What> {
+    pub(super) fn read(&mut self, line: Line<'_>, collected: &mut Collected) -> Result<(), Fault> {
         let trimmed = line.text;
         if trimmed == "Excel output is below:" {
             self.begun = true;
@@ -43,19 +43,19 @@ impl Reader {
         if self.record_kib.is_empty() {
             let sizes: Option<Vec<u64>> = trimmed.split_whitespace().take(MAX_COLUMNS).map(quoted).collect();
             self.record_kib =
-                sizes.ok_or_else(|| What::at(line.number, "the record sizes above a table are not numbers"))?;
+                sizes.ok_or_else(|| Fault::at(line.number, "the record sizes above a table are not numbers"))?;
             return Ok(());
         }
-        self.read_row(line, harvest)
+        self.read_row(line, collected)
     }
 
-    fn read_row(&self, line: Line<'_>, harvest: &mut Harvest) -> Result<(), What> {
+    fn read_row(&self, line: Line<'_>, collected: &mut Collected) -> Result<(), Fault> {
         let Line { number: line, text, head, source } = line;
         let name = self.name.as_deref().unwrap_or_default();
         let mut words = text.split_whitespace();
-        let size = words.next().and_then(quoted).ok_or_else(|| What::at(line, "a row begins with no file size"))?;
+        let size = words.next().and_then(quoted).ok_or_else(|| Fault::at(line, "a row begins with no file size"))?;
         for (index, figure) in words.enumerate() {
-            let wrong = |what: &str| What::at(line, format!("column {}: {what}", index + 2));
+            let wrong = |what: &str| Fault::at(line, format!("column {}: {what}", index + 2));
             let figure = number(figure).ok_or_else(|| wrong("no figure"))?;
             let record_kib = *self.record_kib.get(index).ok_or_else(|| wrong("no record size stands above it"))?;
             // iozone prints 0 for sizes that it did not run.
@@ -64,23 +64,21 @@ impl Reader {
             }
             let Some(mut said) = tests_named::workload_of(name, head, bytes(Some(record_kib))) else {
                 let message = format!("the table `{name} report` is left out");
-                if harvest.notes.iter().all(|note| note.message != message) {
-                    harvest.note("test_left_out", message, "nothing to do: no workload here is the same");
+                if collected.notes.iter().all(|note| note.message != message) {
+                    collected.note("test_left_out", message, "nothing to do: no workload here is the same");
                 }
                 return Ok(());
             };
             said.workers = Some(1);
             said.size = bytes(Some(size));
             said.bytes = said.size;
-            let mut sample = head.sample(source, line, name, &said, Some(1));
-            if sample.tells("started_at") {
-                doubt_zone(harvest);
-            }
+            let mut sample = head.sample(source, line, name, &said, Some(1), collected);
             let per_request = if head.counts_operations { figure } else { figure / record_kib as f64 };
             let bytes_per_s = per_request * (record_kib << 10) as f64;
-            let told = Told { requests_per_s: Some(per_request), bytes_per_s: Some(bytes_per_s), ..Told::default() };
+            let told =
+                Figures { requests_per_s: Some(per_request), bytes_per_s: Some(bytes_per_s), ..Figures::default() };
             fill_only(&mut sample, told);
-            harvest.take(sample)?;
+            collected.take(sample)?;
         }
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! `iozone -t`: for each test what the children see, what the parent sees, and the slowest, fastest and mean child.
 
-use super::super::error::What;
-use super::super::record::{Told, fill_only};
-use super::super::{Harvest, Source};
-use super::{Head, Line, bytes, doubt_zone, kib, rate, tests_named};
+use super::super::error::Fault;
+use super::super::record::{Figures, fill_only};
+use super::super::{Collected, Source};
+use super::{Head, Line, bytes, kib, rate, tests_named};
 use halfpower_model::sample::Parallel;
 use halfpower_model::{BytesPerSecond, WorkerKind};
 
@@ -34,11 +34,11 @@ struct Test {
 
 impl Reader {
     /// Takes a line.
-    pub(super) fn read(&mut self, line: Line<'_>, harvest: &mut Harvest) -> Result<(), What> {
+    pub(super) fn read(&mut self, line: Line<'_>, collected: &mut Collected) -> Result<(), Fault> {
         let Line { number: line, text: trimmed, head, source } = line;
-        let wrong = || What::at(line, format!("`{}` has no figure", trimmed.chars().take(80).collect::<String>()));
+        let wrong = || Fault::at(line, format!("`{}` has no figure", trimmed.chars().take(80).collect::<String>()));
         if let Some(rest) = trimmed.strip_prefix("Children see throughput for") {
-            self.finish(source, harvest)?;
+            self.finish(source, collected)?;
             let (what, figure) = rest.split_once('=').ok_or_else(wrong)?;
             let (workers, name) = what.trim().split_once(char::is_whitespace).ok_or_else(wrong)?;
             self.test = Some(Test {
@@ -88,12 +88,12 @@ impl Reader {
     }
 
     /// Makes a sample of the test that was read last.
-    pub(super) fn finish(&mut self, source: Source<'_>, harvest: &mut Harvest) -> Result<(), What> {
+    pub(super) fn finish(&mut self, source: Source<'_>, collected: &mut Collected) -> Result<(), Fault> {
         let Some(test) = self.test.take() else { return Ok(()) };
         let record = bytes(test.head.record_kib);
         let Some(mut said) = tests_named::workload_of(&test.name, &test.head, record) else {
             let message = format!("line {}: the test `{}` is left out", test.line, test.name);
-            harvest.note("test_left_out", message, "nothing to do: no workload here is the same");
+            collected.note("test_left_out", message, "nothing to do: no workload here is the same");
             return Ok(());
         };
         said.workers = Some(test.workers);
@@ -103,16 +103,13 @@ impl Reader {
         // A file of its own for each: nothing else makes as many names.
         let targets = (test.head.files.len() == test.workers as usize).then_some(test.workers);
         said.layout = targets.map(|_| halfpower_model::Layout::Each);
-        let mut sample = test.head.sample(source, test.line, &test.name, &said, targets);
-        if sample.tells("started_at") {
-            doubt_zone(harvest);
-        }
+        let mut sample = test.head.sample(source, test.line, &test.name, &said, targets, collected);
         let scale = if test.operations { record.map(|record| record.0 as f64) } else { Some(1024.0) };
         let per_s = |figure: f64| Some(figure * scale?);
         let bytes_per_s = per_s(test.children);
         let by_record = bytes_per_s.zip(record).map(|(rate, record)| rate / record.0 as f64);
         let requests_per_s = if test.operations { Some(test.children) } else { by_record };
-        fill_only(&mut sample, Told { requests_per_s, bytes_per_s, ..Told::default() });
+        fill_only(&mut sample, Figures { requests_per_s, bytes_per_s, ..Figures::default() });
         let mut parallel = Parallel::default();
         for (field, into, figure) in [
             ("sum", &mut parallel.sum_bytes_per_s, Some(test.children)),
@@ -127,6 +124,6 @@ impl Reader {
             }
         }
         sample.parallel = Some(parallel);
-        harvest.take(sample)
+        collected.take(sample)
     }
 }
