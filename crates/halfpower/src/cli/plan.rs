@@ -5,7 +5,7 @@ use super::run::{PlanArguments, prepare};
 use crate::command::context::{Context, Ending};
 use crate::command::note;
 use crate::command::targets::TargetArgument;
-use crate::emit::{self, Emission, EmitError};
+use crate::emit::{self, Emission};
 use crate::sanitize::sanitize;
 use crate::text::{UsageError, refuse};
 use clap::{Args, ValueEnum};
@@ -60,10 +60,9 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let prepared = prepare(&study, &targets, &arguments.plan)?;
     let plan = &prepared.plan;
     let emission = Emission { plan, site: &prepared.site, typed: &context.typed, note: note::in_environment() };
-    let refused = |error: EmitError| UsageError(error.to_string());
     match arguments.emit {
-        Form::Shell => context.console.print(&emit::shell(&emission).map_err(refused)?)?,
-        Form::Fio => context.console.print(&emit::fio(&emission).map_err(refused)?)?,
+        Form::Shell => context.console.print(&emit::shell(&emission).map_err(UsageError)?)?,
+        Form::Fio => context.console.print(&emit::fio(&emission).map_err(UsageError)?)?,
         Form::Table if context.global.json => context.console.print_json(plan)?,
         Form::Table => context.console.print(&format!("{}\n\n{}", sanitize(&plan.describe()), plan.table()))?,
     }

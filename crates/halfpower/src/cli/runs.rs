@@ -5,7 +5,7 @@ use crate::command::session;
 use crate::instrument::command;
 use crate::report::{self, Analysed};
 use crate::sanitize::sanitize;
-use crate::store::{Repaired, RunId, RunSummary, Store, StoreError};
+use crate::store::{Repaired, RunId, RunSummary, Store, StoreError, word};
 use crate::target::{self, Cleaned};
 use crate::text::counted;
 use clap::{Args, Subcommand};
@@ -133,12 +133,12 @@ fn repair(context: &Context, store: anyhow::Result<Store>) -> anyhow::Result<End
 fn json(run: &RunSummary) -> serde_json::Value {
     serde_json::json!({
         "run": run.id.0,
-        "kind": run.kind.word(),
+        "kind": word(run.kind),
         "name": run.name,
         "target": run.target,
         "started_at": run.started_at,
         "finished_at": run.finished_at,
-        "status": run.status.word(),
+        "status": word(run.status),
         "samples": run.samples,
         "note": run.note,
     })
@@ -155,7 +155,7 @@ fn table(runs: &[RunSummary]) -> String {
         // The name of an import has its file's in it.
         let what = format!("{}{on}{note}", run.name);
         let what = sanitize(&what);
-        format!("{:>4}  {begun:<16}  {:<11}  {:>7}  {what}", run.id.0, run.status.word(), run.samples)
+        format!("{:>4}  {begun:<16}  {:<11}  {:>7}  {what}", run.id.0, word(run.status), run.samples)
     }));
     lines.join("\n")
 }

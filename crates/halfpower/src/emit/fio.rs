@@ -7,8 +7,11 @@
 //! Source: fio's HOWTO, and its parser for what a value may hold (`parse.c`, `filesetup.c` of fio 3.33).
 
 mod job;
+mod words;
 
-use super::{Emission, EmitError, Trial, comment, is_test_file, name};
+pub(crate) use words::{bytes, engine, words};
+
+use super::{Emission, Trial, comment, is_test_file, name};
 use crate::target::{Creation, Place};
 use halfpower_model::{TargetKind, Workload};
 use std::fmt::Write;
@@ -40,9 +43,9 @@ const PLAIN: &str = "/._-+=@,%~: ()'[]";
 ///
 /// # Errors
 /// When a target has a name that no job file can say, or fio has no equal of anything.
-pub(crate) fn fio(emission: &Emission<'_>) -> Result<String, EmitError> {
+pub(crate) fn fio(emission: &Emission<'_>) -> Result<String, String> {
     if emission.plan.is_simulated() {
-        return Err(EmitError::Nothing("it has no simulated machines".to_owned()));
+        return Err(nothing("it has no simulated machines"));
     }
     let names: Vec<String> = emission.site.places().iter().map(file_name).collect::<Result<_, _>>()?;
     let mut head = emission.head("a job file for fio");
@@ -81,7 +84,7 @@ pub(crate) fn fio(emission: &Emission<'_>) -> Result<String, EmitError> {
         }
     }
     if is_empty {
-        return Err(EmitError::Nothing(reasons.pop().unwrap_or_default()));
+        return Err(nothing(&reasons.pop().unwrap_or_default()));
     }
     for (index, (_, name)) in
         emission.site.places().iter().zip(&names).enumerate().filter(|(_, (place, _))| is_test_file(place))
@@ -93,6 +96,10 @@ pub(crate) fn fio(emission: &Emission<'_>) -> Result<String, EmitError> {
         );
     }
     Ok(text)
+}
+
+fn nothing(reason: &str) -> String {
+    format!("fio has no equal of any workload of the study ({reason}); use --emit shell")
 }
 
 /// The sections of a trial: one for each target where workers have their own; the reason where fio has no equal.
@@ -139,10 +146,11 @@ fn is_file(place: &Place) -> bool {
 }
 
 /// The name of what is measured as a job file says it: a colon would begin another file.
-fn file_name(place: &Place) -> Result<String, EmitError> {
+fn file_name(place: &Place) -> Result<String, String> {
     let mut name = name(&place.path)?;
     if !is_null(place) && (!name.chars().all(is_sayable) || name.ends_with(' ')) {
-        return Err(EmitError::FioName(name.escape_debug().to_string()));
+        let name = name.escape_debug();
+        return Err(format!("fio's job files have no way to write the name {name}; rename it, or use --emit shell"));
     }
     if is_test_file(place) {
         name = drawn(&name);

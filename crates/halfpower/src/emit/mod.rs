@@ -4,7 +4,7 @@
 //! be measured; it cannot go on where results vary, as a run does. It names what the user named, and only what the plan
 //! itself may write is written. What cannot be said truly is refused or left out with the reason, never bent.
 
-mod fio;
+pub(crate) mod fio;
 mod options;
 mod shell;
 
@@ -20,42 +20,6 @@ use halfpower_engine::NULL_TARGET;
 use halfpower_model::Workload;
 use std::ops::Range;
 use std::path::Path;
-
-/// Why a plan cannot be emitted. Each message ends with the remedy.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum EmitError {
-    /// A name that is no text.
-    #[error(
-        "the name {0} is not UTF-8, and what is emitted is text; rename it, or measure it with `halfpower study run`"
-    )]
-    NotText(String),
-    /// The current directory is gone.
-    #[error("{0} has no absolute name: the current directory is gone; go to another one")]
-    Nowhere(String),
-    /// A machine's file whose name cannot be said.
-    #[error(
-        "the machine's file {0} has a comma in its name, behind which a simulated target has its settings; move it"
-    )]
-    Comma(String),
-    /// A name that would steer the terminal of whoever reads the script.
-    #[error("{} has characters that steer a terminal, which no script should hold; rename what is called so", .0.escape_debug())]
-    Harmful(String),
-    /// A file that a workload takes data from, and the script cannot give it back.
-    #[error(
-        "the study leaves holes in {0}, which a script cannot fill again; name a directory, whose test file it makes \
-         anew, or use `halfpower study run`"
-    )]
-    Holes(String),
-    /// A name that a job file cannot say.
-    #[error("fio's job files have no way to write the name {0}; rename it, or use --emit shell")]
-    FioName(String),
-    /// Nothing was left to emit.
-    #[error("fio has no equal of any workload of the study ({0}); use --emit shell")]
-    Nothing(String),
-    /// Nothing was left for a script.
-    #[error("`halfpower io` can say no workload of the study ({0}); use `halfpower study run`")]
-    NoCommand(String),
-}
 
 /// What is emitted, and from which command.
 #[derive(Clone, Debug)]
@@ -127,20 +91,30 @@ fn comment(text: &str) -> String {
 }
 
 /// The absolute name of a path, as text; of a simulated volume with the absolute name of its machine's file, where it has one.
-fn name(path: &Path) -> Result<String, EmitError> {
+///
+/// # Errors
+/// Where there is none, with the remedy.
+fn name(path: &Path) -> Result<String, String> {
     if path.as_os_str() == NULL_TARGET {
         return Ok(NULL_TARGET.to_owned());
     }
     if let Some(Ok(simulated)) = SimulatedName::of(path) {
         let Some(file) = simulated.file() else { return Ok(simulated.to_string()) };
         let machine = name(file)?;
-        let is_sayable = !machine.contains(',');
-        let named = SimulatedName { machine, ..simulated };
-        return if is_sayable { Ok(named.to_string()) } else { Err(EmitError::Comma(named.machine)) };
+        if machine.contains(',') {
+            return Err(format!(
+                "the machine's file {machine} has a comma in its name, behind which a simulated target has its settings; \
+                 move it"
+            ));
+        }
+        return Ok(SimulatedName { machine, ..simulated }.to_string());
     }
-    let absolute = std::path::absolute(path).map_err(|_| EmitError::Nowhere(path.display().to_string()))?;
-    let name = absolute.into_os_string().into_string();
-    name.map_err(|name| EmitError::NotText(name.to_string_lossy().into_owned()))
+    let nowhere = "has no absolute name: the current directory is gone; go to another one";
+    let absolute = std::path::absolute(path).map_err(|_| format!("{} {nowhere}", path.display()))?;
+    absolute.into_os_string().into_string().map_err(|name| {
+        let name = name.to_string_lossy();
+        format!("the name {name} is not UTF-8, and what is emitted is text; rename it, or measure it with `halfpower study run`")
+    })
 }
 
 /// Whether the file is made for this alone, and goes when it is over.

@@ -5,7 +5,7 @@
 //! has its name (noclobber) and stays. Nothing else is ever written, but targets for which the user said --overwrite,
 //! and each only by trials that write.
 
-use super::{Emission, EmitError, Trial, comment, is_test_file, name, options};
+use super::{Emission, Trial, comment, is_test_file, name, options};
 use crate::plan::Plan;
 use crate::sanitize::is_unprintable;
 use crate::target::{Creation, Place};
@@ -59,7 +59,7 @@ fi
 ///
 /// # Errors
 /// When a target has no name that a script can hold, or a trial would want data back that an earlier one has lost.
-pub(crate) fn shell(emission: &Emission<'_>) -> Result<String, EmitError> {
+pub(crate) fn shell(emission: &Emission<'_>) -> Result<String, String> {
     let places = Places::of(emission)?;
     let mut script = "#!/bin/sh\n".to_owned();
     let mut head = emission.head("a script of single commands");
@@ -96,12 +96,17 @@ pub(crate) fn shell(emission: &Emission<'_>) -> Result<String, EmitError> {
         }
     }
     if is_empty {
-        return Err(EmitError::NoCommand(SOME_TARGETS.to_owned()));
+        return Err(format!(
+            "`halfpower io` can say no workload of the study ({SOME_TARGETS}); use `halfpower study run`"
+        ));
     }
     script.push_str(END);
     // Of an option, a plug-in's name say.
     match script.lines().find(|line| line.contains(is_unprintable)) {
-        Some(line) => Err(EmitError::Harmful(line.to_owned())),
+        Some(line) => Err(format!(
+            "{} has characters that steer a terminal, which no script should hold; rename what is called so",
+            line.escape_debug()
+        )),
         None => Ok(script),
     }
 }
@@ -118,7 +123,7 @@ fn writing(plan: &Plan) -> String {
 }
 
 /// Gives files that a trial has left holes in their data back: the next may want it.
-fn make_anew(script: &mut String, chosen: &[ShellPlace<'_>], workload: &Workload) -> Result<(), EmitError> {
+fn make_anew(script: &mut String, chosen: &[ShellPlace<'_>], workload: &Workload) -> Result<(), String> {
     if !workload.leaves_holes() {
         return Ok(());
     }
@@ -126,7 +131,11 @@ fn make_anew(script: &mut String, chosen: &[ShellPlace<'_>], workload: &Workload
     let mut are_there = false;
     for shell in files {
         if !is_test_file(shell.place) {
-            return Err(EmitError::Holes(shell.place.path.display().to_string()));
+            return Err(format!(
+                "the study leaves holes in {}, which a script cannot fill again; name a directory, whose test file it makes \
+                 anew, or use `halfpower study run`",
+                shell.place.path.display()
+            ));
         }
         let _ = writeln!(script, "rm -f -- {}", shell.word);
         are_there = true;
@@ -151,7 +160,7 @@ struct ShellPlace<'a> {
 struct Places<'a>(Vec<ShellPlace<'a>>);
 
 impl<'a> Places<'a> {
-    fn of(emission: &Emission<'a>) -> Result<Self, EmitError> {
+    fn of(emission: &Emission<'a>) -> Result<Self, String> {
         let shell = |(index, place): (usize, &'a Place)| {
             let number = index + 1;
             let name = match &emission.plan.targets[..] {

@@ -159,7 +159,7 @@ impl Analysed {
             "schema": "halfpower.run/1",
             "run": self.run.id.0,
             "name": self.run.name,
-            "status": self.run.status.word(),
+            "status": crate::store::word(self.run.status),
             "started_at": self.run.started_at,
             "target": self.run.target,
             "command": self.run.command,

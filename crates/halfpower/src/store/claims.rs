@@ -39,7 +39,14 @@ impl Claims {
     }
 
     /// Takes a claim; false when another has it.
-    pub(super) fn take(&mut self, name: &str) -> io::Result<bool> {
+    ///
+    /// # Errors
+    /// When its file cannot be made, or is somebody else's.
+    pub(super) fn take(&mut self, name: &str) -> Result<bool, StoreError> {
+        self.try_to_take(name).map_err(|source| self.error("claim", name, source))
+    }
+
+    fn try_to_take(&mut self, name: &str) -> io::Result<bool> {
         if self.held.contains_key(name) {
             return Ok(true);
         }
@@ -65,12 +72,15 @@ impl Claims {
     }
 
     /// Whether this or another process has the claim.
-    pub(super) fn is_taken(&self, name: &str) -> io::Result<bool> {
+    ///
+    /// # Errors
+    /// When its file cannot be looked at.
+    pub(super) fn is_taken(&self, name: &str) -> Result<bool, StoreError> {
         if self.held.contains_key(name) {
             return Ok(true);
         }
         let Some(path) = self.path(name) else { return Ok(false) };
-        match open_regular(OpenOptions::new().read(true), &path).map(|file| file.filter(is_empty)) {
+        let taken = match open_regular(OpenOptions::new().read(true), &path).map(|file| file.filter(is_empty)) {
             // Something that is no claim: nobody has this one.
             Ok(None) => Ok(false),
             Ok(Some(file)) => match file.try_lock_shared() {
@@ -80,7 +90,8 @@ impl Claims {
             },
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
-        }
+        };
+        taken.map_err(|source| self.error("look at", name, source))
     }
 
     /// The names of those that this process has.
@@ -89,7 +100,7 @@ impl Claims {
     }
 
     /// What to say when a claim's file cannot be used.
-    pub(super) fn error(&self, action: &'static str, name: &str, source: io::Error) -> StoreError {
+    fn error(&self, action: &'static str, name: &str, source: io::Error) -> StoreError {
         StoreError::File { action, path: self.path(name).unwrap_or_else(|| name.into()), source }
     }
 

@@ -37,7 +37,7 @@ mod tests;
 pub(crate) use error::StoreError;
 pub(crate) use import::Staged;
 pub(crate) use repair::Repaired;
-pub(crate) use run::{NewRun, Run, RunKind, RunStatus, RunSummary};
+pub(crate) use run::{NewRun, Run, RunKind, RunStatus, RunSummary, word};
 pub(crate) use run_id::RunId;
 pub(crate) use sample::StoredSample;
 pub(crate) use test_file::{NewTestFile, Standing, TestFile, TestFileId};

@@ -74,8 +74,7 @@ impl Store {
         }
         let mut store = Store::open(&again)?;
         for claim in self.claims.held() {
-            let taken = store.claims.take(&claim);
-            taken.map_err(|source| store.claims.error("claim", &claim, source))?;
+            store.claims.take(&claim)?;
         }
         std::mem::swap(&mut store.damage, &mut self.damage);
         *self = store;

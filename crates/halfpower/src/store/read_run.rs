@@ -5,13 +5,14 @@ use super::damage::{Cause, Damage, damaged};
 use super::error::{During, StoreError};
 use super::run::{Run, RunKind, RunStatus, RunSummary};
 use super::run_id::RunId;
+use clap::ValueEnum;
 use halfpower_model::sample::Program;
 use halfpower_model::{Environment, Sample};
+use jiff::Timestamp;
 use rusqlite::types::FromSql;
 use rusqlite::{OptionalExtension, Row};
 use serde::de::DeserializeOwned;
 use std::cell::RefCell;
-use std::str::FromStr;
 
 /// What stands for a text that is damaged.
 const DAMAGED: &str = "(damaged)";
@@ -62,14 +63,14 @@ impl Store {
         let text = |column| columns.get(column).unwrap_or_else(|| DAMAGED.to_owned());
         let target = text("target");
         let (program, environment) = (columns.json::<Program>("program"), columns.json::<Environment>("environment"));
-        let started_at = columns.parsed("started_at");
+        let started_at = columns.time("started_at");
         let is_whole = program.is_some() && environment.is_some() && started_at.is_some();
         let first = if is_whole { None } else { self.first_sample(id) };
         let of_first = |of: fn(&Sample) -> Program| first.as_ref().map(of);
         let unknown = || Program { version: "unknown".to_owned(), commit: None, features: Vec::new() };
         Ok(Run {
             id,
-            kind: columns.parsed("kind").unwrap_or(RunKind::Io),
+            kind: columns.word("kind").unwrap_or(RunKind::Io),
             name: text("name"),
             question: columns.get("question").flatten(),
             study_text: columns.get("study_text").flatten(),
@@ -82,8 +83,8 @@ impl Store {
                 .or_else(|| first.as_ref().map(|sample| (*sample.environment).clone()))
                 .unwrap_or_else(|| Environment::unknown(target.as_str(), None)),
             started_at: started_at.or_else(|| first.as_ref().map(|sample| sample.started_at)).unwrap_or_default(),
-            finished_at: columns.parsed("finished_at"),
-            status: self.status_of(id, columns.parsed("status").unwrap_or(RunStatus::Interrupted))?,
+            finished_at: columns.time("finished_at"),
+            status: self.status_of(id, columns.word("status").unwrap_or(RunStatus::Interrupted))?,
             target,
             damaged: columns.damaged.take(),
         })
@@ -101,13 +102,13 @@ impl Store {
         let text = |column| columns.get(column).unwrap_or_else(|| DAMAGED.to_owned());
         Ok(RunSummary {
             id,
-            kind: columns.parsed("kind").unwrap_or(RunKind::Io),
+            kind: columns.word("kind").unwrap_or(RunKind::Io),
             name: text("name"),
             target: text("target"),
             note: columns.get("note").flatten(),
-            started_at: columns.parsed("started_at").unwrap_or_default(),
-            finished_at: columns.parsed("finished_at"),
-            status: self.status_of(id, columns.parsed("status").unwrap_or(RunStatus::Interrupted))?,
+            started_at: columns.time("started_at").unwrap_or_default(),
+            finished_at: columns.time("finished_at"),
+            status: self.status_of(id, columns.word("status").unwrap_or(RunStatus::Interrupted))?,
             samples,
         })
     }
@@ -141,11 +142,13 @@ impl Columns<'_> {
         self.or_none(column, serde_json::from_str(&text).map_err(Cause::from))
     }
 
-    fn parsed<T: FromStr>(&self, column: &'static str) -> Option<T>
-    where
-        T::Err: Into<Cause>,
-    {
+    fn word<T: ValueEnum>(&self, column: &'static str) -> Option<T> {
+        let text = self.get::<String>(column)?;
+        self.or_none(column, T::from_str(&text, false).map_err(Cause::from))
+    }
+
+    fn time(&self, column: &'static str) -> Option<Timestamp> {
         let text = self.get::<Option<String>>(column)??;
-        self.or_none(column, text.parse().map_err(T::Err::into))
+        self.or_none(column, text.parse().map_err(Cause::from))
     }
 }

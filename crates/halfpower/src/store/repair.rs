@@ -9,7 +9,7 @@ use super::companion_files::beside;
 use super::create::create;
 use super::error::{During, StoreError};
 use super::recover::{RUN_COLUMNS, Slot, TABLES, insert, recover};
-use super::run::{Run, RunStatus, json};
+use super::run::{Run, RunStatus, json, word};
 use super::run_id::RunId;
 use crate::reading::Reading;
 use halfpower_model::Sample;
@@ -261,7 +261,7 @@ fn stand_in(run: &Run, column: &str) -> Value {
     let text = |text: &str| Value::Text(text.to_owned());
     match column {
         "id" => Value::Integer(run.id.0),
-        "kind" => text(run.kind.word()),
+        "kind" => Value::Text(word(run.kind)),
         "name" => text(&run.name),
         "command" => text(&run.command),
         "target" => text(&run.target),
@@ -269,7 +269,7 @@ fn stand_in(run: &Run, column: &str) -> Value {
         "program" => Value::Text(json(&run.program)),
         "environment" => Value::Text(json(&run.environment)),
         "started_at" => Value::Text(run.started_at.to_string()),
-        "status" => text(run.status.word()),
+        "status" => Value::Text(word(run.status)),
         _ => Value::Null,
     }
 }

@@ -5,15 +5,15 @@ use super::damage::damaged;
 use super::error::{During, StoreError};
 use super::run_id::RunId;
 use crate::plan::Plan;
+use clap::ValueEnum;
 use halfpower_model::Environment;
 use halfpower_model::sample::Program;
 use jiff::Timestamp;
 use rusqlite::{Connection, TransactionBehavior, params};
 use serde::Serialize;
-use std::str::FromStr;
 
 /// What kind of run it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RunKind {
     /// `halfpower io`.
@@ -31,7 +31,7 @@ pub(crate) enum RunKind {
 }
 
 /// How far a run is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RunStatus {
     /// A process is at it.
@@ -140,8 +140,7 @@ impl Store {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).during(ACTION)?;
         let id = insert_run(&transaction, run, RunStatus::Running).during(ACTION)?;
         // Claimed before anybody else can see it: it never looks abandoned.
-        let claimed = self.claims.take(&id.claim());
-        claimed.map_err(|source| self.claims.error("claim", &id.claim(), source))?;
+        self.claims.take(&id.claim())?;
         let committed = transaction.commit().during(ACTION);
         if committed.is_err() {
             self.claims.release(&id.claim());
@@ -171,7 +170,7 @@ impl Store {
                 .connection
                 .execute(
                     "UPDATE runs SET status = ?, finished_at = NULL WHERE id = ?",
-                    (RunStatus::Running.word(), id.0),
+                    (word(RunStatus::Running), id.0),
                 )
                 .during("resume a run")
                 .map(|_| Run { status: RunStatus::Running, finished_at: None, ..run }),
@@ -192,7 +191,7 @@ impl Store {
             .connection
             .execute(
                 "UPDATE runs SET status = ?, finished_at = ? WHERE id = ?",
-                (status.word(), Timestamp::now().to_string(), id.0),
+                (word(status), Timestamp::now().to_string(), id.0),
             )
             .during("finish a run")?;
         self.follow_moved_file()?;
@@ -229,12 +228,7 @@ impl Store {
     }
 
     fn claim_run(&mut self, id: RunId) -> Result<(), StoreError> {
-        let claim = id.claim();
-        match self.claims.take(&claim) {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(StoreError::InUse(id)),
-            Err(source) => Err(self.claims.error("claim", &claim, source)),
-        }
+        if self.claims.take(&id.claim())? { Ok(()) } else { Err(StoreError::InUse(id)) }
     }
 
     /// What is stored says `running` until somebody says otherwise; a killed process cannot.
@@ -242,9 +236,7 @@ impl Store {
         if stored != RunStatus::Running {
             return Ok(stored);
         }
-        let taken = self.claims.is_taken(&id.claim());
-        let taken = taken.map_err(|source| self.claims.error("look at", &id.claim(), source))?;
-        Ok(if taken { RunStatus::Running } else { RunStatus::Interrupted })
+        Ok(if self.claims.is_taken(&id.claim())? { RunStatus::Running } else { RunStatus::Interrupted })
     }
 }
 
@@ -255,7 +247,7 @@ pub(super) fn insert_run(connection: &Connection, run: &NewRun<'_>, status: RunS
         "INSERT INTO runs (kind, name, question, study_text, plan, command, target, seed, note, program, environment,
             started_at, finished_at, status) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
-            run.kind.word(),
+            word(run.kind),
             run.name,
             run.question,
             run.study_text,
@@ -268,7 +260,7 @@ pub(super) fn insert_run(connection: &Connection, run: &NewRun<'_>, status: RunS
             json(run.environment),
             now,
             (status != RunStatus::Running).then_some(&now),
-            status.word(),
+            word(status),
         ],
     )?;
     Ok(RunId(connection.last_insert_rowid()))
@@ -302,46 +294,7 @@ impl RunId {
     }
 }
 
-impl RunKind {
-    /// The word for it, as it is stored.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            RunKind::Io => "io",
-            RunKind::Survey => "survey",
-            RunKind::Study => "study",
-            RunKind::Aa => "aa",
-            RunKind::Instrument => "instrument",
-            RunKind::Import => "import",
-        }
-    }
-}
-
-impl FromStr for RunKind {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        let kinds = [RunKind::Io, RunKind::Survey, RunKind::Study, RunKind::Aa, RunKind::Instrument, RunKind::Import];
-        kinds.into_iter().find(|kind| kind.word() == word).ok_or_else(|| format!("`{word}` is no kind of run"))
-    }
-}
-
-impl RunStatus {
-    /// The word for it, as it is stored.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            RunStatus::Running => "running",
-            RunStatus::Complete => "complete",
-            RunStatus::Interrupted => "interrupted",
-            RunStatus::Failed => "failed",
-        }
-    }
-}
-
-impl FromStr for RunStatus {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        let all = [RunStatus::Running, RunStatus::Complete, RunStatus::Interrupted, RunStatus::Failed];
-        all.into_iter().find(|status| status.word() == word).ok_or_else(|| format!("`{word}` is no state of a run"))
-    }
+/// The word for a kind or a status, as it is stored.
+pub(crate) fn word(value: impl ValueEnum) -> String {
+    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }

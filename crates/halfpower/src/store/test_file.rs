@@ -91,8 +91,7 @@ impl Store {
             )
             .during(ACTION)?;
         let id = TestFileId(transaction.last_insert_rowid());
-        let claimed = self.claims.take(&id.claim());
-        claimed.map_err(|source| self.claims.error("claim", &id.claim(), source))?;
+        self.claims.take(&id.claim())?;
         transaction.commit().during(ACTION)?;
         Ok(id)
     }
@@ -111,8 +110,7 @@ impl Store {
     /// # Errors
     /// When the claim cannot be looked at.
     pub(crate) fn take_test_file(&mut self, id: TestFileId) -> Result<bool, StoreError> {
-        let taken = self.claims.take(&id.claim());
-        taken.map_err(|source| self.claims.error("claim", &id.claim(), source))
+        self.claims.take(&id.claim())
     }
 
     /// Strikes a file off, once it was removed.
@@ -146,9 +144,7 @@ impl Store {
     pub(crate) fn look_for_test_files(&mut self) -> Result<Vec<(TestFile, Standing)>, StoreError> {
         let mut found = Vec::new();
         for file in self.noted_test_files()? {
-            let claim = file.id.claim();
-            let taken = self.claims.is_taken(&claim);
-            if taken.map_err(|source| self.claims.error("look at", &claim, source))? {
+            if self.claims.is_taken(&file.id.claim())? {
                 continue;
             }
             match file.standing() {

@@ -3,7 +3,7 @@ use super::*;
 use crate::plan::{Overrides, Plan};
 use crate::reading::{Figures, Reading};
 use crate::study::Study;
-use halfpower_model::environment::{ClockFacts, PersonalityFacts};
+use halfpower_model::environment::PersonalityFacts;
 use halfpower_model::reading::{Bandwidth, Kernel, MemorySpeed, Rounds, Vectors};
 use halfpower_model::sample::{DepthMean, Histograms, Latency, Program, Totals};
 use halfpower_model::{
@@ -16,17 +16,11 @@ fn environment() -> Environment {
     target.direct_alignment_bytes = Some(Bytes(512));
     Environment {
         host: "laboratory".to_owned(),
-        kernel: "6.1".to_owned(),
         cpus: 2,
-        cpu_numbers: Vec::new(),
-        cpu_model: None,
-        governor: None,
-        machine_file_crc32c: None,
         memory_bytes: Bytes(1 << 34),
-        clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 12.5 },
         personalities: vec![PersonalityFacts { personality: Personality::Sync, unavailable: None, stands_for: None }],
         target,
-        more_targets: Vec::new(),
+        ..Environment::unknown("", None)
     }
 }
 
@@ -58,9 +52,8 @@ pub(super) fn begin(store: &mut Store) -> RunId {
     try_to_begin(store).unwrap()
 }
 
-fn try_to_begin(store: &mut Store) -> Result<RunId, StoreError> {
-    let environment = environment();
-    let new = NewRun {
+fn new_run(environment: &Environment) -> NewRun<'_> {
+    NewRun {
         kind: RunKind::Io,
         name: "sequential read",
         question: None,
@@ -70,9 +63,12 @@ fn try_to_begin(store: &mut Store) -> Result<RunId, StoreError> {
         target: "/data/file",
         seed: u64::MAX,
         note: Some("a note"),
-        environment: &environment,
-    };
-    store.begin_run(&new)
+        environment,
+    }
+}
+
+fn try_to_begin(store: &mut Store) -> Result<RunId, StoreError> {
+    store.begin_run(&new_run(&environment()))
 }
 
 pub(super) fn place() -> (tempfile::TempDir, PathBuf) {
@@ -103,11 +99,7 @@ fn what_was_stored_is_there_after_opening_again() {
             question: study.question.as_deref(),
             study_text: Some(&study.text),
             plan: Some(&plan),
-            command: "halfpower run /data",
-            target: "/data",
-            seed: u64::MAX,
-            note: None,
-            environment: &environment,
+            ..new_run(&environment)
         })
         .unwrap();
     let first = store.add_sample(id, 3, 0, &sample()).unwrap();
@@ -174,18 +166,7 @@ fn a_sample_is_never_replaced_and_needs_its_run() {
 fn an_import_is_kept_whole_or_not_at_all() {
     let (_directory, path) = place();
     let (mut store, environment) = (Store::open(&path).unwrap(), environment());
-    let new = NewRun {
-        kind: RunKind::Import,
-        name: "fio: results.json",
-        question: None,
-        study_text: None,
-        plan: None,
-        command: "halfpower import results.json",
-        target: "/data/file",
-        seed: 0,
-        note: None,
-        environment: &environment,
-    };
+    let new = NewRun { kind: RunKind::Import, ..new_run(&environment) };
     let import = |store: &mut Store, blocks: [u32; 2]| {
         let staged = store.stage()?;
         staged.add(0, 0, 0, &sample())?;

@@ -1,12 +1,12 @@
 //! A workload in fio's words, and what fio has no words for.
 
-use super::share;
+use super::{engine, share, words};
 use halfpower_model::content::Data;
 use halfpower_model::stream::RequestKind;
 use halfpower_model::workload::{RwFlag, Thousandths};
 use halfpower_model::{
-    Arrivals, CachePolicy, Closing, CpuAccounting, Durability, FileState, Layout, Nanoseconds, Operation, Pattern,
-    Personality, Rate, RingOption, Sharing, Verify, Wish, WorkerKind, Workload,
+    Arrivals, CachePolicy, Closing, CpuAccounting, FileState, Layout, Operation, Pattern, Personality, Rate,
+    RingOption, Sharing, Verify, Wish, Workload,
 };
 
 type Settings = Vec<(&'static str, String)>;
@@ -22,67 +22,56 @@ const ITS_OWN: [RingOption; 5] = [
 
 /// Why fio has no equal of a workload; none where it has one.
 pub(super) fn no_equal(workload: &Workload, on_file: bool) -> Option<&'static str> {
-    let operation = workload.operation;
+    let Workload { operation, pattern, personality, rw_flags, sizes, limits, .. } = workload;
     let (_, on_one_target) = workload.position(0);
-    let ordered = workload.pattern.is_ordered();
+    let many = on_one_target > 1;
+    let trims_in_a_mix = operation.has(RequestKind::Trim) && *operation != Operation::Trim;
+    let own_options = ITS_OWN.iter().any(|option| workload.ring.wish(*option) != Wish::Default);
+    let has_gaps = pattern.is_ordered() && sizes.is_empty() && workload.step() != workload.request_size;
+    let is_verified = workload.verify != Verify::Off;
+    let times = [limits.duration, Some(workload.warmup)];
+    let has_odd_time = times.iter().flatten().any(|time| !time.0.is_multiple_of(1000));
+    let rate_of_requests = matches!(workload.rate, Some(Rate::Requests(_)));
     let reasons = [
-        (
-            operation.has(RequestKind::Flush) || (operation.has(RequestKind::Trim) && operation != Operation::Trim),
-            "fio mixes reads and writes only",
-        ),
-        (operation == Operation::Trim && on_file, "fio trims devices, and no files"),
+        (operation.has(RequestKind::Flush) || trims_in_a_mix, "fio mixes reads and writes only"),
+        (*operation == Operation::Trim && on_file, "fio trims devices, and no files"),
         (workload.layout != Layout::Each, "fio makes no stripes and no mirrors"),
-        (workload.personality == Personality::Plugin, "fio does not load Halfpower's plug-ins"),
-        (workload.personality == Personality::Nvme, "fio sends such commands to another device, /dev/ng, not to this"),
+        (*personality == Personality::Plugin, "fio does not load Halfpower's plug-ins"),
+        (*personality == Personality::Nvme, "fio sends such commands to another device, /dev/ng, not to this"),
         (
-            workload.rw_flags.iter().any(|flag| flag != RwFlag::Hipri),
+            rw_flags.iter().any(|flag| flag != RwFlag::Hipri),
             "fio has no such flags of single requests, or they mean something else there",
         ),
         (
-            workload.personality != Personality::Vectored && !workload.rw_flags.is_empty(),
+            *personality != Personality::Vectored && !rw_flags.is_empty(),
             "fio has flags of single requests for pvsync2 only",
         ),
+        (own_options, "fio sets these options of a ring itself"),
+        (*pattern == Pattern::Reverse, "going down, fio never comes to the last place"),
+        (matches!(pattern, Pattern::Strided { .. }), "fio's strides come to the same places in each pass"),
         (
-            ITS_OWN.iter().any(|option| workload.ring.wish(*option) != Wish::Default),
-            "fio sets these options of a ring itself",
-        ),
-        (workload.pattern == Pattern::Reverse, "going down, fio never comes to the last place"),
-        (matches!(workload.pattern, Pattern::Strided { .. }), "fio's strides come to the same places in each pass"),
-        (
-            matches!(workload.pattern, Pattern::Normal { .. }),
+            matches!(pattern, Pattern::Normal { .. }),
             "the deviation of fio's normal distribution is another, and its places are spread",
         ),
-        (workload.pattern == Pattern::Zipf { theta: Thousandths(1000) }, "fio takes no zipf with an exponent of 1"),
+        (*pattern == Pattern::Zipf { theta: Thousandths(1000) }, "fio takes no zipf with an exponent of 1"),
         (
-            workload.pattern == Pattern::Shuffled && on_one_target > 1,
+            *pattern == Pattern::Shuffled && many,
             "each of fio's jobs goes to every place, where these workers take turns",
         ),
-        (workload.sharing == Sharing::Cursor && on_one_target > 1, "fio's jobs do not take turns in one order"),
-        (
-            ordered && workload.sizes.is_empty() && workload.step() != workload.request_size,
-            "fio leaves no gaps between requests in order",
-        ),
+        (workload.sharing == Sharing::Cursor && many, "fio's jobs do not take turns in one order"),
+        (has_gaps, "fio leaves no gaps between requests in order"),
         (workload.file_state != FileState::Written, "fio does not bring a file into a state between jobs"),
         (workload.closing == Closing::Timed, "fio does not count closing"),
-        (
-            workload.verify != Verify::Off && (operation != Operation::Write || on_one_target > 1),
-            "fio checks what one job has written, and no mix",
-        ),
+        (is_verified && (*operation != Operation::Write || many), "fio checks what one job has written, and no mix"),
         (workload.cpu_accounting == CpuAccounting::Soaker, "fio has no soaker"),
         (!workload.set.is_empty(), "fio has no simulated machines"),
-        (workload.cpu_count.is_some(), "fio binds jobs to processors, and not itself to a number of them"),
-        (
-            [workload.limits.duration, Some(workload.warmup)].iter().flatten().any(|time| !time.0.is_multiple_of(1000)),
-            "fio's times are whole microseconds",
-        ),
+        (workload.cpu_count.is_some(), "fio binds jobs to CPUs, and not itself to a number of them"),
+        (has_odd_time, "fio's times are whole microseconds"),
         (
             !has_whole_rate(workload),
             "fio's rates are those of one job and one direction, and these do not divide evenly",
         ),
-        (
-            matches!(workload.rate, Some(Rate::Requests(_))) && !workload.sizes.is_empty(),
-            "fio counts requests a second of one size only",
-        ),
+        (rate_of_requests && !sizes.is_empty(), "fio counts requests per second of one size only"),
         (whole_shares(workload).is_none(), "fio's shares of sizes are whole percents"),
     ];
     reasons.iter().find(|(applies, _)| *applies).map(|(_, reason)| *reason)
@@ -120,28 +109,22 @@ pub(super) fn settings(workload: &Workload, volume: usize, is_null: bool) -> Res
     if workers == 0 {
         return Err("one of its targets has no workers".to_owned());
     }
-    let mut settings = directions(workload);
+    let mut settings: Settings = words(workload).into_iter().map(|(_, key, value)| (key, value)).collect();
+    settings.push(match whole_shares(workload) {
+        Some(shares) if !shares.is_empty() => ("bssplit", shares),
+        _ => ("bs", workload.request_size.0.to_string()),
+    });
     settings.extend(places(workload, workers));
-    settings.extend(way(workload, is_null));
+    settings.extend(engine_options(workload, is_null));
     settings.extend([
-        ("iodepth", workload.depth.to_string()),
         ("iodepth_batch", workload.submit_batch.to_string()),
         ("iodepth_batch_complete_min", workload.wait_batch.to_string()),
         ("numjobs", workers.to_string()),
-        ("thread", u8::from(workload.worker_kind == WorkerKind::Thread).to_string()),
-        ("direct", u8::from(workload.buffering.is_direct()).to_string()),
-        ("sync", if workload.buffering.is_through() { "dsync" } else { "none" }.to_owned()),
     ]);
     settings.push(match workload.cache {
         CachePolicy::Keep => ("invalidate", "0".to_owned()),
         CachePolicy::Cold => ("invalidate", "1".to_owned()),
         CachePolicy::Warm => ("pre_read", "1".to_owned()),
-    });
-    settings.extend(match workload.durability {
-        Durability::None => None,
-        Durability::FlushAtEnd => Some(("end_fsync", "1".to_owned())),
-        Durability::Fsync { every } => Some(("fsync", every.to_string())),
-        Durability::Fdatasync { every } => Some(("fdatasync", every.to_string())),
     });
     if workload.operation.writes() {
         settings.extend(bytes_of_writes(&workload.data));
@@ -162,21 +145,6 @@ pub(super) fn settings(workload: &Workload, volume: usize, is_null: bool) -> Res
     Ok(settings)
 }
 
-/// What the requests do.
-fn directions(workload: &Workload) -> Settings {
-    let random = if workload.pattern.is_ordered() { "" } else { "rand" };
-    let percent = |kind| workload.operation.percent(kind);
-    let mut settings = match workload.operation {
-        Operation::Mix(_) => vec![("rw", format!("{random}rw")), ("rwmixread", percent(RequestKind::Read).to_string())],
-        only => vec![("rw", format!("{random}{only}"))],
-    };
-    match whole_shares(workload) {
-        Some(shares) if !shares.is_empty() => settings.push(("bssplit", shares)),
-        _ => settings.push(("bs", workload.request_size.0.to_string())),
-    }
-    settings
-}
-
 /// Where they go.
 fn places(workload: &Workload, workers: u64) -> Settings {
     let span = workload.span.0 - workload.offset.0;
@@ -189,40 +157,15 @@ fn places(workload: &Workload, workers: u64) -> Settings {
     } else {
         settings.push(("size", span.to_string()));
     }
-    if workload.offset.0 > 0 {
-        settings.push(("offset", workload.offset.0.to_string()));
-    }
     if workload.align.is_some() && !workload.pattern.is_ordered() {
         settings.push(("blockalign", workload.step().0.to_string()));
-    }
-    let distribution = match workload.pattern {
-        Pattern::Zipf { theta } => Some(format!("zipf:{theta}")),
-        Pattern::Pareto { share } => Some(format!("pareto:{share}")),
-        Pattern::HotCold { requests_percent: requests, places_percent: places } => {
-            Some(format!("zoned:{requests}/{places}:{}/{}", 100 - requests, 100 - places))
-        }
-        _ => None,
-    };
-    settings.extend(distribution.map(|distribution| ("random_distribution", distribution)));
-    if !workload.pattern.is_ordered() {
-        // Any place again and again; with its map, fio comes to each once.
-        settings.push(("norandommap", u8::from(workload.pattern != Pattern::Shuffled).to_string()));
     }
     settings
 }
 
 /// The engine and its options.
-fn way(workload: &Workload, is_null: bool) -> Settings {
-    let engine = match workload.personality {
-        _ if is_null => "null",
-        Personality::Sync => "psync",
-        Personality::Vectored => "pvsync2",
-        Personality::Mmap => "mmap",
-        Personality::Libaio => "libaio",
-        Personality::IoUring | Personality::Nvme => "io_uring",
-        Personality::Sg => "sg",
-        Personality::Null | Personality::Plugin => "null",
-    };
+fn engine_options(workload: &Workload, is_null: bool) -> Settings {
+    let engine = engine(if is_null { Personality::Null } else { workload.personality });
     let mut settings = vec![("ioengine", engine.to_owned())];
     let mut on = |key| settings.push((key, "1".to_owned()));
     if engine == "io_uring" {
@@ -294,10 +237,6 @@ fn has_whole_rate(workload: &Workload) -> bool {
 fn end(workload: &Workload) -> Settings {
     let mut settings = Settings::new();
     let limits = workload.limits;
-    let time = |time: Nanoseconds| format!("{}us", time.0 / 1000);
-    if let Some(duration) = limits.duration {
-        settings.push(("runtime", time(duration)));
-    }
     // A file that was gone through is gone through again, until a limit is reached.
     let whole = |bytes: u64| bytes.div_ceil(workload.request_size.0) * workload.request_size.0;
     let by_requests = limits.requests.map(|requests| share(requests, workload));
@@ -310,9 +249,6 @@ fn end(workload: &Workload) -> Settings {
     }
     if let Some(requests) = by_requests {
         settings.push(("number_ios", requests.to_string()));
-    }
-    if workload.warmup.0 > 0 {
-        settings.push(("ramp_time", time(workload.warmup)));
     }
     settings
 }

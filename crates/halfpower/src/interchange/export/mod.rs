@@ -5,7 +5,6 @@
 
 mod csv;
 mod fio;
-mod gauges;
 mod hdr;
 mod openmetrics;
 #[cfg(feature = "parquet")]

@@ -5,11 +5,58 @@
 //! escaped; times of day are those of the sample's end.
 
 use super::Exported;
-use super::gauges::{GAUGES, Gauge, LATENCY, PREFIX};
 use crate::store::StoredSample;
 use halfpower_model::Sample;
 use halfpower_model::histogram::{Histogram, bucket_low};
 use std::fmt::Write as _;
+
+/// What every name begins with.
+const PREFIX: &str = "halfpower_";
+/// The histogram of service times.
+const LATENCY: &str = "latency_seconds";
+
+/// Figures of one meaning: the name, the unit that it ends with, the help, the label that distinguishes several, and for
+/// each word of that where it is in the record and what its figure is times.
+type Gauge = (&'static str, &'static str, &'static str, &'static str, &'static [(&'static str, &'static str)], f64);
+
+const GAUGES: [Gauge; 9] = [
+    ("requests_per_second", "", "Requests completed per second.", "kind", &REQUESTS, 1.0),
+    ("bytes_per_second", "", "Bytes moved per second.", "kind", &BYTES, 1.0),
+    ("latency_mean_seconds", "seconds", "Mean service time of a request.", "", &[("", "/total/latency_ns/mean")], 1e-9),
+    ("latency_percentile_seconds", "seconds", "Percentile of the service time.", "percentile", &PERCENTILES, 1e-9),
+    ("depth_mean", "", "Mean queue depth.", "", &[("", "/depth_mean/counted")], 1.0),
+    ("depth_mean_little", "", "The same by Little's law.", "", &[("", "/depth_mean/little")], 1.0),
+    ("cpu_user_seconds", "seconds", "CPU time of the workers in user mode.", "", &[("", "/cpu/lower/user_s")], 1.0),
+    (
+        "cpu_system_seconds",
+        "seconds",
+        "CPU time of the workers in kernel mode.",
+        "",
+        &[("", "/cpu/lower/system_s")],
+        1.0,
+    ),
+    ("elapsed_seconds", "seconds", "Length of the measured part.", "", &[("", "/elapsed_s")], 1.0),
+];
+const REQUESTS: [(&str, &str); 4] = [
+    ("all", "/total/requests_per_s"),
+    ("read", "/read/requests_per_s"),
+    ("write", "/write/requests_per_s"),
+    ("trim", "/trim/requests_per_s"),
+];
+const BYTES: [(&str, &str); 4] = [
+    ("all", "/total/bytes_per_s"),
+    ("read", "/read/bytes_per_s"),
+    ("write", "/write/bytes_per_s"),
+    ("trim", "/trim/bytes_per_s"),
+];
+const PERCENTILES: [(&str, &str); 6] = [
+    ("50", "/total/latency_ns/p50"),
+    ("90", "/total/latency_ns/p90"),
+    ("95", "/total/latency_ns/p95"),
+    ("99", "/total/latency_ns/p99"),
+    ("99.9", "/total/latency_ns/p99_9"),
+    ("99.99", "/total/latency_ns/p99_99"),
+];
 
 /// The text.
 pub(super) fn write(samples: &[StoredSample]) -> Exported {
@@ -24,12 +71,12 @@ pub(super) fn write(samples: &[StoredSample]) -> Exported {
         }
     }
     let mut text = String::new();
-    for Gauge { name, unit, help, figures, scale, label } in GAUGES {
+    for (name, unit, help, label, figures, scale) in GAUGES {
         head(&mut text, name, "gauge", unit, help);
         for (stored, record) in &shown {
             for (word, path) in figures {
                 let Some(figure) = record.pointer(path).and_then(serde_json::Value::as_f64) else { continue };
-                let own = label.map(|label| format!(",{label}=\"{word}\"")).unwrap_or_default();
+                let own = if label.is_empty() { String::new() } else { format!(",{label}=\"{word}\"") };
                 let labels = labels(stored);
                 let _ = writeln!(text, "{PREFIX}{name}{{{labels}{own}}} {}{}", figure * scale, stamp(&stored.sample));
             }

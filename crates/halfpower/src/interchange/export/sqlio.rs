@@ -4,16 +4,13 @@
 //! the processor time or the time of day is not known the trace has no way to say so: such samples are left out.
 
 use super::Exported;
+use crate::interchange::import::sqlio::HEADING;
 use crate::store::StoredSample;
 use halfpower_model::{Buffering, Operation, Sample};
-use std::fmt::Write as _;
-
-const HEADING: &str = "MB/s,IO/s,Op,BlockSize,OutstandingIOs,Buffering,NumThreads,Time,FileSize,Clock(s),User(ms),\
-                       Kernel(ms),Time Stamp,Comment\n";
 
 /// The rows.
 pub(super) fn write(samples: &[StoredSample]) -> Exported {
-    let mut exported = Exported { content: HEADING.into(), ..Exported::default() };
+    let mut exported = Exported { content: format!("{HEADING}\n").into(), ..Exported::default() };
     for stored in samples {
         match row(&stored.sample) {
             Ok(row) => exported.content.extend(row.into_bytes()),
@@ -33,8 +30,7 @@ fn row(sample: &Sample) -> Result<String, &'static str> {
     if !sample.is_complete() {
         return Err("it failed");
     }
-    let told = |fields: &[&str]| fields.iter().all(|field| workload.tells(field));
-    if !told(&["request_size", "depth", "workers", "buffering"]) {
+    if !["request_size", "depth", "workers", "buffering"].iter().all(|field| workload.tells(field)) {
         return Err("its size, depth, threads or buffering is not known, and a trace must say them");
     }
     if !workload.sizes.is_empty() || !workload.request_size.0.is_multiple_of(1024) {
@@ -56,11 +52,8 @@ fn row(sample: &Sample) -> Result<String, &'static str> {
     let end = sample.started_at.checked_add(elapsed).map_err(|_| "its time of day is out of range")?;
     let time_s = workload.limits.duration.map_or(0, |duration| duration.0 / 1_000_000_000);
     let lower = sample.cpu.lower;
-    let mut row = String::new();
-    let comment = comment(sample);
-    let _ = writeln!(
-        row,
-        "{mib_per_s:.2},{requests_per_s:.2},{operation},{},{},{buffering},{},{time_s},{},{:.2},{:.0},{:.0},{},{comment}",
+    Ok(format!(
+        "{mib_per_s:.2},{requests_per_s:.2},{operation},{},{},{buffering},{},{time_s},{},{:.2},{:.0},{:.0},{},{}\n",
         workload.request_size.0 >> 10,
         workload.depth,
         workload.workers,
@@ -69,8 +62,8 @@ fn row(sample: &Sample) -> Result<String, &'static str> {
         lower.user_s * 1e3,
         lower.system_s * 1e3,
         end.strftime("%a %b %d %H:%M:%S %Y"),
-    );
-    Ok(row)
+        comment(sample),
+    ))
 }
 
 /// The note without commas; what a trace has no column for in front: the pattern, where the note does not say it, and what

@@ -12,7 +12,7 @@ mod damage;
 mod diskspd;
 mod elbencho;
 mod error;
-mod fio;
+pub(crate) mod fio;
 pub(crate) mod hdr;
 mod ior;
 mod iozone;
@@ -22,7 +22,7 @@ mod pieces;
 mod record;
 #[cfg(test)]
 mod soundness;
-mod sqlio;
+pub(crate) mod sqlio;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -194,7 +194,7 @@ pub(crate) fn import(
     }
     let format = Format::Halfpower;
     let mut read = Read { format, samples: 0, warnings: Vec::new() };
-    let mut pieces = Pieces::new(begin, input);
+    let mut pieces = Pieces::new(begin.chain(input));
     while let Some(piece) = pieces.next().map_err(unreadable)? {
         let imported = match import_bytes(&name, &piece.bytes, Some(format)) {
             Err(ImportError::Empty { .. }) => continue,

@@ -1,7 +1,7 @@
 //! A file of our own records in pieces of whole ones, so that a file of any length is read in bounded memory. A brace that
 //! is first on its line begins a record.
 
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
 /// Bytes of a piece, unless one record has more.
 const PIECE_BYTES: usize = 2 << 20;
@@ -20,19 +20,16 @@ pub(super) struct Piece {
 
 /// A file, piece by piece.
 pub(super) struct Pieces<R> {
-    reader: R,
+    reader: BufReader<R>,
     /// Read and not given yet.
-    buffer: Vec<u8>,
-    /// How much of it was looked at.
-    looked_at: usize,
+    line: Vec<u8>,
+    /// Lines given.
     lines: u64,
-    has_ended: bool,
 }
 
 impl<R: Read> Pieces<R> {
-    /// A file of which `begin` was read already.
-    pub(super) fn new(begin: Vec<u8>, reader: R) -> Self {
-        Pieces { reader, buffer: begin, looked_at: 0, lines: 0, has_ended: false }
+    pub(super) fn new(reader: R) -> Self {
+        Pieces { reader: BufReader::new(reader), line: Vec::new(), lines: 0 }
     }
 
     /// The next piece; none at the end.
@@ -40,53 +37,25 @@ impl<R: Read> Pieces<R> {
     /// # Errors
     /// The reader's, and when a record has more than 32 MiB.
     pub(super) fn next(&mut self) -> io::Result<Option<Piece>> {
-        let (mut end, mut records) = (0, 0);
+        let mut piece = Piece { bytes: Vec::new(), lines_before: self.lines };
+        let (mut records, mut start) = (0, 0);
         loop {
-            while let Some(place) = self.next_place() {
-                (end, records) = (place, records + 1);
-                if records == PIECE_RECORDS || end >= PIECE_BYTES {
-                    return Ok(Some(self.give(end)));
+            if self.line.starts_with(b"{") {
+                if records == PIECE_RECORDS || piece.bytes.len() >= PIECE_BYTES {
+                    return Ok(Some(piece));
                 }
+                (records, start) = (records + 1, piece.bytes.len());
             }
-            if self.has_ended {
-                let rest = self.buffer.len();
-                return Ok((rest > 0).then(|| self.give(rest)));
-            }
-            if self.buffer.len() >= PIECE_BYTES && end > 0 {
-                return Ok(Some(self.give(end)));
-            }
-            if self.buffer.len() > RECORD_BYTES {
+            self.lines += u64::from(self.line.ends_with(b"\n"));
+            piece.bytes.append(&mut self.line);
+            if piece.bytes.len() - start > RECORD_BYTES {
                 let message = format!("it has a record of more than {} MiB; is it complete?", RECORD_BYTES >> 20);
                 return Err(io::Error::new(ErrorKind::InvalidData, message));
             }
-            let read = self.reader.by_ref().take(PIECE_BYTES as u64 / 2).read_to_end(&mut self.buffer)?;
-            self.has_ended = read == 0;
-        }
-    }
-
-    /// The next place after what was looked at where a record ends; none before more is read.
-    fn next_place(&mut self) -> Option<usize> {
-        let rest = &self.buffer[self.looked_at..];
-        match rest.windows(2).position(|pair| pair == b"\n{") {
-            Some(at) => {
-                self.looked_at += at + 1;
-                Some(self.looked_at)
-            }
-            None => {
-                // The last byte is looked at again, with the next.
-                self.looked_at += rest.len().saturating_sub(1);
-                None
+            if self.reader.by_ref().take(RECORD_BYTES as u64 + 1).read_until(b'\n', &mut self.line)? == 0 {
+                return Ok((!piece.bytes.is_empty()).then_some(piece));
             }
         }
-    }
-
-    fn give(&mut self, end: usize) -> Piece {
-        let rest = self.buffer.split_off(end);
-        let bytes = std::mem::replace(&mut self.buffer, rest);
-        self.looked_at = 0;
-        let lines_before = self.lines;
-        self.lines += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
-        Piece { bytes, lines_before }
     }
 }
 
@@ -94,29 +63,19 @@ impl<R: Read> Pieces<R> {
 mod tests {
     use super::*;
 
-    fn pieces(text: &str, begin: usize) -> Vec<Piece> {
-        let (begin, rest) = text.as_bytes().split_at(begin);
-        let mut pieces = Pieces::new(begin.to_vec(), rest);
+    fn pieces(text: &str) -> Vec<Piece> {
+        let mut pieces = Pieces::new(text.as_bytes());
         std::iter::from_fn(|| pieces.next().unwrap()).collect()
     }
 
     #[test]
-    fn a_short_file_is_one_piece() {
-        for begin in 0..3 {
-            let found = pieces("{}\n", begin);
-            assert_eq!(found.len(), 1);
-            assert_eq!((found[0].bytes.as_slice(), found[0].lines_before), (&b"{}\n"[..], 0));
-        }
-        assert_eq!(pieces("", 0), []);
-    }
-
-    #[test]
     fn documents_of_one_line_and_of_several_stay_whole() {
+        assert_eq!((pieces("").len(), pieces("{}\n").len()), (0, 1));
         for document in ["{\"a\": \"{\"}\n", "{\n  \"a\": [\n    {}\n  ]\n}\n"] {
             let lines = document.matches('\n').count() as u64;
             let count = 2 * PIECE_RECORDS + 1;
             let text = document.repeat(count);
-            let found = pieces(&text, 7);
+            let found = pieces(&text);
             let begins: Vec<u64> = found.iter().map(|piece| piece.lines_before).collect();
             let records = PIECE_RECORDS as u64;
             assert_eq!(begins, [0, records * lines, 2 * records * lines]);
@@ -128,7 +87,7 @@ mod tests {
     #[test]
     fn a_record_without_an_end_is_refused() {
         let endless = io::repeat(b'"');
-        let error = Pieces::new(Vec::new(), endless).next().unwrap_err().to_string();
+        let error = Pieces::new(endless).next().unwrap_err().to_string();
         assert!(error.contains("a record of more than 32 MiB"), "{error}");
     }
 }

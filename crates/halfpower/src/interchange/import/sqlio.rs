@@ -14,23 +14,10 @@ use halfpower_model::{
     Buffering, Bytes, Environment, Nanoseconds, Operation, Pattern, Sample, WorkerKind, WorkloadSpec,
 };
 
-/// The columns, in their order.
-const COLUMNS: [&str; 14] = [
-    "MB/s",
-    "IO/s",
-    "Op",
-    "BlockSize",
-    "OutstandingIOs",
-    "Buffering",
-    "NumThreads",
-    "Time",
-    "FileSize",
-    "Clock(s)",
-    "User(ms)",
-    "Kernel(ms)",
-    "Time Stamp",
-    "Comment",
-];
+/// The names of the columns, in their order.
+pub(crate) const HEADING: &str = "MB/s,IO/s,Op,BlockSize,OutstandingIOs,Buffering,NumThreads,Time,FileSize,Clock(s),\
+                                  User(ms),Kernel(ms),Time Stamp,Comment";
+const COLUMNS: usize = 14;
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 /// A random request that takes longer than this on average has seeks of a good part of a disk in it.
@@ -46,7 +33,7 @@ struct Row<'a> {
     operation: Operation,
     request_kib: u64,
     depth: u32,
-    buffering: &'a str,
+    buffering: Buffering,
     threads: u32,
     time_s: u64,
     file_size: u64,
@@ -63,8 +50,7 @@ pub(super) fn is_one(source: Source<'_>) -> bool {
 }
 
 fn is_heading(line: &str) -> bool {
-    let names = line.split(',').map(str::trim);
-    names.take(9).eq(COLUMNS[..9].iter().copied())
+    line.split(',').map(str::trim).take(9).eq(HEADING.split(',').take(9))
 }
 
 /// Every test of a trace.
@@ -74,7 +60,7 @@ fn is_heading(line: &str) -> bool {
 pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
     let mut collected = Collected::default();
     let (mut rows, mut calibrations) = (Vec::new(), Vec::new());
-    let mut columns = COLUMNS.len();
+    let mut columns = COLUMNS;
     for line in lines(source.text) {
         let (number, line) = line?;
         // A trace that was appended to has its heading again.
@@ -82,7 +68,7 @@ pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
             continue;
         }
         if is_heading(line) {
-            columns = line.split(',').count().clamp(COLUMNS.len() - 1, COLUMNS.len());
+            columns = line.split(',').count().clamp(COLUMNS - 1, COLUMNS);
             continue;
         }
         let row = Row::read(number, line, columns)?;
@@ -106,7 +92,7 @@ impl<'a> Row<'a> {
     /// One of as many `columns` as its heading has: all, or all but the comment.
     fn read(line: u64, text: &'a str, columns: usize) -> Result<Self, Fault> {
         // A comment has no comma by definition; what one has behind it anyway belongs to it.
-        let fields: Vec<&str> = text.splitn(COLUMNS.len(), ',').map(str::trim).collect();
+        let fields: Vec<&str> = text.splitn(COLUMNS, ',').map(str::trim).collect();
         if fields.len() < columns {
             let have = fields.len();
             return Err(Fault::at(
@@ -115,7 +101,8 @@ impl<'a> Row<'a> {
             ));
         }
         let wrong = |column: usize| {
-            let (name, value) = (COLUMNS[column], fields[column].chars().take(40).collect::<String>());
+            let name = HEADING.split(',').nth(column).unwrap_or_default();
+            let value = fields[column].chars().take(40).collect::<String>();
             Fault::at(line, format!("column {}, {name}, is `{value}`, which is not a valid value", column + 1))
         };
         let figure = |column: usize| number(fields[column]).ok_or_else(|| wrong(column));
@@ -123,18 +110,20 @@ impl<'a> Row<'a> {
         let small = |column: usize| count(column)?.try_into().map_err(|_| wrong(column));
         Ok(Row {
             line,
-            mib_per_s: figure(0)
-                .and_then(|mib| if is_throughput(mib * MIB as f64) { Ok(mib) } else { Err(wrong(0)) })?,
+            mib_per_s: number(fields[0]).filter(|mib| is_throughput(mib * MIB as f64)).ok_or_else(|| wrong(0))?,
             requests_per_s: figure(1)?,
             operation: match fields[2].to_ascii_lowercase().as_str() {
                 "read" => Operation::Read,
                 "write" => Operation::Write,
                 _ => return Err(wrong(2)),
             },
-            request_kib: count(3).and_then(|kib| if kib < MIB { Ok(kib) } else { Err(wrong(3)) })?,
+            request_kib: whole(fields[3]).filter(|kib| *kib < MIB).ok_or_else(|| wrong(3))?,
             depth: small(4)?,
             buffering: match fields[5] {
-                known @ ("0" | "Y" | "S" | "H" | "N") => known,
+                "0" | "Y" => Buffering::Buffered,
+                "S" => Buffering::Through,
+                "H" => Buffering::Direct,
+                "N" => Buffering::None,
                 _ => return Err(wrong(5)),
             },
             threads: small(6)?,
@@ -150,15 +139,6 @@ impl<'a> Row<'a> {
 
     fn calibrates(&self) -> bool {
         (self.time_s == 0 && self.depth == 0) || self.comment.to_ascii_lowercase().ends_with("calibration")
-    }
-
-    fn buffering(&self) -> Buffering {
-        match self.buffering {
-            "S" => Buffering::Through,
-            "H" => Buffering::Direct,
-            "N" => Buffering::None,
-            _ => Buffering::Buffered,
-        }
     }
 
     /// Seconds a random request takes where one is outstanding; none for other rows.
@@ -178,7 +158,7 @@ impl<'a> Row<'a> {
             depth: Some(self.depth),
             workers: Some(self.threads),
             processes: Some(WorkerKind::Thread),
-            buffering: Some(self.buffering()),
+            buffering: Some(self.buffering),
             size,
             duration: Some(Nanoseconds::from_seconds(self.time_s as f64)),
             ..WorkloadSpec::default()

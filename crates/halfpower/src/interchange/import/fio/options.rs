@@ -29,6 +29,19 @@ const SYNONYMS: [(&str, &str); 6] = [
     ("write_barrier", "barrier"),
     ("timeout", "runtime"),
 ];
+/// fio's engines by what is the same here; the first one is the closest.
+pub(crate) const ENGINES: [(Personality, &str); 9] = [
+    (Personality::Sync, "psync"),
+    (Personality::Vectored, "pvsync2"),
+    (Personality::Vectored, "pvsync"),
+    (Personality::Libaio, "libaio"),
+    (Personality::IoUring, "io_uring"),
+    (Personality::Nvme, "io_uring_cmd"),
+    (Personality::Mmap, "mmap"),
+    (Personality::Null, "null"),
+    (Personality::Sg, "sg"),
+];
+
 /// Options that set a pace: which of fio's kinds is not told apart here.
 const PACE: [&str; 8] =
     ["rate", "rate_iops", "rate_min", "rate_process", "thinktime", "flow", "rate_iops_min", "latency_target"];
@@ -120,16 +133,8 @@ impl Options {
     }
 
     fn personality(&self) -> Option<Personality> {
-        match self.get("ioengine")? {
-            "psync" => Some(Personality::Sync),
-            "pvsync" | "pvsync2" => Some(Personality::Vectored),
-            "libaio" => Some(Personality::Libaio),
-            "io_uring" => Some(Personality::IoUring),
-            "mmap" => Some(Personality::Mmap),
-            "null" => Some(Personality::Null),
-            "sg" => Some(Personality::Sg),
-            _ => None,
-        }
+        let named = self.get("ioengine")?;
+        ENGINES.iter().find(|(_, engine)| *engine == named).map(|(personality, _)| *personality)
     }
 
     /// The same, as our own export says it.

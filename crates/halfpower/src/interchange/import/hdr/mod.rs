@@ -98,6 +98,15 @@ struct Course {
     intervals: Vec<Interval>,
 }
 
+impl Course {
+    /// The sample's number and the kind of its requests, in our own log.
+    fn own_parts(&self) -> Result<(&str, &str, &Course), Fault> {
+        let parts = self.tag.as_deref().and_then(|tag| tag.strip_prefix("sample-")?.split_once('-'));
+        let (id, kind) = parts.ok_or_else(|| Fault::at(self.line, "its tag is not like `sample-17-read`"))?;
+        Ok((id, kind, self))
+    }
+}
+
 impl Log {
     fn take(&mut self, line: u64, text: &str) -> Result<(), String> {
         if let Some(head) = text.strip_prefix("#[") {
@@ -226,30 +235,19 @@ impl Log {
         (microseconds >= OLDEST_S * 1e6).then(|| jiff::Timestamp::from_microsecond(microseconds as i64).ok())?
     }
 
-    /// The samples of our own log: lines of one sample have tags like `sample-17-read`.
+    /// The samples of our own log: lines of one sample follow each other, with tags like `sample-17-read`.
     fn own(&self, source: Source<'_>, collected: &mut Collected) -> Result<(), Fault> {
-        let mut samples: Vec<(&str, Vec<(&str, &Course)>)> = Vec::new();
-        let mut places: HashMap<&str, usize> = HashMap::new();
-        for course in &self.courses {
-            let tag = course.tag.as_deref().unwrap_or_default();
-            let parts = tag.strip_prefix("sample-").and_then(|rest| rest.split_once('-'));
-            let (id, kind) = parts.ok_or_else(|| Fault::at(course.line, "its tag is not like `sample-17-read`"))?;
-            let count = samples.len();
-            let place = *places.entry(id).or_insert(count);
-            if place == count {
-                samples.push((id, Vec::new()));
-            }
-            samples[place].1.push((kind, course));
-        }
-        for (id, courses) in samples {
-            collected.take(self.own_sample(id, &courses, source)?)?;
+        let courses = self.courses.iter().map(Course::own_parts).collect::<Result<Vec<_>, Fault>>()?;
+        for courses in courses.chunk_by(|one, next| one.0 == next.0) {
+            collected.take(self.own_sample(courses, source)?)?;
         }
         Ok(())
     }
 
-    fn own_sample(&self, id: &str, courses: &[(&str, &Course)], source: Source<'_>) -> Result<Sample, Fault> {
-        let mut sample = self.sample(courses[0].1, Some(id), source);
-        for (kind, course) in courses {
+    fn own_sample(&self, courses: &[(&str, &str, &Course)], source: Source<'_>) -> Result<Sample, Fault> {
+        let (id, _, first) = courses[0];
+        let mut sample = self.sample(first, Some(id), source);
+        for (_, kind, course) in courses {
             let histograms = &mut sample.latency_histogram;
             let (part, kind) = match *kind {
                 "read" => (&mut histograms.read, Some(RequestKind::Read)),

@@ -96,17 +96,16 @@ impl Head {
             self.file_kib = kib(size);
         } else if let Some(command) = after("command line used:") {
             self.read_command(command);
-        } else if lower.starts_with("o_direct feature enabled") {
-            self.direct = true;
-        } else if lower.starts_with("sync mode") {
-            self.synchronous = true;
-        } else if lower.starts_with("include close in write timing") {
-            self.times_close = true;
-        } else if lower.starts_with("include fsync in write timing") {
-            self.times_flush = true;
-        } else if lower.starts_with("ops mode") || lower.starts_with("output is in ops") {
-            self.counts_operations = true;
         }
+        for (start, flag) in [
+            ("o_direct feature enabled", &mut self.direct),
+            ("sync mode", &mut self.synchronous),
+            ("include close in write timing", &mut self.times_close),
+            ("include fsync in write timing", &mut self.times_flush),
+        ] {
+            *flag |= lower.starts_with(start);
+        }
+        self.counts_operations |= lower.starts_with("ops mode") || lower.starts_with("output is in ops");
     }
 
     fn read_command(&mut self, command: &str) {

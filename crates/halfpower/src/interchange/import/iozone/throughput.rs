@@ -26,10 +26,8 @@ struct Test {
     operations: bool,
     head: Head,
     children: f64,
-    parent: Option<f64>,
-    min: Option<f64>,
-    max: Option<f64>,
-    mean: Option<f64>,
+    /// What the other lines say, by the words of the record.
+    others: Vec<(&'static str, f64)>,
 }
 
 impl Reader {
@@ -52,22 +50,18 @@ impl Reader {
                     ..head.clone()
                 },
                 children: rate(figure).ok_or_else(wrong)?,
-                parent: None,
-                min: None,
-                max: None,
-                mean: None,
+                others: Vec::new(),
             });
             return Ok(());
         }
         let figure = || trimmed.split_once('=').and_then(|(_, figure)| rate(figure)).ok_or_else(wrong);
-        if let Some(test) = &mut self.test {
-            match trimmed {
-                _ if trimmed.starts_with("Parent sees throughput") => test.parent = Some(figure()?),
-                _ if trimmed.starts_with("Min throughput per") => test.min = Some(figure()?),
-                _ if trimmed.starts_with("Max throughput per") => test.max = Some(figure()?),
-                _ if trimmed.starts_with("Avg throughput per") => test.mean = Some(figure()?),
-                _ => {}
-            }
+        let others = [("Parent sees", "parent"), ("Min", "min"), ("Max", "max"), ("Avg", "mean")];
+        let other = others.into_iter().find(|(start, _)| {
+            let rest = trimmed.strip_prefix(start).unwrap_or_default();
+            rest.starts_with(" throughput per ") || (*start == "Parent sees" && rest.starts_with(" throughput"))
+        });
+        if let (Some(test), Some((_, word))) = (&mut self.test, other) {
+            test.others.push((word, figure()?));
         }
         self.read_setting(trimmed);
         Ok(())
@@ -111,16 +105,17 @@ impl Reader {
         let requests_per_s = if test.operations { Some(test.children) } else { by_record };
         fill_only(&mut sample, Figures { requests_per_s, bytes_per_s, ..Figures::default() });
         let mut parallel = Parallel::default();
-        for (field, into, figure) in [
-            ("sum", &mut parallel.sum_bytes_per_s, Some(test.children)),
-            ("parent", &mut parallel.parent_bytes_per_s, test.parent),
-            ("min", &mut parallel.min_bytes_per_s, test.min),
-            ("max", &mut parallel.max_bytes_per_s, test.max),
-            ("mean", &mut parallel.mean_bytes_per_s, test.mean),
-        ] {
-            if let Some(rate) = figure.and_then(per_s) {
-                *into = BytesPerSecond(rate);
-                sample.tell(&format!("parallel.{field}_bytes_per_s"));
+        for (word, figure) in test.others.into_iter().chain([("sum", test.children)]) {
+            let place = match word {
+                "sum" => &mut parallel.sum_bytes_per_s,
+                "parent" => &mut parallel.parent_bytes_per_s,
+                "min" => &mut parallel.min_bytes_per_s,
+                "max" => &mut parallel.max_bytes_per_s,
+                _ => &mut parallel.mean_bytes_per_s,
+            };
+            if let Some(rate) = per_s(figure) {
+                *place = BytesPerSecond(rate);
+                sample.tell(&format!("parallel.{word}_bytes_per_s"));
             }
         }
         sample.parallel = Some(parallel);

@@ -1,0 +1,57 @@
+//! What a workload is in fio's words, wherever it has the same: in a job file, and in the options that fio repeats in its
+//! results.
+
+use crate::interchange::import::fio::ENGINES;
+use halfpower_model::{
+    Bytes, Durability, Nanoseconds, Operation, Pattern, Personality, RequestKind, WorkerKind, Workload,
+};
+
+/// The options and their values, each with the field of the workload that it says.
+pub(crate) fn words(workload: &Workload) -> Vec<(&'static str, &'static str, String)> {
+    let mut words = Vec::new();
+    let mut put = |field, key, value: Option<String>| words.extend(value.map(|value| (field, key, value)));
+    let switch = |on: bool| Some(u8::from(on).to_string());
+    let is_ordered = workload.pattern.is_ordered();
+    let random = if is_ordered { "" } else { "rand" };
+    let is_mix = matches!(workload.operation, Operation::Mix(_));
+    let kind = if is_mix { "rw".to_owned() } else { workload.operation.to_string() };
+    put("operation", "rw", Some(format!("{random}{kind}")));
+    put("operation", "rwmixread", is_mix.then(|| workload.operation.percent(RequestKind::Read).to_string()));
+    let distribution = match workload.pattern {
+        Pattern::Zipf { theta } => Some(format!("zipf:{theta}")),
+        Pattern::Pareto { share } => Some(format!("pareto:{share}")),
+        Pattern::HotCold { requests_percent: requests, places_percent: places } => {
+            Some(format!("zoned:{requests}/{places}:{}/{}", 100 - requests, 100 - places))
+        }
+        _ => None,
+    };
+    put("pattern", "random_distribution", distribution);
+    // Any place again and again; with its map, fio comes to each once.
+    put("pattern", "norandommap", switch(workload.pattern != Pattern::Shuffled).filter(|_| !is_ordered));
+    put("offset", "offset", bytes(workload.offset));
+    put("depth", "iodepth", Some(workload.depth.to_string()));
+    put("processes", "thread", switch(workload.worker_kind == WorkerKind::Thread));
+    put("buffering", "direct", switch(workload.buffering.is_direct()));
+    put("buffering", "sync", Some(if workload.buffering.is_through() { "dsync" } else { "none" }.to_owned()));
+    let (key, every) = match workload.durability {
+        Durability::None => ("fsync", None),
+        Durability::FlushAtEnd => ("end_fsync", Some(1)),
+        Durability::Fsync { every } => ("fsync", Some(every)),
+        Durability::Fdatasync { every } => ("fdatasync", Some(every)),
+    };
+    put("durability", key, every.map(|every| every.to_string()));
+    let time = |time: Nanoseconds| format!("{}us", time.0 / 1000);
+    put("limits", "runtime", workload.limits.duration.map(time));
+    put("warmup_s", "ramp_time", Some(workload.warmup).filter(|warmup| warmup.0 > 0).map(time));
+    words
+}
+
+/// An amount; none for 0.
+pub(crate) fn bytes(bytes: Bytes) -> Option<String> {
+    (bytes.0 > 0).then(|| bytes.0.to_string())
+}
+
+/// fio's engine; our own word where it has none.
+pub(crate) fn engine(personality: Personality) -> &'static str {
+    ENGINES.iter().find(|(known, _)| *known == personality).map_or(personality.word(), |(_, engine)| engine)
+}
