@@ -55,25 +55,20 @@ pub(crate) fn fio(emission: &Emission<'_>) -> Result<String, String> {
     let mut text: String = head.iter().map(|line| comment(line)).collect();
     text.push_str(GLOBAL);
     if let Some(note) = &emission.note {
-        // fio's results have it, where fio can be told.
+        // fio's results have it, where its form has the characters.
         let is_sayable = note.chars().all(is_sayable);
-        text.push_str(&if is_sayable {
-            format!("description={}\n", note.trim())
-        } else {
-            comment(&format!("Note: {note}"))
-        });
+        let line = format!("description={}\n", note.trim());
+        text.push_str(&if is_sayable { line } else { comment(&format!("Note: {note}")) });
     }
     let words = emission.plan.names(&[]);
     let mut reasons = Vec::new();
     let mut is_empty = true;
     for trial in emission.trials() {
-        let Trial { block, cell, workload } = &trial;
-        let label = &emission.plan.cells[*cell].label;
-        let title = format!("Block {block}, cell {cell} of {label}: {}", words[*cell]);
+        let title = emission.title(&trial, &words);
         match sections(emission, &trial, &names) {
             Ok(sections) => {
                 let _ = write!(text, "\n{}", comment(&title));
-                job::remarks(workload).iter().for_each(|remark| text.push_str(&comment(remark)));
+                job::remarks(&trial.workload).iter().for_each(|remark| text.push_str(&comment(remark)));
                 text.push_str(&sections);
                 is_empty = false;
             }
@@ -86,9 +81,9 @@ pub(crate) fn fio(emission: &Emission<'_>) -> Result<String, String> {
     if is_empty {
         return Err(nothing(&reasons.pop().unwrap_or_default()));
     }
-    for (index, (_, name)) in
-        emission.site.places().iter().zip(&names).enumerate().filter(|(_, (place, _))| is_test_file(place))
-    {
+    let test_files =
+        emission.site.places().iter().zip(&names).enumerate().filter(|(_, (place, _))| is_test_file(place));
+    for (index, (_, name)) in test_files {
         let _ = write!(
             text,
             "\n[remove-test-file-{}]\nstonewall\nfilename={name}\nioengine=psync\nrw=read\nbs=512\nsize=512\nunlink=1\n",

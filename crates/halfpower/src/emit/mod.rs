@@ -52,6 +52,11 @@ impl Emission<'_> {
         })
     }
 
+    /// What a trial is called; `words` are of the cells.
+    fn title(&self, Trial { block, cell, .. }: &Trial, words: &[String]) -> String {
+        format!("Block {block}, cell {cell} of {}: {}", self.plan.cells[*cell].label, words[*cell])
+    }
+
     /// Which of the places a workload goes to.
     fn range(&self, workload: &Workload) -> Range<usize> {
         let places = self.site.places().len();

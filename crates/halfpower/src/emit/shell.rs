@@ -5,7 +5,7 @@
 //! has its name (noclobber) and stays. Nothing else is ever written, but targets for which the user said --overwrite,
 //! and each only by trials that write.
 
-use super::{Emission, Trial, comment, is_test_file, name, options};
+use super::{Emission, comment, is_test_file, name, options};
 use crate::plan::Plan;
 use crate::sanitize::is_unprintable;
 use crate::target::{Creation, Place};
@@ -74,10 +74,9 @@ pub(crate) fn shell(emission: &Emission<'_>) -> Result<String, String> {
         emission.site.peaks().iter().map(|peak| format!(" --pap {}={}B/s", peak.level, peak.bytes_per_s.0)).collect();
     let mut trials = emission.trials().peekable();
     let mut is_empty = true;
-    while let Some(Trial { block, cell, workload }) = trials.next() {
-        let label = &emission.plan.cells[cell].label;
-        let title = format!("Block {block}, cell {cell} of {label}: {}", words[cell]);
-        let Some(chosen) = places.of_workload(emission, &workload) else {
+    while let Some(trial) = trials.next() {
+        let (title, workload) = (emission.title(&trial, &words), &trial.workload);
+        let Some(chosen) = places.of_workload(emission, workload) else {
             let _ = write!(script, "\n{}", comment(&format!("Left out, as {SOME_TARGETS}: {title}")));
             continue;
         };
@@ -85,14 +84,14 @@ pub(crate) fn shell(emission: &Emission<'_>) -> Result<String, String> {
         let _ = write!(script, "\n{}", comment(&title));
         script.push_str("halfpower io");
         chosen.iter().for_each(|place| script.extend([" ", &place.word]));
-        options(&workload).into_iter().for_each(|option| script.extend([" ", &quoted(option.into())]));
+        options(workload).into_iter().for_each(|option| script.extend([" ", &quoted(option.into())]));
         script.push_str(&peaks.concat());
         for place in chosen.iter().filter(|place| workload.operation.destroys() && place.may_be_lost()) {
             let _ = write!(script, " --overwrite={}", place.word);
         }
         script.push_str(" --note=\"$note\" || failed $?\n");
         if trials.peek().is_some() {
-            make_anew(&mut script, chosen, &workload)?;
+            make_anew(&mut script, chosen, workload)?;
         }
     }
     if is_empty {
@@ -153,7 +152,7 @@ struct ShellPlace<'a> {
     name: String,
     /// Quoted, or a variable.
     word: String,
-    /// What tells its variables from those of others.
+    /// What distinguishes its variables.
     number: usize,
 }
 

@@ -9,7 +9,7 @@ use std::fmt;
 /// Why something cannot be read.
 pub(super) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-/// What was found damaged so far, and who is told.
+/// What was found damaged so far, and who reports it.
 #[derive(Default)]
 pub(super) struct Damage {
     found: RefCell<BTreeSet<String>>,
@@ -18,7 +18,7 @@ pub(super) struct Damage {
     report: RefCell<Option<Report>>,
 }
 
-/// Is told of what is damaged.
+/// Reports what is damaged.
 type Report = Box<dyn Fn(&str)>;
 
 /// A sample that cannot be read.
@@ -33,20 +33,16 @@ pub(super) struct Lost {
 impl Damage {
     /// Reports something that is damaged, the first time that it is found.
     pub(super) fn note(&self, what: String) {
-        if self.found.borrow_mut().insert(what.clone())
-            && let Some(report) = &*self.report.borrow()
-        {
-            report(&format!("{what}; `halfpower runs repair` makes the store sound and keeps what can be read"));
-        }
+        self.warn(format!("{what}; `halfpower runs repair` makes the store sound and keeps what can be read"));
+        self.found.borrow_mut().insert(what);
     }
 
     /// Reports anything else that happens to the store, once.
     pub(super) fn warn(&self, what: String) {
-        if self.warned.borrow_mut().insert(what.clone())
-            && let Some(report) = &*self.report.borrow()
-        {
+        if let Some(report) = self.report.borrow().as_ref().filter(|_| !self.warned.borrow().contains(&what)) {
             report(&what);
         }
+        self.warned.borrow_mut().insert(what);
     }
 
     /// Everything that was found.
@@ -75,7 +71,7 @@ impl fmt::Debug for Damage {
 }
 
 impl Store {
-    /// Has `report` told of everything that turns out to be damaged, each once.
+    /// Has `report` called with everything that turns out to be damaged, each once.
     pub(crate) fn report_damage(&mut self, report: impl Fn(&str) + 'static) {
         *self.damage.report.borrow_mut() = Some(Box::new(report));
     }

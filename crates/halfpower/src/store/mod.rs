@@ -44,7 +44,8 @@ pub(crate) use test_file::{NewTestFile, Standing, TestFile, TestFileId};
 
 use claims::Claims;
 use damage::Damage;
-use rusqlite::Connection;
+use error::During;
+use rusqlite::{Connection, Params};
 use std::fs::File;
 use std::mem::ManuallyDrop;
 use std::path::PathBuf;
@@ -60,4 +61,11 @@ pub(crate) struct Store {
     path: Option<PathBuf>,
     /// The file itself, never closed: that would drop the locks which SQLite holds on it for this process (fcntl(2)).
     file: Option<ManuallyDrop<File>>,
+}
+
+impl Store {
+    /// Carries a statement out; gives how many rows it changed.
+    fn execute(&self, action: &'static str, sql: &str, values: impl Params) -> Result<usize, StoreError> {
+        self.connection.execute(sql, values).during(action)
+    }
 }

@@ -54,7 +54,7 @@ impl Store {
     pub(crate) fn keep_reading(&mut self, run: RunId, reading: &Reading) -> Result<(), StoreError> {
         let sql = "INSERT INTO readings (run_id, record) VALUES (?, ?)
                    ON CONFLICT (run_id) DO UPDATE SET record = excluded.record";
-        self.connection.execute(sql, (run.0, json(reading))).during("keep a reading")?;
+        self.execute("keep a reading", sql, (run.0, json(reading)))?;
         self.follow_moved_file()
     }
 

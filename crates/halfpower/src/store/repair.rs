@@ -111,7 +111,7 @@ impl Store {
         self.connection.execute_batch("BEGIN EXCLUSIVE").during(ACTION)
     }
 
-    /// A sample that can be read, with its text and its place, as far as that can be told.
+    /// A sample that can be read, with its text and its place, as far as that is known.
     fn whole_sample(&self, id: i64) -> Option<(Sample, String, Option<Slot>)> {
         let sql = "SELECT record, run_id, cell, block FROM samples WHERE id = ?";
         let read = |row: &Row<'_>| {
@@ -247,7 +247,7 @@ fn save_samples(
     Ok(())
 }
 
-/// A run for samples whose run cannot be told.
+/// A run for samples whose run is unknown.
 fn run_without_name(sound: &Transaction<'_>, sample: &Sample) -> rusqlite::Result<RunId> {
     let sql = "INSERT INTO runs (kind, name, command, target, seed, program, environment, started_at, status)
                VALUES ('io', 'samples of damaged runs', '', ?, 0, ?, ?, ?, 'interrupted')";

@@ -50,9 +50,8 @@ impl Store {
 
     /// Removes everything of a run, a part at a time, and gives its room back to the file system.
     pub(super) fn remove_in_parts(&mut self, sql: &str, run: i64) -> Result<(), StoreError> {
-        const ACTION: &str = "remove a run";
         loop {
-            let removed = self.connection.execute(sql, (run, BATCH)).during(ACTION)?;
+            let removed = self.execute("remove a run", sql, (run, BATCH))?;
             self.empty_log()?;
             if removed == 0 {
                 return Ok(());

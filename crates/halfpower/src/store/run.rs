@@ -154,7 +154,7 @@ impl Store {
     /// When it cannot be written.
     pub(crate) fn change_plan(&mut self, id: RunId, plan: &Plan) -> Result<(), StoreError> {
         let sql = "UPDATE runs SET plan = ? WHERE id = ?";
-        self.connection.execute(sql, (json(plan), id.0)).during("change a plan").map(|_| ())
+        self.execute("change a plan", sql, (json(plan), id.0)).map(drop)
     }
 
     /// Takes up a run that was interrupted or failed, and claims it for this process.
@@ -166,14 +166,11 @@ impl Store {
         // Read only now: whoever had the claim may just have completed it.
         let resumed = match self.run(id) {
             Ok(run) if run.status == RunStatus::Complete => Err(StoreError::Complete(id)),
-            Ok(run) => self
-                .connection
-                .execute(
-                    "UPDATE runs SET status = ?, finished_at = NULL WHERE id = ?",
-                    (word(RunStatus::Running), id.0),
-                )
-                .during("resume a run")
-                .map(|_| Run { status: RunStatus::Running, finished_at: None, ..run }),
+            Ok(run) => {
+                let sql = "UPDATE runs SET status = ?, finished_at = NULL WHERE id = ?";
+                let changed = self.execute("resume a run", sql, (word(RunStatus::Running), id.0));
+                changed.map(|_| Run { status: RunStatus::Running, finished_at: None, ..run })
+            }
             Err(error) => Err(error),
         };
         if resumed.is_err() {
@@ -187,13 +184,8 @@ impl Store {
     /// # Errors
     /// When there is none, or it cannot be written.
     pub(crate) fn finish_run(&mut self, id: RunId, status: RunStatus) -> Result<(), StoreError> {
-        let changed = self
-            .connection
-            .execute(
-                "UPDATE runs SET status = ?, finished_at = ? WHERE id = ?",
-                (word(status), Timestamp::now().to_string(), id.0),
-            )
-            .during("finish a run")?;
+        let sql = "UPDATE runs SET status = ?, finished_at = ? WHERE id = ?";
+        let changed = self.execute("finish a run", sql, (word(status), Timestamp::now().to_string(), id.0))?;
         self.follow_moved_file()?;
         self.claims.release(&id.claim());
         if changed == 0 { Err(StoreError::NoRun(id)) } else { Ok(()) }
@@ -216,14 +208,14 @@ impl Store {
     fn delete_run(&mut self, id: RunId) -> Result<usize, StoreError> {
         const ACTION: &str = "remove a run";
         const RUN: &str = "DELETE FROM runs WHERE id = ?";
-        match self.connection.execute(RUN, (id.0,)).during(ACTION) {
+        match self.execute(ACTION, RUN, (id.0,)) {
             Err(StoreError::Full { .. }) => {}
             result => return result,
         }
         let samples = "DELETE FROM samples WHERE id IN (SELECT id FROM samples WHERE run_id = ? LIMIT ?)";
         self.with_reserve(|store| {
             store.remove_in_parts(samples, id.0)?;
-            store.connection.execute(RUN, (id.0,)).during(ACTION)
+            store.execute(ACTION, RUN, (id.0,))
         })
     }
 

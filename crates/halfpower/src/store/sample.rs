@@ -216,7 +216,7 @@ struct Parsed {
     parser: Parser,
 }
 
-/// Begins to parse the records on all processors, each thread a part of them.
+/// Begins to parse the records on all CPUs, each thread a part of them.
 fn parse<'scope>(
     scope: &'scope Scope<'scope, '_>,
     records: &'scope [Record],

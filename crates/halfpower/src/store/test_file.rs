@@ -77,19 +77,11 @@ impl Store {
         let failed = |source| StoreError::Target(TargetError::from_io("find", new.path, source));
         let path = std::path::absolute(new.path).map_err(failed)?;
         let transaction = self.connection.transaction().during(ACTION)?;
-        transaction
-            .execute(
-                "INSERT INTO test_files (run_id, path, bytes, noted_at, file, directory) VALUES (?, ?, ?, ?, ?, ?)",
-                (
-                    new.run.0,
-                    path.as_os_str().as_bytes(),
-                    new.bytes.0.cast_signed(),
-                    Timestamp::now().to_string(),
-                    new.file.map(json),
-                    json(new.directory),
-                ),
-            )
-            .during(ACTION)?;
+        let sql = "INSERT INTO test_files (run_id, path, bytes, noted_at, file, directory) VALUES (?, ?, ?, ?, ?, ?)";
+        let (noted_at, file) = (Timestamp::now().to_string(), new.file.map(json));
+        let (path, bytes) = (path.as_os_str().as_bytes(), new.bytes.0.cast_signed());
+        let values = (new.run.0, path, bytes, noted_at, file, json(new.directory));
+        transaction.execute(sql, values).during(ACTION)?;
         let id = TestFileId(transaction.last_insert_rowid());
         self.claims.take(&id.claim())?;
         transaction.commit().during(ACTION)?;
@@ -102,7 +94,7 @@ impl Store {
     /// When it cannot be written.
     pub(crate) fn test_file_is(&mut self, id: TestFileId, file: &FileId) -> Result<(), StoreError> {
         let sql = "UPDATE test_files SET file = ? WHERE id = ?";
-        self.connection.execute(sql, (json(file), id.0)).during("note a test file").map(|_| ())
+        self.execute("note a test file", sql, (json(file), id.0)).map(drop)
     }
 
     /// Claims a file that was left for this process; false when another was quicker.
@@ -119,10 +111,9 @@ impl Store {
     /// When it cannot be written.
     pub(crate) fn test_file_removed(&mut self, id: TestFileId) -> Result<(), StoreError> {
         let sql = "UPDATE test_files SET removed_at = ? WHERE id = ?";
-        self.with_reserve(|store| {
-            let removed = store.connection.execute(sql, (Timestamp::now().to_string(), id.0));
-            removed.during("strike off a test file")
-        })?;
+        let removed =
+            |store: &mut Store| store.execute("strike off a test file", sql, (Timestamp::now().to_string(), id.0));
+        self.with_reserve(removed)?;
         self.claims.release(&id.claim());
         Ok(())
     }
@@ -172,9 +163,8 @@ impl Store {
             return Ok(None);
         };
         let sql = "UPDATE test_files SET path = ?, directory = ? WHERE id = ?";
-        self.connection
-            .execute(sql, (path.as_os_str().as_bytes(), json(&directory), file.id.0))
-            .during("note a test file")?;
+        let values = (path.as_os_str().as_bytes(), json(&directory), file.id.0);
+        self.execute("note a test file", sql, values)?;
         Ok(Some(TestFile { path, directory: Some(directory), ..file }))
     }
 

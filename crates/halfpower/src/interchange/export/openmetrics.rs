@@ -64,7 +64,7 @@ pub(super) fn write(samples: &[StoredSample]) -> Exported {
     let mut shown = Vec::new();
     for stored in samples {
         if stored.sample.is_complete() {
-            // A record always is JSON; what is not told is null in it.
+            // A record always is JSON; what is not known is null in it.
             shown.push((stored, serde_json::to_value(&stored.sample).unwrap_or_default()));
         } else {
             exported.leave_out(stored, "it failed");

@@ -1,7 +1,7 @@
 //! A trace of SQLIO (Windows 2000 I/O Performance, table 8): reads and writes of one size in whole KB, a row each.
 //!
 //! MB and KB are 2^20 and 2^10, FileSize is in KB as the table defines it, times stand without a zone and are UTC. Where
-//! the processor time or the time of day is not known the trace has no way to say so: such samples are left out.
+//! the CPU time or the time of day is not known the trace cannot say so: such samples are left out.
 
 use super::Exported;
 use crate::interchange::import::sqlio::HEADING;

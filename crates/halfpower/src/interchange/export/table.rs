@@ -68,11 +68,12 @@ pub(super) const COLUMNS: [(&str, &str, Kind); 46] = [
 
 /// The values of a sample in the order of the columns; null for what nobody measured.
 pub(super) fn values(stored: &StoredSample) -> impl Iterator<Item = Value> {
-    // A record always is JSON; what is not told is null in it.
+    // A record always is JSON; what is not known is null in it.
     let record = serde_json::to_value(&stored.sample).unwrap_or_default();
-    // A target or a host without a name is not told either.
-    let told = move |path| record.pointer(path).filter(|value| value.as_str() != Some("")).cloned().unwrap_or_default();
-    COLUMNS.iter().map(move |(_, path, _)| told(path))
+    // A target or a host without a name is not known either.
+    let known =
+        move |path| record.pointer(path).filter(|value| value.as_str() != Some("")).cloned().unwrap_or_default();
+    COLUMNS.iter().map(move |(_, path, _)| known(path))
 }
 
 /// The values of [`PLACE`].

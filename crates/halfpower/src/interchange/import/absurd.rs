@@ -1,6 +1,5 @@
 //! Figures that no storage can have: a unit that was mistaken, a column that slipped, a file that was made up.
 
-use halfpower_model::{BytesPerSecond, Nanoseconds, Sample};
 use serde_json::Value;
 
 const MAX_BYTES_PER_S: f64 = 1e15;
@@ -15,42 +14,8 @@ pub(super) fn is_throughput(bytes_per_s: f64) -> bool {
     bytes_per_s <= MAX_BYTES_PER_S
 }
 
-/// What of a sample is absurd, in a sentence; none where every figure can be one.
-pub(super) fn absurd(sample: &Sample) -> Option<String> {
-    let kinds = [
-        Some(&sample.total),
-        sample.read.as_ref(),
-        sample.write.as_ref(),
-        sample.trim.as_deref(),
-        sample.flush.as_deref(),
-    ];
-    for totals in kinds.into_iter().flatten() {
-        if totals.requests_per_s > MAX_REQUESTS_PER_S {
-            return Some(format!(
-                "no storage does {:e} IOPS; the maximum is {MAX_REQUESTS_PER_S:e}",
-                totals.requests_per_s
-            ));
-        }
-        if !is_throughput(totals.bytes_per_s.0) {
-            let most = BytesPerSecond(MAX_BYTES_PER_S);
-            return Some(format!("no storage has a throughput of {}; the maximum is {most}", totals.bytes_per_s));
-        }
-        if let Some(latency) = totals.latency_ns.max.filter(|latency| *latency as f64 > MAX_SECONDS * 1e9) {
-            return Some(too_long("latency", Nanoseconds(latency).seconds()));
-        }
-    }
-    let ends = sample.intervals.iter().map(|interval| ("interval", interval.at_s));
-    let cpu = [sample.cpu.lower.user_s, sample.cpu.lower.system_s].map(|time_s| ("CPU time", time_s));
-    let mut times = [("run time", sample.elapsed_s)].into_iter().chain(cpu).chain(ends);
-    times.find(|(_, time_s)| *time_s > MAX_SECONDS).map(|(what, time_s)| too_long(what, time_s))
-}
-
-fn too_long(what: &str, time_s: f64) -> String {
-    format!("no {what} is {time_s:e} s; the maximum is {MAX_SECONDS:e} s")
-}
-
-/// What of a record of our own is absurd, by the units at the ends of its keys; anything in it may have been made up.
-pub(super) fn absurd_record(record: &Value) -> Option<String> {
+/// What of a record is absurd, by the units at the ends of its keys, in a sentence; none where every figure can be one.
+pub(super) fn absurd(record: &Value) -> Option<String> {
     within(record, "", f64::INFINITY)
 }
 
@@ -93,14 +58,14 @@ fn within(value: &Value, key: &str, most_here: f64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use halfpower_model::{Environment, Workload};
+    use halfpower_model::{Environment, Sample, Workload};
     use serde_json::json;
 
     #[test]
     fn whatever_in_a_record_is_absurd_is_named() {
         let sample = Sample::empty(Workload::default(), Environment::unknown("a", None));
         let record = serde_json::to_value(sample).unwrap();
-        assert_eq!(absurd_record(&record), None);
+        assert_eq!(absurd(&record), None);
         for (path, value, wanted) in [
             ("/elapsed_s", json!(-1), "`elapsed_s` is -1e0, and cannot be below zero"),
             ("/elapsed_s", json!(1e12), "`elapsed_s` is 1e12; the maximum is 1e9"),
@@ -111,10 +76,10 @@ mod tests {
         ] {
             let mut record = record.clone();
             *record.pointer_mut(path).unwrap() = value;
-            let found = absurd_record(&record).unwrap_or_default();
+            let found = absurd(&record).unwrap_or_default();
             assert!(found.starts_with(wanted), "{path}: {found}");
         }
         let listed = json!({"workers": [{"bytes_per_s": 1}, {"bytes_per_s": 1e18}]});
-        assert_eq!(absurd_record(&listed).unwrap(), "`bytes_per_s` is 1e18; the maximum is 1e15");
+        assert_eq!(absurd(&listed).unwrap(), "`bytes_per_s` is 1e18; the maximum is 1e15");
     }
 }

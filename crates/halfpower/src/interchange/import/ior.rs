@@ -79,7 +79,7 @@ fn sample_of(
     let random = option("Parameters", "randomOffset");
     let command = document.get("Command line").and_then(Value::as_str).unwrap_or_default();
     let direct = command.split([' ', '"', '=']).any(|word| word == "-B" || word.ends_with("odirect"));
-    let said = WorkloadSpec {
+    let spec = WorkloadSpec {
         operation: Some(operation),
         pattern: random.map(|random| if random > 0 { Pattern::Random } else { Pattern::Sequential }),
         request_size: request,
@@ -97,14 +97,15 @@ fn sample_of(
     let record = test.get("TestID").map(|id| format!("test {id}"));
     let version = document.get("Version").and_then(Value::as_str);
     let from = origin(Format::Ior, source, Some(line), record.as_deref(), version);
-    let mut sample = Sample::imported(said.told(None), Environment::unknown(name.unwrap_or_default(), None), from);
+    let mut sample = Sample::imported(spec.told(None), Environment::unknown(name.unwrap_or_default(), None), from);
     let seconds = result.get("totalTime").and_then(figure).filter(|seconds| *seconds > 0.0);
     let requests_per_s = request.map(|request| bytes_per_s / request.0 as f64);
     // A stonewall ends a test before all of it was moved.
     let whole = all.filter(|_| option("Parameters", "deadlineForStonewall") == Some(0));
     let requests = whole.zip(request).map(|(bytes, request)| bytes / request.0);
-    let told = Figures { requests, bytes: whole, requests_per_s, bytes_per_s: Some(bytes_per_s), ..Figures::default() };
-    fill_only(&mut sample, told);
+    let figures =
+        Figures { requests, bytes: whole, requests_per_s, bytes_per_s: Some(bytes_per_s), ..Figures::default() };
+    fill_only(&mut sample, figures);
     seconds.into_iter().for_each(|seconds| lasted(&mut sample, seconds));
     if let Some(start) = test.get("StartTime").and_then(Value::as_str).and_then(c_time) {
         collected.began_in_utc(&mut sample, start);

@@ -1,6 +1,6 @@
 //! Our own records: what `halfpower export --format jsonl` and `halfpower io --json` print. They are taken as they are.
 
-use super::absurd::absurd_record;
+use super::absurd::absurd;
 use super::error::Fault;
 use super::json::each;
 use super::{Collected, Source};
@@ -24,11 +24,11 @@ pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
         if schema != SCHEMA {
             return Err(wrong(format!("the document is not a sample: its `schema` is not `{SCHEMA}`")));
         }
-        if let Some(absurd) = absurd_record(&document.value) {
+        if let Some(absurd) = absurd(&document.value) {
             return Err(wrong(absurd));
         }
         let sample: Sample = serde_json::from_value(document.value).map_err(|error| wrong(error.to_string()))?;
-        collected.take(sample)
+        collected.take_checked(sample)
     })?;
     Ok(collected)
 }

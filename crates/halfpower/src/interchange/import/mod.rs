@@ -108,53 +108,35 @@ struct Collected {
     notes: Vec<Warning>,
 }
 
-/// What is known of a form.
-struct Form {
-    format: Format,
-    /// The word for it, as in records and on the command line.
-    word: &'static str,
-    /// The program that writes it, where there is one.
-    tool: Option<&'static str>,
-    is_one: fn(Source<'_>) -> bool,
-    read: fn(Source<'_>) -> Result<Collected, Fault>,
-}
-
-const fn form(
-    format: Format,
-    word: &'static str,
-    tool: Option<&'static str>,
-    is_one: fn(Source<'_>) -> bool,
-    read: fn(Source<'_>) -> Result<Collected, Fault>,
-) -> Form {
-    Form { format, word, tool, is_one, read }
-}
+/// The word for a form, the program that writes it, how it is recognised and how it is read.
+type Form = (&'static str, Option<&'static str>, fn(Source<'_>) -> bool, fn(Source<'_>) -> Result<Collected, Fault>);
 
 /// In the order of [`Format`].
-const FORMS: [Form; 9] = [
-    form(Format::Sqlio, "sqlio", None, sqlio::is_one, sqlio::read),
-    form(Format::Iozone, "iozone", Some("iozone"), iozone::is_one, iozone::read),
-    form(Format::Fio, "fio", None, fio::is_one, fio::read),
-    form(Format::FioLog, "fio-log", Some("fio"), fio::is_log, fio::read_log),
-    form(Format::Diskspd, "diskspd", Some("diskspd"), diskspd::is_one, diskspd::read),
-    form(Format::Elbencho, "elbencho", Some("elbencho"), elbencho::is_one, elbencho::read),
-    form(Format::Ior, "ior", Some("IOR"), ior::is_one, ior::read),
-    form(Format::Halfpower, "halfpower", None, jsonl::is_one, jsonl::read),
-    form(Format::Hdr, "hdr", None, hdr::is_one, hdr::read),
+const FORMS: [(Format, Form); 9] = [
+    (Format::Sqlio, ("sqlio", None, sqlio::is_one, sqlio::read)),
+    (Format::Iozone, ("iozone", Some("iozone"), iozone::is_one, iozone::read)),
+    (Format::Fio, ("fio", None, fio::is_one, fio::read)),
+    (Format::FioLog, ("fio-log", Some("fio"), fio::is_log, fio::read_log)),
+    (Format::Diskspd, ("diskspd", Some("diskspd"), diskspd::is_one, diskspd::read)),
+    (Format::Elbencho, ("elbencho", Some("elbencho"), elbencho::is_one, elbencho::read)),
+    (Format::Ior, ("ior", Some("IOR"), ior::is_one, ior::read)),
+    (Format::Halfpower, ("halfpower", None, jsonl::is_one, jsonl::read)),
+    (Format::Hdr, ("hdr", None, hdr::is_one, hdr::read)),
 ];
 
 impl Format {
     /// The word for it, as in records and on the command line.
     pub(crate) fn word(self) -> &'static str {
-        FORMS[self as usize].word
+        FORMS[self as usize].1.0
     }
 
     fn tool(self) -> Option<&'static str> {
-        FORMS[self as usize].tool
+        FORMS[self as usize].1.1
     }
 
     /// Which it is, by what is in it or else by its name; none where it looks like none of them.
     fn recognise(source: Source<'_>) -> Option<Format> {
-        let found = FORMS.iter().find(|form| (form.is_one)(source)).map(|form| form.format);
+        let found = FORMS.iter().find(|(_, (_, _, is_one, _))| is_one(source)).map(|(format, _)| *format);
         let is_named = || source.name.ends_with(".hlog") || source.name.ends_with(".hdr");
         found.or_else(|| is_named().then_some(Format::Hdr))
     }
@@ -233,7 +215,7 @@ pub(super) fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> 
         None => return Err(ImportError::Unknown { file: name.to_owned() }),
     };
     let broken = |fault| ImportError::Broken { file: name.to_owned(), format: format.word(), fault };
-    let mut collected = (FORMS[format as usize].read)(source).map_err(broken)?;
+    let mut collected = (FORMS[format as usize].1.3)(source).map_err(broken)?;
     // Of rows the last field may be a part of what it was, and nothing else shows it.
     let has_rows = matches!(format, Format::Sqlio | Format::FioLog);
     if has_rows && !text.ends_with(['\n', '\r']) {
@@ -247,14 +229,18 @@ pub(super) fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> 
 }
 
 impl Collected {
+    /// Takes a sample whose figures can be.
+    fn take(&mut self, sample: Sample) -> Result<(), Fault> {
+        let line = sample.origin.as_ref().and_then(|origin| origin.line);
+        let record = serde_json::to_value(&sample).unwrap_or_default();
+        absurd::absurd(&record).map_or(Ok(()), |absurd| Err(Fault::new(line, absurd)))?;
+        self.take_checked(sample)
+    }
+
     /// Takes a sample; what it has in common with the one before is kept once.
-    fn take(&mut self, mut sample: Sample) -> Result<(), Fault> {
+    fn take_checked(&mut self, mut sample: Sample) -> Result<(), Fault> {
         if self.samples.len() == MAX_SAMPLES {
             return Err(Fault::whole(format!("it has more than {MAX_SAMPLES} records; split it")));
-        }
-        if let Some(absurd) = absurd::absurd(&sample) {
-            let line = sample.origin.as_ref().and_then(|origin| origin.line);
-            return Err(Fault::new(line, absurd));
         }
         self.intervals += sample.intervals.len();
         if self.intervals > MAX_INTERVALS {

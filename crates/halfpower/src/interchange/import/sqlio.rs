@@ -151,7 +151,7 @@ impl<'a> Row<'a> {
     fn sample(&self, source: Source<'_>, fallback: Option<Pattern>, unit: u64, collected: &mut Collected) -> Sample {
         let size = Some(Bytes(self.file_size.saturating_mul(unit))).filter(|size| size.0 > 0);
         let own = pattern_of([self.comment]);
-        let said = WorkloadSpec {
+        let spec = WorkloadSpec {
             operation: Some(self.operation),
             pattern: own.or(fallback),
             request_size: Some(Bytes(self.request_kib * KIB)),
@@ -163,26 +163,26 @@ impl<'a> Row<'a> {
             duration: Some(Nanoseconds::from_seconds(self.time_s as f64)),
             ..WorkloadSpec::default()
         };
-        if said.pattern.is_some() {
+        if spec.pattern.is_some() {
             let whose = if own.is_some() { "the comments" } else { "the comments of the rows that calibrate" };
             let message = format!("the trace has no column for the pattern; it is taken from {whose}");
             collected.doubt("pattern_from_comment", message, "check that the comments say what was run");
         }
         let mut sample = Sample::imported(
-            said.told(None),
+            spec.told(None),
             Environment::unknown("", size),
             origin(Format::Sqlio, source, Some(self.line), None, None),
         );
         let bytes_per_s = self.requests_per_s * (self.request_kib * KIB) as f64;
         let requests = (self.requests_per_s * self.clock_s).round() as u64;
-        let told = Figures {
+        let figures = Figures {
             requests: Some(requests),
             bytes: Some(requests.saturating_mul(self.request_kib * KIB)),
             requests_per_s: Some(self.requests_per_s),
             bytes_per_s: Some(bytes_per_s),
             ..Figures::default()
         };
-        fill_only(&mut sample, told);
+        fill_only(&mut sample, figures);
         collected.doubt(
             "requests_worked_out",
             "the trace counts no requests: their number is its rate times its clock, and both are rounded",

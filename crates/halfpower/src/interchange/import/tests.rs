@@ -102,7 +102,7 @@ const MISTAKES: &[Case<'_>] = &[
     ("sqlio/trace.csv", "8,1,H => 8,1,X", "column 6, Buffering"),
     ("sqlio/trace.csv", "read,8,1 => read,1048576,1", "column 4, BlockSize"),
     ("sqlio/trace.csv", "H,1,120 => H,99999999999,120", "column 7, NumThreads"),
-    ("sqlio/trace.csv", "120.01 => 9007199254740993", "trace.csv:3: no run time is 9.007199254740992e15 s"),
+    ("sqlio/trace.csv", "120.01 => 9007199254740993", "trace.csv:3: `elapsed_s` is 9.007199254740992e15; the max"),
     ("sqlio/trace.csv", ",DMA buffered => ", "trace.csv:5: the row has 13 columns and not 14; is the file cut short?"),
     ("iozone/throughput.txt", "9461.15 => many", "throughput.txt:15: `Children see"),
     ("iozone/throughput.txt", "4726.85 => NaN", "throughput.txt:17: `Min throughput"),
@@ -146,7 +146,7 @@ const MISTAKES: &[Case<'_>] = &[
 ];
 
 const VARIANTS: &[Case<'_>] = &[
-    // What contradicts itself, is cut short, or has to be decided is told.
+    // What contradicts itself, is cut short, or has to be decided is reported.
     ("sqlio/trace.csv", "0.69 => 0.75", "rates_disagree"),
     ("sqlio/trace.csv", "DMA buffered\n => DMA buf", "no_line_end"),
     ("sqlio/trace.csv", "random => sequential", "file_size_in_kb"),

@@ -166,10 +166,10 @@ fn latency(latency: Latency, count: u64) -> Value {
         ("99.900000", latency.p99_9),
         ("99.990000", latency.p99_99),
     ];
-    let percentiles: Map<String, Value> =
-        named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), json!(value?)))).collect();
-    if !percentiles.is_empty() {
-        family["percentile"] = percentiles.into();
+    for (name, value) in named {
+        if let Some(value) = value {
+            family["percentile"][name] = json!(value);
+        }
     }
     family
 }

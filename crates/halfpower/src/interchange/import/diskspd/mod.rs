@@ -1,7 +1,7 @@
 //! diskspd's XML (`-Rxml`) and its text: a sample for each time span, over all threads and targets.
 //!
 //! MiB are 2^20 bytes. Totals of the XML are summed over threads and targets; rates are those over the test time. The
-//! processor time is of the whole machine, and so an upper bound. A target's settings are told where all targets have
+//! CPU time is of the whole machine, and so an upper bound. A target's settings are known where all targets have
 //! the same. The cache of Windows is what buffering is about: `DisableOSCache` is direct, `WriteThrough` through.
 
 mod output;
@@ -81,16 +81,16 @@ fn of_span(span: Element<'_>, profile: Option<Element<'_>>, from: Origin) -> Res
             *sum = sum.checked_add(whole(text).ok_or_else(wrong)?).ok_or_else(wrong)?;
         }
     }
-    let mut said = profile.map_or_else(WorkloadSpec::default, said);
-    said.workers = span.text("ThreadCount").and_then(|count| count.parse().ok());
+    let mut spec = profile.map_or_else(WorkloadSpec::default, spec_of);
+    spec.workers = span.text("ThreadCount").and_then(|count| count.parse().ok());
     let mut paths = span.all("Thread").flat_map(|thread| thread.all("Target")).filter_map(|target| target.text("Path"));
     let first = paths.next().unwrap_or_default();
     let path = if paths.all(|path| path == first) { first } else { "" };
     let file_size =
         span.child("Thread").and_then(|thread| thread.child("Target")).and_then(|target| target.text("FileSize"));
     let file_size = file_size.and_then(whole).map(Bytes).filter(|_| !path.is_empty());
-    said.size = said.size.or(file_size);
-    let mut sample = Sample::imported(said.told(None), Environment::unknown(path, file_size), from);
+    spec.size = spec.size.or(file_size);
+    let mut sample = Sample::imported(spec.told(None), Environment::unknown(path, file_size), from);
     let parts = [(None, 0, "Total"), (Some(RequestKind::Read), 2, "Read"), (Some(RequestKind::Write), 4, "Write")];
     for (kind, at, word) in parts {
         if kind.is_none() || counts[at] > 0 {
@@ -99,13 +99,13 @@ fn of_span(span: Element<'_>, profile: Option<Element<'_>>, from: Origin) -> Res
         }
     }
     lasted(&mut sample, seconds);
-    let processors = span.text("ProcCount").and_then(|count| count.parse::<u32>().ok());
+    let cpus = span.text("ProcCount").and_then(|count| count.parse::<u32>().ok());
     let average = span.child("CpuUtilization").and_then(|cpu| cpu.child("Average"));
-    if let (Some(processors), Some(average)) = (processors, average) {
-        sample.environment.cpus = processors;
+    if let (Some(cpus), Some(average)) = (cpus, average) {
+        sample.environment.cpus = cpus;
         // All that used the machine: an upper bound.
         if let Some(percent) = figure(average, "UsagePercent")? {
-            let busy_s = percent / 100.0 * f64::from(processors) * seconds;
+            let busy_s = percent / 100.0 * f64::from(cpus) * seconds;
             let requests = sample.total.requests as f64;
             sample.cpu.upper_s = Some(busy_s);
             sample.cpu.upper_method = Some("diskspd: all that used the machine".to_owned());
@@ -156,7 +156,7 @@ fn put(latency: &mut Latency, percentile: f64, value: Option<u64>) {
 }
 
 /// What the profile of a time span says, where all its targets say the same.
-fn said(profile: Element<'_>) -> WorkloadSpec {
+fn spec_of(profile: Element<'_>) -> WorkloadSpec {
     let targets: Vec<Element<'_>> =
         profile.child("Targets").into_iter().flat_map(|targets| targets.all("Target")).collect();
     let seconds =

@@ -63,7 +63,7 @@ impl Direction {
     }
 }
 
-/// Bytes moved: fio 2 prints KiB under the same name, which the rate tells.
+/// Bytes moved: fio 2 prints KiB under the same name, which the rate shows.
 fn bytes_of(part: &Value, moved: u64, rate_kib: f64, ms: u64, collected: &mut Collected) -> Result<u64, String> {
     if part.get("io_kbytes").is_some() {
         return Ok(moved);

@@ -147,12 +147,12 @@ fn sample_of(
     }
     let mixed = job.get("mixed").map(|mixed| Direction::read(mixed, collected)).transpose();
     let mixed = mixed.map_err(|what| format!("`mixed`: {what}"))?.flatten();
-    let mut said = options.map(Options::said).unwrap_or_default();
-    contradict(&mut said, &directions, collected);
+    let mut spec = options.map(Options::spec).unwrap_or_default();
+    contradict(&mut spec, &directions, collected);
     let files = options.map(Options::files).unwrap_or_default();
     let environment = environment(files.iter().map(String::as_str), None);
     let targets = u32::try_from(files.len()).ok().filter(|count| *count > 0);
-    let mut sample = Sample::imported(said.told(targets), environment, origin);
+    let mut sample = Sample::imported(spec.told(targets), environment, origin);
     fill_directions(&mut sample, directions, mixed);
     if let (Some(ms), Some(user), Some(system)) =
         (job.get("job_runtime").and_then(count), cpu_share(job, "usr_cpu"), cpu_share(job, "sys_cpu"))
@@ -176,15 +176,15 @@ fn cpu_share(job: &Value, key: &str) -> Option<f64> {
 }
 
 /// The options of one job stand for a group: where its requests are of other kinds than those say, they tell nothing.
-fn contradict(said: &mut WorkloadSpec, directions: &[(RequestKind, Direction)], collected: &mut Collected) {
-    let Some(operation) = said.operation else { return };
+fn contradict(spec: &mut WorkloadSpec, directions: &[(RequestKind, Direction)], collected: &mut Collected) {
+    let Some(operation) = spec.operation else { return };
     if directions.iter().all(|(kind, _)| operation.has(*kind)) {
         return;
     }
-    *said = WorkloadSpec::default();
+    *spec = WorkloadSpec::default();
     let kinds: Vec<RequestKind> = directions.iter().map(|(kind, _)| *kind).collect();
     if let [only] = kinds[..] {
-        said.operation =
+        spec.operation =
             [Operation::Read, Operation::Write, Operation::Trim].into_iter().find(|one| one.only() == Some(only));
     }
     let message =

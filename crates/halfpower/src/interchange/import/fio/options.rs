@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// What was said, by the name it has in fio's manual.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Options {
-    said: BTreeMap<String, String>,
+    given: BTreeMap<String, String>,
     /// Whether our own export says it: its depth is what was outstanding, whatever the engine.
     of_our_export: bool,
 }
@@ -42,7 +42,7 @@ pub(crate) const ENGINES: [(Personality, &str); 9] = [
     (Personality::Sg, "sg"),
 ];
 
-/// Options that set a pace: which of fio's kinds is not told apart here.
+/// Options that set a pace: which of fio's kinds does not matter here.
 const PACE: [&str; 8] =
     ["rate", "rate_iops", "rate_min", "rate_process", "thinktime", "flow", "rate_iops_min", "latency_target"];
 
@@ -55,11 +55,11 @@ impl Options {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             options.insert(known.to_owned(), value);
         }
-        Options { said: options, of_our_export: false }
+        Options { given: options, of_our_export: false }
     }
 
     fn get(&self, name: &str) -> Option<&str> {
-        self.said.get(name).map(|value| value.trim())
+        self.given.get(name).map(|value| value.trim())
     }
 
     /// An option that is on or off; said without a value it is on.
@@ -167,7 +167,7 @@ impl Options {
     }
 
     /// The workload of a job.
-    pub(super) fn said(&self) -> WorkloadSpec {
+    pub(super) fn spec(&self) -> WorkloadSpec {
         let operation = self.operation();
         let paced = PACE.iter().any(|pace| self.get(pace).is_some());
         WorkloadSpec {
@@ -235,19 +235,19 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn said(options: Value) -> WorkloadSpec {
-        Options::of(None, &options).said()
+    fn spec(options: Value) -> WorkloadSpec {
+        Options::of(None, &options).spec()
     }
 
     #[test]
     fn a_job_makes_a_workload_and_what_was_not_said_has_fio_s_default() {
-        let said = said(json!({}));
-        assert_eq!((said.operation, said.pattern), (Some(Operation::Read), Some(Pattern::Sequential)));
-        assert_eq!((said.request_size, said.depth, said.workers), (Some(Bytes(4096)), Some(1), Some(1)));
+        let spec = spec(json!({}));
+        assert_eq!((spec.operation, spec.pattern), (Some(Operation::Read), Some(Pattern::Sequential)));
+        assert_eq!((spec.request_size, spec.depth, spec.workers), (Some(Bytes(4096)), Some(1), Some(1)));
         let global = json!({ "direct": "1", "ioengine": "libaio", "bs": "64k" });
         let job = json!({ "rw": "randrw", "rwmixread": "70", "iodepth": "16", "blocksize": "8k", "size": "1g",
             "runtime": "2m", "numjobs": "4", "group_reporting": "", "fsync": "8", "random_distribution": "zipf:0.99" });
-        let workload = Options::of(Some(&global), &job).said().told(None);
+        let workload = Options::of(Some(&global), &job).spec().told(None);
         assert_eq!(workload.to_string(), "zipf=0.99 mix=70, 8 KiB, QD16 × 4 processes, direct, fsync=8");
         assert_eq!((workload.personality, workload.span), (Personality::Libaio, Bytes(1 << 30)));
         assert_eq!(workload.limits.duration, Some(Nanoseconds(120_000_000_000)));
@@ -255,19 +255,19 @@ mod tests {
 
     #[test]
     fn what_has_no_counterpart_is_unknown() {
-        assert_eq!(said(json!({ "rw": "trimwrite" })).operation, None);
-        assert_eq!(said(json!({ "rw": "write:8" })).operation, None);
-        assert_eq!(said(json!({ "bssplit": "4k/50:64k/50" })).request_size, None);
-        assert_eq!(said(json!({ "bs": "4k,64k" })).request_size, None);
-        assert_eq!(said(json!({ "bs": "4k,4k" })).request_size, Some(Bytes(4096)));
-        assert_eq!(said(json!({ "bs": "4ki" })).request_size, None);
-        assert_eq!(said(json!({ "bs": "0" })).request_size, None);
-        assert_eq!(said(json!({ "size": "50%" })).size, None);
-        assert_eq!(said(json!({ "iodepth": "8" })).depth, None, "of an engine nobody named");
+        assert_eq!(spec(json!({ "rw": "trimwrite" })).operation, None);
+        assert_eq!(spec(json!({ "rw": "write:8" })).operation, None);
+        assert_eq!(spec(json!({ "bssplit": "4k/50:64k/50" })).request_size, None);
+        assert_eq!(spec(json!({ "bs": "4k,64k" })).request_size, None);
+        assert_eq!(spec(json!({ "bs": "4k,4k" })).request_size, Some(Bytes(4096)));
+        assert_eq!(spec(json!({ "bs": "4ki" })).request_size, None);
+        assert_eq!(spec(json!({ "bs": "0" })).request_size, None);
+        assert_eq!(spec(json!({ "size": "50%" })).size, None);
+        assert_eq!(spec(json!({ "iodepth": "8" })).depth, None, "of an engine nobody named");
         let ours = Options::of(None, &json!({ "iodepth": "8" })).of_our_export();
-        assert_eq!(ours.said().depth, Some(8));
-        assert_eq!(said(json!({ "iodepth": "8", "ioengine": "psync" })).depth, Some(1));
-        assert_eq!(said(json!({ "rate_iops": "100" })).arrivals, None);
-        assert_eq!(said(json!({ "size": "99999999999t", "runtime": "99999999999d" })).size, None);
+        assert_eq!(ours.spec().depth, Some(8));
+        assert_eq!(spec(json!({ "iodepth": "8", "ioengine": "psync" })).depth, Some(1));
+        assert_eq!(spec(json!({ "rate_iops": "100" })).arrivals, None);
+        assert_eq!(spec(json!({ "size": "99999999999t", "runtime": "99999999999d" })).size, None);
     }
 }

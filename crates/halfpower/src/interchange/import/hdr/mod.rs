@@ -265,7 +265,7 @@ impl Log {
                 fill(&mut sample, kind, told);
             }
         }
-        // Whether flushes were asked for, and so are in the total, is not told.
+        // Whether flushes were asked for, and so are in the total, is not known.
         if sample.flush.is_none() {
             let latency = Latency::of(&sample.latency_histogram.total());
             fill(&mut sample, None, Figures { latency, ..Figures::default() });

@@ -26,7 +26,7 @@ struct Head {
     synchronous: bool,
     times_close: bool,
     times_flush: bool,
-    /// Requests are asynchronous: how deep is not told.
+    /// Requests are asynchronous: the depth is unknown.
     asynchronous: bool,
     /// Figures are requests a second.
     counts_operations: bool,
@@ -117,7 +117,7 @@ impl Head {
     }
 
     /// What the head says of a workload.
-    fn said(&self, writes: bool) -> WorkloadSpec {
+    fn spec(&self, writes: bool) -> WorkloadSpec {
         WorkloadSpec {
             buffering: Some(buffering(self.direct, self.synchronous)),
             durability: writes.then_some(if self.times_flush { Durability::FlushAtEnd } else { Durability::None }),

@@ -62,22 +62,22 @@ impl Reader {
             if figure == 0.0 {
                 continue;
             }
-            let Some(mut said) = tests_named::workload_of(name, head, bytes(Some(record_kib))) else {
+            let Some(mut spec) = tests_named::workload_of(name, head, bytes(Some(record_kib))) else {
                 let message = format!("the table `{name} report` is left out");
                 if collected.notes.iter().all(|note| note.message != message) {
                     collected.note("test_left_out", message, "nothing to do: no workload here is the same");
                 }
                 return Ok(());
             };
-            said.workers = Some(1);
-            said.size = bytes(Some(size));
-            said.bytes = said.size;
-            let mut sample = head.sample(source, line, name, &said, Some(1), collected);
+            spec.workers = Some(1);
+            spec.size = bytes(Some(size));
+            spec.bytes = spec.size;
+            let mut sample = head.sample(source, line, name, &spec, Some(1), collected);
             let per_request = if head.counts_operations { figure } else { figure / record_kib as f64 };
             let bytes_per_s = per_request * (record_kib << 10) as f64;
-            let told =
+            let figures =
                 Figures { requests_per_s: Some(per_request), bytes_per_s: Some(bytes_per_s), ..Figures::default() };
-            fill_only(&mut sample, told);
+            fill_only(&mut sample, figures);
             collected.take(sample)?;
         }
         Ok(())

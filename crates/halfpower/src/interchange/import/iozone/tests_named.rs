@@ -39,6 +39,6 @@ pub(super) fn workload_of(name: &str, head: &Head, record: Option<Bytes>) -> Opt
         file_state,
         cache,
         personality,
-        ..head.said(operation.writes())
+        ..head.spec(operation.writes())
     })
 }

@@ -85,19 +85,19 @@ impl Reader {
     pub(super) fn finish(&mut self, source: Source<'_>, collected: &mut Collected) -> Result<(), Fault> {
         let Some(test) = self.test.take() else { return Ok(()) };
         let record = bytes(test.head.record_kib);
-        let Some(mut said) = tests_named::workload_of(&test.name, &test.head, record) else {
+        let Some(mut spec) = tests_named::workload_of(&test.name, &test.head, record) else {
             let message = format!("line {}: the test `{}` is left out", test.line, test.name);
             collected.note("test_left_out", message, "nothing to do: no workload here is the same");
             return Ok(());
         };
-        said.workers = Some(test.workers);
-        said.processes = self.worker_kind;
-        said.size = bytes(test.head.file_kib);
-        said.bytes = said.size.and_then(|span| span.0.checked_mul(u64::from(test.workers))).map(halfpower_model::Bytes);
+        spec.workers = Some(test.workers);
+        spec.processes = self.worker_kind;
+        spec.size = bytes(test.head.file_kib);
+        spec.bytes = spec.size.and_then(|span| span.0.checked_mul(u64::from(test.workers))).map(halfpower_model::Bytes);
         // A file of its own for each: nothing else makes as many names.
         let targets = (test.head.files.len() == test.workers as usize).then_some(test.workers);
-        said.layout = targets.map(|_| halfpower_model::Layout::Each);
-        let mut sample = test.head.sample(source, test.line, &test.name, &said, targets, collected);
+        spec.layout = targets.map(|_| halfpower_model::Layout::Each);
+        let mut sample = test.head.sample(source, test.line, &test.name, &spec, targets, collected);
         let scale = if test.operations { record.map(|record| record.0 as f64) } else { Some(1024.0) };
         let per_s = |figure: f64| Some(figure * scale?);
         let bytes_per_s = per_s(test.children);
