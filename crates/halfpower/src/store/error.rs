@@ -14,80 +14,38 @@ pub(crate) enum StoreError {
     NoHome,
     /// Its name is no text.
     #[error("the store {path} is not UTF-8, as every name here has to be; name another file with --store")]
-    NotText {
-        /// The file.
-        path: PathBuf,
-    },
+    NotText { path: PathBuf },
     /// The file cannot be opened or made.
     #[error("cannot open the store {path}; name another file with --store, or leave it out with --no-store")]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// What was said.
-        #[source]
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
+    Open { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
     /// It is something else.
     #[error("{path} is not a store of Halfpower ({what}); name another file with --store")]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-        /// What it is instead.
-        what: &'static str,
-    },
+    Foreign { path: PathBuf, what: &'static str },
     /// Something else bears a name that is the store's.
     #[error(
         "{path} is in the way of the store {store}, which would write over it; move or rename it, or name another file \
          with --store"
     )]
-    Beside {
-        /// What lies there.
-        path: PathBuf,
-        /// The store.
-        store: PathBuf,
-    },
+    Beside { path: PathBuf, store: PathBuf },
     /// Another version of the program wrote it.
     #[error(
         "{path} has version {found} of the store's tables, and this program reads version {VERSION} only; name another file \
          with --store. To keep what is in it, export its runs with the program that wrote it (`halfpower export RUN \
          --format jsonl`) and import them with this one"
     )]
-    OtherVersion {
-        /// The file.
-        path: PathBuf,
-        /// Its version.
-        found: u32,
-    },
+    OtherVersion { path: PathBuf, found: u32 },
     /// SQLite refused.
     #[error("the store cannot {action}")]
-    Sql {
-        /// What was tried.
-        action: &'static str,
-        /// What it said.
-        #[source]
-        source: rusqlite::Error,
-    },
+    Sql { action: &'static str, source: rusqlite::Error },
     /// There is no room for it.
     #[error(
         "the store cannot {action}, because its file system is full; `halfpower runs clean` removes test files that were \
          left, `halfpower runs rm RUN` removes runs and gives their room back"
     )]
-    Full {
-        /// What was tried.
-        action: &'static str,
-        /// What SQLite said.
-        #[source]
-        source: rusqlite::Error,
-    },
+    Full { action: &'static str, source: rusqlite::Error },
     /// What is stored cannot be read.
     #[error("{what} is damaged; `halfpower runs repair` makes the store sound and keeps what can be read")]
-    Damaged {
-        /// Which record.
-        what: String,
-        /// What is wrong with it.
-        #[source]
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
+    Damaged { what: String, source: Box<dyn std::error::Error + Send + Sync> },
     /// There is no such run.
     #[error("there is no run {0} in this store; `halfpower runs list` shows what there is")]
     NoRun(RunId),
@@ -99,25 +57,10 @@ pub(crate) enum StoreError {
     Complete(RunId),
     /// The repetition is there already.
     #[error("run {run} has a sample of cell {cell} in block {block} already; a sample is never replaced")]
-    SampleExists {
-        /// The run.
-        run: RunId,
-        /// The cell.
-        cell: usize,
-        /// The block.
-        block: u32,
-    },
+    SampleExists { run: RunId, cell: usize, block: u32 },
     /// A file beside the store, or a test file.
     #[error("cannot {action} {path}")]
-    File {
-        /// What was tried.
-        action: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// What the system said.
-        #[source]
-        source: std::io::Error,
-    },
+    File { action: &'static str, path: PathBuf, source: std::io::Error },
     /// Where a test file is to be.
     #[error(transparent)]
     Target(TargetError),

@@ -16,21 +16,15 @@ const FIRST_PAGE_HEADER: usize = 100;
 /// What a store has where the header cannot be read.
 const USUAL_PAGE_SIZE: usize = 4096;
 
-/// Every row in the pages of a file and its log, each with its number.
-pub(super) fn rows(file: &[u8], log: &[u8]) -> Vec<(i64, Vec<Value>)> {
-    let pages = Pages::of(file, log);
-    pages.pages.keys().flat_map(|page| pages.rows(*page)).collect()
-}
-
 /// The pages of a store by their numbers.
-struct Pages<'f> {
+pub(super) struct Pages<'f> {
     pages: BTreeMap<u32, &'f [u8]>,
     /// Bytes of each that are used.
     usable: usize,
 }
 
 impl<'f> Pages<'f> {
-    fn of(file: &'f [u8], log: &'f [u8]) -> Self {
+    pub(super) fn of(file: &'f [u8], log: &'f [u8]) -> Self {
         let said = file.get(PAGE_SIZE).map_or(0, |size| usize::from(u16::from_be_bytes([size[0], size[1]])));
         let size = if said >= 512 && said.is_power_of_two() { said } else { USUAL_PAGE_SIZE };
         let mut pages: BTreeMap<u32, &[u8]> = (1..).zip(file.chunks_exact(size)).collect();
@@ -45,8 +39,12 @@ impl<'f> Pages<'f> {
         Pages { pages, usable: size }
     }
 
-    /// The rows on a page, each with its number.
-    fn rows(&self, number: u32) -> Vec<(i64, Vec<Value>)> {
+    /// Every row, each with its number.
+    pub(super) fn rows(&self) -> impl Iterator<Item = (i64, Vec<Value>)> {
+        self.pages.keys().flat_map(|page| self.rows_on(*page))
+    }
+
+    fn rows_on(&self, number: u32) -> Vec<(i64, Vec<Value>)> {
         let header = if number == 1 { FIRST_PAGE_HEADER } else { 0 };
         let Some(page) = self.pages.get(&number).filter(|page| page[header] == LEAF) else { return Vec::new() };
         let cells = usize::from(u16::from_be_bytes([page[header + 3], page[header + 4]]));

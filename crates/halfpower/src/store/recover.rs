@@ -3,7 +3,7 @@
 
 use super::claims::Claims;
 use super::companion_files::beside;
-use super::raw_pages;
+use super::raw_pages::Pages;
 use super::run_id::RunId;
 use super::{Damage, Store};
 use rusqlite::types::Value;
@@ -55,7 +55,7 @@ impl Store {
     pub(super) fn rows_until_damage<T>(
         &self,
         sql: &str,
-        of: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+        mut of: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> (Vec<T>, bool) {
         let mut found = Vec::new();
         let mut read = || -> rusqlite::Result<()> {
@@ -70,11 +70,20 @@ impl Store {
         (found, is_whole)
     }
 
-    /// The rows of a table, up to where they cannot be read. A value that cannot be read is null.
+    /// Gives `take` the rows of a table, up to where they cannot be read. A value that cannot be read is null.
+    fn each_row(&self, table: &str, columns: &[&str], mut take: impl FnMut(Vec<Value>)) {
+        let sql = format!("SELECT {} FROM {table} NOT INDEXED", columns.join(", "));
+        self.rows_until_damage(&sql, |row| {
+            take((0..columns.len()).map(|column| row.get(column).unwrap_or(Value::Null)).collect());
+            Ok(())
+        });
+    }
+
+    /// The rows of a small table.
     pub(super) fn table(&self, table: &str, columns: &[&str]) -> Vec<Vec<Value>> {
-        let values =
-            |row: &Row<'_>| Ok((0..columns.len()).map(|column| row.get(column).unwrap_or(Value::Null)).collect());
-        self.rows_until_damage(&format!("SELECT {} FROM {table} NOT INDEXED", columns.join(", ")), values).0
+        let mut rows = Vec::new();
+        self.each_row(table, columns, |row| rows.push(row));
+        rows
     }
 
     /// The samples by the index, as far as it can be read.
@@ -97,12 +106,13 @@ pub(super) fn recover(path: &Path, mut file: &File, damaged: Option<&Store>) -> 
         // Without constraints: a row without its run, or with a part of its values, is a row all the same.
         let plain = columns.join(", ").replacen("id", "id INTEGER PRIMARY KEY", 1);
         connection.execute_batch(&format!("CREATE TABLE {table} ({plain})"))?;
-        for row in damaged.iter().flat_map(|store| store.table(table, columns)) {
-            insert(&connection, table, columns, row)?;
+        if let Some(store) = damaged {
+            // What the table does not take is no row of it.
+            store.each_row(table, columns, |row| drop(insert(&connection, table, columns, row)));
         }
     }
     connection.execute_batch("CREATE INDEX runs_list ON runs (id)")?;
-    for (number, mut values) in raw_pages::rows(&pages, &log) {
+    for (number, mut values) in Pages::of(&pages, &log).rows() {
         let of = |(_, columns, place, start): &&(&str, &[&str], usize, &str)| {
             values.len() == columns.len() && matches!(&values[*place], Value::Text(text) if text.starts_with(*start))
         };

@@ -117,8 +117,7 @@ impl Store {
                    ORDER BY id";
         let mut statement = self.connection.prepare(sql).during(ACTION)?;
         let mut rows = statement.query((run.0,)).during(ACTION)?;
-        let mut samples: Vec<StoredSample> = Vec::with_capacity(self.count_samples(run)?);
-        let mut lost = Vec::new();
+        let mut all = Parsed { samples: Vec::with_capacity(self.count_samples(run)?), ..Parsed::default() };
         let mut read = || {
             let (mut batch, mut lost) = (Vec::new(), Vec::new());
             while batch.len() < BATCH
@@ -132,32 +131,29 @@ impl Store {
             Ok((batch, lost))
         };
         let (mut batch, mut unread) = read()?;
-        let mut parser = Parser::default();
         // The first one alone, so that all threads share what is like it.
         if !batch.is_empty() {
-            match batch.remove(0).parse(&mut parser) {
-                Ok(sample) => samples.push(sample),
-                Err(cause) => lost.push(cause),
-            }
+            all.take(&batch.remove(0));
         }
         loop {
-            lost.append(&mut unread);
+            all.lost.append(&mut unread);
             if batch.is_empty() {
-                break;
+                return Ok((all.samples, all.lost));
             }
-            let (parsed, next) = thread::scope(|scope| {
-                let threads = parse(scope, &batch, &parser);
+            let (parts, next) = thread::scope(|scope| {
+                let threads = parse(scope, &batch, &all.parser);
                 let next = read();
+                let joined =
+                    |thread: ScopedJoinHandle<'_, Parsed>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
                 (threads.into_iter().map(joined).collect::<Vec<_>>(), next)
             });
-            for mut part in parsed {
-                samples.append(&mut part.samples);
-                lost.append(&mut part.lost);
-                parser = part.parser;
+            for mut part in parts {
+                all.samples.append(&mut part.samples);
+                all.lost.append(&mut part.lost);
+                all.parser = part.parser;
             }
             (batch, unread) = next?;
         }
-        Ok((samples, lost))
     }
 
     /// How many samples a run has, those that are damaged among them.
@@ -209,11 +205,21 @@ impl Record {
     }
 }
 
-/// What a thread makes of its part of the records, and what it knows after them.
+/// What is made of records one after another, and what is known after them.
+#[derive(Default)]
 struct Parsed {
     samples: Vec<StoredSample>,
     lost: Vec<Lost>,
     parser: Parser,
+}
+
+impl Parsed {
+    fn take(&mut self, record: &Record) {
+        match record.parse(&mut self.parser) {
+            Ok(sample) => self.samples.push(sample),
+            Err(cause) => self.lost.push(cause),
+        }
+    }
 }
 
 /// Begins to parse the records on all CPUs, each thread a part of them.
@@ -225,18 +231,9 @@ fn parse<'scope>(
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let part = records.len().div_ceil(threads).max(BATCH_OF_THREAD);
     let parse = move |part: &[Record]| {
-        let mut parsed = Parsed { samples: Vec::with_capacity(part.len()), lost: Vec::new(), parser: parser.clone() };
-        for record in part {
-            match record.parse(&mut parsed.parser) {
-                Ok(sample) => parsed.samples.push(sample),
-                Err(cause) => parsed.lost.push(cause),
-            }
-        }
+        let mut parsed = Parsed { parser: parser.clone(), ..Parsed::default() };
+        part.iter().for_each(|record| parsed.take(record));
         parsed
     };
     records.chunks(part).map(|part| scope.spawn(move || parse(part))).collect()
-}
-
-fn joined(thread: ScopedJoinHandle<'_, Parsed>) -> Parsed {
-    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }

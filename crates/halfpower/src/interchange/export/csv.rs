@@ -1,23 +1,22 @@
 //! The table as CSV (RFC 4180). What nobody measured is empty.
 
+use super::Exported;
 use super::table::{COLUMNS, PLACE, place, values};
 use crate::store::StoredSample;
 use serde_json::Value;
 
 /// The table.
-pub(super) fn write(samples: &[StoredSample]) -> String {
-    let names = COLUMNS.iter().map(|(name, _, _)| *name);
-    let mut text = PLACE.into_iter().chain(names).collect::<Vec<_>>().join(",") + "\r\n";
-    for stored in samples {
+pub(super) fn write(samples: &[StoredSample]) -> Exported {
+    let names: Vec<&str> = PLACE.into_iter().chain(COLUMNS.iter().map(|(name, _, _)| *name)).collect();
+    Exported::of(&(names.join(",") + "\r\n"), samples, |stored| {
         let figures = values(stored).map(|value| match value {
             Value::Null => String::new(),
             Value::String(text) => quoted(&text),
             other => quoted(&other.to_string()),
         });
-        text += &place(stored).iter().map(i64::to_string).chain(figures).collect::<Vec<_>>().join(",");
-        text += "\r\n";
-    }
-    text
+        let fields: Vec<String> = place(stored).iter().map(i64::to_string).chain(figures).collect();
+        Ok(fields.join(",") + "\r\n")
+    })
 }
 
 /// In quotes where it needs them. A spreadsheet would compute a text that begins like a formula: a blank goes before it.

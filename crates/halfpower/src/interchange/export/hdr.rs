@@ -23,51 +23,51 @@ const HALF_BITS: u32 = 7;
 
 /// The log.
 pub(super) fn write(samples: &[StoredSample]) -> Exported {
-    let began = |sample: &Sample| sample.tells("started_at").then_some(sample.started_at);
     // Where one does not tell it, all times are since the epoch, at which nothing of ours began.
     let first = samples.iter().map(|stored| began(&stored.sample)).min().flatten().unwrap_or_default();
     let base = jiff::Timestamp::from_millisecond(first.as_millisecond()).unwrap_or_default();
     let base_s = base.as_millisecond() as f64 / 1e3;
-    let mut log = format!(
+    let heading = format!(
         "{OWN}\n\
          #[Histogram log format version 1.3]\n#[BaseTime: {base_s:.3} (seconds since epoch)]\n\
          #[StartTime: {base_s:.3} (seconds since epoch), {}]\n\
          \"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n",
         base.strftime("%a %b %d %H:%M:%S UTC %Y")
     );
-    let mut exported = Exported::default();
-    for stored in samples {
-        let sample = &stored.sample;
-        let histograms = &sample.latency_histogram;
-        let kinds = [
-            ("read", &histograms.read),
-            ("write", &histograms.write),
-            ("trim", &histograms.trim),
-            ("flush", &histograms.flush),
-            ("response", &histograms.response),
-        ];
-        let full: Vec<(&str, &Histogram)> = kinds
-            .into_iter()
-            .filter_map(|(kind, histogram)| Some((kind, histogram.as_ref().filter(|full| full.count() > 0)?)))
-            .collect();
-        if !sample.is_complete() || full.is_empty() || !sample.tells("elapsed_s") {
-            exported.leave_out(stored, "it failed, or its latencies or how long it took are not known");
-            continue;
-        }
-        let set = &sample.workload.set;
-        let set = if set.is_empty() { String::new() } else { format!(", set {set}") };
-        let _ = writeln!(log, "#[sample {}: {}{set}]", stored.id, sample.workload);
-        let start_s = began(sample).map_or(0.0, |at| at.duration_since(base).as_secs_f64());
-        for (kind, histogram) in full {
-            let max = histogram.max().unwrap_or_default();
-            let (max_ms, max_rest_ns) = (max / 1_000_000, max % 1_000_000);
-            let payload = base_64(&compressed(&encoded(histogram)));
-            let tag = format!("sample-{}-{kind}", stored.id);
-            let _ = writeln!(log, "Tag={tag},{start_s:.6},{:.6},{max_ms}.{max_rest_ns:06},{payload}", sample.elapsed_s);
-        }
+    Exported::of(&heading, samples, |stored| lines(stored, base))
+}
+
+fn began(sample: &Sample) -> Option<jiff::Timestamp> {
+    sample.tells("started_at").then_some(sample.started_at)
+}
+
+/// The lines of a sample, whose time counts from a base.
+fn lines(stored: &StoredSample, base: jiff::Timestamp) -> Result<String, &'static str> {
+    let sample = &stored.sample;
+    let histograms = &sample.latency_histogram;
+    let kinds = [
+        ("read", &histograms.read),
+        ("write", &histograms.write),
+        ("trim", &histograms.trim),
+        ("flush", &histograms.flush),
+        ("response", &histograms.response),
+    ];
+    let set = &sample.workload.set;
+    let set = if set.is_empty() { String::new() } else { format!(", set {set}") };
+    let mut lines = format!("#[sample {}: {}{set}]\n", stored.id, sample.workload);
+    let start_s = began(sample).map_or(0.0, |at| at.duration_since(base).as_secs_f64());
+    let mut is_empty = true;
+    for (kind, histogram) in kinds {
+        let Some(histogram) = histogram.as_ref().filter(|histogram| histogram.count() > 0) else { continue };
+        let max = histogram.max().unwrap_or_default();
+        let (max_ms, max_rest_ns) = (max / 1_000_000, max % 1_000_000);
+        let payload = base_64(&compressed(&encoded(histogram)));
+        let tag = format!("sample-{}-{kind}", stored.id);
+        let _ = writeln!(lines, "Tag={tag},{start_s:.6},{:.6},{max_ms}.{max_rest_ns:06},{payload}", sample.elapsed_s);
+        is_empty = false;
     }
-    exported.content = log.into_bytes();
-    exported
+    let is_known = sample.is_complete() && !is_empty && sample.tells("elapsed_s");
+    is_known.then_some(lines).ok_or("it failed, or its latencies or how long it took are not known")
 }
 
 /// The place of a value among HdrHistogram's counts.

@@ -69,7 +69,7 @@ pub(crate) struct Exported {
 pub(crate) fn export(samples: &[StoredSample], format: Format) -> anyhow::Result<Exported> {
     let mut exported = match format {
         Format::Sqlio => sqlio::write(samples),
-        Format::Csv => Exported { content: csv::write(samples).into_bytes(), ..Exported::default() },
+        Format::Csv => csv::write(samples),
         Format::Jsonl => Exported { content: records(samples)?.into_bytes(), ..Exported::default() },
         Format::Fio => fio::write(samples),
         Format::Hdr => hdr::write(samples),
@@ -92,6 +92,22 @@ fn records(samples: &[StoredSample]) -> serde_json::Result<String> {
 }
 
 impl Exported {
+    /// A heading and the text of each sample; those that the form cannot hold are left out with the reason.
+    fn of(
+        heading: &str,
+        samples: &[StoredSample],
+        text: impl Fn(&StoredSample) -> Result<String, &'static str>,
+    ) -> Exported {
+        let mut exported = Exported { content: heading.into(), ..Exported::default() };
+        for stored in samples {
+            match text(stored) {
+                Ok(text) => exported.content.extend(text.into_bytes()),
+                Err(reason) => exported.leave_out(stored, reason),
+            }
+        }
+        exported
+    }
+
     fn leave_out(&mut self, stored: &StoredSample, reason: &str) {
         self.left_out.push(format!("sample {}: {reason}", stored.id));
     }

@@ -15,47 +15,28 @@ const PREFIX: &str = "halfpower_";
 /// The histogram of service times.
 const LATENCY: &str = "latency_seconds";
 
-/// Figures of one meaning: the name, the unit that it ends with, the help, the label that distinguishes several, and for
-/// each word of that where it is in the record and what its figure is times.
-type Gauge = (&'static str, &'static str, &'static str, &'static str, &'static [(&'static str, &'static str)], f64);
+/// Figures of one meaning: the name, the help, the label that distinguishes several with its words, and where the figure of a
+/// word is in the record.
+type Gauge = (&'static str, &'static str, &'static str, &'static str, &'static str);
 
+const KINDS: &str = "all read write trim";
+const PERCENTILES: &str = "50 90 95 99 99.9 99.99";
 const GAUGES: [Gauge; 9] = [
-    ("requests_per_second", "", "Requests completed per second.", "kind", &REQUESTS, 1.0),
-    ("bytes_per_second", "", "Bytes moved per second.", "kind", &BYTES, 1.0),
-    ("latency_mean_seconds", "seconds", "Mean service time of a request.", "", &[("", "/total/latency_ns/mean")], 1e-9),
-    ("latency_percentile_seconds", "seconds", "Percentile of the service time.", "percentile", &PERCENTILES, 1e-9),
-    ("depth_mean", "", "Mean queue depth.", "", &[("", "/depth_mean/counted")], 1.0),
-    ("depth_mean_little", "", "The same by Little's law.", "", &[("", "/depth_mean/little")], 1.0),
-    ("cpu_user_seconds", "seconds", "CPU time of the workers in user mode.", "", &[("", "/cpu/lower/user_s")], 1.0),
+    ("requests_per_second", "Requests completed per second.", "kind", KINDS, "/{}/requests_per_s"),
+    ("bytes_per_second", "Bytes moved per second.", "kind", KINDS, "/{}/bytes_per_s"),
+    ("latency_mean_seconds", "Mean service time of a request.", "", "", "/total/latency_ns/mean"),
     (
-        "cpu_system_seconds",
-        "seconds",
-        "CPU time of the workers in kernel mode.",
-        "",
-        &[("", "/cpu/lower/system_s")],
-        1.0,
+        "latency_percentile_seconds",
+        "Percentile of the service time.",
+        "percentile",
+        PERCENTILES,
+        "/total/latency_ns/p{}",
     ),
-    ("elapsed_seconds", "seconds", "Length of the measured part.", "", &[("", "/elapsed_s")], 1.0),
-];
-const REQUESTS: [(&str, &str); 4] = [
-    ("all", "/total/requests_per_s"),
-    ("read", "/read/requests_per_s"),
-    ("write", "/write/requests_per_s"),
-    ("trim", "/trim/requests_per_s"),
-];
-const BYTES: [(&str, &str); 4] = [
-    ("all", "/total/bytes_per_s"),
-    ("read", "/read/bytes_per_s"),
-    ("write", "/write/bytes_per_s"),
-    ("trim", "/trim/bytes_per_s"),
-];
-const PERCENTILES: [(&str, &str); 6] = [
-    ("50", "/total/latency_ns/p50"),
-    ("90", "/total/latency_ns/p90"),
-    ("95", "/total/latency_ns/p95"),
-    ("99", "/total/latency_ns/p99"),
-    ("99.9", "/total/latency_ns/p99_9"),
-    ("99.99", "/total/latency_ns/p99_99"),
+    ("depth_mean", "Mean queue depth.", "", "", "/depth_mean/counted"),
+    ("depth_mean_little", "The same by Little's law.", "", "", "/depth_mean/little"),
+    ("cpu_user_seconds", "CPU time of the workers in user mode.", "", "", "/cpu/lower/user_s"),
+    ("cpu_system_seconds", "CPU time of the workers in kernel mode.", "", "", "/cpu/lower/system_s"),
+    ("elapsed_seconds", "Length of the measured part.", "", "", "/elapsed_s"),
 ];
 
 /// The text.
@@ -71,18 +52,21 @@ pub(super) fn write(samples: &[StoredSample]) -> Exported {
         }
     }
     let mut text = String::new();
-    for (name, unit, help, label, figures, scale) in GAUGES {
-        head(&mut text, name, "gauge", unit, help);
+    for (name, help, label, words, place) in GAUGES {
+        head(&mut text, name, "gauge", help);
+        let scale = if place.contains("_ns/") { 1e-9 } else { 1.0 };
         for (stored, record) in &shown {
-            for (word, path) in figures {
-                let Some(figure) = record.pointer(path).and_then(serde_json::Value::as_f64) else { continue };
+            for word in words.split(' ') {
+                let key = if word == "all" { "total".to_owned() } else { word.replace('.', "_") };
+                let figure = record.pointer(&place.replace("{}", &key)).and_then(serde_json::Value::as_f64);
+                let Some(figure) = figure else { continue };
                 let own = if label.is_empty() { String::new() } else { format!(",{label}=\"{word}\"") };
                 let labels = labels(stored);
                 let _ = writeln!(text, "{PREFIX}{name}{{{labels}{own}}} {}{}", figure * scale, stamp(&stored.sample));
             }
         }
     }
-    head(&mut text, LATENCY, "histogram", "seconds", "Service times of the requests.");
+    head(&mut text, LATENCY, "histogram", "Service times of the requests.");
     for (stored, _) in &shown {
         let histogram = stored.sample.latency_histogram.total();
         if histogram.count() > 0 {
@@ -94,10 +78,10 @@ pub(super) fn write(samples: &[StoredSample]) -> Exported {
     exported
 }
 
-fn head(text: &mut String, name: &str, kind: &str, unit: &str, help: &str) {
+fn head(text: &mut String, name: &str, kind: &str, help: &str) {
     let _ = writeln!(text, "# TYPE {PREFIX}{name} {kind}");
-    if !unit.is_empty() {
-        let _ = writeln!(text, "# UNIT {PREFIX}{name} {unit}");
+    if name.ends_with("_seconds") {
+        let _ = writeln!(text, "# UNIT {PREFIX}{name} seconds");
     }
     let _ = writeln!(text, "# HELP {PREFIX}{name} {help}");
 }

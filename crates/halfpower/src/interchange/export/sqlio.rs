@@ -10,14 +10,7 @@ use halfpower_model::{Buffering, Operation, Sample};
 
 /// The rows.
 pub(super) fn write(samples: &[StoredSample]) -> Exported {
-    let mut exported = Exported { content: format!("{HEADING}\n").into(), ..Exported::default() };
-    for stored in samples {
-        match row(&stored.sample) {
-            Ok(row) => exported.content.extend(row.into_bytes()),
-            Err(reason) => exported.leave_out(stored, reason),
-        }
-    }
-    exported
+    Exported::of(&format!("{HEADING}\n"), samples, |stored| row(&stored.sample))
 }
 
 fn row(sample: &Sample) -> Result<String, &'static str> {

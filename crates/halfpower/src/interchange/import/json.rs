@@ -114,14 +114,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_stands_around_documents() {
-        let text = "fio: a note {here}\n{\"a\": 1}\nmore\n  {\n\"b\": 2}{\"c\": 3}\nend";
-        let found = documents(text).unwrap();
-        let found: Vec<_> = found.iter().map(|document| (document.line, document.value.to_string())).collect();
-        assert_eq!(found, [(2, "{\"a\":1}".to_owned()), (4, "{\"b\":2}".to_owned()), (5, "{\"c\":3}".to_owned())]);
-    }
-
-    #[test]
     fn what_breaks_off_says_where() {
         let message = |text: &str| documents(text).unwrap_err().to_string();
         assert_eq!(message("x\n{\"a\":\n 1,\n"), ":4: the document is cut short");

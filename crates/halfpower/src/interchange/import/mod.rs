@@ -230,9 +230,12 @@ pub(super) fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> 
 
 impl Collected {
     /// Takes a sample whose figures can be.
-    fn take(&mut self, sample: Sample) -> Result<(), Fault> {
+    fn take(&mut self, mut sample: Sample) -> Result<(), Fault> {
         let line = sample.origin.as_ref().and_then(|origin| origin.line);
+        // There may be many intervals, and none is longer than the whole.
+        let intervals = std::mem::take(&mut sample.intervals);
         let record = serde_json::to_value(&sample).unwrap_or_default();
+        sample.intervals = intervals;
         absurd::absurd(&record).map_or(Ok(()), |absurd| Err(Fault::new(line, absurd)))?;
         self.take_checked(sample)
     }

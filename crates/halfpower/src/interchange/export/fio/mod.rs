@@ -27,14 +27,7 @@ const DIRECTIONS: [(&str, RequestKind); 3] =
 
 /// The documents, one after another.
 pub(super) fn write(samples: &[StoredSample]) -> Exported {
-    let mut exported = Exported::default();
-    for stored in samples {
-        match document(stored) {
-            Ok(document) => exported.content.extend(text(&document).into_bytes()),
-            Err(reason) => exported.leave_out(stored, reason),
-        }
-    }
-    exported
+    Exported::of("", samples, |stored| Ok(text(&document(stored)?)))
 }
 
 fn text(document: &Value) -> String {

@@ -22,28 +22,23 @@ pub(super) struct Reader {
 impl Reader {
     /// Takes a line.
     pub(super) fn read(&mut self, line: Line<'_>, collected: &mut Collected) -> Result<(), Fault> {
-        let trimmed = line.text;
-        if trimmed == "Excel output is below:" {
-            self.begun = true;
-        }
-        if !self.begun || !trimmed.starts_with('"') {
+        let text = line.text;
+        self.begun |= text == "Excel output is below:";
+        if !self.begun || !text.starts_with('"') {
             return Ok(());
         }
-        if let Some(title) = trimmed.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'))
-            && title.ends_with(char::is_alphabetic)
-        {
-            let name = title.to_ascii_lowercase();
-            self.name = name.strip_suffix(" report").map(str::to_owned);
+        let title = text[1..].strip_suffix('"').filter(|title| title.ends_with(char::is_alphabetic));
+        if let Some(title) = title {
+            self.name = title.to_ascii_lowercase().strip_suffix(" report").map(str::to_owned);
             self.record_kib.clear();
-            return Ok(());
         }
-        if self.name.is_none() {
+        if title.is_some() || self.name.is_none() {
             return Ok(());
         }
         if self.record_kib.is_empty() {
-            let sizes: Option<Vec<u64>> = trimmed.split_whitespace().take(MAX_COLUMNS).map(quoted).collect();
-            self.record_kib =
-                sizes.ok_or_else(|| Fault::at(line.number, "the record sizes above a table are not numbers"))?;
+            let sizes: Option<Vec<u64>> = text.split_whitespace().take(MAX_COLUMNS).map(quoted).collect();
+            let wrong = || Fault::at(line.number, "the record sizes above a table are not numbers");
+            self.record_kib = sizes.ok_or_else(wrong)?;
             return Ok(());
         }
         self.read_row(line, collected)
