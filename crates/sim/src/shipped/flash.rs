@@ -1,33 +1,21 @@
 //! Flash drives against their data sheets.
 
-use super::testbed;
-use super::tests::check;
+use super::tests::{asked, check, target};
 use halfpower_model::Operation::{Read, Write};
 use halfpower_model::Pattern::{Random, Sequential};
-use halfpower_model::{
-    Buffering, Bytes, Cancel, Limits, Nanoseconds, Operation, Pattern, Personality, Sample, Testbed, Workload,
-};
+use halfpower_model::{Bytes, Nanoseconds, Operation, Pattern, Sample, Workload};
 
 /// Requests of so many KiB over the whole drive, for so many milliseconds.
-fn measure(target: &str, asked: (Operation, Pattern, u64), workers: u32, depth: u32, ms: u64) -> Sample {
-    let (machine, volume) = target.split_once(':').unwrap();
-    let mut testbed = testbed(machine, volume).unwrap().unwrap();
-    let (operation, pattern, kib) = asked;
-    let size = testbed.describe().target.size_bytes.0;
-    let workload = Workload {
-        operation,
-        pattern,
-        workers,
-        depth,
-        buffering: Buffering::Direct,
-        personality: Personality::IoUring,
-        request_size: Bytes(kib << 10),
-        span: Bytes(size / (kib << 10) * (kib << 10)),
-        warmup: Nanoseconds(50_000_000),
-        limits: Limits { duration: Some(Nanoseconds(ms * 1_000_000)), requests: None, bytes: None },
-        ..Workload::default()
-    };
-    testbed.measure(&workload, &mut (), &Cancel::default()).unwrap()
+fn measure(
+    name: &str,
+    (operation, pattern, kib): (Operation, Pattern, u64),
+    workers: u32,
+    depth: u32,
+    ms: u64,
+) -> Sample {
+    let span = Bytes(target(name).size_bytes.0 / (kib << 10) * (kib << 10));
+    let workload = asked(operation, pattern, kib, depth, ms as f64 / 1e3);
+    super::tests::measure(name, &Workload { workers, span, warmup: Nanoseconds(50_000_000), ..workload })
 }
 
 fn per_s(target: &str, asked: (Operation, Pattern, u64), workers: u32, depth: u32) -> f64 {
@@ -38,43 +26,31 @@ fn megabytes(target: &str, operation: Operation, depth: u32) -> f64 {
     measure(target, (operation, Sequential, 128), 1, depth, 300).total.bytes_per_s.0 / 1e6
 }
 
-/// Microseconds of a request of 4 KiB one deep.
-fn latency_us(target: &str, operation: Operation, pattern: Pattern) -> f64 {
-    measure(target, (operation, pattern, 4), 1, 1, 100).total.latency_ns.mean.unwrap() / 1e3
-}
-
 #[test]
-fn the_nvme_drive_is_as_its_data_sheets_have_it() {
+fn drives_are_as_their_data_sheets_have_them() {
     let many = |volume, operation| per_s(&format!("nvme-gen4:{volume}"), (operation, Random, 4), 8, 32);
     check("random reads", many("filled", Read), 1_000_000.0, 5.0);
     check("random writes", many("steady", Write), 130_000.0, 5.0);
     // Not fitted: the same flash, less of it in use.
     check("random writes of a P5600", many("steady-mixed-use", Write), 260_000.0, 5.0);
-    check("read in order", megabytes("nvme-gen4:filled", Read, 32), 7000.0, 5.0);
-    check("written in order", megabytes("nvme-gen4:filled", Write, 32), 4300.0, 5.0);
-    for (operation, pattern, published) in
-        [(Read, Random, 85.0), (Read, Sequential, 10.0), (Write, Random, 20.0), (Write, Sequential, 13.0)]
-    {
-        let what = format!("{operation:?} {pattern:?}");
-        check(&what, latency_us("nvme-gen4:filled", operation, pattern), published, 5.0);
-    }
-}
-
-#[test]
-fn the_sata_drive_is_as_its_data_sheet_has_it() {
     for (operation, kib, published) in
         [(Read, 4, 72_000.0), (Read, 8, 48_000.0), (Write, 4, 33_000.0), (Write, 8, 21_000.0)]
     {
         let rate = measure("sata-ssd:steady", (operation, Random, kib), 1, 32, 500).total.requests_per_s;
         check(&format!("{operation:?} of {kib} KiB"), rate, published, 5.0);
     }
-    check("read in order", megabytes("sata-ssd:filled", Read, 32), 500.0, 5.0);
-    check("written in order", megabytes("sata-ssd:filled", Write, 32), 490.0, 5.0);
-    for (operation, pattern, published) in
-        [(Read, Random, 110.0), (Read, Sequential, 36.0), (Write, Random, 52.0), (Write, Sequential, 36.0)]
-    {
-        let what = format!("{operation:?} {pattern:?}");
-        check(&what, latency_us("sata-ssd:filled", operation, pattern), published, 5.0);
+    // MB/s of reads and writes in order; microseconds of a request of 4 KiB at QD1.
+    for (target, in_order, latencies) in [
+        ("nvme-gen4:filled", [7000.0, 4300.0], [[85.0, 10.0], [20.0, 13.0]]),
+        ("sata-ssd:filled", [500.0, 490.0], [[110.0, 36.0], [52.0, 36.0]]),
+    ] {
+        for ((operation, rate), latencies) in [Read, Write].into_iter().zip(in_order).zip(latencies) {
+            check(&format!("{target}, {operation:?} in order"), megabytes(target, operation, 32), rate, 5.0);
+            for (pattern, published) in [Random, Sequential].into_iter().zip(latencies) {
+                let latency = measure(target, (operation, pattern, 4), 1, 1, 100).total.latency_ns;
+                check(&format!("{target}, {operation:?} {pattern:?}"), latency.mean.unwrap() / 1e3, published, 5.0);
+            }
+        }
     }
 }
 
@@ -110,20 +86,8 @@ fn a_worn_drive_writes_a_stream_as_slowly_whatever_the_size_of_its_requests() {
 
 #[test]
 fn a_channel_carries_what_is_written() {
-    let settings = "p5500.channels=1".parse().unwrap();
-    let text = super::machine_text("nvme-gen4").unwrap();
-    let mut testbed = super::Simulated::of_file("nvme-gen4", text, "filled", &settings).unwrap();
-    let workload = Workload {
-        operation: Write,
-        depth: 32,
-        buffering: Buffering::Direct,
-        personality: Personality::IoUring,
-        request_size: Bytes(128 << 10),
-        span: Bytes(64 << 30),
-        limits: Limits { duration: Some(Nanoseconds(1_000_000_000)), requests: None, bytes: None },
-        ..Workload::default()
-    };
-    let sample = testbed.measure(&workload, &mut (), &Cancel::default()).unwrap();
+    let workload = Workload { span: Bytes(64 << 30), ..asked(Write, Sequential, 128, 32, 1.0) };
+    let sample = super::tests::measure("nvme-gen4:filled,p5500.channels=1", &workload);
     check("one channel of 1.2 GB/s", sample.total.bytes_per_s.0 / 1e6, 1200.0, 2.0);
 }
 
@@ -138,15 +102,11 @@ fn queues_are_as_deep_as_their_protocols_have_them() {
 
 #[test]
 fn four_drives_are_four_times_one_until_the_processors_are_busy() {
-    let read = |volume: &str| megabytes(&format!("nvme-gen4:{volume}"), Read, 64);
-    check("a stripe of four", measure_large("stripe-4"), 4.0 * read("fresh"), 5.0);
+    // Reads of 2 MiB, a chunk on each of four.
+    let stripe = measure("nvme-gen4:stripe-4", (Read, Sequential, 2048), 1, 16, 100).total.bytes_per_s.0 / 1e6;
+    check("a stripe of four", stripe, 4.0 * megabytes("nvme-gen4:fresh", Read, 64), 5.0);
     let write = |volume: &str| per_s(&format!("nvme-gen4:{volume}"), (Write, Random, 4), 8, 32);
     check("random writes", write("stripe-4-steady"), 4.0 * write("steady"), 5.0);
-}
-
-/// Megabytes per second of reads of 2 MiB, a chunk on each of four.
-fn measure_large(volume: &str) -> f64 {
-    measure(&format!("nvme-gen4:{volume}"), (Read, Sequential, 2048), 1, 16, 100).total.bytes_per_s.0 / 1e6
 }
 
 #[test]

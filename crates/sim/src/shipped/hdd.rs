@@ -1,37 +1,24 @@
 //! A present-day disk as its data sheet has it.
 
-use super::tests::check;
-use halfpower_model::sample::Sample;
-use halfpower_model::{
-    Buffering, Bytes, Cancel, Durability, Limits, Nanoseconds, Operation, Pattern, Personality, Testbed, Workload,
-};
+use super::tests::{asked, check, measure, target};
+use halfpower_model::Operation::{Read, Write};
+use halfpower_model::Pattern::{Random, Sequential};
+use halfpower_model::sample::{Block, Sample};
+use halfpower_model::{Buffering, Bytes, Durability, Limits, Operation, Pattern, Personality, Workload};
 
 /// Random requests over all of a volume, a stream in its outermost 100 GiB; on each of its targets.
 fn sample(volume: &str, operation: Operation, pattern: Pattern, bytes: u64, depth: u32) -> Sample {
-    sample_of(60, volume, operation, pattern, bytes, depth)
+    sample_of(60.0, volume, operation, pattern, bytes, depth)
 }
 
 /// The same of so many seconds.
-fn sample_of(seconds: u64, volume: &str, operation: Operation, pattern: Pattern, bytes: u64, depth: u32) -> Sample {
-    let mut testbed = super::testbed("hdd-18tb", volume).unwrap().unwrap();
-    let size = match pattern {
-        Pattern::Sequential => 100 << 30,
-        _ => testbed.describe().target.size_bytes.0,
-    };
-    let workload = Workload {
-        buffering: Buffering::Direct,
-        personality: Personality::IoUring,
-        operation,
-        pattern,
-        depth,
-        request_size: Bytes(bytes),
-        targets: testbed.describe().targets(),
-        workers: testbed.describe().targets(),
-        span: Bytes(size / bytes * bytes),
-        limits: Limits { duration: Some(Nanoseconds(seconds * 1_000_000_000)), requests: None, bytes: None },
-        ..Workload::default()
-    };
-    testbed.measure(&workload, &mut (), &Cancel::default()).unwrap()
+fn sample_of(seconds: f64, volume: &str, operation: Operation, pattern: Pattern, bytes: u64, depth: u32) -> Sample {
+    let name = format!("hdd-18tb:{volume}");
+    let size = if pattern == Sequential { 100 << 30 } else { target(&name).size_bytes.0 };
+    let targets = if volume == "disk-each-4" { 4 } else { 1 };
+    let plain = asked(operation, pattern, 1, depth, seconds);
+    let (request_size, span) = (Bytes(bytes), Bytes(size / bytes * bytes));
+    measure(&name, &Workload { request_size, span, targets, workers: targets, ..plain })
 }
 
 /// IOPS.
@@ -40,26 +27,30 @@ fn rate(volume: &str, operation: Operation, pattern: Pattern, bytes: u64, depth:
 }
 
 fn random(volume: &str, operation: Operation, bytes: u64, depth: u32) -> f64 {
-    rate(volume, operation, Pattern::Random, bytes, depth)
+    rate(volume, operation, Random, bytes, depth)
+}
+
+fn block(sample: &Sample) -> Block {
+    sample.block.clone().unwrap()
 }
 
 #[test]
 fn the_data_sheet_s_figures_come_out() {
-    let size = super::testbed("hdd-18tb", "disk").unwrap().unwrap().describe().target.size_bytes.0;
+    let size = target("hdd-18tb:disk").size_bytes.0;
     assert_eq!(size, 35_156_656_128 * 512);
-    for operation in [Operation::Read, Operation::Write] {
-        let sustained = rate("disk", operation, Pattern::Sequential, 1 << 20, 4) * 1_048_576.0 / 1e6;
+    for operation in [Read, Write] {
+        let sustained = rate("disk", operation, Sequential, 1 << 20, 4) * 1_048_576.0 / 1e6;
         check(&format!("{operation}, outside"), sustained, 270.0, 5.0);
     }
-    check("random reads, QD16", random("disk", Operation::Read, 4096, 16), 170.0, 5.0);
+    check("random reads, QD16", random("disk", Read, 4096, 16), 170.0, 5.0);
     // One deep: an average seek, half a turn, and the drive's own time.
     let access_ms = 7.4 + 4.167 + 0.82;
-    check("random reads, QD1", random("disk", Operation::Read, 4096, 1), 1000.0 / access_ms, 5.0);
+    check("random reads, QD1", random("disk", Read, 4096, 1), 1000.0 / access_ms, 5.0);
 }
 
 #[test]
 fn beyond_the_link_s_32_the_system_s_order_helps_alone() {
-    let [less, full, more] = [16, 32, 64].map(|depth| random("disk", Operation::Read, 4096, depth));
+    let [less, full, more] = [16, 32, 64].map(|depth| random("disk", Read, 4096, depth));
     assert!(full > less * 1.1, "{less} {full}");
     // As it is by address; 64 at the disk would be 21 % more.
     assert!((1.03..1.08).contains(&(more / full)), "{full} {more}");
@@ -67,14 +58,14 @@ fn beyond_the_link_s_32_the_system_s_order_helps_alone() {
 
 #[test]
 fn writes_of_part_of_a_physical_sector_cost_a_turn() {
-    let whole = random("disk-nocache", Operation::Write, 4096, 1);
-    let part = random("disk-nocache", Operation::Write, 512, 1);
+    let whole = random("disk-nocache", Write, 4096, 1);
+    let part = random("disk-nocache", Write, 512, 1);
     check("512 B", part, 1000.0 / (1000.0 / whole + 8.333), 2.0);
 }
 
 #[test]
 fn the_adapter_s_ports_move_at_once() {
-    let stream = |volume| sample(volume, Operation::Read, Pattern::Sequential, 1 << 20, 8);
+    let stream = |volume| sample(volume, Read, Sequential, 1 << 20, 8);
     let (one, four) = (stream("disk"), stream("disk-each-4"));
     check("four disks", four.total.bytes_per_s.0, 4.0 * one.total.bytes_per_s.0, 1.0);
     let busy = |name: &str| four.parts.iter().find(|part| part.name == name).unwrap().busy;
@@ -85,58 +76,51 @@ fn the_adapter_s_ports_move_at_once() {
 
 #[test]
 fn whole_rows_of_a_raid5_are_written_without_reading() {
-    let write = |kib: u64| sample("raid5-4", Operation::Write, Pattern::Sequential, kib << 10, 8);
-    let blocks = |sample: &Sample| sample.block.clone().unwrap();
+    let write = |kib: u64| sample("raid5-4", Write, Sequential, kib << 10, 8);
     let whole = write(3 * 512);
-    assert_eq!(blocks(&whole).read.unwrap().requests, 0, "{:?}", whole.block);
-    check("parity", blocks(&whole).write.unwrap().bytes as f64, whole.total.bytes as f64 * 4.0 / 3.0, 1.0);
-    let disk = rate("disk", Operation::Write, Pattern::Sequential, 512 << 10, 8) * f64::from(512 << 10);
+    assert_eq!(block(&whole).read.unwrap().requests, 0, "{:?}", whole.block);
+    check("parity", block(&whole).write.unwrap().bytes as f64, whole.total.bytes as f64 * 4.0 / 3.0, 1.0);
+    let disk = rate("disk", Write, Sequential, 512 << 10, 8) * f64::from(512 << 10);
     check("three disks of data", whole.total.bytes_per_s.0, 3.0 * disk, 10.0);
     // Each row is begun in part, and its rest comes meanwhile: of every other one a chunk is read, of the others two.
     let part = write(2 * 512);
-    check("parts", blocks(&part).read.unwrap().bytes as f64, part.total.bytes as f64 / 2.0, 2.0);
+    check("parts", block(&part).read.unwrap().bytes as f64, part.total.bytes as f64 / 2.0, 2.0);
 }
 
 /// The page cache's pieces are of no whole rows, and joined to some.
 #[test]
-fn a_stream_through_the_file_cache_is_written_to_a_raid5_in_whole_rows() {
+fn a_stream_through_the_page_cache_is_written_to_a_raid5_in_whole_rows() {
     let write = |kib: u64, buffering| {
-        let mut testbed = super::testbed("hdd-18tb", "raid5-4").unwrap().unwrap();
-        let workload = Workload {
-            buffering,
-            personality: if buffering == Buffering::Direct { Personality::IoUring } else { Personality::Sync },
-            operation: Operation::Write,
-            request_size: Bytes(kib << 10),
-            span: Bytes(6 << 30),
-            durability: Durability::FlushAtEnd,
-            limits: Limits { duration: None, requests: Some((6 << 20) / kib), bytes: None },
-            ..Workload::default()
-        };
-        testbed.measure(&workload, &mut (), &Cancel::default()).unwrap()
+        let plain = asked(Write, Sequential, kib, 1, 0.0);
+        let personality = if buffering == Buffering::Direct { Personality::IoUring } else { Personality::Sync };
+        let limits = Limits { requests: Some((6 << 20) / kib), ..Limits::default() };
+        let durability = Durability::FlushAtEnd;
+        measure(
+            "hdd-18tb:raid5-4",
+            &Workload { buffering, personality, span: Bytes(6 << 30), durability, limits, ..plain },
+        )
     };
     let rows = write(3 * 512, Buffering::Direct).total.bytes_per_s.0;
     for kib in [3 * 512, 64] {
         let buffered = write(kib, Buffering::Buffered);
         assert!(buffered.total.bytes_per_s.0 > rows * 0.8, "{} of {rows}", buffered.total.bytes_per_s.0);
-        let block = buffered.block.clone().unwrap();
-        assert!(block.read.unwrap().bytes < buffered.total.bytes / 50, "{block:?}");
+        assert!(block(&buffered).read.unwrap().bytes < buffered.total.bytes / 50, "{:?}", buffered.block);
     }
 }
 
 /// Of a row's first chunk the two others are read, and then all of it is known.
 #[test]
 fn small_writes_in_order_read_each_row_of_a_raid5_once() {
-    let small = sample("raid5-4", Operation::Write, Pattern::Sequential, 64 << 10, 1);
-    let block = small.block.clone().unwrap();
-    check("two of three chunks", block.read.unwrap().bytes as f64, small.total.bytes as f64 * 2.0 / 3.0, 1.0);
-    check("as much parity", block.write.unwrap().bytes as f64, small.total.bytes as f64 * 2.0, 1.0);
+    let small = sample("raid5-4", Write, Sequential, 64 << 10, 1);
+    check("two of three chunks", block(&small).read.unwrap().bytes as f64, small.total.bytes as f64 * 2.0 / 3.0, 1.0);
+    check("as much parity", block(&small).write.unwrap().bytes as f64, small.total.bytes as f64 * 2.0, 1.0);
     assert!(small.total.bytes_per_s.0 > 60e6, "{}", small.total.bytes_per_s.0);
 }
 
 #[test]
 fn small_writes_in_order_stream_as_large_ones_do() {
     let sustained = |kib: u64| {
-        let writes = sample("disk", Operation::Write, Pattern::Sequential, kib << 10, 8);
+        let writes = sample("disk", Write, Sequential, kib << 10, 8);
         assert!(writes.intervals.iter().all(|interval| interval.bytes > 100_000_000), "{:?}", writes.intervals);
         writes.total.bytes_per_s.0
     };
@@ -147,7 +131,7 @@ fn small_writes_in_order_stream_as_large_ones_do() {
 #[test]
 fn an_arm_that_waits_for_the_host_s_writes_is_not_busy() {
     let of = |depth| {
-        let sample = sample_of(1, "disk", Operation::Write, Pattern::Sequential, 512, depth);
+        let sample = sample_of(1.0, "disk", Write, Sequential, 512, depth);
         (sample.total.bytes_per_s.0, sample.parts.iter().find(|part| part.name == "exos-x18 1").unwrap().busy)
     };
     let (one, busy) = of(1);
@@ -162,27 +146,17 @@ fn an_arm_that_waits_for_the_host_s_writes_is_not_busy() {
 /// A request of 4 MiB is four commands, all of which the read-ahead of the first comes to.
 #[test]
 fn long_requests_at_random_are_no_slower_where_there_are_more_of_them() {
-    let rates = [1, 2, 4, 8, 16, 32].map(|depth| random("disk", Operation::Read, 4 << 20, depth));
+    let rates = [1, 2, 4, 8, 16, 32].map(|depth| random("disk", Read, 4 << 20, depth));
     assert!(rates.windows(2).all(|pair| pair[1] > pair[0] * 0.99), "{rates:?}");
 }
 
 /// Each of two streams keeps its disk, as deep as they may be and wherever they lie.
 #[test]
 fn streams_on_a_mirror_keep_their_disks() {
-    let of_a_disk = rate("disk", Operation::Read, Pattern::Sequential, 65_536, 8);
+    let of_a_disk = rate("disk", Read, Sequential, 65_536, 8);
     for (span, depth) in [(100_u64 << 30, 1), (100 << 30, 8), (100 << 30, 32), (1 << 40, 8)] {
-        let mut testbed = super::testbed("hdd-18tb", "mirror-2").unwrap().unwrap();
-        let workload = Workload {
-            buffering: Buffering::Direct,
-            personality: Personality::IoUring,
-            depth,
-            request_size: Bytes(65_536),
-            workers: 2,
-            span: Bytes(span),
-            limits: Limits { duration: Some(Nanoseconds(20_000_000_000)), requests: None, bytes: None },
-            ..Workload::default()
-        };
-        let both = testbed.measure(&workload, &mut (), &Cancel::default()).unwrap().total.requests_per_s;
+        let workload = Workload { workers: 2, span: Bytes(span), ..asked(Read, Sequential, 64, depth, 20.0) };
+        let both = measure("hdd-18tb:mirror-2", &workload).total.requests_per_s;
         assert!(both > of_a_disk * 1.6, "QD{depth}: {both} of {of_a_disk}");
     }
 }
