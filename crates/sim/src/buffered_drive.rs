@@ -6,7 +6,6 @@
 use crate::command::{Command, Direction, Served};
 use crate::disk::Overhead;
 use halfpower_model::Bytes;
-use std::collections::VecDeque;
 
 /// What it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,40 +22,21 @@ pub struct Buffer {
     drive: BufferedDrive,
     free_ns: u64,
     busy_ns: u64,
-    served: VecDeque<Served>,
 }
 
 impl Buffer {
     /// At rest.
     pub fn new(drive: BufferedDrive) -> Buffer {
-        Buffer { drive, free_ns: 0, busy_ns: 0, served: VecDeque::new() }
+        Buffer { drive, free_ns: 0, busy_ns: 0 }
     }
 
-    /// Takes a command.
-    pub fn accept(&mut self, now_ns: u64, command: Command) {
+    /// Serves a command.
+    pub fn serve(&mut self, now_ns: u64, command: Command) -> Served {
         let Overhead { read_hit_ns, write_ns, .. } = self.drive.overhead;
         let took_ns = if command.direction == Direction::Read { read_hit_ns } else { write_ns };
         let at = now_ns.max(self.free_ns) + took_ns;
         (self.free_ns, self.busy_ns) = (at, self.busy_ns + took_ns);
-        self.served.push_back(Served { tag: command.tag, begins_ns: at, ready_ns: at, from_buffer: true });
-    }
-
-    /// Never: what it has to say is known at once.
-    pub fn next_ns(&self) -> Option<u64> {
-        None
-    }
-
-    /// Nothing happens by itself.
-    pub fn advance(&mut self, _now_ns: u64) {}
-
-    /// What became of a command.
-    pub fn answer(&mut self) -> Option<Served> {
-        self.served.pop_front()
-    }
-
-    /// Always: it has no medium.
-    pub fn is_flushed(&self) -> bool {
-        true
+        Served { tag: command.tag, begins_ns: at, ready_ns: at, from_buffer: true }
     }
 
     /// How long it has been at work until now, in nanoseconds.

@@ -175,13 +175,4 @@ mod tests {
         assert_eq!(all, bus.command_ns() + 500 + bus.transfer(9000, Direction::Read).ns);
         assert_eq!((phases[0], phases[1]), (("arbitration", 4_000), ("selection", 2_500)));
     }
-
-    #[test]
-    fn small_bursts_waste_a_bus() {
-        let rate = |burst: u64| {
-            let bus = Bus { burst: Some(Bytes(burst)), ..scsi() };
-            65_536.0 / bus.transfer(65_536, Direction::Read).ns as f64
-        };
-        assert!(rate(1024) < rate(4096) && rate(4096) < rate(65_536));
-    }
 }

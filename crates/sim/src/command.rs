@@ -1,31 +1,7 @@
 //! What a device is asked to do, and its answer.
 
-use halfpower_model::RequestKind;
-
-/// Direction of a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// From the device.
-    Read,
-    /// To it.
-    Write,
-    /// No bytes; blocks are trimmed.
-    Trim,
-    /// No bytes; the write cache is flushed.
-    Flush,
-}
-
-impl Direction {
-    /// Direction of a request.
-    pub fn of(kind: RequestKind) -> Direction {
-        match kind {
-            RequestKind::Read => Direction::Read,
-            RequestKind::Write => Direction::Write,
-            RequestKind::Trim => Direction::Trim,
-            RequestKind::Flush => Direction::Flush,
-        }
-    }
-}
+/// Direction of a transfer; trims and flushes move no bytes.
+pub use halfpower_model::RequestKind as Direction;
 
 /// A command to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,7 +18,7 @@
 
 use crate::command::Direction;
 use crate::cost::Cost;
-use crate::named::Named;
+use crate::named::{Named, named};
 
 /// A controller.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,25 +63,20 @@ pub struct Queue {
     pub merge: u64,
 }
 
+named! {
 /// Which of the waiting reads is next, by address.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// As they came.
-    #[default]
-    Fcfs,
+    Fcfs = "fcfs",
     /// Upwards from the one before, then again from the lowest.
-    CLook,
+    CLook = "c-look",
     /// As C-LOOK, in rounds: who comes during one waits for the next.
-    FScan,
+    FScan = "fscan",
+}
 }
 
 impl Named for Forwarding {
     const WORDS: &'static [(&'static str, Self)] = &[("through", Forwarding::Through), ("stored", Forwarding::Stored)];
-}
-
-impl Named for Order {
-    const WORDS: &'static [(&'static str, Self)] =
-        &[("fcfs", Order::Fcfs), ("c-look", Order::CLook), ("fscan", Order::FScan)];
 }
 
 /// One that waits.

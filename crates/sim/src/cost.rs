@@ -14,6 +14,13 @@ impl Cost {
         Cost { fixed_us: self.fixed_us * factor, marginal_us_per_kib: self.marginal_us_per_kib * factor }
     }
 
+    pub(crate) fn plus(self, other: Cost) -> Cost {
+        Cost {
+            fixed_us: self.fixed_us + other.fixed_us,
+            marginal_us_per_kib: self.marginal_us_per_kib + other.marginal_us_per_kib,
+        }
+    }
+
     /// Nanoseconds for a request of this size.
     pub fn ns(self, bytes: u64) -> u64 {
         ((self.fixed_us + self.marginal_us_per_kib * bytes as f64 / 1024.0) * 1000.0 + 0.5) as u64

@@ -215,14 +215,8 @@ fn rates(read_ns_per_byte: f64, write_ns_per_byte: f64) -> String {
 
 fn host(machine: &Machine) -> PathPart {
     let system = &machine.system;
-    let with_driver = |cost: Cost, direction| {
-        let driver = machine.driver_cost(direction);
-        Cost {
-            fixed_us: cost.fixed_us + driver.fixed_us,
-            marginal_us_per_kib: cost.marginal_us_per_kib + driver.marginal_us_per_kib,
-        }
-    };
-    let direct = [with_driver(system.direct_read, Direction::Read), with_driver(system.direct_write, Direction::Write)];
+    let direct = [(system.direct_read, Direction::Read), (system.direct_write, Direction::Write)]
+        .map(|(cost, direction)| cost.plus(machine.driver_cost(direction)));
     let what = if system.split_at == SplitAt::Disk { "per disk" } else { "above the volume" };
     let cut = system.split.map_or_else(String::new, |split| format!(", requests split at {split} {what}"));
     // Nothing says what a server's are.
@@ -291,73 +285,81 @@ mod tests {
         stops.iter().map(told).collect()
     }
 
+    /// Where each line begins, and what is in it.
     #[test]
-    fn a_stripe_made_by_a_card_is_told_where_it_is_made() {
-        let path = told("win2k-pentium3", "fireball-raid0-2");
-        let begins = [
-            "fireball-lct08 1, fireball-lct08 2: disk of ",
-            "ata 1, ata 2: bus, reads ",
-            "3ware-5400: ",
-            "pci: ",
-            "processors: ",
-        ];
-        assert_eq!(path.len(), begins.len(), "{path:#?}");
-        for (line, begin) in path.iter().zip(begins) {
-            assert!(line.starts_with(begin), "{line}");
-        }
-        assert!(path[2].ends_with(" makes a stripe, chunk 64 KiB, offset 31.5 KiB"), "{}", path[2]);
-    }
-
-    #[test]
-    fn a_share_is_told_to_its_client_with_what_both_ends_spend() {
-        let path = told("win2k-pentium3", "mapped-gigabit");
-        let besides = "266 µs + 8.66 µs per KiB of CPU per request";
-        for (line, (begin, words)) in path.iter().skip(3).zip([
-            ("server-pci: bus, 79 MB/s", ""),
-            ("server's processors: 2 CPU cores; ", &*format!("as server of the share, {besides}")),
-            ("server-pci: bus, 79 MB/s", "crossed twice"),
-            ("ethernet: bus, 125 MB/s, latency 260 µs", ""),
-            ("pci: bus, ", ""),
+    fn a_path_is_told_part_by_part() {
+        let both = "266 µs + 8.66 µs per KiB of CPU per request";
+        let (as_server, as_client) =
+            (format!("as server of the share, {both}"), format!("as client of the share, {both}; up to 2"));
+        let paths: [(&str, &str, &[(&str, &str)]); 5] = [
             (
-                "processors: 2 × ",
-                &*format!("as client of the share, {besides}; up to 2 outstanding writes, above 16 KiB one"),
+                "win2k-pentium3",
+                "fireball-raid0-2",
+                &[
+                    ("fireball-lct08 1, fireball-lct08 2: disk of ", " rpm, write cache on"),
+                    ("ata 1, ata 2: bus, reads ", ""),
+                    ("3ware-5400: ", " makes a stripe, chunk 64 KiB, offset 31.5 KiB"),
+                    ("pci: ", ""),
+                    ("processors: ", ""),
+                ],
             ),
-        ]) {
-            assert!(line.starts_with(begin) && line.contains(words), "{line}");
+            (
+                "win2k-pentium3",
+                "mapped-gigabit",
+                &[
+                    ("atlas-10k 1: ", ""),
+                    ("", ""),
+                    ("", ""),
+                    ("server-pci: bus, 79 MB/s", ""),
+                    ("server's processors: 2 CPU cores; ", &as_server),
+                    ("server-pci: bus, 79 MB/s", "crossed twice"),
+                    ("ethernet: bus, 125 MB/s, latency 260 µs", ""),
+                    ("pci: bus, ", ""),
+                    ("processors: 2 × ", &as_client),
+                ],
+            ),
+            (
+                "sata-ssd",
+                "steady",
+                &[
+                    (
+                        "s4500: flash of 3.5 TiB and 14.5 % spare, 64 units of 16 KiB pages (read 66 µs, ",
+                        "on 8 channels, up to 32 commands, randomly overwritten",
+                    ),
+                    ("", ""),
+                    ("", ""),
+                ],
+            ),
+            (
+                "cloud-gp3",
+                "small-instance",
+                &[
+                    (
+                        "gp3-small: cloud volume of 500 GiB, read latency 700 µs, write latency 900 µs, limited to 16000 IOPS of up to 256 KiB and 1.05 GB/s, its instance to 3600 IOPS (40000 IOPS while 65520000 requests of credits last) of up to 256 KiB",
+                        "81.3 MB/s (1.25 GB/s while 2104 GB of credits last)",
+                    ),
+                    ("", ""),
+                    ("", ""),
+                ],
+            ),
+            (
+                "nt4-pentium-pro",
+                "uw-stripe-6-two-buses",
+                &[
+                    ("", ""),
+                    ("ultra-wide 1, ultra-wide 2: bus, 35.3 MB/s, ", ""),
+                    ("aha-2940uw 1, aha-2940uw 2: ", ""),
+                    ("", ""),
+                    ("", " makes a stripe, chunk 64 KiB"),
+                ],
+            ),
+        ];
+        for (machine, volume, lines) in paths {
+            let path = told(machine, volume);
+            assert_eq!(path.len(), lines.len(), "{path:#?}");
+            for (line, (begin, words)) in path.iter().zip(lines) {
+                assert!(line.starts_with(begin) && line.contains(words), "{line}");
+            }
         }
-        assert_eq!(path.len(), 9, "{path:#?}");
-        let (local, direct) = (told("win2k-pentium3", "unc-atlas"), told("win2k-pentium3", "atlas-1"));
-        assert_eq!(local.len(), direct.len(), "{local:#?}");
-        let besides = local[4].strip_prefix(&direct[4]).unwrap_or_else(|| panic!("{}", local[4]));
-        assert!(besides.contains("as server of the share, 211 µs") && besides.contains("as client"), "{besides}");
-    }
-
-    #[test]
-    fn a_flash_drive_tells_what_it_is_made_of() {
-        let path = told("sata-ssd", "steady");
-        assert_eq!(path.len(), 3, "{path:#?}");
-        let begins = "s4500: flash of 3.5 TiB and 14.5 % spare, 64 units of 16 KiB pages (read 66 µs, ";
-        assert!(path[0].starts_with(begins), "{}", path[0]);
-        assert!(path[0].ends_with("on 8 channels, up to 32 commands, randomly overwritten"), "{}", path[0]);
-    }
-
-    #[test]
-    fn a_cloud_volume_is_told_with_what_it_is_held_to() {
-        let line = told("cloud-gp3", "small-instance")[0].clone();
-        for words in [
-            "gp3-small: cloud volume of 500 GiB, read latency 700 µs, write latency 900 µs, limited to 16000 IOPS of up to 256 KiB and 1.05 GB/s",
-            "its instance to 3600 IOPS (40000 IOPS while 65520000 requests of credits last) of up to 256 KiB",
-            "81.3 MB/s (1.25 GB/s while 2104 GB of credits last)",
-        ] {
-            assert!(line.contains(words), "{line}");
-        }
-    }
-
-    #[test]
-    fn strings_stand_side_by_side_and_a_system_makes_its_stripe() {
-        let path = told("nt4-pentium-pro", "uw-stripe-6-two-buses");
-        assert!(path[1].starts_with("ultra-wide 1, ultra-wide 2: bus, 35.3 MB/s, "), "{}", path[1]);
-        assert!(path[2].starts_with("aha-2940uw 1, aha-2940uw 2: "), "{}", path[2]);
-        assert!(path[4].ends_with(" makes a stripe, chunk 64 KiB"), "{}", path[4]);
     }
 }

@@ -11,12 +11,13 @@ pub use crate::cost::Cost;
 use crate::disk::Drive;
 use crate::disk::geometry::BLOCK_BYTES;
 use crate::flash::FlashDrive;
-use crate::named::Named;
+use crate::named::named;
 use crate::volume::Volume;
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, Request};
 use std::collections::BTreeSet;
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// A machine with one of its volumes.
@@ -53,6 +54,15 @@ pub struct Machine {
 /// Clock frequency.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Hertz(pub f64);
+
+impl FromStr for Hertz {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Hertz, ()> {
+        let number = |unit: &str| text.strip_suffix(unit)?.trim_end().parse::<f64>().ok();
+        number("MHz").map(|mega| mega * 1e6).or_else(|| number("GHz").map(|giga| giga * 1e9)).map(Hertz).ok_or(())
+    }
+}
 
 impl fmt::Display for Hertz {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -213,32 +223,24 @@ pub struct OperatingSystem {
     pub growth: Growth,
 }
 
+named! {
 /// The level at which large direct requests are split.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SplitAt {
     /// Above a software volume, so a part may cover less than a stripe's row.
-    #[default]
-    Volume,
+    Volume = "volume",
     /// Per disk of a software volume. A volume that a controller makes is one disk to the system.
-    Disk,
+    Disk = "disk",
+}
 }
 
-impl Named for SplitAt {
-    const WORDS: &'static [(&'static str, Self)] = &[("volume", SplitAt::Volume), ("disk", SplitAt::Disk)];
-}
-
+named! {
 /// Concurrency of writes that extend a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Growth {
     /// In parallel, like other writes.
-    #[default]
-    Free,
+    Free = "free",
     /// One by one, with zeros in the gap before a write.
-    Serial,
+    Serial = "serial",
 }
-
-impl Named for Growth {
-    const WORDS: &'static [(&'static str, Self)] = &[("free", Growth::Free), ("serial", Growth::Serial)];
 }
 
 /// The page cache of an operating system.
@@ -284,17 +286,14 @@ pub struct SlowReads {
     pub wait_ns: u64,
 }
 
+named! {
 /// Unit that a partial write into the cache reads first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fill {
     /// Pages that it covers in part.
-    Page,
+    Page = "page",
     /// The same; a write that continues none reads the whole frames that it covers in part.
-    Frame,
+    Frame = "frame",
 }
-
-impl Named for Fill {
-    const WORDS: &'static [(&'static str, Self)] = &[("page", Fill::Page), ("frame", Fill::Frame)];
 }
 
 /// The model of a device.
@@ -474,9 +473,6 @@ impl Machine {
         // Of one disk's way: those of the others are like it.
         let behind: &[usize] = if let Made::InController(parts) = &self.made { parts } else { &[] };
         let ways = self.disks.first().into_iter().flat_map(|disk| disk.near.iter().chain(&disk.far));
-        ways.chain(behind).map(|number| of(&self.parts[*number])).fold(Cost::default(), |sum, cost| Cost {
-            fixed_us: sum.fixed_us + cost.fixed_us,
-            marginal_us_per_kib: sum.marginal_us_per_kib + cost.marginal_us_per_kib,
-        })
+        ways.chain(behind).map(|number| of(&self.parts[*number])).fold(Cost::default(), Cost::plus)
     }
 }

@@ -8,7 +8,7 @@
 //! as in Lee and Katz, "The performance of parity placements in disk arrays" (1993).
 
 use crate::command::Direction;
-use crate::named::Named;
+use crate::named::named;
 use halfpower_model::Bytes;
 
 /// Layout of a volume.
@@ -37,27 +37,19 @@ pub enum Volume {
     },
 }
 
+named! {
 /// Choice of the disk that a mirror reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
     /// In turn.
-    RoundRobin,
+    RoundRobin = "round-robin",
     /// The one with the fewest commands.
-    ShorterQueue,
+    ShorterQueue = "shorter-queue",
     /// The one whose last command was for the nearest address.
-    Nearest,
+    Nearest = "nearest",
     /// The disk whose last command ended here, else the first idle one, else the nearest, as md of Linux chooses among
     /// rotational disks (raid1.c, choose_best_rdev).
-    IdleOrNearest,
+    IdleOrNearest = "idle-or-nearest",
 }
-
-impl Named for Reader {
-    const WORDS: &'static [(&'static str, Self)] = &[
-        ("round-robin", Reader::RoundRobin),
-        ("shorter-queue", Reader::ShorterQueue),
-        ("nearest", Reader::Nearest),
-        ("idle-or-nearest", Reader::IdleOrNearest),
-    ];
 }
 
 /// Bytes of one disk, and which way they go.

@@ -17,7 +17,6 @@ use crate::resource::Resource;
 use halfpower_model::Bytes;
 use halfpower_model::random::Random;
 use limit::{Limit, Meter};
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What a volume is.
@@ -77,7 +76,6 @@ pub struct Cloud {
     turns: u64,
     last: Option<Last>,
     random: Random,
-    served: VecDeque<Served>,
 }
 
 impl Cloud {
@@ -92,13 +90,12 @@ impl Cloud {
             turns: 0,
             last: None,
             random: Random::new(seed),
-            served: VecDeque::new(),
             volume,
         }
     }
 
-    /// Takes a command.
-    pub fn accept(&mut self, now_ns: u64, command: Command) {
+    /// Serves a command: a write is answered when the provider has it safe.
+    pub fn serve(&mut self, now_ns: u64, command: Command) -> Served {
         let Command { tag, direction, block, count, .. } = command;
         let (bytes, unit) = (count * BLOCK_BYTES, self.volume.unit.0);
         let waits = |last: &Last| last.passes_ns > now_ns as f64;
@@ -137,7 +134,7 @@ impl Cloud {
         // Its bytes come as its limits let them through, also where it is the first.
         let through_ns = self.meters.iter().map(|[_, bytes]| bytes.free_ns()).fold(0.0, f64::max);
         let ready_ns = answered_ns.max(through_ns.ceil() as u64);
-        self.served.push_back(Served { tag, begins_ns: answered_ns, ready_ns, from_buffer: false });
+        Served { tag, begins_ns: answered_ns, ready_ns, from_buffer: false }
     }
 
     /// When the last of the limits lets the next pass.
@@ -151,24 +148,6 @@ impl Cloud {
         let least_ns = if direction == Direction::Read { read_ns } else { write_ns }.saturating_sub(spread_ns);
         let mut draw = || self.random.below(spread_ns + 1);
         least_ns + draw() + draw()
-    }
-
-    /// Never: what it has to say is known at once.
-    pub fn next_ns(&self) -> Option<u64> {
-        None
-    }
-
-    /// Nothing happens by itself.
-    pub fn advance(&mut self, _now_ns: u64) {}
-
-    /// What became of a command.
-    pub fn answer(&mut self) -> Option<Served> {
-        self.served.pop_front()
-    }
-
-    /// Always: a write is answered when the provider has it safe.
-    pub fn is_flushed(&self) -> bool {
-        true
     }
 
     /// How long it has been at work until now, in nanoseconds: its limits, or its servers together if those were longer.

@@ -215,10 +215,10 @@ pub(crate) mod tests {
 
     /// The same with a head switch of so long.
     fn switching(head_switch_ns: u64, zero_latency: bool) -> Mechanics {
-        let seeks = SeekCurve::measured(100, &[(1, 2.0), (99, 11.8)]).unwrap();
+        let seeks = SeekCurve::measured(100, &[(1, 2.0), (99, 11.8)]);
         let laid = |settle_ns| {
             let switches = Switches::of(2, head_switch_ns, &seeks, settle_ns, 10e6);
-            Geometry::new(2, 100, &[zone(0, 10, 2, 3)], switches).unwrap()
+            Geometry::new(2, 100, &[zone(0, 10, 2, 3)], switches)
         };
         Mechanics {
             geometry: laid(0),
@@ -300,7 +300,7 @@ pub(crate) mod tests {
     #[test]
     fn a_thousand_small_passages_are_no_later_than_a_large_one() {
         let drive = Mechanics {
-            geometry: Geometry::new(2, 100, &[zone(0, 4832, 480, 480)], Switches::default()).unwrap(),
+            geometry: Geometry::new(2, 100, &[zone(0, 4832, 480, 480)], Switches::default()),
             written: None,
             turn_ns: 60e9 / 7200.0,
             ..switching(800_000, false)

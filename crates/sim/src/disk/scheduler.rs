@@ -7,32 +7,23 @@
 use super::arm::{Mechanics, Position};
 use super::geometry::{Geometry, Place, SAME_ANGLE};
 use crate::command::Direction;
-use crate::named::Named;
+use crate::named::named;
 
 /// The tag of what the write cache puts on the medium: nobody waits for it.
 pub(super) const CACHED: u32 = u32::MAX;
 
+named! {
 /// The order in which waiting requests are served.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scheduler {
     /// As they came.
-    #[default]
-    Fcfs,
+    Fcfs = "fcfs",
     /// Upwards from where the arm is, then again from the lowest.
-    CLook,
+    CLook = "c-look",
     /// The fewest cylinders away.
-    Sstf,
+    Sstf = "sstf",
     /// The shortest time until the first block comes by; of reads that go on with one another the first before the others.
-    Sptf,
+    Sptf = "sptf",
 }
-
-impl Named for Scheduler {
-    const WORDS: &'static [(&'static str, Self)] = &[
-        ("fcfs", Scheduler::Fcfs),
-        ("c-look", Scheduler::CLook),
-        ("sstf", Scheduler::Sstf),
-        ("sptf", Scheduler::Sptf),
-    ];
 }
 
 /// One that waits.
@@ -257,13 +248,5 @@ mod tests {
             let least = (0..queue.len()).min_by_key(|index| takes_ns(&queue[*index]));
             assert_eq!(soonest(&queue, (&drive, &|_: &Waiting| 0), from, 12_345_678), least);
         }
-    }
-
-    #[test]
-    fn nothing_waits_nothing_is_chosen() {
-        assert_eq!(
-            choose(Scheduler::Sptf, &[], (&slow(false), &|_: &Waiting| 0, 0), (Position::default(), 0), 0),
-            None
-        );
     }
 }

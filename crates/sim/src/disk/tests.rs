@@ -146,11 +146,8 @@ fn flushed_one_by_one_ns(drive: &Drive, count: u64, pause_ns: u64) -> u64 {
 #[test]
 fn a_sector_that_is_flushed_before_the_next_takes_a_turn_each() {
     let zones = [zone(0, 40, 8, 12)];
-    let mechanics = Mechanics {
-        geometry: Geometry::new(2, 100, &zones, Switches::default()).unwrap(),
-        sector_blocks: 4,
-        ..slow(true)
-    };
+    let mechanics =
+        Mechanics { geometry: Geometry::new(2, 100, &zones, Switches::default()), sector_blocks: 4, ..slow(true) };
     let write_cache = Some(WriteCache { blocks: 400, pieces: 8, wait_ns: 0 });
     for (pause_ns, write_ns) in [(700_000, 0), (100_000, 700_000), (100_000, 0)] {
         let overhead = Overhead { write_ns, ..Overhead::default() };
@@ -240,7 +237,7 @@ pub(crate) fn larger(scheduler: Scheduler) -> Drive {
     let seeks = SeekCurve::data_sheet(8000, 1.0, 6.0, 12.0).unwrap();
     let zones = [zone(0, 400, 60, 90), zone(4000, 300, 45, 70)];
     let mechanics = Mechanics {
-        geometry: Geometry::new(4, 8000, &zones, Switches::of(4, 500_000, &seeks, 0, 8.33e6)).unwrap(),
+        geometry: Geometry::new(4, 8000, &zones, Switches::of(4, 500_000, &seeks, 0, 8.33e6)),
         written: None,
         seeks,
         turn_ns: 8.33e6,
@@ -312,45 +309,35 @@ fn interrupted_ns(drive: &Drive, count: u64, at: usize, pause_ns: u64, elsewhere
 
 /// A Quantum Atlas 10K of 9.1 GB as DiskSim 4.0 describes it (extracted points, thinned out; shifts and zones merged).
 pub(crate) fn atlas(scheduler: Scheduler) -> Drive {
-    let zones = [
-        (0, 334, 63, 113),
-        (1265, 324, 62, 101),
-        (4609, 306, 58, 98),
-        (5449, 302, 57, 92),
-        (5865, 293, 56, 91),
-        (6281, 288, 55, 90),
-        (7121, 280, 54, 88),
-        (7537, 270, 51, 87),
-        (7953, 262, 51, 83),
-        (8377, 255, 48, 83),
-        (8793, 246, 47, 75),
-        (9209, 237, 45, 75),
-        (9625, 229, 44, 75),
+    let firsts = [0, 1265, 4609, 5449, 5865, 6281, 7121, 7537, 7953, 8377, 8793, 9209, 9625];
+    let sectors = [334, 324, 306, 302, 293, 288, 280, 270, 262, 255, 246, 237, 229];
+    let skews = [
+        (63, 113),
+        (62, 101),
+        (58, 98),
+        (57, 92),
+        (56, 91),
+        (55, 90),
+        (54, 88),
+        (51, 87),
+        (51, 83),
+        (48, 83),
+        (47, 75),
+        (45, 75),
+        (44, 75),
     ];
-    let zones: Vec<_> = zones.map(|(from, sectors, track, cylinder)| zone(from, sectors, track, cylinder)).into();
-    let points = [
-        (1, 1.245),
-        (5, 1.355),
-        (10, 1.531),
-        (20, 1.620),
-        (50, 1.863),
-        (100, 2.011),
-        (200, 2.651),
-        (400, 3.146),
-        (1000, 3.820),
-        (2000, 4.842),
-        (3000, 5.643),
-        (4000, 6.226),
-        (5000, 6.814),
-        (6000, 7.525),
-        (7000, 8.205),
-        (8000, 8.951),
-        (9000, 10.114),
-        (10_021, 10.828),
+    let zones = firsts.into_iter().zip(sectors).zip(skews);
+    let zones: Vec<_> =
+        zones.map(|((first, sectors), (track, cylinder))| zone(first, sectors, track, cylinder)).collect();
+    let cylinders = [1, 5, 10, 20, 50, 100, 200, 400, 1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000, 9000, 10_021];
+    let ms = [
+        1.245, 1.355, 1.531, 1.620, 1.863, 2.011, 2.651, 3.146, 3.820, 4.842, 5.643, 6.226, 6.814, 7.525, 8.205, 8.951,
+        10.114, 10.828,
     ];
-    let (seeks, turn_ns) = (SeekCurve::measured(10_042, &points).unwrap(), 60e9 / 10_025.0);
+    let points: Vec<_> = cylinders.into_iter().zip(ms).collect();
+    let (seeks, turn_ns) = (SeekCurve::measured(10_042, &points), 60e9 / 10_025.0);
     let mechanics = Mechanics {
-        geometry: Geometry::new(6, 10_042, &zones, Switches::of(6, 176_000, &seeks, 0, turn_ns)).unwrap(),
+        geometry: Geometry::new(6, 10_042, &zones, Switches::of(6, 176_000, &seeks, 0, turn_ns)),
         written: None,
         seeks,
         turn_ns,

@@ -7,9 +7,8 @@ use super::table::Value;
 use crate::machine::Hertz;
 use crate::named::Named;
 use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds};
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use std::fmt;
-use std::marker::PhantomData;
 
 pub(super) const SECOND: u64 = 1_000_000_000;
 /// Without a minimum, a request that the page cache answers would take no time, and a run with a time limit would never end.
@@ -59,9 +58,8 @@ pub(super) trait Quantity: Copy + PartialOrd + fmt::Display {
     const EXAMPLE: Option<&'static str> = None;
     fn of(written: Written<'_>) -> Option<Self>;
     fn bound(bound: u64) -> Self;
-    fn is_multiple_of(self, _step: u64) -> bool {
-        true
-    }
+    /// In whole units.
+    fn units(self) -> u64;
 }
 
 impl Quantity for u32 {
@@ -73,6 +71,10 @@ impl Quantity for u32 {
 
     fn bound(bound: u64) -> u32 {
         bound as u32
+    }
+
+    fn units(self) -> u64 {
+        u64::from(self)
     }
 }
 
@@ -90,69 +92,38 @@ impl Quantity for f64 {
     fn bound(bound: u64) -> f64 {
         bound as f64
     }
-}
 
-/// The quantity of a text.
-fn parsed<Q: std::str::FromStr>(written: Written<'_>) -> Option<Q> {
-    if let Written::Text(text) = written { text.parse().ok() } else { None }
-}
-
-impl Quantity for Bytes {
-    const KIND: &'static str = "size";
-    const EXAMPLE: Option<&'static str> = Some("64KiB");
-
-    fn of(written: Written<'_>) -> Option<Bytes> {
-        parsed(written)
-    }
-
-    fn bound(bound: u64) -> Bytes {
-        Bytes(bound)
-    }
-
-    fn is_multiple_of(self, step: u64) -> bool {
-        self.0.is_multiple_of(step)
+    fn units(self) -> u64 {
+        self as u64
     }
 }
 
-impl Quantity for Nanoseconds {
-    const KIND: &'static str = "time";
-    const EXAMPLE: Option<&'static str> = Some("250us");
+/// A quantity that is a text with a unit.
+macro_rules! with_unit {
+    ($($quantity:ident of $number:ty: $kind:literal like $example:literal,)+) => {
+        $(impl Quantity for $quantity {
+            const KIND: &'static str = $kind;
+            const EXAMPLE: Option<&'static str> = Some($example);
 
-    fn of(written: Written<'_>) -> Option<Nanoseconds> {
-        parsed(written)
-    }
+            fn of(written: Written<'_>) -> Option<$quantity> {
+                if let Written::Text(text) = written { text.parse().ok() } else { None }
+            }
 
-    fn bound(bound: u64) -> Nanoseconds {
-        Nanoseconds(bound)
-    }
+            fn bound(bound: u64) -> $quantity {
+                $quantity(bound as $number)
+            }
+
+            fn units(self) -> u64 {
+                self.0 as u64
+            }
+        })+
+    };
 }
-
-impl Quantity for BytesPerSecond {
-    const KIND: &'static str = "rate";
-    const EXAMPLE: Option<&'static str> = Some("600MB/s");
-
-    fn of(written: Written<'_>) -> Option<BytesPerSecond> {
-        parsed(written)
-    }
-
-    fn bound(bound: u64) -> BytesPerSecond {
-        BytesPerSecond(bound as f64)
-    }
-}
-
-impl Quantity for Hertz {
-    const KIND: &'static str = "clock";
-    const EXAMPLE: Option<&'static str> = Some("733MHz");
-
-    fn of(written: Written<'_>) -> Option<Hertz> {
-        let Written::Text(text) = written else { return None };
-        let number = |unit: &str| text.strip_suffix(unit)?.trim_end().parse::<f64>().ok();
-        number("MHz").map(|mega| mega * 1e6).or_else(|| number("GHz").map(|giga| giga * 1e9)).map(Hertz)
-    }
-
-    fn bound(bound: u64) -> Hertz {
-        Hertz(bound as f64)
-    }
+with_unit! {
+    Bytes of u64: "size" like "64KiB",
+    Nanoseconds of u64: "time" like "250us",
+    BytesPerSecond of f64: "rate" like "600MB/s",
+    Hertz of f64: "clock" like "733MHz",
 }
 
 impl<Q: Quantity, const LEAST: u64, const MOST: u64, const STEP: u64> Within<Q, LEAST, MOST, STEP> {
@@ -160,7 +131,8 @@ impl<Q: Quantity, const LEAST: u64, const MOST: u64, const STEP: u64> Within<Q, 
         if Q::EXAMPLE.is_some() && written.lacks_unit() {
             return None;
         }
-        let is_allowed = |value: &Q| (Q::bound(LEAST)..=Q::bound(MOST)).contains(value) && value.is_multiple_of(STEP);
+        let is_allowed =
+            |value: &Q| (Q::bound(LEAST)..=Q::bound(MOST)).contains(value) && value.units().is_multiple_of(STEP);
         Q::of(written).filter(is_allowed).map(Within)
     }
 
@@ -192,13 +164,8 @@ impl<'de, Q: Quantity, const LEAST: u64, const MOST: u64, const STEP: u64> Deser
 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let example = Q::EXAMPLE.map(|example| format!(" like {example:?}")).unwrap_or_default();
-        let allowed = || format!("a {}{example} from {}", Q::KIND, Self::range());
-        deserializer.deserialize_any(Reading {
-            of: Self::of,
-            allowed,
-            has_unit: Q::EXAMPLE.is_some(),
-            value: PhantomData,
-        })
+        let allowed = format!("a {}{example} from {}", Q::KIND, Self::range());
+        deserializer.deserialize_any(Reading { of: Self::of, allowed, has_unit: Q::EXAMPLE.is_some() })
     }
 }
 
@@ -228,8 +195,8 @@ impl<'de, T: Named> Deserialize<'de> for Word<T> {
             let Written::Text(text) = written else { return None };
             T::WORDS.iter().find(|(word, _)| *word == text).map(|(_, meant)| Word(*meant))
         };
-        let allowed = || format!("one of {}", Self::allowed());
-        deserializer.deserialize_any(Reading { of, allowed, has_unit: false, value: PhantomData })
+        let allowed = format!("one of {}", Self::allowed());
+        deserializer.deserialize_any(Reading { of, allowed, has_unit: false })
     }
 }
 
@@ -275,29 +242,24 @@ impl<'de, const LEAST: usize> Deserialize<'de> for Names<LEAST> {
 }
 
 /// Reads a value, or says what is allowed.
-struct Reading<T, F, A> {
-    of: F,
-    allowed: A,
+struct Reading<T> {
+    of: fn(Written<'_>) -> Option<T>,
+    allowed: String,
     has_unit: bool,
-    value: PhantomData<T>,
 }
 
-impl<T, F: Fn(Written<'_>) -> Option<T>, A: Fn() -> String> Reading<T, F, A> {
+impl<T> Reading<T> {
     fn read<E: Error>(&self, written: Written<'_>) -> Result<T, E> {
         let remedy = if self.has_unit && written.lacks_unit() { "; write the unit" } else { "" };
-        (self.of)(written).ok_or_else(|| self.refusal(remedy))
-    }
-
-    fn refusal<E: Error>(&self, remedy: &str) -> E {
-        E::custom(format!("it has to be {}{remedy}", (self.allowed)()))
+        (self.of)(written).ok_or_else(|| E::custom(format!("it has to be {}{remedy}", self.allowed)))
     }
 }
 
-impl<'de, T, F: Fn(Written<'_>) -> Option<T>, A: Fn() -> String> Visitor<'de> for Reading<T, F, A> {
+impl<T> Visitor<'_> for Reading<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&(self.allowed)())
+        f.write_str(&self.allowed)
     }
 
     fn visit_i64<E: Error>(self, number: i64) -> Result<T, E> {
@@ -310,13 +272,5 @@ impl<'de, T, F: Fn(Written<'_>) -> Option<T>, A: Fn() -> String> Visitor<'de> fo
 
     fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
         self.read(Written::Text(text))
-    }
-
-    fn visit_seq<S: SeqAccess<'de>>(self, _: S) -> Result<T, S::Error> {
-        Err(self.refusal(""))
-    }
-
-    fn visit_map<M: MapAccess<'de>>(self, _: M) -> Result<T, M::Error> {
-        Err(self.refusal(""))
     }
 }

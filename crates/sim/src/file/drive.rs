@@ -5,12 +5,11 @@ use super::error::Wrong;
 use super::table::table;
 use crate::disk::arm::Mechanics;
 use crate::disk::cache::ReadBuffer;
-use crate::disk::geometry::{BLOCK_BYTES, Geometry, GeometryError, Switches, Zone};
+use crate::disk::geometry::{BLOCK_BYTES, Geometry, Switches, Zone};
 use crate::disk::scheduler::Scheduler;
-use crate::disk::seek::{SeekCurve, SeekError};
+use crate::disk::seek::SeekCurve;
 use crate::disk::{Drive, Overhead, WriteCache};
 use halfpower_model::Bytes;
-use std::error::Error;
 
 const MOST_CYLINDERS: u64 = 10_000_000;
 type Cylinder = Count<0, MOST_CYLINDERS>;
@@ -100,11 +99,10 @@ impl DriveKeys {
     /// # Errors
     /// When its zones or its seek times contradict themselves.
     pub(super) fn drive(&self, name: &str) -> Result<Drive, Wrong> {
-        let wrong = |key: &str, error: &dyn Error| Wrong::at(&["drive", name, key], error.to_string());
-        let in_list =
-            |(key, item, message): (&str, usize, String)| Wrong::at(&["drive", name, key], message).of_item(item);
-        self.check_zones().and(self.check_seeks()).map_err(in_list)?;
-        self.check_sizes().map_err(|(key, message)| Wrong::at(&["drive", name, key], message))?;
+        let wrong = |key: &str, message: String| Wrong::at(&["drive", name, key], message);
+        self.check_zones().map_err(|(item, message)| wrong("zones", message).of_item(item))?;
+        self.check_seeks().map_err(|(item, message)| wrong("seek", message).of_item(item))?;
+        self.check_sizes().map_err(|(key, message)| wrong(key, message))?;
         let zone = |&(first_cylinder, sectors, track_skew, cylinder_skew, spare_sectors): &ZoneKeys| Zone {
             first_cylinder: first_cylinder.0,
             sectors: sectors.0,
@@ -113,19 +111,16 @@ impl DriveKeys {
             spare_sectors: spare_sectors.0,
         };
         let zones: Vec<Zone> = self.zones.0.iter().map(zone).collect();
-        let seeks = self.seeks().map_err(|(key, error)| wrong(key, &error))?;
+        let seeks = self.seeks().map_err(|(key, message)| wrong(key, message))?;
         let (surfaces, head_switch_ns, turn_ns) = (self.surfaces.0, self.head_switch.0.0, 60e9 / self.rpm.0);
         let laid = |settle_ns: u64| {
             let switches = Switches::of(surfaces, head_switch_ns, &seeks, settle_ns, turn_ns);
-            Geometry::new(surfaces, self.cylinders.0, &zones, switches).map_err(|error| match error {
-                GeometryError::Track { number, .. } => wrong("zones", &error).of_item(number - 1),
-                _ => wrong("zones", &error),
-            })
+            Geometry::new(surfaces, self.cylinders.0, &zones, switches)
         };
-        let (geometry, written) = (laid(0)?, laid(self.write_settle.0.0)?);
+        let (geometry, written) = (laid(0), laid(self.write_settle.0.0));
         if !(1..=MOST_BYTES / BLOCK_BYTES).contains(&geometry.blocks()) {
             let message = format!("a drive has to hold at least one block and at most {}", Bytes(MOST_BYTES));
-            return Err(Wrong::at(&["drive", name, "zones"], message));
+            return Err(wrong("zones", message));
         }
         let settles = written.turns_after(u64::MAX) > geometry.turns_after(u64::MAX);
         let mechanics = Mechanics {
@@ -166,36 +161,34 @@ impl DriveKeys {
         })
     }
 
-    /// Holds what is part of something to that; gives the key that is wrong, and why.
+    /// Checks each size against what it is part of; gives the wrong key, and why.
     fn check_sizes(&self) -> Result<(), (&'static str, String)> {
-        if self.read_ahead.0 > self.segment.0 {
-            let message = format!("it has to be at most segment, {}", self.segment.0);
-            return Err(("read-ahead", message));
-        }
-        if self.read_ahead_least.0 > self.read_ahead.0 {
-            let message = format!("it has to be at most read-ahead, {}", self.read_ahead.0);
-            return Err(("read-ahead-least", message));
-        }
-        if self.write_overlaps && self.write_next.is_some() {
-            let message = "it excludes write-overlaps = true".to_string();
-            return Err(("write-next", message));
-        }
         let sectors = self.zones.0.iter().map(|zone| u64::from(zone.1.0)).min();
         let track = Bytes(sectors.unwrap_or(0) * BLOCK_BYTES);
-        if self.physical_sector.0 > track {
-            let message = format!("it has to be at most the shortest track of zones, {track}");
-            return Err(("physical-sector", message));
+        for (key, size, whole, most) in [
+            ("read-ahead", self.read_ahead.0, "segment", self.segment.0),
+            ("read-ahead-least", self.read_ahead_least.0, "read-ahead", self.read_ahead.0),
+            ("physical-sector", self.physical_sector.0, "the shortest track of zones", track),
+        ] {
+            if size > most {
+                return Err((key, format!("it has to be at most {whole}, {most}")));
+            }
+        }
+        if self.write_overlaps && self.write_next.is_some() {
+            return Err(("write-next", "it excludes write-overlaps = true".to_owned()));
         }
         Ok(())
     }
 
-    /// Holds the zones to their order, from the outside inwards; gives the one that is not where it can be, and why.
-    fn check_zones(&self) -> Result<(), (&'static str, usize, String)> {
+    /// Checks that zones are in order from the outside in, with skews below their sectors; gives the wrong one, and why.
+    fn check_zones(&self) -> Result<(), (usize, String)> {
         let firsts: Vec<u32> = self.zones.0.iter().map(|zone| zone.0.0).collect();
         let cylinders = self.cylinders.0;
-        for (item, first) in firsts.iter().enumerate() {
+        for (item, (first, (_, sectors, track_skew, cylinder_skew, _))) in firsts.iter().zip(&self.zones.0).enumerate()
+        {
             let at = |item: usize| firsts.get(item).copied();
             let before = item.checked_sub(1).and_then(at);
+            let number = item + 1;
             let (wrong, has_to) = match before {
                 None if *first > 0 => (item, "the first begins at 0".to_owned()),
                 // Without the one before, those around it would be in order.
@@ -204,63 +197,62 @@ impl DriveKeys {
                         && item.checked_sub(2).and_then(at).is_some_and(|other| other < *first)
                         && at(item + 1).is_some_and(|next| next <= before) =>
                 {
-                    (item - 1, format!("it has to begin before zone {}, which begins at {first}", item + 1))
+                    (item - 1, format!("it has to begin before zone {number}, which begins at {first}"))
                 }
                 Some(before) if *first <= before => {
                     (item, format!("it has to begin after zone {item}, which begins at {before}"))
                 }
                 _ if *first >= cylinders => (item, format!("it has to begin within the {cylinders} cylinders")),
+                _ if track_skew.0.max(cylinder_skew.0) >= sectors.0 => {
+                    let (sectors, track, cylinder) = (sectors.0, track_skew.0, cylinder_skew.0);
+                    let message =
+                        format!("zone {number}: {sectors} sectors a track with shifts of {track} and {cylinder}");
+                    return Err((item, message + "; shifts are below the sectors"));
+                }
                 _ => continue,
             };
             let (number, begins_at) = (wrong + 1, firsts[wrong]);
-            let message = format!(
-                "zone {number} begins at cylinder {begins_at}; zones are in order from the outside in, and {has_to}"
-            );
-            return Err(("zones", wrong, message));
+            let order = "zones are in order from the outside in";
+            return Err((wrong, format!("zone {number} begins at cylinder {begins_at}; {order}, and {has_to}")));
         }
         Ok(())
     }
 
-    /// Holds the measured seeks to what a curve is made of; gives the one that is wrong, and why.
-    fn check_seeks(&self) -> Result<(), (&'static str, usize, String)> {
-        let points = self.seek.iter().flat_map(|points| &points.0).map(|(far, ms)| (far.0, ms.0));
-        let mut before = None;
-        for (item, (far, ms)) in points.enumerate() {
-            let message = match before {
-                None if far > 1 => {
-                    format!("the first is of {far} cylinders; a curve begins with a seek over 1 cylinder")
-                }
-                Some((nearer, _)) if far <= nearer => {
-                    format!("a seek over {far} cylinders follows one over {nearer}; they have to be in ascending order")
-                }
-                Some((_, shorter_ms)) if ms < shorter_ms => {
-                    SeekError::Falls { cylinders: far, milliseconds: ms, before: shorter_ms }.to_string()
-                }
-                _ => {
-                    before = Some((far, ms));
-                    continue;
-                }
-            };
-            return Err(("seek", item, message));
+    /// Checks the points of a measured seek curve; gives the wrong one, and why.
+    fn check_seeks(&self) -> Result<(), (usize, String)> {
+        let points = self.points();
+        if let Some((far, _)) = points.first().filter(|(far, _)| *far > 1) {
+            return Err((0, format!("the first is of {far} cylinders; a curve begins with a seek over 1 cylinder")));
+        }
+        for (item, pair) in (1..).zip(points.windows(2)) {
+            let [(nearer, shorter_ms), (far, ms)] = [pair[0], pair[1]];
+            if far <= nearer {
+                let order = "they have to be in ascending order";
+                return Err((item, format!("a seek over {far} cylinders follows one over {nearer}; {order}")));
+            }
+            if ms < shorter_ms {
+                let takes = format!("a seek over {far} cylinders takes {ms} ms, and a shorter one {shorter_ms} ms");
+                return Err((item, takes + "; none takes less than a shorter one"));
+            }
         }
         Ok(())
+    }
+
+    /// Of the measured curve: cylinders and milliseconds.
+    fn points(&self) -> Vec<(u32, f64)> {
+        self.seek.iter().flat_map(|points| &points.0).map(|(far, ms)| (far.0, ms.0)).collect()
     }
 
     /// The seek curve, or the key that is wrong.
-    fn seeks(&self) -> Result<SeekCurve, (&'static str, SeekError)> {
-        let milliseconds = |time: Short| time.0.0 as f64 / 1e6;
+    fn seeks(&self) -> Result<SeekCurve, (&'static str, String)> {
         let cylinders = self.cylinders.0;
         match (&self.seek, &self.seek_times) {
             (None, Some(SeekTimes { track_to_track, average, full })) => {
-                let [single, average, full] = [*track_to_track, *average, *full].map(milliseconds);
-                SeekCurve::data_sheet(cylinders, single, average, full).map_err(|error| ("seek-times", error))
+                let [single, average, full] = [track_to_track, average, full].map(|time| time.0.0 as f64 / 1e6);
+                SeekCurve::data_sheet(cylinders, single, average, full).map_err(|message| ("seek-times", message))
             }
-            (points, None) => {
-                let points: Vec<(u32, f64)> =
-                    points.iter().flat_map(|points| &points.0).map(|(far, ms)| (far.0, ms.0)).collect();
-                SeekCurve::measured(cylinders, &points).map_err(|error| ("seek", error))
-            }
-            (Some(_), Some(_)) => Err(("seek", SeekError::Points)),
+            (Some(_), None) => Ok(SeekCurve::measured(cylinders, &self.points())),
+            _ => Err(("seek", "a drive needs either seek or seek-times".to_owned())),
         }
     }
 }

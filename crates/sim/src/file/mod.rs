@@ -124,66 +124,52 @@ impl MachineFile {
         self.crc32c
     }
 
-    /// Holds names to what they are looked up by.
+    /// Checks names: each means one part, and can be written in a target or a setting.
     fn check_names(&self) -> Result<(), Wrong> {
-        let twice = |kind: &str, name: &String, other: &str| {
-            let message = format!("a {other} has the same name, so a volume could mean either; rename one");
-            Err(Wrong::at(&[kind, name], message))
-        };
-        if let Some(name) = self.controller.keys().find(|name| self.bus.contains_key(*name)) {
-            return twice("controller", name, "bus");
+        fn names<T>(parts: &BTreeMap<String, T>) -> Vec<&str> {
+            parts.keys().map(String::as_str).collect()
         }
-        if let Some(name) = self.flash.keys().find(|name| self.drive.contains_key(*name)) {
-            return twice("flash", name, "drive");
-        }
-        for name in self.cloud.keys() {
-            for (other, is_there) in
-                [("drive", self.drive.contains_key(name)), ("flash", self.flash.contains_key(name))]
-            {
-                if is_there {
-                    return twice("cloud", name, other);
-                }
+        let (bus, controller, drive) = (names(&self.bus), names(&self.controller), names(&self.drive));
+        let (flash, cloud, instance) = (names(&self.flash), names(&self.cloud), names(&self.instance));
+        for (kind, own, other, others) in [
+            ("controller", &controller, "bus", &bus),
+            ("flash", &flash, "drive", &drive),
+            ("cloud", &cloud, "drive", &drive),
+            ("cloud", &cloud, "flash", &flash),
+            ("instance", &instance, "bus", &bus),
+            ("instance", &instance, "controller", &controller),
+        ] {
+            if let Some(name) = own.iter().find(|name| others.contains(name)) {
+                let message = format!("a {other} has the same name, so either could be meant; rename one");
+                return Err(Wrong::at(&[kind, name], message));
             }
         }
-        let is_between = |name: &&String| self.bus.contains_key(*name) || self.controller.contains_key(*name);
-        if let Some(name) = self.instance.keys().find(is_between) {
-            let message = "a bus or a controller has the same name; rename one";
-            return Err(Wrong::at(&["instance", name], message));
-        }
-        self.check_words()
-    }
-
-    /// Holds names to what can be said of them on a command line.
-    fn check_words(&self) -> Result<(), Wrong> {
         let blank = |sign: char| sign.is_whitespace() || sign.is_control();
         // A target is written sim:MACHINE:VOLUME,KEY=VALUE.
-        let is_sayable = |name: &String| !name.is_empty() && !name.contains([':', ',']) && !name.contains(blank);
+        let is_sayable = |name: &str| !name.is_empty() && !name.contains([':', ',']) && !name.contains(blank);
         if let Some(name) = self.volume.keys().find(|name| !is_sayable(name)) {
             let message = "a volume's name must not be empty or contain a colon, comma or space, because targets are sim:MACHINE:VOLUME,KEY=VALUE";
             return Err(Wrong::at(&["volume", name], message));
         }
-        // A setting is written PART.KEY=VALUE, and of both of these there is one.
-        let is_settable = |name: &&String| {
-            is_sayable(name)
-                && !name.contains(['.', '='])
-                && !["system", "processor", "processors"].contains(&name.as_str())
-        };
+        // A setting is written PART.KEY=VALUE, and of each of these there is one.
+        let reserved = ["system", "processor", "processors"];
+        let is_settable = |name: &str| is_sayable(name) && !name.contains(['.', '=']) && !reserved.contains(&name);
         let parts = [
-            ("bus", self.bus.keys().find(|name| !is_settable(name))),
-            ("controller", self.controller.keys().find(|name| !is_settable(name))),
-            ("drive", self.drive.keys().find(|name| !is_settable(name))),
-            ("flash", self.flash.keys().find(|name| !is_settable(name))),
-            ("cloud", self.cloud.keys().find(|name| !is_settable(name))),
-            ("instance", self.instance.keys().find(|name| !is_settable(name))),
-            ("share", self.share.keys().find(|name| !is_settable(name))),
+            ("bus", bus),
+            ("controller", controller),
+            ("drive", drive),
+            ("flash", flash),
+            ("cloud", cloud),
+            ("instance", instance),
+            ("share", names(&self.share)),
         ];
-        match parts.into_iter().find_map(|(kind, name)| Some((kind, name?))) {
-            Some((kind, name)) => {
+        for (kind, names) in parts {
+            if let Some(name) = names.into_iter().find(|name| !is_settable(name)) {
                 let message = "a part's name must not be empty, contain . , : = or a space, or be system, processor or processors, because settings are PART.KEY=VALUE";
-                Err(Wrong::at(&[kind, name], message))
+                return Err(Wrong::at(&[kind, name], message));
             }
-            None => Ok(()),
         }
+        Ok(())
     }
 
     /// Its volumes: name and description.

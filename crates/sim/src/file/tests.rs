@@ -15,17 +15,6 @@ fn told(machine: &str, volume: &str, from: &str, to: &str) -> String {
     }
 }
 
-#[test]
-fn a_drive_reads_ahead_nothing_or_a_block_at_the_least() {
-    let text = machine_text("hdd-18tb").unwrap();
-    for (segment, ahead, least) in [("0B", "0B", "0B"), ("512B", "512B", "512B"), ("8MiB", "0B", "0B")] {
-        let settings =
-            format!("exos-x18.segment={segment},exos-x18.read-ahead={ahead},exos-x18.read-ahead-least={least}");
-        let made = Simulated::of_file("hdd-18tb", text, "disk", &settings.parse().unwrap());
-        assert!(made.is_ok(), "{settings}: {made:?}");
-    }
-}
-
 /// A shipped machine with settings: what is said of it.
 fn told_of(settings: &str) -> String {
     let text = machine_text("win2k-pentium3").unwrap();
@@ -68,16 +57,6 @@ fn a_setting_is_of_the_volume_s_way_or_refused_where_machines_are_compared() {
     let [atlas, fireball] = ["atlas-1", "fireball-dma"].map(|volume| made(volume, "fireball-lct08.rpm=7200"));
     assert!(Simulated::reject_ineffective([&atlas, &fireball]).is_ok());
     assert!(Simulated::reject_ineffective([&atlas, &made("fireball-dma", "disks=2")]).is_err());
-}
-
-#[test]
-fn a_bus_may_have_the_bursts_of_a_pci_bus() {
-    let text = machine_text("win2k-pentium3").unwrap();
-    for burst in ["4B", "64B", "4KiB"] {
-        let settings = format!("pci.burst={burst}").parse().unwrap();
-        assert!(Simulated::of_file("win2k-pentium3", text, "atlas-4", &settings).is_ok(), "{burst}");
-    }
-    assert!(told_of("pci.burst=0").contains("`bus.pci.burst` is"), "{}", told_of("pci.burst=0"));
 }
 
 #[test]
@@ -440,13 +419,6 @@ fn settings_are_refused_with_the_key_in_place_of_the_line() {
     let text = machine_text("hdd-18tb").unwrap();
     let error = Simulated::of_file("hdd-18tb", text, "disk", &"exos-x18.cylinders=10".parse().unwrap()).unwrap_err();
     assert!(error.to_string().starts_with("machine hdd-18tb with exos-x18.cylinders=10, line "), "{error}");
-}
-
-#[test]
-fn what_there_is_not_is_told_with_what_there_is() {
-    let error = testbed("win2k-pentium3", "atlas-9").unwrap().unwrap_err().to_string();
-    assert!(error.contains("no volume \"atlas-9\"; its volumes are ") && error.contains(", atlas-1, "), "{error}");
-    assert!(testbed("cray-1", "x").is_none());
 }
 
 #[test]

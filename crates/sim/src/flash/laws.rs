@@ -4,9 +4,9 @@ use super::tests::{alone, drive};
 use super::*;
 use crate::machine::{self, Machine, Part};
 use crate::named::Named;
-use crate::system::run;
-use crate::system::tests::{bus, requests, workload};
-use halfpower_model::{Bytes, Cancel, Histogram, Limits, Operation, Pattern, Workload};
+use crate::system::laws::sized_workload;
+use crate::system::tests::{bus, course, hold, megabytes_per_s, of_requests};
+use halfpower_model::{Bytes, Operation, Workload};
 use proptest::prelude::*;
 
 /// A drive of any habits.
@@ -73,27 +73,11 @@ fn any_machine() -> impl Strategy<Value = Machine> {
 }
 
 fn any_workload() -> impl Strategy<Value = Workload> {
-    let operation = prop_oneof![Just(Operation::Read), Just(Operation::Write)];
-    let pattern = prop_oneof![Just(Pattern::Random), Just(Pattern::Sequential)];
-    let machine = alone(drive());
-    (any::<u64>(), operation, pattern, 1_u64..600, 1_u32..80, 1_u32..4, 30_u32..33).prop_map(
-        move |(seed, operation, pattern, blocks, depth, workers, span)| {
-            let size = blocks * 512;
-            Workload {
-                seed,
-                operation,
-                workers,
-                span: Bytes(((1_u64 << span) / size).max(4) * size),
-                limits: Limits { duration: None, requests: Some(600), bytes: None },
-                ..workload(pattern, size, depth, &machine)
-            }
-        },
-    )
+    sized_workload(600, 1_u64..600, 1_u32..80)
 }
 
 fn rate(machine: &Machine, workload: &Workload) -> f64 {
-    let outcome = run(machine, workload, &Cancel::default());
-    outcome.bytes.iter().sum::<u64>() as f64 / outcome.elapsed_ns as f64
+    megabytes_per_s(&course(machine, workload))
 }
 
 /// The drive of a machine, changed.
@@ -112,29 +96,13 @@ fn without_memory(machine: &Machine) -> Machine {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
     fn nothing_is_lost_and_no_part_works_more_than_there_is_time(machine in any_machine(), workload in any_workload()) {
-        let outcome = run(&machine, &workload, &Cancel::default());
-        prop_assert_eq!(requests(&outcome), 600);
-        let bytes = 600 * workload.request_size.0;
-        prop_assert_eq!(outcome.bytes.iter().sum::<u64>(), bytes);
-        prop_assert!(outcome.device.iter().map(|(_, bytes)| bytes).sum::<u64>() >= bytes);
-        for part in &outcome.parts {
-            prop_assert!((0.0..=1.0 + 1e-9).contains(&part.busy), "{:?}", part);
-        }
-        let mean_ns = outcome.latency.iter().map(Histogram::sum).sum::<f64>() / 600.0;
-        let outstanding = 600.0 / outcome.elapsed_ns as f64 * mean_ns;
-        prop_assert!(outstanding <= f64::from(workload.depth * workload.workers) * (1.0 + 1e-9), "{}", outstanding);
-        let counted = outcome.outstanding_ns as f64 / outcome.elapsed_ns as f64;
-        prop_assert!((outstanding / counted - 1.0).abs() < 1e-6, "{} {}", outstanding, counted);
-    }
-
-    #[test]
-    fn the_same_seed_takes_the_same_course(machine in any_machine(), workload in any_workload()) {
-        let [one, other] = [(); 2].map(|()| format!("{:?}", run(&machine, &workload, &Cancel::default())));
-        prop_assert_eq!(one, other);
+        let outcome = course(&machine, &workload);
+        hold(&outcome, &workload);
+        prop_assert!(outcome.device.iter().map(|(_, bytes)| bytes).sum::<u64>() >= 600 * workload.request_size.0);
     }
 
     /// As for disks: what meets at another moment may meet in a worse order, by a request or two at the end.
@@ -151,7 +119,7 @@ proptest! {
         // Those of reads that are outstanding at the end are few beside all.
         let all = 20 * 2 * u64::from(workload.depth * workload.workers);
         let requests = if workload.operation == Operation::Read { all.max(600) } else { 600 };
-        let workload = Workload { limits: Limits { requests: Some(requests), ..workload.limits }, ..workload };
+        let workload = Workload { limits: of_requests(requests), ..workload };
         let deeper = Workload { depth: workload.depth * 2, ..workload.clone() };
         let (few, many) = (rate(&machine, &workload), rate(&machine, &deeper));
         prop_assert!(many > few * 0.97, "{} {}", few, many);

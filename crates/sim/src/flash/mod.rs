@@ -34,7 +34,6 @@ use halfpower_model::Bytes;
 use heat::{Cooling, Heat};
 use read_ahead::{Ahead, ReadAhead};
 use space::{Space, State, Written};
-use std::collections::VecDeque;
 use std::sync::Arc;
 use units::{Array, Units};
 
@@ -104,7 +103,6 @@ pub struct Flash {
     before_ns: (u64, [u64; PARTS]),
     /// When it has to see whether all that came is in flash; none while it is.
     wake_ns: Option<u64>,
-    served: VecDeque<Served>,
 }
 
 impl Flash {
@@ -119,13 +117,12 @@ impl Flash {
             cooling: drive.heat.map(Cooling::new),
             before_ns: (0, [0; PARTS]),
             wake_ns: None,
-            served: VecDeque::new(),
             drive,
         }
     }
 
-    /// Takes a command that came at `now_ns`: of a write, when its bytes were in the buffer. Time never goes back.
-    pub fn accept(&mut self, now_ns: u64, command: Command) {
+    /// Serves a command that came at `now_ns`: of a write, when its bytes were in the buffer. Time never goes back.
+    pub fn serve(&mut self, now_ns: u64, command: Command) -> Served {
         let from_ns = match &mut self.cooling {
             Some(cooling) => {
                 let was_hot = cooling.is_hot();
@@ -144,7 +141,7 @@ impl Flash {
             Direction::Trim => self.drive.trim.map_or(0, |trim| trim.ns(command.count * BLOCK_BYTES)),
         };
         let at_ns = self.controller.serve(now_ns, from_ns, took_ns);
-        let served = match command.direction {
+        match command.direction {
             Direction::Read => self.read(now_ns, at_ns, command),
             Direction::Write => self.write(now_ns, at_ns, command),
             Direction::Trim => {
@@ -155,8 +152,7 @@ impl Flash {
             // All that came before is out by then, unless reads hold it up.
             Direction::Flush if self.is_flushed() => self.answered(command.tag, at_ns),
             Direction::Flush => self.answered(command.tag, at_ns.max(self.drain.safe_ns())),
-        };
-        self.served.push_back(served);
+        }
     }
 
     /// What moves no bytes, and is done then but for the delay of a write.
@@ -210,11 +206,6 @@ impl Flash {
     pub fn advance(&mut self, now_ns: u64) {
         let safe_ns = self.drain.safe_ns();
         self.wake_ns = (safe_ns > now_ns).then_some(safe_ns);
-    }
-
-    /// What became of a command, in the order in which they came.
-    pub fn answer(&mut self) -> Option<Served> {
-        self.served.pop_front()
     }
 
     /// Whether all that was written would outlast a loss of power.

@@ -30,24 +30,19 @@
 
 use super::heat::decay;
 use crate::disk::geometry::BLOCK_BYTES;
-use crate::named::Named;
+use crate::named::named;
 use halfpower_model::Bytes;
 
+named! {
 /// What was written before a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
     /// Nothing: all flash is erased.
-    #[default]
-    Fresh,
+    Fresh = "fresh",
     /// Everything once, in its order: what is spare is erased.
-    Filled,
+    Filled = "filled",
     /// Everything, and then at random until no more changed.
-    Steady,
+    Steady = "steady",
 }
-
-impl Named for State {
-    const WORDS: &'static [(&'static str, Self)] =
-        &[("fresh", State::Fresh), ("filled", State::Filled), ("steady", State::Steady)];
 }
 
 /// Parts of the addresses.

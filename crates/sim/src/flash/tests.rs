@@ -181,8 +181,8 @@ fn reads_and_writes_share_the_channels_and_reads_go_first() {
 #[test]
 fn a_page_is_programmed_when_it_has_come_over_its_channel() {
     let mut without = Flash::new(Arc::new(FlashDrive { buffer: None, ..narrow() }));
-    without.accept(0, Command { tag: 0, direction: Direction::Write, block: 0, count: 32, received_ns: 0 });
-    assert_eq!(without.answer().unwrap().ready_ns, 640_000 + 163_840);
+    let write = Command { tag: 0, direction: Direction::Write, block: 0, count: 32, received_ns: 0 };
+    assert_eq!(without.serve(0, write).ready_ns, 640_000 + 163_840);
 }
 
 #[test]
@@ -213,8 +213,7 @@ fn a_fast_area_is_what_there_always_is_and_what_is_free() {
         let writes =
             (0..8192).map(|index| Command { direction: Direction::Write, block: index * 128, count: 128, ..trim });
         for command in trims.then_some(trim).into_iter().chain(writes) {
-            flash.accept(now_ns, command);
-            now_ns = flash.answer().unwrap().ready_ns;
+            now_ns = flash.serve(now_ns, command).ready_ns;
         }
         now_ns as f64 / 1e6
     };
@@ -257,8 +256,7 @@ fn a_fast_area_fills_and_empties_while_nothing_is_asked() {
         for index in 0..number {
             let command =
                 Command { tag: 0, direction: Direction::Write, block: index * 128, count: 128, received_ns: now_ns };
-            flash.accept(now_ns, command);
-            now_ns = flash.answer().unwrap().ready_ns;
+            now_ns = flash.serve(now_ns, command).ready_ns;
         }
         (now_ns - from_ns) as f64
     };
@@ -288,8 +286,7 @@ fn a_stream_is_read_ahead_of_and_a_write_takes_that_back() {
     let ahead = ReadAhead { size: Bytes(128 << 10), streams: 2 };
     let mut flash = Flash::new(Arc::new(FlashDrive { read_ahead: Some(ahead), ..drive() }));
     let mut took = |at_ns: u64, direction, block| {
-        flash.accept(at_ns, Command { tag: 0, direction, block, count: 8, received_ns: at_ns });
-        flash.answer().unwrap().ready_ns - at_ns
+        flash.serve(at_ns, Command { tag: 0, direction, block, count: 8, received_ns: at_ns }).ready_ns - at_ns
     };
     let read = Direction::Read;
     let times: Vec<u64> = (0..4).map(|index| took(index * 1_000_000, read, 8 + index * 8)).collect();
@@ -308,27 +305,24 @@ fn a_stream_is_read_ahead_of_and_a_write_takes_that_back() {
 fn a_flush_waits_until_the_buffer_is_empty_unless_that_is_protected() {
     let write = Command { tag: 0, direction: Direction::Write, block: 0, count: 2048, received_ns: 0 };
     let mut flash = Flash::new(Arc::new(drive()));
-    flash.accept(0, write);
     // 1 MiB in 64 pages, one on each unit.
-    assert!(flash.answer().unwrap().ready_ns == 0 && !flash.is_flushed());
+    assert!(flash.serve(0, write).ready_ns == 0 && !flash.is_flushed());
     assert_eq!(flash.next_ns(), Some(640_164), "a page over its channel, and its program");
     // More came in the meantime.
-    flash.accept(100_000, Command { block: 9000, ..write });
+    flash.serve(100_000, Command { block: 9000, ..write });
     flash.advance(640_164);
     assert_eq!((flash.next_ns(), flash.is_flushed()), (Some(1_280_164), false));
     flash.advance(1_280_164);
     assert!(flash.is_flushed() && flash.next_ns().is_none());
     let mut safe = Flash::new(Arc::new(FlashDrive { is_protected: true, ..drive() }));
-    safe.accept(0, write);
+    safe.serve(0, write);
     assert!(safe.is_flushed() && safe.next_ns().is_none());
     let mut without = Flash::new(Arc::new(FlashDrive { buffer: None, ..drive() }));
-    without.accept(0, write);
-    assert_eq!(without.answer().unwrap().ready_ns, 640_164, "a program, without a buffer");
+    assert_eq!(without.serve(0, write).ready_ns, 640_164, "a program, without a buffer");
     let fast =
         FastArea { size: Bytes(1 << 30), always: Bytes(0), ns_per_byte: 0.25, copy_ns_per_byte: 2.0, rest_ns: 0 };
     let mut without = Flash::new(Arc::new(FlashDrive { buffer: None, fast_area: Some(fast), ..drive() }));
-    without.accept(0, write);
-    assert_eq!(without.answer().unwrap().ready_ns, 262_308, "a quarter of a nanosecond for each of 64 pages");
+    assert_eq!(without.serve(0, write).ready_ns, 262_308, "a quarter of a nanosecond for each of 64 pages");
 }
 
 #[test]

@@ -85,28 +85,12 @@ fn a_worn_drive_writes_a_stream_as_slowly_whatever_the_size_of_its_requests() {
 }
 
 #[test]
-fn a_channel_carries_what_is_written() {
-    let workload = Workload { span: Bytes(64 << 30), ..asked(Write, Sequential, 128, 32, 1.0) };
-    let sample = super::tests::measure("nvme-gen4:filled,p5500.channels=1", &workload);
-    check("one channel of 1.2 GB/s", sample.total.bytes_per_s.0 / 1e6, 1200.0, 2.0);
-}
-
-#[test]
 fn queues_are_as_deep_as_their_protocols_have_them() {
     let at = |target, workers, depth| per_s(target, (Read, Random, 4), workers, depth);
     let (full, more) = (at("sata-ssd:filled", 1, 32), at("sata-ssd:filled", 1, 128));
     assert!((more / full - 1.0).abs() < 0.01, "{full} {more}");
     let (few, many) = (at("nvme-gen4:filled", 1, 8), at("nvme-gen4:filled", 1, 32));
     assert!(many > 3.0 * few, "{few} {many}");
-}
-
-#[test]
-fn four_drives_are_four_times_one_until_the_processors_are_busy() {
-    // Reads of 2 MiB, a chunk on each of four.
-    let stripe = measure("nvme-gen4:stripe-4", (Read, Sequential, 2048), 1, 16, 100).total.bytes_per_s.0 / 1e6;
-    check("a stripe of four", stripe, 4.0 * megabytes("nvme-gen4:fresh", Read, 64), 5.0);
-    let write = |volume: &str| per_s(&format!("nvme-gen4:{volume}"), (Write, Random, 4), 8, 32);
-    check("random writes", write("stripe-4-steady"), 4.0 * write("steady"), 5.0);
 }
 
 #[test]

@@ -16,7 +16,7 @@ mod events;
 mod flush;
 mod growth;
 #[cfg(test)]
-mod laws;
+pub(crate) mod laws;
 #[cfg(test)]
 mod machine_file_laws;
 mod outcome;

@@ -10,7 +10,7 @@ use halfpower_model::Histogram;
 use halfpower_model::sample::{CutOff, Part};
 
 /// What a run came to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// Measured time.
     pub elapsed_ns: u64,

@@ -48,17 +48,17 @@ impl Outstanding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{machine, workload};
-    use super::super::{Outcome, run};
+    use super::super::Outcome;
+    use super::super::tests::{bus, controller, machine, of_requests, workload};
     use super::*;
     use crate::controller::{Controller, Forwarding, Order, Queue};
     use crate::disk::scheduler::Scheduler;
     use crate::disk::tests::{atlas, larger};
     use crate::disk::{Drive, WriteCache};
-    use crate::machine::{Cost, Machine, Made, Part};
+    use crate::machine::{Machine, Made, Part};
     use crate::volume::Volume;
     use halfpower_model::sample::PartKind;
-    use halfpower_model::{Bytes, Cancel, Durability, Limits, Operation, Pattern, Workload};
+    use halfpower_model::{Bytes, Durability, Operation, Pattern, Workload};
 
     /// Shares of the time that something was outstanding at each device, and how many were on average.
     fn at_devices(outcome: &Outcome) -> (Vec<f64>, f64) {
@@ -67,9 +67,8 @@ mod tests {
     }
 
     fn course(machine: &Machine, depth: u32) -> Outcome {
-        let limits = Limits { duration: None, requests: Some(400), bytes: None };
         let random = workload(Pattern::Random, 8192, depth, machine);
-        run(machine, &Workload { limits, ..random }, &Cancel::default())
+        super::super::tests::course(machine, &Workload { limits: of_requests(400), ..random })
     }
 
     #[test]
@@ -97,11 +96,10 @@ mod tests {
         let cache = WriteCache { blocks: 4096, pieces: 16, wait_ns: 0 };
         let drive = Drive { write_cache: Some(cache), ..larger(Scheduler::CLook) };
         let machine = machine(drive, 1, Volume::Each);
-        let limits = Limits { duration: None, requests: Some(100), bytes: None };
+        let (durability, limits) = (Durability::Fsync { every: 1 }, of_requests(100));
         let random = workload(Pattern::Random, 4096, 1, &machine);
-        let durability = Durability::Fsync { every: 1 };
         let flushed = Workload { operation: Operation::Write, durability, limits, ..random };
-        let outcome = run(&machine, &flushed, &Cancel::default());
+        let outcome = super::super::tests::course(&machine, &flushed);
         let took_ns = outcome.flush.sum() + outcome.latency.iter().map(|latency| latency.sum()).sum::<f64>();
         let (shares, mean) = at_devices(&outcome);
         assert!(outcome.flush.sum() / took_ns > 0.9, "most of it is flushes");
@@ -114,17 +112,8 @@ mod tests {
     #[test]
     fn a_controller_tells_the_buses_on_its_legs() {
         let mut machine = machine(atlas(Scheduler::CLook), 2, Volume::Each);
-        machine.parts.push(super::super::tests::bus("isa", 8e6));
-        machine.parts.push(Part::Controller(Controller {
-            name: "card".to_owned(),
-            request_ns: 1000,
-            read_ns_per_byte: 0.0,
-            write_ns_per_byte: 0.0,
-            forwarding: Forwarding::Stored,
-            queue: None,
-            driver_read: Cost::default(),
-            driver_write: Cost::default(),
-        }));
+        machine.parts.push(bus("isa", 8e6));
+        machine.parts.push(Part::Controller(controller(Forwarding::Stored)));
         (machine.disks[0].near, machine.disks[0].far) = (vec![0], vec![3, 1]);
         let outcome = course(&machine, 1);
         let buses = |name| outcome.parts.iter().find(|part| part.name == name).unwrap().buses.clone();
@@ -140,16 +129,7 @@ mod tests {
         let shares = [1, 2, 8].map(|depth| gate(&course(&machine, depth)).busy);
         assert!(shares[0] == 0.0 && shares[1] == 0.0 && shares[2] > 0.98, "{shares:?}");
         assert_eq!(gate(&course(&machine, 8)).name, "disk.outstanding 1", "the drive's own");
-        machine.parts.push(Part::Controller(Controller {
-            name: "card".to_owned(),
-            request_ns: 1000,
-            read_ns_per_byte: 0.0,
-            write_ns_per_byte: 0.0,
-            forwarding: Forwarding::Through,
-            queue,
-            driver_read: Cost::default(),
-            driver_write: Cost::default(),
-        }));
+        machine.parts.push(Part::Controller(Controller { queue, ..controller(Forwarding::Through) }));
         machine.disks[0].near.push(2);
         assert_eq!(gate(&course(&machine, 8)).name, "card.outstanding 1");
         machine.parts[2] = machine.parts[2].clone().named("card 1");

@@ -82,17 +82,17 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{bus, machine, requests};
+    use super::super::tests::{bus, course, for_ms, machine, requests};
     use super::*;
     use crate::buffered_drive::BufferedDrive;
     use crate::bus::Phases;
     use crate::disk::Overhead;
     use crate::disk::tests::larger;
     use crate::machine::{Cost, Device, Machine, Part};
-    use crate::system::{Outcome, run};
+    use crate::system::Outcome;
     use crate::volume::Volume;
     use halfpower_model::workload::Rate;
-    use halfpower_model::{Buffering, Bytes, Cancel, Limits, Nanoseconds, Operation, Pattern};
+    use halfpower_model::{Buffering, Bytes, Limits, Nanoseconds, Operation, Pattern};
 
     const SERVICE_NS: u64 = 100_000;
 
@@ -109,7 +109,6 @@ mod tests {
     }
 
     fn at_rate(arrivals: Arrivals, per_s: u64, depth: u32, seconds: u64) -> (OpenLoop, Outcome) {
-        let limits = Limits { duration: Some(Nanoseconds(seconds * 1_000_000_000)), requests: None, bytes: None };
         let workload = Workload {
             pattern: Pattern::Random,
             buffering: Buffering::Direct,
@@ -118,10 +117,10 @@ mod tests {
             rate: Some(Rate::Requests(per_s)),
             arrivals,
             depth,
-            limits,
+            limits: for_ms(seconds * 1000),
             ..Workload::default()
         };
-        let outcome = run(&server(), &workload, &Cancel::default());
+        let outcome = course(&server(), &workload);
         (outcome.open_loop.clone().unwrap_or_default(), outcome)
     }
 
@@ -170,10 +169,10 @@ mod tests {
                 request_size: Bytes(if operation == Operation::Flush { 0 } else { 4096 }),
                 span: Bytes(1 << 30),
                 depth: 3,
-                limits: Limits { duration: Some(Nanoseconds(1000)), requests: None, bytes: None },
+                limits: Limits { duration: Some(Nanoseconds(1000)), ..Limits::default() },
                 ..Workload::default()
             };
-            let outcome = run(&machine, &workload, &Cancel::default());
+            let outcome = course(&machine, &workload);
             assert_eq!((requests(&outcome), outcome.elapsed_ns), (3000, 1000), "{operation}");
         }
     }

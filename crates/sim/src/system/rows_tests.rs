@@ -1,12 +1,12 @@
 //! What the stripe cache of a RAID5 reads, writes and joins.
 
-use super::tests::{machine, requests, workload};
-use super::{Outcome, run};
+use super::Outcome;
+use super::tests::{course, hold, machine, of_requests, workload};
 use crate::disk::scheduler::Scheduler;
 use crate::disk::tests::larger;
 use crate::machine::{Machine, SplitAt};
 use crate::volume::Volume;
-use halfpower_model::{Bytes, Cancel, Limits, Operation, Pattern, Workload};
+use halfpower_model::{Bytes, Operation, Pattern, Workload};
 use proptest::prelude::*;
 
 /// Disks with chunks of 32 KiB, and a stripe cache of so many of them.
@@ -17,10 +17,13 @@ fn raid5(disks: usize, kept: u64) -> Machine {
     machine
 }
 
+fn writes(machine: &Machine, pattern: Pattern, size: u64, depth: u32, count: u64) -> Workload {
+    let (operation, limits) = (Operation::Write, of_requests(count));
+    Workload { operation, limits, ..workload(pattern, size, depth, machine) }
+}
+
 fn write(machine: &Machine, pattern: Pattern, size: u64, depth: u32, count: u64) -> Outcome {
-    let limits = Limits { duration: None, requests: Some(count), bytes: None };
-    let workload = workload(pattern, size, depth, machine);
-    run(machine, &Workload { operation: Operation::Write, limits, ..workload }, &Cancel::default())
+    course(machine, &writes(machine, pattern, size, depth, count))
 }
 
 /// Bytes read and written for each that was asked for.
@@ -69,9 +72,9 @@ proptest! {
         machine.offset = Bytes(offset * 512);
         machine.system.split_at = if above { SplitAt::Volume } else { SplitAt::Disk };
         let pattern = if random { Pattern::Random } else { Pattern::Sequential };
-        let outcome = write(&machine, pattern, blocks * 512, depth, 200);
-        prop_assert_eq!(requests(&outcome), 200);
-        prop_assert_eq!(outcome.bytes[1], 200 * blocks * 512);
+        let workload = writes(&machine, pattern, blocks * 512, depth, 200);
+        let outcome = course(&machine, &workload);
+        hold(&outcome, &workload);
         let [read, written] = moved(&outcome);
         let parity = 1.0 / (disks as f64 - 1.0);
         // Two that are the same may be joined.

@@ -1,30 +1,18 @@
 //! Flushes, writes that are written through, and files that grow.
 
-use super::tests::{machine, requests, workload};
-use super::{Outcome, run};
+use super::tests::{course, machine, of_bytes, of_requests, page_cache, requests, workload};
 use crate::disk::scheduler::Scheduler;
 use crate::disk::tests::{atlas, larger};
 use crate::disk::{Drive, WriteCache};
-use crate::machine::{Cost, Fill, Growth, Machine, PageCache};
+use crate::machine::{Cost, Growth, Machine, PageCache};
 use crate::volume::Volume;
 use halfpower_model::sample::Part;
-use halfpower_model::{
-    Buffering, Bytes, Cancel, Durability, FileState, Histogram, Limits, Operation, Pattern, Sharing, Workload,
-};
+use halfpower_model::{Buffering, Bytes, Durability, FileState, Histogram, Operation, Pattern, Sharing, Workload};
 
 fn one_disk() -> Machine {
     let mut machine = machine(larger(Scheduler::CLook), 1, Volume::Each);
-    machine.system.cache = Some(PageCache {
-        read: Cost::default(),
-        write: Cost { fixed_us: 10.0, marginal_us_per_kib: 5.0 },
-        paging_ns: 0,
-        capacity: Bytes(64 << 20),
-        dirty_limit: Bytes(32 << 20),
-        scan_ns: 1_000_000_000,
-        fill: Fill::Page,
-        slow_reads: None,
-        parallel: None,
-    });
+    let write = Cost { fixed_us: 10.0, marginal_us_per_kib: 5.0 };
+    machine.system.cache = Some(PageCache { write, paging_ns: 0, dirty_limit: Bytes(32 << 20), ..page_cache() });
     machine
 }
 
@@ -34,13 +22,9 @@ fn writes(mib: u64, size: u64, depth: u32, file_state: FileState) -> Workload {
         operation: Operation::Write,
         file_state,
         span: Bytes(mib << 20),
-        limits: Limits { duration: None, requests: None, bytes: Some(Bytes(mib << 20)) },
+        limits: of_bytes(mib << 20),
         ..workload(Pattern::Sequential, size, depth, &one_disk())
     }
-}
-
-fn course(machine: &Machine, workload: &Workload) -> Outcome {
-    run(machine, workload, &Cancel::default())
 }
 
 #[test]
@@ -83,7 +67,7 @@ fn a_flush_that_is_asked_for_empties_the_drive_s_cache_and_costs_nothing_without
     let of = |machine: &Machine, operation: &str, depth| {
         let workload = Workload {
             operation: operation.parse().unwrap(),
-            limits: Limits { duration: None, requests: Some(1000), bytes: None },
+            limits: of_requests(1000),
             ..workload(Pattern::Random, 8192, depth, machine)
         };
         course(machine, &workload)

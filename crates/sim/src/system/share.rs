@@ -12,7 +12,6 @@
 //! Source: Chung, Gray, Worthington and Horst (2000), section 7.
 
 use super::outstanding::Outstanding;
-use crate::command::Direction;
 use crate::machine::{self, Machine};
 use crate::resource::Resource;
 use halfpower_model::{Request, RequestKind};
@@ -52,7 +51,7 @@ impl<'a> Share<'a> {
 
     /// CPU time of one end for one half of a request, there or back.
     pub(super) fn half_ns(costs: [machine::Cost; 2], asked: &Request) -> u64 {
-        costs[Direction::of(asked.kind) as usize].ns(u64::from(asked.length)) / 2
+        costs[asked.kind as usize].ns(u64::from(asked.length)) / 2
     }
 
     /// Of the client.
@@ -90,15 +89,15 @@ impl<'a> Share<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{bus, machine, requests, workload};
-    use super::super::{Outcome, run};
+    use super::super::Outcome;
+    use super::super::tests::{bus, busy, machine, of_requests, requests, workload};
     use super::*;
     use crate::disk::scheduler::Scheduler;
     use crate::disk::tests::larger;
     use crate::machine::{Cost, LargeRequests};
     use crate::volume::Volume;
     use halfpower_model::sample::Part;
-    use halfpower_model::{Bytes, Cancel, Limits, Operation, Pattern, Workload};
+    use halfpower_model::{Bytes, Operation, Pattern, Workload};
 
     const COST: Cost = Cost { fixed_us: 100.0, marginal_us_per_kib: 4.0 };
 
@@ -128,54 +127,45 @@ mod tests {
     }
 
     fn course(machine: &Machine, operation: Operation, kib: u64, depth: u32, workers: u32) -> Outcome {
-        let limits = Limits { duration: None, requests: Some(300), bytes: None };
         let sequential = workload(Pattern::Sequential, kib << 10, depth, machine);
-        run(machine, &Workload { operation, workers, limits, ..sequential }, &Cancel::default())
+        let workload = Workload { operation, workers, limits: of_requests(300), ..sequential };
+        super::super::tests::course(machine, &workload)
     }
 
-    #[test]
-    fn both_ends_cost_their_processors() {
-        let us = |machine: &Machine| {
-            let outcome = course(machine, Operation::Read, 8, 1, 1);
-            outcome.processor_ns as f64 / 1e3 / requests(&outcome) as f64
-        };
-        // 132 us at each end, and 32 of the server's direct request.
-        assert!((us(&shared(None, Vec::new())) / 296.0 - 1.0).abs() < 0.01);
-        assert!((us(&shared(Some(2), vec![1, 2])) / 132.0 - 1.0).abs() < 0.01);
+    fn ms(outcome: &Outcome) -> f64 {
+        outcome.elapsed_ns as f64 / 1e6 / requests(outcome) as f64
     }
 
     #[test]
     fn the_server_s_bus_carries_every_byte_twice() {
         let outcome = course(&shared(Some(2), vec![1, 2]), Operation::Read, 64, 8, 1);
-        let busy = |name| outcome.parts.iter().find(|part| part.name == name).unwrap().busy;
+        let busy = |name| busy(&outcome, name);
         assert!((busy("pci") / busy("ethernet") / (2.0 * 125.0 / 133.0) - 1.0).abs() < 0.05);
         assert!(busy("server's processors") > 0.0);
     }
 
+    /// The wait of a first unit may be another: of reads, 128 KiB of 32 have three, 256 have seven.
     #[test]
-    fn large_writes_go_one_at_a_time_in_units() {
+    fn large_requests_go_one_at_a_time_in_units() {
         let machine = shared(None, Vec::new());
-        let of = |kib, depth| course(&machine, Operation::Write, kib, depth, 1);
-        let ms = |outcome: &Outcome| outcome.elapsed_ns as f64 / 1e6 / requests(outcome) as f64;
-        let [small, part, unit, units] = [16, 32, 64, 128].map(|kib| ms(&of(kib, 2)));
-        assert!(small < 2.0 && part > 13.0 && (8.0..18.0).contains(&unit), "{small} {part} {unit}");
-        assert!((units / unit - 2.0).abs() < 0.15 && (ms(&of(128, 1)) / units - 1.0).abs() < 0.05, "{units}");
-    }
-
-    /// The wait of a first unit may be another: 128 KiB of 32 have three, 256 have seven.
-    #[test]
-    fn large_reads_have_a_limit_of_their_own() {
-        let machine = shared(None, Vec::new());
-        let ms = |kib, depth| {
-            let outcome = course(&machine, Operation::Read, kib, depth, 1);
-            outcome.elapsed_ns as f64 / 1e6 / requests(&outcome) as f64
-        };
-        let [small, large, larger] = [64, 128, 256].map(|kib| ms(kib, 1));
-        assert!(
-            small < 5.0 && (24.0..34.0).contains(&large) && (56.0..76.0).contains(&larger),
-            "{small} {large} {larger}"
-        );
-        assert!((ms(128, 4) / large - 1.0).abs() < 0.05, "one at a time");
+        let of = |operation, kib, depth| ms(&course(&machine, operation, kib, depth, 1));
+        for (operation, kib, wanted_ms) in [
+            (Operation::Write, 16, 0.0..2.0),
+            (Operation::Write, 32, 13.0..18.0),
+            (Operation::Write, 64, 8.0..18.0),
+            (Operation::Read, 64, 0.0..5.0),
+            (Operation::Read, 128, 24.0..34.0),
+            (Operation::Read, 256, 56.0..76.0),
+        ] {
+            let found_ms = of(operation, kib, if operation == Operation::Write { 2 } else { 1 });
+            assert!(wanted_ms.contains(&found_ms), "{operation} {kib} KiB: {found_ms}");
+        }
+        for operation in [Operation::Write, Operation::Read] {
+            let deep = of(operation, 128, 4) / of(operation, 128, 1);
+            assert!((deep - 1.0).abs() < 0.05, "one at a time: {deep}");
+        }
+        let units = of(Operation::Write, 128, 2) / of(Operation::Write, 64, 2);
+        assert!((units - 2.0).abs() < 0.15, "{units}");
     }
 
     #[test]
@@ -183,8 +173,7 @@ mod tests {
         let machine = shared(Some(2), vec![1, 2]);
         let waits = |operation, kib, depth| {
             let outcome = course(&machine, operation, kib, depth, 1);
-            let busy = |name| outcome.parts.iter().find(|part| part.name == name).unwrap().busy;
-            Part::SHARE_WAITS.map(busy)
+            Part::SHARE_WAITS.map(|name| busy(&outcome, name))
         };
         let [window, others @ ..] = waits(Operation::Write, 8, 32);
         assert!(window > 0.99 && others == [0.0; 4], "{window} {others:?}");

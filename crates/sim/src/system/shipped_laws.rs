@@ -1,14 +1,10 @@
 //! The laws of depth and of wider buses on the machines that ship, for several streams, whose drives and volumes are none of chance.
 
 use super::laws::{rate, widen};
-use super::*;
-use crate::file::MachineFile;
-use crate::machine::Machine;
-use crate::machine::Part;
-use crate::shipped::machine_text;
+use super::tests::{course, for_ms, of_requests};
+use crate::machine::{Machine, Part};
 use halfpower_model::workload::Mix;
-use halfpower_model::{Buffering, Bytes, Limits, Nanoseconds, Operation, Pattern};
-use halfpower_model::{Cancel, Histogram, Workload};
+use halfpower_model::{Buffering, Bytes, Histogram, Nanoseconds, Operation, Pattern, Workload};
 
 /// Machine, volume, and as many streams as its drive has segments, up to three.
 const VOLUMES: [(&str, &str, u32); 8] = [
@@ -23,7 +19,7 @@ const VOLUMES: [(&str, &str, u32); 8] = [
 ];
 
 fn shipped(name: &str, volume: &str) -> Machine {
-    MachineFile::parse(name, machine_text(name).unwrap()).unwrap().with_volume(volume).unwrap()
+    crate::shipped::testbed(name, volume).unwrap().unwrap().machine().clone()
 }
 
 /// So many streams over all of it, of 128 MiB together.
@@ -33,7 +29,7 @@ fn streams(machine: &Machine, workers: u32, bytes: u64) -> Workload {
         pattern: Pattern::Sequential,
         request_size: Bytes(bytes),
         span: Bytes(machine.size().0 / bytes * bytes),
-        limits: Limits { duration: None, requests: Some((128 << 20) / bytes), bytes: None },
+        limits: of_requests((128 << 20) / bytes),
         ..Workload::default()
     }
 }
@@ -53,10 +49,9 @@ fn each(mut tell: impl FnMut(&str, &Machine, &Workload)) {
 #[test]
 fn a_stream_waits_for_others_no_longer_than_is_due_to_commands() {
     let machine = shipped("hdd-18tb", "disk");
-    let limits = Limits { duration: Some(Nanoseconds(20_000_000_000)), requests: None, bytes: None };
     for depth in [32, 128] {
-        let workload = Workload { depth, limits, ..streams(&machine, 2, 65_536) };
-        let outcome = run(&machine, &workload, &Cancel::default());
+        let workload = Workload { depth, limits: for_ms(20_000), ..streams(&machine, 2, 65_536) };
+        let outcome = course(&machine, &workload);
         let longest_ns = outcome.latency.iter().filter_map(Histogram::max).max().unwrap();
         assert!(longest_ns < 1_500_000_000, "QD{depth}: {longest_ns}");
     }
@@ -68,6 +63,7 @@ fn least_gain(rates: &[f64]) -> f64 {
 }
 
 #[test]
+#[ignore = "slow: just slow"]
 fn more_depth_lowers_no_throughput() {
     each(|what, machine, workload| {
         let rates = [1, 2, 4, 8, 16, 32, 64].map(|depth| rate(machine, &Workload { depth, ..workload.clone() }));
@@ -76,6 +72,7 @@ fn more_depth_lowers_no_throughput() {
 }
 
 #[test]
+#[ignore = "slow: just slow"]
 fn a_wider_bus_slows_nothing() {
     each(|what, machine, workload| {
         let is_bus = |part: &Part| matches!(part, Part::Bus(_));
@@ -96,9 +93,8 @@ fn a_wider_bus_slows_nothing() {
 #[test]
 fn two_streams_of_reads_and_writes_are_no_slower_deeper() {
     let machine = shipped("hdd-18tb", "disk");
-    let limits = Limits { duration: None, requests: Some(40_000), bytes: None };
     let operation = Operation::Mix(Mix::of_reads(50).unwrap());
-    let workload = Workload { operation, limits, ..streams(&machine, 2, 8192) };
+    let workload = Workload { operation, limits: of_requests(10_000), ..streams(&machine, 2, 8192) };
     let rates = [1, 2, 4, 8, 16, 32, 64].map(|depth| rate(&machine, &Workload { depth, ..workload.clone() }));
     assert!(least_gain(&rates) > 0.85 && rates[1] > 40.0, "{rates:.1?}");
 }
@@ -107,13 +103,10 @@ fn two_streams_of_reads_and_writes_are_no_slower_deeper() {
 #[test]
 fn a_lazy_writer_keeps_a_disk_behind_a_card_at_its_speed() {
     let machine = shipped("win2k-pentium3", "fireball-1");
-    let seconds = |seconds: u64| Nanoseconds(seconds * 1_000_000_000);
-    let limits = Limits { duration: Some(seconds(30)), requests: None, bytes: None };
     let rate = |bytes, depth, buffering| {
+        let (operation, warmup) = (Operation::Write, Nanoseconds(30_000_000_000));
         let alone = streams(&machine, 1, bytes);
-        let of_writes =
-            Workload { operation: Operation::Write, buffering, depth, warmup: seconds(30), limits, ..alone };
-        rate(&machine, &of_writes)
+        rate(&machine, &Workload { operation, buffering, depth, warmup, limits: for_ms(30_000), ..alone })
     };
     let direct = rate(65_536, 4, Buffering::Direct);
     for bytes in [4096, 65_536, 262_144] {

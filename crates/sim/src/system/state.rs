@@ -12,14 +12,12 @@ use super::request::{Open, Slots};
 use super::rows::Rows;
 use super::share::Share;
 use crate::bus::Tally;
-use crate::command::Direction;
 use crate::controller::Gate;
 use crate::device::Device;
 use crate::machine::{AttachedDisk, Cost, Machine};
 use crate::resource::Resource;
 use halfpower_model::random::derive_seed;
-use halfpower_model::sample::CutOff;
-use halfpower_model::{Arrivals, Histogram, Personality, RequestKind, RequestStream, Sharing, Workload};
+use halfpower_model::{Arrivals, Personality, RequestKind, RequestStream, Sharing, Workload};
 use std::sync::atomic::AtomicU64;
 
 /// A machine at work on a workload.
@@ -93,7 +91,7 @@ impl<'a> System<'a> {
             now_ns: 0,
             events: Events::default(),
             processors: Resource::new(machine.processors),
-            driver_costs: RequestKind::ALL.map(|kind| machine.driver_cost(Direction::of(kind))),
+            driver_costs: RequestKind::ALL.map(|kind| machine.driver_cost(kind)),
             resources: machine.parts.iter().map(|_| Resource::new(1)).collect(),
             tallies: vec![Tally::default(); machine.parts.len()],
             transfers: vec![LastTransfer::default(); machine.parts.len()],
@@ -125,25 +123,9 @@ impl<'a> System<'a> {
             issued: 0,
             issued_bytes: 0,
             outcome: Outcome {
-                elapsed_ns: 0,
-                latency: std::array::from_fn(|_| Histogram::default()),
-                bytes: [0; 4],
-                intervals: Vec::new(),
                 interval_ns: workload.interval.0.max(1),
-                flush: Histogram::default(),
-                flush_ns: None,
-                outstanding_ns: 0,
-                processor_ns: 0,
-                interrupt_ns: 0,
-                threads_ns: 0,
-                at_work_ns: Vec::new(),
-                at_devices_ns: 0,
-                parts: Vec::new(),
-                device: [(0, 0); 4],
-                merges: 0,
-                cut_off: CutOff::default(),
                 open_loop: (workload.arrivals != Arrivals::Closed).then(OpenLoop::default),
-                cancelled: false,
+                ..Outcome::default()
             },
             marks: Marks::default(),
         }

@@ -2,11 +2,12 @@
 
 use super::*;
 use crate::bus::{Bus, Phases};
+use crate::controller::{Controller, Forwarding};
 use crate::disk::Drive;
 use crate::disk::scheduler::Scheduler;
 use crate::disk::tests::{atlas, larger};
 use crate::machine::Machine;
-use crate::machine::{AttachedDisk, Cost, Device, Growth, Made, OperatingSystem, Part, SplitAt};
+use crate::machine::{AttachedDisk, Cost, Device, Fill, Growth, Made, OperatingSystem, PageCache, Part, SplitAt};
 use crate::volume::Volume;
 use halfpower_model::workload::Rate;
 use halfpower_model::{Buffering, Bytes, Limits, Nanoseconds, Operation, Pattern, Personality};
@@ -70,17 +71,82 @@ pub(crate) fn workload(pattern: Pattern, request_size: u64, depth: u32, machine:
         buffering: Buffering::Direct,
         depth,
         span: Bytes((machine.size().0 / request_size * request_size).min(4 << 30)),
-        limits: Limits { duration: Some(Nanoseconds(20_000_000_000)), requests: None, bytes: None },
+        limits: for_ms(20_000),
         ..Workload::default()
     }
 }
 
-pub(super) fn megabytes_per_s(outcome: &Outcome) -> f64 {
-    (outcome.bytes[0] + outcome.bytes[1]) as f64 / outcome.elapsed_ns as f64 * 1e3
+/// A controller that costs 1 µs a command.
+pub(super) fn controller(forwarding: Forwarding) -> Controller {
+    Controller {
+        name: "card".to_owned(),
+        request_ns: 1000,
+        read_ns_per_byte: 0.0,
+        write_ns_per_byte: 0.0,
+        forwarding,
+        queue: None,
+        driver_read: Cost::default(),
+        driver_write: Cost::default(),
+    }
+}
+
+/// Of 64 MiB, a quarter of which may be dirty.
+pub(crate) fn page_cache() -> PageCache {
+    PageCache {
+        read: Cost { fixed_us: 12.0, marginal_us_per_kib: 4.0 },
+        write: Cost { fixed_us: 12.0, marginal_us_per_kib: 5.0 },
+        paging_ns: 70_000,
+        capacity: Bytes(64 << 20),
+        dirty_limit: Bytes(16 << 20),
+        scan_ns: 1_000_000_000,
+        fill: Fill::Page,
+        slow_reads: None,
+        parallel: None,
+    }
+}
+
+pub(crate) fn of_requests(requests: u64) -> Limits {
+    Limits { requests: Some(requests), ..Limits::default() }
+}
+
+pub(crate) fn of_bytes(bytes: u64) -> Limits {
+    Limits { bytes: Some(Bytes(bytes)), ..Limits::default() }
+}
+
+pub(crate) fn for_ms(ms: u64) -> Limits {
+    Limits { duration: Some(Nanoseconds(ms * 1_000_000)), ..Limits::default() }
+}
+
+pub(crate) fn course(machine: &Machine, workload: &Workload) -> Outcome {
+    run(machine, workload, &Cancel::default())
+}
+
+pub(crate) fn megabytes_per_s(outcome: &Outcome) -> f64 {
+    outcome.bytes.iter().sum::<u64>() as f64 / outcome.elapsed_ns as f64 * 1e3
 }
 
 pub(crate) fn requests(outcome: &Outcome) -> u64 {
     outcome.latency.iter().map(Histogram::count).sum()
+}
+
+pub(super) fn busy(outcome: &Outcome, name: &str) -> f64 {
+    outcome.parts.iter().find(|part| part.name == name).unwrap().busy
+}
+
+/// Every request is done once with its bytes, and no part works for more than there is time. Little: what is outstanding on average is
+/// the rate times the mean latency.
+pub(crate) fn hold(outcome: &Outcome, workload: &Workload) {
+    let most = workload.limits.requests.unwrap();
+    assert_eq!((requests(outcome), outcome.bytes.iter().sum()), (most, most * workload.request_size.0));
+    assert_eq!(outcome.intervals.iter().map(|(requests, _)| requests).sum::<u64>(), most);
+    for part in &outcome.parts {
+        assert!((0.0..=1.0 + 1e-9).contains(&part.busy), "{part:?}");
+    }
+    let took_ns: f64 = outcome.latency.iter().map(Histogram::sum).sum();
+    let outstanding_ns = outcome.outstanding_ns as f64;
+    assert!((took_ns - outstanding_ns).abs() <= 1e-6 * outstanding_ns, "{took_ns} {outstanding_ns}");
+    let most = outcome.elapsed_ns as f64 * f64::from(workload.depth * workload.workers);
+    assert!(outstanding_ns <= most * (1.0 + 1e-9), "{outstanding_ns} of {most}");
 }
 
 #[test]
@@ -88,7 +154,7 @@ fn sequential_reads_run_at_the_speed_of_the_medium() {
     let machine = machine(atlas(Scheduler::CLook), 1, Volume::Each);
     // A stream begins anywhere in its span, which keeps to the outermost zone here.
     let workload = Workload { span: Bytes(1 << 30), ..workload(Pattern::Sequential, 65_536, 2, &machine) };
-    let outcome = run(&machine, &workload, &Cancel::default());
+    let outcome = course(&machine, &workload);
     // The outermost tracks: six of 334 blocks with five shifts of 63 and one of 113, in six turns and a bit.
     let sectors = 6.0 * 334.0;
     let medium = sectors * 512.0 / ((sectors + 5.0 * 63.0 + 113.0) / 334.0 * 60.0 / 10_025.0) / 1e6;
@@ -99,58 +165,6 @@ fn sequential_reads_run_at_the_speed_of_the_medium() {
 }
 
 #[test]
-fn stripes_add_up_until_a_bus_is_full() {
-    let rate = |disks| {
-        let machine = machine(atlas(Scheduler::CLook), disks, Volume::Stripe { chunk: Bytes(65_536) });
-        let outcome = run(&machine, &workload(Pattern::Sequential, 1 << 20, 4, &machine), &Cancel::default());
-        (megabytes_per_s(&outcome), outcome)
-    };
-    let (one, _) = rate(1);
-    let (two, _) = rate(2);
-    let (eight, full) = rate(8);
-    assert!((two / one - 2.0).abs() < 0.03, "{one} {two}");
-    // 64 KiB in 493 µs and 15 of a command and a status: 129.1 MB/s.
-    assert!((eight / 129.1 - 1.0).abs() < 0.01, "{eight}");
-    let busiest = full.parts.iter().max_by(|one, other| one.busy.total_cmp(&other.busy)).unwrap();
-    assert_eq!(busiest.name, "pci");
-    assert!(busiest.busy > 0.99 && busiest.busy <= 1.0, "{busiest:?}");
-}
-
-#[test]
-fn processor_costs_are_what_the_machine_says() {
-    let machine = machine(atlas(Scheduler::CLook), 1, Volume::Each);
-    let per_request = |size| {
-        let outcome = run(&machine, &workload(Pattern::Random, size, 1, &machine), &Cancel::default());
-        outcome.processor_ns as f64 / requests(&outcome) as f64 / 1e3
-    };
-    let (small, large) = (per_request(4096), per_request(65_536));
-    assert!((small / 31.0 - 1.0).abs() < 0.01 && (large / 46.0 - 1.0).abs() < 0.01, "{small} {large}");
-}
-
-#[test]
-fn the_same_seed_takes_the_same_course() {
-    let machine = machine(larger(Scheduler::Sptf), 2, Volume::Stripe { chunk: Bytes(65_536) });
-    let workload = Workload { seed: 5, ..workload(Pattern::Random, 8192, 8, &machine) };
-    let [one, other] = [(); 2].map(|()| format!("{:?}", run(&machine, &workload, &Cancel::default())));
-    assert_eq!(one, other);
-    let another = Workload { seed: 6, ..workload };
-    assert_ne!(one, format!("{:?}", run(&machine, &another, &Cancel::default())));
-}
-
-#[test]
-fn limits_by_requests_and_bytes_are_exact() {
-    let machine = machine(atlas(Scheduler::CLook), 1, Volume::Each);
-    let limited = |requests, bytes| Workload {
-        limits: Limits { duration: None, requests, bytes },
-        workers: 3,
-        ..workload(Pattern::Random, 8192, 4, &machine)
-    };
-    assert_eq!(requests(&run(&machine, &limited(Some(1000), None), &Cancel::default())), 1000);
-    let outcome = run(&machine, &limited(None, Some(Bytes(8192 * 77))), &Cancel::default());
-    assert_eq!((requests(&outcome), outcome.bytes), (77, [8192 * 77, 0, 0, 0]));
-}
-
-#[test]
 fn a_rate_is_kept_and_commands_straight_to_a_disk_pass_the_system_by() {
     let machine = machine(atlas(Scheduler::CLook), 1, Volume::Each);
     let paced = |personality| Workload {
@@ -158,7 +172,7 @@ fn a_rate_is_kept_and_commands_straight_to_a_disk_pass_the_system_by() {
         personality,
         ..workload(Pattern::Sequential, 262_144, 1, &machine)
     };
-    let measured = |personality| run(&machine, &paced(personality), &Cancel::default());
+    let measured = |personality| course(&machine, &paced(personality));
     let (whole, straight) = (measured(Personality::Sync), measured(Personality::Sg));
     assert_eq!((requests(&whole), requests(&straight)), (400, 400), "20 a second for 20 seconds");
     assert_eq!((whole.device[0].0, straight.device[0].0), (1600, 400), "nobody cuts a command");
@@ -173,10 +187,10 @@ fn a_request_is_cut_above_the_volume_or_for_each_disk() {
         machine.made = made.unwrap_or(Made::InSoftware);
         let workload = Workload {
             operation: Operation::Write,
-            limits: Limits { duration: None, requests: Some(100), bytes: None },
+            limits: of_requests(100),
             ..workload(Pattern::Sequential, size, 1, &machine)
         };
-        let [(reads, _), (writes, _), ..] = run(&machine, &workload, &Cancel::default()).device;
+        let [(reads, _), (writes, _), ..] = course(&machine, &workload).device;
         [reads, writes]
     };
     // Rows of 96 KiB, three of 32 KiB and one of parity. Cut at 64 KiB above the volume no row is whole, and each part is two
@@ -197,9 +211,7 @@ fn a_request_is_cut_above_the_volume_or_for_each_disk() {
 #[test]
 fn a_device_has_done_what_its_requests_have() {
     let machine = machine(larger(Scheduler::Fcfs), 1, Volume::Each);
-    let limits = Limits { duration: Some(Nanoseconds(20_000_000_000)), requests: None, bytes: None };
-    let deep = Workload { limits, ..workload(Pattern::Random, 4096, 4096, &machine) };
-    let outcome = run(&machine, &deep, &Cancel::default());
+    let outcome = course(&machine, &workload(Pattern::Random, 4096, 4096, &machine));
     let done = requests(&outcome);
     assert!((200..4096).contains(&done), "{done}");
     assert!((done..=done + 1).contains(&outcome.device[0].0), "{:?} of {done}", outcome.device);
@@ -212,10 +224,9 @@ fn a_window_of_few_requests_has_their_rate() {
     for depth in [1, 4] {
         let long = workload(Pattern::Sequential, 1 << 20, depth, &machine);
         let long = Workload { warmup: Nanoseconds(200_000_000), ..long };
-        let rate = megabytes_per_s(&run(&machine, &long, &Cancel::default()));
+        let rate = megabytes_per_s(&course(&machine, &long));
         for window_ms in [20, 60, 80, 110, 170, 300] {
-            let limits = Limits { duration: Some(Nanoseconds(window_ms * 1_000_000)), ..long.limits };
-            let outcome = run(&machine, &Workload { limits, ..long.clone() }, &Cancel::default());
+            let outcome = course(&machine, &Workload { limits: for_ms(window_ms), ..long.clone() });
             let few = megabytes_per_s(&outcome);
             assert!((few / rate - 1.0).abs() < 0.03, "{window_ms} ms, QD{depth}: {few} and not {rate} MB/s");
             // Nothing of a request lies outside.
@@ -233,16 +244,12 @@ fn a_window_of_many_requests_ends_when_it_was_to() {
     let machine = machine(atlas(Scheduler::CLook), 1, Volume::Each);
     let workload = workload(Pattern::Sequential, 64 << 10, 1, &machine);
     let workload = Workload { warmup: Nanoseconds(100_000_001), ..workload };
-    let outcome = run(&machine, &workload, &Cancel::default());
+    let outcome = course(&machine, &workload);
     assert_eq!(outcome.elapsed_ns, 20_000_000_000);
     assert!(outcome.outstanding_ns <= u128::from(outcome.elapsed_ns), "{}", outcome.outstanding_ns);
     // A rate that holds requests back: ten a second are ten in a second, however many that is.
-    let slow = Workload {
-        rate: Some(Rate::Requests(10)),
-        limits: Limits { duration: Some(Nanoseconds(1_000_000_000)), ..workload.limits },
-        ..workload
-    };
-    let outcome = run(&machine, &slow, &Cancel::default());
+    let slow = Workload { rate: Some(Rate::Requests(10)), limits: for_ms(1000), ..workload };
+    let outcome = course(&machine, &slow);
     assert_eq!((requests(&outcome), outcome.elapsed_ns), (10, 1_000_000_000));
 }
 
@@ -250,7 +257,7 @@ fn a_window_of_many_requests_ends_when_it_was_to() {
 #[test]
 fn what_the_end_cuts_off_is_told() {
     let machine = machine(atlas(Scheduler::CLook), 1, Volume::Each);
-    let outcome = run(&machine, &workload(Pattern::Random, 8192, 1, &machine), &Cancel::default());
+    let outcome = course(&machine, &workload(Pattern::Random, 8192, 1, &machine));
     let latency = &outcome.latency[0];
     let received_ns = latency.mean().unwrap() * latency.count() as f64 + outcome.cut_off.longest_ns as f64;
     assert!(
@@ -259,26 +266,25 @@ fn what_the_end_cuts_off_is_told() {
         outcome.outstanding_ns
     );
     assert_eq!((outcome.cut_off.requests, outcome.cut_off.longest_ns > 0), (1, true));
-    let limits = Limits { duration: None, requests: Some(20), bytes: None };
-    let all = Workload { limits, ..workload(Pattern::Random, 8192, 8, &machine) };
-    assert_eq!(run(&machine, &all, &Cancel::default()).cut_off.requests, 0, "all of them are waited for");
+    let all = Workload { limits: of_requests(20), ..workload(Pattern::Random, 8192, 8, &machine) };
+    assert_eq!(course(&machine, &all).cut_off.requests, 0, "all of them are waited for");
 }
 
 /// Those that are outstanding at the end of a warm-up count when they are done, and no more than were asked for do.
 #[test]
 fn a_limit_behind_a_warm_up_is_used_up_exactly() {
     let machine = machine(larger(Scheduler::CLook), 1, Volume::Each);
-    for (depth, most) in [(1, 100), (8, 100), (32, 100), (64, 5)] {
-        let limits = Limits { duration: None, requests: Some(most), bytes: None };
-        let warmup = Nanoseconds(500_000_000);
-        let of = |limits| Workload { warmup, limits, ..workload(Pattern::Random, 8192, depth, &machine) };
-        let outcome = run(&machine, &of(limits), &Cancel::default());
+    for (warmup_ms, depth, most) in [(0, 4, 1000), (500, 1, 100), (500, 8, 100), (500, 32, 100), (500, 64, 5)] {
+        let of = |limits| {
+            let warmup = Nanoseconds(warmup_ms * 1_000_000);
+            course(&machine, &Workload { warmup, limits, ..workload(Pattern::Random, 8192, depth, &machine) })
+        };
+        let outcome = of(of_requests(most));
         assert_eq!(requests(&outcome), most, "QD{depth}");
-        let limits = Limits { requests: None, bytes: Some(Bytes(most * 8192)), ..limits };
-        assert_eq!(run(&machine, &of(limits), &Cancel::default()).bytes[0], most * 8192, "QD{depth}");
+        assert_eq!(of(of_bytes(most * 8192)).bytes, [most * 8192, 0, 0, 0], "QD{depth}");
         // As fast as without a limit.
         let rate = |outcome: &Outcome| requests(outcome) as f64 / outcome.elapsed_ns as f64;
-        let free = rate(&run(&machine, &workload(Pattern::Random, 8192, depth, &machine), &Cancel::default()));
+        let free = rate(&course(&machine, &workload(Pattern::Random, 8192, depth, &machine)));
         assert!(most < 100 || (rate(&outcome) / free - 1.0).abs() < 0.3, "{} and {free}", rate(&outcome));
     }
 }
@@ -287,10 +293,10 @@ fn a_limit_behind_a_warm_up_is_used_up_exactly() {
 fn the_course_of_a_long_run_has_wider_intervals_instead_of_more() {
     let machine = machine(atlas(Scheduler::CLook), 1, Volume::Each);
     let asked = Workload { interval: Nanoseconds(1_000), ..workload(Pattern::Random, 8 << 10, 1, &machine) };
-    let outcome = run(&machine, &asked, &Cancel::default());
+    let outcome = course(&machine, &asked);
     assert_eq!(outcome.interval_ns, 256_000, "20 s in at most 100 000 intervals");
     assert!((50_000..=100_000).contains(&outcome.intervals.len()), "{}", outcome.intervals.len());
     assert_eq!(outcome.intervals.iter().map(|(requests, _)| requests).sum::<u64>(), outcome.latency[0].count());
-    let plain = run(&machine, &Workload { interval: Nanoseconds(256_000), ..asked }, &Cancel::default());
+    let plain = course(&machine, &Workload { interval: Nanoseconds(256_000), ..asked });
     assert_eq!(outcome.intervals, plain.intervals);
 }

@@ -302,23 +302,14 @@ impl Pages {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::{Cost, Fill};
+    use crate::system::tests::page_cache;
     use halfpower_model::Bytes;
 
     const KIB: u64 = 1024;
 
     fn pages(capacity: u64, dirty_limit: u64) -> Pages {
-        Pages::new(&PageCache {
-            read: Cost::default(),
-            write: Cost::default(),
-            paging_ns: 0,
-            capacity: Bytes(capacity),
-            dirty_limit: Bytes(dirty_limit),
-            scan_ns: 0,
-            fill: Fill::Page,
-            slow_reads: None,
-            parallel: None,
-        })
+        let (capacity, dirty_limit) = (Bytes(capacity), Bytes(dirty_limit));
+        Pages::new(&PageCache { capacity, dirty_limit, ..page_cache() })
     }
 
     fn run(kib: Range<u64>) -> Run {

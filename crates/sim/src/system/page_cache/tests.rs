@@ -1,34 +1,18 @@
 //! What goes through the cache: what it costs, what it asks of the disks, and how fast that makes it.
 
-use super::super::tests::{machine, megabytes_per_s, requests, workload};
-use super::super::{Outcome, run};
+use super::super::tests::{
+    course, for_ms, hold, machine, megabytes_per_s, of_bytes, of_requests, page_cache, requests, workload,
+};
 use super::pages::PAGE;
 use crate::disk::scheduler::Scheduler;
 use crate::disk::tests::{atlas, larger};
-use crate::machine::{Cost, Fill, Machine, PageCache, Parallel};
+use crate::machine::{Fill, Machine, PageCache, Parallel};
 use crate::volume::Volume;
-use halfpower_model::{
-    Buffering, Bytes, CachePolicy, Cancel, Durability, Histogram, Limits, Nanoseconds, Operation, Pattern, Sharing,
-    Workload,
-};
+use halfpower_model::{Buffering, Bytes, CachePolicy, Durability, Nanoseconds, Operation, Pattern, Sharing, Workload};
 use proptest::prelude::*;
 
-fn cache(fill: Fill) -> PageCache {
-    PageCache {
-        read: Cost { fixed_us: 12.0, marginal_us_per_kib: 4.0 },
-        write: Cost { fixed_us: 12.0, marginal_us_per_kib: 5.0 },
-        paging_ns: 70_000,
-        capacity: Bytes(64 << 20),
-        dirty_limit: Bytes(16 << 20),
-        scan_ns: 1_000_000_000,
-        fill,
-        slow_reads: None,
-        parallel: None,
-    }
-}
-
 fn cached(mut machine: Machine, fill: Fill) -> Machine {
-    machine.system.cache = Some(cache(fill));
+    machine.system.cache = Some(PageCache { fill, ..page_cache() });
     machine
 }
 
@@ -40,10 +24,6 @@ fn one_disk(fill: Fill) -> Machine {
 fn buffered(operation: Operation, pattern: Pattern, size: u64, depth: u32, machine: &Machine) -> Workload {
     let span = Bytes((1 << 30) / size * size);
     Workload { operation, buffering: Buffering::Buffered, span, ..workload(pattern, size, depth, machine) }
-}
-
-fn course(machine: &Machine, workload: &Workload) -> Outcome {
-    run(machine, workload, &Cancel::default())
 }
 
 #[test]
@@ -66,7 +46,7 @@ fn a_warm_cache_holds_the_end_of_what_does_not_fit() {
     let paged_in = |span: u64| {
         let mut warm = buffered(Operation::Read, Pattern::Random, 64 << 10, 1, &machine);
         warm = Workload { cache: CachePolicy::Warm, span: Bytes(span), ..warm };
-        warm.limits = Limits { requests: Some(256), ..Limits::default() };
+        warm.limits = of_requests(256);
         course(&machine, &warm).device[0].0
     };
     assert_eq!(paged_in(32 << 20), 0);
@@ -76,38 +56,10 @@ fn a_warm_cache_holds_the_end_of_what_does_not_fit() {
 }
 
 #[test]
-fn the_processor_pays_for_calls_copies_and_the_cache_s_own_requests() {
-    let machine = one_disk(Fill::Page);
-    let of = |operation, pattern, size| {
-        let outcome = course(&machine, &buffered(operation, pattern, size, 1, &machine));
-        outcome.processor_ns as f64 / requests(&outcome) as f64 / 1e3
-    };
-    // 64 KiB of the disks': 30 us and 16, and 70.
-    let paging = 116.0 / 64.0;
-    for (size, kib) in [(4 << 10, 4.0), (64 << 10, 64.0), (1 << 20, 1024.0)] {
-        let read = of(Operation::Read, Pattern::Sequential, size);
-        assert!((read / (12.0 + (4.0 + paging) * kib) - 1.0).abs() < 0.01, "{size}: {read}");
-    }
-    let random = of(Operation::Read, Pattern::Random, 8 << 10);
-    assert!((random / (12.0 + 32.0 + 32.0 + 70.0) - 1.0).abs() < 0.02, "{random}");
-}
-
-#[test]
-fn random_reads_are_one_deep_however_deep_they_come() {
-    let machine = one_disk(Fill::Page);
-    let of = |buffering, depth| {
-        let workload = buffered(Operation::Read, Pattern::Random, 8192, depth, &machine);
-        requests(&course(&machine, &Workload { span: Bytes(8 << 30), buffering, ..workload })) as f64
-    };
-    let (one, direct, buffered) = (of(Buffering::Direct, 1), of(Buffering::Direct, 8), of(Buffering::Buffered, 8));
-    assert!((0.97..1.03).contains(&(buffered / one)) && direct > buffered * 1.15, "{one} {direct} {buffered}");
-}
-
-#[test]
 fn a_write_of_part_of_a_page_reads_the_page_first() {
     let machine = one_disk(Fill::Page);
     let of = |size| {
-        let limits = Limits { duration: None, requests: None, bytes: Some(Bytes(64 << 20)) };
+        let limits = of_bytes(64 << 20);
         let sequential = buffered(Operation::Write, Pattern::Sequential, size, 1, &machine);
         course(&machine, &Workload { limits, ..sequential })
     };
@@ -135,20 +87,6 @@ fn a_random_write_reads_its_frame_where_the_system_does_that() {
 }
 
 #[test]
-fn random_writes_leave_in_the_order_of_their_place() {
-    let machine = one_disk(Fill::Page);
-    let of = |buffering| {
-        let random = buffered(Operation::Write, Pattern::Random, 8192, 1, &machine);
-        // What the cache takes at the beginning is no matter of the disks.
-        let warmup = Nanoseconds(20_000_000_000);
-        let limits = Limits { duration: Some(Nanoseconds(20_000_000_000)), requests: None, bytes: None };
-        requests(&course(&machine, &Workload { span: Bytes(8 << 30), buffering, warmup, limits, ..random })) as f64
-    };
-    let (direct, sorted) = (of(Buffering::Direct), of(Buffering::Buffered));
-    assert!(sorted > 1.15 * direct, "{direct} {sorted}");
-}
-
-#[test]
 fn a_write_through_the_cache_is_on_the_disk_when_it_is_done() {
     let machine = one_disk(Fill::Page);
     let of = |buffering| {
@@ -163,7 +101,7 @@ fn a_write_through_the_cache_is_on_the_disk_when_it_is_done() {
 /// As Linux does it.
 fn side_by_side(mut machine: Machine) -> Machine {
     let parallel = Parallel { reads: 64, writes: 8, largest: Bytes(1 << 20) };
-    machine.system.cache = Some(PageCache { parallel: Some(parallel), ..cache(Fill::Page) });
+    machine.system.cache = Some(PageCache { parallel: Some(parallel), ..page_cache() });
     machine
 }
 
@@ -187,7 +125,7 @@ fn a_page_that_several_wait_for_is_read_once() {
         workers: 8,
         sharing: Sharing::Whole,
         seed: 3,
-        limits: Limits { duration: None, requests: None, bytes: Some(Bytes(64 << 20)) },
+        limits: of_bytes(64 << 20),
         ..buffered(Operation::Read, Pattern::Sequential, 64 << 10, 1, &machine)
     };
     let outcome = course(&machine, &Workload { span: Bytes(8 << 20), ..whole });
@@ -201,7 +139,7 @@ fn what_lies_side_by_side_goes_out_as_one_and_random_writes_several_at_a_time() 
     let (one, mut many) = (cached(disks(), Fill::Page), side_by_side(disks()));
     many.system.split = None;
     let of = |pattern, machine: &Machine| {
-        let limits = Limits { duration: None, requests: None, bytes: Some(Bytes(16 << 20)) };
+        let limits = of_bytes(16 << 20);
         let writes = buffered(Operation::Write, pattern, 8192, 1, machine);
         course(machine, &Workload { span: Bytes(8 << 30), limits, durability: Durability::FlushAtEnd, ..writes })
     };
@@ -216,7 +154,7 @@ fn what_lies_side_by_side_goes_out_as_one_and_random_writes_several_at_a_time() 
 #[test]
 fn each_target_is_written_by_itself() {
     let machine = side_by_side(machine(atlas(Scheduler::CLook), 2, Volume::Each));
-    let limits = Limits { duration: None, requests: None, bytes: Some(Bytes(8 << 20)) };
+    let limits = of_bytes(8 << 20);
     let durability = Durability::FlushAtEnd;
     let writes = buffered(Operation::Write, Pattern::Random, 8192, 1, &machine);
     let of = |targets| {
@@ -233,7 +171,7 @@ fn what_is_read_for_a_request_is_its_own_though_the_cache_has_no_room_for_it() {
     let mut small = side_by_side(machine(atlas(Scheduler::CLook), 1, Volume::Each));
     let model = small.system.cache.as_mut().unwrap();
     (model.capacity, model.dirty_limit) = (Bytes(256 << 10), Bytes(256 << 10));
-    let limits = Limits { duration: None, requests: Some(40), bytes: None };
+    let limits = of_requests(40);
     let reads = buffered(Operation::Read, Pattern::Random, 3 << 20, 8, &small);
     let outcome = course(&small, &Workload { limits, ..reads });
     assert_eq!(requests(&outcome), 40);
@@ -252,23 +190,15 @@ proptest! {
         let machine = machine(larger(Scheduler::CLook), disks, Volume::Each);
         let machine = if many { side_by_side(machine) } else { cached(machine, fill) };
         let pattern = if random { Pattern::Random } else { Pattern::Sequential };
-        let most = 400;
         let workload = Workload {
             seed, workers,
             operation: format!("mix={writes}").parse().unwrap(),
             buffering: if through { Buffering::Through } else { Buffering::Buffered },
-            limits: Limits { duration: None, requests: Some(most), bytes: None },
+            limits: of_requests(400),
             durability: if flush { Durability::FlushAtEnd } else { Durability::None },
             ..buffered(Operation::Read, pattern, size_kib << 10, depth, &machine)
         };
         let outcome = course(&machine, &workload);
-        prop_assert_eq!(requests(&outcome), most);
-        prop_assert_eq!(outcome.bytes.iter().sum::<u64>(), most * (size_kib << 10));
-        for part in &outcome.parts {
-            prop_assert!((0.0..=1.0 + 1e-9).contains(&part.busy), "{:?}", part);
-        }
-        let mean_ns: f64 = outcome.latency.iter().map(Histogram::sum).sum::<f64>() / most as f64;
-        let outstanding = most as f64 / outcome.elapsed_ns as f64 * mean_ns;
-        prop_assert!(outstanding <= f64::from(depth * workers) * (1.0 + 1e-9), "{}", outstanding);
+        hold(&outcome, &workload);
     }
 }

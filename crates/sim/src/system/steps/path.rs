@@ -17,7 +17,7 @@ impl System<'_> {
         let open = self.requests.all[request as usize];
         let machine = self.machine;
         let target = open.volume as usize;
-        let direction = Direction::of(open.asked.kind);
+        let direction = open.asked.kind;
         let most = self.most(SplitAt::Volume, direction);
         let (mut offset, mut left) = (open.asked.offset + machine.offset.0, u64::from(open.asked.length));
         let row = self.rows.as_ref().map(Rows::row_bytes).filter(|_| direction == Direction::Write);

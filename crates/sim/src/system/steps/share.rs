@@ -1,6 +1,5 @@
 //! A request of a network share, from the client to the server and back.
 
-use crate::command::Direction;
 use crate::system::events::Event;
 use crate::system::request::{Open, Origin};
 use crate::system::share::Share;
@@ -27,7 +26,7 @@ impl System<'_> {
         let asked = self.requests.all[request as usize].asked;
         let Some(share) = &self.share else { return };
         let (wire, now_ns) = (&share.model.wire, self.now_ns);
-        let there_ns = self.send(wire, u64::from(asked.length), Direction::of(asked.kind), now_ns);
+        let there_ns = self.send(wire, u64::from(asked.length), asked.kind, now_ns);
         self.at(there_ns, Event::AtServer { request });
     }
 
@@ -94,7 +93,7 @@ impl System<'_> {
         let Some(share) = &self.share else { return };
         let (wire, client_ns) = (&share.model.wire, share.client_ns(&asked));
         let bytes = if asked.kind == RequestKind::Write { 0 } else { u64::from(asked.length) };
-        let back_ns = self.move_bytes(wire, bytes, Direction::of(asked.kind), self.now_ns);
+        let back_ns = self.move_bytes(wire, bytes, asked.kind, self.now_ns);
         let done_ns = self.processors.serve(self.now_ns, back_ns, client_ns);
         self.at(done_ns, Event::Complete { request });
     }
