@@ -6,67 +6,76 @@
 //! Sources: phases as in ANSI X3.131 (SCSI-2) and as a bus analyser counts them in Riedel, van Ingen and Gray, "Sequential
 //! I/O on Windows NT 4.0" (1997), table 4.
 
+use crate::bounds::{Long, Rate, Short, Size};
 use crate::command::Direction;
-use halfpower_model::Bytes;
+use crate::table::table;
+
+table! {
+/// The keys of a bus.
+#[derive(Default)]
+pub BusKeys {
+    /// bytes per second while it transfers, both ways; this, or the next two
+    rate: Option<Rate>,
+    /// for reads
+    read_rate: Option<Rate>,
+    /// for writes
+    write_rate: Option<Rate>,
+    /// to take the bus, per command and per burst
+    arbitration: Short = default,
+    /// until the device answers, per command
+    selection: Short = default,
+    /// initiator's messages, per command
+    message_out: Short = default,
+    /// the command's bytes
+    command: Short = default,
+    /// target's messages, per burst
+    message_in: Short = default,
+    /// final message, per transfer
+    message_end: Short = default,
+    /// status phase, per transfer
+    status: Short = default,
+    /// bytes after which the bus is released and taken again; without it: one burst per transfer
+    burst: Option<Size<4, { 1 << 30 }>>,
+    /// a device whose buffer can deliver within this time keeps the bus and waits; without it: never
+    stay: Option<Short>,
+    /// propagation time
+    latency: Long = default,
+    /// the CPU moves the bytes (PIO)
+    programmed: bool = default,
+    /// each disk has its own, such as a cable to the controller
+    each_disk: bool = default,
+}
+}
 
 /// A bus.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bus {
     /// Its name.
     pub name: String,
-    /// Nanoseconds per byte of reads, without overhead.
-    pub read_ns_per_byte: f64,
-    /// The same for writes.
-    pub write_ns_per_byte: f64,
-    /// Overhead of commands and transfers.
-    pub phases: Phases,
-    /// Bytes after which the bus is released and taken again; `None`: one burst per transfer.
-    pub burst: Option<Bytes>,
-    /// A device whose buffer can deliver within this time keeps the bus; others release it meanwhile.
-    pub stay_ns: Option<u64>,
-    /// Propagation time.
-    pub latency_ns: u64,
-    /// Whether the CPU moves the bytes (PIO).
-    pub programmed: bool,
+    /// Nanoseconds per byte of reads and of writes, without overhead.
+    pub ns_per_byte: [f64; 2],
+    /// What else its file says.
+    pub keys: BusKeys,
 }
 
-/// Overhead phases in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Phases {
-    /// Per command and burst.
-    pub arbitration_ns: u64,
-    /// Per command, until the device answers.
-    pub selection_ns: u64,
-    /// Per command.
-    pub message_out_ns: u64,
-    /// Per command: its bytes.
-    pub command_ns: u64,
-    /// Per burst.
-    pub message_in_ns: u64,
-    /// Per transfer.
-    pub message_end_ns: u64,
-    /// Per transfer.
-    pub status_ns: u64,
+/// Nanoseconds of bytes at the rates of reads and writes; trims and flushes move none.
+pub(crate) fn bytes_ns(ns_per_byte: [f64; 2], bytes: u64, direction: Direction) -> u64 {
+    (bytes as f64 * ns_per_byte.get(direction as usize).unwrap_or(&0.0) + 0.5) as u64
 }
 
 impl Bus {
     /// Bus time of a command.
     pub fn command_ns(&self) -> u64 {
-        let Phases { arbitration_ns, selection_ns, message_out_ns, command_ns, .. } = self.phases;
-        arbitration_ns + selection_ns + message_out_ns + command_ns
+        let BusKeys { arbitration, selection, message_out, command, .. } = self.keys;
+        [arbitration, selection, message_out, command].iter().map(|phase| phase.0).sum()
     }
 
     /// Bus time of a transfer.
     pub fn transfer(&self, bytes: u64, direction: Direction) -> Transfer {
-        let Phases { arbitration_ns, message_in_ns, message_end_ns, status_ns, .. } = self.phases;
-        let per_byte = match direction {
-            Direction::Read => self.read_ns_per_byte,
-            Direction::Write => self.write_ns_per_byte,
-            Direction::Trim | Direction::Flush => 0.0,
-        };
-        let bursts = self.burst.map_or(1, |burst| bytes.div_ceil(burst.0).max(1));
-        let bytes_ns = (bytes as f64 * per_byte + 0.5) as u64;
-        let ns = bursts * (arbitration_ns + message_in_ns) + bytes_ns + message_end_ns + status_ns;
+        let BusKeys { arbitration, message_in, message_end, status, burst, .. } = self.keys;
+        let bursts = burst.map_or(1, |burst| bytes.div_ceil(burst.0).max(1));
+        let bytes_ns = bytes_ns(self.ns_per_byte, bytes, direction);
+        let ns = bursts * (arbitration.0 + message_in.0) + bytes_ns + message_end.0 + status.0;
         Transfer { ns, bursts, bytes_ns }
     }
 }
@@ -112,24 +121,16 @@ impl Tally {
 
     /// Nanoseconds by phase, in the order in which they come.
     pub fn phases(&self, bus: &Bus) -> [(&'static str, u64); 8] {
-        let Phases {
-            arbitration_ns,
-            selection_ns,
-            message_out_ns,
-            command_ns,
-            message_in_ns,
-            message_end_ns,
-            status_ns,
-        } = bus.phases;
+        let BusKeys { arbitration, selection, message_out, command, message_in, message_end, status, .. } = bus.keys;
         [
-            ("arbitration", (self.commands + self.bursts) * arbitration_ns),
-            ("selection", self.commands * selection_ns + self.kept_ns),
-            ("message out", self.commands * message_out_ns),
-            ("command", self.commands * command_ns),
-            ("message in", self.bursts * message_in_ns + self.transfers * message_end_ns),
+            ("arbitration", (self.commands + self.bursts) * arbitration.0),
+            ("selection", self.commands * selection.0 + self.kept_ns),
+            ("message out", self.commands * message_out.0),
+            ("command", self.commands * command.0),
+            ("message in", self.bursts * message_in.0 + self.transfers * message_end.0),
             ("data in", self.bytes_ns[Direction::Read as usize]),
             ("data out", self.bytes_ns[Direction::Write as usize]),
-            ("status", self.transfers * status_ns),
+            ("status", self.transfers * status.0),
         ]
     }
 }
@@ -137,26 +138,15 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use halfpower_model::{Bytes, Nanoseconds};
 
     fn scsi() -> Bus {
-        Bus {
-            name: "scsi".to_owned(),
-            read_ns_per_byte: 25.0,
-            write_ns_per_byte: 50.0,
-            phases: Phases {
-                arbitration_ns: 1_000,
-                selection_ns: 2_000,
-                message_out_ns: 4_000,
-                command_ns: 8_000,
-                message_in_ns: 16_000,
-                message_end_ns: 64_000,
-                status_ns: 32_000,
-            },
-            burst: Some(Bytes(4096)),
-            stay_ns: None,
-            latency_ns: 0,
-            programmed: false,
-        }
+        let [arbitration, selection, message_out, command, message_in, status, message_end] =
+            [1, 2, 4, 8, 16, 32, 64].map(|us| Nanoseconds(us * 1000));
+        let burst = Some(Bytes(4096));
+        let phases = BusKeys { arbitration, selection, message_out, command, message_in, ..BusKeys::default() };
+        let keys = BusKeys { message_end, status, burst, ..phases };
+        Bus { name: "scsi".to_owned(), ns_per_byte: [25.0, 50.0], keys }
     }
 
     #[test]

@@ -27,10 +27,8 @@ pub struct Controller {
     pub name: String,
     /// Controller time per command.
     pub request_ns: u64,
-    /// Nanoseconds per byte of reads; zero: as fast as the buses.
-    pub read_ns_per_byte: f64,
-    /// The same for writes.
-    pub write_ns_per_byte: f64,
+    /// Nanoseconds per byte of reads and of writes; zero: as fast as the buses.
+    pub ns_per_byte: [f64; 2],
     /// How the bytes pass.
     pub forwarding: Forwarding,
     /// Its queue; `None`: commands go to the disks at once.

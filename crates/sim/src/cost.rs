@@ -1,5 +1,9 @@
 //! CPU time of requests.
 
+use crate::bounds::{Short, Time};
+use crate::table::{Value, table};
+use serde::{Deserialize, Deserializer};
+
 /// CPU time of a request: a fixed cost and a marginal cost per KiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
@@ -24,5 +28,33 @@ impl Cost {
     /// Nanoseconds for a request of this size.
     pub fn ns(self, bytes: u64) -> u64 {
         ((self.fixed_us + self.marginal_us_per_kib * bytes as f64 / 1024.0) * 1000.0 + 0.5) as u64
+    }
+}
+
+table! {
+    pub(crate) CostKeys {
+        /// CPU time per request
+        fixed: Short,
+        /// CPU time per KiB
+        marginal: Time<0, 100_000_000>,
+    }
+}
+
+impl<'de> Deserialize<'de> for Cost {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Cost, D::Error> {
+        let CostKeys { fixed, marginal } = CostKeys::deserialize(deserializer)?;
+        Ok(Cost { fixed_us: fixed.0 as f64 / 1e3, marginal_us_per_kib: marginal.0 as f64 / 1e3 })
+    }
+}
+
+impl Value for Cost {
+    type Plain = Cost;
+
+    fn plain(self) -> Cost {
+        self
+    }
+
+    fn allowed() -> String {
+        CostKeys::allowed()
     }
 }

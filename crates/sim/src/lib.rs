@@ -1,5 +1,6 @@
 //! The simulated testbed: machines on a virtual clock. Seeded, no globals, no `unsafe`.
 
+pub mod bounds;
 pub mod buffered_drive;
 pub mod bus;
 pub mod cloud;
@@ -16,6 +17,7 @@ pub mod named;
 pub mod resource;
 pub mod shipped;
 pub mod system;
+pub mod table;
 mod testbed;
 mod unsimulated;
 pub mod volume;

@@ -2,8 +2,9 @@
 //!
 //! [`crate::file`] makes it from a machine file, with all names resolved.
 
+use crate::bounds::{self, Blocks, Count, Hertz, Long, Short, Size, Time, Word};
 use crate::buffered_drive::BufferedDrive;
-use crate::bus::{Bus, Transfer};
+use crate::bus::{Bus, Transfer, bytes_ns};
 use crate::cloud::CloudVolume;
 use crate::command::Direction;
 use crate::controller::{Controller, Forwarding, Queue};
@@ -12,12 +13,10 @@ use crate::disk::Drive;
 use crate::disk::geometry::BLOCK_BYTES;
 use crate::flash::FlashDrive;
 use crate::named::named;
+use crate::table::table;
 use crate::volume::Volume;
-use halfpower_model::units::significant;
 use halfpower_model::{Bytes, Request};
 use std::collections::BTreeSet;
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 /// A machine with one of its volumes.
@@ -51,28 +50,6 @@ pub struct Machine {
     pub share: Option<Share>,
 }
 
-/// Clock frequency.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub struct Hertz(pub f64);
-
-impl FromStr for Hertz {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Hertz, ()> {
-        let number = |unit: &str| text.strip_suffix(unit)?.trim_end().parse::<f64>().ok();
-        number("MHz").map(|mega| mega * 1e6).or_else(|| number("GHz").map(|giga| giga * 1e9)).map(Hertz).ok_or(())
-    }
-}
-
-impl fmt::Display for Hertz {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 < 1e9 {
-            true => write!(f, "{} MHz", significant(self.0 / 1e6)),
-            false => write!(f, "{} GHz", significant(self.0 / 1e9)),
-        }
-    }
-}
-
 /// A network share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Share {
@@ -98,19 +75,21 @@ impl Share {
     }
 }
 
-/// Large requests of a share: one by one, in units that finish one after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LargeRequests {
-    /// Longer requests are large.
-    pub above: Bytes,
-    /// Size of a unit.
-    pub unit: Bytes,
-    /// Wait before the first unit; `None`: as before the others.
-    pub first_wait_ns: Option<u64>,
-    /// Wait before each unit.
-    pub wait_ns: u64,
-    /// Wait before a partial unit.
-    pub part_wait_ns: u64,
+table! {
+    /// Large requests of a share.
+    #[derive(Copy, Eq)]
+    pub LargeRequests {
+        /// longer requests run one by one, in units that finish one after the other
+        above: Size<0, { 1 << 30 }>,
+        /// size of a unit
+        unit: Blocks<512, { 1 << 30 }>,
+        /// wait before a request's first unit; default `wait`
+        first_wait: Option<Long>,
+        /// wait before each unit
+        wait: Long,
+        /// wait before an incomplete unit
+        part_wait: Long,
+    }
 }
 
 /// The part that makes a volume of disks.
@@ -162,12 +141,7 @@ impl Part {
         match self {
             Part::Bus(bus) => bus.transfer(bytes, direction),
             Part::Controller(controller) => {
-                let per_byte = match direction {
-                    Direction::Read => controller.read_ns_per_byte,
-                    Direction::Write => controller.write_ns_per_byte,
-                    Direction::Trim | Direction::Flush => 0.0,
-                };
-                let ns = (bytes as f64 * per_byte + 0.5) as u64;
+                let ns = bytes_ns(controller.ns_per_byte, bytes, direction);
                 Transfer { ns, bursts: 1, bytes_ns: ns }
             }
         }
@@ -176,14 +150,14 @@ impl Part {
     /// Propagation time.
     pub fn latency_ns(&self) -> u64 {
         match self {
-            Part::Bus(bus) => bus.latency_ns,
+            Part::Bus(bus) => bus.keys.latency.0,
             Part::Controller(_) => 0,
         }
     }
 
     /// Whether the CPU moves its bytes (PIO).
     pub fn is_programmed(&self) -> bool {
-        matches!(self, Part::Bus(bus) if bus.programmed)
+        matches!(self, Part::Bus(bus) if bus.keys.programmed)
     }
 
     /// The same above disks with a link each: the controller has one port per disk.
@@ -202,25 +176,26 @@ impl Part {
     }
 }
 
-/// Costs and limits of an operating system.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OperatingSystem {
-    /// Its name.
-    pub name: String,
-    /// Larger direct requests are split into parts of this size, all outstanding at once.
-    pub split: Option<Bytes>,
-    /// Whether it splits above or below a software volume.
-    pub split_at: SplitAt,
-    /// CPU time of a direct read.
-    pub direct_read: Cost,
-    /// CPU time of a direct write.
-    pub direct_write: Cost,
-    /// Share of a request's CPU time after the transfer: interrupt and completion.
-    pub completion_share: f64,
-    /// The page cache; without it buffered requests are rejected.
-    pub cache: Option<PageCache>,
-    /// How it extends a file.
-    pub growth: Growth,
+table! {
+    /// Costs and limits of an operating system.
+    pub OperatingSystem {
+        /// name of the system
+        name: String,
+        /// direct requests above this size are split into parts of it
+        split: Option<Blocks<512, { 1 << 30 }>>,
+        /// split a request above a software volume (`volume`), or for each of its disks (`disk`)
+        split_at: Word<SplitAt> = default,
+        /// CPU time of a direct read; a request without any cost takes 1 ns
+        direct_read: Cost,
+        /// the same for a write
+        direct_write: Cost,
+        /// share of that CPU time after the data transfer
+        completion_share: bounds::Share,
+        /// the page cache; without it buffered requests are rejected
+        cache: Option<PageCache>,
+        /// writes that extend a file run in parallel (`free`), or one by one with zeros in the gap before them (`serial`)
+        growth: Word<Growth> = default,
+    }
 }
 
 named! {
@@ -243,47 +218,60 @@ pub enum Growth {
 }
 }
 
-/// The page cache of an operating system.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PageCache {
-    /// CPU time of a cached read: the call, and the copy of each KiB.
-    pub read: Cost,
-    /// The same for a write.
-    pub write: Cost,
-    /// CPU time of one of its own requests for pages and mappings, on top of a direct one. No request waits for it.
-    pub paging_ns: u64,
-    /// Its size.
-    pub capacity: Bytes,
-    /// Dirty bytes above which writers wait.
-    pub dirty_limit: Bytes,
-    /// Pause between two scans for dirty pages; a writer that waits for room starts one at once.
-    pub scan_ns: u64,
-    /// Unit that a partial write reads first.
-    pub fill: Fill,
-    /// Long reads without read-ahead.
-    pub slow_reads: Option<SlowReads>,
-    /// Its own requests at once; `None`: one read per target and one write in all, of a frame each.
-    pub parallel: Option<Parallel>,
+table! {
+    /// The page cache of an operating system.
+    pub PageCache {
+        /// CPU time of a read from the cache: call and copy; `fixed` is at least 50 ns
+        read: Cost,
+        /// the same for a write into it
+        write: Cost,
+        /// CPU time of one of the cache's own requests, on top of a direct one; nobody waits for it
+        paging: Short = default,
+        /// maximum share of memory for the cache, at least 1 MiB
+        share: bounds::Share,
+        /// dirty share of memory above which writers wait; at most `share`
+        dirty_share: bounds::Share,
+        /// pause between two scans for dirty pages; a writer that waits for room starts one at once
+        scan: Time<10_000_000, 3_600_000_000_000>,
+        /// unit that a partial write reads first
+        fill: Word<Fill>,
+        /// long reads without read-ahead; without it all are read ahead
+        slow_reads: Option<SlowReads>,
+        /// the cache's own requests; without it there is one read per target and one write in all, of at most 64 KiB, and a write
+        /// that must read first waits for the end of a scan
+        parallel: Option<Parallel>,
+    }
 }
 
-/// Concurrency of a page cache's own requests, per target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parallel {
-    /// Reads at once.
-    pub reads: u32,
-    /// Writes at once.
-    pub writes: u32,
-    /// Maximum size of either.
-    pub largest: Bytes,
+impl PageCache {
+    /// The bytes that it holds, and those of them that may be dirty, on a machine with so much memory.
+    pub fn sizes(&self, memory: Bytes) -> [Bytes; 2] {
+        [self.share, self.dirty_share].map(|share| Bytes((memory.0 as f64 * share) as u64))
+    }
 }
 
-/// Longer reads get no read-ahead, and each of their parts waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SlowReads {
-    /// Longer reads are slow.
-    pub above: Bytes,
-    /// Wait of each part.
-    pub wait_ns: u64,
+table! {
+    /// Concurrency of a page cache's own requests.
+    #[derive(Copy, Eq)]
+    pub Parallel {
+        /// reads of the cache per target at once; each request with missing pages reads them itself, and so does the read-ahead
+        reads: Count<1, 65_536>,
+        /// writes of the cache per target at once
+        writes: Count<1, 65_536>,
+        /// maximum size of either; neighbours are joined
+        largest: Size<{ 64 << 10 }, { 64 << 20 }>,
+    }
+}
+
+table! {
+    /// Reads without read-ahead.
+    #[derive(Copy, Eq)]
+    pub SlowReads {
+        /// longer reads get no read-ahead, and each part of them waits
+        above: Size<0, { 1 << 30 }>,
+        /// wait of each part of 64 KiB
+        wait: Long,
+    }
 }
 
 named! {
@@ -374,7 +362,7 @@ impl Machine {
         [direct_read, direct_write].into_iter().for_each(scale);
         if let Some(cache) = cache {
             [&mut cache.read, &mut cache.write].into_iter().for_each(scale);
-            cache.paging_ns = (cache.paging_ns as f64 * factor) as u64;
+            cache.paging.0 = (cache.paging.0 as f64 * factor) as u64;
         }
         for part in &mut self.parts {
             if let Part::Controller(controller) = part {

@@ -2,7 +2,7 @@
 
 use super::cache::ReadBuffer;
 use super::scheduler::Scheduler;
-use super::tests::{larger, read, serve, write};
+use super::tests::{larger, read, room, serve, write};
 use super::*;
 use crate::named::Named;
 use halfpower_model::random::Random;
@@ -64,7 +64,7 @@ fn of_streams_side_by_side_none_waits_for_ever() {
                 (4, [Direction::Write; 4]),
                 (2, [Direction::Read, Direction::Write, Direction::Read, Direction::Read]),
             ] {
-                let write_cache = (pieces > 0).then_some(WriteCache { blocks: 4096, pieces, wait_ns: 0 });
+                let write_cache = (pieces > 0).then_some(room(4096, pieces));
                 let drive = Drive { write_cache, ..larger(scheduler) };
                 let turn_ns = drive.mechanics.turn_ns;
                 let done = side_by_side(drive, &directions, depth, 20_000_000_000);
@@ -104,7 +104,7 @@ fn streams_of_writes_are_no_slower_with_a_write_cache_of_one_piece() {
                 let done = side_by_side(drive, &vec![Direction::Write; streams], depth, 10_000_000_000);
                 done.iter().map(|stream| stream.done).sum::<u64>()
             };
-            let (with, without) = (of(Some(WriteCache { blocks: 374, pieces: 1, wait_ns: 0 })), of(None));
+            let (with, without) = (of(Some(room(374, 1))), of(None));
             let is_no_slower = with as f64 > 0.97 * without as f64;
             assert!(is_no_slower, "{scheduler:?}, {streams} streams, QD{depth}: {with} and {without}");
         }
@@ -122,7 +122,7 @@ fn a_full_write_cache_of_one_piece_takes_random_writes_as_none_does() {
             serve(&mut Disk::new(Arc::new(drive)), depth, &commands).last().unwrap().0 as f64
         };
         for depth in [1, 2, 4, 16] {
-            let cached = takes_ns(depth, Some(WriteCache { blocks: 374, pieces: 1, wait_ns: 0 }));
+            let cached = takes_ns(depth, Some(room(374, 1)));
             let share = cached / takes_ns(depth, None);
             assert!((share - 1.0).abs() < 0.02, "{scheduler:?}, QD{depth}: {share}");
         }
@@ -132,7 +132,7 @@ fn a_full_write_cache_of_one_piece_takes_random_writes_as_none_does() {
 /// What goes on with the passage under way needs no piece of its own: others that wait for one do not tear its stream.
 #[test]
 fn a_write_goes_on_with_the_one_under_way_though_others_wait_for_room() {
-    let cache = WriteCache { blocks: 374, pieces: 1, wait_ns: 0 };
+    let cache = room(374, 1);
     let mut disk = Disk::new(Arc::new(Drive { write_cache: Some(cache), ..larger(Scheduler::CLook) }));
     let mut ask = |now_ns, tag, block| {
         disk.accept(now_ns, Command { tag, ..write(block, 16) });
@@ -156,7 +156,7 @@ fn reads_leave_writes_their_turn_for_which_there_is_no_room() {
     let commands: Vec<_> =
         (0..4000).map(|number| if number % 10 == 0 { write } else { read }(random.below(500_000) * 16, 16)).collect();
     for &(_, scheduler) in Scheduler::WORDS {
-        let cache = WriteCache { blocks: 374, pieces: 1, wait_ns: 0 };
+        let cache = room(374, 1);
         let drive = Drive { write_cache: Some(cache), ..larger(scheduler) };
         let done = serve(&mut Disk::new(Arc::new(drive)), DEPTH, &commands);
         let mean_ns = |direction| {
@@ -204,7 +204,7 @@ fn writes_into_the_cache_cost_a_reader_no_turn_each() {
 /// What the write cache has in one piece leaves the arm to who waits.
 #[test]
 fn a_reader_does_not_wait_for_all_that_the_write_cache_holds() {
-    let write_cache = Some(WriteCache { blocks: 65_536, pieces: 512, wait_ns: 0 });
+    let write_cache = Some(room(65_536, 512));
     let drive = Drive { write_cache, ..larger(Scheduler::Sptf) };
     let turn_ns = drive.mechanics.turn_ns;
     let [reader, _] = side_by_side(drive, &[Direction::Read, Direction::Write], 1, 5_000_000_000)[..] else { panic!() };
@@ -259,7 +259,7 @@ fn writes_for_which_there_is_no_room_are_prepared_as_they_wait() {
         .collect();
     let takes_ns = |depth, write_ns| {
         let overhead = Overhead { write_ns, write_next_ns: write_ns / 3, ..Overhead::default() };
-        let write_cache = Some(WriteCache { blocks: 128, pieces: 4, wait_ns: 0 });
+        let write_cache = Some(room(128, 4));
         let drive = Drive { write_cache, overhead, ..larger(Scheduler::CLook) };
         serve(&mut Disk::new(Arc::new(drive)), depth, &commands).last().unwrap().0 as f64
     };

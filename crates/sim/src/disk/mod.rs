@@ -9,7 +9,6 @@
 //! Sources: those of its parts; parameters as in DiskSim 4.0 (Bucy, Schindler, Schlosser and Ganger, CMU-PDL-08-101),
 //! which has no write cache that streams.
 
-mod admission;
 pub mod arm;
 mod arm_time;
 pub mod cache;
@@ -549,7 +548,8 @@ impl Disk {
     }
 
     /// Whether nothing waits and nothing is under way; the write cache included.
-    pub fn is_idle(&self) -> bool {
+    #[cfg(test)]
+    fn is_idle(&self) -> bool {
         self.busy.is_none() && self.queue.is_empty() && self.parked.is_empty()
     }
 

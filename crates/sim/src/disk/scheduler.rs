@@ -163,62 +163,51 @@ mod tests {
     use crate::disk::arm::tests::slow;
     use halfpower_model::random::Random;
 
-    fn chosen(scheduler: Scheduler, blocks: &[u64], from_block: u64) -> u64 {
+    fn waiting(direction: Direction, block: u64, count: u64) -> Waiting {
+        let place = slow(false).geometry.place(block);
+        Waiting { tag: 0, block, count, direction, place, begins_ns: None, received_ns: 0 }
+    }
+
+    fn over(block: u64) -> Position {
+        let place = slow(false).geometry.place(block);
+        Position { cylinder: place.cylinder, head: place.head }
+    }
+
+    /// The first block of the one that is chosen, by an arm just after a block that reads on for so many.
+    fn chosen(scheduler: Scheduler, queue: &[Waiting], from_block: u64, reads_on_blocks: u64) -> u64 {
         let drive = slow(false);
-        let waiting = |block: &u64| Waiting {
-            tag: 0,
-            block: *block,
-            count: 1,
-            direction: Direction::Read,
-            place: drive.geometry.place(*block),
-            begins_ns: None,
-            received_ns: 0,
-        };
-        let queue: Vec<_> = blocks.iter().map(waiting).collect();
-        let place = drive.geometry.place(from_block);
-        let from = Position { cylinder: place.cylinder, head: place.head };
-        let index = choose(scheduler, &queue, (&drive, &|_: &Waiting| 0, 0), (from, from_block), 0).unwrap();
-        blocks[index]
+        let arm = (&drive, &|_: &Waiting| 0, reads_on_blocks);
+        queue[choose(scheduler, queue, arm, (over(from_block), from_block), 0).unwrap()].block
     }
 
     #[test]
     fn each_chooses_its_own() {
         // Cylinders 95, 10, 39, 45 from cylinder 40.
-        let waiting = [1900, 200, 785, 905];
-        assert_eq!(chosen(Scheduler::Fcfs, &waiting, 800), 1900);
-        assert_eq!(chosen(Scheduler::CLook, &waiting, 800), 905);
-        assert_eq!(chosen(Scheduler::CLook, &waiting, 1901), 200, "from the lowest again");
-        assert_eq!(chosen(Scheduler::Sstf, &waiting, 800), 785);
+        let of = |scheduler, blocks: &[u64], from| {
+            let queue: Vec<_> = blocks.iter().map(|block| waiting(Direction::Read, *block, 1)).collect();
+            chosen(scheduler, &queue, from, 0)
+        };
+        let blocks = [1900, 200, 785, 905];
+        assert_eq!(of(Scheduler::Fcfs, &blocks, 800), 1900);
+        assert_eq!(of(Scheduler::CLook, &blocks, 800), 905);
+        assert_eq!(of(Scheduler::CLook, &blocks, 1901), 200, "from the lowest again");
+        assert_eq!(of(Scheduler::Sstf, &blocks, 800), 785);
         // Block 800 lies at angle 0; 801 comes by in 1 ms, the nearest cylinder only after its seek.
-        assert_eq!(chosen(Scheduler::Sptf, &[785, 801, 20], 800), 801);
+        assert_eq!(of(Scheduler::Sptf, &[785, 801, 20], 800), 801);
     }
 
     #[test]
     fn a_long_read_in_pieces_begins_with_its_first() {
-        let drive = slow(false);
-        let waiting = |direction| {
-            move |(block, count)| Waiting {
-                tag: 0,
-                block,
-                count,
-                direction,
-                place: slow(false).geometry.place(block),
-                begins_ns: None,
-                received_ns: 0,
-            }
-        };
-        let chosen = |direction, reads_on_blocks, pieces: &[(u64, u64)]| {
-            let queue: Vec<_> = pieces.iter().copied().map(waiting(direction)).collect();
-            let arm = (&drive, &|_: &Waiting| 0, reads_on_blocks);
-            choose(Scheduler::Sptf, &queue, arm, (Position { cylinder: 40, head: 0 }, 800), 0).map(|at| queue[at].block)
+        let of = |direction, reads_on_blocks, pieces: &[u64]| {
+            let queue: Vec<_> = pieces.iter().map(|block| waiting(direction, *block, 2)).collect();
+            chosen(Scheduler::Sptf, &queue, 800, reads_on_blocks)
         };
         // The arm is over cylinder 40, at the angle of block 800.
-        let pieces = [(1200, 2), (807, 2), (805, 2), (803, 2), (801, 2), (799, 2)];
-        assert_eq!(chosen(Direction::Read, 2, &pieces), Some(799), "though it has just gone");
-        assert_eq!(chosen(Direction::Read, 1, &pieces), Some(801), "it would not read on so far");
-        assert_eq!(chosen(Direction::Write, 2, &pieces), Some(801), "nor does it write on");
-        let two = [(807, 2), (805, 2), (1207, 2), (1205, 2), (1203, 2)];
-        assert_eq!(chosen(Direction::Read, 2, &two), Some(805), "whichever of the first is sooner");
+        let pieces = [1200, 807, 805, 803, 801, 799];
+        assert_eq!(of(Direction::Read, 2, &pieces), 799, "though it has just gone");
+        assert_eq!(of(Direction::Read, 1, &pieces), 801, "it would not read on so far");
+        assert_eq!(of(Direction::Write, 2, &pieces), 801, "nor does it write on");
+        assert_eq!(of(Direction::Read, 2, &[807, 805, 1207, 1205, 1203]), 805, "whichever of the first is sooner");
     }
 
     #[test]
@@ -228,22 +217,13 @@ mod tests {
         for round in 0..600 {
             // All over, and within a few cylinders; of one direction and of both.
             let below = if round % 3 == 0 { 150 } else { 1900 };
-            let from = drive.geometry.place(random.below(1900));
-            let from = Position { cylinder: from.cylinder, head: from.head };
-            let waiting = |_| {
+            let from = over(random.below(1900));
+            let any = |_| {
                 let block = random.below(below);
                 let is_read = round % 2 == 0 && random.below(2) == 0;
-                Waiting {
-                    tag: 0,
-                    block,
-                    count: 1,
-                    direction: if is_read { Direction::Read } else { Direction::Write },
-                    place: drive.geometry.place(block),
-                    begins_ns: None,
-                    received_ns: 0,
-                }
+                waiting(if is_read { Direction::Read } else { Direction::Write }, block, 1)
             };
-            let queue: Vec<_> = (0..[80, 63, 64, 700][round % 4]).map(waiting).collect();
+            let queue: Vec<_> = (0..[80, 63, 64, 700][round % 4]).map(any).collect();
             let takes_ns = |one: &Waiting| drive.positioning_ns(from, 12_345_678, &one.place, one.direction);
             let least = (0..queue.len()).min_by_key(|index| takes_ns(&queue[*index]));
             assert_eq!(soonest(&queue, (&drive, &|_: &Waiting| 0), from, 12_345_678), least);

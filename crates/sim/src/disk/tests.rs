@@ -28,6 +28,11 @@ fn drive(mechanics: Mechanics) -> Drive {
     }
 }
 
+/// A write cache of so many blocks in so many pieces.
+pub(super) fn room(blocks: u64, pieces: usize) -> WriteCache {
+    WriteCache { blocks, pieces, wait_ns: 0 }
+}
+
 /// Serves a closed loop of `depth` requests from `commands`; gives when the last was done.
 pub(super) fn serve(disk: &mut Disk, depth: usize, commands: &[Command]) -> Vec<(u64, Served)> {
     let (mut now, mut next, mut outstanding) = (0, 0, Vec::<Served>::new());
@@ -104,8 +109,7 @@ fn an_arm_leaves_its_read_ahead_where_that_saves_a_turn() {
 #[test]
 fn sequential_writes_stream_with_the_write_cache_and_lose_turns_without() {
     let overhead = Overhead { write_ns: 200_000, ..Overhead::default() };
-    let cached =
-        Drive { write_cache: Some(WriteCache { blocks: 40, pieces: 8, wait_ns: 0 }), overhead, ..drive(slow(false)) };
+    let cached = Drive { write_cache: Some(room(40, 8)), overhead, ..drive(slow(false)) };
     let uncached = Drive { write_cache: None, ..cached.clone() };
     let (with, without) =
         (streamed_share(cached, 1, Direction::Write, 5), streamed_share(uncached, 1, Direction::Write, 5));
@@ -148,7 +152,7 @@ fn a_sector_that_is_flushed_before_the_next_takes_a_turn_each() {
     let zones = [zone(0, 40, 8, 12)];
     let mechanics =
         Mechanics { geometry: Geometry::new(2, 100, &zones, Switches::default()), sector_blocks: 4, ..slow(true) };
-    let write_cache = Some(WriteCache { blocks: 400, pieces: 8, wait_ns: 0 });
+    let write_cache = Some(room(400, 8));
     for (pause_ns, write_ns) in [(700_000, 0), (100_000, 700_000), (100_000, 0)] {
         let overhead = Overhead { write_ns, ..Overhead::default() };
         let one_by_one =
@@ -163,7 +167,7 @@ fn a_sector_that_is_flushed_before_the_next_takes_a_turn_each() {
 fn an_arm_leaves_for_a_cached_write_when_the_drive_has_done_its_own() {
     let done_ms = |write_ns| {
         let overhead = Overhead { write_ns, ..Overhead::default() };
-        let write_cache = Some(WriteCache { blocks: 40, pieces: 8, wait_ns: 0 });
+        let write_cache = Some(room(40, 8));
         let mut disk = Disk::new(Arc::new(Drive { write_cache, overhead, ..drive(slow(false)) }));
         disk.accept(2 * MS, write(3, 1));
         disk.next_ns().unwrap() / MS
@@ -173,7 +177,7 @@ fn an_arm_leaves_for_a_cached_write_when_the_drive_has_done_its_own() {
 
 #[test]
 fn a_cached_write_is_done_at_once_until_the_cache_is_full() {
-    let cached = Drive { write_cache: Some(WriteCache { blocks: 8, pieces: 8, wait_ns: 0 }), ..drive(slow(false)) };
+    let cached = Drive { write_cache: Some(room(8, 8)), ..drive(slow(false)) };
     let mut disk = Disk::new(Arc::new(cached));
     let commands: Vec<_> = [500, 900, 1500].map(|block| write(block, 4)).into();
     let done = serve(&mut disk, 3, &commands);
@@ -189,25 +193,13 @@ fn a_cached_write_is_done_at_once_until_the_cache_is_full() {
 
 #[test]
 fn a_write_just_before_a_piece_that_waits_makes_it_longer() {
-    let cached = Drive { write_cache: Some(WriteCache { blocks: 80, pieces: 1, wait_ns: 0 }), ..drive(slow(false)) };
+    let cached = Drive { write_cache: Some(room(80, 1)), ..drive(slow(false)) };
     let mut disk = Disk::new(Arc::new(cached));
     // The arm is at the first.
     [500, 904, 900, 896].into_iter().for_each(|block| disk.accept(0, write(block, 4)));
     assert_eq!(std::iter::from_fn(|| disk.answer()).count(), 4);
     disk.accept(0, write(700, 4));
     assert_eq!(disk.answer(), None, "there is one piece");
-}
-
-#[test]
-fn a_head_gives_what_it_comes_to_in_whatever_order_that_was_asked_for() {
-    let ends_ns = |again_blocks| {
-        let least = larger(Scheduler::CLook);
-        let drive = Drive { buffer: ReadBuffer { again_blocks, ..least.buffer }, ..least };
-        let downwards: Vec<Command> = (1..=64).map(|number| read(40_000 - number * 8, 8)).collect();
-        let done = serve(&mut Disk::new(Arc::new(drive)), 16, &downwards);
-        done.iter().map(|(done_ns, _)| *done_ns).max()
-    };
-    assert_eq!(ends_ns(0), ends_ns(u64::MAX), "nothing is asked for twice");
 }
 
 #[test]
@@ -222,7 +214,7 @@ fn a_write_of_part_of_a_physical_sector_takes_another_turn() {
 
 #[test]
 fn what_is_in_the_write_cache_is_read_from_there() {
-    let cached = Drive { write_cache: Some(WriteCache { blocks: 80, pieces: 8, wait_ns: 0 }), ..drive(slow(false)) };
+    let cached = Drive { write_cache: Some(room(80, 8)), ..drive(slow(false)) };
     let mut disk = Disk::new(Arc::new(cached));
     disk.accept(0, write(500, 4));
     disk.accept(0, write(700, 4));
@@ -395,7 +387,7 @@ proptest! {
         seed in any::<u64>(), depth in 1_usize..40, cached in any::<bool>(), which in 0_usize..4
     ) {
         let scheduler = Scheduler::WORDS[which].1;
-        let write_cache = cached.then_some(WriteCache { blocks: 256, pieces: 8, wait_ns: 0 });
+        let write_cache = cached.then_some(room(256, 8));
         let mut disk = Disk::new(Arc::new(Drive { write_cache, ..larger(scheduler) }));
         let mut random = Random::new(seed);
         let mut block = 0;

@@ -1,10 +1,12 @@
 //! A machine with one of its volumes, from the tables of its file.
 
-use super::bounds::LEAST_CALL;
 use super::error::{Wrong, named_in};
+use super::parts::check;
 use super::volume::VolumeKeys;
 use super::{CLOCK, MachineFile};
-use crate::machine::{AttachedDisk, Device, Hertz, Machine, Made, PageCache, Part, Share};
+use crate::bounds::{Hertz, LEAST_CALL};
+use crate::bus::{Bus, BusKeys};
+use crate::machine::{AttachedDisk, Device, Machine, Made, PageCache, Part, Share};
 use std::sync::Arc;
 
 /// Parts, disks on them, and where the volume is made.
@@ -24,29 +26,29 @@ impl MachineFile {
             }
             None => (vec!["system"], &self.system),
         };
-        system.check(&place, self.processor.memory.0)?;
+        check(system, &place, self.processor.memory)?;
         let Attached { mut parts, disks, made } = self.attach(volume, keys)?;
         let share = keys.share.as_ref().map(|share| self.share(volume, share, &mut parts)).transpose()?;
-        let mut system = system.system(self.processor.memory.0);
+        let mut system = system.clone();
         if keys.file_system == Some(false) {
             system.split = None;
         }
         if keys.file_system == Some(false) || share.is_some() {
             system.cache = None;
         }
-        let clock = self.processor.clock.map(|clock| clock.0);
+        let clock = self.processor.clock;
         let mut machine = Machine {
             name: self.source.machine.clone(),
             description: self.description.clone(),
-            processors: self.processor.count.0,
+            processors: self.processor.count,
             processor_model: self.processor.model.clone(),
             clock,
-            memory: self.processor.memory.0,
+            memory: self.processor.memory,
             system,
             parts,
             disks,
             volume: made_of,
-            offset: keys.offset.0,
+            offset: keys.offset,
             made,
             share,
         };
@@ -93,16 +95,16 @@ impl MachineFile {
         let mut parts = Vec::new();
         let mut levels = Vec::new();
         let is_each_disk_s = |named: &String| self.bus.get(named).is_some_and(|bus| bus.each_disk);
-        for (level, named) in keys.path.0.iter().enumerate() {
+        for (level, named) in keys.path.iter().enumerate() {
             let mut part = self.part(&["volume", name, "path"], level, named)?;
-            if level.checked_sub(1).is_some_and(|below| is_each_disk_s(&keys.path.0[below])) {
+            if level.checked_sub(1).is_some_and(|below| is_each_disk_s(&keys.path[below])) {
                 part = part.with_ports();
             }
-            let is_last = level + 1 == keys.path.0.len();
+            let is_last = level + 1 == keys.path.len();
             let count = match (is_each_disk_s(named), is_last) {
-                (true, _) => keys.disks.0,
+                (true, _) => keys.disks,
                 (false, true) => 1,
-                (false, false) => keys.strings.0,
+                (false, false) => keys.strings,
             };
             levels.push((parts.len(), count as usize));
             for number in 1..=count {
@@ -111,7 +113,7 @@ impl MachineFile {
         }
         let stores = |level: usize| parts.get(levels[level].0).is_some_and(Part::stores);
         let storing: Vec<usize> = (0..levels.len()).filter(|level| stores(*level)).collect();
-        let is_made_in = |level: &usize| keys.made_in.as_ref().is_some_and(|made| *made == keys.path.0[*level]);
+        let is_made_in = |level: &usize| keys.made_in.as_ref().is_some_and(|made| *made == keys.path[*level]);
         let made_at = (0..levels.len()).find(is_made_in);
         match (&keys.made_in, made_at) {
             (Some(_), None) => return wrong("made-in", "no controller of its path has this name"),
@@ -141,7 +143,7 @@ impl MachineFile {
             queue,
         };
         Ok(Attached {
-            disks: (0..keys.disks.0 as usize).map(disk).collect(),
+            disks: (0..keys.disks as usize).map(disk).collect(),
             made: match made_at {
                 Some(level) => Made::InController(of_levels(0, level, levels.len())),
                 None => Made::InSoftware,
@@ -154,7 +156,7 @@ impl MachineFile {
     fn share(&self, volume: &str, name: &str, parts: &mut Vec<Part>) -> Result<Share, Wrong> {
         let keys = named_in(&self.share, &["volume", volume, "share"], "share", name)?;
         let mut wire = Vec::new();
-        for (number, named) in keys.wire.0.iter().enumerate() {
+        for (number, named) in keys.wire.iter().enumerate() {
             let known = parts.iter().position(|part| part.name() == named);
             wire.push(known.unwrap_or(parts.len()));
             if known.is_none() {
@@ -167,11 +169,26 @@ impl MachineFile {
     /// A bus or a controller by its name; `key` is the list in which it is named, as the one of a number.
     fn part(&self, key: &[&str], number: usize, name: &str) -> Result<Part, Wrong> {
         match self.bus.get(name) {
-            Some(keys) => keys.bus(name).map(Part::Bus),
+            Some(keys) => bus(name, keys).map(Part::Bus),
             None => {
                 let named = named_in(&self.controller, key, "bus or controller", name);
                 named.map_err(|wrong| wrong.of_item(number))?.controller(name).map(Part::Controller)
             }
         }
     }
+}
+
+/// The bus of a name.
+///
+/// # Errors
+/// Without rates, or with two of a direction.
+fn bus(name: &str, keys: &BusKeys) -> Result<Bus, Wrong> {
+    let BusKeys { rate, read_rate, write_rate, .. } = *keys;
+    if rate.is_some() && (read_rate.is_some() || write_rate.is_some()) {
+        return Err(Wrong::at(&["bus", name, "rate"], "it excludes read-rate and write-rate; write it, or those two"));
+    }
+    let (Some(read), Some(write)) = (read_rate.or(rate), write_rate.or(rate)) else {
+        return Err(Wrong::at(&["bus", name], "it needs rate, or read-rate and write-rate"));
+    };
+    Ok(Bus { name: name.to_owned(), ns_per_byte: [1e9 / read.0, 1e9 / write.0], keys: keys.clone() })
 }

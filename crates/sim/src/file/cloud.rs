@@ -1,18 +1,18 @@
 //! The keys of a cloud provider's volume, and of what it and its instance are held to.
 
-use super::bounds::{Count, Long, MOST_BYTES, Number, Rate, Share, Size};
 use super::error::{Wrong, named_in};
-use super::table::table;
 use super::volume::VolumeKeys;
+use crate::bounds::{Count, Long, MOST_BYTES, Number, Rate, Share, Size};
 use crate::cloud::limit::{Burst, Limit};
 use crate::cloud::{CloudVolume, Limits};
+use crate::table::table;
 use halfpower_model::Bytes;
 use std::collections::BTreeMap;
 
 /// IOPS.
 type Requests = Number<1, 1_000_000_000>;
 
-table! { CloudKeys {
+table! { pub(super) CloudKeys {
     /// capacity
     size: Size<512, MOST_BYTES>,
     /// maximum size that counts as one request; larger ones count as several
@@ -31,7 +31,7 @@ table! { CloudKeys {
     spread: Long = default,
 } }
 
-table! { LimitKeys {
+table! { pub(super) LimitKeys {
     /// IOPS
     requests: Requests,
     /// bytes per second
@@ -54,10 +54,6 @@ impl LimitKeys {
     /// # Errors
     /// Where bursts are slower, or without credits, or these without bursts.
     fn limits(&self, place: &[&str]) -> Result<Limits, Wrong> {
-        let credits = self.byte_credits.map(|credits| credits.0.0 as f64);
-        let (requests, bursts) = (self.requests.0, self.burst_requests.map(|requests| requests.0));
-        let request_credits = self.request_credits.map(|credits| credits.0);
-        let (rate, burst_rate) = (self.rate.0.0, self.burst_rate.map(|rate| rate.0.0));
         let wrong = |key: &str, message: &str| Wrong::at(&[place, &[key]].concat(), message);
         let limit = |per_s, bursts, credits, [burst_key, credits_key]: [&str; 2]| match (bursts, credits) {
             (None, None) => Ok(Limit { per_s, burst: None }),
@@ -66,18 +62,17 @@ impl LimitKeys {
             }
             (Some(burst), Some(credits)) => Ok(Limit {
                 per_s,
-                burst: Some(Burst {
-                    per_s: burst,
-                    credits,
-                    at_first: credits * self.full.map_or(1.0, |share| share.0),
-                }),
+                burst: Some(Burst { per_s: burst, credits, at_first: credits * self.full.unwrap_or(1.0) }),
             }),
             (Some(_), None) => Err(wrong(burst_key, &format!("it needs {credits_key} too"))),
             (None, Some(_)) => Err(wrong(credits_key, &format!("it needs {burst_key} too"))),
         };
+        let (burst_rate, byte_credits) =
+            (self.burst_rate.map(|rate| rate.0), self.byte_credits.map(|credits| credits.0 as f64));
+        let of_requests = ["burst-requests", "request-credits"];
         Ok(Limits {
-            requests: limit(requests, bursts, request_credits, ["burst-requests", "request-credits"])?,
-            bytes: limit(rate, burst_rate, credits, ["burst-rate", "byte-credits"])?,
+            requests: limit(self.requests, self.burst_requests, self.request_credits, of_requests)?,
+            bytes: limit(self.rate.0, burst_rate, byte_credits, ["burst-rate", "byte-credits"])?,
         })
     }
 }
@@ -95,7 +90,7 @@ impl CloudKeys {
     ) -> Result<CloudVolume, Wrong> {
         let place = ["cloud", &volume.drive];
         let key = |key| [&place[..], &[key]].concat();
-        if self.spread.0.0 > self.read_latency.0.0.min(self.write_latency.0.0) {
+        if self.spread > self.read_latency.min(self.write_latency) {
             return Err(Wrong::at(&key("spread"), "it has to be at most read-latency and write-latency"));
         }
         if volume.from_buffers {
@@ -104,21 +99,21 @@ impl CloudKeys {
         let mut limits = vec![self.limits.limits(&key("limits"))?];
         if let Some(instance) = &self.instance {
             let keys = named_in(instances, &key("instance"), "instance", instance)?;
-            if volume.disks.0 > 1 {
+            if volume.disks > 1 {
                 let one = "volumes that share an instance are not simulated; write disks = 1";
                 return Err(Wrong::at(&["volume", name, "disks"], one));
             }
             limits.push(keys.limits(&["instance", instance])?);
         }
         Ok(CloudVolume {
-            size: Bytes(self.size.0.0 / 512 * 512),
-            unit: self.unit.0,
+            size: Bytes(self.size.0 / 512 * 512),
+            unit: self.unit,
             limits,
             instance: self.instance.clone(),
-            parallel: self.parallel.0,
-            read_ns: self.read_latency.0.0,
-            write_ns: self.write_latency.0.0,
-            spread_ns: self.spread.0.0,
+            parallel: self.parallel,
+            read_ns: self.read_latency.0,
+            write_ns: self.write_latency.0,
+            spread_ns: self.spread.0,
         })
     }
 }

@@ -1,14 +1,14 @@
 //! The keys of a disk.
 
-use super::bounds::{Blocks, Count, List, MOST_BYTES, Number, Short, Word};
 use super::error::Wrong;
-use super::table::table;
+use crate::bounds::{Blocks, Count, List, MOST_BYTES, Number, Short, Word};
 use crate::disk::arm::Mechanics;
 use crate::disk::cache::ReadBuffer;
 use crate::disk::geometry::{BLOCK_BYTES, Geometry, Switches, Zone};
 use crate::disk::scheduler::Scheduler;
 use crate::disk::seek::SeekCurve;
 use crate::disk::{Drive, Overhead, WriteCache};
+use crate::table::table;
 use halfpower_model::Bytes;
 
 const MOST_CYLINDERS: u64 = 10_000_000;
@@ -21,7 +21,7 @@ type ZoneKeys = (Cylinder, Sectors, Shift, Shift, Spare);
 type Buffer = Blocks<0, { 1 << 30 }>;
 type Sector = Blocks<512, { 1 << 20 }>;
 
-table! { DriveKeys {
+table! { pub(super) DriveKeys {
     /// surfaces, with one head each
     surfaces: Count<1, 255>,
     /// tracks per surface
@@ -75,7 +75,7 @@ table! { DriveKeys {
     write_cache: Option<WriteCacheKeys>,
 } }
 
-table! { SeekTimes {
+table! { pub(super) SeekTimes {
     /// seek over one cylinder
     track_to_track: Short,
     /// average seek; at least that
@@ -84,7 +84,7 @@ table! { SeekTimes {
     full: Short,
 } }
 
-table! { WriteCacheKeys {
+table! { pub(super) WriteCacheKeys {
     /// capacity
     size: Blocks<512, { 1 << 40 }>,
     /// maximum number of separate extents in it
@@ -103,21 +103,21 @@ impl DriveKeys {
         self.check_zones().map_err(|(item, message)| wrong("zones", message).of_item(item))?;
         self.check_seeks().map_err(|(item, message)| wrong("seek", message).of_item(item))?;
         self.check_sizes().map_err(|(key, message)| wrong(key, message))?;
-        let zone = |&(first_cylinder, sectors, track_skew, cylinder_skew, spare_sectors): &ZoneKeys| Zone {
-            first_cylinder: first_cylinder.0,
-            sectors: sectors.0,
-            track_skew: track_skew.0,
-            cylinder_skew: cylinder_skew.0,
-            spare_sectors: spare_sectors.0,
+        let zone = |&(first_cylinder, sectors, track_skew, cylinder_skew, spare_sectors): &_| Zone {
+            first_cylinder,
+            sectors,
+            track_skew,
+            cylinder_skew,
+            spare_sectors,
         };
-        let zones: Vec<Zone> = self.zones.0.iter().map(zone).collect();
+        let zones: Vec<Zone> = self.zones.iter().map(zone).collect();
         let seeks = self.seeks().map_err(|(key, message)| wrong(key, message))?;
-        let (surfaces, head_switch_ns, turn_ns) = (self.surfaces.0, self.head_switch.0.0, 60e9 / self.rpm.0);
+        let (surfaces, head_switch_ns, turn_ns) = (self.surfaces, self.head_switch.0, 60e9 / self.rpm);
         let laid = |settle_ns: u64| {
             let switches = Switches::of(surfaces, head_switch_ns, &seeks, settle_ns, turn_ns);
-            Geometry::new(surfaces, self.cylinders.0, &zones, switches)
+            Geometry::new(surfaces, self.cylinders, &zones, switches)
         };
-        let (geometry, written) = (laid(0), laid(self.write_settle.0.0));
+        let (geometry, written) = (laid(0), laid(self.write_settle.0));
         if !(1..=MOST_BYTES / BLOCK_BYTES).contains(&geometry.blocks()) {
             let message = format!("a drive has to hold at least one block and at most {}", Bytes(MOST_BYTES));
             return Err(wrong("zones", message));
@@ -129,32 +129,32 @@ impl DriveKeys {
             seeks,
             turn_ns,
             head_switch_ns,
-            write_settle_ns: self.write_settle.0.0,
+            write_settle_ns: self.write_settle.0,
             zero_latency: self.zero_latency,
-            sector_blocks: self.physical_sector.0.0 / BLOCK_BYTES,
+            sector_blocks: self.physical_sector.0 / BLOCK_BYTES,
         };
         let cache = |cache: &WriteCacheKeys| WriteCache {
-            blocks: cache.size.0.0 / BLOCK_BYTES,
-            pieces: cache.pieces.0 as usize,
-            wait_ns: cache.wait.0.0,
+            blocks: cache.size.0 / BLOCK_BYTES,
+            pieces: cache.pieces as usize,
+            wait_ns: cache.wait.0,
         };
         Ok(Drive {
             mechanics,
-            scheduler: self.scheduler.0,
+            scheduler: self.scheduler,
             buffer: ReadBuffer {
-                segments: self.segments.0 as usize,
-                segment_blocks: self.segment.0.0 / BLOCK_BYTES,
-                read_ahead_blocks: self.read_ahead.0.0 / BLOCK_BYTES,
-                least_ahead_blocks: self.read_ahead_least.0.0 / BLOCK_BYTES,
-                again_blocks: self.read_again_most.map_or(u64::MAX, |most| most.0.0 / BLOCK_BYTES),
+                segments: self.segments as usize,
+                segment_blocks: self.segment.0 / BLOCK_BYTES,
+                read_ahead_blocks: self.read_ahead.0 / BLOCK_BYTES,
+                least_ahead_blocks: self.read_ahead_least.0 / BLOCK_BYTES,
+                again_blocks: self.read_again_most.map_or(u64::MAX, |most| most.0 / BLOCK_BYTES),
             },
             overhead: Overhead {
-                read_hit_ns: self.read_hit.0.0,
-                read_again_ns: self.read_again.unwrap_or(self.read_hit).0.0,
-                read_least_ns: self.read_least.0.0,
-                read_miss_ns: self.read_miss.0.0,
-                write_ns: self.write.0.0,
-                write_next_ns: self.write_next.unwrap_or(self.write).0.0,
+                read_hit_ns: self.read_hit.0,
+                read_again_ns: self.read_again.unwrap_or(self.read_hit).0,
+                read_least_ns: self.read_least.0,
+                read_miss_ns: self.read_miss.0,
+                write_ns: self.write.0,
+                write_next_ns: self.write_next.unwrap_or(self.write).0,
                 write_overlaps: self.write_overlaps,
             },
             write_cache: self.write_cache.as_ref().map(cache),
@@ -163,12 +163,12 @@ impl DriveKeys {
 
     /// Checks each size against what it is part of; gives the wrong key, and why.
     fn check_sizes(&self) -> Result<(), (&'static str, String)> {
-        let sectors = self.zones.0.iter().map(|zone| u64::from(zone.1.0)).min();
+        let sectors = self.zones.iter().map(|zone| u64::from(zone.1)).min();
         let track = Bytes(sectors.unwrap_or(0) * BLOCK_BYTES);
         for (key, size, whole, most) in [
-            ("read-ahead", self.read_ahead.0, "segment", self.segment.0),
-            ("read-ahead-least", self.read_ahead_least.0, "read-ahead", self.read_ahead.0),
-            ("physical-sector", self.physical_sector.0, "the shortest track of zones", track),
+            ("read-ahead", self.read_ahead, "segment", self.segment),
+            ("read-ahead-least", self.read_ahead_least, "read-ahead", self.read_ahead),
+            ("physical-sector", self.physical_sector, "the shortest track of zones", track),
         ] {
             if size > most {
                 return Err((key, format!("it has to be at most {whole}, {most}")));
@@ -182,10 +182,9 @@ impl DriveKeys {
 
     /// Checks that zones are in order from the outside in, with skews below their sectors; gives the wrong one, and why.
     fn check_zones(&self) -> Result<(), (usize, String)> {
-        let firsts: Vec<u32> = self.zones.0.iter().map(|zone| zone.0.0).collect();
-        let cylinders = self.cylinders.0;
-        for (item, (first, (_, sectors, track_skew, cylinder_skew, _))) in firsts.iter().zip(&self.zones.0).enumerate()
-        {
+        let firsts: Vec<u32> = self.zones.iter().map(|zone| zone.0).collect();
+        let cylinders = self.cylinders;
+        for (item, (first, (_, sectors, track_skew, cylinder_skew, _))) in firsts.iter().zip(&self.zones).enumerate() {
             let at = |item: usize| firsts.get(item).copied();
             let before = item.checked_sub(1).and_then(at);
             let number = item + 1;
@@ -203,10 +202,10 @@ impl DriveKeys {
                     (item, format!("it has to begin after zone {item}, which begins at {before}"))
                 }
                 _ if *first >= cylinders => (item, format!("it has to begin within the {cylinders} cylinders")),
-                _ if track_skew.0.max(cylinder_skew.0) >= sectors.0 => {
-                    let (sectors, track, cylinder) = (sectors.0, track_skew.0, cylinder_skew.0);
-                    let message =
-                        format!("zone {number}: {sectors} sectors a track with shifts of {track} and {cylinder}");
+                _ if track_skew.max(cylinder_skew) >= sectors => {
+                    let message = format!(
+                        "zone {number}: {sectors} sectors a track with shifts of {track_skew} and {cylinder_skew}"
+                    );
                     return Err((item, message + "; shifts are below the sectors"));
                 }
                 _ => continue,
@@ -220,7 +219,7 @@ impl DriveKeys {
 
     /// Checks the points of a measured seek curve; gives the wrong one, and why.
     fn check_seeks(&self) -> Result<(), (usize, String)> {
-        let points = self.points();
+        let points = self.seek.as_deref().unwrap_or_default();
         if let Some((far, _)) = points.first().filter(|(far, _)| *far > 1) {
             return Err((0, format!("the first is of {far} cylinders; a curve begins with a seek over 1 cylinder")));
         }
@@ -238,20 +237,15 @@ impl DriveKeys {
         Ok(())
     }
 
-    /// Of the measured curve: cylinders and milliseconds.
-    fn points(&self) -> Vec<(u32, f64)> {
-        self.seek.iter().flat_map(|points| &points.0).map(|(far, ms)| (far.0, ms.0)).collect()
-    }
-
     /// The seek curve, or the key that is wrong.
     fn seeks(&self) -> Result<SeekCurve, (&'static str, String)> {
-        let cylinders = self.cylinders.0;
+        let cylinders = self.cylinders;
         match (&self.seek, &self.seek_times) {
             (None, Some(SeekTimes { track_to_track, average, full })) => {
-                let [single, average, full] = [track_to_track, average, full].map(|time| time.0.0 as f64 / 1e6);
+                let [single, average, full] = [track_to_track, average, full].map(|time| time.0 as f64 / 1e6);
                 SeekCurve::data_sheet(cylinders, single, average, full).map_err(|message| ("seek-times", message))
             }
-            (Some(_), None) => Ok(SeekCurve::measured(cylinders, &self.points())),
+            (Some(points), None) => Ok(SeekCurve::measured(cylinders, points)),
             _ => Err(("seek", "a drive needs either seek or seek-times".to_owned())),
         }
     }

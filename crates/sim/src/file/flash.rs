@@ -1,18 +1,19 @@
 //! The keys of a flash drive.
 
-use super::bounds::{Blocks, Count, Day, MOST_BYTES, Number, Rate, Share, Short, Size, Time};
 use super::error::Wrong;
-use super::table::table;
 use super::volume::VolumeKeys;
+use crate::bounds::{Blocks, Count, MOST_BYTES, Rate, Short, Size};
 use crate::controller::{Order, Queue};
 use crate::flash::fast_area::FastArea;
 use crate::flash::heat::Heat;
 use crate::flash::read_ahead::ReadAhead;
+use crate::flash::space::State;
 use crate::flash::units::Array;
 use crate::flash::{FlashDrive, Trim};
+use crate::table::table;
 use halfpower_model::Bytes;
 
-table! { FlashKeys {
+table! { pub(super) FlashKeys {
     /// capacity
     size: Blocks<512, MOST_BYTES>,
     /// additional flash: at least a thousandth of `size`, and one page for each of `units`
@@ -51,53 +52,13 @@ table! { FlashKeys {
     /// bytes of the mapping table programmed with each write that continues none
     mapping: Size<0, { 1 << 24 }> = default,
     /// read-ahead; without it: none
-    read_ahead: Option<ReadAheadKeys>,
+    read_ahead: Option<ReadAhead>,
     /// area of faster (SLC) flash; without it: none
-    fast_area: Option<FastAreaKeys>,
+    fast_area: Option<FastArea>,
     /// trims; without it they are rejected
-    trim: Option<TrimKeys>,
+    trim: Option<Trim>,
     /// thermal throttling; without it: never
-    heat: Option<HeatKeys>,
-} }
-
-table! { TrimKeys {
-    /// controller time of a trim, one after another
-    command: Short,
-    /// trimmed bytes per second, in addition
-    rate: Rate,
-} }
-
-table! { ReadAheadKeys {
-    /// read-ahead of a stream
-    size: Size<512, { 1 << 26 }>,
-    /// number of streams that it recognises
-    streams: Count<1, 4096>,
-} }
-
-table! { FastAreaKeys {
-    /// its capacity on an empty drive
-    size: Size<512, MOST_BYTES>,
-    /// part of it that a full drive keeps, at most `size`; the rest shrinks with the free space; without it: all
-    always: Option<Size<0, MOST_BYTES>>,
-    /// write throughput into it
-    rate: Rate,
-    /// throughput out of it while the drive is idle
-    copy_rate: Rate,
-    /// idle time before that begins
-    rest: Day,
-} }
-
-table! { HeatKeys {
-    /// write throughput that the drive sustains forever
-    sustained: Rate,
-    /// bytes read that heat as much as one byte written
-    reads_per_write: Number<1, 1000>,
-    /// time for two thirds of a temperature change
-    time_constant: Time<1_000_000, 86_400_000_000_000>,
-    /// write throughput while it is hot
-    throttled: Rate,
-    /// share of `sustained` to which its temperature must fall
-    until: Share,
+    heat: Option<Heat>,
 } }
 
 impl FlashKeys {
@@ -110,11 +71,11 @@ impl FlashKeys {
         if volume.from_buffers {
             return of_volume("from-buffers", "it applies to disks only");
         }
-        let size = volume.capacity.map_or(self.size.0, |capacity| capacity.0);
-        if size > self.size.0 {
-            return of_volume("capacity", &format!("it has to be at most the drive's size, {}", self.size.0));
+        let size = volume.capacity.unwrap_or(self.size);
+        if size > self.size {
+            return of_volume("capacity", &format!("it has to be at most the drive's size, {}", self.size));
         }
-        if self.fast_area.as_ref().is_some_and(|area| area.always.is_some_and(|always| always.0 > area.size.0)) {
+        if self.fast_area.is_some_and(|area| area.always.is_some_and(|always| always > area.size)) {
             return Err(Wrong::at(&["flash", &volume.drive, "fast-area", "always"], "it has to be at most size"));
         }
         self.check().map_err(|(key, message)| Wrong::at(&["flash", &volume.drive, key], message))?;
@@ -123,12 +84,12 @@ impl FlashKeys {
 
     /// Holds keys to others; gives the one that is wrong, and why.
     fn check(&self) -> Result<(), (&'static str, String)> {
-        if self.units.0 < self.channels.0 {
+        if self.units < self.channels {
             return Err(("channels", "it has to be at most units".to_owned()));
         }
         // With less a write would wait for seconds of copying: 500 bytes for each.
-        let least = (self.size.0.0 / 1000).max(u64::from(self.units.0) * self.page.0.0);
-        if self.spare.0.0 < least {
+        let least = (self.size.0 / 1000).max(u64::from(self.units) * self.page.0);
+        if self.spare.0 < least {
             let message = "it has to be at least a thousandth of size, and one page per unit:";
             return Err(("spare", format!("{message} {}", Bytes(least))));
         }
@@ -140,54 +101,40 @@ impl FlashKeys {
 
     /// How its commands wait, where something holds them back.
     pub(super) fn queue(&self) -> Option<Queue> {
-        self.outstanding.map(|outstanding| Queue { outstanding: outstanding.0, order: Order::Fcfs, merge: 0 })
+        self.outstanding.map(|outstanding| Queue { outstanding, order: Order::Fcfs, merge: 0 })
     }
 
     /// With so much of it in use; the rest is spare.
     fn drive(&self, size: Bytes, volume: &VolumeKeys) -> FlashDrive {
-        let per_byte = |rate: Rate| 1e9 / rate.0.0;
+        // What the volume does not use is spare, and free whatever it does.
+        let unused = self.size.0 - size.0;
+        let fast_area = |area: FastArea| {
+            let always = Some(Bytes(area.always.unwrap_or(area.size).0 + unused));
+            FastArea { always, ..area }
+        };
         FlashDrive {
             size,
-            spare: Bytes(self.spare.0.0 + self.size.0.0 - size.0),
+            spare: Bytes(self.spare.0 + unused),
             array: Array {
-                units: self.units.0,
-                channels: self.channels.0,
-                page: self.page.0,
-                read_ns: self.read.0.0,
-                program_ns: self.program.0.0,
-                channel_ns_per_byte: per_byte(self.channel_rate),
-                suspend_ns: self.suspend.0.0,
+                units: self.units,
+                channels: self.channels,
+                page: self.page,
+                read_ns: self.read.0,
+                program_ns: self.program.0,
+                channel_ns_per_byte: 1e9 / self.channel_rate.0,
+                suspend_ns: self.suspend.0,
             },
-            command_ns: [self.read_command.0.0, self.write_command.0.0],
-            delay_ns: [self.read_delay.0.0, self.write_delay.0.0],
-            scattered_write_ns: self.scattered_write.0.0,
-            buffer: self.buffer.map(|buffer| buffer.0).filter(|_| volume.write_cache != Some(false)),
+            command_ns: [self.read_command.0, self.write_command.0],
+            delay_ns: [self.read_delay.0, self.write_delay.0],
+            scattered_write_ns: self.scattered_write.0,
+            buffer: self.buffer.filter(|_| volume.write_cache != Some(false)),
             is_protected: self.protected,
-            fast_area: self.fast_area.as_ref().map(|keys| FastArea {
-                size: keys.size.0,
-                // What the volume does not use is free whatever it does.
-                always: Bytes(keys.always.map_or(keys.size.0, |always| always.0).0 + self.size.0.0 - size.0),
-                ns_per_byte: per_byte(keys.rate),
-                copy_ns_per_byte: per_byte(keys.copy_rate),
-                rest_ns: keys.rest.0.0,
-            }),
-            mapping: self.mapping.0,
-            read_ahead: self
-                .read_ahead
-                .as_ref()
-                .map(|keys| ReadAhead { size: keys.size.0, streams: keys.streams.0 as usize }),
-            trim: self
-                .trim
-                .as_ref()
-                .map(|keys| Trim { command_ns: keys.command.0.0, ns_per_byte: per_byte(keys.rate) }),
-            heat: self.heat.as_ref().filter(|_| volume.cooled == Some(false)).map(|keys| Heat {
-                sustained: keys.sustained.0.0,
-                reads_per_write: keys.reads_per_write.0,
-                time_constant_ns: keys.time_constant.0.0,
-                throttled: keys.throttled.0.0,
-                until: keys.until.0,
-            }),
-            state: volume.state.unwrap_or_default().0,
+            fast_area: self.fast_area.map(fast_area),
+            mapping: self.mapping,
+            read_ahead: self.read_ahead,
+            trim: self.trim,
+            heat: self.heat.filter(|_| volume.cooled == Some(false)),
+            state: volume.state.unwrap_or(State::Fresh),
         }
     }
 }

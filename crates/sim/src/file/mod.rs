@@ -1,38 +1,32 @@
 //! Machine files: TOML in, a [`Machine`] with one of its volumes out.
 //!
-//! Every key is known and every value lies within bounds (`bounds`), or the file is refused with the line and the column; so is a
+//! Every key is known and every value lies within bounds (`crate::bounds`), or the file is refused with the line and the column; so is a
 //! name that nothing has. Quantities are texts with their unit. What a key means stands at its field.
 
 mod assemble;
-mod bounds;
-mod bus;
 mod cloud;
-mod controller;
 mod digest;
 mod drive;
 mod error;
 mod flash;
-mod host;
-mod share;
+mod parts;
 mod source;
-mod table;
 #[cfg(test)]
 mod tests;
 mod volume;
 
 pub use error::MachineError;
 
-use crate::machine::{Hertz, Machine};
-use bus::BusKeys;
+use crate::bounds::Hertz;
+use crate::bus::BusKeys;
+use crate::machine::{Machine, OperatingSystem};
 use cloud::{CloudKeys, LimitKeys};
-use controller::ControllerKeys;
 use drive::DriveKeys;
 use error::Wrong;
 use flash::FlashKeys;
 use halfpower_model::Settings;
-use host::{ProcessorKeys, SystemKeys};
+use parts::{ControllerKeys, ProcessorKeys, ShareKeys};
 use serde::Deserialize;
-use share::ShareKeys;
 use source::Source;
 use std::collections::BTreeMap;
 use volume::VolumeKeys;
@@ -44,10 +38,10 @@ pub struct MachineFile {
     /// What it is, in a sentence.
     pub description: String,
     processor: ProcessorKeys,
-    system: SystemKeys,
+    system: OperatingSystem,
     /// Others that some volumes are under.
     #[serde(default)]
-    other_system: BTreeMap<String, SystemKeys>,
+    other_system: BTreeMap<String, OperatingSystem>,
     #[serde(default)]
     bus: BTreeMap<String, BusKeys>,
     #[serde(default)]
@@ -116,7 +110,7 @@ impl MachineFile {
 
     /// The clock that a file says.
     fn clock_of(name: &str, text: &str) -> Result<Option<Hertz>, MachineError> {
-        MachineFile::parse(name, text).map(|file| file.processor.clock.map(|clock| clock.0))
+        MachineFile::parse(name, text).map(|file| file.processor.clock)
     }
 
     /// The CRC-32C of what it says, without settings, comments and its order: another file has another one.
@@ -215,7 +209,7 @@ impl MachineFile {
                 _ => format!(", or use a volume that has it: {}", volumes.join(" or ")),
             };
             let instance_and_share = self.instance(keys).into_iter().chain(&keys.share);
-            let parts = [&keys.drive].into_iter().chain(&keys.path.0).chain(instance_and_share).chain(self.wire(keys));
+            let parts = [&keys.drive].into_iter().chain(&keys.path).chain(instance_and_share).chain(self.wire(keys));
             let mut parts: Vec<&str> = parts.map(String::as_str).collect();
             parts.dedup();
             let system = keys.system.as_ref().map_or("system".to_owned(), |named| format!("other-system.{named}"));
@@ -238,7 +232,7 @@ impl MachineFile {
                 "system" => keys.system.is_none(),
                 "other-system" => keys.system.as_ref() == Some(part),
                 "drive" | "flash" | "cloud" => *part == keys.drive,
-                "bus" | "controller" => keys.path.0.iter().chain(self.wire(keys)).any(|known| known == part),
+                "bus" | "controller" => keys.path.iter().chain(self.wire(keys)).any(|known| known == part),
                 "instance" => self.instance(keys) == Some(part),
                 "share" => keys.share.as_ref() == Some(part),
                 // The processor is everybody's.
@@ -255,6 +249,6 @@ impl MachineFile {
 
     /// The wire of the share that a volume is on.
     fn wire(&self, keys: &VolumeKeys) -> impl Iterator<Item = &String> {
-        keys.share.as_ref().and_then(|share| self.share.get(share)).into_iter().flat_map(|share| &share.wire.0)
+        keys.share.as_ref().and_then(|share| self.share.get(share)).into_iter().flat_map(|share| &share.wire)
     }
 }

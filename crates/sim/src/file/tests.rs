@@ -1,7 +1,12 @@
 //! What is refused of machine files and settings, and how that is told.
 
 use super::*;
-use crate::shipped::{machine_text, testbed};
+use crate::flash::Trim;
+use crate::flash::fast_area::FastArea;
+use crate::flash::heat::Heat;
+use crate::flash::read_ahead::ReadAhead;
+use crate::machine::{LargeRequests, PageCache, Parallel, SlowReads};
+use crate::shipped::machine_text;
 use crate::testbed::Simulated;
 
 /// A shipped machine with one of its keys changed: what is said of it when a volume is made.
@@ -59,73 +64,34 @@ fn a_setting_is_of_the_volume_s_way_or_refused_where_machines_are_compared() {
     assert!(Simulated::reject_ineffective([&atlas, &made("fireball-dma", "disks=2")]).is_err());
 }
 
+/// Of each kind of value one; the bounds of each key are in machines/README.md.
 #[test]
 fn values_beyond_their_bounds_are_refused_with_their_place() {
+    let blocks = "a size like \"64KiB\" from 0 B to 1 GiB, in multiples of 512 B";
     for (from, to, key, allowed) in [
-        ("segments = 16", "segments = 4000000000", "drive.exos-x18.segments", "a whole number from 0 to 4096"),
-        (
-            "segment = \"8MiB\"",
-            "segment = \"300B\"",
-            "drive.exos-x18.segment",
-            "be a size like \"64KiB\" from 0 B to 1 GiB, in multiples of 512 B",
-        ),
-        ("segment = \"8MiB\"", "segment = \"8388609B\"", "drive.exos-x18.segment", "0 B to 1 GiB, in multiples of"),
-        ("segment = \"8MiB\"", "segment = \"2GiB\"", "drive.exos-x18.segment", "0 B to 1 GiB, in multiples of"),
-        ("read-ahead = \"8MiB\"", "read-ahead = \"1B\"", "drive.exos-x18.read-ahead", "0 B to 1 GiB, in multiples of"),
-        ("-least = \"4MiB\"", "-least = \"1300B\"", "drive.exos-x18.read-ahead-least", "0 B to 1 GiB, in multiples of"),
-        (
-            "read-ahead = \"8MiB\"",
-            "read-ahead = \"8MiB\"\nread-again-most = \"100B\"",
-            "drive.exos-x18.read-again-most",
-            "0 B to 1 GiB, in multiples of",
-        ),
-        ("count = 8", "count = 4000000000", "processor.count", "a whole number from 1 to 4096"),
+        ("segments = 16", "segments = 4000000000", "segments", "a whole number from 0 to 4096"),
         ("count = 8", "count = 0", "processor.count", "a whole number from 1 to 4096"),
         ("count = 8", "count = 8.0", "processor.count", "a whole number from 1 to 4096"),
-        ("split = \"1280KiB\"", "split = \"0B\"", "system.split", "512 B to 1 GiB, in multiples"),
+        ("segment = \"8MiB\"", "segment = \"300B\"", "exos-x18.segment", blocks),
+        ("segment = \"8MiB\"", "segment = \"2GiB\"", "exos-x18.segment", blocks),
         ("split = \"1280KiB\"", "split = \"100\"", "system.split", "512 B to 1 GiB, in multiples"),
-        ("pieces = 1024", "pieces = 0", "drive.exos-x18.write-cache.pieces", "a whole number from 1 to 16384"),
-        ("memory = \"64GiB\"", "memory = \"0\"", "processor.memory", "a size like \"64KiB\" from 1 MiB to 1024 TiB"),
-        ("scan = \"5s\"", "scan = \"0s\"", "system.cache.scan", "a time like \"250us\" from 10 ms to 60 min"),
-        ("fixed = \"369ns\"", "fixed = \"49ns\"", "system.cache.read.fixed", "at least 50 ns"),
-        ("reads = 1024", "reads = 0", "system.cache.parallel.reads", "a whole number from 1 to 65536"),
-        ("largest = \"1280KiB\"", "largest = \"4KiB\"", "system.cache.parallel.largest", "from 64 KiB to 64 MiB"),
-        ("surfaces = 18", "surfaces = 4000000000", "drive.exos-x18.surfaces", "a whole number from 1 to 255"),
-        ("rpm = 7200", "rpm = 1e300", "drive.exos-x18.rpm", "a number from 60 to 100000"),
-        ("rpm = 7200", "rpm = nan", "drive.exos-x18.rpm", "a number from 60 to 100000"),
-        ("rpm = 7200", "rpm = \"7200\"", "drive.exos-x18.rpm", "a number from 60 to 100000"),
-        ("rpm = 7200", "rpm = [7200]", "drive.exos-x18.rpm", "a number from 60 to 100000"),
-        ("share = 0.8", "share = 1.8", "system.cache.share", "a number from 0 to 1"),
-        ("outstanding = 32", "outstanding = 0", "controller.ahci.outstanding", "a whole number from 1 to 65536"),
-        (
-            "\"20us\"                  # assumed\nread-miss",
-            "\"20 parsecs\"\nread-miss",
-            "drive.exos-x18.read-hit",
-            "a time like",
-        ),
-        ("scheduler = \"sptf\"", "scheduler = \"sp\"", "drive.exos-x18.scheduler", "one of fcfs, c-look, sstf, sptf"),
-        (
-            "rate = \"600MB/s\"",
-            "rate = \"-600MB/s\"",
-            "bus.sata.rate",
-            "a rate like \"600MB/s\" from 1 kB/s to 1000000 GB/s",
-        ),
-        ("rate = \"600MB/s\"", "rate = \"600MB\"", "bus.sata.rate", "a rate like"),
-        ("bytes = \"through\"", "bytes = true", "controller.ahci.bytes", "one of through, stored"),
+        ("scan = \"5s\"", "scan = \"0s\"", "cache.scan", "a time like \"250us\" from 10 ms to 60 min"),
+        ("fixed = \"369ns\"", "fixed = \"49ns\"", "cache.read.fixed", "at least 50 ns"),
+        ("rpm = 7200", "rpm = 1e300", "rpm", "a number from 60 to 100000"),
+        ("rpm = 7200", "rpm = nan", "rpm", "a number from 60 to 100000"),
+        ("rpm = 7200", "rpm = \"7200\"", "rpm", "a number from 60 to 100000"),
+        ("rpm = 7200", "rpm = [7200]", "rpm", "a number from 60 to 100000"),
+        ("pieces = 1024", "pieces = 0", "write-cache.pieces", "a whole number from 1 to 16384"),
+        ("scheduler = \"sptf\"", "scheduler = \"sp\"", "scheduler", "one of fcfs, c-look, sstf, sptf"),
+        ("bytes = \"through\"", "bytes = true", "ahci.bytes", "one of through, stored"),
+        ("rate = \"600MB/s\"", "rate = \"-6MB/s\"", "bus.sata.rate", "\"600MB/s\" from 1 kB/s to 1000000 GB/s"),
         ("each-disk = true", "each-disk = 1", "bus.sata.each-disk", "true or false"),
-        (
-            "write-cache = { size = \"64MiB\", pieces = 1024, wait = \"100ms\" }",
-            "write-cache = 5",
-            "drive.exos-x18.write-cache",
-            "a table",
-        ),
-        ("[0, 4936, 611, 611, 0]", "[0, 4832, 480, 480]", "drive.exos-x18.zones", "a list of 5"),
+        ("[0, 4936, 611, 611, 0]", "[0, 4832, 480, 480]", "exos-x18.zones", "a list of 5"),
     ] {
         let (message, name) = (told("hdd-18tb", "disk", from, to), "machine hdd-18tb, line ");
-        let is = format!(": `{key}` is ");
-        assert!(message.starts_with(name) && message.contains(&is) && message.contains(": it has to be "), "{message}");
-        assert!(message.contains(allowed) && message.contains(", column "), "{to}: {message}");
-        assert!(message.chars().count() < 200 && !message.contains('\n'), "{message}");
+        assert!(message.starts_with(name) && message.contains(": it has to be "), "{message}");
+        assert!(message.contains(&format!("{key}` is ")) && message.contains(allowed), "{to}: {message}");
+        assert!(message.contains(", column ") && message.chars().count() < 200 && !message.contains('\n'), "{message}");
     }
 }
 
@@ -142,70 +108,48 @@ fn the_place_is_where_the_value_is_written() {
 #[test]
 fn values_that_contradict_others_are_refused_with_their_place() {
     let path = "path = [\"sata\", \"ahci\", \"dmi\"]";
-    for (from, to, key, said) in [
-        (path, "path = [\"sata\", \"sata\", \"dmi\"]", "volume.disk.path", "to name each part once"),
-        (path, "path = []", "volume.disk.path", "a list of 1 to 16"),
-        (path, "path = [\"sata\", \"pci\"]", "volume.disk.path", "there is no bus or controller \"pci\""),
-        ("drive = \"exos-x18\"", "drive = \"exos\"", "volume.disk.drive", "there is no drive \"exos\""),
-        ("average = \"7.4ms\"", "average = \"74ms\"", "drive.exos-x18.seek-times", "seek times grow"),
-        ("[33412, 4768", "[433412, 4768", "drive.exos-x18.zones", "zones are in order from the outside in"),
-        ("cylinders = 534597", "cylinders = 10", "drive.exos-x18.zones", "zones are in order from the outside in"),
-        ("dirty-share = 0.2", "dirty-share = 0.9", "system.cache.dirty-share", "at most share"),
-        ("share = 0.8\ndirty-share = 0.2", "share = 0.0\ndirty-share = 0", "system.cache.share", "it needs 1 MiB"),
-        ("rate = \"3940MB/s\"", "read-rate = \"1MB/s\"", "bus.dmi", "read-rate and write-rate"),
-        ("outstanding = 32 ", "", "controller.ahci.order", "it needs outstanding"),
+    let seek_times = "seek-times = { track-to-track = \"0.23ms\", average = \"7.4ms\", full = \"16ms\" }";
+    let overlaps = "write-overlaps = true\nwrite-next = \"0us\"";
+    let (last_zone, short) = ("[501185, 2368, 293, 293, 44880]", "the shortest track of zones, 3.5 KiB");
+    let buffer = machine_text("nvme-gen4").unwrap().lines().find(|line| line.starts_with("buffer = ")).unwrap();
+    for (target, from, to, key, said) in [
+        ("hdd-18tb:disk", path, "path = [\"sata\", \"sata\", \"dmi\"]", "path", "to name each part once"),
+        ("hdd-18tb:disk", path, "path = []", "volume.disk.path", "a list of 1 to 16"),
+        ("hdd-18tb:disk", path, "path = [\"pci\"]", "volume.disk.path", "there is no bus or controller \"pci\""),
+        ("hdd-18tb:disk", "drive = \"exos-x18\"", "drive = \"exos\"", "disk.drive", "there is no drive \"exos\""),
+        ("hdd-18tb:disk", "average = \"7.4ms\"", "average = \"74ms\"", "seek-times", "seek times grow"),
+        ("hdd-18tb:disk", seek_times, "", "seek", "a drive needs either seek or seek-times"),
+        ("hdd-18tb:disk", "dirty-share = 0.2", "dirty-share = 0.9", "cache.dirty-share", "at most share"),
+        ("hdd-18tb:disk", "share = 0.8\ndirty-share = 0.2", "share = 0.0\ndirty-share = 0", "share", "it needs 1 MiB"),
+        ("hdd-18tb:disk", "rate = \"3940MB/s\"", "read-rate = \"1MB/s\"", "bus.dmi", "read-rate and write-rate"),
+        ("hdd-18tb:disk", "rate = \"600MB/s\"", "rate = \"1GB/s\"\nread-rate = \"1GB/s\"", "rate", "or those two"),
+        ("hdd-18tb:disk", "outstanding = 32 ", "", "controller.ahci.order", "it needs outstanding"),
+        ("hdd-18tb:disk", "read-ahead = \"8MiB\"", "read-ahead = \"9MiB\"", "read-ahead", "at most segment, 8 MiB"),
+        ("hdd-18tb:disk", "-least = \"4MiB\"", "-least = \"9MiB\"", "read-ahead-least", "at most read-ahead, 8 MiB"),
+        ("hdd-18tb:disk", "write-overlaps = true", overlaps, "write-next", "excludes write-overlaps"),
+        ("hdd-18tb:disk", last_zone, "[501185, 7, 0, 0, 0]", "physical-sector", short),
+        ("nvme-gen4:steady", "channels = 16", "channels = 500", "flash.p5500.channels", "at most units"),
+        ("nvme-gen4:steady", "spare = \"558GB\"", "spare = \"512B\"", "spare", "at least a thousandth of size"),
+        ("nvme-gen4:steady-mixed-use", "\"3200GB\"", "\"4000GB\"", "steady-mixed-use.capacity", "the drive's size"),
+        ("nvme-gen4:steady", "state = \"steady\"", "state = \"full\"", "steady.state", "one of fresh, filled, steady"),
+        ("nvme-gen4:steady", buffer, "", "flash.p5500.protected", "it needs buffer too"),
+        ("sata-ssd:client", "always = \"6GB\"", "always = \"79GB\"", "flash.qvo.fast-area.always", "at most size"),
         (
-            "merge = \"1280KiB\"",
-            "merge = \"100B\"",
-            "controller.ahci.merge",
-            "from 512 B to 64 MiB, in multiples of 512 B",
-        ),
-        ("rate = \"600MB/s\"", "rate = \"1GB/s\"\nread-rate = \"1GB/s\"", "bus.sata.rate", "write it, or those two"),
-        ("read-ahead = \"8MiB\"", "read-ahead = \"9MiB\"", "drive.exos-x18.read-ahead", "at most segment, 8 MiB"),
-        (
-            "write-overlaps = true",
-            "write-overlaps = true\nwrite-next = \"0us\"",
-            "drive.exos-x18.write-next",
-            "excludes write-overlaps",
-        ),
-        ("-least = \"4MiB\"", "-least = \"9MiB\"", "drive.exos-x18.read-ahead-least", "at most read-ahead, 8 MiB"),
-        (
-            "[501185, 2368, 293, 293, 44880]",
-            "[501185, 7, 0, 0, 0]",
-            "drive.exos-x18.physical-sector",
-            "at most the shortest track of zones, 3.5 KiB",
-        ),
-        (
-            "seek-times = { track-to-track = \"0.23ms\", average = \"7.4ms\", full = \"16ms\" }",
-            "seek = [[1, 10.0], [9999, 1.0]]",
-            "drive.exos-x18.seek",
-            "a seek over 9999 cylinders takes 1 ms, and a shorter one 10 ms",
+            "win2k-pentium3:maxtor",
+            "drive = \"maxtor-40\"\n",
+            "drive = \"maxtor-40\"\nstate = \"steady\"\n",
+            "state",
+            "flash",
         ),
     ] {
-        let message = told("hdd-18tb", "disk", from, to);
-        assert!(message.starts_with("machine hdd-18tb, line ") && message.contains(", column "), "{message}");
-        assert!(message.contains(&format!(": `{key}`")) && message.contains(said), "{to}: {message}");
-    }
-    for (from, to, key, said) in [
-        ("channels = 16", "channels = 500", "flash.p5500.channels", "at most units"),
-        ("spare = \"558GB\"", "spare = \"0B\"", "flash.p5500.spare", "from 512 B"),
-        ("spare = \"558GB\"", "spare = \"512B\"", "flash.p5500.spare", "at least a thousandth of size"),
-        ("capacity = \"3200GB\"", "capacity = \"4000GB\"", "volume.steady-mixed-use.capacity", "the drive's size"),
-        ("until = 0.8", "until = 1.8", "flash.p5500.heat.until", "from 0 to 1"),
-        ("state = \"steady\"", "state = \"full\"", "steady.state", "one of fresh, filled, steady"),
-        ("streams = 16", "streams = 0", "flash.p5500.read-ahead.streams", "from 1 to 4096"),
-    ] {
-        let message = told("nvme-gen4", "steady-mixed-use", from, to);
+        let (machine, volume) = target.split_once(':').unwrap();
+        let message = told(machine, volume, from, to);
+        assert!(
+            message.starts_with(&format!("machine {machine}, line ")) && message.contains(", column "),
+            "{message}"
+        );
         assert!(message.contains(&format!("{key}`")) && message.contains(said), "{to}: {message}");
     }
-    let message = told("sata-ssd", "client", "always = \"6GB\"", "always = \"79GB\"");
-    assert!(message.contains("`flash.qvo.fast-area.always`") && message.contains("at most size"), "{message}");
-    let buffer = machine_text("nvme-gen4").unwrap().lines().find(|line| line.starts_with("buffer = ")).unwrap();
-    let message = told("nvme-gen4", "steady-mixed-use", buffer, "");
-    assert!(message.contains("`flash.p5500.protected` is true: it needs buffer too"), "{message}");
-    let (from, to) = ("drive = \"maxtor-40\"\n", "drive = \"maxtor-40\"\nstate = \"steady\"\n");
-    let message = told("win2k-pentium3", "maxtor", from, to);
-    assert!(message.contains("`volume.maxtor.state` is \"steady\": it applies to flash drives only"), "{message}");
 }
 
 #[test]
@@ -260,40 +204,36 @@ fn of_a_list_the_one_that_is_wrong_is_blamed() {
     let text = machine_text("win2k-pentium3").unwrap();
     let stripe = text.split_once("[volume.atlas-2]").unwrap().1.split_once("path = ").unwrap().1;
     let path = stripe.split_once('\n').unwrap().0;
+    let order = "zones are in order from the outside in, and";
     for (from, to, at, said) in [
         (
             "[9625, 229,",
             "[19625, 229,",
             "[19625, 229,",
-            "`drive.atlas-10k.zones` is [19625, 229, 31, 65, 460]: zone 13 begins at cylinder 19625; zones are in order from the outside in, and it has to begin within the 10042",
+            format!("zone 13 begins at cylinder 19625; {order} it has to begin within"),
         ),
         (
             "[1265, 324,",
             "[0, 324,",
             "[0, 324,",
-            "zone 2 begins at cylinder 0; zones are in order from the outside in, and it has to begin after zone 1, which begins at 0",
+            format!("zone 2 begins at cylinder 0; {order} it has to begin after zone 1"),
         ),
+        ("[0, 334,", "[1, 334,", "[1, 334,", format!("zone 1 begins at cylinder 1; {order} the first begins at 0")),
         (
-            "[0, 334,",
-            "[1, 334,",
-            "[1, 334,",
-            "zone 1 begins at cylinder 1; zones are in order from the outside in, and the first begins at 0",
+            "[9625, 229, 31,",
+            "[9625, 229, 231,",
+            "[9625, 229, 231,",
+            "zone 13: 229 sectors a track with shifts of 231".to_owned(),
         ),
-        ("[9625, 229, 31,", "[9625, 229, 231,", "[9625, 229, 231,", "zone 13: 229 sectors a track with shifts of 231"),
-        (
-            "[1000, 3.820]",
-            "[1000, 0.820]",
-            "[1000, 0.820]",
-            "a seek over 1000 cylinders takes 0.82 ms, and a shorter one",
-        ),
-        ("[1000, 3.820]", "[100, 3.820]", "[100, 3.820]", "a seek over 100 cylinders follows one over "),
-        ("[1, 1.245], ", "", "[5, 1.355]", "the first is of 5 cylinders; a curve begins with a seek over 1 cylinder"),
-        (path, "[\"scsi\",\n \"nosuch\"]", "\"nosuch\"", "is \"nosuch\": there is no bus or controller \"nosuch\""),
+        ("[1000, 3.820]", "[1000, 0.820]", "[1000, 0.820]", "a seek over 1000 cylinders takes 0.82 ms, and".to_owned()),
+        ("[1000, 3.820]", "[100, 3.820]", "[100, 3.820]", "a seek over 100 cylinders follows one over ".to_owned()),
+        ("[1, 1.245], ", "", "[5, 1.355]", "the first is of 5 cylinders; a curve begins with a seek over 1".to_owned()),
+        (path, "[\"scsi\",\n \"nosuch\"]", "\"nosuch\"", "is \"nosuch\": there is no bus or controller".to_owned()),
     ] {
         let changed = text.replacen(from, to, if from == path { usize::MAX } else { 1 });
         let message = told("win2k-pentium3", "atlas-2", from, to);
         assert!(message.starts_with(&place(&changed, at)) || from == path, "{message}");
-        assert!(message.contains(said), "{message}");
+        assert!(message.contains(&said), "{message}");
     }
     let wrong = told_of("atlas-10k.seek=[[5000, 6.8]]");
     assert!(wrong.contains("with atlas-10k.seek=[[5000, 6.8]]: `drive.atlas-10k.seek`"), "{wrong}");
@@ -425,25 +365,25 @@ fn settings_are_refused_with_the_key_in_place_of_the_line() {
 fn the_readme_lists_every_key() {
     let tables = [
         ("processor", ProcessorKeys::rows()),
-        ("system", SystemKeys::rows()),
-        ("cache", host::CacheKeys::rows()),
-        ("slow-reads", host::SlowReadsKeys::rows()),
-        ("parallel", host::ParallelKeys::rows()),
-        ("cost", host::CostKeys::rows()),
+        ("system", OperatingSystem::rows()),
+        ("cache", PageCache::rows()),
+        ("slow-reads", SlowReads::rows()),
+        ("parallel", Parallel::rows()),
+        ("cost", crate::cost::CostKeys::rows()),
         ("bus", BusKeys::rows()),
         ("controller", ControllerKeys::rows()),
         ("drive", DriveKeys::rows()),
         ("seek-times", drive::SeekTimes::rows()),
         ("write-cache", drive::WriteCacheKeys::rows()),
         ("flash", FlashKeys::rows()),
-        ("flash-read-ahead", flash::ReadAheadKeys::rows()),
-        ("fast-area", flash::FastAreaKeys::rows()),
-        ("trim", flash::TrimKeys::rows()),
-        ("heat", flash::HeatKeys::rows()),
+        ("flash-read-ahead", ReadAhead::rows()),
+        ("fast-area", FastArea::rows()),
+        ("trim", Trim::rows()),
+        ("heat", Heat::rows()),
         ("cloud", CloudKeys::rows()),
         ("limits", LimitKeys::rows()),
         ("share", ShareKeys::rows()),
-        ("large", share::LargeKeys::rows()),
+        ("large", LargeRequests::rows()),
         ("volume", VolumeKeys::rows()),
     ];
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../machines/README.md");

@@ -1,12 +1,12 @@
 //! The keys of a volume, and what its path comes to: a part for each name, or one for each disk or string of them.
 
-use super::bounds::{Blocks, Count, MOST_BYTES, Names, Word};
 use super::error::Wrong;
-use super::table::table;
+use crate::bounds::{Blocks, Count, MOST_BYTES, Names, Word};
 use crate::buffered_drive::BufferedDrive;
 use crate::disk::Drive;
 use crate::flash::space::State;
 use crate::machine::{Device, Machine};
+use crate::table::table;
 use crate::volume::{Reader, Volume};
 use halfpower_model::Bytes;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ const MOST_DISKS: u64 = 1024;
 /// Bytes of a disk's turn.
 type Chunk = Blocks<512, { 1 << 40 }>;
 
-table! { VolumeKeys {
+table! { pub(super) VolumeKeys {
     /// description, one sentence
     description: String,
     /// its drive, flash drive or cloud volume
@@ -72,23 +72,19 @@ impl VolumeKeys {
         let wrong = |key, message: &str| Err(Wrong::at(&["volume", name, key], message));
         let volume = match (self.stripe, self.mirror, self.raid5) {
             (None, None, None) => Volume::Each,
-            (Some(chunk), None, None) => Volume::Stripe { chunk: chunk.0 },
-            (None, Some(reader), None) => {
-                Volume::Mirror { reader: reader.0, in_turn_from: self.in_turn_from.map(|least| least.0) }
-            }
-            (None, None, Some(chunk)) => {
-                Volume::Raid5 { chunk: chunk.0, cache: self.stripe_cache.map(|cache| cache.0) }
-            }
+            (Some(chunk), None, None) => Volume::Stripe { chunk },
+            (None, Some(reader), None) => Volume::Mirror { reader, in_turn_from: self.in_turn_from },
+            (None, None, Some(chunk)) => Volume::Raid5 { chunk, cache: self.stripe_cache },
             (_, Some(_), _) => return wrong("mirror", "a volume has only one of stripe, mirror and raid5"),
             _ => return wrong("raid5", "a volume has only one of stripe, mirror and raid5"),
         };
-        if self.disks.0 < volume.fewest_disks() {
+        if self.disks < volume.fewest_disks() {
             return wrong("disks", "a mirror needs at least 2 disks, a raid5 3, others 1");
         }
-        if self.strings.0 > self.disks.0 {
+        if self.strings > self.disks {
             return wrong("strings", "it has to be at most disks, because each string has a disk");
         }
-        if self.made_in.is_some() && (volume == Volume::Each || self.strings.0 > 1) {
+        if self.made_in.is_some() && (volume == Volume::Each || self.strings > 1) {
             return wrong("made-in", "it needs stripe, mirror or raid5, and strings = 1");
         }
         if self.in_turn_from.is_some() && self.mirror.is_none() {
@@ -107,7 +103,7 @@ impl VolumeKeys {
     pub(super) fn check_size(&self, name: &str, machine: &Machine) -> Result<(), Wrong> {
         let disk = machine.disks.first().map_or(Bytes(0), |disk| disk.device.size());
         for (key, chunk) in [("stripe", self.stripe), ("raid5", self.raid5)] {
-            if chunk.is_some_and(|chunk| chunk.0 > disk) {
+            if chunk.is_some_and(|chunk| chunk > disk) {
                 let message = format!("it has to be at most the size of a disk, {disk}");
                 return Err(Wrong::at(&["volume", name, key], message));
             }

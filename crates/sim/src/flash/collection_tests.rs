@@ -1,12 +1,11 @@
 //! Garbage collection against theory, and against flash that is simulated page by page.
 
 use super::space::amplification;
-use super::tests::{alone, course, drive, mb_per_s};
+use super::tests::{alone, course, drive};
 use super::*;
-use crate::system::run;
-use crate::system::tests::workload;
+use crate::system::tests::{self, for_ms, megabytes_per_s, workload};
 use halfpower_model::random::Random;
-use halfpower_model::{Cancel, Limits, Nanoseconds, Operation, Pattern, Workload};
+use halfpower_model::{Operation, Pattern, Workload};
 
 #[test]
 fn amplification_is_as_published() {
@@ -198,7 +197,7 @@ fn writes_to_a_part_of_a_worn_drive_gain_nothing_page_by_page() {
 /// What a steady drive writes at random, over what it writes in order.
 fn excess(drive: FlashDrive) -> f64 {
     let in_order = FlashDrive { state: State::Fresh, ..drive.clone() };
-    let rate = |drive, pattern| mb_per_s(&course(&alone(drive), Operation::Write, pattern, 16, 32, 1000));
+    let rate = |drive, pattern| megabytes_per_s(&course(&alone(drive), Operation::Write, pattern, 16, 32, 1000));
     rate(in_order, Pattern::Sequential) / rate(FlashDrive { state: State::Steady, ..drive }, Pattern::Random)
 }
 
@@ -240,10 +239,9 @@ fn it_begins_when_the_erased_flash_is_used_up() {
 fn writes_to_a_small_part_have_all_spare_flash() {
     // What was written in order lies in blocks that are full: when the 4 GiB that are erased are used up, they go round.
     let machine = alone(FlashDrive { state: State::Filled, ..drive() });
-    let limits = Limits { duration: Some(Nanoseconds(6_000_000_000)), requests: None, bytes: None };
-    let asked = workload(Pattern::Random, 4096, 32, &machine);
-    let small = Workload { operation: Operation::Write, span: Bytes(512 << 20), limits, ..asked };
-    let last = run(&machine, &small, &Cancel::default()).intervals[4].1 as f64 / 1e6;
+    let asked = workload(Pattern::Random, 64 << 10, 32, &machine);
+    let small = Workload { operation: Operation::Write, span: Bytes(512 << 20), limits: for_ms(6000), ..asked };
+    let last = tests::course(&machine, &small).intervals[4].1 as f64 / 1e6;
     let full = 64.0 * 16_384.0 / 640e-6 / 1e6;
     assert!(last > 0.97 * full, "{last} of {full}");
 }

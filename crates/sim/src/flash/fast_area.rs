@@ -6,21 +6,32 @@
 //! tells when all is out, and from that what there is room for.
 
 use super::units::{Array, Both, Units};
+use crate::bounds::{Day, MOST_BYTES, Rate, Size};
+use crate::table::table;
 use halfpower_model::Bytes;
 
-/// Flash that is written faster.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FastArea {
-    /// What it holds where the whole drive is free.
-    pub size: Bytes,
-    /// What of that there always is; the rest is made of what is free, as far as there is any.
-    pub always: Bytes,
-    /// All units together, in it.
-    pub ns_per_byte: f64,
-    /// Copied on, while the drive is idle.
-    pub copy_ns_per_byte: f64,
-    /// How long it has had nothing to do when that begins.
-    pub rest_ns: u64,
+table! {
+    /// Flash that is written faster.
+    #[derive(Copy)]
+    pub FastArea {
+        /// its capacity on an empty drive
+        size: Size<512, MOST_BYTES>,
+        /// part of it that a full drive keeps, at most `size`; the rest shrinks with the free space; without it: all
+        always: Option<Size<0, MOST_BYTES>>,
+        /// write throughput into it
+        rate: Rate,
+        /// throughput out of it while the drive is idle
+        copy_rate: Rate,
+        /// idle time before that begins
+        rest: Day,
+    }
+}
+
+impl FastArea {
+    /// Of all units together, into it.
+    fn ns_per_byte(&self) -> f64 {
+        1e9 / self.rate.0
+    }
 }
 
 /// A write on its way through the buffer.
@@ -91,7 +102,7 @@ impl Drain {
         let area = area.filter(|area| self.has_room(*area, units.idle_ns(now_ns), passage));
         let array = *units.array();
         let (ns_per_byte, over_ns_per_byte) = match area {
-            Some(area) => (area.ns_per_byte, array.over_ns_per_byte(1.0)),
+            Some(area) => (area.ns_per_byte(), array.over_ns_per_byte(1.0)),
             None => (array.ns_per_byte(amplification), array.over_ns_per_byte(amplification)),
         };
         let [units_ns, channels_ns] = [ns_per_byte, over_ns_per_byte].map(|ns| (programmed as f64 * ns + 0.5) as u64);
@@ -114,9 +125,9 @@ impl Drain {
     /// Whether the fast area takes a write, after what it passed on while the drive was idle.
     fn has_room(&mut self, area: FastArea, idle_ns: u64, passage: Passage) -> bool {
         let bytes = passage.programmed as f64;
-        let copied = idle_ns.saturating_sub(area.rest_ns) as f64 / area.copy_ns_per_byte;
+        let copied = idle_ns.saturating_sub(area.rest.0) as f64 / (1e9 / area.copy_rate.0);
         let left = (self.fast_bytes - copied).max(0.0) + bytes;
-        let always = area.always.0.min(area.size.0) as f64;
+        let always = area.always.unwrap_or(area.size).min(area.size).0 as f64;
         let fits = left <= always + (area.size.0 as f64 - always).min(passage.free);
         self.fast_bytes = if fits { left } else { left - bytes };
         fits
@@ -126,6 +137,6 @@ impl Drain {
 /// A page over its channel and into flash, or into the fast area where it goes there.
 fn page_ns(array: &Array, area: Option<FastArea>) -> u64 {
     let page = array.page.0 as f64;
-    let fast_ns = |area: FastArea| (area.ns_per_byte * page * f64::from(array.units)) as u64;
+    let fast_ns = |area: FastArea| (area.ns_per_byte() * page * f64::from(array.units)) as u64;
     area.map_or(array.program_ns, fast_ns) + (page * array.channel_ns_per_byte + 0.5) as u64
 }

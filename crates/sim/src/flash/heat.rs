@@ -5,21 +5,25 @@
 //! only, until it has fallen to a lower mark. Writes warm it more than reads.
 
 use super::work::Work;
+use crate::bounds::{Number, Rate, Share, Time};
 use crate::command::Direction;
+use crate::table::table;
 
-/// What it bears.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Heat {
-    /// Bytes per second of writes that it bears forever.
-    pub sustained: f64,
-    /// How many bytes read warm it as one that is written does.
-    pub reads_per_write: f64,
-    /// Time constant.
-    pub time_constant_ns: u64,
-    /// Bytes per second of writes that pass while it is hot.
-    pub throttled: f64,
-    /// The part of `sustained` to which its temperature has to fall.
-    pub until: f64,
+table! {
+    /// What it bears.
+    #[derive(Copy)]
+    pub Heat {
+        /// write throughput that the drive sustains forever
+        sustained: Rate,
+        /// bytes read that heat as much as one byte written
+        reads_per_write: Number<1, 1000>,
+        /// time for two thirds of a temperature change
+        time_constant: Time<1_000_000, 86_400_000_000_000>,
+        /// write throughput while it is hot
+        throttled: Rate,
+        /// share of `sustained` to which its temperature must fall
+        until: Share,
+    }
 }
 
 /// It at work.
@@ -40,7 +44,7 @@ impl Cooling {
 
     /// A command of so many bytes comes; gives when it may go on.
     pub fn pass(&mut self, now_ns: u64, direction: Direction, bytes: u64) -> u64 {
-        let Heat { sustained, reads_per_write, time_constant_ns, throttled, until } = self.heat;
+        let Heat { sustained, reads_per_write, time_constant, throttled, until } = self.heat;
         let bytes = match direction {
             Direction::Read => bytes as f64 / reads_per_write,
             Direction::Write => bytes as f64,
@@ -48,14 +52,14 @@ impl Cooling {
         };
         let passed_ns = now_ns.max(self.gate.free_ns) - self.seen_ns;
         self.seen_ns += passed_ns;
-        let constant_ns = time_constant_ns as f64;
+        let constant_ns = time_constant.0 as f64;
         self.temperature = self.temperature * decay(passed_ns as f64 / constant_ns) + bytes / constant_ns * 1e9;
-        let limit = if self.is_hot { until * sustained } else { sustained };
+        let limit = if self.is_hot { until * sustained.0 } else { sustained.0 };
         self.is_hot = self.temperature > limit;
         if !self.is_hot {
             return now_ns.max(self.gate.free_ns);
         }
-        self.gate.book(now_ns, (bytes / throttled * 1e9 + 0.5) as u64)
+        self.gate.book(now_ns, (bytes / throttled.0 * 1e9 + 0.5) as u64)
     }
 
     /// Whether it is too warm.

@@ -2,11 +2,11 @@
 
 use super::tests::{alone, drive};
 use super::*;
-use crate::machine::{self, Machine, Part};
+use crate::machine::{self, Machine};
 use crate::named::Named;
-use crate::system::laws::sized_workload;
+use crate::system::laws::{sized_workload, widen};
 use crate::system::tests::{bus, course, hold, megabytes_per_s, of_requests};
-use halfpower_model::{Bytes, Operation, Workload};
+use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds, Operation, Workload};
 use proptest::prelude::*;
 
 /// A drive of any habits.
@@ -23,20 +23,20 @@ fn any_drive() -> impl Strategy<Value = FlashDrive> {
     });
     let buffer = proptest::option::of((1_u64..4096).prop_map(|kib| Bytes(kib << 10)));
     let ahead = proptest::option::of(
-        (1_u64..512, 1_usize..6).prop_map(|(kib, streams)| ReadAhead { size: Bytes(kib << 10), streams }),
+        (1_u64..512, 1_u32..6).prop_map(|(kib, streams)| ReadAhead { size: Bytes(kib << 10), streams }),
     );
     let area = proptest::option::of((1_u64..64).prop_map(|mib| FastArea {
         size: Bytes(mib << 20),
-        always: Bytes(mib << 18),
-        ns_per_byte: 0.5,
-        copy_ns_per_byte: 3.0,
-        rest_ns: 1_000_000,
+        always: Some(Bytes(mib << 18)),
+        rate: BytesPerSecond(2e9),
+        copy_rate: BytesPerSecond(3e8),
+        rest: Nanoseconds(1_000_000),
     }));
     let heat = proptest::option::of((1.0_f64..500.0).prop_map(|megabytes| Heat {
-        sustained: megabytes * 1e6,
+        sustained: BytesPerSecond(megabytes * 1e6),
         reads_per_write: 2.0,
-        time_constant_ns: 20_000_000,
-        throttled: megabytes * 5e5,
+        time_constant: Nanoseconds(20_000_000),
+        throttled: BytesPerSecond(megabytes * 5e5),
         until: 0.8,
     }));
     let state = (0..State::WORDS.len()).prop_map(|which| State::WORDS[which].1);
@@ -113,7 +113,7 @@ proptest! {
         let most = Bytes(600 * workload.request_size.0 / 100 / u64::from(workload.workers));
         let machine = changed(&without_memory(&machine), |drive| {
             drive.read_ahead.iter_mut().for_each(|ahead| {
-                (ahead.streams, ahead.size) = (ahead.streams.max(workload.workers as usize), ahead.size.min(most));
+                (ahead.streams, ahead.size) = (ahead.streams.max(workload.workers), ahead.size.min(most));
             });
         });
         // Those of reads that are outstanding at the end are few beside all.
@@ -129,10 +129,7 @@ proptest! {
     fn a_wider_link_slows_nothing(machine in any_machine(), workload in any_workload(), factor in 1.0_f64..4.0) {
         let machine = without_memory(&machine);
         let mut wide = machine.clone();
-        if let Part::Bus(link) = &mut wide.parts[0] {
-            link.read_ns_per_byte /= factor;
-            link.write_ns_per_byte /= factor;
-        }
+        widen(&mut wide.parts[0], factor);
         let (narrow, wide) = (rate(&machine, &workload), rate(&wide, &workload));
         prop_assert!(wide > narrow * 0.97, "{} {}", narrow, wide);
     }

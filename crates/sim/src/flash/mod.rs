@@ -26,9 +26,11 @@ pub mod space;
 pub mod units;
 mod work;
 
+use crate::bounds::{Rate, Short};
 use crate::command::{Command, Direction, Served};
 use crate::disk::geometry::BLOCK_BYTES;
 use crate::resource::Resource;
+use crate::table::table;
 use fast_area::{Drain, FastArea};
 use halfpower_model::Bytes;
 use heat::{Cooling, Heat};
@@ -70,19 +72,21 @@ pub struct FlashDrive {
     pub state: State,
 }
 
-/// What its controller takes to give blocks back, one command after another.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Trim {
-    /// Nanoseconds a command.
-    pub command_ns: u64,
-    /// And for each byte of addresses.
-    pub ns_per_byte: f64,
+table! {
+    /// What its controller takes to give blocks back, one command after another.
+    #[derive(Copy)]
+    pub Trim {
+        /// controller time of a trim, one after another
+        command: Short,
+        /// trimmed bytes per second, in addition
+        rate: Rate,
+    }
 }
 
 impl Trim {
     /// Nanoseconds for so many bytes.
     fn ns(self, bytes: u64) -> u64 {
-        self.command_ns + (bytes as f64 * self.ns_per_byte + 0.5) as u64
+        self.command.0 + (bytes as f64 * (1e9 / self.rate.0) + 0.5) as u64
     }
 }
 

@@ -5,17 +5,21 @@
 //! units, what is read ahead costs others time, and nothing is read ahead of addresses at random.
 
 use super::units::Came;
+use crate::bounds::{Count, Size};
 use crate::disk::geometry::BLOCK_BYTES;
+use crate::table::table;
 use halfpower_model::Bytes;
 use std::collections::VecDeque;
 
-/// How far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReadAhead {
-    /// Bytes beyond each stream.
-    pub size: Bytes,
-    /// Streams at most.
-    pub streams: usize,
+table! {
+    /// How far.
+    #[derive(Copy, Eq)]
+    pub ReadAhead {
+        /// read-ahead of a stream
+        size: Size<512, { 1 << 26 }>,
+        /// number of streams that it recognises
+        streams: Count<1, 4096>,
+    }
 }
 
 /// A stream, or a read that may become one.
@@ -39,7 +43,11 @@ pub struct Ahead {
 impl Ahead {
     /// None yet.
     pub fn new(habits: ReadAhead, page: Bytes) -> Ahead {
-        Ahead { habits, page: (page.0 / BLOCK_BYTES).max(1), streams: vec![Stream::default(); habits.streams].into() }
+        Ahead {
+            habits,
+            page: (page.0 / BLOCK_BYTES).max(1),
+            streams: vec![Stream::default(); habits.streams as usize].into(),
+        }
     }
 
     /// A read of blocks; `read` asks the flash.

@@ -3,9 +3,8 @@
 use super::space::amplification;
 use super::*;
 use crate::machine::{self, Machine};
-use crate::system::tests::{machine, requests, workload};
-use crate::system::{Outcome, run};
-use halfpower_model::{Cancel, Limits, Nanoseconds, Operation, Pattern, RequestKind, Workload};
+use crate::system::tests::{Outcome, for_ms, machine, megabytes_per_s, requests, run, workload};
+use halfpower_model::{BytesPerSecond, Cancel, Nanoseconds, Operation, Pattern, Workload};
 
 /// 64 units of 16 KiB pages, 50 µs a read and 640 µs a program, on 8 channels that are no limit; half as much flash again.
 pub(super) fn drive() -> FlashDrive {
@@ -35,6 +34,15 @@ pub(super) fn drive() -> FlashDrive {
     }
 }
 
+/// A quarter of a nanosecond a byte in, two out.
+const AREA: FastArea = FastArea {
+    size: Bytes(1 << 30),
+    always: Some(Bytes(1 << 28)),
+    rate: BytesPerSecond(4e9),
+    copy_rate: BytesPerSecond(5e8),
+    rest: Nanoseconds(100_000_000),
+};
+
 /// The drive alone: a machine that costs nothing, and no bus.
 pub(super) fn alone(drive: FlashDrive) -> Machine {
     let mut alone =
@@ -55,8 +63,7 @@ pub(super) fn course(
     depth: u32,
     ms: u64,
 ) -> Outcome {
-    let limits = Limits { duration: Some(Nanoseconds(ms * 1_000_000)), requests: None, bytes: None };
-    let span = Bytes(machine.size().0);
+    let (span, limits) = (machine.size(), for_ms(ms));
     let workload = Workload { operation, span, limits, ..workload(pattern, kib << 10, depth, machine) };
     run(machine, &workload, &Cancel::default())
 }
@@ -67,10 +74,6 @@ fn random_reads(machine: &Machine, depth: u32) -> Outcome {
 
 fn per_s(outcome: &Outcome) -> f64 {
     requests(outcome) as f64 / outcome.elapsed_ns as f64 * 1e9
-}
-
-pub(super) fn mb_per_s(outcome: &Outcome) -> f64 {
-    outcome.bytes.iter().sum::<u64>() as f64 / outcome.elapsed_ns as f64 * 1e3
 }
 
 /// Exact mean value analysis of a closed network: throughput a second at a depth, of one controller and so many units, each
@@ -110,20 +113,6 @@ fn reads_follow_the_closed_network() {
 }
 
 #[test]
-fn workers_of_one_small_file_write_as_fast_as_one_does() {
-    // What continues none programs as much again; they all write to two of the 256 parts of the drive.
-    let machine = alone(FlashDrive { mapping: Bytes(16 << 10), state: State::Filled, ..drive() });
-    let rate = |workers| {
-        let limits = Limits { duration: Some(Nanoseconds(500_000_000)), requests: None, bytes: None };
-        let asked = workload(Pattern::Sequential, 16 << 10, 4, &machine);
-        let streams = Workload { operation: Operation::Write, workers, span: Bytes(64 << 20), limits, ..asked };
-        mb_per_s(&run(&machine, &streams, &Cancel::default()))
-    };
-    let rates = [1, 4, 16, 48].map(rate);
-    assert!(rates.iter().all(|rate| (rate / rates[0] - 1.0).abs() < 0.05), "{rates:?}");
-}
-
-#[test]
 fn a_request_of_several_pages_has_several_units() {
     let machine = alone(drive());
     // 128 KiB are 8 pages: one deep they take as long as one, and 64 units read 1 GiB in 51.2 ms.
@@ -131,7 +120,7 @@ fn a_request_of_several_pages_has_several_units() {
     assert!((per_s(&one) / 20_000.0 - 1.0).abs() < 0.05, "{}", per_s(&one));
     let full = 64.0 * 16_384.0 / 50e-6 / 1e6;
     let many = course(&machine, Operation::Read, Pattern::Sequential, 128, 64, 100);
-    assert!((mb_per_s(&many) / full - 1.0).abs() < 0.02, "{} of {full}", mb_per_s(&many));
+    assert!((megabytes_per_s(&many) / full - 1.0).abs() < 0.02, "{} of {full}", megabytes_per_s(&many));
     // More pages than units: 4 MiB are 256, four on each.
     let large = course(&machine, Operation::Read, Pattern::Sequential, 4096, 1, 100);
     assert!((per_s(&large) / 5_000.0 - 1.0).abs() < 0.05, "{}", per_s(&large));
@@ -144,7 +133,7 @@ fn channels_are_shared_by_their_units() {
     drive.array.channel_ns_per_byte = 10.0;
     let machine = alone(drive);
     let outcome = course(&machine, Operation::Read, Pattern::Sequential, 128, 64, 200);
-    assert!((mb_per_s(&outcome) / 800.0 - 1.0).abs() < 0.03, "{}", mb_per_s(&outcome));
+    assert!((megabytes_per_s(&outcome) / 800.0 - 1.0).abs() < 0.03, "{}", megabytes_per_s(&outcome));
     assert!(outcome.parts.last().unwrap().busy > 0.97, "{:?}", outcome.parts);
 }
 
@@ -158,7 +147,7 @@ fn what_is_written_goes_over_the_channels_and_what_is_moved_twice() {
     let rate = |drive, pattern| {
         let outcome = course(&alone(drive), Operation::Write, pattern, 64, 32, 8000);
         assert!(outcome.parts.last().unwrap().busy > 0.98, "{:?}", outcome.parts);
-        mb_per_s(&outcome)
+        megabytes_per_s(&outcome)
     };
     let in_order = rate(narrow(), Pattern::Sequential);
     assert!((in_order / 100.0 - 1.0).abs() < 0.02, "{in_order}");
@@ -171,7 +160,7 @@ fn what_is_written_goes_over_the_channels_and_what_is_moved_twice() {
 #[test]
 fn reads_and_writes_share_the_channels_and_reads_go_first() {
     let half = course(&alone(narrow()), "mix=50".parse().unwrap(), Pattern::Random, 16, 64, 2000);
-    assert!((mb_per_s(&half) / 100.0 - 1.0).abs() < 0.02, "{}", mb_per_s(&half));
+    assert!((megabytes_per_s(&half) / 100.0 - 1.0).abs() < 0.02, "{}", megabytes_per_s(&half));
     let mean_us = |which: usize| half.latency[which].mean().unwrap() / 1e3;
     // 64 of 16 KiB at 100 MB/s are 10.5 ms on average, of which reads wait for a few others.
     assert!(mean_us(0) < 2_000.0 && mean_us(1) > 18_000.0, "{} {}", mean_us(0), mean_us(1));
@@ -187,8 +176,13 @@ fn a_page_is_programmed_when_it_has_come_over_its_channel() {
 
 #[test]
 fn a_drive_that_is_hot_is_as_busy_as_one_that_is_not() {
-    let heat =
-        Heat { sustained: 1e9, reads_per_write: 2.0, time_constant_ns: 1_000_000_000, throttled: 3e8, until: 0.8 };
+    let heat = Heat {
+        sustained: BytesPerSecond(1e9),
+        reads_per_write: 2.0,
+        time_constant: Nanoseconds(1_000_000_000),
+        throttled: BytesPerSecond(3e8),
+        until: 0.8,
+    };
     let hot =
         course(&alone(FlashDrive { heat: Some(heat), ..drive() }), Operation::Write, Pattern::Random, 64, 8, 9000);
     // It is full half of the time, and held back for the other.
@@ -199,15 +193,8 @@ fn a_drive_that_is_hot_is_as_busy_as_one_that_is_not() {
 
 #[test]
 fn a_fast_area_is_what_there_always_is_and_what_is_free() {
-    let area = FastArea {
-        size: Bytes(1 << 30),
-        always: Bytes(1 << 28),
-        ns_per_byte: 0.25,
-        copy_ns_per_byte: 2.0,
-        rest_ns: 100_000_000,
-    };
     let took_ms = |state, trims: bool| {
-        let mut flash = Flash::new(Arc::new(FlashDrive { fast_area: Some(area), state, ..drive() }));
+        let mut flash = Flash::new(Arc::new(FlashDrive { fast_area: Some(AREA), state, ..drive() }));
         let mut now_ns = 0;
         let trim = Command { tag: 0, direction: Direction::Trim, block: 0, count: 1 << 24, received_ns: 0 };
         let writes =
@@ -234,7 +221,7 @@ fn writes_are_as_fast_as_the_buffer_until_it_is_full() {
     let (fast, slow) = (4096e3, 64.0 * 16_384.0 / 640e-6 / 1e6);
     let full_s = (64 << 20) as f64 / 1e6 / (fast / 1e3 - slow);
     let expected = (full_s * fast / 1e3 + (0.1 - full_s) * slow) / 0.1;
-    assert!((mb_per_s(&outcome) / expected - 1.0).abs() < 0.03, "{} of {expected}", mb_per_s(&outcome));
+    assert!((megabytes_per_s(&outcome) / expected - 1.0).abs() < 0.03, "{} of {expected}", megabytes_per_s(&outcome));
     // Two in five are done before it is full, and wait for the controller alone: 64 at a microsecond each.
     let soon = outcome.latency[1].quantile(0.2).unwrap();
     assert!((63_000..75_000).contains(&soon), "{soon}");
@@ -242,14 +229,7 @@ fn writes_are_as_fast_as_the_buffer_until_it_is_full() {
 
 #[test]
 fn a_fast_area_fills_and_empties_while_nothing_is_asked() {
-    let area = FastArea {
-        size: Bytes(1 << 30),
-        always: Bytes(1 << 28),
-        ns_per_byte: 0.25,
-        copy_ns_per_byte: 2.0,
-        rest_ns: 100_000_000,
-    };
-    let mut flash = Flash::new(Arc::new(FlashDrive { fast_area: Some(area), ..drive() }));
+    let mut flash = Flash::new(Arc::new(FlashDrive { fast_area: Some(AREA), ..drive() }));
     // Gives how long 64 KiB after 64 KiB take from a moment on, until so many have been written.
     let mut write = |from_ns: u64, number: u64| {
         let mut now_ns = from_ns;
@@ -269,16 +249,6 @@ fn a_fast_area_fills_and_empties_while_nothing_is_asked() {
     let expected = rested * 0.25 + (gigabyte - rested) * slow;
     assert!((full / expected - 1.0).abs() < 0.02, "{full} {expected}");
     assert!((write(60_000_000_000, 16_384) / (gigabyte * 0.25) - 1.0).abs() < 0.01);
-}
-
-#[test]
-fn small_reads_in_order_read_each_page_once() {
-    let ahead = ReadAhead { size: Bytes(512 << 10), streams: 4 };
-    let machine = alone(FlashDrive { read_ahead: Some(ahead), ..drive() });
-    let [ordered, random] = [Pattern::Sequential, Pattern::Random]
-        .map(|pattern| per_s(&course(&machine, Operation::Read, pattern, 4, 64, 60)));
-    // Four of them are a page, of which a random read has one of its own.
-    assert!(ordered > 3.0 * random, "{ordered} {random}");
 }
 
 #[test]
@@ -319,9 +289,7 @@ fn a_flush_waits_until_the_buffer_is_empty_unless_that_is_protected() {
     assert!(safe.is_flushed() && safe.next_ns().is_none());
     let mut without = Flash::new(Arc::new(FlashDrive { buffer: None, ..drive() }));
     assert_eq!(without.serve(0, write).ready_ns, 640_164, "a program, without a buffer");
-    let fast =
-        FastArea { size: Bytes(1 << 30), always: Bytes(0), ns_per_byte: 0.25, copy_ns_per_byte: 2.0, rest_ns: 0 };
-    let mut without = Flash::new(Arc::new(FlashDrive { buffer: None, fast_area: Some(fast), ..drive() }));
+    let mut without = Flash::new(Arc::new(FlashDrive { buffer: None, fast_area: Some(AREA), ..drive() }));
     assert_eq!(without.serve(0, write).ready_ns, 262_308, "a quarter of a nanosecond for each of 64 pages");
 }
 
@@ -389,26 +357,11 @@ fn writes_and_trims_at_random_leave_their_share() {
 
 #[test]
 fn a_trim_takes_the_controller_its_time() {
-    let cost = Trim { command_ns: 10_000, ns_per_byte: 1e-4 };
+    let cost = Trim { command: Nanoseconds(10_000), rate: BytesPerSecond(1e13) };
     let machine = alone(FlashDrive { trim: Some(cost), ..drive() });
     let outcome = course(&machine, Operation::Trim, Pattern::Random, 1 << 20, 4, 100);
     // 107 us for 1 GiB, and 10: one after another.
     assert!((per_s(&outcome) * 117.374e-6 - 1.0).abs() < 0.01, "{}", per_s(&outcome));
     assert_eq!((outcome.device[0], outcome.device[1], outcome.bytes[1]), ((0, 0), (0, 0), 0));
     assert_eq!(outcome.device[2].1, outcome.device[2].0 << 30);
-}
-
-#[test]
-fn a_flush_command_waits_for_the_buffer_and_where_it_is_protected_is_none() {
-    let of = |is_protected| {
-        let machine = alone(FlashDrive { is_protected, ..drive() });
-        course(&machine, "mix=write:90,flush:10".parse().unwrap(), Pattern::Random, 16, 1, 300)
-    };
-    let [volatile, safe] = [false, true].map(of);
-    let flush = RequestKind::Flush as usize;
-    // The page that was written last is programmed, but where nine times in ten a write came before it and not another flush.
-    let mean_us = volatile.latency[flush].mean().unwrap() / 1e3;
-    assert!((mean_us / (0.9 * 640.0) - 1.0).abs() < 0.03, "{mean_us}");
-    assert!(safe.latency[flush].count() > 100 && safe.latency[flush].mean() == Some(1.0), "{:?}", safe.latency[flush]);
-    assert!(volatile.device[flush].0 > 100 && safe.device[flush].0 == 0);
 }

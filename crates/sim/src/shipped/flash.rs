@@ -74,17 +74,6 @@ fn the_clients_drive_is_as_its_data_sheet_has_it() {
 }
 
 #[test]
-fn a_worn_drive_writes_a_stream_as_slowly_whatever_the_size_of_its_requests() {
-    // 4302 MB/s, and 4.2 bytes programmed for each; it has recovered when it has written 3.84 TB.
-    for kib in [4, 64, 1024, 16_384] {
-        let long = measure("nvme-gen4:steady", (Write, Sequential, kib), 1, 8, 4000);
-        for interval in &long.intervals[..3] {
-            check(&format!("{kib} KiB"), interval.bytes as f64 / 1e6, 980.0, 5.0);
-        }
-    }
-}
-
-#[test]
 fn queues_are_as_deep_as_their_protocols_have_them() {
     let at = |target, workers, depth| per_s(target, (Read, Random, 4), workers, depth);
     let (full, more) = (at("sata-ssd:filled", 1, 32), at("sata-ssd:filled", 1, 128));

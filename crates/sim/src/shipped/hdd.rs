@@ -8,7 +8,7 @@ use halfpower_model::{Buffering, Bytes, Durability, Limits, Operation, Pattern, 
 
 /// Random requests over all of a volume, a stream in its outermost 100 GiB; on each of its targets.
 fn sample(volume: &str, operation: Operation, pattern: Pattern, bytes: u64, depth: u32) -> Sample {
-    sample_of(60.0, volume, operation, pattern, bytes, depth)
+    sample_of(20.0, volume, operation, pattern, bytes, depth)
 }
 
 /// The same of so many seconds.
@@ -117,16 +117,6 @@ fn small_writes_in_order_read_each_row_of_a_raid5_once() {
     assert!(small.total.bytes_per_s.0 > 60e6, "{}", small.total.bytes_per_s.0);
 }
 
-#[test]
-fn small_writes_in_order_stream_as_large_ones_do() {
-    let sustained = |kib: u64| {
-        let writes = sample("disk", Write, Sequential, kib << 10, 8);
-        assert!(writes.intervals.iter().all(|interval| interval.bytes > 100_000_000), "{:?}", writes.intervals);
-        writes.total.bytes_per_s.0
-    };
-    check("4 KiB", sustained(4), sustained(1024), 5.0);
-}
-
 /// More depth gives more as long as the arm is not full, and where it waits for the host it is not.
 #[test]
 fn an_arm_that_waits_for_the_host_s_writes_is_not_busy() {
@@ -146,7 +136,7 @@ fn an_arm_that_waits_for_the_host_s_writes_is_not_busy() {
 /// A request of 4 MiB is four commands, all of which the read-ahead of the first comes to.
 #[test]
 fn long_requests_at_random_are_no_slower_where_there_are_more_of_them() {
-    let rates = [1, 2, 4, 8, 16, 32].map(|depth| random("disk", Read, 4 << 20, depth));
+    let rates = [1, 4, 32].map(|depth| random("disk", Read, 4 << 20, depth));
     assert!(rates.windows(2).all(|pair| pair[1] > pair[0] * 0.99), "{rates:?}");
 }
 
@@ -155,7 +145,7 @@ fn long_requests_at_random_are_no_slower_where_there_are_more_of_them() {
 fn streams_on_a_mirror_keep_their_disks() {
     let of_a_disk = rate("disk", Read, Sequential, 65_536, 8);
     for (span, depth) in [(100_u64 << 30, 1), (100 << 30, 8), (100 << 30, 32), (1 << 40, 8)] {
-        let workload = Workload { workers: 2, span: Bytes(span), ..asked(Read, Sequential, 64, depth, 20.0) };
+        let workload = Workload { workers: 2, span: Bytes(span), ..asked(Read, Sequential, 64, depth, 8.0) };
         let both = measure("hdd-18tb:mirror-2", &workload).total.requests_per_s;
         assert!(both > of_a_disk * 1.6, "QD{depth}: {both} of {of_a_disk}");
     }

@@ -1,14 +1,9 @@
 //! What holds for any cloud volume and any workload, whatever its figures.
 
 use super::laws::sized_workload;
-use super::tests::{bus, course, hold, machine, of_requests};
+use super::tests::*;
 use crate::cloud::limit::{Burst, Limit};
 use crate::cloud::{CloudVolume, Limits};
-use crate::disk::scheduler::Scheduler;
-use crate::disk::tests::larger;
-use crate::machine::{Device, Machine};
-use crate::volume::Volume;
-use halfpower_model::{Bytes, Operation, Workload};
 use proptest::prelude::*;
 use std::sync::Arc;
 

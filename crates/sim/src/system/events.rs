@@ -119,7 +119,7 @@ mod tests {
     proptest! {
         #[test]
         fn they_come_in_the_order_of_time_and_of_their_making(
-            steps in proptest::collection::vec((0_u64..40, 0_usize..4), 1..400),
+            steps in proptest::collection::vec((0_u64..40, 0_usize..4), 1..120),
         ) {
             let (mut events, mut plain, mut now_ns) = (Events::default(), Vec::new(), 0);
             let (mut taken, mut sorted) = (Vec::new(), Vec::new());

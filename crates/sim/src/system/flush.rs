@@ -23,6 +23,7 @@ pub(super) struct Flushes {
     pub(super) every: Option<u32>,
     pub(super) at_end: bool,
     pub(super) workers: Vec<Worker>,
+    /// How many are under way, each in the place of a worker's requests.
     pub(super) waiting: u32,
     /// Which disks have something to empty for one, which is a command that is outstanding there.
     pub(super) emptying: Vec<bool>,
@@ -45,34 +46,8 @@ impl Flushes {
         }
     }
 
-    /// Whether what was asked for is done before the end, and counts.
-    pub(super) fn at_end(&self) -> bool {
-        self.at_end
-    }
-
     /// Whether dirty bytes have to go out now.
     pub(super) fn press(&self) -> bool {
         self.waiting > 0 || self.ending_ns.is_some()
-    }
-
-    /// How many are under way, each in the place of a worker's requests.
-    pub(super) fn under_way(&self) -> u32 {
-        self.waiting
-    }
-
-    /// A worker writes.
-    pub(super) fn write(&mut self, worker: u32) {
-        let worker = &mut self.workers[worker as usize];
-        (worker.writes, worker.open) = (worker.writes + 1, worker.open + 1);
-    }
-
-    /// Its write is done.
-    pub(super) fn written(&mut self, worker: u32) {
-        self.workers[worker as usize].open -= 1;
-    }
-
-    /// How long the one at the end took.
-    pub(super) fn ended_ns(&self, now_ns: u64) -> Option<u64> {
-        self.ending_ns.map(|ending_ns| now_ns - ending_ns)
     }
 }

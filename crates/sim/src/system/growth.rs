@@ -40,9 +40,4 @@ impl Growth {
         let under_way = |file: &File| file.busy_since_ns.map_or(0, |since_ns| now_ns - since_ns);
         self.files.iter().map(|file| file.busy_ns + under_way(file)).sum()
     }
-
-    /// How many files there are.
-    pub(super) fn files(&self) -> usize {
-        self.files.len()
-    }
 }

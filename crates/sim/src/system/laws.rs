@@ -12,18 +12,13 @@
 //! do on real disks (Iyer and Druschel, "Anticipatory scheduling", 2001). Nor is depth a law of several streams that read from a
 //! mirror round-robin, or whichever disk has less to do: with little outstanding they may have a disk each, and not with more.
 
-use super::tests::{bus, controller, course, hold, machine, megabytes_per_s, of_requests};
-use crate::bus::Phases;
+use super::tests::*;
+use crate::bus::BusKeys;
 use crate::controller::{Controller, Forwarding, Order, Queue};
+use crate::disk::Overhead;
 use crate::disk::cache::ReadBuffer;
-use crate::disk::scheduler::Scheduler;
-use crate::disk::tests::larger;
-use crate::disk::{Drive, Overhead, WriteCache};
-use crate::machine::Machine;
-use crate::machine::{Cost, Device, Made, Part};
 use crate::named::Named;
-use crate::volume::{Reader, Volume};
-use halfpower_model::{Bytes, Operation, Pattern, Workload};
+use crate::volume::Reader;
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};
 use std::sync::Arc;
@@ -122,8 +117,7 @@ fn any_array() -> impl Strategy<Value = Machine> {
             let forwarding = if stores { Forwarding::Stored } else { Forwarding::Through };
             machine.parts.push(Part::Controller(Controller {
                 request_ns: 50_000,
-                read_ns_per_byte: 15.0,
-                write_ns_per_byte: 25.0,
+                ns_per_byte: [15.0, 25.0],
                 ..controller(forwarding)
             }));
             machine.offset = Bytes(offset * 512);
@@ -205,7 +199,7 @@ proptest! {
         machine.system.completion_share = 0.0;
         for part in &mut machine.parts {
             let Part::Bus(bus) = part else { continue };
-            bus.phases = Phases::default();
+            bus.keys = BusKeys::default();
         }
         let mut workload =
             Workload { workers: 1, operation: Operation::Read, pattern: Pattern::Sequential, ..workload };
@@ -238,10 +232,9 @@ fn narrow_and_wide(machine: Machine, factor: f64, which: usize) -> (Machine, Mac
     (narrow, wide)
 }
 
-pub(super) fn widen(part: &mut Part, factor: f64) {
+pub(crate) fn widen(part: &mut Part, factor: f64) {
     let Part::Bus(bus) = part else { return };
-    bus.read_ns_per_byte /= factor;
-    bus.write_ns_per_byte /= factor;
+    bus.ns_per_byte = bus.ns_per_byte.map(|ns| ns / factor);
 }
 
 /// The same machine with other drives.

@@ -2,19 +2,17 @@
 //! what it is asked, in a number of steps that grows with the requests alone.
 
 use super::steps::{cursors, started};
-use super::tests::{hold, of_requests};
+use super::tests::*;
 use crate::file::MachineFile;
-use crate::machine::Machine;
 use crate::shipped::{machine_text, machines};
-use crate::volume::Volume;
+use halfpower_model::BytesPerSecond;
 use halfpower_model::workload::Mix;
-use halfpower_model::{Buffering, Bytes, BytesPerSecond, Nanoseconds, Operation, Pattern, Workload};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
-const REQUESTS: u64 = 1000;
+const REQUESTS: u64 = 300;
 
 /// Values to put anywhere, by kind: what comes to nothing first, where machines break; what is within bounds, at their ends and beyond.
 const VALUES: [&str; 7] = [

@@ -48,17 +48,10 @@ impl Outstanding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Outcome;
-    use super::super::tests::{bus, controller, machine, of_requests, workload};
+    use super::super::tests::*;
     use super::*;
     use crate::controller::{Controller, Forwarding, Order, Queue};
-    use crate::disk::scheduler::Scheduler;
-    use crate::disk::tests::{atlas, larger};
-    use crate::disk::{Drive, WriteCache};
-    use crate::machine::{Machine, Made, Part};
-    use crate::volume::Volume;
     use halfpower_model::sample::PartKind;
-    use halfpower_model::{Bytes, Durability, Operation, Pattern, Workload};
 
     /// Shares of the time that something was outstanding at each device, and how many were on average.
     fn at_devices(outcome: &Outcome) -> (Vec<f64>, f64) {

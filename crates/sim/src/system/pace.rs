@@ -82,28 +82,23 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{bus, course, for_ms, machine, requests};
+    use super::super::tests::*;
     use super::*;
     use crate::buffered_drive::BufferedDrive;
-    use crate::bus::Phases;
+    use crate::bus::{Bus, BusKeys};
     use crate::disk::Overhead;
-    use crate::disk::tests::larger;
-    use crate::machine::{Cost, Device, Machine, Part};
-    use crate::system::Outcome;
-    use crate::volume::Volume;
     use halfpower_model::workload::Rate;
-    use halfpower_model::{Buffering, Bytes, Limits, Nanoseconds, Operation, Pattern};
 
     const SERVICE_NS: u64 = 100_000;
 
     /// One server that takes 100 µs for a request, and nothing beside it.
     fn server() -> Machine {
-        let mut machine = machine(larger(crate::disk::scheduler::Scheduler::Fcfs), 1, Volume::Each);
+        let mut machine = machine(larger(Scheduler::Fcfs), 1, Volume::Each);
         let overhead = Overhead { read_hit_ns: SERVICE_NS, ..Overhead::default() };
         machine.disks[0].device = Device::Buffer(BufferedDrive { size: Bytes(1 << 30), overhead });
         machine.disks[0].near = vec![0];
         let Part::Bus(free) = bus("free", 1e18) else { unreachable!("a bus is one") };
-        machine.parts = vec![Part::Bus(crate::bus::Bus { phases: Phases::default(), ..free })];
+        machine.parts = vec![Part::Bus(Bus { keys: BusKeys::default(), ..free })];
         machine.system.direct_read = Cost::default();
         machine
     }
@@ -129,7 +124,7 @@ mod tests {
     #[test]
     fn arrivals_by_chance_wait_as_queueing_theory_has_it() {
         for (per_s, depth) in [(5_000, 1), (5_000, 64), (8_000, 1), (8_000, 256)] {
-            let (open, outcome) = at_rate(Arrivals::Poisson, per_s, depth, 40);
+            let (open, outcome) = at_rate(Arrivals::Poisson, per_s, depth, 20);
             let service_us = SERVICE_NS as f64 / 1e3;
             let load = per_s as f64 * service_us / 1e6;
             let expected_us = service_us * (1.0 + load / (2.0 * (1.0 - load)));

@@ -1,12 +1,6 @@
 //! What the stripe cache of a RAID5 reads, writes and joins.
 
-use super::Outcome;
-use super::tests::{course, hold, machine, of_requests, workload};
-use crate::disk::scheduler::Scheduler;
-use crate::disk::tests::larger;
-use crate::machine::{Machine, SplitAt};
-use crate::volume::Volume;
-use halfpower_model::{Bytes, Operation, Pattern, Workload};
+use super::tests::*;
 use proptest::prelude::*;
 
 /// Disks with chunks of 32 KiB, and a stripe cache of so many of them.

@@ -1,18 +1,13 @@
 //! Flushes, writes that are written through, and files that grow.
 
-use super::tests::{course, machine, of_bytes, of_requests, page_cache, requests, workload};
-use crate::disk::scheduler::Scheduler;
-use crate::disk::tests::{atlas, larger};
-use crate::disk::{Drive, WriteCache};
-use crate::machine::{Cost, Growth, Machine, PageCache};
-use crate::volume::Volume;
+use super::tests::*;
+use halfpower_model::FileState;
 use halfpower_model::sample::Part;
-use halfpower_model::{Buffering, Bytes, Durability, FileState, Histogram, Operation, Pattern, Sharing, Workload};
 
 fn one_disk() -> Machine {
     let mut machine = machine(larger(Scheduler::CLook), 1, Volume::Each);
     let write = Cost { fixed_us: 10.0, marginal_us_per_kib: 5.0 };
-    machine.system.cache = Some(PageCache { write, paging_ns: 0, dirty_limit: Bytes(32 << 20), ..page_cache() });
+    machine.system.cache = Some(PageCache { write, paging: Nanoseconds(0), dirty_share: 0.125, ..page_cache() });
     machine
 }
 

@@ -80,33 +80,23 @@ impl<'a> Share<'a> {
         let paused_ns = |kind: usize| self.paused_ns[kind] - self.paused_until_ns[kind].saturating_sub(now_ns);
         [window, reads, writes, paused_ns(0), paused_ns(1)]
     }
-
-    /// What the server's own processors were busy until a moment.
-    pub(super) fn server_busy_ns(&self, now_ns: u64) -> Option<u64> {
-        self.server.as_ref().map(|server| server.busy_ns(now_ns))
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Outcome;
-    use super::super::tests::{bus, busy, machine, of_requests, requests, workload};
+    use super::super::tests::*;
     use super::*;
-    use crate::disk::scheduler::Scheduler;
-    use crate::disk::tests::larger;
-    use crate::machine::{Cost, LargeRequests};
-    use crate::volume::Volume;
+    use crate::machine::LargeRequests;
     use halfpower_model::sample::Part;
-    use halfpower_model::{Bytes, Operation, Pattern, Workload};
 
     const COST: Cost = Cost { fixed_us: 100.0, marginal_us_per_kib: 4.0 };
 
     const LARGE: LargeRequests = LargeRequests {
         above: Bytes(64 << 10),
         unit: Bytes(64 << 10),
-        first_wait_ns: None,
-        wait_ns: 8_000_000,
-        part_wait_ns: 13_000_000,
+        first_wait: None,
+        wait: Nanoseconds(8_000_000),
+        part_wait: Nanoseconds(13_000_000),
     };
 
     fn shared(server_processors: Option<u32>, wire: Vec<usize>) -> Machine {
@@ -119,7 +109,7 @@ mod tests {
             wire,
             write_window: 2,
             large: [
-                Some(LargeRequests { first_wait_ns: Some(0), unit: Bytes(32 << 10), ..LARGE }),
+                Some(LargeRequests { first_wait: Some(Nanoseconds(0)), unit: Bytes(32 << 10), ..LARGE }),
                 Some(LargeRequests { above: Bytes(16 << 10), ..LARGE }),
             ],
         });
@@ -151,7 +141,7 @@ mod tests {
         let of = |operation, kib, depth| ms(&course(&machine, operation, kib, depth, 1));
         for (operation, kib, wanted_ms) in [
             (Operation::Write, 16, 0.0..2.0),
-            (Operation::Write, 32, 13.0..18.0),
+            (Operation::Write, 32, 13.0..19.0),
             (Operation::Write, 64, 8.0..18.0),
             (Operation::Read, 64, 0.0..5.0),
             (Operation::Read, 128, 24.0..34.0),

@@ -1,30 +1,27 @@
 //! Courses that a hand can follow.
 
-use super::*;
-use crate::bus::{Bus, Phases};
+use crate::bus::{Bus, BusKeys};
 use crate::controller::{Controller, Forwarding};
-use crate::disk::Drive;
-use crate::disk::scheduler::Scheduler;
-use crate::disk::tests::{atlas, larger};
-use crate::machine::Machine;
-use crate::machine::{AttachedDisk, Cost, Device, Fill, Growth, Made, OperatingSystem, PageCache, Part, SplitAt};
-use crate::volume::Volume;
+use crate::machine::{AttachedDisk, OperatingSystem};
 use halfpower_model::workload::Rate;
-use halfpower_model::{Buffering, Bytes, Limits, Nanoseconds, Operation, Pattern, Personality};
-use halfpower_model::{Cancel, Histogram, Workload};
+use halfpower_model::{Cancel, Personality};
 use std::sync::Arc;
 
+/// What most tests of machines at work need.
+pub(crate) use super::{Outcome, run};
+pub(crate) use crate::disk::scheduler::Scheduler;
+pub(crate) use crate::disk::tests::{atlas, larger};
+pub(crate) use crate::disk::{Drive, WriteCache};
+pub(crate) use crate::machine::{Cost, Device, Fill, Growth, Machine, Made, PageCache, Part, SplitAt};
+pub(crate) use crate::volume::Volume;
+pub(crate) use halfpower_model::{
+    Buffering, Bytes, Durability, Histogram, Limits, Nanoseconds, Operation, Pattern, Sharing, Workload,
+};
+
 pub(crate) fn bus(name: &str, bytes_per_s: f64) -> Part {
-    Part::Bus(Bus {
-        name: name.to_owned(),
-        read_ns_per_byte: 1e9 / bytes_per_s,
-        write_ns_per_byte: 1e9 / bytes_per_s,
-        phases: Phases { command_ns: 10_000, status_ns: 5_000, ..Phases::default() },
-        burst: None,
-        stay_ns: None,
-        latency_ns: 0,
-        programmed: false,
-    })
+    let (command, status) = (Nanoseconds(10_000), Nanoseconds(5_000));
+    let keys = BusKeys { command, status, ..BusKeys::default() };
+    Part::Bus(Bus { name: name.to_owned(), ns_per_byte: [1e9 / bytes_per_s; 2], keys })
 }
 
 pub(crate) fn machine(drive: Drive, disks: usize, volume: Volume) -> Machine {
@@ -81,8 +78,7 @@ pub(super) fn controller(forwarding: Forwarding) -> Controller {
     Controller {
         name: "card".to_owned(),
         request_ns: 1000,
-        read_ns_per_byte: 0.0,
-        write_ns_per_byte: 0.0,
+        ns_per_byte: [0.0; 2],
         forwarding,
         queue: None,
         driver_read: Cost::default(),
@@ -95,10 +91,10 @@ pub(crate) fn page_cache() -> PageCache {
     PageCache {
         read: Cost { fixed_us: 12.0, marginal_us_per_kib: 4.0 },
         write: Cost { fixed_us: 12.0, marginal_us_per_kib: 5.0 },
-        paging_ns: 70_000,
-        capacity: Bytes(64 << 20),
-        dirty_limit: Bytes(16 << 20),
-        scan_ns: 1_000_000_000,
+        paging: Nanoseconds(70_000),
+        share: 0.25,
+        dirty_share: 0.0625,
+        scan: Nanoseconds(1_000_000_000),
         fill: Fill::Page,
         slow_reads: None,
         parallel: None,

@@ -2,7 +2,7 @@
 //! what a host has of them goes to the analysis, which has to name the part that was full.
 //!
 //! The machines are those on which one part is busy more than nine tenths of the time and every other less than seven, 40 for
-//! each kind (`just hidden`; `cargo test` has 8): processors, disks, what disks are attached by, controllers, buses of the
+//! each kind (`just hidden`; `cargo test` has 4): processors, disks, what disks are attached by, controllers, buses of the
 //! host. `--nocapture` shows the table and every machine of which another part is named, by its seed.
 
 mod host;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use study::{Case, PARTS, named};
 
 /// Machines of each kind; fewer without optimisation, since that takes several times as long.
-const EACH: usize = if cfg!(debug_assertions) { 8 } else { 40 };
+const EACH: usize = if cfg!(debug_assertions) { 4 } else { 40 };
 /// The kinds: the buses of the host are one, and still have to be told apart.
 const KINDS: usize = 5;
 /// More seeds than this a kind does not need.

@@ -151,23 +151,4 @@ mod tests {
             }
         }
     }
-
-    #[test]
-    fn numbers_are_spread_over_what_tells_them_apart() {
-        let spread = |number: u64| {
-            let mut spread = Spread::default();
-            spread.write_u64(number);
-            spread.finish()
-        };
-        // By the lowest twelve bits, as a table of 4096 does: frames at a distance, and the first of 64 volumes. At random 63 % of the
-        // places are taken; half of them is two numbers to a place.
-        let places =
-            |number: &dyn Fn(u64) -> u64| (0..4096).map(|index| spread(number(index)) % 4096).collect::<BTreeSet<_>>();
-        for step in [1, 16, 4096, 1 << 20, 58_593_750] {
-            let taken = places(&|index| index * step).len();
-            assert!(taken > 2048, "{step}: {taken}");
-        }
-        let taken = places(&|index| ((index % 64) << 40) + index / 64).len();
-        assert!(taken > 2048, "{taken}");
-    }
 }

@@ -83,11 +83,12 @@ impl Cache {
     /// None where requests go past it, or there is none.
     pub(super) fn of(machine: &Machine, workload: &Workload) -> Option<Cache> {
         let model = machine.system.cache.clone().filter(|_| !workload.buffering.is_direct())?;
-        let mut pages = Pages::new(&model);
+        let [capacity, dirty] = model.sizes(machine.memory);
+        let mut pages = Pages::new(capacity, dirty);
         // A file that grows begins empty.
         if workload.cache == CachePolicy::Warm && !workload.file_state.grows() {
             // What lies before would have left again.
-            let start = workload.span.0.saturating_sub(model.capacity.0);
+            let start = workload.span.0.saturating_sub(capacity.0);
             (0..workload.volumes() as u32)
                 .for_each(|volume| pages.keep(&Run { volume, bytes: start..workload.span.0 }));
         }
@@ -101,7 +102,7 @@ impl Cache {
             },
             readers: vec![Reader::default(); workload.volumes() as usize],
             streams: vec![Stream::default(); workload.workers as usize],
-            scan_ns: model.scan_ns,
+            scan_ns: model.scan.0,
             awake_ns: None,
             blocked: VecDeque::new(),
             is_through: workload.buffering.is_through(),
@@ -111,16 +112,6 @@ impl Cache {
 
     pub(super) fn cost(&self, kind: RequestKind) -> machine::Cost {
         if kind == RequestKind::Write { self.model.write } else { self.model.read }
-    }
-
-    /// CPU time of a call.
-    pub(super) fn call_ns(&self, kind: RequestKind) -> u64 {
-        self.cost(kind).ns(0)
-    }
-
-    /// CPU time of its own requests, beside that of direct ones.
-    pub(super) fn paging_ns(&self) -> u64 {
-        self.model.paging_ns
     }
 
     /// Whether the lazy writer is at work.
@@ -155,11 +146,6 @@ impl Cache {
             lane.writing += 1;
             run
         })
-    }
-
-    /// Whether nothing in it waits to be written out.
-    pub(super) fn is_clean(&self) -> bool {
-        self.pages.is_clean()
     }
 
     /// Takes note of where a worker is; whether it goes on where it was.

@@ -6,7 +6,7 @@
 //! between scans.
 
 use super::frames::{FrameSet, Table};
-use crate::machine::PageCache;
+use halfpower_model::Bytes;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -119,15 +119,15 @@ fn run_of(key: u64, pages: Range<u64>) -> Run {
 
 impl Pages {
     /// An empty cache.
-    pub(crate) fn new(cache: &PageCache) -> Pages {
+    pub(crate) fn new(capacity: Bytes, dirty_limit: Bytes) -> Pages {
         Pages {
             frames: Table::default(),
             arriving: Table::default(),
             order: VecDeque::new(),
             pages: 0,
-            most_pages: cache.capacity.0 / PAGE,
+            most_pages: capacity.0 / PAGE,
             dirty_pages: 0,
-            most_dirty_pages: cache.dirty_limit.0 / PAGE,
+            most_dirty_pages: dirty_limit.0 / PAGE,
             due: FrameSet::default(),
             fresh: Vec::new(),
         }
@@ -302,14 +302,11 @@ impl Pages {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::tests::page_cache;
-    use halfpower_model::Bytes;
 
     const KIB: u64 = 1024;
 
     fn pages(capacity: u64, dirty_limit: u64) -> Pages {
-        let (capacity, dirty_limit) = (Bytes(capacity), Bytes(dirty_limit));
-        Pages::new(&PageCache { capacity, dirty_limit, ..page_cache() })
+        Pages::new(Bytes(capacity), Bytes(dirty_limit))
     }
 
     fn run(kib: Range<u64>) -> Run {

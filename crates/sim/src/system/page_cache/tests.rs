@@ -1,14 +1,9 @@
 //! What goes through the cache: what it costs, what it asks of the disks, and how fast that makes it.
 
-use super::super::tests::{
-    course, for_ms, hold, machine, megabytes_per_s, of_bytes, of_requests, page_cache, requests, workload,
-};
+use super::super::tests::*;
 use super::pages::PAGE;
-use crate::disk::scheduler::Scheduler;
-use crate::disk::tests::{atlas, larger};
-use crate::machine::{Fill, Machine, PageCache, Parallel};
-use crate::volume::Volume;
-use halfpower_model::{Buffering, Bytes, CachePolicy, Durability, Nanoseconds, Operation, Pattern, Sharing, Workload};
+use crate::machine::Parallel;
+use halfpower_model::CachePolicy;
 use proptest::prelude::*;
 
 fn cached(mut machine: Machine, fill: Fill) -> Machine {
@@ -170,7 +165,7 @@ fn each_target_is_written_by_itself() {
 fn what_is_read_for_a_request_is_its_own_though_the_cache_has_no_room_for_it() {
     let mut small = side_by_side(machine(atlas(Scheduler::CLook), 1, Volume::Each));
     let model = small.system.cache.as_mut().unwrap();
-    (model.capacity, model.dirty_limit) = (Bytes(256 << 10), Bytes(256 << 10));
+    (model.share, model.dirty_share) = (1.0 / 1024.0, 1.0 / 1024.0);
     let limits = of_requests(40);
     let reads = buffered(Operation::Read, Pattern::Random, 3 << 20, 8, &small);
     let outcome = course(&small, &Workload { limits, ..reads });

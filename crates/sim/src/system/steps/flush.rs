@@ -24,7 +24,7 @@ impl System<'_> {
 
     /// Whether every byte that was written is on its medium.
     fn is_safe(&self) -> bool {
-        self.cache.as_ref().is_none_or(|cache| cache.is_clean())
+        self.cache.as_ref().is_none_or(|cache| cache.pages.is_clean())
             && self.devices.iter().all(|device| device.is_flushed())
     }
 

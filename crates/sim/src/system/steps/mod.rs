@@ -1,13 +1,10 @@
 //! What happens at each event.
 
 mod flush;
-mod growth;
 mod outcome;
-mod pace;
 mod page_cache;
 mod path;
 mod program;
-mod rows;
 mod share;
 
 use crate::machine::Machine;

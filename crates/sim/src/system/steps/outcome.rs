@@ -20,7 +20,8 @@ impl System<'_> {
         let resources = std::iter::once(&self.processors).chain(&self.resources);
         let resources = resources.map(|resource| resource.busy_ns(self.now_ns));
         let arms = self.devices.iter().map(|disk| disk.busy_ns(self.now_ns));
-        let server = self.share.as_ref().and_then(|share| share.server_busy_ns(self.now_ns));
+        let server =
+            self.share.as_ref().and_then(|share| share.server.as_ref()).map(|server| server.busy_ns(self.now_ns));
         let waits = self.share.iter().flat_map(|share| share.waited_ns(self.now_ns));
         let gates = self.gates.iter().zip(&self.at_gates).filter(|(gate, _)| gate.is_some());
         let gates = gates.map(|(_, waiting)| waiting.some_ns(self.now_ns));
@@ -63,7 +64,7 @@ impl System<'_> {
     }
 
     fn outstanding_for(&self, since_ns: u64) -> u128 {
-        u128::from(since_ns) * u128::from(self.open_requests + self.flushes.under_way())
+        u128::from(since_ns) * u128::from(self.open_requests + self.flushes.waiting)
     }
 
     /// A request of the program is done during the warm-up: the measured part may begin here. What disks read ahead before
@@ -85,7 +86,7 @@ impl System<'_> {
     /// Whether the measured part ends with its window, which is over: not where the flush is timed, nor with so few
     /// requests that what is outstanding has to be waited for. A rate that holds them back is no matter of completions.
     pub(super) fn ends_with_window(&mut self) -> bool {
-        if self.flushes.at_end() {
+        if self.flushes.at_end {
             return false;
         }
         let done: u64 = self.outcome.latency.iter().map(Histogram::count).sum();
@@ -155,7 +156,7 @@ impl System<'_> {
             Some((Part::idle(&name, PartKind::Wait), 1.0))
         });
         let growth = self.growth.as_ref();
-        let growth = growth.map(|growth| (Part::idle(Part::GROWTH, PartKind::Wait), growth.files() as f64));
+        let growth = growth.map(|growth| (Part::idle(Part::GROWTH, PartKind::Wait), growth.files.len() as f64));
         let instance = self.instance().map(|(name, _)| (Part::idle(name, PartKind::Controller), 1.0));
         let parts = std::iter::once(processors).chain(between).chain(disks).chain(server).chain(waits);
         let parts = parts.chain(gates).chain(growth).chain(instance);
@@ -173,7 +174,7 @@ impl System<'_> {
         self.outcome.elapsed_ns = elapsed_ns;
         self.outcome.cut_off = self.under_way();
         self.outcome.flush = self.flushes.took.clone();
-        self.outcome.flush_ns = self.flushes.ended_ns(self.now_ns);
+        self.outcome.flush_ns = self.flushes.ending_ns.map(|ending_ns| self.now_ns - ending_ns);
         self.outcome
     }
 }

@@ -63,7 +63,7 @@ impl System<'_> {
                 run.bytes.end = run.bytes.end.next_multiple_of(FRAME);
             }
             let length = u64::from(asked.length);
-            let wait_ns = cache.model.slow_reads.filter(|slow| length > slow.above.0).map_or(0, |slow| slow.wait_ns);
+            let wait_ns = cache.model.slow_reads.filter(|slow| length > slow.above.0).map_or(0, |slow| slow.wait.0);
             self.page_in(&run, wait_ns);
         }
         while let Some(run) = self.ahead(volume) {
@@ -195,7 +195,7 @@ impl System<'_> {
     fn scanned(&mut self) {
         let now_ns = self.now_ns;
         let Some(cache) = &mut self.cache else { return };
-        cache.scan_ns = now_ns + cache.model.scan_ns;
+        cache.scan_ns = now_ns + cache.model.scan.0;
         for volume in 0..cache.readers.len() as u32 {
             self.read_in(volume);
         }

@@ -1,6 +1,6 @@
 //! From the volume to its devices and back.
 
-use crate::bus::{Bus, Transfer};
+use crate::bus::{Bus, BusKeys, Transfer};
 use crate::command::{Command, Direction, Served};
 use crate::controller::{Forwarding, Gate};
 use crate::disk::geometry::BLOCK_BYTES;
@@ -22,18 +22,10 @@ impl System<'_> {
         let (mut offset, mut left) = (open.asked.offset + machine.offset.0, u64::from(open.asked.length));
         let row = self.rows.as_ref().map(Rows::row_bytes).filter(|_| direction == Direction::Write);
         let cut = |offset: u64, left: u64| left.min(most).min(row.map_or(u64::MAX, |row| row - offset % row));
-        // A flush has no bytes.
-        let portions = match row {
-            None => left.div_ceil(most).max(1),
-            Some(row) if most >= row => (offset + left).div_ceil(row) - offset / row,
-            Some(_) => std::iter::successors(Some((offset, left)), |&(offset, left)| {
-                let bytes = cut(offset, left);
-                Some((offset + bytes, left - bytes)).filter(|(_, left)| *left > 0)
-            })
-            .count() as u64,
-        };
-        self.requests.all[request as usize].portions_left = portions as u32;
-        for _ in 0..portions {
+        // One more than there are, until all have set out; a flush has one, without bytes.
+        self.requests.all[request as usize].portions_left = 1;
+        loop {
+            self.requests.all[request as usize].portions_left += 1;
             if machine.is_made_in_controller() {
                 self.at_devices[target].add(self.now_ns);
             }
@@ -51,6 +43,18 @@ impl System<'_> {
                 }
             }
             (offset, left) = (offset + bytes, left - bytes);
+            if left == 0 {
+                return self.finish_one_of(request);
+            }
+        }
+    }
+
+    /// A portion of a request is done.
+    fn finish_one_of(&mut self, request: u32) {
+        let open = &mut self.requests.all[request as usize];
+        open.portions_left -= 1;
+        if open.portions_left == 0 {
+            self.finish_request(request);
         }
     }
 
@@ -217,8 +221,8 @@ impl System<'_> {
             let transfer = self.transfers[number].get(&machine.parts[number], bytes, direction);
             let through_ns = match &machine.parts[number] {
                 Part::Bus(bus) => {
-                    latency_ns += bus.latency_ns;
-                    self.move_on_bus(number, bus.programmed, &transfer, direction, from_ns)
+                    latency_ns += bus.keys.latency.0;
+                    self.move_on_bus(number, bus.keys.programmed, &transfer, direction, from_ns)
                 }
                 Part::Controller(controller) => {
                     let held_ns = match controller.forwarding {
@@ -314,8 +318,10 @@ impl System<'_> {
     /// A device that will soon have its bytes stays on its bus while it is busy with the command itself.
     fn stay(&mut self, near: &[usize], begins_ns: u64, from_ns: u64) {
         let Some(nearest) = near.first() else { return };
-        let Part::Bus(Bus { stay_ns: Some(most_ns), .. }) = &self.machine.parts[*nearest] else { return };
-        if from_ns - self.now_ns <= *most_ns {
+        let Part::Bus(Bus { keys: BusKeys { stay: Some(most), .. }, .. }) = &self.machine.parts[*nearest] else {
+            return;
+        };
+        if from_ns - self.now_ns <= most.0 {
             let kept_ns = self.resources[*nearest].keep(self.now_ns, begins_ns);
             if self.marks.begun {
                 self.tallies[*nearest].kept(kept_ns);
@@ -386,14 +392,38 @@ impl System<'_> {
         if portion.direction == Direction::Read {
             self.stream.give(portion.bytes);
         }
-        let open = &mut self.requests.all[request as usize];
         if self.machine.is_made_in_controller() {
-            self.at_devices[open.volume as usize].take(self.now_ns);
+            self.at_devices[self.requests.all[request as usize].volume as usize].take(self.now_ns);
         }
-        open.portions_left -= 1;
-        if open.portions_left == 0 {
-            self.finish_request(request);
+        self.finish_one_of(request);
+    }
+
+    /// A portion joins what is written of its row.
+    pub(super) fn join_row(&mut self, number: u32, portion: &Portion, is_lazy: bool) {
+        if self.rows.as_mut().is_some_and(|rows| rows.join(number, portion, is_lazy)) {
+            self.go_on_with_row(number);
         }
+    }
+
+    fn go_on_with_row(&mut self, number: u32) {
+        if let Some((leader, pieces)) = self.rows.as_mut().and_then(|rows| rows.go_on(number)) {
+            self.launch_pieces(leader, pieces);
+        }
+    }
+
+    /// What was under way of a row is done.
+    pub(super) fn row_done(&mut self, leader: u32) {
+        let Some(portions) = self.rows.as_mut().and_then(|rows| rows.done(leader)) else {
+            self.go_on_with_row(leader);
+            return self.begin_rows();
+        };
+        portions.into_iter().for_each(|portion| self.finish_portion(portion));
+        self.begin_rows();
+    }
+
+    fn begin_rows(&mut self) {
+        let waiting = self.rows.as_ref().map(Rows::may_begin).unwrap_or_default();
+        waiting.into_iter().for_each(|portion| self.go_on_with_row(portion));
     }
 }
 

@@ -1,4 +1,4 @@
-//! The program and the processors: a request is made, costs its time, and is seen done.
+//! The program and the CPUs: when a worker issues a request, what it costs, when it extends a file, and when it is done.
 
 use crate::system::events::Event;
 use crate::system::request::{Open, Origin};
@@ -36,13 +36,14 @@ impl System<'_> {
         self.open_requests += 1;
         self.open_bytes += u64::from(asked.length);
         if asked.kind == RequestKind::Write {
-            self.flushes.write(worker);
+            let flushing = &mut self.flushes.workers[worker as usize];
+            (flushing.writes, flushing.open) = (flushing.writes + 1, flushing.open + 1);
         }
         let volume = self.workload.volume_of(worker) as u32;
         let arrived_ns = self.arrived_ns(worker, asked.length);
         let open = Open { arrived_ns, ..Open::made(Origin::Program { worker }, volume, asked, self.now_ns) };
         let spent_ns = match (&self.cache, &self.share) {
-            (Some(cache), _) => cache.call_ns(asked.kind),
+            (Some(cache), _) => cache.cost(asked.kind).ns(0),
             (None, Some(share)) => share.client_ns(&asked),
             (None, None) => self.cost_ns(&asked, 1.0 - self.machine.system.completion_share),
         };
@@ -110,7 +111,7 @@ impl System<'_> {
         self.outcome.interrupt_ns += spent_ns;
         self.at(done_ns, Event::Complete { request });
         if let Some(cache) = &self.cache {
-            self.processors.serve(self.now_ns, done_ns, cache.paging_ns());
+            self.processors.serve(self.now_ns, done_ns, cache.model.paging.0);
         }
     }
 
@@ -135,7 +136,7 @@ impl System<'_> {
         self.open_requests -= 1;
         self.open_bytes -= u64::from(asked.length);
         if asked.kind == RequestKind::Write {
-            self.flushes.written(worker);
+            self.flushes.workers[worker as usize].open -= 1;
             self.extended(volume, &asked);
         }
         self.leave_window(asked.kind);
@@ -157,4 +158,137 @@ impl System<'_> {
         }
         self.go_on(worker);
     }
+
+    /// A worker begins, with nothing outstanding.
+    pub(super) fn set_to_work(&mut self, worker: u32) {
+        let depth = self.workload.depth;
+        match &mut self.paces[worker as usize] {
+            None => (0..depth).for_each(|_| self.at(0, Event::Issue { worker })),
+            Some(pace) => {
+                pace.idle = depth;
+                self.wake(worker);
+            }
+        }
+    }
+
+    /// A worker has room for one more request.
+    pub(super) fn go_on(&mut self, worker: u32) {
+        match &mut self.paces[worker as usize] {
+            None => self.issue(worker),
+            Some(pace) => {
+                pace.idle += 1;
+                self.wake(worker);
+            }
+        }
+    }
+
+    /// A worker that waits looks again when its next request may go.
+    fn wake(&mut self, worker: u32) {
+        let now_ns = self.now_ns;
+        let Some(pace) = self.paces[worker as usize].as_mut().filter(|pace| !pace.is_awake && pace.idle > 0) else {
+            return;
+        };
+        pace.is_awake = true;
+        let at_ns = pace.next_ns.max(now_ns);
+        self.at(at_ns, Event::Issue { worker });
+    }
+
+    /// What may go now goes, as far as there is room.
+    pub(super) fn issue_due(&mut self, worker: u32) {
+        let (now_ns, until_ns, number) = (self.now_ns, self.arrivals_until_ns(), worker as usize);
+        let Some(pace) = &mut self.paces[number] else { return self.issue(worker) };
+        pace.is_awake = false;
+        pace.count_backlog(until_ns, self.workload.request_size.0 as u32);
+        while let Some(pace) = self.paces[number].as_mut().filter(|pace| pace.next_ns <= now_ns && pace.idle > 0) {
+            pace.idle -= 1;
+            self.issue(worker);
+        }
+        if let Some(pace) = self.paces[number].as_mut().filter(|_| self.marks.begun) {
+            pace.backlog_max = pace.backlog_max.max(pace.backlog);
+        }
+        self.wake(worker);
+    }
+
+    /// A worker's request goes now; gives when it was to go.
+    pub(super) fn arrived_ns(&mut self, worker: u32, length: u32) -> u64 {
+        let now_ns = self.now_ns;
+        let Some(pace) = &mut self.paces[worker as usize] else { return now_ns };
+        let intended_ns = pace.take(length, now_ns);
+        if let Some(open) = self.outcome.open_loop.as_mut().filter(|_| self.marks.begun) {
+            open.late.record(now_ns - intended_ns);
+        }
+        intended_ns
+    }
+
+    /// Up to when arrivals count: what arrives just at the end is no part of it.
+    fn arrivals_until_ns(&self) -> u64 {
+        self.now_ns.min(self.ends_ns.saturating_sub(1))
+    }
+
+    /// The run is over: what had arrived and did not go, of what was asked for.
+    pub(super) fn count_backlogs(&mut self) {
+        let until_ns = self.arrivals_until_ns();
+        let Some(open) = &mut self.outcome.open_loop else { return };
+        let most = self.workload.limits.requests.map_or(u64::MAX, |most| most.saturating_sub(self.issued));
+        for pace in self.paces.iter_mut().flatten() {
+            pace.count_backlog(until_ns, self.workload.request_size.0 as u32);
+            open.backlog_at_end += pace.backlog.min(most);
+            open.backlog_max += pace.backlog_max.max(pace.backlog).min(most.saturating_add(self.issued));
+        }
+    }
+
+    /// Up to where a target held data before its write that is under way.
+    pub(super) fn valid(&self, volume: u32) -> u64 {
+        self.growth.as_ref().map_or(u64::MAX, |growth| growth.files[volume as usize].valid)
+    }
+
+    /// A write of a file that grows waits for the one before.
+    pub(super) fn extend(&mut self, request: u32) {
+        let Open { volume, .. } = self.requests.all[request as usize];
+        let Some(growth) = &mut self.growth else { return };
+        let file = &mut growth.files[volume as usize];
+        if file.busy_since_ns.is_some() {
+            return file.waiting.push_back(request);
+        }
+        file.busy_since_ns = Some(self.now_ns);
+        self.fill(request);
+    }
+
+    /// Fills the gap before a write, and lets it go.
+    pub(super) fn fill(&mut self, request: u32) {
+        let Open { volume, asked, .. } = self.requests.all[request as usize];
+        let valid = self.valid(volume);
+        if asked.offset <= valid {
+            return self.pass(request);
+        }
+        let length = FILL_BYTES.min(asked.offset - valid) as u32;
+        let zeros = Request { offset: valid, length, kind: RequestKind::Write };
+        let origin = Origin::Fill { request };
+        let open = Open::made(origin, volume, zeros, self.now_ns);
+        let spent_ns = self.cost_ns(&zeros, 1.0 - self.machine.system.completion_share);
+        let done_ns = self.processors.serve(self.now_ns, self.now_ns, spent_ns);
+        let number = self.requests.put(open);
+        self.at(done_ns, Event::Dispatch { request: number });
+    }
+
+    /// A write is on the disk or in the cache: the file holds data up to its end.
+    pub(super) fn grow(&mut self, volume: u32, asked: &Request) {
+        let Some(growth) = &mut self.growth else { return };
+        let file = &mut growth.files[volume as usize];
+        file.valid = file.valid.max(asked.offset + u64::from(asked.length));
+    }
+
+    /// A write of the program is done: the next may go.
+    pub(super) fn extended(&mut self, volume: u32, asked: &Request) {
+        self.grow(volume, asked);
+        let Some(growth) = &mut self.growth else { return };
+        let file = &mut growth.files[volume as usize];
+        match file.waiting.pop_front() {
+            Some(next) => self.fill(next),
+            None => file.busy_ns += self.now_ns - file.busy_since_ns.take().unwrap_or(self.now_ns),
+        }
+    }
 }
+
+/// How much of a gap is filled at a time.
+const FILL_BYTES: u64 = 64 << 10;

@@ -4,7 +4,7 @@ use crate::system::events::Event;
 use crate::system::request::{Open, Origin};
 use crate::system::share::Share;
 use crate::system::state::System;
-use halfpower_model::{Request, RequestKind};
+use halfpower_model::{Nanoseconds, Request, RequestKind};
 
 impl System<'_> {
     /// A request leaves the client, if its window lets it.
@@ -67,10 +67,10 @@ impl System<'_> {
             return self.finish_request(request);
         }
         let length = (end - offset).min(large.unit.0);
-        let wait_ns = match large.first_wait_ns.filter(|_| offset == asked.offset) {
-            Some(first_ns) => first_ns,
-            None if length < large.unit.0 => large.part_wait_ns,
-            None => large.wait_ns,
+        let Nanoseconds(wait_ns) = match large.first_wait.filter(|_| offset == asked.offset) {
+            Some(first) => first,
+            None if length < large.unit.0 => large.part_wait,
+            None => large.wait,
         };
         let kind = asked.kind as usize;
         share.paused_ns[kind] += wait_ns;

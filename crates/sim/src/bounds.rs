@@ -1,45 +1,80 @@
 //! The values of machine files. Each type carries its bounds, and rejects values beyond them.
 //!
-//! Bounds are far beyond any machine, and low enough that no accepted value exhausts memory or time. [`super::source`] puts the place,
+//! Bounds are far beyond any machine, and low enough that no accepted value exhausts memory or time. `file::source` puts the place,
 //! the key and the value before each message.
 
-use super::table::Value;
-use crate::machine::Hertz;
 use crate::named::Named;
+use crate::table::Value;
+use halfpower_model::units::significant;
 use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use std::fmt;
+use std::str::FromStr;
 
-pub(super) const SECOND: u64 = 1_000_000_000;
+/// Nanoseconds.
+pub const SECOND: u64 = 1_000_000_000;
 /// Without a minimum, a request that the page cache answers would take no time, and a run with a time limit would never end.
-pub(super) const LEAST_CALL: Nanoseconds = Nanoseconds(50);
+pub const LEAST_CALL: Nanoseconds = Nanoseconds(50);
 /// 1024 volumes of this size still fit in a u64 of bytes.
-pub(super) const MOST_BYTES: u64 = 1 << 50;
+pub const MOST_BYTES: u64 = 1 << 50;
+
+/// Clock frequency.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Hertz(pub f64);
+
+impl FromStr for Hertz {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Hertz, ()> {
+        let number = |unit: &str| text.strip_suffix(unit)?.trim_end().parse::<f64>().ok();
+        number("MHz").map(|mega| mega * 1e6).or_else(|| number("GHz").map(|giga| giga * 1e9)).map(Hertz).ok_or(())
+    }
+}
+
+impl fmt::Display for Hertz {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 < 1e9 {
+            true => write!(f, "{} MHz", significant(self.0 / 1e6)),
+            false => write!(f, "{} GHz", significant(self.0 / 1e9)),
+        }
+    }
+}
 
 /// A multiple of `STEP` from `LEAST` to `MOST`, in the unit of the quantity.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Within<Q, const LEAST: u64, const MOST: u64, const STEP: u64 = 1>(pub(super) Q);
+pub struct Within<Q, const LEAST: u64, const MOST: u64, const STEP: u64 = 1>(pub Q);
 
-pub(super) type Count<const LEAST: u64, const MOST: u64> = Within<u32, LEAST, MOST>;
-pub(super) type Number<const LEAST: u64, const MOST: u64> = Within<f64, LEAST, MOST>;
-pub(super) type Size<const LEAST: u64, const MOST: u64> = Within<Bytes, LEAST, MOST>;
-pub(super) type Blocks<const LEAST: u64, const MOST: u64> = Within<Bytes, LEAST, MOST, 512>;
-pub(super) type Time<const LEAST_NS: u64, const MOST_NS: u64> = Within<Nanoseconds, LEAST_NS, MOST_NS>;
-pub(super) type Share = Number<0, 1>;
-pub(super) type Clock = Within<Hertz, 1_000_000, 1_000_000_000_000>;
+/// A whole number.
+pub type Count<const LEAST: u64, const MOST: u64> = Within<u32, LEAST, MOST>;
+/// A number.
+pub type Number<const LEAST: u64, const MOST: u64> = Within<f64, LEAST, MOST>;
+/// A size.
+pub type Size<const LEAST: u64, const MOST: u64> = Within<Bytes, LEAST, MOST>;
+/// A size in blocks of 512 bytes.
+pub type Blocks<const LEAST: u64, const MOST: u64> = Within<Bytes, LEAST, MOST, 512>;
+/// A time.
+pub type Time<const LEAST_NS: u64, const MOST_NS: u64> = Within<Nanoseconds, LEAST_NS, MOST_NS>;
+/// A share of a whole.
+pub type Share = Number<0, 1>;
+/// A clock frequency.
+pub type Clock = Within<Hertz, 1_000_000, 1_000_000_000_000>;
 /// Work of one part.
-pub(super) type Short = Time<0, SECOND>;
+pub type Short = Time<0, SECOND>;
 /// Waits for a network.
-pub(super) type Long = Time<0, { 60 * SECOND }>;
+pub type Long = Time<0, { 60 * SECOND }>;
 /// Idle times.
-pub(super) type Day = Time<0, { 86_400 * SECOND }>;
-pub(super) type Rate = Within<BytesPerSecond, 1_000, 1_000_000_000_000_000>;
+pub type Day = Time<0, { 86_400 * SECOND }>;
+/// A rate.
+pub type Rate = Within<BytesPerSecond, 1_000, 1_000_000_000_000_000>;
 
 /// A value in the file.
 #[derive(Clone, Copy)]
-pub(super) enum Written<'a> {
+pub enum Written<'a> {
+    /// An integer.
     Whole(i64),
+    /// A float.
     Decimal(f64),
+    /// A string.
     Text(&'a str),
 }
 
@@ -52,11 +87,15 @@ impl Written<'_> {
     }
 }
 
-pub(super) trait Quantity: Copy + PartialOrd + fmt::Display {
+/// What a value is of.
+pub trait Quantity: Copy + PartialOrd + fmt::Display {
+    /// Its name.
     const KIND: &'static str;
     /// Of one with a unit.
     const EXAMPLE: Option<&'static str> = None;
+    /// What is written, if it is one.
     fn of(written: Written<'_>) -> Option<Self>;
+    /// A bound of it.
     fn bound(bound: u64) -> Self;
     /// In whole units.
     fn units(self) -> u64;
@@ -150,6 +189,12 @@ impl<Q: Quantity, const LEAST: u64, const MOST: u64, const STEP: u64> Default fo
 }
 
 impl<Q: Quantity, const LEAST: u64, const MOST: u64, const STEP: u64> Value for Within<Q, LEAST, MOST, STEP> {
+    type Plain = Q;
+
+    fn plain(self) -> Q {
+        self.0
+    }
+
     fn allowed() -> String {
         format!("{}, {}", Q::KIND, Self::range())
     }
@@ -171,7 +216,7 @@ impl<'de, Q: Quantity, const LEAST: u64, const MOST: u64, const STEP: u64> Deser
 
 /// A word of an enum; the first is the default.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Word<T>(pub(super) T);
+pub struct Word<T>(pub T);
 
 impl<T: Named> Default for Word<T> {
     fn default() -> Self {
@@ -180,6 +225,12 @@ impl<T: Named> Default for Word<T> {
 }
 
 impl<T: Named> Value for Word<T> {
+    type Plain = T;
+
+    fn plain(self) -> T {
+        self.0
+    }
+
     fn allowed() -> String {
         T::WORDS.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ")
     }
@@ -202,9 +253,15 @@ impl<'de, T: Named> Deserialize<'de> for Word<T> {
 
 /// A list of `LEAST` to `MOST` items.
 #[derive(Clone, Debug, Default)]
-pub(super) struct List<T, const LEAST: usize, const MOST: usize>(pub(super) Vec<T>);
+pub struct List<T, const LEAST: usize, const MOST: usize>(pub Vec<T>);
 
 impl<T: Value, const LEAST: usize, const MOST: usize> Value for List<T, LEAST, MOST> {
+    type Plain = Vec<T::Plain>;
+
+    fn plain(self) -> Vec<T::Plain> {
+        self.0.into_iter().map(T::plain).collect()
+    }
+
     fn allowed() -> String {
         format!("list of {LEAST} to {MOST}, each {}", T::allowed())
     }
@@ -222,12 +279,18 @@ impl<'de, T: Deserialize<'de>, const LEAST: usize, const MOST: usize> Deserializ
 
 /// Names of parts, each once.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Names<const LEAST: usize>(pub(super) Vec<String>);
+pub struct Names<const LEAST: usize>(pub Vec<String>);
 
 /// More parts than any path from a disk to memory has.
 const MOST_NAMES: usize = 16;
 
 impl<const LEAST: usize> Value for Names<LEAST> {
+    type Plain = Vec<String>;
+
+    fn plain(self) -> Vec<String> {
+        self.0
+    }
+
     fn allowed() -> String {
         format!("list of {LEAST} to {MOST_NAMES}")
     }
