@@ -72,6 +72,10 @@ coverage:
 hidden:
     cargo test --release --locked -p halfpower-sim --test hidden -- --include-ignored --nocapture
 
+# The slow laws of random and shipped simulated machines; NAME: those with it in their name
+slow NAME="":
+    cargo test --release --locked -p halfpower-sim --lib -- --ignored '{{ NAME }}'
+
 # Damaged files against every reader of files, or those of the FORMS named, for SECONDS each; needs nightly Rust and cargo-fuzz
 fuzz SECONDS *FORMS:
     fuzz/run {{ SECONDS }} {{ FORMS }}
