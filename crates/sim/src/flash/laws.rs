@@ -96,7 +96,7 @@ fn without_memory(machine: &Machine) -> Machine {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
     fn nothing_is_lost_and_no_part_works_more_than_there_is_time(machine in any_machine(), workload in any_workload()) {

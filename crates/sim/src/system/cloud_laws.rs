@@ -47,7 +47,7 @@ fn any_machine() -> impl Strategy<Value = Machine> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
     fn nothing_is_lost_and_what_is_let_through_is_paid_for_with_credits_or_in_time(

@@ -153,7 +153,7 @@ pub(super) fn rate(machine: &Machine, workload: &Workload) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
     fn any_array_does_what_it_is_asked_and_a_mirror_or_raid5_what_that_takes(
@@ -380,7 +380,7 @@ fn gains_of_a_fixed_set(cases: u32) {
 
 #[test]
 fn a_wider_bus_and_more_depth_slow_no_machine_of_a_fixed_set() {
-    gains_of_a_fixed_set(4);
+    gains_of_a_fixed_set(2);
 }
 
 #[test]
