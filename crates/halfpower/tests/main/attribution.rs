@@ -1,18 +1,19 @@
 //! Bottlenecks that are brought about on purpose, and what is named. `bench/ground_truth.py` does more of them, more often.
 
-use crate::support::{Lab, skip};
+use crate::support::{Lab, Words, skip};
 use serde_json::Value;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Somebody else had the processor for this share of the workers' time: what it waits for cannot be brought about.
+/// Somebody else had the CPU for this share of the workers' time: what it waits for cannot be brought about.
 const CROWDED: f64 = 0.2;
 
-/// Runs one workload on `target`; gives what is said of its bottleneck when the stored run is shown.
-fn bottleneck_of(lab: &Lab, target: &str, how: &[&str]) -> Value {
-    let sample = lab.json([&["io", target, "--json", "--duration=400ms"], how].concat());
-    let run = lab.runs().iter().map(|(run, _)| *run).max().unwrap().to_string();
-    let shown = lab.json(["runs", "show", &run, "--json"]);
-    let mut bottleneck = shown["analysis"]["cells"][0]["bottleneck"].clone();
+const CACHED: &str = "io small --pattern=random --request-size=16KiB --buffering=buffered";
+
+/// Runs one workload; gives the verdict on its bottleneck when the stored run is shown.
+fn bottleneck_of(lab: &Lab, io: impl Words) -> Value {
+    let sample = lab.json((io, "--duration=400ms"));
+    let run = lab.runs().len();
+    let mut bottleneck = lab.json(format!("runs show {run}"))["analysis"]["cells"][0]["bottleneck"].take();
     let waited_s = sample["cpu"]["waited_s"].as_f64();
     bottleneck["waited"] = waited_s.map(|waited_s| waited_s / sample["elapsed_s"].as_f64().unwrap()).into();
     bottleneck
@@ -28,27 +29,18 @@ fn is_quiet(bottleneck: &Value) -> bool {
 }
 
 #[test]
-fn the_program_alone_is_the_generator() {
-    let lab = Lab::new();
-    assert_eq!(bottleneck_of(&lab, "null:", &["--depth=8"])["name"], "generator");
-}
-
-#[test]
-fn a_file_in_the_cache_is_read_from_memory() {
+fn the_program_alone_is_the_generator_and_memory_answers_for_a_file_in_the_cache() {
     let lab = Lab::new();
     lab.data_file("small", 1 << 10);
-    let how = ["--pattern=random", "--request-size=16KiB", "--buffering=buffered", "--cache=keep"];
-    let bottleneck = bottleneck_of(&lab, "small", &how);
+    assert_eq!(bottleneck_of(&lab, "io null: --depth=8")["name"], "generator");
+    let bottleneck = bottleneck_of(&lab, (CACHED, "--cache=keep"));
     // Where the device below has no counters, nobody knows.
-    assert!(
-        bottleneck["name"] == "memory"
-            || bottleneck["open"].to_string().contains("how much the page cache served is unknown"),
-        "{bottleneck}"
-    );
+    let is_unknown = bottleneck["open"].to_string().contains("how much the page cache served is unknown");
+    assert!(bottleneck["name"] == "memory" || is_unknown, "{bottleneck}");
 }
 
 #[test]
-fn a_processor_that_others_burn_is_named() {
+fn a_cpu_that_others_burn_is_named() {
     let lab = Lab::new();
     lab.data_file("small", 1 << 10);
     let allowed = rustix::thread::sched_getaffinity(None).unwrap();
@@ -64,44 +56,31 @@ fn a_processor_that_others_burn_is_named() {
     };
     let bottleneck = std::thread::scope(|scope| {
         (0..3).for_each(|_| drop(scope.spawn(burn)));
-        let how = ["--pattern=random", "--request-size=16KiB", "--buffering=buffered", "--cache=warm"];
-        let bottleneck = bottleneck_of(&lab, "small", &[&how[..], &[&format!("--cpus={cpu}")]].concat());
+        let bottleneck = bottleneck_of(&lab, (CACHED, format!("--cache=warm --cpus={cpu}")));
         over.store(true, Relaxed);
         bottleneck
     });
     if bottleneck["waited"].is_null() {
-        return skip("the kernel does not count how long threads wait for a processor");
+        return skip("the kernel does not count how long threads wait for a CPU");
     }
     assert_eq!(bottleneck["name"], "processor", "{bottleneck}");
-    assert!(
-        bottleneck["reason"]
-            .as_str()
-            .unwrap()
-            .contains(&format!("(pinned to CPU {cpu}), because other programs used it")),
-        "{bottleneck}"
-    );
+    let why = format!("(pinned to CPU {cpu}), because other programs used it");
+    assert!(bottleneck["reason"].as_str().unwrap().contains(&why), "{bottleneck}");
 }
 
 #[test]
 fn one_request_at_a_time_is_the_depth_and_many_are_not() {
     let lab = Lab::new();
     if !lab.has_direct_ring() {
-        return skip("files here take no direct I/O, or io_uring does not work");
+        return;
     }
-    let how = ["--size=64MiB", "--pattern=random", "--request-size=4KiB", "--buffering=direct"];
-    let at = |depth: &str| bottleneck_of(&lab, "place", &[&how[..], &[depth]].concat());
-    let (one, many) = (at("--depth=1"), at("--depth=16"));
+    let io = "io place --size=64MiB --pattern=random --request-size=4KiB --buffering=direct";
+    let (one, many) = (bottleneck_of(&lab, (io, "--depth=1")), bottleneck_of(&lab, (io, "--depth=16")));
     if is_quiet(&one) {
         assert_eq!(one["name"], "depth", "{one}");
     }
     if is_quiet(&many) {
         assert_ne!(many["name"], "depth", "{many}");
-        assert!(
-            many["ruled_out"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .any(|who| who.as_str().unwrap().contains("the load generator"))
-        );
+        assert!(many["ruled_out"].to_string().contains("the load generator"), "{many}");
     }
 }

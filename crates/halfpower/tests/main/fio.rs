@@ -1,86 +1,55 @@
 //! fio's names for the options, where a hand is used to them.
 
-use crate::support::{Lab, skip};
+use crate::support::Lab;
 use serde_json::json;
 
 #[test]
 fn the_names_of_fio_come_to_the_same_workload() {
     let lab = Lab::new();
-    if !lab.has_direct_ring() {
-        return skip("this takes direct I/O and io_uring");
-    }
     lab.data_file("data", 1024);
-    let of = |arguments: &[&str]| {
-        let mut workload = lab.json([&["io", "data", "--json"], arguments].concat())["workload"].take();
-        workload["seed"].take();
-        workload
-    };
-    let fio = "--bs 4k --iodepth 8 --rw randread --numjobs 2 --ioengine io_uring --direct 1 --runtime 0.2";
-    let ours = "--request-size 4KiB --depth 8 --op read --pattern random --workers 2 --personality io_uring \
-                --buffering direct --duration 200ms";
-    let [fio, ours] = [fio, ours].map(|text| of(&text.split_whitespace().collect::<Vec<_>>()));
-    assert_eq!(fio, ours);
-    for (key, value) in [
-        ("operation", json!("read")),
-        ("pattern", json!("random")),
-        ("request_size", json!(4096)),
-        ("depth", json!(8)),
-        ("workers", json!(2)),
-        ("personality", json!("io_uring")),
-        ("buffering", json!("direct")),
+    for (fio, ours) in [
+        ("null: --rw read", "--op read"),
+        ("null: --rw write --fsync 10", "--op write --durability fsync=10"),
+        ("null: --rw randread", "--op read --pattern random"),
+        ("null: --rw randwrite --fdatasync 3", "--op write --pattern random --durability fdatasync=3"),
+        ("null: --rw rw", "--op mix=50"),
+        ("null: --rw randrw --rwmixread 70", "--op mix=70 --pattern random"),
+        ("null: --rw trim", "--op trim"),
+        ("null: --rw randtrim", "--op trim --pattern random"),
+        ("data --ioengine psync --direct=0", "--personality sync --buffering buffered"),
+        ("data --ioengine pvsync2 --direct=0", "--personality vectored --buffering buffered"),
+        ("data --ioengine mmap --direct=0", "--personality mmap --buffering buffered"),
+        ("data --ioengine libaio --direct=0", "--personality libaio --buffering buffered"),
+        ("null: --bs 4k --iodepth 8 --numjobs 2", "--request-size 4KiB --depth 8 --workers 2"),
     ] {
-        assert_eq!(fio[key], value, "{key}");
+        let target = fio.split(' ').next().unwrap();
+        let [fio, ours] = [format!("io {fio}"), format!("io {target} {ours}")].map(|words| {
+            let mut workload = lab.json(format!("{words} --requests=100"))["workload"].take();
+            workload["seed"].take();
+            (workload, words)
+        });
+        assert_eq!(fio.0, ours.0, "{} and {}", fio.1, ours.1);
     }
-    assert_eq!(fio["limits"]["duration_s"], json!(0.2));
-}
-
-#[test]
-fn each_direction_of_fio_is_understood() {
-    let lab = Lab::new();
-    for (word, operation, pattern) in [
-        ("read", "read", "sequential"),
-        ("write", "write", "sequential"),
-        ("randread", "read", "random"),
-        ("randwrite", "write", "random"),
-        ("rw", "mix=50", "sequential"),
-        ("randrw", "mix=50", "random"),
-        ("trim", "trim", "sequential"),
-        ("randtrim", "trim", "random"),
-    ] {
-        let workload = lab.json(["io", "null:", "--rw", word, "--requests=100", "--json"])["workload"].take();
-        assert_eq!((&workload["operation"], &workload["pattern"]), (&operation.into(), &pattern.into()), "{word}");
-    }
-}
-
-#[test]
-fn shares_and_flushes_are_understood() {
-    let lab = Lab::new();
-    let of = |words: &str| {
-        let words = [&["io", "null:", "--requests=100", "--json"][..], &words.split(' ').collect::<Vec<_>>()].concat();
-        lab.json(words)["workload"].take()
-    };
-    assert_eq!(of("--rw randrw --rwmixread 70")["operation"], "mix=70");
-    assert_eq!(of("--rw write --fsync 10")["durability"], "fsync=10");
-    assert_eq!(of("--rw randwrite --fdatasync 3 --ramp_time 1ms")["durability"], "fdatasync=3");
-}
-
-#[test]
-fn each_engine_of_fio_that_is_here_is_understood() {
-    let lab = Lab::new();
-    lab.data_file("data", 64);
-    for (engine, personality) in [("psync", "sync"), ("pvsync2", "vectored"), ("mmap", "mmap"), ("libaio", "libaio")] {
-        let arguments = ["io", "data", "--ioengine", engine, "--direct=0", "--requests=10", "--json"];
-        assert_eq!(lab.json(arguments)["workload"]["personality"], personality, "{engine}");
+    if lab.has_direct_ring() {
+        let workload =
+            lab.json("io data --ioengine io_uring --direct 1 --runtime 0.2 --ramp_time 1ms")["workload"].take();
+        let expected = (&json!("io_uring"), &json!("direct"), &json!(0.2));
+        let limits = &workload["limits"]["duration_s"];
+        assert_eq!((&workload["personality"], &workload["buffering"], limits), expected);
     }
 }
 
 #[test]
 fn what_has_no_meaning_here_is_refused() {
     let lab = Lab::new();
-    lab.refuses(["io", "null:", "--ioengine=splice"], 2, "--personality");
-    lab.refuses(["io", "null:", "--direct=2"], 2, "use 0 or 1");
-    lab.refuses(["io", "null:", "--rw=trimwrite"], 2, "randread");
-    lab.refuses(["io", "null:", "--rw=read", "--rwmixread=70"], 2, "--rwmixread goes with");
-    lab.refuses(["io", "null:", "--rw=rw", "--rwmixread=100"], 2, "use 1 to 99");
-    lab.refuses(["io", "null:", "--rw=write", "--fsync=0"], 2, "use 1 or more");
+    for (words, needle) in [
+        ("--ioengine=splice", "--personality"),
+        ("--direct=2", "use 0 or 1"),
+        ("--rw=trimwrite", "randread"),
+        ("--rw=read --rwmixread=70", "--rwmixread goes with"),
+        ("--rw=rw --rwmixread=100", "use 1 to 99"),
+        ("--rw=write --fsync=0", "use 1 or more"),
+    ] {
+        lab.refuses(("io null:", words), 2, needle);
+    }
 }

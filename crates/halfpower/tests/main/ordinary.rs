@@ -2,76 +2,59 @@
 //!
 //! Run by root these tests are nobody's, run by anybody else that user's own.
 
-use crate::support::{Lab, Outcome, PROGRAM, is_too_busy, names, outcome, skip};
+use crate::support::{Lab, Outcome, Words, assert_refusal, is_root, is_too_busy, names, outcome};
 use serde_json::Value;
-use std::os::unix::fs::chown;
-use std::os::unix::process::CommandExt;
-
-const NOBODY: u32 = 65_534;
 
 /// A laboratory whose place, store and files `own` and `other` are an ordinary user's; all but `theirs`, which is root's
 /// where there is root. None where nobody cannot run the program, which is said.
 fn laboratory() -> Option<Lab> {
     let lab = Lab::new();
-    std::fs::create_dir(lab.path("home")).unwrap();
+    lab.directory("home");
     for name in ["place/own", "place/other", "theirs"] {
         lab.data_file(name, 8192);
     }
-    if rustix::process::geteuid().is_root() {
-        for name in ["home", "place", "place/own", "place/other"] {
-            chown(lab.path(name), Some(NOBODY), Some(NOBODY)).unwrap();
-        }
-        if lab.command(["--version"]).uid(NOBODY).output().is_err() {
-            skip(&format!("other users cannot run {PROGRAM}"));
-            return None;
-        }
+    for name in ["home", "place", "place/own", "place/other"] {
+        lab.give_away(name);
     }
+    lab.as_nobody("--version")?;
     Some(lab)
 }
 
-fn run(lab: &Lab, arguments: &[&str]) -> Outcome {
-    let mut command = lab.command(arguments);
-    if rustix::process::geteuid().is_root() {
-        command.uid(NOBODY).gid(NOBODY);
-    }
-    outcome(command)
+fn run(lab: &Lab, words: impl Words) -> Outcome {
+    outcome(lab.as_nobody(words).unwrap())
 }
 
-/// Runs it, which must do, and gives what it printed.
-fn works(lab: &Lab, arguments: &[&str]) -> String {
-    let outcome = run(lab, arguments);
-    assert_eq!(outcome.status, Some(0), "{arguments:?}: {}", outcome.stderr);
+/// Runs it, which must succeed, and gives what it printed.
+fn works(lab: &Lab, words: &str) -> String {
+    let outcome = run(lab, words);
+    assert_eq!(outcome.status, Some(0), "{words}: {}", outcome.stderr);
     outcome.stdout
 }
 
-fn json(lab: &Lab, arguments: &[&str]) -> Value {
-    serde_json::from_str(&works(lab, &[arguments, &["--json"]].concat())).unwrap()
+fn json(lab: &Lab, words: &str) -> Value {
+    serde_json::from_str(&works(lab, &format!("{words} --json"))).unwrap()
 }
 
 #[test]
 fn every_instrument_works_is_kept_and_has_its_page() {
     let Some(lab) = laboratory() else { return };
-    let direct = ["--duration=50ms", "--repetitions=2", "--request-size=64KiB"];
-    let link = [&["link", "place/own", "place/other"], &direct[..]].concat();
     let instruments = [
-        ("Idle", &["idle", "1"][..]),
-        ("Memory", &["memory", "--quick", "--threads=1", "--sizes=16KiB"]),
-        ("Inspect", &["inspect", "place/own", "place"]),
-        ("Drop cache", &["drop-cache", "place/own"]),
-        ("Map", &["map", "place/own", "--places=16", "--read-size=64KiB"]),
-        ("Link", &link),
+        ("Idle", "idle 1"),
+        ("Memory", "memory --quick --threads=1 --sizes=16KiB"),
+        ("Inspect", "inspect place/own place"),
+        ("Drop cache", "drop-cache place/own"),
+        ("Map", "map place/own --places=16 --read-size=64KiB"),
+        ("Link", "link place/own place/other --duration=50ms --repetitions=2 --request-size=64KiB"),
     ];
-    let on_a_disk = lab.has_direct_ring();
-    let (measured, _) = instruments.split_at(if on_a_disk { 6 } else { 3 });
-    for (number, (title, arguments)) in measured.iter().enumerate() {
-        let outcome = run(&lab, arguments);
+    let (measured, _) = instruments.split_at(if lab.has_direct_ring() { 6 } else { 3 });
+    for (number, (title, words)) in measured.iter().enumerate() {
+        let outcome = run(&lab, words);
         if is_too_busy(&outcome) {
             return;
         }
-        assert_eq!(outcome.status, Some(0), "{arguments:?}: {}", outcome.stderr);
-        let page = format!("place/{number}.html");
-        works(&lab, &["report", &(number + 1).to_string(), "--output", &page]);
-        let page = std::fs::read_to_string(lab.path(page)).unwrap();
+        assert_eq!(outcome.status, Some(0), "{words}: {}", outcome.stderr);
+        works(&lab, &format!("report {} --output=place/{number}.html", number + 1));
+        let page = lab.read(format!("place/{number}.html"));
         assert!(page.contains(&format!("<h1>{title}</h1>")), "{page}");
     }
 }
@@ -79,50 +62,45 @@ fn every_instrument_works_is_kept_and_has_its_page() {
 #[test]
 fn what_needs_root_is_said_and_the_rest_is_measured() {
     let Some(lab) = laboratory() else { return };
-    let phases = ["io", "place/own", "--requests=50", "--block-phases"];
-    let text = works(&lab, &phases);
+    let phases = "io place/own --requests=50 --block-phases";
+    let text = works(&lab, phases);
     assert!(text.contains("unavailable block_phases: needs root") && text.contains("throughput "), "{text}");
-    let sample = json(&lab, &phases);
+    let sample = json(&lab, phases);
     assert_eq!(sample["instrument"]["refused"], serde_json::json!(["block_phases: needs root"]));
     assert!(sample["failure"].is_null() && sample["total"]["requests"] == 50, "{}", sample["total"]);
-
-    let memory = &json(&lab, &["inspect", "place", "--no-store"])["figures"]["machine"]["memory"];
+    let memory = &json(&lab, "inspect place --no-store")["figures"]["machine"]["memory"];
     assert!(memory["pap_bytes_per_s"].is_null() && memory["source"].as_str().unwrap().contains(" "), "{memory}");
-    let refused = run(&lab, &["drop-cache", "place/own", "--drop-caches"]);
-    crate::support::assert_refusal(&refused, 1, "--drop-caches needs root; run as root", "asked for what is root's");
-
-    let soaked = run(&lab, &["io", "place/own", "--cpu-accounting=soaker", "--duration=300ms", "--json"]);
+    let refused = run(&lab, "drop-cache place/own --drop-caches");
+    assert_refusal(&refused, 1, "--drop-caches needs root; run as root", "asked for what is root's");
+    let soaked = run(&lab, "io place/own --cpu-accounting=soaker --duration=300ms --json");
     if is_too_busy(&soaked) {
         return;
     }
-    let soaked: Value = serde_json::from_str(&soaked.stdout).expect(&soaked.stderr);
-    assert!(soaked["cpu"]["upper_s"].as_f64().unwrap() > 0.0, "{}", soaked["cpu"]);
-    let cpu = &soaked["cpu"];
+    let cpu = &soaked.document()["cpu"];
+    assert!(cpu["upper_s"].as_f64().unwrap() > 0.0, "{cpu}");
     assert_ne!(cpu["counters_unavailable"].is_string(), cpu["clocks_per_byte"].is_f64(), "a figure or a reason: {cpu}");
 }
 
 #[test]
 fn whether_a_file_of_somebody_else_is_cold_is_unknown() {
     let Some(lab) = laboratory() else { return };
-    if !rustix::process::geteuid().is_root() {
-        return skip("whether a file of somebody else is cached takes root to set up");
+    if !is_root() {
+        return;
     }
-    let dropped = run(&lab, &["drop-cache", "theirs"]);
+    let dropped = run(&lab, "drop-cache theirs");
     assert_eq!(dropped.status, Some(1), "what is not known to be cold is none: {}", dropped.stderr);
     assert!(dropped.stdout.contains("unknown: mincore needs write access to the file"), "{}", dropped.stdout);
-    works(&lab, &["report", "1", "--output=place/page.html"]);
-    let page = std::fs::read_to_string(lab.path("place/page.html")).unwrap();
-    assert!(page.contains("Cold or not is unknown"), "{page}");
+    works(&lab, "report 1 --output=place/page.html");
+    assert!(lab.read("place/page.html").contains("Cold or not is unknown"));
 }
 
 #[test]
 fn a_directory_of_ones_own_is_surveyed() {
     let Some(lab) = laboratory() else { return };
-    let planned = run(&lab, &["run", "place", "--quick", "--size=16MiB", "--dry-run"]);
-    assert_eq!(planned.status, Some(0), "{}", planned.stderr);
+    works(&lab, "run place --quick --size=16MiB --dry-run");
     let before = names(&lab.place());
-    works(&lab, &["study", "run", "tiny.toml", "--target=place", "--size=1MiB", "--report=place/out.html"]);
-    assert!(std::fs::read_to_string(lab.path("place/out.html")).unwrap().contains("Halfpower · run 1"));
+    works(&lab, "study run tiny.toml --target=place --size=1MiB --report=place/out.html");
+    assert!(lab.read("place/out.html").contains("Halfpower · run 1"));
     std::fs::remove_file(lab.path("place/out.html")).unwrap();
     assert_eq!(names(&lab.place()), before, "the test file is removed");
 }

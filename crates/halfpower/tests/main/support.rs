@@ -2,11 +2,13 @@
 
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -53,6 +55,56 @@ duration = "50ms"
 bytes = "1GiB"
 "#;
 
+/// Nobody in particular.
+const NOBODY: u32 = 65_534;
+
+/// A command line: a text of words without blanks, a list of words, or one after another.
+pub(crate) trait Words {
+    fn words(&self) -> Vec<OsString>;
+}
+
+impl Words for str {
+    fn words(&self) -> Vec<OsString> {
+        self.split_whitespace().map(OsString::from).collect()
+    }
+}
+
+impl Words for String {
+    fn words(&self) -> Vec<OsString> {
+        self.as_str().words()
+    }
+}
+
+impl<S: AsRef<OsStr>> Words for [S] {
+    fn words(&self) -> Vec<OsString> {
+        self.iter().map(|word| word.as_ref().to_owned()).collect()
+    }
+}
+
+impl<S: AsRef<OsStr>> Words for Vec<S> {
+    fn words(&self) -> Vec<OsString> {
+        self.as_slice().words()
+    }
+}
+
+impl<S: AsRef<OsStr>, const COUNT: usize> Words for [S; COUNT] {
+    fn words(&self) -> Vec<OsString> {
+        self.as_slice().words()
+    }
+}
+
+impl<W: Words + ?Sized> Words for &W {
+    fn words(&self) -> Vec<OsString> {
+        (**self).words()
+    }
+}
+
+impl<A: Words, B: Words> Words for (A, B) {
+    fn words(&self) -> Vec<OsString> {
+        [self.0.words(), self.1.words()].concat()
+    }
+}
+
 /// The directory of one test.
 pub(crate) struct Lab {
     directory: TempDir,
@@ -72,9 +124,10 @@ impl Lab {
         std::fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o755)).unwrap();
         let lab = Lab { directory };
         std::fs::create_dir(lab.place()).unwrap();
-        lab.write("tiny.toml", TINY.as_bytes());
-        lab.write("longer.toml", LONGER.as_bytes());
-        lab.write("endless.toml", LONGER.replace("min = 5, max = 5", "min = 100, max = 100").as_bytes());
+        lab.write("tiny.toml", TINY);
+        lab.write("both.toml", BOTH);
+        lab.write("longer.toml", LONGER);
+        lab.write("endless.toml", LONGER.replace("min = 5, max = 5", "min = 100, max = 100"));
         lab
     }
 
@@ -88,9 +141,27 @@ impl Lab {
         self.path("place")
     }
 
-    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
-        std::fs::write(self.path(name), bytes).unwrap();
-        self.path(name)
+    pub(crate) fn write(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    pub(crate) fn read(&self, name: impl AsRef<Path>) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    pub(crate) fn directory(&self, name: impl AsRef<Path>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir(&path).unwrap();
+        path
+    }
+
+    /// A file of so many MiB without a byte in it, but for what it begins with.
+    pub(crate) fn image(&self, name: impl AsRef<Path>, begin: &[u8], mib: u64) -> PathBuf {
+        let path = self.write(name, begin);
+        std::fs::File::options().write(true).open(&path).unwrap().set_len(mib << 20).unwrap();
+        path
     }
 
     /// A file with nothing to compress in it, all of it on the disk.
@@ -100,41 +171,88 @@ impl Lab {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             state.to_le_bytes()[7]
         };
-        let path = self.write(name, &(0..kib * 1024).map(|_| draw()).collect::<Vec<u8>>());
+        let path = self.write(name, (0..kib * 1024).map(|_| draw()).collect::<Vec<u8>>());
         std::fs::File::open(&path).unwrap().sync_all().unwrap();
         path
     }
 
     /// The program with the laboratory's own store.
-    pub(crate) fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
-        let mut command = Command::new(PROGRAM);
-        command.args(arguments).current_dir(self.directory.path()).env("XDG_DATA_HOME", self.path("home"));
-        command.stdin(Stdio::null());
+    pub(crate) fn command(&self, words: impl Words) -> Command {
+        self.program(PROGRAM, words)
+    }
+
+    /// Another program, which may run ours.
+    pub(crate) fn program(&self, program: &str, words: impl Words) -> Command {
+        let mut command = Command::new(program);
+        command.args(words.words()).current_dir(self.directory.path()).env("XDG_DATA_HOME", self.path("home"));
+        command.env("HALFPOWER", PROGRAM).stdin(Stdio::null());
         command
     }
 
-    pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Outcome {
-        outcome(self.command(arguments))
+    /// The program within a limit of `ulimit`.
+    pub(crate) fn limited(&self, limit: &str, words: &str) -> Outcome {
+        outcome(self.program("sh", ["-c", &format!("ulimit {limit}; exec '{PROGRAM}' {words}")]))
     }
 
-    /// Runs it and gives the JSON document on standard output; there must be exactly one.
-    pub(crate) fn json<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Value {
-        let outcome = self.run(arguments);
-        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
-        serde_json::from_str(&outcome.stdout).unwrap_or_else(|error| panic!("{error}: {}", outcome.stdout))
+    /// The program as nobody's where we are root; none where others cannot run it, which is said.
+    pub(crate) fn as_nobody(&self, words: impl Words) -> Option<Command> {
+        self.nobodys(self.command(words))
+    }
+
+    pub(crate) fn nobodys(&self, mut command: Command) -> Option<Command> {
+        if rustix::process::geteuid().is_root() {
+            command.uid(NOBODY).gid(NOBODY);
+            if self.command("--version").uid(NOBODY).output().is_err() {
+                skip(&format!("other users cannot run {PROGRAM}"));
+                return None;
+            }
+        }
+        Some(command)
+    }
+
+    /// Gives a file or directory to nobody, where we are root.
+    pub(crate) fn give_away(&self, name: &str) {
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(self.path(name), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+    }
+
+    pub(crate) fn run(&self, words: impl Words) -> Outcome {
+        outcome(self.command(words))
+    }
+
+    /// Runs it; this must be the status, and this be said on standard error.
+    pub(crate) fn ends(&self, words: impl Words, status: i32, needle: &str) -> Outcome {
+        let outcome = self.run(&words);
+        let holds = outcome.status == Some(status) && outcome.stderr.contains(needle);
+        assert!(holds, "{:?}: {:?} {}", words.words(), outcome.status, outcome.stderr);
+        outcome
+    }
+
+    /// Runs it, which must succeed.
+    pub(crate) fn ok(&self, words: impl Words) -> Outcome {
+        self.ends(words, 0, "")
+    }
+
+    /// Runs it with `--json` and gives the JSON document on standard output; there must be exactly one.
+    pub(crate) fn json(&self, words: impl Words) -> Value {
+        self.ok((words, "--json")).document()
     }
 
     /// The same, whatever the status.
-    pub(crate) fn json_of_status<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Value {
-        let outcome = self.run(arguments);
-        serde_json::from_str(&outcome.stdout).unwrap_or_else(|error| panic!("{error}: {}", outcome.stderr))
+    pub(crate) fn json_of_status(&self, words: impl Words) -> Value {
+        self.run((words, "--json")).document()
+    }
+
+    /// The report of a run.
+    pub(crate) fn page(&self, run: impl std::fmt::Display) -> String {
+        self.ok(format!("report {run} --output=page.html"));
+        self.read("page.html")
     }
 
     /// Runs the program in the background.
-    pub(crate) fn start<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Running {
-        let mut command = self.command(arguments);
-        command.stdout(Stdio::null()).stderr(Stdio::piped());
-        Running::of(command.spawn().unwrap())
+    pub(crate) fn start(&self, words: impl Words) -> Running {
+        Running::of(self.command(words).stdout(Stdio::null()))
     }
 
     /// Where the store is.
@@ -157,39 +275,72 @@ impl Lab {
         self.query(&sql, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
     }
 
-    /// Each run's number and status, as the program tells them.
+    /// The stored records of all runs, in the order they were taken.
+    pub(crate) fn records(&self) -> Vec<Value> {
+        let records = self.query("SELECT record FROM samples ORDER BY run_id, id", |row| row.get::<_, String>(0));
+        records.iter().map(|record| serde_json::from_str(record).unwrap()).collect()
+    }
+
+    /// Changes the store behind the program's back.
+    pub(crate) fn change_store(&self, sql: &str) {
+        rusqlite::Connection::open(self.store()).unwrap().execute_batch(sql).unwrap();
+    }
+
+    /// Each run's number and status, as the program lists them.
     pub(crate) fn runs(&self) -> Vec<(i64, String)> {
-        let runs = self.json(["runs", "--json"]);
         let of = |run: &Value| (run["run"].as_i64().unwrap(), run["status"].as_str().unwrap().to_owned());
-        runs.as_array().unwrap().iter().map(of).collect()
+        self.json("runs").as_array().unwrap().iter().map(of).collect()
     }
 
     /// Asserts that the program refuses: one sentence with `needle` and its remedy, this status, and nothing changed.
-    pub(crate) fn refuses<S: AsRef<OsStr>>(
-        &self,
-        arguments: impl IntoIterator<Item = S>,
-        status: i32,
-        needle: &str,
-    ) -> Outcome {
-        let arguments: Vec<S> = arguments.into_iter().collect();
-        let shown: Vec<_> = arguments.iter().map(|argument| argument.as_ref().to_owned()).collect();
+    pub(crate) fn refuses(&self, words: impl Words, status: i32, needle: &str) -> Outcome {
+        let shown = format!("{:?}", words.words());
         let before = contents(self.directory.path());
-        let outcome = self.run(arguments);
-        assert_refusal(&outcome, status, needle, &format!("{shown:?}"));
-        assert_eq!(contents(self.directory.path()), before, "{shown:?} changed something");
+        let outcome = self.run(words);
+        assert_refusal(&outcome, status, needle, &shown);
+        assert_eq!(contents(self.directory.path()), before, "{shown} changed something");
         if self.store().exists() {
-            assert!(self.runs().iter().all(|(_, status)| status != "running"), "{shown:?} left a run behind");
+            assert!(self.runs().iter().all(|(_, status)| status != "running"), "{shown} left a run behind");
         }
         outcome
     }
 
-    /// Whether files here take direct I/O and io_uring works.
+    /// Whether files here take direct I/O and io_uring works; says so when not.
     pub(crate) fn has_direct_ring(&self) -> bool {
-        let environment = &self.json(["doctor", "place", "--json"])["environment"];
-        let ring = environment["personalities"].as_array().unwrap().iter().find(|p| p["personality"] == "io_uring");
-        environment["target"]["direct_alignment_bytes"].is_u64()
-            && ring.is_some_and(|ring| ring["unavailable"].is_null())
+        static HAS: OnceLock<bool> = OnceLock::new();
+        let has = *HAS.get_or_init(|| {
+            let environment = &self.json("doctor place")["environment"];
+            let ring = find(&environment["personalities"], "personality", "io_uring");
+            environment["target"]["direct_alignment_bytes"].is_u64() && ring["unavailable"].is_null()
+        });
+        if !has {
+            skip("files here take no direct I/O, or io_uring does not work");
+        }
+        has
     }
+}
+
+impl Outcome {
+    pub(crate) fn document(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}{}", self.stdout, self.stderr))
+    }
+
+    /// What was printed, on one line.
+    pub(crate) fn words(&self) -> String {
+        self.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The member of a list with this text under the key.
+pub(crate) fn find<'v>(list: &'v Value, key: &str, text: &str) -> &'v Value {
+    let found = list.as_array().and_then(|members| members.iter().find(|member| member[key] == text));
+    found.unwrap_or(&Value::Null)
+}
+
+/// The codes of the warnings of a document.
+pub(crate) fn codes(document: &Value) -> Vec<String> {
+    let warnings = document["warnings"].as_array().cloned().unwrap_or_default();
+    warnings.iter().map(|warning| warning["code"].as_str().unwrap().to_owned()).collect()
 }
 
 /// One error line, this status, nothing on standard output but the document that says the same with `--json`.
@@ -222,9 +373,13 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// A program that was started.
-    pub(crate) fn of(child: std::process::Child) -> Running {
-        Running { child: Some(child) }
+    pub(crate) fn of(command: &mut Command) -> Running {
+        Running { child: Some(command.stderr(Stdio::piped()).spawn().unwrap()) }
+    }
+
+    /// One whose standard error goes to a file.
+    pub(crate) fn with_stderr(command: &mut Command, file: PathBuf) -> Running {
+        Running { child: Some(command.stderr(std::fs::File::create(file).unwrap()).spawn().unwrap()) }
     }
 
     fn child(&mut self) -> &mut std::process::Child {
@@ -243,6 +398,18 @@ impl Running {
         let pid = rustix::process::Pid::from_child(self.child());
         // It may have ended a moment ago.
         let _ = rustix::process::kill_process(pid, signal);
+    }
+
+    /// Waits until something holds, or it has ended.
+    pub(crate) fn until(mut self, what: &str, mut holds: impl FnMut() -> bool) -> Running {
+        wait_for(what, || self.has_ended() || holds());
+        self
+    }
+
+    /// Signals it and waits for its end.
+    pub(crate) fn end(mut self, signal: rustix::process::Signal) -> Outcome {
+        self.signal(signal);
+        self.wait()
     }
 
     /// Waits for its end.
@@ -327,9 +494,60 @@ pub(crate) fn is_root() -> bool {
 }
 
 /// Runs a tool of the system; whether it did its work.
-pub(crate) fn tool(name: &str, arguments: &[&OsStr]) -> bool {
-    let status = Command::new(name).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
+pub(crate) fn tool(name: &str, words: impl Words) -> bool {
+    let status = Command::new(name).args(words.words()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())
+}
+
+/// Makes a file system on a device or image, by a command line; where that cannot be, it is said.
+pub(crate) fn make(command: &str, on: &Path) -> bool {
+    let (program, options) = command.split_once(' ').unwrap();
+    let made = is_root() && tool(program, (options, [on]));
+    if !made {
+        skip(&format!("no file system is made by {command}"));
+    }
+    made
+}
+
+/// A loop device on a file, detached in the end.
+pub(crate) struct Loop {
+    pub(crate) device: PathBuf,
+}
+
+impl Loop {
+    /// None where there is none to be had, which is said.
+    pub(crate) fn on(file: &Path) -> Option<Loop> {
+        Loop::with("--partscan", file)
+    }
+
+    pub(crate) fn with(option: &str, file: &Path) -> Option<Loop> {
+        if !is_root() {
+            return None;
+        }
+        let attached = Command::new("losetup").args(["--find", "--show", option]).arg(file).output();
+        let Some(output) = attached.ok().filter(|output| output.status.success()) else {
+            skip("no loop device is to be had");
+            return None;
+        };
+        Some(Loop { device: PathBuf::from(String::from_utf8(output.stdout).unwrap().trim()) })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.device.to_str().unwrap()
+    }
+
+    /// The first of its partitions, of which the kernel is told where it reads no tables.
+    pub(crate) fn partition(&self) -> PathBuf {
+        tool("partx", ["--add".as_ref(), self.device.as_os_str()]);
+        PathBuf::from(format!("{}p1", self.name()))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        tool("partx", ["--delete".as_ref(), self.device.as_os_str()]);
+        tool("losetup", ["--detach".as_ref(), self.device.as_os_str()]);
+    }
 }
 
 /// Mounted until dropped.
@@ -337,42 +555,36 @@ pub(crate) struct Mounted(pub(crate) PathBuf);
 
 impl Mounted {
     /// A small tmpfs; none where nothing can be mounted, which is said.
-    pub(crate) fn tmpfs(path: PathBuf, options: &str) -> Option<Mounted> {
-        Mounted::at(path, &["-t", "tmpfs", "-o", options, "tmpfs"])
+    pub(crate) fn tmpfs(point: PathBuf, options: &str) -> Option<Mounted> {
+        Mounted::on(Path::new("tmpfs"), point, &format!("-t tmpfs -o {options}"))
     }
 
-    /// A new file system of so many MiB on a loop device, made by `make`; none where that cannot be, which is
-    /// said.
-    pub(crate) fn image(path: PathBuf, mib: u64, make: &[&str]) -> Option<Mounted> {
-        let image = path.with_extension("image");
+    /// A new file system of so many MiB on a loop device, made by a command line.
+    pub(crate) fn image(point: PathBuf, mib: u64, command: &str) -> Option<Mounted> {
+        let image = point.with_extension("image");
         std::fs::File::create(&image).unwrap().set_len(mib << 20).unwrap();
-        let arguments = [&make[1..], &[image.to_str().unwrap()]].concat();
-        if !tool(make[0], &arguments.iter().map(OsStr::new).collect::<Vec<_>>()) {
-            skip(&format!("there is no {} that makes {mib} MiB", make[0]));
-            return None;
-        }
-        Mounted::at(path, &["-o", "loop", image.to_str().unwrap()])
+        make(command, &image).then(|| Mounted::on(&image, point, "-o loop")).flatten()
     }
 
-    fn at(path: PathBuf, arguments: &[&str]) -> Option<Mounted> {
+    /// A device or an image.
+    pub(crate) fn on(what: &Path, point: PathBuf, options: &str) -> Option<Mounted> {
         if !is_root() {
             return None;
         }
-        std::fs::create_dir_all(&path).unwrap();
-        let arguments = [arguments, &[path.to_str().unwrap()]].concat();
-        if !tool("mount", &arguments.iter().map(OsStr::new).collect::<Vec<_>>()) {
-            skip(&format!("this cannot be mounted here: {arguments:?}"));
+        std::fs::create_dir_all(&point).unwrap();
+        if !tool("mount", (options, [what, &point])) {
+            skip(&format!("{} cannot be mounted here", what.display()));
             return None;
         }
-        Some(Mounted(path))
+        Some(Mounted(point))
     }
 }
 
 impl Drop for Mounted {
     fn drop(&mut self) {
         // The last file may be closed a moment after a test has failed; the loop device goes with the mount.
-        if !tool("umount", &[self.0.as_os_str()]) {
-            tool("umount", &["--lazy".as_ref(), self.0.as_os_str()]);
+        if !tool("umount", [&self.0]) {
+            tool("umount", ("--lazy", [&self.0]));
         }
     }
 }

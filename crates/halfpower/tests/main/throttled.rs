@@ -1,6 +1,6 @@
-//! Devices of known rates: the kernel holds reads of a loop device back (cgroup v1, blkio), and what is measured is that.
+//! Devices of known rates: the kernel throttles reads of a loop device (cgroup v1, blkio), and what is measured is that.
 
-use crate::support::{Lab, PROGRAM, Running, is_root, skip, tool, wait_for};
+use crate::support::{Lab, Loop, PROGRAM, Running, Words, codes, find, is_root, outcome, skip, wait_for};
 use rustix::fs::OFlags;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -11,28 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 const BLKIO: &str = "/sys/fs/cgroup/blkio";
 
-/// A loop device on a file, detached in the end.
-pub(crate) struct Loop(PathBuf);
-
-impl Loop {
-    pub(crate) fn on(file: &Path) -> Option<Loop> {
-        let attached = Command::new("losetup").args(["--find", "--show"]).arg(file).output();
-        let output = attached.ok().filter(|output| output.status.success())?;
-        Some(Loop(PathBuf::from(String::from_utf8(output.stdout).unwrap().trim())))
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        self.0.to_str().unwrap()
-    }
-}
-
-impl Drop for Loop {
-    fn drop(&mut self) {
-        tool("losetup", &["--detach".as_ref(), self.0.as_os_str()]);
-    }
-}
-
-/// A cgroup of our own that holds reads back; removed in the end.
+/// A cgroup of our own that throttles reads; removed in the end.
 struct Throttle(PathBuf);
 
 impl Throttle {
@@ -51,34 +30,34 @@ impl Throttle {
         Some(Throttle(path))
     }
 
-    fn limit(&self, device: &Loop, bytes_per_s: u64) {
-        self.set("read_bps", device, bytes_per_s);
+    /// With a laboratory and a device to throttle.
+    fn with_device() -> Option<(Throttle, Lab, Loop)> {
+        let (throttle, lab) = (Throttle::new()?, Lab::new());
+        let device = Loop::on(&lab.data_file("image", 16 << 10))?;
+        Some((throttle, lab, device))
     }
 
-    fn set(&self, what: &str, device: &Loop, limit: u64) {
-        let number = std::fs::metadata(&device.0).unwrap().rdev();
+    /// Limits what is named in the kernel's words, `read_bps` or `read_iops`.
+    fn limit(&self, what: &str, device: &Loop, limit: u64) {
+        let number = std::fs::metadata(&device.device).unwrap().rdev();
         let line = format!("{}:{} {limit}", rustix::fs::major(number), rustix::fs::minor(number));
         std::fs::write(self.0.join(format!("blkio.throttle.{what}_device")), line).unwrap();
     }
 
     /// Runs the program in the group; gives its document.
-    fn json(&self, lab: &Lab, arguments: &[&str]) -> Value {
-        serde_json::from_str(&self.said(lab, &[arguments, &["--json"]].concat())).unwrap()
+    fn json(&self, lab: &Lab, words: &str) -> Value {
+        serde_json::from_str(&self.prints(lab, &format!("{words} --json"))).unwrap()
     }
 
-    /// The same; gives what it says.
-    fn said(&self, lab: &Lab, arguments: &[&str]) -> String {
-        let output = self.command(lab, arguments).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
+    fn prints(&self, lab: &Lab, words: &str) -> String {
+        let outcome = outcome(self.command(lab, words));
+        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+        outcome.stdout
     }
 
-    fn command(&self, lab: &Lab, arguments: &[&str]) -> Command {
+    fn command(&self, lab: &Lab, words: &str) -> Command {
         let enter = format!("echo $$ > '{}' && exec \"$0\" \"$@\"", self.0.join("cgroup.procs").display());
-        let mut command = Command::new("sh");
-        command.args(["-c", &enter, PROGRAM]).args(arguments).arg("--no-store");
-        command.current_dir(lab.path("")).env("XDG_DATA_HOME", lab.path("home")).stdin(Stdio::null());
-        command
+        lab.program("sh", (["-c", &enter, PROGRAM], (words, "--no-store")).words())
     }
 }
 
@@ -113,31 +92,52 @@ fn of_setting(reading: &Value, index: usize) -> f64 {
 }
 
 #[test]
-fn a_map_of_a_throttled_device_has_no_result() {
-    let Some(throttle) = Throttle::new() else { return };
-    let lab = Lab::new();
-    let Some(device) = Loop::on(&lab.data_file("image", 16 << 10)) else {
-        return skip("no loop device is to be had");
-    };
-    let map = ["map", device.name(), "--places=16", "--read-size=16KiB"];
-    let codes = |reading: &Value| {
-        let warnings = reading["warnings"].as_array().cloned().unwrap_or_default();
-        warnings.iter().map(|warning| warning["code"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+fn a_limit_is_shown_lengthens_a_survey_and_leaves_a_map_without_a_result() {
+    let Some((throttle, lab, device)) = Throttle::with_device() else { return };
+    let device_name = device.name();
+    let map = format!("map {device_name} --places=16 --read-size=16KiB");
+    let survey = format!("run --quick {device_name} --dry-run");
+    let inspect = format!("inspect {device_name}");
+    let durations_s = |plan: &Value| {
+        let cells = plan["cells"].as_array().unwrap().iter();
+        cells.map(|cell| cell["workload"]["limits"]["duration_s"].as_f64().unwrap()).collect::<Vec<_>>()
     };
     assert_eq!(codes(&throttle.json(&lab, &map)), [""; 0], "nothing is limited yet");
-    throttle.limit(&device, 24_000_000);
+    let free = throttle.json(&lab, &survey);
+    assert_eq!(free["lengthened"], Value::Null);
+    assert!(durations_s(&free).iter().all(|duration_s| *duration_s < 0.1), "{free}");
+
+    throttle.limit("read_bps", &device, 24_000_000);
     let reading = throttle.json(&lab, &map);
     assert_eq!(codes(&reading), ["limited"]);
     assert!(reading["figures"]["limited"].as_str().unwrap().starts_with("reads at 24 MB/s"), "{reading}");
     let message = reading["warnings"][0]["message"].as_str().unwrap();
     assert!(message.contains("reads at 24 MB/s, control group blkio:/halfpower-test-"), "{message}");
-    assert_eq!(codes(&lab.json([&map[..], &["--json", "--no-store"]].concat())), [""; 0], "who is not in the group");
+    let limited = throttle.json(&lab, &survey);
+    assert!(limited["lengthened"].as_str().unwrap().contains("control group blkio:/halfpower-test-"), "{limited}");
+    assert!(durations_s(&limited).iter().all(|duration_s| *duration_s == 1.5), "{limited}");
+    let target = &throttle.json(&lab, &inspect)["figures"]["targets"][0];
+    let limit = &target["device"]["limits"][0];
+    assert!(limit["read_bytes_per_s"] == 24e6 && limit["write_bytes_per_s"].is_null(), "{target}");
+    assert!(limit["group"].as_str().unwrap().starts_with("blkio:/halfpower"), "{target}");
+    assert_eq!(find(&target["levels"], "name", "read_limit")["pap_bytes_per_s"], 24e6);
+    assert!(find(&target["levels"], "name", "write_limit").is_null());
+    let text = throttle.prints(&lab, &inspect);
+    assert!(text.contains("throttled") && text.contains("read limit") && text.contains("24 MB/s"), "{text}");
+    let sample = outcome(throttle.command(&lab, &format!("io {device_name} --requests=1")));
+    assert!(sample.stderr.contains("throttled to 24 MB/s"), "{}", sample.stderr);
+
+    // A process outside the group is not throttled.
+    assert_eq!(codes(&lab.json((map, "--no-store"))), [""; 0]);
+    let free = lab.json((inspect, "--no-store"));
+    assert!(find(&free["figures"]["targets"][0]["levels"], "name", "read_limit").is_null());
 }
 
 /// Whether a process has a device open with O_DIRECT.
 fn has_open_direct(pid: u32, device: &Loop) -> bool {
     let descriptors = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-    let mut of_device = descriptors.filter(|entry| std::fs::read_link(entry.path()).is_ok_and(|path| path == device.0));
+    let is_device = |path: PathBuf| path == device.device;
+    let mut of_device = descriptors.filter(|entry| std::fs::read_link(entry.path()).is_ok_and(is_device));
     of_device.any(|entry| {
         let info = format!("/proc/{pid}/fdinfo/{}", entry.file_name().display());
         let info = std::fs::read_to_string(info).unwrap_or_default();
@@ -148,18 +148,12 @@ fn has_open_direct(pid: u32, device: &Loop) -> bool {
 
 #[test]
 fn an_interrupt_on_a_throttled_device_is_answered_before_its_requests_are_done() {
-    let Some(throttle) = Throttle::new() else { return };
-    let lab = Lab::new();
-    let Some(device) = Loop::on(&lab.data_file("image", 16 << 10)) else {
-        return skip("no loop device is to be had");
-    };
+    let Some((throttle, lab, device)) = Throttle::with_device() else { return };
     // Four requests take 16 s.
-    throttle.limit(&device, 256 << 10);
-    let io = ["io", device.name(), "--request-size=1MiB", "--depth=4", "--buffering=direct", "--warmup=0s"];
+    throttle.limit("read_bps", &device, 256 << 10);
+    let io = format!("io {} --request-size=1MiB --depth=4 --buffering=direct --warmup=0s", device.name());
     let mut command = throttle.command(&lab, &io);
-    let said = || std::fs::read_to_string(lab.path("said")).unwrap();
-    command.stdout(Stdio::null()).stderr(std::fs::File::create(lab.path("said")).unwrap());
-    let mut running = Running::of(command.spawn().unwrap());
+    let mut running = Running::with_stderr(command.stdout(Stdio::null()), lab.write("said", ""));
     let pid = running.pid();
     // The program looks at the device with O_DIRECT for a moment, too, before it measures.
     let mut polls = 0;
@@ -168,35 +162,33 @@ fn an_interrupt_on_a_throttled_device_is_answered_before_its_requests_are_done()
         running.has_ended() || polls > 50
     });
     running.signal(Signal::INT);
-    wait_for("the answer", || running.has_ended() || said().contains("Ctrl-C again stops at once."));
-    assert!(!running.has_ended(), "requests are in flight: {}", said());
-    running.signal(Signal::INT);
-    assert_eq!(running.wait().status, Some(130), "{}", said());
+    let answer = || lab.read("said").contains("Ctrl-C again stops at once.");
+    let mut running = running.until("the answer", answer);
+    assert!(!running.has_ended(), "requests are in flight: {}", lab.read("said"));
+    assert_eq!(running.end(Signal::INT).status, Some(130), "{}", lab.read("said"));
     let both = "Stopping once the requests in flight are done; Ctrl-C again stops at once.\n\nStopped at once.";
-    assert!(said().contains(both), "{}", said());
+    assert!(lab.read("said").contains(both), "{}", lab.read("said"));
 }
 
 #[test]
 fn a_throttled_device_has_the_rate_that_is_known() {
-    let Some(throttle) = Throttle::new() else { return };
-    let lab = Lab::new();
-    let images = ["one", "two"].map(|name| lab.data_file(name, 16 << 10));
-    let (Some(one), Some(two)) = (Loop::on(&images[0]), Loop::on(&images[1])) else {
-        return skip("no loop device is to be had");
-    };
+    let Some((throttle, lab, one)) = Throttle::with_device() else { return };
+    let Some(two) = Loop::on(&lab.data_file("two", 16 << 10)) else { return };
     // A throttle gives back a tenth of a second that was not used, after a stall too: 2.5 % of 4 s.
-    let how = ["--duration=4s", "--repetitions=2", "--each-and-all"];
-    for rate in [12_000_000_u32, 40_000_000] {
-        throttle.limit(&one, rate.into());
-        let io = ["io", one.name(), "--buffering=direct", "--depth=4", "--warmup=500ms", "--duration=4s"];
+    let how = "--duration=4s --repetitions=2 --each-and-all";
+    for (rate, measures_link) in [(12_000_000_u32, false), (40_000_000, true)] {
+        throttle.limit("read_bps", &one, rate.into());
+        let io = format!("io {} --buffering=direct --depth=4 --warmup=500ms --duration=4s", one.name());
         let of_all = |sample: &Value, _| sample["total"]["bytes_per_s"].as_f64().unwrap();
         measured(&[rate.into()], || throttle.json(&lab, &io), of_all);
-        let link = [&["link", one.name()], &how[..]].concat();
-        measured(&[rate.into()], || throttle.json(&lab, &link), of_setting);
+        if measures_link {
+            let link = format!("link {} {how}", one.name());
+            measured(&[rate.into()], || throttle.json(&lab, &link), of_setting);
+        }
     }
     // Two that share nothing: each has its own limit.
-    throttle.limit(&two, 20_000_000);
-    let link = [&["link", one.name(), two.name()], &how[..]].concat();
+    throttle.limit("read_bps", &two, 20_000_000);
+    let link = format!("link {} {} {how}", one.name(), two.name());
     let reading = measured(&[40e6, 20e6, 60e6], || throttle.json(&lab, &link), of_setting);
     assert_eq!(reading["figures"]["limit"], Value::Null);
     assert_ne!(reading["figures"]["sharing"], "limit");
@@ -206,83 +198,43 @@ fn a_throttled_device_has_the_rate_that_is_known() {
 }
 
 #[test]
-fn a_survey_under_a_limit_is_longer_and_says_why() {
-    let Some(throttle) = Throttle::new() else { return };
-    let lab = Lab::new();
-    let Some(device) = Loop::on(&lab.data_file("image", 16 << 10)) else {
-        return skip("no loop device is to be had");
-    };
-    let plan = || throttle.json(&lab, &["run", "--quick", device.name(), "--dry-run"]);
-    let durations_s = |plan: &Value| {
-        let cells = plan["cells"].as_array().unwrap().iter();
-        cells.map(|cell| cell["workload"]["limits"]["duration_s"].as_f64().unwrap()).collect::<Vec<_>>()
-    };
-    let free = plan();
-    assert_eq!(free["lengthened"], Value::Null);
-    assert!(durations_s(&free).iter().all(|duration_s| *duration_s < 0.1), "{free}");
-    throttle.limit(&device, 24_000_000);
-    let limited = plan();
-    let why = limited["lengthened"].as_str().unwrap();
-    assert!(why.contains("control group blkio:/halfpower-test-"), "{why}");
-    assert!(durations_s(&limited).iter().all(|duration_s| *duration_s == 1.5), "{limited}");
-}
-
-#[test]
 fn a_limit_that_is_reached_is_named_and_one_that_is_not_is_ruled_out() {
-    let Some(throttle) = Throttle::new() else { return };
-    let lab = Lab::new();
-    let Some(device) = Loop::on(&lab.data_file("image", 16 << 10)) else {
-        return skip("no loop device is to be had");
-    };
-    let io = [
-        "io",
-        device.name(),
-        "--buffering=direct",
-        "--depth=4",
-        "--request-size=16KiB",
-        "--warmup=300ms",
-        "--duration=1s",
-    ];
-    let pace = |what: &str| {
-        let said = throttle.said(&lab, &io);
-        let line = said.lines().find(|line| line.trim_start().starts_with("bottleneck")).unwrap().to_owned();
-        assert!(line.contains(what), "wanted {what}: {said}");
+    let Some((throttle, lab, device)) = Throttle::with_device() else { return };
+    let how = "--buffering=direct --depth=4 --request-size=16KiB --warmup=300ms --duration=1s";
+    let pace = |what: &str, why: &str| {
+        let printed = throttle.prints(&lab, &format!("io {} {how}", device.name()));
+        let line = printed.lines().find(|line| line.trim_start().starts_with("bottleneck")).unwrap().to_owned();
+        assert!(line.contains(what) && line.contains(why), "wanted {what}: {printed}");
         line
     };
-    throttle.set("read_bps", &device, 6_000_000);
-    let line = pace("a control group's bandwidth limit");
-    assert!(line.contains("of the limit of 6 MB/s for reads (blkio:/halfpower-test-"), "{line}");
-    throttle.set("read_bps", &device, 1 << 50);
-    throttle.set("read_iops", &device, 150);
-    let line = pace("a control group's IOPS limit");
-    assert!(line.contains("of the limit of 150 IOPS for reads"), "{line}");
-    throttle.set("read_iops", &device, 1 << 30);
-    let line = pace("the control group (");
+    throttle.limit("read_bps", &device, 6_000_000);
+    pace("a control group's bandwidth limit", "of the limit of 6 MB/s for reads (blkio:/halfpower-test-");
+    throttle.limit("read_bps", &device, 1 << 50);
+    throttle.limit("read_iops", &device, 150);
+    pace("a control group's IOPS limit", "of the limit of 150 IOPS for reads");
+    throttle.limit("read_iops", &device, 1 << 30);
+    let line = pace("the control group (", "");
     assert!(!line.contains("a control group's"), "{line}");
 }
 
 #[test]
 fn what_a_loop_device_costs_is_seen_in_the_kernel_s_threads() {
     let lab = Lab::new();
-    let file = lab.data_file("file", 16 << 10);
-    let Some(device) = Loop::on(&file) else { return skip("needs root and a loop device") };
-    let io = |target: &str| {
-        // The warm-up has the file in the cache that the device's thread copies from.
-        let io = ["io", target, "--buffering=direct", "--request-size=256KiB", "--warmup=300ms", "--duration=500ms"];
-        lab.json([&io[..], &["--json"]].concat())
-    };
-    let sample = io(device.name());
-    if sample["cpu"]["system"]["kernel_threads_s"].is_null() {
+    let Some(device) = Loop::on(&lab.data_file("file", 16 << 10)) else { return };
+    // The warm-up has the file in the cache that the device's thread copies from.
+    let how = "--buffering=direct --request-size=256KiB --warmup=300ms --duration=500ms";
+    let sample = lab.json(format!("io {} {how}", device.name()));
+    let Some(used_s) = sample["cpu"]["system"]["kernel_threads_s"].as_f64() else {
         return skip("no thread of the kernel is to be seen here");
-    }
-    let time_s = |sample: &Value| sample["cpu"]["system"]["kernel_threads_s"].as_f64().unwrap();
-    // One thread of the kernel does the requests one after another and has nothing else to do but to copy.
-    let used_s = time_s(&sample);
-    assert!(used_s > 0.05, "{used_s} s: {}", sample["cpu"]);
+    };
+    // A thread of the kernel copies every byte, no faster than memory is.
+    let bytes = sample["total"]["bytes"].as_f64().unwrap();
+    assert!(used_s > bytes / 100e9, "{used_s} s for {bytes} B: {}", sample["cpu"]);
     let kinds = sample["cpu"]["kernel_threads"].as_array().unwrap();
     let sum_s: f64 = kinds.iter().map(|kind| kind["time_s"].as_f64().unwrap()).sum();
-    assert!((kinds[0]["kind"] == "kworker" || kinds[0]["kind"] == "loop") && sum_s <= used_s + 1e-9, "{kinds:?}");
+    let does_requests = kinds.iter().any(|kind| kind["kind"] == "kworker" || kind["kind"] == "loop");
+    assert!(does_requests && sum_s <= used_s + 1e-9, "{kinds:?}");
     // The window is a little longer than the account's.
-    let processors = sample["environment"]["cpus"].as_f64().unwrap();
-    assert!(used_s <= (sample["cpu"]["system"]["wall_s"].as_f64().unwrap() + 0.1) * processors, "{used_s} s");
+    let cpus = sample["environment"]["cpus"].as_f64().unwrap();
+    assert!(used_s <= (sample["cpu"]["system"]["wall_s"].as_f64().unwrap() + 0.1) * cpus, "{used_s} s");
 }
