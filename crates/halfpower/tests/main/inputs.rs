@@ -42,8 +42,8 @@ fn figures_that_no_storage_has_are_refused_with_their_line() {
     let lab = Lab::new();
     for (figure, instead, why) in [
         ("0.52,", "1e18,", "column 1, MB/s, is `1e18`, which is not a valid value"),
-        ("66.97,", "1e15,", "no storage does 1e15 IOPS"),
-        ("120.01,", "1e12,", "no run time is 1e12 s"),
+        ("66.97,", "1e15,", "`bytes_per_s` is 8.192e18; the maximum is 1e15"),
+        ("120.01,", "1e12,", "`elapsed_s` is 1e12; the maximum is 1e9"),
     ] {
         lab.write("trace.csv", TRACE.replacen(figure, instead, 1));
         let outcome = lab.refuses("import trace.csv", 1, "trace.csv:2: ");
