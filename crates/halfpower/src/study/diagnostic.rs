@@ -9,11 +9,11 @@ use std::fmt;
 use std::ops::Range;
 
 /// More than these are counted, not kept: the rest of a file that is no study at all tells nobody anything.
-const MOST_KEPT: usize = 20;
+const MOST_KEPT: usize = 15;
 /// Longest part of a source line that is shown.
 const EXCERPT_CHARACTERS: usize = 100;
 /// Longest message, or help, that is shown: either may quote what is as long as the file.
-const MOST_CHARACTERS: usize = 600;
+const MOST_CHARACTERS: usize = 400;
 
 /// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
