@@ -2,7 +2,7 @@
 //!
 //! Of fio's logs the first byte chooses the name. Half of the inputs are damaged as libFuzzer does it, byte by byte; half as a whole: lines, figures, brackets.
 #![no_main]
-#![allow(dead_code, reason = "the importers are included whole, and not all of them is called here")]
+#![allow(dead_code, reason = "the importers are included whole, and not all of them are used here")]
 
 use clap::ValueEnum;
 use halfpower_model::random::Random;

@@ -216,7 +216,7 @@ fn read_store(input: &[u8]) {
     let _ = (store.run(run), store.samples(run), store.reading(run));
     if let Ok(analysed) = report::Analysed::load(&store, run) {
         let _ = analysed.json();
-        let _ = analysed.with_input(|input| report::summary(input, false, 100));
+        let _ = report::summary(&analysed, false, 100);
     }
     let _ = store.repair();
 }
