@@ -47,7 +47,7 @@ fn effective_size(values: &[f64]) -> f64 {
     count / time.max(1.0)
 }
 
-/// How many independent values would tell the mean as well as the five batches do, and never more than [`effective_size`]: that
+/// How many independent values would tell the mean as well as the five batches do, and never more than `effective_size`: that
 /// sum ends at the first pair below zero, and does not see longer waves behind it.
 pub fn worth_by_batches(values: &[f64]) -> f64 {
     let by_batches = variance(values).zip(variance(&batch_means(values)));

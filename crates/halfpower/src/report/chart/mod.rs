@@ -1,4 +1,5 @@
-//! Charts: which cells become which lines on which axes ([`charts`], [`figures`]), and their drawing as SVG ([`draw`], [`bars`]).
+//! Charts: which cells become which lines on which axes ([`charts()`], [`figures`]), and their drawing as SVG ([`draw`],
+//! [`bars()`]).
 //!
 //! A chart whose lines would have fewer than three points is left out, and the report says so.
 
