@@ -33,6 +33,9 @@ impl Store {
         mut work: impl FnMut(&mut Store) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let mut result = work(self);
+        if !matches!(result, Err(StoreError::Full { .. })) {
+            return result;
+        }
         let Some(reserve) = self.path.as_deref().and_then(open_reserve) else { return result };
         let kept = reserve.metadata().map_or(0, |facts| facts.len());
         let mut left = kept;
