@@ -3,10 +3,10 @@
 
     cargo build --release && bench/compare.py --t-io-uring PATH --output TABLES.md
 
-One worker on one processor reads a file of 1 GiB that is in the page cache, 4 KiB at random. Ours and the peer run by
+One worker on one CPU reads a file of 1 GiB that is in the page cache, 4 KiB at random. Ours and the peer run by
 turns, the first of a pair changing from pair to pair, at least --rounds pairs and until the 95 % interval of the median
 ratio is within ±5 %, or --most-rounds. The interval is that of the sign test: the pairs need not be normal, and a single
-bad one moves nothing. A pair in which either program had to share its processor is left out, unless most are like that.
+bad one moves nothing. A pair in which either program had to share its CPU is left out, unless most are like that.
 Where a peer can be set up in several ways, each has three runs and the fastest goes in.
 
 It builds nobody else's code: a peer that is not there is a row that says so. Ends with status 1 when a row misses what is
@@ -30,7 +30,7 @@ from contestants import ROOT, Programs, Skipped, cached_rows, disk_rows
 
 TARGET = os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target"))
 FILE_BYTES = 1 << 30
-# Pairs in which a program had less of its processor than this are left out.
+# Pairs in which a program had less of its CPU than this are left out.
 QUIET_SHARE = 0.97
 TRIAL_RUNS = 3
 
@@ -70,11 +70,11 @@ def is_narrow(median, low, high):
 
 
 def is_quiet(pair):
-    """Whether both had their processor to themselves."""
+    """Whether both had their CPU to themselves."""
     return all(reading.busy >= QUIET_SHARE for reading in pair)
 
 
-def duel(ours, peer, warm, arguments, fills_processor):
+def duel(ours, peer, warm, arguments, fills_cpu):
     """Runs two contestants by turns until the ratio is known; the pairs kept and the Result."""
     pairs = []
     while len(pairs) < arguments.most_rounds:
@@ -84,7 +84,7 @@ def duel(ours, peer, warm, arguments, fills_processor):
             warm()
             pair[contestant.name] = contestant.run()
         pairs.append((pair[ours.name], pair[peer.name]))
-        quiet = [pair for pair in pairs if not fills_processor or is_quiet(pair)]
+        quiet = [pair for pair in pairs if not fills_cpu or is_quiet(pair)]
         # An even number, so that neither went first more often.
         if len(pairs) % 2 == 0 and len(quiet) >= arguments.rounds and is_narrow(*ratio_interval(quiet)):
             break
@@ -208,7 +208,7 @@ def open_loop(report, programs, arguments, warm):
 
 
 def compare_disk(report, programs, arguments):
-    """Agreement on a disk: beside the rates, what each said of latency and processor time."""
+    """Agreement on a disk: beside the rates, what each said of latency and CPU time."""
     report.add("")
     report.add("| read, from the disk | ours/s | fio/s | ratio | 95 % interval "
                "| ours mean µs | fio mean µs | ours CPU µs | fio CPU µs |")
@@ -235,7 +235,7 @@ def first_line(command):
 def machine(arguments, file):
     """The machine, the programs and how it was done."""
     with open("/proc/cpuinfo", encoding="utf-8") as lines:
-        model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "processor unknown")
+        model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "cpu unknown")
     memory_gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     programs = [first_line([arguments.program, "--version"])]
     if shutil.which(arguments.fio):
@@ -247,7 +247,7 @@ def machine(arguments, file):
     filesystem = first_line(["findmnt", "--noheadings", "--output", "FSTYPE", "--target", file])
     kernel = platform.release().split("-")[0]
     return (f"{', '.join(programs)}. {os.cpu_count()} × {model}, {memory_gib:.0f} GiB, Linux {kernel}; the file is on "
-            f"{filesystem}. Runs of {arguments.seconds} s by turns on processor {arguments.cpu}; medians. "
+            f"{filesystem}. Runs of {arguments.seconds} s by turns on CPU {arguments.cpu}; medians. "
             f"Load average at the start {os.getloadavg()[0]:.2f}.")
 
 
@@ -258,7 +258,7 @@ def parse():
     parser.add_argument("--t-io-uring", metavar="PATH", help="fio's t/io_uring; without it its row is skipped")
     parser.add_argument("--file", help="only read; by default 1 GiB is made beside the build and removed")
     parser.add_argument("--disk", metavar="FILE", help="compare direct reads of this file as well; only read")
-    parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)), help="the processor all are pinned to")
+    parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)), help="the CPU all are pinned to")
     parser.add_argument("--rounds", type=int, default=7, help="pairs at least")
     parser.add_argument("--most-rounds", type=int, default=40, help="pairs at most")
     parser.add_argument("--seconds", type=int, default=1, help="of each run")

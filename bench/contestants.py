@@ -12,7 +12,7 @@ from collections import namedtuple
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
-# What one run gave; busy is the share of a processor the program had, cost_us and mean_us are a request's.
+# What one run gave; busy is the share of a CPU the program had, cost_us and mean_us are a request's.
 Reading = namedtuple("Reading", "rate busy mean_us cost_us sample", defaults=(None, None, None))
 # A program with its settings in words, and how to run it.
 Contestant = namedtuple("Contestant", "name settings run")
@@ -25,7 +25,7 @@ class Skipped(Exception):
 
 
 def run_timed(command):
-    """Runs a command; its output, and the share of a processor it had from start to end."""
+    """Runs a command; its output, and the share of a CPU it had from start to end."""
     before, start = os.times(), time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True)
     after, elapsed_s = os.times(), time.monotonic() - start

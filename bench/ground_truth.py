@@ -187,7 +187,7 @@ def throttled_requests(lab, seed, draw):
         return lab.say(seed, device, *how, "--duration=1s", group=group)
 
 
-def burnt_processor(lab, seed, draw):
+def burnt_cpu(lab, seed, draw):
     cpu = draw.choice(sorted(os.sched_getaffinity(0)))
     how = ["--pattern=random", "--request-size=4KiB", "--depth=32", "--buffering=direct", "--duration=1s"]
     with burnt(cpu):
@@ -242,7 +242,7 @@ def clean(lab, seed, draw):
 SCENARIOS = {
     "throttled bandwidth": (throttled_bandwidth, {"throttled_bandwidth"}),
     "throttled requests": (throttled_requests, {"throttled_requests"}),
-    "burnt processor": (burnt_processor, {"processor"}),
+    "burnt cpu": (burnt_cpu, {"cpu"}),
     "depth 1": (depth_one, {"depth"}),
     "cached file": (cached_file, {"memory"}),
     "dirty pages": (dirty_pages, {"dirty_pages"}),

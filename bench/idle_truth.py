@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The soaker against truth: a process that burns a known share of one processor, and what `halfpower idle` sees of it.
+"""The soaker against truth: a process that burns a known share of one CPU, and what `halfpower idle` sees of it.
 
     bench/idle_truth.py [--binary target/release/halfpower] [--seconds 3] [--windows 7] [--patience 600]
 
-The burner burns in bursts of about 1 ms and says by its own processor time how much it burnt, so the truth does not hang
+The burner burns in bursts of about 1 ms and says by its own CPU time how much it burnt, so the truth does not hang
 on the machine's speed. The machine must be idle otherwise: a window counts only if all others together used less than 1.5 %
-of that processor, by the kernel's count in nanoseconds (cpuacct of control groups, version 1); without it, every window
+of that cpu, by the kernel's count in nanoseconds (cpuacct of control groups, version 1); without it, every window
 counts. The share seen must be within 3 points of the share burnt, in every window that counts, and under 2 % with no
 burner. Ends with status 1 where it is not, and with status 3 where the machine was never quiet enough.
 """
@@ -39,7 +39,7 @@ def burn(share, cpu, used_s):
 
 
 def usage_s(cpu):
-    """What everything used of a processor, to the nanosecond; none where the kernel does not say."""
+    """What everything used of a CPU, to the nanosecond; none where the kernel does not say."""
     try:
         with open(USAGE) as file:
             return int(file.read().split()[cpu]) / 1e9
@@ -48,7 +48,7 @@ def usage_s(cpu):
 
 
 def soaker_s(parent, cpu):
-    """What the soaker of a processor used, in ticks of 10 ms."""
+    """What the soaker of a CPU used, in ticks of 10 ms."""
     try:
         with open(f"/proc/{parent}/task/{parent}/children") as file:
             children = file.read().split()
@@ -84,7 +84,7 @@ def window(arguments, share, cpu):
             burner.join()
     span_s = last[0] - first[0]
     burnt = (last[3] - first[3]) / span_s
-    seen = next(p["busy_share"] for p in figures["processors"] if p["cpu"] == cpu)
+    seen = next(p["busy_share"] for p in figures["cpus"] if p["cpu"] == cpu)
     others = None
     if None not in first and None not in last:
         others = (last[1] - first[1] - (last[2] - first[2])) / span_s - burnt
@@ -103,7 +103,7 @@ def main():
     cpu = max(os.sched_getaffinity(0))
     end = time.monotonic() + arguments.patience
     failed = starved = False
-    print("burnt    seen  others   (percent of a processor)")
+    print("burnt    seen  others   (percent of a CPU)")
     for share in SHARES:
         counted = 0
         while counted < arguments.windows and time.monotonic() < end:

@@ -11,8 +11,8 @@ Then ours and it run by turns, the first of a pair changing from pair to pair. W
 our rounds with a run of likwid-bench that is as long as one of them, and our best round with STREAM's best iteration.
 The interval of the median ratio is that of the sign test. Rates count bytes as STREAM does: a copied byte was read and
 written, so it counts twice. Ends with status 1 when a row misses 0.97. Where others are at work, `chrt --fifo 1` before
-it (root) gives one thread a processor to itself while it runs. Not with more threads: those of likwid-bench wait for one
-another without ever giving the processor back.
+it (root) gives one thread a cpu to itself while it runs. Not with more threads: those of likwid-bench wait for one
+another without ever giving the CPU back.
 """
 
 import argparse
@@ -64,7 +64,7 @@ def best(kernels, operation, figure):
 
 
 def likwid_forms(operation):
-    """The forms that this processor can run."""
+    """The forms that this CPU can run."""
     with open("/proc/cpuinfo", encoding="utf-8") as lines:
         flags = next((line.split() for line in lines if line.startswith("flags")), [])
     suffix = [(form, form.rsplit("_", 1)[-1]) for form in LIKWID[operation]]

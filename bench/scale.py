@@ -3,7 +3,7 @@
 a list of 100 000 runs.
 
 A sample is measured here, of a file in the build directory; the runs are made of it, with rates drawn from a seed, and
-written into a store of their own. Prints the wall time, the processor time and the largest resident memory of each command, best of
+written into a store of their own. Prints the wall time, the CPU time and the largest resident memory of each command, best of
 --rounds, and fails where a bound of the project is missed. Quiet the machine first; nothing else is measured.
 
   bench/scale.py target/release/halfpower
@@ -82,7 +82,7 @@ def many_runs(store, count):
 
 
 def timed(command, statuses):
-    """Wall seconds, processor seconds and largest resident bytes of a command."""
+    """Wall seconds, CPU seconds and largest resident bytes of a command."""
     began = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     said = process.stderr.read()
@@ -126,12 +126,12 @@ def main():
         missed = False
         for what, of, command, statuses, most_s, most_bytes in rows:
             best = min(timed([halfpower, *command, "--store", of], statuses) for _ in range(arguments.rounds))
-            elapsed, processor, resident = best
+            elapsed, cpu, resident = best
             is_missed = elapsed > most_s or (most_bytes is not None and resident > most_bytes)
             missed |= is_missed
             bounds = f"{most_s:.0f} s" + (f", {most_bytes / 1e6:.0f} MB" if most_bytes else "")
             verdict = "MISSED" if is_missed else "kept"
-            print(f"{what}: {elapsed:.2f} s, {processor:.2f} s of processor time, {resident / 1e6:.0f} MB (bound: {bounds}: {verdict})")
+            print(f"{what}: {elapsed:.2f} s, {cpu:.2f} s of CPU time, {resident / 1e6:.0f} MB (bound: {bounds}: {verdict})")
         print(f"the report's page: {page.stat().st_size / 1e6:.1f} MB")
     sys.exit(1 if missed else 0)
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How many requests a second of processor time the simulator serves, and whether its memory grows with them.
+"""How many requests a second of CPU time the simulator serves, and whether its memory grows with them.
 
     bench/simulator.py [target/release/halfpower] [--requests 2000000]
 
 One Atlas 10K: random reads of 8 KiB 1, 8 and QD32, the last also with SPTF, random writes, streams of reads and writes of
-64 KiB; and one flash drive: random reads and writes of 4 KiB QD32. Of each the processor time of the whole program less that
+64 KiB; and one flash drive: random reads and writes of 4 KiB QD32. Of each the CPU time of the whole program less that
 of a run of one request, so that other work on the machine does not count; and the most memory of a run of this many requests and of a fifth of them. Ends with
 status 1 where a rate is below what was promised, or where memory grew by more than 1 MiB.
 """
@@ -39,7 +39,7 @@ FLASH_CASES = [
 
 
 def run(binary, target, options, requests):
-    """Processor seconds and KiB of memory at the most."""
+    """CPU seconds and KiB of memory at the most."""
     command = [binary, "io", target, *options, f"--requests={requests}", "--no-store", "--json", "--interval=1000s"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     measured = subprocess.run(["/usr/bin/time", "-f", "%M", *command], capture_output=True, text=True)

@@ -115,7 +115,7 @@ pub(crate) fn distinctions(named: &[(String, &Workload)], axes: &[Axis]) -> Vec<
             (differs("cache"), format!("{} cache", workload.cache)),
             (other_span, format!("over {}", workload.span)),
             (differs("warmup_s"), format!("warm-up {}", workload.warmup)),
-            (differs("cpus"), processors(workload)),
+            (differs("cpus"), cpus(workload)),
         ];
         let others: BTreeSet<&String> = namesakes().chain([index]).flat_map(|one| fields[one].keys()).collect();
         let is_worded = |key: &str| ["personality", "plugin", "cache", "warmup_s", "cpus"].contains(&key);
@@ -141,7 +141,7 @@ pub(crate) fn fields(workload: &Workload) -> Map<String, Value> {
     }
 }
 
-fn processors(workload: &Workload) -> String {
+fn cpus(workload: &Workload) -> String {
     let cpus: Vec<String> = workload.cpus.iter().map(u32::to_string).collect();
     if cpus.is_empty() { "not pinned".to_owned() } else { format!("on CPUs {}", cpus.join(" and ")) }
 }

@@ -62,7 +62,7 @@ pub struct CostPoint {
     /// Difference to the fit.
     pub residual_us: f64,
     /// Throughput that saturates one CPU.
-    pub one_processor: BytesPerSecond,
+    pub one_cpu: BytesPerSecond,
     /// Throughput that saturates all CPUs; none if their number is unknown.
-    pub all_processors: Option<BytesPerSecond>,
+    pub all_cpus: Option<BytesPerSecond>,
 }

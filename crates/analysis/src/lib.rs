@@ -75,7 +75,7 @@ pub struct Context<'a> {
 pub fn analyse_with(samples: &[Observed<'_>], context: &Context<'_>) -> Analysis {
     let cells = cells::gather(samples);
     let evidence = evidence::Evidence::new(&cells);
-    let costs = findings::processor_costs(&evidence);
+    let costs = findings::cpu_costs(&evidence);
     let models = models::Models::of(&evidence);
     let paces = findings::paces(&evidence);
     let findings = findings::all(&evidence, &costs, &models, &paces, context.offer);

@@ -154,9 +154,9 @@ mod tests {
     fn disks_of_a_kind_are_one_line() {
         let disks = [("atlas 1", 0.44), ("atlas 2", 0.46), ("atlas 10", 0.45)];
         let disks = disks.map(|(name, busy)| (name, PartKind::Device, busy));
-        let (processors, pci) = (("processors", PartKind::Processor, 0.031), ("pci", PartKind::Bus, 0.972));
+        let (cpus, pci) = (("CPUs", PartKind::Cpu, 0.031), ("pci", PartKind::Bus, 0.972));
         let window = (Part::SHARE_WAITS[0], PartKind::Wait, 1.0);
-        let parts = [processors, pci, window].into_iter().chain(disks);
-        assert_eq!(busiest_first(parts), ["pci 97 %", "3 × atlas 45 % (44 to 46 %)", "processors 3 %"]);
+        let parts = [cpus, pci, window].into_iter().chain(disks);
+        assert_eq!(busiest_first(parts), ["pci 97 %", "3 × atlas 45 % (44 to 46 %)", "CPUs 3 %"]);
     }
 }

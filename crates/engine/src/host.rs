@@ -6,7 +6,7 @@ use crate::instrument::phases::Watching;
 use crate::personality::{for_personality, null::Null, personalities};
 use crate::record::{self, Context};
 use crate::run;
-use crate::system::machine::{available_memory, governors, processor_model};
+use crate::system::machine::{available_memory, cpu_model, governors};
 use crate::system::{Root, allowed_cpus, disk};
 use crate::target::interference::InterferenceWatch;
 use crate::target::{Opened, Target, TargetError, Targets};
@@ -37,7 +37,7 @@ pub struct Host {
 /// This host with targets that need not exist yet, for planning.
 pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Environment {
     // Cached: they rarely change while the program runs, and reading them delays a sample.
-    static PROCESSOR_MODEL: OnceLock<Option<String>> = OnceLock::new();
+    static CPU_MODEL: OnceLock<Option<String>> = OnceLock::new();
     static GOVERNOR: OnceLock<String> = OnceLock::new();
     static PERSONALITIES: OnceLock<Vec<PersonalityFacts>> = OnceLock::new();
     let system = rustix::system::uname();
@@ -49,7 +49,7 @@ pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Envir
         kernel: text(system.release()),
         cpus: cpu_numbers.len().max(1) as u32,
         cpu_numbers,
-        cpu_model: PROCESSOR_MODEL.get_or_init(|| processor_model(&Root::host())).clone(),
+        cpu_model: CPU_MODEL.get_or_init(|| cpu_model(&Root::host())).clone(),
         // Several where they differ.
         governor: Some(GOVERNOR.get_or_init(|| Vec::from_iter(governors(&Root::host())).join(", ")).clone())
             .filter(|governors| !governors.is_empty()),

@@ -66,7 +66,7 @@ pub(crate) fn paper_figures(plan: &Plan, target: &str, published: &[Figure]) -> 
         let is_named = |(number, _): &&(usize, _)| is_printed_in(figure, &figures[*number].exhibit.label);
         let suits = |(number, _): &&(usize, _)| figures[*number].exhibit.shows == shows(&figure.measure);
         // Rates and costs are of any workload; of the others only those that are asked for.
-        let is_common = matches!(shows(&figure.measure), Shows::Throughput | Shows::Processor);
+        let is_common = matches!(shows(&figure.measure), Shows::Throughput | Shows::Cpu);
         let any = found.first().filter(|_| is_common);
         let place = found.iter().find(is_named).or_else(|| found.iter().find(suits)).or(any);
         if let Some((number, cells)) = place.cloned() {
@@ -147,11 +147,11 @@ fn shows(measure: &Measure) -> Shows {
     match measure {
         Measure::FixedUs
         | Measure::MarginalUs
-        | Measure::ProcessorUs
-        | Measure::ProcessorMsPerMegabyte
-        | Measure::ProcessorPercent
+        | Measure::CpuUs
+        | Measure::CpuMsPerMegabyte
+        | Measure::CpuPercent
         | Measure::ClocksPerByte { .. }
-        | Measure::SaturationMegabytes => Shows::Processor,
+        | Measure::SaturationMegabytes => Shows::Cpu,
         Measure::ServiceMs => Shows::Latency,
         Measure::BusyPercent { .. } | Measure::PhasePercent { .. } => Shows::Parts,
         _ => Shows::Throughput,
@@ -170,7 +170,7 @@ impl Printed {
         is_printed_in(&self.figure, &exhibit.label)
     }
 
-    /// Where it lies in a chart of one workload: in bytes or requests a second, ms of processor time a MB, or ns; none of what is
+    /// Where it lies in a chart of one workload: in bytes or requests a second, ms of CPU time a MB, or ns; none of what is
     /// worked out from several, or is no such figure.
     pub(crate) fn point(&self, workload: &Workload) -> Option<f64> {
         if self.cells.len() > 1 {
@@ -180,8 +180,8 @@ impl Printed {
         match self.figure.measure {
             Measure::Megabytes => Some(published * 1_048_576.0),
             Measure::Requests => Some(published),
-            Measure::ProcessorMsPerMegabyte => Some(published / 1.048_576),
-            Measure::ProcessorUs => Some(published * 1e3 / workload.request_size.0 as f64),
+            Measure::CpuMsPerMegabyte => Some(published / 1.048_576),
+            Measure::CpuUs => Some(published * 1e3 / workload.request_size.0 as f64),
             Measure::ServiceMs => Some(published * 1e6),
             _ => None,
         }

@@ -67,9 +67,9 @@ pub enum FindingCode {
     /// A request size slower than both its neighbours.
     Dip,
     /// Fixed and marginal CPU cost.
-    ProcessorCost,
+    CpuCost,
     /// A CPU that is full, or the throughput at which it would be.
-    ProcessorSaturation,
+    CpuSaturation,
     /// What buffering gains or costs against direct.
     BufferingGain,
     /// What a flush in the timing costs.

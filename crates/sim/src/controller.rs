@@ -1,6 +1,6 @@
 //! A controller between buses, which passes bytes on or stores them.
 //!
-//! A command costs its processor a time, and nothing moves through it then. A transfer holds it for as long as the slowest of
+//! A command costs its CPU a time, and nothing moves through it then. A transfer holds it for as long as the slowest of
 //! itself and the buses on its side takes, where all its disks are on one bus: that is the one port that it has. Where each
 //! disk has a link of its own, as with SATA, it has a port for each, which move at the same time, and what holds a transfer
 //! is the link; the controller itself is held for as long as its own rate says, if it has one. One that stores takes a
@@ -11,7 +11,7 @@
 //! measured. Where both wait they go round-robin. It may make one command of several that wait and go on with one
 //! another, as Linux does in front of it; the disk is told of each of them.
 //!
-//! Whatever the driver of it costs the processors is added to the operating system's costs. It refuses nothing and keeps no
+//! Whatever the driver of it costs the CPUs is added to the operating system's costs. It refuses nothing and keeps no
 //! bytes: what it has been given is the disk's. Sources: controllers as in DiskSim 4.0 (Bucy and others, CMU-PDL-08-101,
 //! section 5: "simple" and "smart"); the round of FSCAN is Coffman, Klimko and Ryan, "Analysis of scanning policies for
 //! reducing disk seek times" (1972).

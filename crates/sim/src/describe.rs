@@ -25,10 +25,10 @@ pub struct PathPart {
     pub makes: Option<String>,
 }
 
-/// What a sample calls the processors.
-const PROCESSORS: &str = "processors";
+/// What a sample calls the CPUs.
+const CPUS: &str = "CPUs";
 /// And those of a share's server.
-const SERVER_PROCESSORS: &str = "server's processors";
+const SERVER_CPUS: &str = "server's CPUs";
 
 /// The way of a machine's volume, the disks first.
 pub fn path(machine: &Machine) -> Vec<PathPart> {
@@ -59,11 +59,11 @@ fn share(machine: &Machine, share: &Share, stops: &mut Vec<PathPart>) {
     let Some(server) = stops.last_mut() else { return };
     server.does += &format!("; as server of the share, {}", costs("", share.server));
     let client = format!("as client of the share, {}; {}", costs("", share.client), windows(share));
-    if share.server_processors.is_none() {
+    if share.server_cpus.is_none() {
         server.does += &format!("; {client}");
         return;
     }
-    server.names = vec![SERVER_PROCESSORS.to_owned()];
+    server.names = vec![SERVER_CPUS.to_owned()];
     let passed: Vec<String> = stops.iter().flat_map(|stop| stop.names.clone()).collect();
     let wire = share.wire.iter().map(|number| {
         let mut one = stop(machine, &[*number]);
@@ -73,8 +73,8 @@ fn share(machine: &Machine, share: &Share, stops: &mut Vec<PathPart>) {
         one
     });
     stops.extend(wire);
-    let does = format!("{}; {client}", processors(machine));
-    stops.push(PathPart { names: vec![PROCESSORS.to_owned()], does, makes: None });
+    let does = format!("{}; {client}", cpus(machine));
+    stops.push(PathPart { names: vec![CPUS.to_owned()], does, makes: None });
 }
 
 /// How a share lets requests go.
@@ -219,17 +219,17 @@ fn host(machine: &Machine) -> PathPart {
     let what = if system.split_at == SplitAt::Disk { "per disk" } else { "above the volume" };
     let cut = system.split.map_or_else(String::new, |split| format!(", requests split at {split} {what}"));
     // Nothing says what a server's are.
-    let processors = match machine.share.as_ref().and_then(|share| share.server_processors) {
+    let cpus = match machine.share.as_ref().and_then(|share| share.server_cpus) {
         Some(count) => format!("{count} CPU cores"),
-        None => processors(machine),
+        None => cpus(machine),
     };
-    let does = format!("{processors}; {}: {}{cut}", system.name, costs("direct ", direct));
-    PathPart { names: vec![PROCESSORS.to_owned()], does, makes: None }
+    let does = format!("{cpus}; {}: {}{cut}", system.name, costs("direct ", direct));
+    PathPart { names: vec![CPUS.to_owned()], does, makes: None }
 }
 
-fn processors(machine: &Machine) -> String {
-    let (count, processor) = (machine.processors, machine.processor());
-    if count == 1 { processor } else { format!("{count} × {processor}") }
+fn cpus(machine: &Machine) -> String {
+    let (count, cpu) = (machine.cpus, machine.cpu());
+    if count == 1 { cpu } else { format!("{count} × {cpu}") }
 }
 
 /// CPU time of a request of a kind; of reads and of writes, where they are not alike.
@@ -293,7 +293,7 @@ ata 1, ata 2: bus, reads 32.9 MB/s, writes 44 MB/s, 5 µs per command
 3ware-5400: controller, stores each transfer before it passes it on, 200 µs per command, reads 76 MB/s, writes 48.6 MB/s, one command \
 per disk, FSCAN for reads makes a stripe, chunk 64 KiB, offset 31.5 KiB
 pci: bus, 101 MB/s
-processors: 2 × Pentium III, 733 MHz; Windows 2000: 57 µs + 0.53 µs per KiB of CPU per direct read, 57 µs + 0.535 µs per KiB per \
+CPUs: 2 × Pentium III, 733 MHz; Windows 2000: 57 µs + 0.53 µs per KiB of CPU per direct read, 57 µs + 0.535 µs per KiB per \
 write, requests split at 64 KiB above the volume",
             ),
             (
@@ -304,12 +304,12 @@ atlas-10k 1, atlas-10k 2, atlas-10k 3: disk of 17.1 GiB, 10025 rpm, write cache 
 scsi: bus, 160 MB/s, 1 µs per command
 aic-7899: controller, passes bytes on, 62 µs per command, writes 55.3 MB/s
 server-pci: bus, 79 MB/s
-server's processors: 2 CPU cores; Windows 2000: 32 µs + 0.25 µs per KiB of CPU per direct request, requests split at 64 KiB above the \
+server's CPUs: 2 CPU cores; Windows 2000: 32 µs + 0.25 µs per KiB of CPU per direct request, requests split at 64 KiB above the \
 volume; as server of the share, 266 µs + 8.66 µs per KiB of CPU per request makes a stripe, chunk 64 KiB
 server-pci: bus, 79 MB/s, crossed twice
 ethernet: bus, 125 MB/s, latency 260 µs
 pci: bus, 101 MB/s
-processors: 2 × Pentium III, 733 MHz; as client of the share, 266 µs + 8.66 µs per KiB of CPU per request; up to 2 outstanding writes, \
+CPUs: 2 × Pentium III, 733 MHz; as client of the share, 266 µs + 8.66 µs per KiB of CPU per request; up to 2 outstanding writes, \
 above 16 KiB one by one, in units of 64 KiB; waits: 8.4 ms before each unit, 13.1 ms before a partial one",
             ),
             (
@@ -319,7 +319,7 @@ above 16 KiB one by one, in units of 64 KiB; waits: 8.4 ms before each unit, 13.
 s4500: flash of 3.5 TiB and 14.5 % spare, 64 units of 16 KiB pages (read 66 µs, program 1.02 ms) on 8 channels, up to 32 commands, \
 randomly overwritten
 sata: bus, reads 525 MB/s, writes 501 MB/s, 6 µs per command
-processors: 8 × processor of today, 3 GHz; Linux: 2.5 µs + 0.002 µs per KiB of CPU per direct request, requests split at 1280 KiB per \
+CPUs: 8 × CPU of today, 3 GHz; Linux: 2.5 µs + 0.002 µs per KiB of CPU per direct request, requests split at 1280 KiB per \
 disk",
             ),
             (
@@ -330,7 +330,7 @@ gp3-small: cloud volume of 500 GiB, read latency 700 µs, write latency 900 µs,
 its instance to 3600 IOPS (40000 IOPS while 65520000 requests of credits last) of up to 256 KiB and 81.3 MB/s (1.25 GB/s while 2104 GB \
 of credits last)
 ebs: bus, 1.25 GB/s
-processors: 32 × Xeon Platinum 8375C, 2.9 GHz; Linux: 1.2 µs + 0.002 µs per KiB of CPU per direct request",
+CPUs: 32 × Xeon Platinum 8375C, 2.9 GHz; Linux: 1.2 µs + 0.002 µs per KiB of CPU per direct request",
             ),
         ] {
             assert_eq!(told(machine, volume).join("\n"), wanted);

@@ -27,9 +27,9 @@ pub struct Machine {
     /// In a sentence.
     pub description: String,
     /// CPU cores.
-    pub processors: u32,
+    pub cpus: u32,
     /// CPU model.
-    pub processor_model: String,
+    pub cpu_model: String,
     /// CPU clock, if the file has it.
     pub clock: Option<Hertz>,
     /// Main memory.
@@ -58,7 +58,7 @@ pub struct Share {
     /// CPU time of the server, on top of a direct request.
     pub server: [Cost; 2],
     /// CPU cores of the server; `None` for a local share, which uses those of the client.
-    pub server_processors: Option<u32>,
+    pub server_cpus: Option<u32>,
     /// Indices of the parts between the two memories, the server's first.
     pub wire: Vec<usize>,
     /// Maximum number of outstanding writes.
@@ -351,12 +351,12 @@ pub struct AttachedDisk {
 
 impl Machine {
     /// CPU model with its clock: `Pentium III, 733 MHz`.
-    pub fn processor(&self) -> String {
-        self.clock.map_or(self.processor_model.clone(), |clock| format!("{}, {clock}", self.processor_model))
+    pub fn cpu(&self) -> String {
+        self.clock.map_or(self.cpu_model.clone(), |clock| format!("{}, {clock}", self.cpu_model))
     }
 
     /// Multiplies all CPU times, except those of programmed I/O and of another machine's share.
-    pub(crate) fn scale_processor_times(&mut self, factor: f64) {
+    pub(crate) fn scale_cpu_times(&mut self, factor: f64) {
         let scale = |cost: &mut Cost| *cost = cost.times(factor);
         let OperatingSystem { direct_read, direct_write, cache, .. } = &mut self.system;
         [direct_read, direct_write].into_iter().for_each(scale);
@@ -370,7 +370,7 @@ impl Machine {
             }
         }
         if let Some(share) = &mut self.share {
-            let server = share.server_processors.is_none().then_some(&mut share.server);
+            let server = share.server_cpus.is_none().then_some(&mut share.server);
             share.client.iter_mut().chain(server.into_iter().flatten()).for_each(scale);
         }
     }
@@ -451,7 +451,7 @@ impl Machine {
         if self.is_made_in_controller() { self.targets() } else { self.disks.len() }
     }
 
-    /// What the drivers of its controllers cost the processors for a request, beside the operating system.
+    /// What the drivers of its controllers cost the CPUs for a request, beside the operating system.
     pub fn driver_cost(&self, direction: Direction) -> Cost {
         let of = |part: &Part| match (part, direction) {
             (Part::Bus(_), _) => Cost::default(),

@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn two_servers_serve_at_once() {
-        let mut processors = Resource::new(2);
-        assert_eq!([processors.serve(0, 0, 10), processors.serve(0, 0, 10), processors.serve(0, 0, 10)], [10, 10, 20]);
+        let mut cpus = Resource::new(2);
+        assert_eq!([cpus.serve(0, 0, 10), cpus.serve(0, 0, 10), cpus.serve(0, 0, 10)], [10, 10, 20]);
     }
 }

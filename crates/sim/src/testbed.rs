@@ -209,9 +209,9 @@ fn environment(machine: &Machine, path: &str) -> Environment {
     Environment {
         host: machine.name.clone(),
         kernel: machine.system.name.clone(),
-        cpus: machine.processors,
-        cpu_numbers: (0..machine.processors).collect(),
-        cpu_model: Some(machine.processor()),
+        cpus: machine.cpus,
+        cpu_numbers: (0..machine.cpus).collect(),
+        cpu_model: Some(machine.cpu()),
         governor: None,
         machine_file_crc32c: None,
         memory_bytes: machine.memory,
@@ -353,14 +353,14 @@ fn open_loop(open: &system::OpenLoop) -> OpenLoop {
 
 /// The simulator knows all CPU time there is, so both bounds are one; the machine's account tells interrupts apart.
 fn cpu(outcome: &Outcome, total: &Totals, machine: &Machine) -> Cpu {
-    let used_s = outcome.processor_ns as f64 / 1e9;
+    let used_s = outcome.cpu_ns as f64 / 1e9;
     let wall_s = outcome.elapsed_ns as f64 / 1e9;
     let irq_s = (outcome.interrupt_ns as f64 / 1e9).min(used_s);
     let account = SystemAccount {
         wall_s,
         system_s: used_s - irq_s,
         irq_s,
-        idle_s: (wall_s * f64::from(machine.processors) - used_s).max(0.0),
+        idle_s: (wall_s * f64::from(machine.cpus) - used_s).max(0.0),
         busy_s: used_s,
         ..SystemAccount::default()
     };

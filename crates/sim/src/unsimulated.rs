@@ -55,7 +55,7 @@ fn of_a_host(workload: &Workload) -> impl Iterator<Item = String> {
         let option = key.option();
         Some(match key.name {
             "cpus" | "cpu_count" => {
-                format!("{reason}; leave --{option} out, or set their number, like --set processor.count=1")
+                format!("{reason}; leave --{option} out, or set their number, like --set cpu.count=1")
             }
             _ if reason.contains("; ") => reason.to_owned(),
             _ => format!("{reason}; leave --{option} out"),

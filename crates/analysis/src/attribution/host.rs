@@ -64,7 +64,7 @@ pub(super) fn rate(facts: &Facts<'_>) -> Option<Standing> {
 }
 
 /// Workers that were ready but had no CPU.
-pub(super) fn crowded_processor(facts: &Facts<'_>) -> Option<Standing> {
+pub(super) fn crowded_cpu(facts: &Facts<'_>) -> Option<Standing> {
     let (waiting, sureness) = crowded(facts)?;
     let (share, pinned) = (percent(waiting), pinned(facts));
     let idle = facts.at_device.filter(|_| sureness == Sureness::Likely);
@@ -72,7 +72,7 @@ pub(super) fn crowded_processor(facts: &Facts<'_>) -> Option<Standing> {
     let reason = format!(
         "the workers were ready {share} of their time but had no CPU{pinned}, because other programs used it{idle}"
     );
-    named(Owner::Processor, sureness, reason)
+    named(Owner::Cpu, sureness, reason)
 }
 
 /// The share of their time that workers waited for a CPU, if that is the bottleneck.
@@ -94,7 +94,7 @@ fn waited(facts: &Facts<'_>) -> String {
     crowded(facts).map(words).unwrap_or_default()
 }
 
-pub(super) fn processor(facts: &Facts<'_>) -> Option<Standing> {
+pub(super) fn cpu(facts: &Facts<'_>) -> Option<Standing> {
     if facts.polls {
         return open("the CPU: the workers poll, so their CPU time does not show saturation");
     }
@@ -107,12 +107,12 @@ pub(super) fn processor(facts: &Facts<'_>) -> Option<Standing> {
         return if threads >= FULL { one_for_each(facts, threads) } else { None };
     }
     if wanting >= FULL {
-        return sure(Owner::Processor, format!("the workers ran or waited for a CPU {share}{}", pinned(facts)));
+        return sure(Owner::Cpu, format!("the workers ran or waited for a CPU {share}{}", pinned(facts)));
     }
     if let Some(busy) = facts.own_machine_busy().filter(|busy| *busy >= NEARLY_ALL) {
         let sureness = if busy >= FULL { Sureness::Sure } else { Sureness::Likely };
         let reason = format!("all CPUs were busy {} of the time, mostly with these requests", percent(busy));
-        return named(Owner::Processor, sureness, reason);
+        return named(Owner::Cpu, sureness, reason);
     }
     let kernel_s = facts.sample.cpu.system.and_then(|account| account.kernel_threads_s).unwrap_or(0.0);
     let kernel = kernel_s / facts.sample.elapsed_s;
@@ -127,7 +127,7 @@ pub(super) fn processor(facts: &Facts<'_>) -> Option<Standing> {
         // A request may wait for a kernel thread, which is no worker's time; an idle device confirms it.
         let used = format!("{} of all CPU time was used", percent(used));
         return match facts.at_device.filter(|share| *share < IDLE && facts.is_direct()) {
-            Some(share) => likely(Owner::Processor, format!("{used}, and {}", facts.had("the device", share))),
+            Some(share) => likely(Owner::Cpu, format!("{used}, and {}", facts.had("the device", share))),
             None => open(format!("the CPU: {used}, so requests may have waited for it")),
         };
     }
@@ -144,7 +144,7 @@ fn one_for_each(facts: &Facts<'_>, share: f64) -> Option<Standing> {
         1 => format!("the worker thread made requests {share} of its time on one CPU"),
         many => format!("the {many} worker threads made requests {share} of their time, each on one CPU"),
     };
-    sure(Owner::Processor, who + "; more workers can use more CPUs")
+    sure(Owner::Cpu, who + "; more workers can use more CPUs")
 }
 
 /// ` (pinned to CPU 1)`; empty if not pinned.

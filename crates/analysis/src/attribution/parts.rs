@@ -34,7 +34,7 @@ pub(super) fn parts(facts: &Facts<'_>) -> Option<Standing> {
         return waits.or_else(none);
     }
     let owner = match first.kind {
-        PartKind::Processor => Owner::Processor,
+        PartKind::Cpu => Owner::Cpu,
         PartKind::Bus => Owner::Bus,
         PartKind::Controller => Owner::Controller,
         PartKind::Device | PartKind::Wait => Owner::Device,
@@ -503,10 +503,10 @@ mod tests {
         (block.busy_fraction, block.outstanding_mean, sample.depth_mean.counted) = (1.0, Some(2.0), 2.0);
         let words = "queue depth (likely): 2 requests at a time, and no part is saturated";
         assert_eq!(of(&sample).brief(), words);
-        sample.parts.push(Part { busy: 0.69, ..Part::idle("processors", PartKind::Processor) });
+        sample.parts.push(Part { busy: 0.69, ..Part::idle("CPUs", PartKind::Cpu) });
         (sample.cpu.lower.system_s, sample.block.as_mut().unwrap().outstanding_mean) = (1.38, Some(0.5));
         sample.cpu.threads_s = Some(0.7);
-        assert_eq!(of(&sample).brief(), words, "two processors, a third of which is idle");
+        assert_eq!(of(&sample).brief(), words, "two CPUs, a third of which is idle");
         sample.cpu.threads_s = Some(0.92);
         let words =
             "the CPU: the worker thread made requests 92 % of its time on one CPU; more workers can use more CPUs";
@@ -518,7 +518,7 @@ mod tests {
         sample.workload.file_state = FileState::Append;
         assert_eq!(named(&sample), None, "one at a time while the file grows");
         (sample.workload.depth, sample.cpu.lower.system_s) = (1, 0.95);
-        assert_eq!(named(&sample), Some((Owner::Processor, Sureness::Sure)), "one worker on one of two");
+        assert_eq!(named(&sample), Some((Owner::Cpu, Sureness::Sure)), "one worker on one of two");
     }
 
     #[test]

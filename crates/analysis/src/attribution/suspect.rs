@@ -20,7 +20,7 @@ pub enum Owner {
     /// A control group's IOPS limit.
     ThrottledRequests,
     /// The CPUs of the workers.
-    Processor,
+    Cpu,
     /// Reads of blocks that are partially written.
     ReadBeforeWrite,
     /// Flushes between writes or at the end.
@@ -124,7 +124,7 @@ impl Owner {
             Owner::DirtyPages => "dirty-page throttling by the kernel",
             Owner::ThrottledBandwidth => "a control group's bandwidth limit",
             Owner::ThrottledRequests => "a control group's IOPS limit",
-            Owner::Processor => "the CPU",
+            Owner::Cpu => "the CPU",
             Owner::ReadBeforeWrite => "read-modify-write of partially written blocks",
             Owner::Flushes => "flushes",
             Owner::SharedLimit => "a resource that the targets share",

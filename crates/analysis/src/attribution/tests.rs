@@ -108,10 +108,10 @@ fn a_rate_that_is_kept_sets_the_pace_and_one_that_is_missed_does_not() {
 }
 
 #[test]
-fn a_full_processor_and_a_crowded_one_are_named() {
+fn a_full_cpu_and_a_crowded_one_are_named() {
     let mut sample = deep_reads();
     sample.cpu.lower.system_s = 0.92;
-    assert_eq!(named(&sample), Some((Owner::Processor, Sureness::Sure)));
+    assert_eq!(named(&sample), Some((Owner::Cpu, Sureness::Sure)));
     sample.cpu.lower.system_s = 0.4;
     assert_eq!(named(&sample), None);
     sample.cpu.waited_s = Some(0.55);
@@ -125,7 +125,7 @@ fn a_full_processor_and_a_crowded_one_are_named() {
     (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.05, Some(0.75));
     assert_eq!(named(&sample), None, "the device had requests outstanding 70 % of the time");
     sample.block.as_mut().unwrap().busy_fraction = 0.3;
-    assert_eq!(named(&sample), Some((Owner::Processor, Sureness::Likely)));
+    assert_eq!(named(&sample), Some((Owner::Cpu, Sureness::Likely)));
     says(&of(&sample).reason, "other programs used it, and the device had requests outstanding 30 % of the time");
     sample.cpu.waited_s = Some(0.45);
     assert_eq!(named(&sample), None, "it slept half of the time");
@@ -141,7 +141,7 @@ fn a_full_processor_and_a_crowded_one_are_named() {
 }
 
 #[test]
-fn where_all_processors_are_used_requests_may_wait_for_one_that_no_worker_waits_for() {
+fn where_all_cpus_are_used_requests_may_wait_for_one_that_no_worker_waits_for() {
     let mut sample = clean(random(write(4)));
     let used = |busy_s| SystemAccount {
         wall_s: 1.0,
@@ -167,7 +167,7 @@ fn where_all_processors_are_used_requests_may_wait_for_one_that_no_worker_waits_
             && found.ruled_out.iter().all(|why| !why.contains("the CPU")),
         "{found:?}"
     );
-    // With processors to spare it is the depth, and nothing else.
+    // With CPUs to spare it is the depth, and nothing else.
     sample.block.as_mut().unwrap().busy_fraction = 0.012;
     sample.cpu.system = Some(used(0.5));
     let found = of(&sample);
@@ -188,11 +188,11 @@ fn reads_that_the_device_did_not_move_come_from_memory() {
     (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.4, Some(0.58));
     says(&of(&sample).brief(), "and the workers waited 58 % of their time for a CPU that other programs used");
     sample.workload.cache = CachePolicy::Warm;
-    assert_eq!(named(&sample), Some((Owner::Processor, Sureness::Sure)), "the cache was asked for");
+    assert_eq!(named(&sample), Some((Owner::Cpu, Sureness::Sure)), "the cache was asked for");
     sample.workload.cache = CachePolicy::Keep;
     (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.98, Some(0.01));
     sample.block = None;
-    assert_eq!(named(&sample), Some((Owner::Processor, Sureness::Sure)), "nobody counted");
+    assert_eq!(named(&sample), Some((Owner::Cpu, Sureness::Sure)), "nobody counted");
     sample.cached_share_before = Some(1.0);
     assert_eq!(named(&sample), Some((Owner::Memory, Sureness::Likely)));
 }
@@ -426,7 +426,7 @@ fn flushes_that_take_most_of_the_time_are_named() {
 }
 
 #[test]
-fn a_flush_at_the_end_that_takes_most_of_the_time_is_named_and_no_memory_or_processor() {
+fn a_flush_at_the_end_that_takes_most_of_the_time_is_named_and_no_memory_or_cpu() {
     let mut sample = clean(flushed(buffered(write(1024))));
     sample.dirty = Some(Dirty { braked_share: Some(0.9), ..Dirty::default() });
     (sample.flush_s, sample.cpu.lower.system_s) = (Some(0.7), 0.3);
@@ -477,7 +477,7 @@ fn the_file_system_is_named_where_writes_wait_and_everything_idles() {
     sample.block.as_mut().unwrap().busy_fraction = 0.2;
     assert_eq!(named(&sample), Some((Owner::FileSystem, Sureness::Likely)));
     sample.cpu.waited_s = Some(0.2);
-    assert_eq!(named(&sample), None, "it may have waited for a processor");
+    assert_eq!(named(&sample), None, "it may have waited for a CPU");
     let mut reads = deep_reads();
     reads.block.as_mut().unwrap().busy_fraction = 0.2;
     assert_eq!(named(&reads), None);
@@ -503,9 +503,9 @@ fn a_simulated_machine_tells_which_part_is_full() {
     let found = with(&[("pci", bus, 0.97), ("atlas 1", disk, 0.79), ("atlas 2", disk, 0.8)]);
     assert_eq!((found.owner, found.sureness), (Some(Owner::Bus), Some(Sureness::Sure)));
     assert_eq!(found.reason, "the busiest part, pci, was busy 97 % of the time; the next, atlas, 80 %");
-    let kinds = [PartKind::Processor, bus, PartKind::Controller, disk];
+    let kinds = [PartKind::Cpu, bus, PartKind::Controller, disk];
     let owners = kinds.map(|kind| with(&[("x", kind, 0.95)]).owner);
-    assert_eq!(owners, [Owner::Processor, Owner::Bus, Owner::Controller, Owner::Device].map(Some));
+    assert_eq!(owners, [Owner::Cpu, Owner::Bus, Owner::Controller, Owner::Device].map(Some));
     let mut sample = Sample { parts: Vec::new(), ..deep_reads() };
     for (name, kind, busy, held) in
         [("card", PartKind::Controller, 1.0, 0.91), ("atlas 1", disk, 0.94, 0.0), ("pci", bus, 0.91, 0.0)]
@@ -532,7 +532,7 @@ fn a_simulated_machine_tells_which_part_is_full() {
 }
 
 #[test]
-fn all_processors_that_are_busy_with_its_requests_are_full() {
+fn all_cpus_that_are_busy_with_its_requests_are_full() {
     let mut sample = deep_reads();
     let with = |busy_s: f64, irq_s: f64| SystemAccount {
         wall_s: 1.0,
@@ -544,11 +544,11 @@ fn all_processors_that_are_busy_with_its_requests_are_full() {
     };
     sample.cpu.lower.system_s = 0.5;
     sample.cpu.system = Some(with(1.9, 1.3));
-    assert_eq!(named(&sample), Some((Owner::Processor, Sureness::Sure)));
+    assert_eq!(named(&sample), Some((Owner::Cpu, Sureness::Sure)));
     sample.cpu.system = Some(with(1.75, 1.2));
-    assert_eq!(named(&sample), Some((Owner::Processor, Sureness::Likely)));
+    assert_eq!(named(&sample), Some((Owner::Cpu, Sureness::Likely)));
     sample.cpu.system = Some(with(1.9, 0.2));
-    assert_ne!(named(&sample).map(|(owner, _)| owner), Some(Owner::Processor), "others had most of it");
+    assert_ne!(named(&sample).map(|(owner, _)| owner), Some(Owner::Cpu), "others had most of it");
     sample.cpu.system = Some(with(1.6, 1.2));
-    assert_ne!(named(&sample).map(|(owner, _)| owner), Some(Owner::Processor));
+    assert_ne!(named(&sample).map(|(owner, _)| owner), Some(Owner::Cpu));
 }

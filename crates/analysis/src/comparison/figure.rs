@@ -16,13 +16,12 @@ pub enum Figure {
     /// p99 latency.
     TailLatency,
     /// CPU time per request, lower bound.
-    ProcessorCost,
+    CpuCost,
 }
 
 impl Figure {
     /// All, in display order.
-    pub const ALL: [Figure; 4] =
-        [Figure::Throughput, Figure::ParentThroughput, Figure::TailLatency, Figure::ProcessorCost];
+    pub const ALL: [Figure; 4] = [Figure::Throughput, Figure::ParentThroughput, Figure::TailLatency, Figure::CpuCost];
 
     /// For people.
     pub fn name(self) -> &'static str {
@@ -30,7 +29,7 @@ impl Figure {
             Figure::Throughput => "throughput",
             Figure::ParentThroughput => "throughput as the parent sees it",
             Figure::TailLatency => "p99 latency",
-            Figure::ProcessorCost => "CPU time per I/O",
+            Figure::CpuCost => "CPU time per I/O",
         }
     }
 
@@ -39,14 +38,14 @@ impl Figure {
         match self {
             Figure::Throughput | Figure::ParentThroughput => Margin::THROUGHPUT,
             Figure::TailLatency => Margin::TAIL,
-            Figure::ProcessorCost => Margin::COST,
+            Figure::CpuCost => Margin::COST,
         }
     }
 
     /// The factor up to which single samples decide nothing. A chosen rule: a disturbed machine can exceed it.
     pub fn plausible_noise(self) -> f64 {
         match self {
-            Figure::Throughput | Figure::ParentThroughput | Figure::ProcessorCost => 1.5,
+            Figure::Throughput | Figure::ParentThroughput | Figure::CpuCost => 1.5,
             Figure::TailLatency => 4.0,
         }
     }
@@ -55,7 +54,7 @@ impl Figure {
     /// ones need 100 of 1/64 s, the coarsest in use.
     pub(super) fn is_long_enough(self, sample: &Sample) -> bool {
         let least_s = if sample.origin.is_some() { 100.0 / 64.0 } else { 0.1 };
-        self != Figure::ProcessorCost || sample.cpu.lower.user_s + sample.cpu.lower.system_s >= least_s
+        self != Figure::CpuCost || sample.cpu.lower.user_s + sample.cpu.lower.system_s >= least_s
     }
 
     /// One request as a mean share of the figure; zero if irrelevant.
@@ -74,7 +73,7 @@ impl Figure {
             Figure::Throughput if !of_bytes => Quantity::RequestsPerSecond,
             Figure::Throughput | Figure::ParentThroughput => Quantity::BytesPerSecond,
             Figure::TailLatency => Quantity::Nanoseconds,
-            Figure::ProcessorCost => Quantity::MicrosecondsPerRequest,
+            Figure::CpuCost => Quantity::MicrosecondsPerRequest,
         }
     }
 
@@ -89,7 +88,7 @@ impl Figure {
                 sample.tells("parallel.parent_bytes_per_s").then_some(parallel.parent_bytes_per_s.0)?
             }
             Figure::TailLatency => sample.total.latency_ns.p99? as f64,
-            Figure::ProcessorCost => {
+            Figure::CpuCost => {
                 let lower = sample.cpu.lower;
                 let is_told = sample.tells("cpu.lower") && sample.tells("total.requests");
                 is_told.then(|| (lower.user_s + lower.system_s) * 1e6 / sample.total.requests as f64)?

@@ -146,7 +146,7 @@ mod tests {
     fn what_all_of_a_side_have_is_its_machine() {
         assert_eq!(counts(&[("sim:m:v", "")], &[("sim:m:v,disks=2", "")]), [1, 0, 0]);
         assert_eq!(counts(&[("sim:m:v", "")], &[("sim:n:w", "")]), [1, 0, 0]);
-        let other: Vec<(&str, &str)> = SWEPT.iter().map(|(_, set)| ("sim:m:v,processor.count=1", *set)).collect();
+        let other: Vec<(&str, &str)> = SWEPT.iter().map(|(_, set)| ("sim:m:v,cpu.count=1", *set)).collect();
         assert_eq!(counts(&SWEPT, &other), [3, 0, 0]);
         assert_eq!(counts(&SWEPT, &[("sim:n:w", "disks=2")]), [1, 2, 0]);
     }

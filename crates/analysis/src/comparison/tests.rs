@@ -143,7 +143,7 @@ fn one_sample_beside_a_group_that_scatters_as_far_is_undecided() {
 }
 
 #[test]
-fn processor_time_of_few_ticks_decides_nothing_in_one_sample() {
+fn cpu_time_of_few_ticks_decides_nothing_in_one_sample() {
     let standing = |of: fn(&mut Sample), elapsed_s: f64| {
         let make = |cost_us: f64| {
             let mut made = run(&[(read(4), &[4096.0 * 1000.0])]);
@@ -153,7 +153,7 @@ fn processor_time_of_few_ticks_decides_nothing_in_one_sample() {
             made.cost(0, |_| cost_us);
             made
         };
-        compared(&make(50.0), &make(100.0)).cells[0].change(Figure::ProcessorCost).unwrap().standing
+        compared(&make(50.0), &make(100.0)).cells[0].change(Figure::CpuCost).unwrap().standing
     };
     let imported = |sample: &mut Sample| sample.origin = Some(Box::default());
     // 0.05 and 0.1 of the time: of 10 s that is 32 ticks of 1/64 s, of 60 s 192.
@@ -231,7 +231,7 @@ fn less_latency_and_cost_are_better() {
     };
     let comparison = compared(&make(3.0, 90_000), &make(2.0, 180_000));
     let standing = |figure| comparison.cells[0].change(figure).unwrap().standing;
-    assert_eq!((standing(Figure::ProcessorCost), standing(Figure::TailLatency)), (Standing::Better, Standing::Worse));
+    assert_eq!((standing(Figure::CpuCost), standing(Figure::TailLatency)), (Standing::Better, Standing::Worse));
 }
 
 #[test]

@@ -4,6 +4,8 @@ mod asymmetry;
 mod bottleneck;
 mod buffering_gain;
 mod cache_hits;
+mod cpu_cost;
+mod cpu_saturation;
 mod dip;
 mod drift;
 mod extension_cost;
@@ -16,8 +18,6 @@ mod neighbours;
 mod paired;
 mod peak;
 mod price;
-mod processor_cost;
-mod processor_saturation;
 mod read_before_write;
 mod recommendation;
 pub(crate) mod shared_limit;
@@ -30,9 +30,9 @@ use crate::models::Models;
 use halfpower_model::{Finding, Offer};
 
 pub(crate) use bottleneck::{Paces, paces};
+pub(crate) use cpu_cost::{Cost, cpu_costs};
 pub(crate) use drift::warning as warning_of_trend;
 pub use peak::first_peak;
-pub(crate) use processor_cost::{Cost, processor_costs};
 
 /// Every finding the evidence carries.
 pub(crate) fn all(
@@ -49,8 +49,8 @@ pub(crate) fn all(
         knee::find(evidence, models),
         bottleneck::find(&plateaus, paces),
         dip::find(evidence),
-        processor_cost::find(costs),
-        processor_saturation::find(&plateaus, paces),
+        cpu_cost::find(costs),
+        cpu_saturation::find(&plateaus, paces),
         buffering_gain::find(evidence),
         flush_cost::find(evidence),
         small_write_penalty::find(evidence),

@@ -276,7 +276,7 @@ fn memory() -> MemorySpeed {
         vectors: Vectors::Avx2,
         caches: Vec::new(),
         huge_page_share: None,
-        processors: vec![0, 1],
+        cpus: vec![0, 1],
         studies: vec![StudySpeed {
             test: StudyTest::FileRead,
             threads: 1,

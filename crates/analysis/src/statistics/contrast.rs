@@ -25,7 +25,7 @@ pub struct Margin(f64);
 impl Margin {
     /// Of throughput and rates.
     pub const THROUGHPUT: Margin = Margin(0.02);
-    /// Of processor cost.
+    /// Of CPU cost.
     pub const COST: Margin = Margin(0.02);
     /// Of the 99th percentile of latency.
     pub const TAIL: Margin = Margin(0.05);

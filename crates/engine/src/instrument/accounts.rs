@@ -44,7 +44,7 @@ pub(crate) struct Accounted {
 /// Shares of CPU time that were not left for a soaker.
 #[derive(Debug)]
 pub(crate) struct Soaked {
-    pub(crate) processors: u32,
+    pub(crate) cpus: u32,
     pub(crate) busy: f64,
     pub(crate) error: f64,
     pub(crate) calibration_busy: f64,
@@ -111,14 +111,14 @@ impl Accounts {
         let Some(begun) = self.begun else { return Accounted::default() };
         let shares = self.soaker.as_ref().zip(begun.soaker).map(|(soaker, from)| soaker.since(&from));
         let soaked = shares.map(|shares| Soaked {
-            processors: shares.len() as u32,
+            cpus: shares.len() as u32,
             busy: mean(&shares, |share| share.busy_share),
             error: mean(&shares, |share| share.error_share),
             calibration_busy: mean(&shares, |share| share.calibration_busy_share),
         });
         let system = Moment::now().zip(begun.system).map(|(now, before)| {
             let account = now.since(&before, 0.0);
-            let of_all = |soaked: &Soaked| (1.0 - soaked.busy) * f64::from(soaked.processors) * account.wall_s;
+            let of_all = |soaked: &Soaked| (1.0 - soaked.busy) * f64::from(soaked.cpus) * account.wall_s;
             now.since(&before, soaked.as_ref().map_or(0.0, of_all))
         });
         let dirty = begun.dirty.and_then(|looks| looks.end());

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_threads_on_one_processor_wait_for_each_other() {
+    fn two_threads_on_one_cpu_wait_for_each_other() {
         let before = rustix::thread::sched_getaffinity(None).unwrap();
         let first = (0..rustix::thread::CpuSet::MAX_CPU).find(|cpu| before.is_set(*cpu)).unwrap();
         let burn = || {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn sleeping_gives_the_processor_up() {
+    fn sleeping_gives_the_cpu_up() {
         let meter = Meter::start();
         for _ in 0..5 {
             std::thread::sleep(std::time::Duration::from_millis(1));

@@ -21,7 +21,7 @@ pub struct Idleness {
     /// Error of that: the loops' speed at the end against their speed when calibrated.
     pub error_share: f64,
     /// Each CPU this process may use, by number.
-    pub processors: Vec<IdleCpu>,
+    pub cpus: Vec<IdleCpu>,
     /// The kernel's account of the same time and CPUs; none if there is none.
     pub account: Option<SystemAccount>,
 }
@@ -61,6 +61,6 @@ pub fn idle(
         busy_share,
         error_share: mean(&shares, |share| share.error_share),
         account: account_now().zip(account).map(|(now, before)| now.since(&before, soaked_s)),
-        processors: shares,
+        cpus: shares,
     })
 }

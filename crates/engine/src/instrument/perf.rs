@@ -28,7 +28,7 @@ pub(crate) enum Whose {
     /// The calling thread, on any CPU.
     ThisThread,
     /// All threads on one CPU.
-    Processor(u32),
+    Cpu(u32),
 }
 
 /// Opens an event.
@@ -37,16 +37,16 @@ pub(crate) enum Whose {
 /// The kernel's.
 pub(crate) fn open(attributes: Attributes, whose: Whose) -> io::Result<OwnedFd> {
     let attributes = Attributes { size: size_of::<Attributes>() as u32, ..attributes };
-    let (thread, processor): (libc::pid_t, libc::c_int) = match whose {
+    let (thread, cpu): (libc::pid_t, libc::c_int) = match whose {
         Whose::ThisThread => (0, -1),
-        Whose::Processor(number) => (-1, i32::try_from(number).map_err(|_| io::ErrorKind::InvalidInput)?),
+        Whose::Cpu(number) => (-1, i32::try_from(number).map_err(|_| io::ErrorKind::InvalidInput)?),
     };
     let no_group: libc::c_int = -1;
     // PERF_FLAG_FD_CLOEXEC.
     let close_on_exec: libc::c_ulong = 8;
     // SAFETY: the structure has the size it says and outlives the call, which only reads it.
     let result = unsafe {
-        libc::syscall(libc::SYS_perf_event_open, &raw const attributes, thread, processor, no_group, close_on_exec)
+        libc::syscall(libc::SYS_perf_event_open, &raw const attributes, thread, cpu, no_group, close_on_exec)
     };
     let descriptor = i32::try_from(result).ok().filter(|number| *number >= 0).ok_or_else(io::Error::last_os_error)?;
     // SAFETY: the kernel has just created this descriptor, and nothing else owns it.

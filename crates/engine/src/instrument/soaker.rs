@@ -267,13 +267,13 @@ fn leave_the_session() {
 
 /// Why the soaker cannot run here; none if it can.
 pub(crate) fn refusal() -> Option<String> {
-    processor_limit().map(|limit| {
+    cpu_limit().map(|limit| {
         format!("{limit} limits the CPU time of this program, and the soaker would use it up; remove the limit")
     })
 }
 
 /// The file that limits this program's CPU time, if one does.
-fn processor_limit() -> Option<String> {
+fn cpu_limit() -> Option<String> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let limit_of = |line: &str| {
         let mut parts = line.splitn(3, ':');

@@ -54,7 +54,7 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
     let sum = |figure: fn(&Snapshot) -> u64| raw.counts.iter().map(figure).sum();
     let (bytes, short) = (sum(|counts| counts.bytes), sum(|counts| counts.short_transfers));
     let total = Totals { short_transfers: short, errors: errors(raw, None), ..Totals::of(&all, bytes, elapsed_s) };
-    let cpu = processor_time(raw, &context, total.requests, bytes);
+    let cpu = cpu_time(raw, &context, total.requests, bytes);
     let depth_mean = depth_mean(workload, raw, &all);
     // The flush and the closing are not the program's to pace.
     let outcomes = || raw.workers.iter().map(|worker| &worker.outcome);
@@ -198,7 +198,7 @@ fn interrupted() -> Failure {
     }
 }
 
-fn processor_time(raw: &RawRun, context: &Context, requests: u64, bytes: u64) -> Cpu {
+fn cpu_time(raw: &RawRun, context: &Context, requests: u64, bytes: u64) -> Cpu {
     let mut lower = CpuTime::default();
     let mut switches = ContextSwitches::default();
     let mut counters = Some(Counters::default());
@@ -217,7 +217,7 @@ fn processor_time(raw: &RawRun, context: &Context, requests: u64, bytes: u64) ->
     let us_per_request = |time_s: f64| (requests > 0).then(|| time_s * 1e6 / requests as f64);
     let per_byte = |count: fn(&Counters) -> u64| Some(count(&counters?) as f64 / bytes as f64).filter(|_| bytes > 0);
     let soaked = raw.accounted.soaked.as_ref();
-    let of_all = |share: f64| soaked.map(|soaked| share * f64::from(soaked.processors) * context.elapsed_s);
+    let of_all = |share: f64| soaked.map(|soaked| share * f64::from(soaked.cpus) * context.elapsed_s);
     let upper_s = soaked.and_then(|soaked| of_all(soaked.busy.max(0.0)));
     let unavailable = raw.workers.iter().find_map(|worker| worker.outcome.cpu.counters_unavailable.clone());
     Cpu {
@@ -238,7 +238,7 @@ fn processor_time(raw: &RawRun, context: &Context, requests: u64, bytes: u64) ->
         kernel_threads: raw.accounted.threads.iter().flat_map(|used| used.largest.clone()).collect(),
         soaker: soaked.and_then(|soaked| {
             Some(Soaker {
-                processors: soaked.processors,
+                cpus: soaked.cpus,
                 busy_share: soaked.busy,
                 calibration_busy_share: soaked.calibration_busy,
                 error_s: of_all(soaked.error)?,

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_without_a_processor_does_not_show_what_it_can_do() {
+    fn a_program_without_a_cpu_does_not_show_what_it_can_do() {
         let mut sample = sample(Workload { personality: Personality::Null, ..Workload::default() });
         (sample.elapsed_s, sample.generator_bound) = (1.0, true);
         let warning = |sample: &Sample| warnings(sample, 0.0, 1.0).remove(0).remedy;

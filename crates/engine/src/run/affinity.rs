@@ -26,16 +26,16 @@ impl Restricted {
     ///
     /// # Errors
     /// When there are not so many, or the kernel refuses.
-    pub(super) fn to(processors: Option<u32>) -> io::Result<Restricted> {
-        let Some(processors) = processors else { return Ok(Restricted { before: None }) };
+    pub(super) fn to(cpus: Option<u32>) -> io::Result<Restricted> {
+        let Some(cpus) = cpus else { return Ok(Restricted { before: None }) };
         let before = sched_getaffinity(None)?;
-        if before.count() < processors {
+        if before.count() < cpus {
             let there = before.count();
-            return Err(io::Error::other(format!("there are {there} CPUs; use at most as many with --processors")));
+            return Err(io::Error::other(format!("there are {there} CPUs; use at most as many with --cpu-count")));
         }
         let mut set = CpuSet::new();
         let allowed = (0..CpuSet::MAX_CPU).filter(|cpu| before.is_set(*cpu));
-        allowed.take(processors as usize).for_each(|cpu| set.set(cpu));
+        allowed.take(cpus as usize).for_each(|cpu| set.set(cpu));
         sched_setaffinity(None, &set)?;
         Ok(Restricted { before: Some(before) })
     }
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_program_keeps_to_one_processor_for_a_while() {
+    fn the_program_keeps_to_one_cpu_for_a_while() {
         let before = sched_getaffinity(None).unwrap();
         let restricted = Restricted::to(Some(1)).unwrap();
         assert_eq!(sched_getaffinity(None).unwrap().count(), 1);

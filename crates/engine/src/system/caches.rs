@@ -1,7 +1,7 @@
 //! The caches of the CPUs (Linux, Documentation/ABI/stable/sysfs-devices-system-cpu): of one of them, and of the
 //! machine. A cache whose size or sharers the kernel does not tell is left out.
 
-use super::{Root, entries, number, processors_in, text};
+use super::{Root, cpus_in, entries, number, text};
 use halfpower_model::Bytes;
 use halfpower_model::reading::{Cache as DataCache, inspect::Cache};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,8 +17,8 @@ struct Entry {
 }
 
 /// Data and unified caches of a CPU, the innermost first.
-pub(crate) fn data_caches(root: &Root, processor: u32) -> Vec<DataCache> {
-    let entries = entries_of(&root.path(format!("/sys/devices/system/cpu/cpu{processor}")));
+pub(crate) fn data_caches(root: &Root, cpu: u32) -> Vec<DataCache> {
+    let entries = entries_of(&root.path(format!("/sys/devices/system/cpu/cpu{cpu}")));
     let mut data: Vec<Entry> = entries.into_iter().filter(|cache| cache.kind != "Instruction").collect();
     data.sort_by_key(|cache| cache.level);
     let cache =
@@ -27,9 +27,9 @@ pub(crate) fn data_caches(root: &Root, processor: u32) -> Vec<DataCache> {
 }
 
 /// Each kind of cache of these CPUs once, with how many there are: a cache is distinguished by who shares it.
-pub(super) fn all<'p>(processors: impl IntoIterator<Item = &'p Path>) -> Vec<Cache> {
+pub(super) fn all<'p>(cpus: impl IntoIterator<Item = &'p Path>) -> Vec<Cache> {
     let mut found: BTreeMap<(u32, String, Bytes), BTreeSet<BTreeSet<u32>>> = BTreeMap::new();
-    for cache in processors.into_iter().flat_map(entries_of) {
+    for cache in cpus.into_iter().flat_map(entries_of) {
         found.entry((cache.level, cache.kind, cache.size)).or_default().insert(cache.sharers);
     }
     let cache = |((level, kind, size_bytes), sharers): ((u32, String, Bytes), BTreeSet<_>)| Cache {
@@ -41,16 +41,16 @@ pub(super) fn all<'p>(processors: impl IntoIterator<Item = &'p Path>) -> Vec<Cac
     found.into_iter().map(cache).collect()
 }
 
-fn entries_of(processor: &Path) -> Vec<Entry> {
+fn entries_of(cpu: &Path) -> Vec<Entry> {
     let one = |index: &Path| {
         Some(Entry {
             level: number(index.join("level"))?,
             kind: text(index.join("type"))?,
             size: number(index.join("size"))?,
-            sharers: processors_in(&text(index.join("shared_cpu_list"))?)?.into_iter().collect(),
+            sharers: cpus_in(&text(index.join("shared_cpu_list"))?)?.into_iter().collect(),
         })
     };
-    entries(&processor.join("cache")).iter().filter_map(|index| one(index)).collect()
+    entries(&cpu.join("cache")).iter().filter_map(|index| one(index)).collect()
 }
 
 #[cfg(test)]
@@ -59,7 +59,7 @@ mod tests {
     use crate::system::tree::Tree;
 
     #[test]
-    fn data_caches_are_a_processor_s_own_and_all_are_the_machine_s() {
+    fn data_caches_are_a_cpu_s_own_and_all_are_the_machine_s() {
         let tree = Tree::new();
         let cache = |cpu: u32, index: u32, [level, kind, size, sharers]: [&str; 4]| {
             let files = [("level", level), ("type", kind), ("size", size), ("shared_cpu_list", sharers)];

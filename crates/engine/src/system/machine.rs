@@ -1,7 +1,7 @@
 //! The machine around the targets: CPUs, caches, memory, kernel, hypervisor.
 
 use super::{Root, caches, dmi, entries, is_numbered, name_of, number, text};
-use halfpower_model::reading::inspect::{Machine, Memory, MemoryModule, Processors};
+use halfpower_model::reading::inspect::{Cpus, Machine, Memory, MemoryModule};
 use halfpower_model::{Bytes, BytesPerSecond};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,7 +15,7 @@ const TABLES: &str = "/sys/firmware/dmi/tables/DMI";
 
 /// What the machine is made of.
 pub(crate) fn machine(root: &Root) -> Machine {
-    let cpus = cpus(root);
+    let cpus = running(root);
     let vulnerabilities = entries(&root.path(format!("{CPUS}/vulnerabilities")));
     let identity = |name: &str| text(root.path(format!("/sys/class/dmi/id/{name}")));
     let product: Vec<String> = [identity("sys_vendor"), identity("product_name")].into_iter().flatten().collect();
@@ -23,7 +23,7 @@ pub(crate) fn machine(root: &Root) -> Machine {
         virtualisation: virtualisation(root, product.first().map(String::as_str)),
         product: (!product.is_empty()).then(|| product.join(" ")),
         kernel: text(root.path("/proc/sys/kernel/osrelease")).unwrap_or_default(),
-        processors: processors(root, &cpus),
+        cpus: facts(root, &cpus),
         caches: caches::all(cpus.iter().map(PathBuf::as_path)),
         // A kernel without NUMA has no such directory, and one node.
         numa_nodes: known(&cpus, numbered(root, "/sys/devices/system/node", "node").len().max(1)),
@@ -41,19 +41,19 @@ fn numbered(root: &Root, directory: &str, prefix: &str) -> Vec<PathBuf> {
 }
 
 /// The CPUs that are running: one that is not has no topology.
-fn cpus(root: &Root) -> Vec<PathBuf> {
+fn running(root: &Root) -> Vec<PathBuf> {
     let all = numbered(root, CPUS, "cpu");
     all.into_iter().filter(|cpu| cpu.join("topology").is_dir()).collect()
 }
 
 /// The CPU's name.
-pub(crate) fn processor_model(root: &Root) -> Option<String> {
+pub(crate) fn cpu_model(root: &Root) -> Option<String> {
     of_cpuinfo(root, "model name")
 }
 
 /// What chooses the CPUs' clocks, each once.
 pub(crate) fn governors(root: &Root) -> BTreeSet<String> {
-    cpus(root).iter().filter_map(|cpu| text(cpu.join("cpufreq/scaling_governor"))).collect()
+    running(root).iter().filter_map(|cpu| text(cpu.join("cpufreq/scaling_governor"))).collect()
 }
 
 fn of_cpuinfo(root: &Root, key: &str) -> Option<String> {
@@ -67,12 +67,12 @@ fn known(cpus: &[PathBuf], count: usize) -> Option<u32> {
     (!cpus.is_empty()).then_some(count as u32)
 }
 
-fn processors(root: &Root, cpus: &[PathBuf]) -> Processors {
+fn facts(root: &Root, cpus: &[PathBuf]) -> Cpus {
     let socket = |cpu: &PathBuf| text(cpu.join("topology/physical_package_id"));
     // Kernels before 4.3 count the cores of each socket from 0.
     let core = |cpu: &PathBuf| (socket(cpu), text(cpu.join("topology/core_id")), text(cpu.join("topology/die_id")));
-    Processors {
-        model: processor_model(root),
+    Cpus {
+        model: cpu_model(root),
         sockets: known(cpus, cpus.iter().map(socket).collect::<BTreeSet<_>>().len()),
         cores: known(cpus, cpus.iter().map(core).collect::<BTreeSet<_>>().len()),
         threads: known(cpus, cpus.len()),
@@ -164,7 +164,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn processors_and_caches_are_counted_once() {
+    fn cpus_and_caches_are_counted_once() {
         let tree = Tree::new();
         // Two sockets of two cores of two threads.
         for cpu in 0..8 {
@@ -194,10 +194,10 @@ mod tests {
             &[("cpuinfo", "processor\t: 0\nmodel name\t: ACME 9000\ncpu MHz\t\t: 2100.5\nflags\t\t: fpu sse")],
         );
         let found = machine(&tree.root());
-        let processors = &found.processors;
-        assert_eq!((processors.sockets, processors.cores, processors.threads), (Some(2), Some(4), Some(8)));
-        assert_eq!((processors.model.as_deref(), processors.clock_mhz), (Some("ACME 9000"), Some(2100.5)));
-        assert_eq!((processors.clock_max_mhz, processors.governors.join(" ").as_str()), (Some(3400.0), "powersave"));
+        let cpus = &found.cpus;
+        assert_eq!((cpus.sockets, cpus.cores, cpus.threads), (Some(2), Some(4), Some(8)));
+        assert_eq!((cpus.model.as_deref(), cpus.clock_mhz), (Some("ACME 9000"), Some(2100.5)));
+        assert_eq!((cpus.clock_max_mhz, cpus.governors.join(" ").as_str()), (Some(3400.0), "powersave"));
         let caches: Vec<_> =
             found.caches.iter().map(|cache| (cache.level, cache.size_bytes, cache.instances)).collect();
         assert_eq!(caches, [(1, Bytes(48 << 10), 4), (3, Bytes(32 << 20), 2)]);
@@ -208,11 +208,8 @@ mod tests {
     #[test]
     fn what_is_hidden_is_not_known() {
         let found = machine(&Tree::new().root());
-        let processors = &found.processors;
-        assert_eq!(
-            (processors.sockets, processors.cores, processors.threads, found.numa_nodes),
-            (None, None, None, None)
-        );
+        let cpus = &found.cpus;
+        assert_eq!((cpus.sockets, cpus.cores, cpus.threads, found.numa_nodes), (None, None, None, None));
         assert!(found.memory.source.contains("/sys/firmware is hidden here"), "{}", found.memory.source);
     }
 

@@ -110,7 +110,7 @@ pub(crate) fn is_numbered(path: &Path, prefix: &str) -> bool {
 }
 
 /// The CPUs that a list of the kernel's names, such as `0-3,8`.
-pub(crate) fn processors_in(list: &str) -> Option<Vec<u32>> {
+pub(crate) fn cpus_in(list: &str) -> Option<Vec<u32>> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?)

@@ -30,7 +30,7 @@ Exit status: 0 equivalent or better; 3 a regression; 4 undecided.";
 /// Say what changed from one stored run to another, with confidence
 ///
 /// Workloads are matched by all that is of their nature. A change is called one where its 95 % interval lies beyond what
-/// does not matter, and equivalent where it lies within: 2 % of throughput and of processor time, 5 % of the 99th percentile
+/// does not matter, and equivalent where it lies within: 2 % of throughput and of CPU time, 5 % of the 99th percentile
 /// of latency. Of many workloads some would lie beyond by chance: there a change must be surer, and what is one alone may be
 /// undecided, which its row says. One sample has no interval: there only a factor of 1.5 (of 4 in the percentile) is called a change.
 /// A simulated machine gives the same again: equal samples of one are told as the same.

@@ -38,7 +38,7 @@ pub(super) fn summary(sample: &Sample) -> String {
             ("response", open.and_then(|open| latency(&open.response_ns))),
             ("lateness", open.and_then(|open| latency(&open.lateness_ns))),
             ("backlog", open.map(|open| format!("{} at most, {} at the end", open.backlog_max, open.backlog_at_end))),
-            ("CPU", processor(sample)),
+            ("CPU", cpu(sample)),
             ("machine", machine(sample)),
             ("depth", depth(sample)),
             ("bottleneck", attribute(sample).map(|pace| format!("{}.{}", pace.brief(), pace.further()))),
@@ -106,7 +106,7 @@ fn left_unflushed(sample: &Sample) -> Option<String> {
 
 /// CPU time per request. The kernel's count moves with its ticks: nothing counted in so short a sample is nothing
 /// known.
-fn processor(sample: &Sample) -> Option<String> {
+fn cpu(sample: &Sample) -> Option<String> {
     let cost = sample.cpu.lower_us_per_request.filter(|cost| *cost > 0.0)?;
     let share = |part_s: f64| significant(part_s * 1e6 / sample.total.requests.max(1) as f64);
     let (user, system) = (share(sample.cpu.lower.user_s), share(sample.cpu.lower.system_s));

@@ -24,7 +24,7 @@ const ALSO: [(FindingCode, &str); 10] = [
     (FindingCode::Dip, "dip"),
     (FindingCode::Asymmetry, "reads against writes"),
     (FindingCode::TailLatency, "long tail"),
-    (FindingCode::ProcessorSaturation, "CPU use"),
+    (FindingCode::CpuSaturation, "CPU use"),
 ];
 /// How many of them.
 const ALSO_SHOWN: usize = 6;
@@ -190,10 +190,10 @@ fn also_seen(analysed: &Analysed) -> Vec<[String; 2]> {
     rows
 }
 
-/// Half-power size and processor cost of every sequential series.
+/// Half-power size and CPU cost of every sequential series.
 fn sequential(analysed: &Analysed) -> Vec<[String; 3]> {
     let of = |code: FindingCode| analysed.findings(code).collect::<Vec<_>>();
-    let (half_power, costs) = (of(FindingCode::HalfPower), of(FindingCode::ProcessorCost));
+    let (half_power, costs) = (of(FindingCode::HalfPower), of(FindingCode::CpuCost));
     let subjects = once(half_power.iter().chain(&costs).map(|finding| finding.subject.as_str()));
     let brief = |findings: &[&Finding], subject: &str| {
         or_dash(findings.iter().find(|finding| finding.subject == subject).map(|finding| &finding.brief))

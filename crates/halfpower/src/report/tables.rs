@@ -139,8 +139,8 @@ pub(super) fn of_costs(costs: &[CostFit]) -> Table {
             cost.marginal.to_string(),
             percent(cost.r_squared),
             percent(residual),
-            at(|point| Some(point.one_processor)),
-            at(|point| point.all_processors),
+            at(|point| Some(point.one_cpu)),
+            at(|point| point.all_cpus),
         ]
     };
     let head = "series,bound,fixed,marginal,variance explained,largest residual,saturates one CPU,saturates all CPUs";

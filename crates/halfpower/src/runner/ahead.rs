@@ -1,4 +1,4 @@
-//! A block measured ahead of being stored: its cells on all processors at once, given in whatever order they are asked for.
+//! A block measured ahead of being stored: its cells on all CPUs at once, given in whatever order they are asked for.
 //!
 //! Only testbeds that there can be several of, as simulated machines, which give the same sample whatever else is going on.
 
@@ -14,10 +14,10 @@ use std::thread::{Scope, available_parallelism};
 /// A testbed that is another thread's.
 type Other = Box<dyn Testbed + Send>;
 
-/// One for each processor; none where there is one processor, or one testbed.
+/// One for each CPU; none where there is one CPU, or one testbed.
 pub(super) fn others(testbed: &dyn Testbed) -> Vec<Other> {
-    let processors = available_parallelism().map_or(1, NonZeroUsize::get);
-    if processors == 1 { Vec::new() } else { (0..processors).map_while(|_| testbed.another()).collect() }
+    let cpus = available_parallelism().map_or(1, NonZeroUsize::get);
+    if cpus == 1 { Vec::new() } else { (0..cpus).map_while(|_| testbed.another()).collect() }
 }
 
 /// What comes of the cells of a block.

@@ -3,7 +3,7 @@
 //! A cell that has its least repetitions stops when its interval is narrow enough; those that vary go on until the
 //! plan's most, its time limit or its write budget. What has been stored decides, so a run that was killed goes on as
 //! if it never had been. A cell whose request fails is not tried again. A testbed that there can be several of measures a
-//! block's cells on all processors at once; they are stored in the block's order all the same.
+//! block's cells on all CPUs at once; they are stored in the block's order all the same.
 
 mod ahead;
 #[cfg(test)]

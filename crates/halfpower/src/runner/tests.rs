@@ -302,7 +302,7 @@ fn carry_out_manifold(
 }
 
 #[test]
-fn what_is_measured_on_all_processors_at_once_is_stored_as_if_it_were_not() {
+fn what_is_measured_on_all_cpus_at_once_is_stored_as_if_it_were_not() {
     let plan = plan("", "request_size = { from = \"4KiB\", to = \"256KiB\", factor = 2 }\nduration = \"10ms\"");
     // The first of each block is the last to be done, and some need more than the least.
     let rule = |workload: &Workload| {

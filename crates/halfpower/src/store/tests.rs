@@ -432,7 +432,7 @@ fn memory_reading(host: &str, gigabytes: f64) -> Reading {
         vectors: Vectors::Sse2,
         caches: Vec::new(),
         huge_page_share: None,
-        processors: vec![0],
+        cpus: vec![0],
         studies: Vec::new(),
         bandwidth: vec![Bandwidth {
             kernel: Kernel::Read,

@@ -69,8 +69,8 @@ pub(crate) enum Shows {
     /// Bytes a second of those in order, requests a second of others.
     #[default]
     Throughput,
-    /// What they cost the processor.
-    Processor,
+    /// What they cost the CPU.
+    Cpu,
     /// How long a request takes.
     Latency,
     /// How busy the parts of a machine are.

@@ -119,7 +119,7 @@ fn laid_over(
     if keys.get("name").is_none() {
         diagnostics.missing(0..0, "this study has no `name`", "begin with name = \"one word for it\"");
     }
-    let shows = keys.read("shows", diagnostics, |v| value::word(v, &["throughput", "processor", "latency", "parts"]));
+    let shows = keys.read("shows", diagnostics, |v| value::word(v, &["throughput", "cpu", "latency", "parts"]));
     if let Some(found) = keys.get("shows").filter(|_| label.is_none()) {
         let help = "add figure = \"Figure 1\", or leave it out";
         diagnostics.wrong(found.key.clone(), "`shows` is of a figure, and this is none", help);

@@ -40,7 +40,7 @@ fn axis(
         spec.set.as_ref().map_or(Ok(()), fits).map(|()| spec)
     };
     match found.value {
-        // Processors are a list that is one value.
+        // CPUs are a list that is one value.
         DeValue::Array(list) if key.name != "cpus" => {
             if list.is_empty() || list.len() > MOST_VALUES {
                 diagnostics.wrong(

@@ -221,7 +221,7 @@ const HEAD: &str = "name = \"f\"\nquestion = \"why?\"\n[target]\npath = \"sim:a:
 fn a_file_is_laid_over_what_it_includes() {
     let own = "name = \"f/one\"\ninclude = \"study.toml\"\nfigure = \"Figure 1\"\n[[sweep]]\nset = [\"volume=x\", \"volume=y\"]\n\
                [[sweep]]\ndepth = 9\n";
-    let other = "name = \"f/two\"\ninclude = \"one.toml\"\nfigure = \"Figure 2\"\nshows = \"processor\"\n[trial]\nseed = 3\n\
+    let other = "name = \"f/two\"\ninclude = \"one.toml\"\nfigure = \"Figure 2\"\nshows = \"cpu\"\n[trial]\nseed = 3\n\
                  [[sweep]]\ndepth = 5\n";
     let files = [("f/study.toml", HEAD), ("f/one.toml", own), ("f/two.toml", other)];
     let one = read_from(&files, "f/one.toml").unwrap();
@@ -233,7 +233,7 @@ fn a_file_is_laid_over_what_it_includes() {
     let two = read_from(&files, "f/two.toml").unwrap();
     assert_eq!((two.cells(), two.trial.seed, two.trial.repetitions.min), (6, 3, 7));
     let exhibits = two.exhibits();
-    assert_eq!((exhibits.len(), exhibits[0].label.as_str(), exhibits[0].shows), (1, "Figure 2", Shows::Processor));
+    assert_eq!((exhibits.len(), exhibits[0].label.as_str(), exhibits[0].shows), (1, "Figure 2", Shows::Cpu));
     assert!(two.text.starts_with("# f/one.toml\n# f/study.toml\nname") && two.text.ends_with(other), "{}", two.text);
 }
 

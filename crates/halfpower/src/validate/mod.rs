@@ -1,7 +1,7 @@
 //! The simulated machines against what was published: every figure beside the one that the machine gives.
 //!
 //! A figure is simulated with the workloads that it names, one sample each, and worked out from the samples as the papers
-//! worked theirs out: rates in SQLIO's MB/s of 2^20 bytes, fixed and marginal processor cost by the analysis' own fit. What
+//! worked theirs out: rates in SQLIO's MB/s of 2^20 bytes, fixed and marginal CPU cost by the analysis' own fit. What
 //! a machine lacks or refuses is a figure that is not within its tolerance.
 
 mod derive;
@@ -95,7 +95,7 @@ impl Tally {
 /// One sample that figures need.
 type Run<'a> = (&'a str, &'a WorkloadSpec);
 
-/// Simulates the figures, on all processors.
+/// Simulates the figures, on all CPUs.
 pub(crate) fn check(figures: &[Figure]) -> Vec<Checked> {
     let mut runs: Vec<Run<'_>> = Vec::new();
     let mut numbers: HashMap<Run<'_>, usize> = HashMap::new();

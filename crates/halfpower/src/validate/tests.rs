@@ -25,7 +25,7 @@ fn a_figure_is_judged_by_its_tolerance() {
 }
 
 #[test]
-fn the_same_machine_gives_the_same_figures_on_any_number_of_processors() {
+fn the_same_machine_gives_the_same_figures_on_any_number_of_cpus() {
     let figures = figures(&["fireball-dma.random.write.depth-4", "scsi-1.read.fixed", "atlas.read-2k.depth-2"]);
     let told = |found: Vec<Checked>| serde_json::to_string(&found).unwrap();
     assert_eq!(told(checked(&figures)), told(checked(&figures)));

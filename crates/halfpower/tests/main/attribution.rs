@@ -63,7 +63,7 @@ fn a_cpu_that_others_burn_is_named() {
     if bottleneck["waited"].is_null() {
         return skip("the kernel does not count how long threads wait for a CPU");
     }
-    assert_eq!(bottleneck["name"], "processor", "{bottleneck}");
+    assert_eq!(bottleneck["name"], "cpu", "{bottleneck}");
     let why = format!("(pinned to CPU {cpu}), because other programs used it");
     assert!(bottleneck["reason"].as_str().unwrap().contains(&why), "{bottleneck}");
 }

@@ -191,7 +191,7 @@ fn the_soaker_sees_what_is_burnt_and_runs_at_the_lowest_priority() {
     let reading = soaked.document();
     assert_eq!(reading["instrument"], "idle");
     let (figures, account) = (&reading["figures"], &reading["figures"]["account"]);
-    let cpus = figures["processors"].as_array().unwrap();
+    let cpus = figures["cpus"].as_array().unwrap();
     assert!(cpus.iter().all(|cpu| cpu["counts_per_s"].as_f64().unwrap() > 1000.0), "{figures}");
     if cpus.iter().any(|cpu| cpu["calibration_busy_share"].as_f64().unwrap() > 0.05) {
         return skip("others were at work while the loops were calibrated");
@@ -226,7 +226,7 @@ fn a_sample_with_a_soaker_has_both_bounds_and_they_do_not_cross() {
     let lower_s = figure(&cpu["lower"]["user_s"]) + figure(&cpu["lower"]["system_s"]);
     let (upper_s, error_s) = (figure(&cpu["upper_s"]), figure(&cpu["soaker"]["error_s"]));
     assert!(lower_s > 0.0 && lower_s <= upper_s + error_s, "{cpu}");
-    assert!(upper_s <= 1.05 * figure(&soaked["elapsed_s"]) * figure(&cpu["soaker"]["processors"]), "{cpu}");
+    assert!(upper_s <= 1.05 * figure(&soaked["elapsed_s"]) * figure(&cpu["soaker"]["cpus"]), "{cpu}");
     assert!(figure(&cpu["upper_us_per_request"]) > 0.0 && cpu["upper_method"] == "soaker");
     assert_ne!(cpu["counters_unavailable"].is_string(), cpu["clocks_per_byte"].is_f64(), "{cpu}");
 }

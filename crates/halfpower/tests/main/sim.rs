@@ -47,9 +47,9 @@ fn what_there_is_not_is_refused() {
         ("ATLAS --op=trim", "trims of this volume; use a flash drive"),
         ("sim:nvme-gen4:fresh --op=trim --buffering=buffered", "use --buffering direct"),
         // What would look as if it had an effect.
-        ("ATLAS --cpus=0", "leave --cpus out, or set their number, like --set processor.count=1"),
+        ("ATLAS --cpus=0", "leave --cpus out, or set their number, like --set cpu.count=1"),
         ("ATLAS --cpus=7", "leave --cpus out"),
-        ("ATLAS --cpu-count=1", "like --set processor.count=1"),
+        ("ATLAS --cpu-count=1", "like --set cpu.count=1"),
         ("ATLAS --cpu-count=1000", "leave --cpu-count out"),
         ("ATLAS --personality=io_uring --ring=sqpoll", "leave --ring out"),
         ("ATLAS --depth=32 --submit-batch=32", "leave --submit-batch out"),
@@ -67,7 +67,7 @@ fn what_there_is_not_is_refused() {
     // What a machine has or that means the same there is taken.
     let same =
         "--interval=100ms --seed=3 --submit-batch=1 --overwrite --pap=device=9GB/s --personality=io_uring --depth=32";
-    let environment = &sample(&lab, (format!("{ATLAS} --duration=1s --set=processor.count=1"), same))["environment"];
+    let environment = &sample(&lab, (format!("{ATLAS} --duration=1s --set=cpu.count=1"), same))["environment"];
     assert_eq!((&environment["cpus"], &environment["target"]["pap_bytes_per_s"]), (&1.into(), &9e9.into()));
     // A study leaves out the workloads that say such a thing.
     lab.write(
@@ -109,7 +109,7 @@ fn machines_are_listed_and_shown() {
     let shown = lab.json(("sim show", ATLAS));
     let path = shown["path"].as_array().unwrap().iter();
     let parts: Vec<_> = path.map(|stop| stop["parts"][0].as_str().unwrap()).collect();
-    assert_eq!(parts, ["atlas-10k", "scsi", "aic-7899", "pci", "processors"]);
+    assert_eq!(parts, ["atlas-10k", "scsi", "aic-7899", "pci", "CPUs"]);
     lab.write("own.toml", &text);
     assert_eq!(lab.json("sim show ./own.toml")["text"], text);
     let own = lab.json("sim show ./own.toml:atlas-1 --set=pci.rate=20MB/s");

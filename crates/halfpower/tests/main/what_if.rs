@@ -55,7 +55,7 @@ fn a_machine_can_be_another_one_for_a_run() {
     assert!(rate(&slow) < 10.1e6, "{}", rate(&slow));
     assert!(lab.run("compare 1 2").stdout.contains("pci.rate=533MB/s"));
     for (set, needle) in [
-        ("pcie.rate=1GB/s", "no part has the name pcie; parts are processor, system, "),
+        ("pcie.rate=1GB/s", "no part has the name pcie; parts are cpu, system, "),
         ("pci.rte=1GB/s", "unknown field `rte`, expected one of"),
         ("pci.rate=fast", "pci.rate=fast"),
         ("disks=0", "from 1 to 1024"),
@@ -139,7 +139,7 @@ fn a_study_sweeps_over_a_setting() {
     for needle in [
         "Workload (throughput · IOPS · bottleneck · busy)",
         "· the device: the busiest part, atlas-10k, was busy 100 % of the time; the next, aic-7899, 54 % · \
-         2 × atlas-10k 100 %, aic-7899 54 %, pci 50 %, scsi 31 %, processors 1 %",
+         2 × atlas-10k 100 %, aic-7899 54 %, pci 50 %, scsi 31 %, CPUs 1 %",
     ] {
         assert!(told.contains(needle), "{needle}: {told}");
     }
@@ -254,8 +254,7 @@ fn a_study_s_targets_are_those_of_its_workloads() {
     let (target, summary) = run("\"volume=fireball-raid0-2\", \"volume=fireball-1\"");
     assert!(target.starts_with("Target: fireball-lct08, 256 MiB of memory.\n"), "{target}");
     assert!(summary.contains("(fireball-lct08; kernel Windows 2000, 2 CPUs; by asyn"), "{summary}");
-    let (target, summary) =
-        run("\"volume=fireball-1\", \"volume=nt4-pentium-pro:barracuda-uw\", \"processor.count=2\"");
+    let (target, summary) = run("\"volume=fireball-1\", \"volume=nt4-pentium-pro:barracuda-uw\", \"cpu.count=2\"");
     assert!(target.starts_with("Target: fireball-lct08, barracuda-4lp, atlas-10k.\n"), "{target}");
     assert!(summary.contains("atlas-10k; kernel Windows 2000, Windows NT 4.0 SP3)"), "{summary}");
     // So are they listed, the one that the target names among them where a workload goes to it.
@@ -288,7 +287,7 @@ fn folders_of_studies_are_listed_and_read() {
     let checked = lab.run("study check mine mine/a.toml").stdout;
     assert_eq!(checked, "mine: 1 workloads\nmine/a.toml: 1 workloads\n");
     assert_eq!(lab.run("study list mine").stdout, "mine/a.toml     1 workloads\nmine/b.toml     1 workloads\n");
-    lab.write("machine.toml", "[processor]\n");
+    lab.write("machine.toml", "[cpu]\n");
     let all = lab.run("study list .");
     let mine: Vec<&str> = all.stdout.lines().filter(|line| line.starts_with("mine")).collect();
     assert!(mine.len() == 1 && mine[0].ends_with(" 1 workloads"), "a folder is a study: {}", all.stdout);

@@ -250,7 +250,7 @@ pub struct Machine {
     /// Kernel release.
     pub kernel: String,
     /// The CPUs.
-    pub processors: Processors,
+    pub cpus: Cpus,
     /// Their caches, the innermost first.
     pub caches: Vec<Cache>,
     /// NUMA nodes; none if unknown.
@@ -263,7 +263,7 @@ pub struct Machine {
 
 /// The CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Processors {
+pub struct Cpus {
     /// The name.
     pub model: Option<String>,
     /// Sockets; none if unknown.

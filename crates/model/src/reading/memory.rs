@@ -20,7 +20,7 @@ pub struct MemorySpeed {
     /// Share of the buffers in huge pages; none if unknown.
     pub huge_page_share: Option<f64>,
     /// The CPUs used; threads are pinned to them in this order.
-    pub processors: Vec<u32>,
+    pub cpus: Vec<u32>,
     /// The tests of the studies.
     pub studies: Vec<StudySpeed>,
     /// Bandwidth by kernel, working set and threads.
@@ -213,7 +213,7 @@ mod tests {
             vectors: Vectors::Avx2,
             caches: Vec::new(),
             huge_page_share: None,
-            processors: vec![0],
+            cpus: vec![0],
             studies: Vec::new(),
             bandwidth: (0..20)
                 .map(|at| cell(if at < disturbed { &[5.0, 7.0, 10.0] } else { &[9.0, 10.0, 10.1] }))

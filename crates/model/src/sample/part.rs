@@ -60,7 +60,7 @@ words! {
     /// What a part is.
     pub enum PartKind {
         /// The host's CPUs, all of them.
-        Processor = "processor",
+        Cpu = "cpu",
         /// A bus, a link or a wire.
         Bus = "bus",
         /// Something between buses with a CPU of its own.

@@ -344,7 +344,7 @@ pub struct KernelThread {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Soaker {
     /// CPUs soaked.
-    pub processors: u32,
+    pub cpus: u32,
     /// Share of their time that was not left for the soaker.
     pub busy_share: f64,
     /// The same while it was calibrated, just before: what the machine is at without the workload.

@@ -54,7 +54,7 @@ fn texts_read_back_and_others_say_what_is_valid() {
         "registered_ring, sqpoll, iopoll",
     );
     check::<Settings>(
-        &["disks=4", "pci.rate=533MB/s,disks=4", "atlas-10k.seek=[[1, 1.2], [9, 3]],processor.count=1"],
+        &["disks=4", "pci.rate=533MB/s,disks=4", "atlas-10k.seek=[[1, 1.2], [9, 3]],cpu.count=1"],
         &["", "disks", "=4", "disks=", "a b=3", "a=\0"],
         "KEY=VALUE",
     );

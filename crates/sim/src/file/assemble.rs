@@ -26,7 +26,7 @@ impl MachineFile {
             }
             None => (vec!["system"], &self.system),
         };
-        check(system, &place, self.processor.memory)?;
+        check(system, &place, self.cpu.memory)?;
         let Attached { mut parts, disks, made } = self.attach(volume, keys)?;
         let share = keys.share.as_ref().map(|share| self.share(volume, share, &mut parts)).transpose()?;
         let mut system = system.clone();
@@ -36,14 +36,14 @@ impl MachineFile {
         if keys.file_system == Some(false) || share.is_some() {
             system.cache = None;
         }
-        let clock = self.processor.clock;
+        let clock = self.cpu.clock;
         let mut machine = Machine {
             name: self.source.machine.clone(),
             description: self.description.clone(),
-            processors: self.processor.count,
-            processor_model: self.processor.model.clone(),
+            cpus: self.cpu.count,
+            cpu_model: self.cpu.model.clone(),
             clock,
-            memory: self.processor.memory,
+            memory: self.cpu.memory,
             system,
             parts,
             disks,
@@ -53,7 +53,7 @@ impl MachineFile {
             share,
         };
         if let (Some(Hertz(of_times)), Some(Hertz(clock))) = (self.clock_of_times, clock) {
-            machine.scale_processor_times(of_times / clock);
+            machine.scale_cpu_times(of_times / clock);
             let shortest_us = |cache: &PageCache| cache.read.fixed_us.min(cache.write.fixed_us);
             if machine.system.cache.as_ref().is_some_and(|cache| shortest_us(cache) * 1e3 < LEAST_CALL.0 as f64) {
                 let message = format!("a page cache call would take less than {LEAST_CALL}; set a lower clock");

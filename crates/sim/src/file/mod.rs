@@ -25,7 +25,7 @@ use drive::DriveKeys;
 use error::Wrong;
 use flash::FlashKeys;
 use halfpower_model::Settings;
-use parts::{ControllerKeys, ProcessorKeys, ShareKeys};
+use parts::{ControllerKeys, CpuKeys, ShareKeys};
 use serde::Deserialize;
 use source::Source;
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ use volume::VolumeKeys;
 pub struct MachineFile {
     /// What it is, in a sentence.
     pub description: String,
-    processor: ProcessorKeys,
+    cpu: CpuKeys,
     system: OperatingSystem,
     /// Others that some volumes are under.
     #[serde(default)]
@@ -68,13 +68,13 @@ pub struct MachineFile {
     /// The way to each setting's key from the top of the file.
     #[serde(skip)]
     places: Vec<Vec<String>>,
-    /// The clock that the file says, which its processor times are of, where a setting says another.
+    /// The clock that the file says, which its CPU times are of, where a setting says another.
     #[serde(skip)]
     clock_of_times: Option<Hertz>,
 }
 
-/// Where a file says how fast its processors run.
-const CLOCK: [&str; 2] = ["processor", "clock"];
+/// Where a file says how fast its CPUs run.
+const CLOCK: [&str; 2] = ["cpu", "clock"];
 
 impl MachineFile {
     /// Reads a machine's text.
@@ -102,7 +102,7 @@ impl MachineFile {
         let clock_of_times = is_clock_set.then(|| MachineFile::clock_of(name, text)).transpose()?;
         let file = MachineFile { clock_of_times: clock_of_times.flatten(), ..file };
         if clock_of_times == Some(None) {
-            let message = "the file has no clock, so its CPU times cannot be scaled; add clock to [processor]";
+            let message = "the file has no clock, so its CPU times cannot be scaled; add clock to [cpu]";
             return Err(source.wrong(&Wrong::at(&CLOCK, message)));
         }
         Ok(MachineFile { source, crc32c, places, ..file })
@@ -110,7 +110,7 @@ impl MachineFile {
 
     /// The clock that a file says.
     fn clock_of(name: &str, text: &str) -> Result<Option<Hertz>, MachineError> {
-        MachineFile::parse(name, text).map(|file| file.processor.clock)
+        MachineFile::parse(name, text).map(|file| file.cpu.clock)
     }
 
     /// The CRC-32C of what it says, without settings, comments and its order: another file has another one.
@@ -146,7 +146,7 @@ impl MachineFile {
             return Err(Wrong::at(&["volume", name], message));
         }
         // A setting is written PART.KEY=VALUE, and of each of these there is one.
-        let reserved = ["system", "processor", "processors"];
+        let reserved = ["system", "cpu", "CPUs"];
         let is_settable = |name: &str| is_sayable(name) && !name.contains(['.', '=']) && !reserved.contains(&name);
         let parts = [
             ("bus", bus),
@@ -159,7 +159,7 @@ impl MachineFile {
         ];
         for (kind, names) in parts {
             if let Some(name) = names.into_iter().find(|name| !is_settable(name)) {
-                let message = "a part's name must not be empty, contain . , : = or a space, or be system, processor or processors, because settings are PART.KEY=VALUE";
+                let message = "a part's name must not be empty, contain . , : = or a space, or be system, cpu or CPUs, because settings are PART.KEY=VALUE";
                 return Err(Wrong::at(&[kind, name], message));
             }
         }
@@ -215,7 +215,7 @@ impl MachineFile {
             let system = keys.system.as_ref().map_or("system".to_owned(), |named| format!("other-system.{named}"));
             let what = if place[0] == "system" { "system".to_owned() } else { place[..2].join(".") };
             let message = format!(
-                "{what} is not on the I/O path of {volume}, so it would have no effect; set a key of the volume, of processor, {system}, \
+                "{what} is not on the I/O path of {volume}, so it would have no effect; set a key of the volume, of cpu, {system}, \
                  {}{others}",
                 parts.join(", ")
             );
@@ -235,7 +235,7 @@ impl MachineFile {
                 "bus" | "controller" => keys.path.iter().chain(self.wire(keys)).any(|known| known == part),
                 "instance" => self.instance(keys) == Some(part),
                 "share" => keys.share.as_ref() == Some(part),
-                // The processor is everybody's.
+                // The CPU is everybody's.
                 _ => true,
             },
             _ => true,

@@ -7,13 +7,13 @@ use crate::machine::{Cost, LargeRequests, OperatingSystem, Share};
 use crate::table::table;
 use halfpower_model::{Bytes, BytesPerSecond};
 
-table! { pub(super) ProcessorKeys {
+table! { pub(super) CpuKeys {
     /// number of CPU cores
     count: Count<1, 4096>,
     /// CPU model
     model: String,
     /// clock frequency, for CPU cost in clocks per byte. The file's CPU times hold at this clock and scale with `--set
-    /// processor.clock=1466MHz`
+    /// cpu.clock=1466MHz`
     clock: Option<Clock>,
     /// main memory
     memory: Size<{ 1 << 20 }, MOST_BYTES>,
@@ -105,7 +105,7 @@ table! { pub(super) ShareKeys {
     /// the same for a write
     server_write: Cost,
     /// cores of the server; without it: the client's cores, and the share is local
-    server_processors: Option<Count<1, 4096>>,
+    server_cpus: Option<Count<1, 4096>>,
     /// buses from the server's memory to the client's, each once
     wire: Names<0> = default,
     /// maximum number of outstanding writes
@@ -122,7 +122,7 @@ impl ShareKeys {
         Share {
             client: [self.client_read, self.client_write],
             server: [self.server_read, self.server_write],
-            server_processors: self.server_processors,
+            server_cpus: self.server_cpus,
             wire,
             write_window: self.write_window,
             large: [self.large_reads, self.large_writes],

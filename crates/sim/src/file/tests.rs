@@ -39,7 +39,7 @@ fn a_setting_is_of_the_volume_s_way_or_refused_where_machines_are_compared() {
     };
     let of_use = [
         ("win2k-pentium3", "atlas-4", "disks=2,atlas-10k.rpm=9000,pci.rate=1GB/s,drive.atlas-10k.segments=4"),
-        ("win2k-pentium3", "atlas-4", "processor.count=1,system.completion-share=0.4,volume.atlas-4.disks=3"),
+        ("win2k-pentium3", "atlas-4", "cpu.count=1,system.completion-share=0.4,volume.atlas-4.disks=3"),
         ("win2k-pentium2", "barracuda-uw-dynamic", "other-system.dynamic.completion-share=0.4,aha-2940uw.request=1us"),
         ("cloud-gp3", "small-instance", "m6i-large.requests=900"),
     ];
@@ -48,12 +48,12 @@ fn a_setting_is_of_the_volume_s_way_or_refused_where_machines_are_compared() {
     }
     let wrong = refused("win2k-pentium3", "atlas-4", "disks=2,fireball-lct08.rpm=7200").unwrap();
     let expected = "machine win2k-pentium3 with fireball-lct08.rpm=7200: `drive.fireball-lct08.rpm` is 7200: drive.fireball-lct08 is not \
-                    on the I/O path of atlas-4, so it would have no effect; set a key of the volume, of processor, system, atlas-10k, \
+                    on the I/O path of atlas-4, so it would have no effect; set a key of the volume, of cpu, system, atlas-10k, \
                     scsi, aic-7899, pci, or use a volume that has it: 3ware-5400-burst, 3ware-6800-burst or ";
     assert!(wrong.starts_with(expected), "{wrong}");
     let wrong = refused("win2k-pentium2", "barracuda-uw-dynamic", "system.completion-share=0.4").unwrap();
     assert!(wrong.contains(": system is not on the I/O path of barracuda-uw-dynamic, "), "{wrong}");
-    assert!(wrong.contains(" of processor, other-system.dynamic, "), "{wrong}");
+    assert!(wrong.contains(" of cpu, other-system.dynamic, "), "{wrong}");
     // One of several volumes has it.
     let text = machine_text("win2k-pentium3").unwrap();
     let made = |volume: &str, settings: &str| {
@@ -70,8 +70,8 @@ fn values_beyond_their_bounds_are_refused_with_their_place() {
     let blocks = "a size like \"64KiB\" from 0 B to 1 GiB, in multiples of 512 B";
     for (from, to, key, allowed) in [
         ("segments = 16", "segments = 4000000000", "segments", "a whole number from 0 to 4096"),
-        ("count = 8", "count = 0", "processor.count", "a whole number from 1 to 4096"),
-        ("count = 8", "count = 8.0", "processor.count", "a whole number from 1 to 4096"),
+        ("count = 8", "count = 0", "cpu.count", "a whole number from 1 to 4096"),
+        ("count = 8", "count = 8.0", "cpu.count", "a whole number from 1 to 4096"),
         ("segment = \"8MiB\"", "segment = \"300B\"", "exos-x18.segment", blocks),
         ("segment = \"8MiB\"", "segment = \"2GiB\"", "exos-x18.segment", blocks),
         ("split = \"1280KiB\"", "split = \"100\"", "system.split", "512 B to 1 GiB, in multiples"),
@@ -153,7 +153,7 @@ fn values_that_contradict_others_are_refused_with_their_place() {
 }
 
 #[test]
-fn processor_times_are_of_the_clock_that_the_file_says() {
+fn cpu_times_are_of_the_clock_that_the_file_says() {
     let made = |volume: &str, settings: &str| {
         let text = machine_text("win2k-pentium3").unwrap();
         let file = MachineFile::with_settings("win2k-pentium3", text, volume, &settings.parse().unwrap()).unwrap();
@@ -161,35 +161,29 @@ fn processor_times_are_of_the_clock_that_the_file_says() {
     };
     for volume in ["atlas-1", "fireball-1", "unc-atlas", "mapped-gigabit"] {
         let [own, twice, as_said] =
-            ["processor.count=2", "processor.clock=1466MHz", "processor.clock=0.733GHz"].map(|set| made(volume, set));
-        assert_eq!(
-            (own.processor().as_str(), twice.processor().as_str()),
-            ("Pentium III, 733 MHz", "Pentium III, 1.47 GHz")
-        );
+            ["cpu.count=2", "cpu.clock=1466MHz", "cpu.clock=0.733GHz"].map(|set| made(volume, set));
+        assert_eq!((own.cpu().as_str(), twice.cpu().as_str()), ("Pentium III, 733 MHz", "Pentium III, 1.47 GHz"));
         assert!(own == as_said, "{volume}");
         let mut half = own.clone();
-        half.scale_processor_times(0.5);
+        half.scale_cpu_times(0.5);
         assert!(Machine { clock: own.clock, ..twice } == half, "{volume}");
         assert!(half.system.direct_read.fixed_us == 0.5 * own.system.direct_read.fixed_us && half != own);
     }
     let clockless = machine_text("win2k-pentium3").unwrap().replace("clock = \"733MHz\"", "");
     let file = |settings: &str| MachineFile::with_settings("own", &clockless, "atlas-1", &settings.parse().unwrap());
-    assert_eq!(file("disks=1").unwrap().with_volume("atlas-1").unwrap().processor(), "Pentium III");
-    let wrong = file("processor.clock=1GHz").unwrap_err().to_string();
-    assert!(
-        wrong.ends_with("the file has no clock, so its CPU times cannot be scaled; add clock to [processor]"),
-        "{wrong}"
-    );
+    assert_eq!(file("disks=1").unwrap().with_volume("atlas-1").unwrap().cpu(), "Pentium III");
+    let wrong = file("cpu.clock=1GHz").unwrap_err().to_string();
+    assert!(wrong.ends_with("the file has no clock, so its CPU times cannot be scaled; add clock to [cpu]"), "{wrong}");
     // Without a least call a run that is ended by time might have no end.
     let wrong = MachineFile::with_settings(
         "w",
         machine_text("win2k-pentium3").unwrap(),
         "atlas-1",
-        &"processor.clock=1000GHz".parse().unwrap(),
+        &"cpu.clock=1000GHz".parse().unwrap(),
     );
     let wrong = wrong.unwrap().with_volume("atlas-1").unwrap_err().to_string();
     assert!(wrong.ends_with("a page cache call would take less than 50 ns; set a lower clock"), "{wrong}");
-    let wrong = told_of("processor.clock=733");
+    let wrong = told_of("cpu.clock=733");
     assert!(wrong.ends_with("it has to be a clock like \"733MHz\" from 1 MHz to 1000 GHz; write the unit"), "{wrong}");
 }
 
@@ -284,7 +278,7 @@ fn a_name_means_one_part_and_a_volume_s_can_be_said() {
     assert!(message.contains(": `controller.sata`: a bus has the same name"), "{message}");
     let (message, _) = after("hdd-18tb", &format!("[flash.exos-x18]{}", copy("nvme-gen4", "[flash.p5500]")));
     assert!(message.contains(": `flash.exos-x18`: a drive has the same name"), "{message}");
-    for name in ["system", "processor", "processors", "a.b", "a=b", ""] {
+    for name in ["system", "cpu", "CPUs", "a.b", "a=b", ""] {
         let (message, _) = after("hdd-18tb", &format!("[bus.\"{name}\"]\nrate = \"1GB/s\""));
         assert!(message.contains("a part's name must not be empty, contain . , : = or a space"), "{message}");
     }
@@ -298,7 +292,7 @@ fn a_name_means_one_part_and_a_volume_s_can_be_said() {
 #[test]
 fn what_a_file_lacks_at_its_top_is_at_no_key() {
     let message = MachineFile::parse("x", "description = \"x\"\n").unwrap_err().to_string();
-    assert_eq!(message, "machine x, line 1, column 1: missing field `processor`");
+    assert_eq!(message, "machine x, line 1, column 1: missing field `cpu`");
 }
 
 #[test]
@@ -344,7 +338,7 @@ fn settings_are_refused_with_the_key_in_place_of_the_line() {
             "path=[\"scsi\", \"scsi\"]",
             "with path=[\"scsi\", \"scsi\"]: `volume.atlas-4.path` is [\"scsi\", \"scsi\"]: it has to name",
         ),
-        ("zero.rate=1GB/s", "with zero.rate=1GB/s: no part has the name zero; parts are processor, system, "),
+        ("zero.rate=1GB/s", "with zero.rate=1GB/s: no part has the name zero; parts are cpu, system, "),
         ("offset=90GB", "with offset=90GB: `volume.atlas-4.offset` is 90GB: it has to "),
         ("mirror=nearest", "with mirror=nearest: `volume.atlas-4.mirror` is nearest: a volume has only one of stripe"),
     ] {
@@ -364,7 +358,7 @@ fn settings_are_refused_with_the_key_in_place_of_the_line() {
 #[test]
 fn the_readme_lists_every_key() {
     let tables = [
-        ("processor", ProcessorKeys::rows()),
+        ("cpu", CpuKeys::rows()),
         ("system", OperatingSystem::rows()),
         ("cache", PageCache::rows()),
         ("slow-reads", SlowReads::rows()),

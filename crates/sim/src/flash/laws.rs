@@ -60,7 +60,7 @@ fn any_drive() -> impl Strategy<Value = FlashDrive> {
     )
 }
 
-/// It behind a bus of any rate, on processors that cost a little.
+/// It behind a bus of any rate, on CPUs that cost a little.
 fn any_machine() -> impl Strategy<Value = Machine> {
     (any_drive(), 50.0_f64..4000.0).prop_map(|(drive, megabytes)| {
         let mut machine = alone(drive);

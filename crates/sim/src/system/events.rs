@@ -35,7 +35,7 @@ pub(super) enum Event {
     Portion { portion: u32 },
     /// A request is at the server of its share.
     AtServer { request: u32 },
-    /// The server's processors have seen to it.
+    /// The server's CPUs have seen to it.
     Serve { request: u32 },
     /// It is on its way back.
     Answer { request: u32 },

@@ -2,7 +2,7 @@
 //!
 //! A wider bus slows nothing, to the nanosecond, as long as it does not change the order in which anything is served: bytes that
 //! come earlier are never served later. Where the order is a matter of time (a scheduler that looks at the angle, transfers of
-//! several disks that meet on a bus, commands that meet bytes there, completions that meet new requests on a processor, a write
+//! several disks that meet on a bus, commands that meet bytes there, completions that meet new requests on a CPU, a write
 //! cache that takes what it has room for, writes that are prepared together), a request that comes earlier may lead to a course of
 //! which a later part is worse, by a turn of a disk at a time; that is so for real machines, and known of all scheduling (Graham,
 //! "Bounds on multiprocessing timing anomalies", 1969). There it is a law of throughput, the mean of several runs, as is that of

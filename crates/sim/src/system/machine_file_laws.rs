@@ -106,7 +106,7 @@ fn places_of(text: &str, volume: &str) -> Vec<Vec<Range<usize>>> {
             }
         }
     }
-    for table in ["processor", "system"] {
+    for table in ["cpu", "system"] {
         if let Some(value) = document.get_ref().get(table) {
             places(value.get_ref(), value.span(), &mut words, &mut all);
         }

@@ -1,8 +1,8 @@
 //! A workload on a machine: events in the order of time, from the program's request to its completion.
 //!
 //! ```text
-//! program → processor → portions → pieces → queue → command → disk → bytes over all parts at once → processor → program
-//!                     ↘ page cache → processor → portions → … → processor → page cache → program
+//! program → CPU → portions → pieces → queue → command → disk → bytes over all parts at once → CPU → program
+//!                     ↘ page cache → CPU → portions → … → CPU → page cache → program
 //! ```
 //!
 //! Reads give their bytes when the disk has them, writes bring theirs before the disk begins. The bytes of a piece are on

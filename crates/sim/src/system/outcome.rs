@@ -29,10 +29,10 @@ pub struct Outcome {
     /// Time that requests were outstanding, all together.
     pub outstanding_ns: u128,
     /// CPU time.
-    pub processor_ns: u64,
+    pub cpu_ns: u64,
     /// What of it came after a request's bytes: interrupts, which are no worker's time.
     pub interrupt_ns: u64,
-    /// What of it the workers' own threads had, each on one processor at a time.
+    /// What of it the workers' own threads had, each on one CPU at a time.
     pub threads_ns: u64,
     /// For how long each device that the requests reach had something outstanding, as a system counts: from when a command set out
     /// to when its bytes were in memory. A volume that a controller makes is one.
@@ -80,7 +80,7 @@ pub(super) struct Marks {
     pub(super) window: Mark,
     /// The last completion before it; the start before there is one.
     pub(super) completion: Mark,
-    /// What the workers had been on processors by then.
+    /// What the workers had been on CPUs by then.
     pub(super) threads_ns: u64,
     /// Whether its ends are completions; nobody has asked yet.
     pub(super) is_of_few: Option<bool>,

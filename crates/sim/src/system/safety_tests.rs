@@ -79,8 +79,8 @@ fn a_flush_that_is_asked_for_empties_the_drive_s_cache_and_costs_nothing_without
         let uncached = of(&cached.without_write_caches(), mixed, depth);
         assert_eq!((uncached.device[3].0, requests(&uncached)), (0, 1000));
         let longest_us = uncached.latency[3].max().unwrap() as f64 / 1e3;
-        // But for those before it at the processors.
-        assert!(longest_us < 40.0 * f64::from(depth), "{longest_us} us of processor time");
+        // But for those before it at the CPUs.
+        assert!(longest_us < 40.0 * f64::from(depth), "{longest_us} us of CPU time");
     }
     let alone = of(&cached, "flush", 4);
     assert_eq!((requests(&alone), alone.device[3].0), (1000, 2000));

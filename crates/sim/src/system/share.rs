@@ -1,11 +1,11 @@
 //! A volume of another machine, or of this one by way of the network's layers.
 //!
 //! ```text
-//! program → client's processors → wire → server's processors → disks → server's processors → wire → client's processors
+//! program → client's CPUs → wire → server's CPUs → disks → server's CPUs → wire → client's CPUs
 //! ```
 //!
 //! The bytes of a request are on all parts of the wire at once, the server's bus among them, which its disks use as well: so
-//! that bus carries them twice. Where the share is local there is no wire, and both ends are the same processors. Requests of more than
+//! that bus carries them twice. Where the share is local there is no wire, and both ends are the same CPUs. Requests of more than
 //! a limit go one at a time, in units each of which is done before the next is asked for, after a wait: so they fall off a cliff. The
 //! study blames buffering and serialisation and does not say which, so the waits are fitted. The share keeps nothing in a cache.
 //!
@@ -37,7 +37,7 @@ pub(super) struct Share<'a> {
 impl<'a> Share<'a> {
     pub(super) fn of(machine: &'a Machine) -> Option<Share<'a>> {
         let model = machine.share.as_ref()?;
-        let server = model.server_processors.map(Resource::new);
+        let server = model.server_cpus.map(Resource::new);
         Some(Share {
             model,
             server,
@@ -99,13 +99,13 @@ mod tests {
         part_wait: Nanoseconds(13_000_000),
     };
 
-    fn shared(server_processors: Option<u32>, wire: Vec<usize>) -> Machine {
+    fn shared(server_cpus: Option<u32>, wire: Vec<usize>) -> Machine {
         let mut machine = machine(larger(Scheduler::CLook), 1, Volume::Each);
         machine.parts.push(bus("ethernet", 125e6));
         machine.share = Some(machine::Share {
             client: [COST; 2],
             server: [COST; 2],
-            server_processors,
+            server_cpus,
             wire,
             write_window: 2,
             large: [
@@ -131,7 +131,7 @@ mod tests {
         let outcome = course(&shared(Some(2), vec![1, 2]), Operation::Read, 64, 8, 1);
         let busy = |name| busy(&outcome, name);
         assert!((busy("pci") / busy("ethernet") / (2.0 * 125.0 / 133.0) - 1.0).abs() < 0.05);
-        assert!(busy("server's processors") > 0.0);
+        assert!(busy("server's CPUs") > 0.0);
     }
 
     /// The wait of a first unit may be another: of reads, 128 KiB of 32 have three, 256 have seven.

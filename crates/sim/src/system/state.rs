@@ -26,7 +26,7 @@ pub(super) struct System<'a> {
     pub(super) workload: &'a Workload,
     pub(super) now_ns: u64,
     pub(super) events: Events,
-    pub(super) processors: Resource,
+    pub(super) cpus: Resource,
     /// What drivers add to a request, by its kind.
     pub(super) driver_costs: [Cost; 4],
     /// Buses and controllers, and what they did.
@@ -90,7 +90,7 @@ impl<'a> System<'a> {
             workload,
             now_ns: 0,
             events: Events::default(),
-            processors: Resource::new(machine.processors),
+            cpus: Resource::new(machine.cpus),
             driver_costs: RequestKind::ALL.map(|kind| machine.driver_cost(kind)),
             resources: machine.parts.iter().map(|_| Resource::new(1)).collect(),
             tallies: vec![Tally::default(); machine.parts.len()],

@@ -30,8 +30,8 @@ pub(crate) fn machine(drive: Drive, disks: usize, volume: Volume) -> Machine {
     Machine {
         name: "test".to_owned(),
         description: String::new(),
-        processors: 2,
-        processor_model: String::new(),
+        cpus: 2,
+        cpu_model: String::new(),
         clock: None,
         memory: Bytes(1 << 28),
         system: OperatingSystem {
@@ -172,7 +172,7 @@ fn a_rate_is_kept_and_commands_straight_to_a_disk_pass_the_system_by() {
     let (whole, straight) = (measured(Personality::Sync), measured(Personality::Sg));
     assert_eq!((requests(&whole), requests(&straight)), (400, 400), "20 a second for 20 seconds");
     assert_eq!((whole.device[0].0, straight.device[0].0), (1600, 400), "nobody cuts a command");
-    assert!(whole.processor_ns > 0 && straight.processor_ns == 0);
+    assert!(whole.cpu_ns > 0 && straight.cpu_ns == 0);
 }
 
 #[test]

@@ -46,7 +46,7 @@ impl Draw {
 /// Which parts are drawn slow.
 #[derive(Clone, Copy, PartialEq)]
 enum Slow {
-    Processor,
+    Cpu,
     Near,
     Controller,
     Far,
@@ -56,10 +56,10 @@ enum Slow {
 /// A machine and its work.
 pub(super) fn draw(seed: u64) -> Drawn {
     let mut draw = Draw(Random::new(seed));
-    let slow = draw.of(&[Slow::Processor, Slow::Near, Slow::Controller, Slow::Far, Slow::Disk]);
+    let slow = draw.of(&[Slow::Cpu, Slow::Near, Slow::Controller, Slow::Far, Slow::Disk]);
     let disks = if slow == Slow::Disk { draw.between(1, 4) } else { draw.between(1, 6) } as u32;
     let mut text = String::from("description = \"drawn\"\n");
-    processors(&mut draw, slow, &mut text);
+    cpus(&mut draw, slow, &mut text);
     let mut path = Vec::new();
     let strings = if disks > 1 && draw.chance(0.3) { draw.between(2, u64::from(disks.min(3))) as u32 } else { 1 };
     let mut buses = vec![near(&mut draw, slow, disks, strings, &mut text)];
@@ -88,9 +88,9 @@ pub(super) fn draw(seed: u64) -> Drawn {
     Drawn { text, workload: workload(&mut draw, slow, targets), disks, buses }
 }
 
-fn processors(draw: &mut Draw, slow: Slow, text: &mut String) {
+fn cpus(draw: &mut Draw, slow: Slow, text: &mut String) {
     let (fixed_us, marginal_us) = match slow {
-        Slow::Processor => (draw.scale(100.0, 2000.0), draw.scale(0.2, 100.0)),
+        Slow::Cpu => (draw.scale(100.0, 2000.0), draw.scale(0.2, 100.0)),
         _ => (draw.scale(2.0, 60.0), draw.scale(0.01, 1.0)),
     };
     let split = draw.of(&["", "split = \"64KiB\"\n", "split = \"128KiB\"\n"]);
@@ -98,7 +98,7 @@ fn processors(draw: &mut Draw, slow: Slow, text: &mut String) {
     let cost = format!("{{ fixed = \"{:.0}ns\", marginal = \"{:.0}ns\" }}", fixed_us * 1e3, marginal_us * 1e3);
     let _ = write!(
         text,
-        "[processor]\ncount = {count}\nmodel = \"drawn\"\nmemory = \"1GiB\"\n[system]\nname = \"drawn\"\n{split}direct-read = {cost}\n\
+        "[cpu]\ncount = {count}\nmodel = \"drawn\"\nmemory = \"1GiB\"\n[system]\nname = \"drawn\"\n{split}direct-read = {cost}\n\
          direct-write = {cost}\ncompletion-share = {share:.3}\n"
     );
 }

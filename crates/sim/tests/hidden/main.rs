@@ -2,7 +2,7 @@
 //! what a host has of them goes to the analysis, which has to name the part that was full.
 //!
 //! The machines are those on which one part is busy more than nine tenths of the time and every other less than seven, 40 for
-//! each kind (`just hidden`; `cargo test` has 4): processors, disks, what disks are attached by, controllers, buses of the
+//! each kind (`just hidden`; `cargo test` has 4): CPUs, disks, what disks are attached by, controllers, buses of the
 //! host. `--nocapture` shows the table and every machine of which another part is named, by its seed.
 
 mod host;

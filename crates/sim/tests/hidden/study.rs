@@ -19,7 +19,7 @@ const SPARE: f64 = 0.7;
 const REPETITIONS: u64 = 5;
 
 /// The parts of a machine, as its file calls them.
-pub(super) const PARTS: [&str; 6] = ["processors", "disk", "near", "card", "far", "bridge"];
+pub(super) const PARTS: [&str; 6] = ["CPUs", "disk", "near", "card", "far", "bridge"];
 
 /// One machine with its work.
 pub(super) struct Case {
@@ -87,7 +87,7 @@ impl Case {
 pub(super) fn named(attribution: &Attribution) -> &'static str {
     let is_at = |part: &&&str| attribution.at.as_ref().is_some_and(|at| at.starts_with(**part));
     match attribution.owner {
-        Some(Owner::Processor) => "processors",
+        Some(Owner::Cpu) => "CPUs",
         Some(Owner::Device) => "disk",
         Some(Owner::Controller) => "card",
         Some(Owner::Link | Owner::Bus) => PARTS.iter().find(is_at).copied().unwrap_or("another bus"),

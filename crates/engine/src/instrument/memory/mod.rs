@@ -39,7 +39,7 @@ pub fn memory(options: &MemoryOptions, progress: &mut dyn FnMut(u64, u64, &str))
     };
     let clock = Clock::host();
     let mut study_step = |test| step(&format!("{test}, as in the studies"));
-    let studies = studies::measure(clock, &plan.processors, plan.rounds, &mut study_step)?;
+    let studies = studies::measure(clock, &plan.cpus, plan.rounds, &mut study_step)?;
     let mut bench = Bench { clock, plan: &plan, vectors: kernels::widest(), huge_page_share: None };
     let mut bandwidth = Vec::new();
     for cells in &plan.cells {
@@ -59,7 +59,7 @@ pub fn memory(options: &MemoryOptions, progress: &mut dyn FnMut(u64, u64, &str))
         vectors: bench.vectors,
         caches: plan.caches.clone(),
         huge_page_share: bench.huge_page_share,
-        processors: plan.processors.clone(),
+        cpus: plan.cpus.clone(),
         studies,
         bandwidth,
         latency,
@@ -81,7 +81,7 @@ impl Bench<'_> {
         let buffers: io::Result<Vec<Buffer>> = (0..threads).map(|_| Buffer::new(size.0 as usize)).collect();
         let mut buffers = buffers.map_err(MemoryError::no_memory)?;
         let fill = |buffer: &mut Buffer| kernels::fill(buffer.bytes_mut());
-        together(self.clock, &self.plan.processors, &mut buffers, fill, |_| ()).map_err(MemoryError::pin)?;
+        together(self.clock, &self.plan.cpus, &mut buffers, fill, |_| ()).map_err(MemoryError::pin)?;
         let share = buffers.first().and_then(Buffer::huge_page_share);
         self.huge_page_share = [self.huge_page_share, share].into_iter().flatten().reduce(f64::min);
         Ok(buffers)
@@ -132,7 +132,7 @@ impl Bench<'_> {
                 run(part, 1);
             }
         };
-        let (elapsed, traces) = together(self.clock, &self.plan.processors, &mut parts, warm, |part| run(part, passes))
+        let (elapsed, traces) = together(self.clock, &self.plan.cpus, &mut parts, warm, |part| run(part, passes))
             .map_err(MemoryError::pin)?;
         let moved = |(part, sum): (&Part<'_>, u64)| kernels::has_moved(kernel, part.memory, passes, part.sum, sum);
         if verify && !parts.iter().zip(traces).all(moved) {
@@ -151,7 +151,7 @@ impl Bench<'_> {
         let mut round = |warm_loads: u64, loads: u64| -> Result<f64, MemoryError> {
             let warm = |chase: &mut Chase<'_>| chase.follow(warm_loads);
             let follow = |chase: &mut Chase<'_>| chase.follow(loads);
-            let timed = together(self.clock, &self.plan.processors, &mut chase, warm, follow);
+            let timed = together(self.clock, &self.plan.cpus, &mut chase, warm, follow);
             Ok(timed.map_err(MemoryError::pin)?.0.seconds())
         };
         let loads = self.passes(|loads| round(0, loads))?;
@@ -203,7 +203,7 @@ mod tests {
         let tests: Vec<StudyTest> = speed.studies.iter().map(|study| study.test).collect();
         use halfpower_model::reading::StudyTest::{self, DoubleRead, DoubleWrite, FileRead, FileWrite, Memcpy};
         assert_eq!(tests, [DoubleRead, DoubleWrite, FileRead, FileWrite, Memcpy, DoubleRead, DoubleWrite, Memcpy]);
-        assert_eq!(speed.studies.last().map(|study| study.threads), Some(speed.processors.len() as u32));
+        assert_eq!(speed.studies.last().map(|study| study.threads), Some(speed.cpus.len() as u32));
         // No machine reads a cache line in less than a tenth of a nanosecond, and none that runs this needs a second.
         for cell in &speed.bandwidth {
             assert!((1e6..1e13).contains(&cell.bytes_per_s.median), "{cell:?}");

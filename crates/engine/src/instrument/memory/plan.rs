@@ -34,7 +34,7 @@ impl Cells {
 /// The plan for this host.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    pub(super) processors: Vec<u32>,
+    pub(super) cpus: Vec<u32>,
     pub(super) caches: Vec<Cache>,
     pub(super) cells: Vec<Cells>,
     pub(super) latency_sizes: Vec<Bytes>,
@@ -64,9 +64,9 @@ impl Plan {
     /// # Errors
     /// If the host cannot satisfy the options.
     pub(super) fn new(options: &MemoryOptions) -> Result<Plan, MemoryError> {
-        let processors = allowed_cpus();
-        let caches = processors.first().map(|processor| data_caches(&Root::host(), *processor)).unwrap_or_default();
-        resolve(options, processors, caches, available_memory())
+        let cpus = allowed_cpus();
+        let caches = cpus.first().map(|cpu| data_caches(&Root::host(), *cpu)).unwrap_or_default();
+        resolve(options, cpus, caches, available_memory())
     }
 
     /// Number of steps.
@@ -78,11 +78,11 @@ impl Plan {
 
 fn resolve(
     options: &MemoryOptions,
-    processors: Vec<u32>,
+    cpus: Vec<u32>,
     caches: Vec<Cache>,
     available: Option<Bytes>,
 ) -> Result<Plan, MemoryError> {
-    let count = processors.len() as u32;
+    let count = cpus.len() as u32;
     let threads =
         sorted(if options.threads.is_empty() { usual_threads(count, options.quick) } else { options.threads.clone() });
     if let Some(threads) = threads.iter().copied().find(|threads| !(1..=count).contains(threads)) {
@@ -113,7 +113,7 @@ fn resolve(
     }
     Ok(Plan {
         latency_sizes: sizes(1),
-        processors,
+        cpus,
         caches,
         cells,
         rounds: if options.quick { QUICK_ROUNDS } else { ROUNDS },
@@ -157,8 +157,8 @@ mod tests {
         vec![cache(1, 48 << 10, 1), cache(2, 1 << 20, 1), cache(3, 32 << 20, 16)]
     }
 
-    fn plan(options: &MemoryOptions, processors: u32, available: u64) -> Result<Plan, MemoryError> {
-        resolve(options, (0..processors).collect(), caches(), Some(Bytes(available)))
+    fn plan(options: &MemoryOptions, cpus: u32, available: u64) -> Result<Plan, MemoryError> {
+        resolve(options, (0..cpus).collect(), caches(), Some(Bytes(available)))
     }
 
     #[test]

@@ -113,29 +113,29 @@ fn pass_doubles(doubles: &[[f64; UNROLLED]]) {
 /// If the system denies memory, a file or a CPU.
 pub(super) fn measure(
     clock: Clock,
-    processors: &[u32],
+    cpus: &[u32],
     rounds: usize,
     step: &mut dyn FnMut(StudyTest),
 ) -> Result<Vec<StudySpeed>, MemoryError> {
     use StudyTest::{DoubleRead, DoubleWrite, FileRead, FileWrite, Memcpy};
-    let mut parts = processors.iter().map(|_| Part::new()).collect::<Result<Vec<_>, _>>()?;
+    let mut parts = cpus.iter().map(|_| Part::new()).collect::<Result<Vec<_>, _>>()?;
     let all = parts.len();
     // First touched by the threads that use it.
     let fill = |part: &mut Part| kernels::fill(part.buffer.bytes_mut());
-    together(clock, processors, &mut parts, fill, |_| ()).map_err(MemoryError::pin)?;
+    together(clock, cpus, &mut parts, fill, |_| ()).map_err(MemoryError::pin)?;
     let alone = [DoubleRead, DoubleWrite, FileRead, FileWrite, Memcpy].map(|test| (test, 1));
     let together = [DoubleRead, DoubleWrite, Memcpy].map(|test| (test, all));
     let mut speeds = Vec::new();
     for (test, threads) in alone.into_iter().chain(together) {
         step(test);
-        speeds.push(speed(clock, &processors[..threads], &mut parts[..threads], test, rounds)?);
+        speeds.push(speed(clock, &cpus[..threads], &mut parts[..threads], test, rounds)?);
     }
     Ok(speeds)
 }
 
 fn speed(
     clock: Clock,
-    processors: &[u32],
+    cpus: &[u32],
     parts: &mut [Part],
     test: StudyTest,
     rounds: usize,
@@ -147,7 +147,7 @@ fn speed(
         let _ = part.test(test);
     };
     let mut round = |work: &(dyn Fn(&mut Part) -> rustix::io::Result<()> + Sync)| -> Result<f64, MemoryError> {
-        let (elapsed, outcomes) = together(clock, processors, parts, warm, work).map_err(MemoryError::pin)?;
+        let (elapsed, outcomes) = together(clock, cpus, parts, warm, work).map_err(MemoryError::pin)?;
         outcomes.into_iter().collect::<rustix::io::Result<Vec<()>>>().map_err(MemoryError::file)?;
         Ok(elapsed.0 as f64)
     };

@@ -20,7 +20,7 @@ const LOOKS: u32 = 1_000;
 /// If a thread cannot be pinned.
 pub(super) fn together<P: Send, T: Send>(
     clock: Clock,
-    processors: &[u32],
+    cpus: &[u32],
     parts: &mut [P],
     warm: impl Fn(&mut P) + Sync,
     work: impl Fn(&mut P) -> T + Sync,
@@ -30,11 +30,11 @@ pub(super) fn together<P: Send, T: Send>(
     let outcomes: Vec<io::Result<(u64, T)>> = std::thread::scope(|scope| {
         let threads: Vec<_> = parts
             .iter_mut()
-            .zip(processors)
-            .map(|(part, processor)| {
+            .zip(cpus)
+            .map(|(part, cpu)| {
                 let (gate, warm, work) = (&gate, &warm, &work);
                 scope.spawn(move || {
-                    let pinned = pin(*processor);
+                    let pinned = pin(*cpu);
                     warm(part);
                     gate.wait(clock, count);
                     let outcome = work(part);
@@ -89,12 +89,12 @@ mod tests {
 
     #[test]
     fn all_have_arrived_before_the_first_begins_and_the_last_one_ends_the_round() {
-        let processors = crate::system::allowed_cpus();
-        let mut parts: Vec<u64> = (0..processors.len() as u64).collect();
+        let cpus = crate::system::allowed_cpus();
+        let mut parts: Vec<u64> = (0..cpus.len() as u64).collect();
         let warmed = AtomicUsize::new(0);
         let (elapsed, seen) = together(
             Clock::host(),
-            &processors,
+            &cpus,
             &mut parts,
             |part| {
                 std::thread::sleep(Duration::from_millis(*part));
@@ -107,8 +107,8 @@ mod tests {
         )
         .unwrap();
         assert!(elapsed.0 >= 20_000_000 + 1_000_000 * (parts.len() as u64 - 1), "{elapsed}");
-        for ((warmed, processor), own) in seen.into_iter().zip(&processors) {
-            assert_eq!((warmed, processor), (processors.len(), *own as usize));
+        for ((warmed, cpu), own) in seen.into_iter().zip(&cpus) {
+            assert_eq!((warmed, cpu), (cpus.len(), *own as usize));
         }
     }
 }

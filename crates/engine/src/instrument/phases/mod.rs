@@ -8,7 +8,7 @@ mod follow;
 mod ring;
 mod tracepoint;
 
-use crate::system::processors_in;
+use crate::system::cpus_in;
 use follow::Follower;
 use halfpower_model::sample::Phases;
 use ring::Ring;
@@ -120,7 +120,7 @@ fn watch(rings: &[Ring], tracepoints: &[Tracepoint], stop: &AtomicBool) -> Phase
 fn online() -> Result<Vec<u32>, String> {
     let path = "/sys/devices/system/cpu/online";
     let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {path} ({error})"))?;
-    processors_in(text.trim()).ok_or_else(|| format!("{path} says `{}`", text.trim()))
+    cpus_in(text.trim()).ok_or_else(|| format!("{path} says `{}`", text.trim()))
 }
 
 #[cfg(test)]

@@ -151,7 +151,7 @@ fn open(cpu: u32, number: u16) -> io::Result<OwnedFd> {
         flags: DISABLED,
         ..Attributes::default()
     };
-    perf::open(attributes, Whose::Processor(cpu))
+    perf::open(attributes, Whose::Cpu(cpu))
 }
 
 fn check(result: libc::c_int) -> io::Result<()> {

@@ -8,7 +8,7 @@ use halfpower_model::sample::SystemAccount;
 use halfpower_model::units::significant;
 
 pub(crate) fn page(idleness: &Idleness) -> Page {
-    let count = idleness.processors.len();
+    let count = idleness.cpus.len();
     let verdict = format!(
         "{} idle, {} busy (± {}): {} for {} s.",
         tenth_of_percent(1.0 - idleness.busy_share),
@@ -20,7 +20,7 @@ pub(crate) fn page(idleness: &Idleness) -> Page {
     let cpus = Section::new(
         "CPUs",
         "The share of time left for the busy loop. Noise can raise it slightly above 100 %.",
-        Body::Bars(idleness.processors.iter().map(bar).collect()),
+        Body::Bars(idleness.cpus.iter().map(bar).collect()),
     );
     let account = idleness.account.iter().map(|account| kernel_account(account, count));
     Page {

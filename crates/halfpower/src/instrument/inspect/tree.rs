@@ -3,9 +3,7 @@
 
 use crate::instrument::page::Branch;
 use crate::text::{counted, joined};
-use halfpower_model::reading::inspect::{
-    Device, FileSystem, Link, LinkRate, Machine, Network, Processors, Queue, Storage,
-};
+use halfpower_model::reading::inspect::{Cpus, Device, FileSystem, Link, LinkRate, Machine, Network, Queue, Storage};
 use halfpower_model::units::significant;
 
 /// The file system and the device, with what lies below them.
@@ -113,7 +111,7 @@ pub(super) fn machine(machine: &Machine) -> Vec<Branch> {
         Branch::leaf("product", product),
         Branch::leaf("hypervisor", virtualised),
         Branch::leaf("kernel", machine.kernel.clone()),
-        Branch::leaf("CPUs", cpus(&machine.processors)),
+        Branch::leaf("CPUs", cpus(&machine.cpus)),
         Branch::leaf("caches", caches),
         Branch::leaf("memory", memory),
         mitigations(machine),
@@ -131,7 +129,7 @@ fn mitigations(machine: &Machine) -> Branch {
     Branch { name: "mitigations".to_owned(), said, below }
 }
 
-fn cpus(cpus: &Processors) -> String {
+fn cpus(cpus: &Cpus) -> String {
     let clock = |clock: Option<f64>, what: &str| clock.map(|clock| format!("{} MHz{what}", clock.round()));
     joined([
         cpus.model.clone(),

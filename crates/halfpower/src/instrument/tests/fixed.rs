@@ -9,8 +9,8 @@ use halfpower_engine::idle::{IdleCpu, Idleness};
 use halfpower_engine::map::Probe;
 use halfpower_model::environment::ClockFacts;
 use halfpower_model::reading::inspect::{
-    Backing, Device, DeviceKind, FileSystem, Inspected, Limit, Link, LinkKind, LinkRate, Machine, Memory, Processors,
-    Queue, Storage,
+    Backing, Cpus, Device, DeviceKind, FileSystem, Inspected, Limit, Link, LinkKind, LinkRate, Machine, Memory, Queue,
+    Storage,
 };
 use halfpower_model::reading::{
     Bandwidth, Cache, InspectedTarget, Kernel, LoadLatency, MemorySpeed, Rounds, StudySpeed, StudyTest, Vectors,
@@ -110,7 +110,7 @@ fn speed() -> MemorySpeed {
             Cache { level: 3, size_bytes: Bytes(32 << 20), shared_by: 2 },
         ],
         huge_page_share: Some(1.0),
-        processors: vec![0, 1],
+        cpus: vec![0, 1],
         studies: vec![study(StudyTest::DoubleRead, 1, 40e9), study(StudyTest::Memcpy, 2, 24e9)],
         bandwidth: bandwidth.collect(),
         latency: sizes
@@ -189,7 +189,7 @@ pub(super) fn link() -> Reading {
 
 /// One CPU idle, with noise slightly above 100 %, and one half busy.
 pub(super) fn idle() -> Reading {
-    let processor = |cpu, busy_share| IdleCpu {
+    let cpu = |cpu, busy_share| IdleCpu {
         cpu,
         counts_per_s: 1.25e9,
         busy_share,
@@ -201,7 +201,7 @@ pub(super) fn idle() -> Reading {
         calibrated_s: 1.0,
         busy_share: 0.248,
         error_share: 0.006,
-        processors: vec![processor(0, -0.002), processor(1, 0.498)],
+        cpus: vec![cpu(0, -0.002), cpu(1, 0.498)],
         account: Some(SystemAccount {
             wall_s: 5.0,
             user_s: 2.4,
@@ -282,7 +282,7 @@ pub(super) fn inspect() -> Reading {
         product: None,
         virtualisation: Some("kvm".to_owned()),
         kernel: "6.12.9-amd64".to_owned(),
-        processors: Processors { sockets: Some(1), cores: Some(1), threads: Some(2), ..Processors::default() },
+        cpus: Cpus { sockets: Some(1), cores: Some(1), threads: Some(2), ..Cpus::default() },
         caches: Vec::new(),
         numa_nodes: Some(1),
         memory: Memory {

@@ -46,7 +46,7 @@ pub(super) const PAPER: &str = "the paper";
 
 fn point(shows: Shows) -> &'static str {
     match shows {
-        Shows::Processor => "the mean CPU time per MB of a workload",
+        Shows::Cpu => "the mean CPU time per MB of a workload",
         Shows::Latency => "the mean time of a workload's requests",
         Shows::Throughput | Shows::Parts => "the mean of a workload",
     }
@@ -54,7 +54,7 @@ fn point(shows: Shows) -> &'static str {
 
 fn y_axis(shows: Shows, cells: &[Measured<'_>]) -> YAxis {
     match shows {
-        Shows::Processor => YAxis::CpuCost,
+        Shows::Cpu => YAxis::CpuCost,
         Shows::Latency => YAxis::Latency,
         _ if cells[0].1.workload.pattern.is_ordered() => YAxis::BytesPerSecond,
         _ => YAxis::RequestsPerSecond,
@@ -84,7 +84,7 @@ fn place(summary: &CellSummary, x: XAxis) -> f64 {
 /// What a figure shows of a workload; none where it was not measured.
 fn value(shows: Shows, summary: &CellSummary) -> Option<Value> {
     match shows {
-        Shows::Processor => summary.cpu_ms_per_mb.filter(|cost| cost.value > 0.0).map(Value::Estimate),
+        Shows::Cpu => summary.cpu_ms_per_mb.filter(|cost| cost.value > 0.0).map(Value::Estimate),
         Shows::Latency => summary.histogram.mean().map(|mean_ns| Value::LatencyNs(mean_ns as u64)),
         // The parts are in a table of their own.
         Shows::Parts => None,
@@ -142,7 +142,7 @@ fn paper_point(shows: Shows, printed: &Printed, cells: &[Measured<'_>], x: XAxis
     let estimate = |quantity| Value::Estimate(Estimate { quantity, value, low: None, high: None, repetitions: 1 });
     let y = match shows {
         Shows::Latency => Value::LatencyNs(value as u64),
-        Shows::Processor => estimate(Quantity::MillisecondsPerMegabyte),
+        Shows::Cpu => estimate(Quantity::MillisecondsPerMegabyte),
         _ if summary.workload.pattern.is_ordered() => estimate(Quantity::BytesPerSecond),
         _ => estimate(Quantity::RequestsPerSecond),
     };

@@ -67,6 +67,6 @@ pub(super) fn title(figure: Figure) -> &'static str {
         Figure::Throughput => "throughput",
         Figure::ParentThroughput => "throughput, as the parent sees it",
         Figure::TailLatency => "p99 latency",
-        Figure::ProcessorCost => "CPU time",
+        Figure::CpuCost => "CPU time",
     }
 }

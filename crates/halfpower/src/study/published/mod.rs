@@ -53,22 +53,22 @@ pub(crate) enum Measure {
     MeanRequests,
     /// How many percent less the last workload, or the second target, gives than the first.
     LossPercent,
-    /// Fixed processor time of a request in µs, over the sizes of all its workloads.
+    /// Fixed CPU time of a request in µs, over the sizes of all its workloads.
     FixedUs,
     /// The part that grows with the size, in µs a KiB.
     MarginalUs,
-    /// Processor time of a request in µs.
-    ProcessorUs,
-    /// Processor time of 2^20 bytes in ms.
-    ProcessorMsPerMegabyte,
-    /// Percent of all processors' time.
-    ProcessorPercent,
-    /// Processor clocks a byte.
+    /// CPU time of a request in µs.
+    CpuUs,
+    /// CPU time of 2^20 bytes in ms.
+    CpuMsPerMegabyte,
+    /// Percent of all CPUs' time.
+    CpuPercent,
+    /// CPU clocks a byte.
     ClocksPerByte {
-        /// Clocks of a processor in millions a second.
+        /// Clocks of a CPU in millions a second.
         mhz: f64,
     },
-    /// Throughput at which one processor has nothing left, in 2^20 bytes a second.
+    /// Throughput at which one CPU has nothing left, in 2^20 bytes a second.
     SaturationMegabytes,
     /// Mean service time in ms.
     ServiceMs,
@@ -164,13 +164,12 @@ impl Measure {
             Measure::Copied => "copied".to_owned(),
             Measure::MeanRequests => "mean".to_owned(),
             Measure::LossPercent => "lost".to_owned(),
-            Measure::FixedUs => "fixed processor time".to_owned(),
-            Measure::MarginalUs => "processor time that grows".to_owned(),
-            Measure::ProcessorUs
-            | Measure::ProcessorMsPerMegabyte
-            | Measure::ProcessorPercent
-            | Measure::ClocksPerByte { .. } => "processor time".to_owned(),
-            Measure::SaturationMegabytes => "where a processor has nothing left".to_owned(),
+            Measure::FixedUs => "fixed CPU time".to_owned(),
+            Measure::MarginalUs => "CPU time that grows".to_owned(),
+            Measure::CpuUs | Measure::CpuMsPerMegabyte | Measure::CpuPercent | Measure::ClocksPerByte { .. } => {
+                "CPU time".to_owned()
+            }
+            Measure::SaturationMegabytes => "where a CPU has nothing left".to_owned(),
             Measure::BusyPercent { part } => format!("{part} is busy"),
             Measure::PhasePercent { part, phase } => format!("{part}, {phase}"),
             Measure::MegabyteAccesses | Measure::MegabyteAccessesPerDollar { .. } => "accesses of a MB".to_owned(),
@@ -188,13 +187,12 @@ impl Measure {
         match self {
             Measure::Megabytes | Measure::Copied | Measure::SaturationMegabytes => "MiB/s",
             Measure::Requests | Measure::MeanRequests | Measure::MegabyteAccesses => "requests/s",
-            Measure::LossPercent
-            | Measure::ProcessorPercent
-            | Measure::BusyPercent { .. }
-            | Measure::PhasePercent { .. } => "%",
-            Measure::FixedUs | Measure::ProcessorUs => "µs a request",
+            Measure::LossPercent | Measure::CpuPercent | Measure::BusyPercent { .. } | Measure::PhasePercent { .. } => {
+                "%"
+            }
+            Measure::FixedUs | Measure::CpuUs => "µs a request",
             Measure::MarginalUs => "µs a KiB",
-            Measure::ProcessorMsPerMegabyte => "ms a MiB",
+            Measure::CpuMsPerMegabyte => "ms a MiB",
             Measure::ClocksPerByte { .. } => "clocks a byte",
             Measure::ServiceMs => "ms",
             Measure::DollarsPerRequest { .. } => "dollars a request/s",

@@ -17,7 +17,7 @@ const MANY_TURNS: u64 = 10;
 impl System<'_> {
     /// What each part has been busy up to now.
     pub(super) fn busy_ns(&self) -> Vec<u64> {
-        let resources = std::iter::once(&self.processors).chain(&self.resources);
+        let resources = std::iter::once(&self.cpus).chain(&self.resources);
         let resources = resources.map(|resource| resource.busy_ns(self.now_ns));
         let arms = self.devices.iter().map(|disk| disk.busy_ns(self.now_ns));
         let server =
@@ -119,7 +119,7 @@ impl System<'_> {
         let elapsed_ns = self.now_ns.saturating_sub(before.at_ns);
         let mut used = since(&after.busy_ns, &before.busy_ns);
         if self.instance().is_some() {
-            // The volume comes behind the processors and what is between.
+            // The volume comes behind the CPUs and what is between.
             part_instance(&mut used, 1 + self.resources.len(), after.instance_turns - before.instance_turns);
         }
         for (now, then) in self.outcome.device.iter_mut().zip(before.device) {
@@ -127,9 +127,9 @@ impl System<'_> {
         }
         self.outcome.merges -= before.merges;
         self.outcome.outstanding_ns = after.outstanding_ns - before.outstanding_ns;
-        let processors = (Part::idle("processors", PartKind::Processor), f64::from(self.machine.processors));
+        let cpus = (Part::idle("CPUs", PartKind::Cpu), f64::from(self.machine.cpus));
         let own = since(&after.own_ns, &before.own_ns);
-        // The processors come first.
+        // The CPUs come first.
         let taken = own.iter().zip(used.iter().skip(1)).map(|(own, used)| *own as f64 / (*used).max(1) as f64);
         let between = self.machine.parts.iter().zip(&self.tallies).zip(taken).enumerate();
         let between = between.map(|(number, ((one, tally), own))| {
@@ -147,8 +147,8 @@ impl System<'_> {
         let disks = disks.map(|(index, (disk, phases))| {
             (Part { phases, ..Part::idle(&format!("{} {}", disk.name, index + 1), PartKind::Device) }, 1.0)
         });
-        let server = self.machine.share.as_ref().and_then(|share| share.server_processors);
-        let server = server.map(|count| (Part::idle("server's processors", PartKind::Processor), f64::from(count)));
+        let server = self.machine.share.as_ref().and_then(|share| share.server_cpus);
+        let server = server.map(|count| (Part::idle("server's CPUs", PartKind::Cpu), f64::from(count)));
         let waits = Part::SHARE_WAITS.map(|name| (Part::idle(name, PartKind::Wait), 1.0));
         let waits = self.machine.share.iter().flat_map(|_| waits.clone());
         let gates = self.machine.disks.iter().enumerate().filter_map(|(index, disk)| {
@@ -158,7 +158,7 @@ impl System<'_> {
         let growth = self.growth.as_ref();
         let growth = growth.map(|growth| (Part::idle(Part::GROWTH, PartKind::Wait), growth.files.len() as f64));
         let instance = self.instance().map(|(name, _)| (Part::idle(name, PartKind::Controller), 1.0));
-        let parts = std::iter::once(processors).chain(between).chain(disks).chain(server).chain(waits);
+        let parts = std::iter::once(cpus).chain(between).chain(disks).chain(server).chain(waits);
         let parts = parts.chain(gates).chain(growth).chain(instance);
         let whole_ns = elapsed_ns.max(1) as f64;
         let used_by = |((part, servers), used): ((Part, f64), &u64)| {
@@ -170,7 +170,7 @@ impl System<'_> {
         self.outcome.at_devices_ns = after.at_devices_ns - before.at_devices_ns;
         self.outcome.interrupt_ns -= before.interrupt_ns;
         self.outcome.threads_ns = self.threads_ns().saturating_sub(self.marks.threads_ns);
-        self.outcome.processor_ns = used.first().copied().unwrap_or(0);
+        self.outcome.cpu_ns = used.first().copied().unwrap_or(0);
         self.outcome.elapsed_ns = elapsed_ns;
         self.outcome.cut_off = self.under_way();
         self.outcome.flush = self.flushes.took.clone();

@@ -102,7 +102,7 @@ impl System<'_> {
         let asked = Request { offset: run.bytes.start, length: (end - run.bytes.start) as u32, kind };
         let open = Open::made(origin, run.volume, asked, self.now_ns);
         let spent_ns = self.cost_ns(&open.asked, 1.0 - self.machine.system.completion_share);
-        let done_ns = self.processors.serve(self.now_ns, self.now_ns, spent_ns);
+        let done_ns = self.cpus.serve(self.now_ns, self.now_ns, spent_ns);
         let request = self.requests.put(open);
         self.at(done_ns + wait_ns, Event::Dispatch { request });
     }

@@ -249,7 +249,7 @@ impl System<'_> {
     ) -> u64 {
         let through_ns = self.resources[number].serve(self.now_ns, from_ns, transfer.ns);
         if programmed {
-            self.processors.serve(self.now_ns, through_ns - transfer.ns, transfer.ns);
+            self.cpus.serve(self.now_ns, through_ns - transfer.ns, transfer.ns);
         }
         if self.marks.begun {
             self.tallies[number].transfer(transfer, direction);
@@ -293,7 +293,7 @@ impl System<'_> {
             }
             let near = &self.machine.disks[disk].near;
             let from_ns = if near.iter().any(|number| self.machine.parts[*number].is_programmed()) {
-                // The processor is told when all is there.
+                // The CPU is told when all is there.
                 ready_ns
             } else {
                 // So that the last bytes do not wait for the slowest part, and none moves before it is there.

@@ -52,16 +52,16 @@ impl System<'_> {
         self.at(done_ns, Event::Dispatch { request });
     }
 
-    /// A worker is one thread: what it does takes a processor, one thing after another. Gives when this is done.
+    /// A worker is one thread: what it does takes a CPU, one thing after another. Gives when this is done.
     pub(super) fn spend(&mut self, worker: u32, spent_ns: u64) -> u64 {
         let from_ns = self.now_ns.max(self.worker_free_ns[worker as usize]);
-        let done_ns = self.processors.serve(self.now_ns, from_ns, spent_ns);
+        let done_ns = self.cpus.serve(self.now_ns, from_ns, spent_ns);
         self.worker_free_ns[worker as usize] = done_ns;
         self.workers_ns += spent_ns;
         done_ns
     }
 
-    /// How long the workers have been on processors up to now: what one is at or has before it comes without a gap.
+    /// How long the workers have been on CPUs up to now: what one is at or has before it comes without a gap.
     pub(super) fn threads_ns(&self) -> u64 {
         let ahead_ns: u64 = self.worker_free_ns.iter().map(|free_ns| free_ns.saturating_sub(self.now_ns)).sum();
         self.workers_ns.saturating_sub(ahead_ns)
@@ -101,17 +101,17 @@ impl System<'_> {
         ((cost.ns(bytes) + driver.ns(bytes)) as f64 * share + 0.5) as u64
     }
 
-    /// Its bytes are where they should be: the processor sees to the rest.
+    /// Its bytes are where they should be: the CPU sees to the rest.
     pub(super) fn finish_request(&mut self, request: u32) {
         if self.share.is_some() && matches!(self.requests.all[request as usize].origin, Origin::Program { .. }) {
             return self.served(request);
         }
         let spent_ns = self.cost_ns(&self.requests.all[request as usize].asked, self.machine.system.completion_share);
-        let done_ns = self.processors.serve(self.now_ns, self.now_ns, spent_ns);
+        let done_ns = self.cpus.serve(self.now_ns, self.now_ns, spent_ns);
         self.outcome.interrupt_ns += spent_ns;
         self.at(done_ns, Event::Complete { request });
         if let Some(cache) = &self.cache {
-            self.processors.serve(self.now_ns, done_ns, cache.model.paging.0);
+            self.cpus.serve(self.now_ns, done_ns, cache.model.paging.0);
         }
     }
 
@@ -266,7 +266,7 @@ impl System<'_> {
         let origin = Origin::Fill { request };
         let open = Open::made(origin, volume, zeros, self.now_ns);
         let spent_ns = self.cost_ns(&zeros, 1.0 - self.machine.system.completion_share);
-        let done_ns = self.processors.serve(self.now_ns, self.now_ns, spent_ns);
+        let done_ns = self.cpus.serve(self.now_ns, self.now_ns, spent_ns);
         let number = self.requests.put(open);
         self.at(done_ns, Event::Dispatch { request: number });
     }

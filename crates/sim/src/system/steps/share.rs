@@ -30,7 +30,7 @@ impl System<'_> {
         self.at(there_ns, Event::AtServer { request });
     }
 
-    /// A request is at the server, whose processors see to it before its disks do.
+    /// A request is at the server, whose CPUs see to it before its disks do.
     pub(super) fn at_server(&mut self, request: u32) {
         let asked = self.requests.all[request as usize].asked;
         let share_of_system = 1.0 - self.machine.system.completion_share;
@@ -43,7 +43,7 @@ impl System<'_> {
         let now_ns = self.now_ns;
         let Some(share) = &mut self.share else { return now_ns };
         let spent_ns = Share::half_ns(share.model.server, asked) + system_ns;
-        share.server.as_mut().unwrap_or(&mut self.processors).serve(now_ns, now_ns, spent_ns)
+        share.server.as_mut().unwrap_or(&mut self.cpus).serve(now_ns, now_ns, spent_ns)
     }
 
     /// The server's disks are asked: at once, or a unit at a time.
@@ -81,7 +81,7 @@ impl System<'_> {
         self.at(self.now_ns + wait_ns, Event::Dispatch { request: number });
     }
 
-    /// The server's disks have done a request: its processors, and the way back.
+    /// The server's disks have done a request: its CPUs, and the way back.
     pub(super) fn served(&mut self, request: u32) {
         let asked = self.requests.all[request as usize].asked;
         let done_ns = self.on_server(&asked, self.machine.system.completion_share);
@@ -94,7 +94,7 @@ impl System<'_> {
         let (wire, client_ns) = (&share.model.wire, share.client_ns(&asked));
         let bytes = if asked.kind == RequestKind::Write { 0 } else { u64::from(asked.length) };
         let back_ns = self.move_bytes(wire, bytes, asked.kind, self.now_ns);
-        let done_ns = self.processors.serve(self.now_ns, back_ns, client_ns);
+        let done_ns = self.cpus.serve(self.now_ns, back_ns, client_ns);
         self.at(done_ns, Event::Complete { request });
     }
 

@@ -57,7 +57,7 @@ fn finding(plateau: &Plateau<'_>, paces: &Paces) -> Option<Finding> {
         ),
     };
     let words = [brief, noted(cell.workload, &format!("{}; {claim}", plateau.words()))];
-    Some(found(FindingCode::ProcessorSaturation, plateau.subject(), [cell], words, vec![most, rate]))
+    Some(found(FindingCode::CpuSaturation, plateau.subject(), [cell], words, vec![most, rate]))
 }
 
 #[cfg(test)]
@@ -65,17 +65,17 @@ mod tests {
     use super::*;
     use crate::fixtures::{Run, around, deep, random, read, says};
 
-    /// A cell of 100 000 requests a second, each of which takes so much processor time.
+    /// A cell of 100 000 requests a second, each of which takes so much CPU time.
     fn found(us_per_request: f64, workers: u32) -> Vec<Finding> {
         let mut run = Run::default();
         let workload = halfpower_model::Workload { workers, ..deep(32, random(read(4))) };
         let cell = run.add(workload, &around(409.6e6));
         run.cost(cell, |_| us_per_request);
-        run.findings(FindingCode::ProcessorSaturation)
+        run.findings(FindingCode::CpuSaturation)
     }
 
     #[test]
-    fn a_full_processor_and_a_nearly_full_one_are_told() {
+    fn a_full_cpu_and_a_nearly_full_one_are_told() {
         let full = found(9.5, 1);
         assert_eq!(full[0].brief, "saturated at 100\u{202f}000 IOPS ± 2 %");
         says(&full[0].sentence, "uses 95 % of a CPU core: it is saturated");
@@ -92,10 +92,10 @@ mod tests {
         let cell = run.add(deep(32, random(read(4))), &rates.map(|rate| rate * 4096.0));
         // 55 % of the time each; the product of the means is 81 %.
         run.cost(cell, |block| 0.55e6 / rates[block as usize]);
-        let found = run.findings(FindingCode::ProcessorSaturation);
+        let found = run.findings(FindingCode::CpuSaturation);
         says(&found[0].sentence, "uses 55 % of a CPU core");
         run.cost(cell, |block| 0.45e6 / rates[block as usize]);
-        assert_eq!(run.findings(FindingCode::ProcessorSaturation), []);
+        assert_eq!(run.findings(FindingCode::CpuSaturation), []);
     }
 
     #[test]
@@ -113,7 +113,7 @@ mod tests {
         run.cost(cell, |_| 9.9);
         let codes = |run: &Run| {
             let findings = crate::analyse(&run.observed()).findings;
-            findings.iter().any(|finding| finding.code == FindingCode::ProcessorSaturation)
+            findings.iter().any(|finding| finding.code == FindingCode::CpuSaturation)
         };
         assert!(codes(&run));
         run.samples.iter_mut().for_each(|placed| placed.sample.instrument.obtained = vec!["iopoll".to_owned()].into());

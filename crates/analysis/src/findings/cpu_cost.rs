@@ -31,12 +31,12 @@ pub(crate) struct Cost<'a> {
     pub(crate) fit: CostFit,
     /// Of the upper bound.
     pub(crate) upper: Option<CostFit>,
-    processors: u32,
+    cpus: u32,
     cells: Vec<&'a Cell<'a>>,
 }
 
 /// A fit for each sequential series with enough sizes.
-pub(crate) fn processor_costs<'a>(evidence: &Evidence<'a>) -> Vec<Cost<'a>> {
+pub(crate) fn cpu_costs<'a>(evidence: &Evidence<'a>) -> Vec<Cost<'a>> {
     let is_sequential = |series: &&Series<'_>| series.workload().pattern == Pattern::Sequential;
     let soaked = || evidence.soaked_by_size.iter().filter(is_sequential);
     let plain = || evidence.by_size.iter().filter(is_sequential);
@@ -51,8 +51,8 @@ pub(crate) fn processor_costs<'a>(evidence: &Evidence<'a>) -> Vec<Cost<'a>> {
             cells.extend(others);
             CostFit { subject: fit.subject.clone(), ..upper }
         });
-        let processors = series.cells.first()?.repetitions.first()?.sample.environment.cpus;
-        Some(Cost { fit, upper, processors, cells })
+        let cpus = series.cells.first()?.repetitions.first()?.sample.environment.cpus;
+        Some(Cost { fit, upper, cpus, cells })
     });
     costs.collect()
 }
@@ -116,15 +116,15 @@ fn by_unit(points: &[Point], estimate: &dyn Fn(Quantity, f64, Option<Interval>) 
 }
 
 fn cost_point(cell: &Cell<'_>, point: &Point, line: &Line) -> CostPoint {
-    let processors = cell.repetitions.first().map_or(1, |observed| observed.sample.environment.cpus);
+    let cpus = cell.repetitions.first().map_or(1, |observed| observed.sample.environment.cpus);
     let one = cell.workload.request_size.0 as f64 / (point.y / 1e6);
     CostPoint {
         request_size: cell.workload.request_size,
         us_per_request: point.y,
         residual_us: point.y - (line.intercept + line.slope * point.x),
-        one_processor: BytesPerSecond(one),
+        one_cpu: BytesPerSecond(one),
         // Unknown for imported samples.
-        all_processors: (processors > 0).then(|| BytesPerSecond(one * f64::from(processors))),
+        all_cpus: (cpus > 0).then(|| BytesPerSecond(one * f64::from(cpus))),
     }
 }
 
@@ -145,7 +145,7 @@ fn finding(cost: &Cost<'_>) -> Finding {
     }
     let saturation = saturation(cost).map(|saturation| format!(" {}", sentence(&saturation)));
     let words = [brief, sentence(&claim) + &saturation.unwrap_or_default()];
-    found(FindingCode::ProcessorCost, &fit.subject, cells.iter().copied(), words, estimates)
+    found(FindingCode::CpuCost, &fit.subject, cells.iter().copied(), words, estimates)
 }
 
 /// A fit in words with its R²; `bound` names the bound.
@@ -171,16 +171,16 @@ fn saturation(cost: &Cost<'_>) -> Option<String> {
     let lower = cost.fit.points.last()?;
     let upper = cost.upper.as_ref().and_then(|upper| upper.points.last());
     let upper = upper.filter(|upper| upper.request_size == lower.request_size);
-    let words = |processors: u32| {
-        let rate = |point: &CostPoint| BytesPerSecond(point.one_processor.0 * f64::from(processors));
+    let words = |cpus: u32| {
+        let rate = |point: &CostPoint| BytesPerSecond(point.one_cpu.0 * f64::from(cpus));
         match upper {
             Some(upper) => format!("{} to {}", rate(upper), rate(lower)),
             None => format!("up to {}", rate(lower)),
         }
     };
-    let all = match cost.processors {
+    let all = match cost.cpus {
         0 | 1 => String::new(),
-        processors => format!(", all {processors} at {}", words(processors)),
+        cpus => format!(", all {cpus} at {}", words(cpus)),
     };
     let one = words(1);
     Some(format!("{} requests would saturate one CPU at {one}{all}", lower.request_size))
@@ -229,7 +229,7 @@ mod tests {
 
     fn costs(run: &Run) -> (Vec<CostFit>, Vec<Finding>) {
         let analysis = analyse(&run.observed());
-        let is_cost = |finding: &Finding| finding.code == FindingCode::ProcessorCost;
+        let is_cost = |finding: &Finding| finding.code == FindingCode::CpuCost;
         (analysis.costs, analysis.findings.into_iter().filter(is_cost).collect())
     }
 
@@ -313,7 +313,7 @@ mod tests {
         for (point, residual) in fits[0].points.iter().zip([1.0 / 33.0, -8.0 / 33.0, 16.0 / 33.0]) {
             assert!((point.residual_us - residual).abs() < 1e-9, "{point:?}");
         }
-        assert!((fits[0].points[2].one_processor.0 - 3072.0 / 4e-6).abs() < 1.0, "{:?}", fits[0].points);
+        assert!((fits[0].points[2].one_cpu.0 - 3072.0 / 4e-6).abs() < 1.0, "{:?}", fits[0].points);
         assert!(findings[0].sentence.contains("too uneven"), "one degree of freedom: {}", findings[0].sentence);
         assert_eq!(findings[0].brief, "too uneven");
     }
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_sizes_or_no_processor_time_are_no_fit() {
+    fn too_few_sizes_or_no_cpu_time_are_no_fit() {
         let (fits, findings) = costs(&sweep(&[4, 64], |_, _| 5.0));
         assert!(fits.is_empty() && findings.is_empty());
         let (fits, findings) = costs(&sweep(&[4, 64, 1024], |_, _| 0.0));
