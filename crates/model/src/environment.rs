@@ -90,6 +90,18 @@ pub enum TargetKind {
     Unknown,
 }
 
+impl TargetKind {
+    /// Whether its time is virtual: nobody waits for it, nothing wears, and a run repeats exactly.
+    pub fn is_time_virtual(self) -> bool {
+        self == TargetKind::Simulated
+    }
+
+    /// Whether a write can destroy data on it.
+    pub fn can_lose_data(self) -> bool {
+        !matches!(self, TargetKind::Null | TargetKind::Simulated)
+    }
+}
+
 /// The target and the device below it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]

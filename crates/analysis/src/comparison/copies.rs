@@ -1,6 +1,6 @@
 //! Detects the same measurement stored twice, such as a file imported again, which would narrow intervals.
 
-use halfpower_model::{Sample, TargetKind};
+use halfpower_model::Sample;
 
 /// Whether two runs hold the same samples, ignoring notes, warnings and origins. Every sample must match at its place, because a
 /// single rounded figure may repeat.
@@ -21,7 +21,7 @@ pub(super) fn are_equal(one: &[&Sample], other: &[&Sample]) -> bool {
 
 /// Whether all are simulated: equal samples are no copies there.
 pub fn are_simulated(samples: &[&Sample]) -> bool {
-    samples.iter().all(|sample| sample.environment.target.kind == TargetKind::Simulated)
+    samples.iter().all(|sample| sample.environment.target.kind.is_time_virtual())
 }
 
 #[cfg(test)]

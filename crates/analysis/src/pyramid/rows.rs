@@ -9,7 +9,7 @@ use crate::wording::{caching, depth, reaches_storage, requests};
 use halfpower_model::reading::{Kernel, MemorySpeed, StudyTest};
 use halfpower_model::{
     BytesPerSecond, Channel, Environment, Estimate, Layout, Level, LevelName, Operation, Personality, Quantity,
-    TargetFacts, TargetKind, Workload,
+    TargetFacts, Workload,
 };
 use std::collections::BTreeSet;
 
@@ -54,7 +54,7 @@ impl<'a> IoPath<'a> {
         // Of targets measured one at a time only, the fastest is shown.
         let best = if most == 1 || copies(best.workload) != copies(best_of_all.workload) { best_of_all } else { best };
         let environment = &best_of_all.repetitions.first()?.sample.environment;
-        if matches!(environment.target.kind, TargetKind::Null | TargetKind::Simulated) {
+        if !environment.target.kind.can_lose_data() {
             return None;
         }
         let together = together.iter().filter(|together| {

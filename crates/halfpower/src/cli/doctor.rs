@@ -30,7 +30,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
 
 fn text(environment: &Environment, notes: &[Warning], width: usize) -> String {
     // A simulated machine says what its system is.
-    let system = if environment.target.kind == TargetKind::Simulated { "" } else { "Linux " };
+    let system = if environment.target.kind.is_time_virtual() { "" } else { "Linux " };
     let mut lines = vec![
         ("host", format!("{}, {system}{}, {} CPUs", environment.host, environment.kernel, environment.cpus)),
         ("memory", environment.memory_bytes.to_string()),

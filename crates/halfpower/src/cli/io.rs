@@ -4,11 +4,12 @@ use super::sample_text;
 use super::workload::{PLACE, WorkloadArguments};
 use crate::command::note::NoteArgument;
 use crate::command::number::count;
-use crate::command::targets::{OverwriteArgument, PeakArguments, SetArgument};
+use crate::command::targets::{OverwriteArgument, PeakArguments};
 use crate::command::{
     context::{Context, Ending},
     session::{self, Session},
 };
+use crate::simulator::set::SetArgument;
 use crate::store::{NewRun, RunId, RunKind, RunStatus, Store};
 use crate::target::{self, Contents, Opened, TargetOptions};
 use crate::text::{UsageError, refuse};

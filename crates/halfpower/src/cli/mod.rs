@@ -13,9 +13,7 @@ mod report;
 mod run;
 mod runs;
 mod sample_text;
-mod sim;
 mod study;
-mod validate;
 mod workload;
 
 use crate::command::context::{Context, Ending, Global};
@@ -24,6 +22,7 @@ use crate::command::{clock, interrupts, number, session};
 use crate::console::Console;
 use crate::instrument::{drop_cache, idle, inspect, link, map, memory};
 use crate::sanitize::sanitize;
+use crate::simulator::command as sim;
 use crate::text::{UsageError, quoted, refuse};
 use clap::{Parser, Subcommand};
 

@@ -5,7 +5,7 @@ use crate::text::{grouped, joined, percent};
 use halfpower_analysis::{attribute, busiest_first, derived_warnings, within_run};
 use halfpower_model::sample::{Block, Direction, Latency, Parallel, Phases, Totals, Verified};
 use halfpower_model::units::{significant, significant_error};
-use halfpower_model::{Bytes, Durability, Nanoseconds, Quantity, Sample, TargetFacts, TargetKind, Workload};
+use halfpower_model::{Bytes, Durability, Nanoseconds, Quantity, Sample, TargetFacts, Workload};
 use std::fmt::Write;
 
 /// A sample for people.
@@ -97,10 +97,9 @@ fn is_read_back(sample: &Sample) -> bool {
 
 /// What a simulated machine was doing that was interrupted before all it wrote was flushed; a host's writes are, whenever it ends.
 fn left_unflushed(sample: &Sample) -> Option<String> {
-    let is_simulated = sample.environment.target.kind == TargetKind::Simulated;
     let is_flushed_last = sample.workload.durability == Durability::FlushAtEnd;
     let written = Workload { durability: Durability::None, ..sample.workload.clone() };
-    (is_simulated && is_flushed_last && sample.failure.is_some())
+    (sample.environment.target.kind.is_time_virtual() && is_flushed_last && sample.failure.is_some())
         .then(|| format!("{written}, interrupted before all was flushed"))
 }
 
@@ -223,7 +222,7 @@ fn latency(latency: &Latency) -> Option<String> {
 mod tests {
     use super::*;
     use crate::fixtures;
-    use halfpower_model::Operation;
+    use halfpower_model::{Operation, TargetKind};
     use halfpower_model::sample::{Failure, Interval, OpenLoop};
 
     fn target(path: &str, device: &str) -> TargetFacts {

@@ -7,7 +7,8 @@ use crate::command::session::{self, DEFAULT_REPORT, Session};
 use crate::command::targets::{OverwriteArgument, TargetArgument};
 use crate::input::{self, Times};
 use crate::plan::{Overrides, Plan};
-use crate::simulated::SimulatedName;
+use crate::simulator::name::SimulatedName;
+use crate::target::kind::is_time_virtual;
 use crate::store::{Run, RunId, RunKind, RunStatus, StoreError};
 use crate::study::{Shelf, Study, VOLUME, natural, volumes_in};
 use crate::target::{self, Site, TargetOptions};
@@ -281,8 +282,8 @@ fn workloads(study: &Study) -> usize {
 
 /// The simulated machine of this name; none if it is no name of one.
 fn machine(path: &str) -> Option<anyhow::Result<Site>> {
-    let path = Some(PathBuf::from(path)).filter(|path| crate::simulated::is_simulated(path))?;
-    Some(target::examine(&TargetOptions { targets: vec![path], ..TargetOptions::default() }))
+    let examine = || target::examine(&TargetOptions { targets: vec![path.into()], ..TargetOptions::default() });
+    is_time_virtual(Path::new(path)).then(examine)
 }
 
 /// Why there is no such simulated machine, or none of it with these settings; where a study names none, they are of whatever it

@@ -6,11 +6,11 @@ use crate::output::Output;
 use crate::plan::Plan;
 use crate::report::{self, Analysed};
 use crate::runner::{Audience, Course, RunEnd, Runner};
-use crate::simulated::is_simulated;
 use crate::store::{RunId, RunStatus, Store};
+use crate::target::kind::is_path;
 use crate::target::{Contents, Opened, Opening, Site};
 use anyhow::Context as _;
-use halfpower_engine::{NULL_TARGET, TargetError};
+use halfpower_engine::TargetError;
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds, Sample};
 use std::path::{Path, PathBuf};
@@ -252,7 +252,7 @@ pub(crate) fn check_report(path: &Path) -> anyhow::Result<()> {
 /// When the current directory is gone.
 pub(crate) fn stored_targets(targets: &[PathBuf]) -> std::io::Result<Vec<String>> {
     let absolute = |path: &PathBuf| {
-        if path.as_os_str() == NULL_TARGET || is_simulated(path) { Ok(path.clone()) } else { std::path::absolute(path) }
+        if is_path(path) { std::path::absolute(path) } else { Ok(path.clone()) }
     };
     targets.iter().map(|path| Ok(absolute(path)?.to_string_lossy().into_owned())).collect()
 }

@@ -1,12 +1,14 @@
 //! What is measured, and what of it may be lost: shared by every command that takes targets.
 
 use super::context::Context;
-use crate::simulated::{SimulatedName, is_simulated};
-use crate::study::{StandIns, Study, VOLUME};
+use crate::simulator::name::SimulatedName;
+use crate::simulator::stand_ins;
+use crate::study::Study;
 use crate::target::Overwrite;
-use crate::text::{UsageError, refuse};
+use crate::target::kind::is_path;
+use crate::text::UsageError;
 use clap::Args;
-use halfpower_model::{GivenPeak, LevelName, Settings};
+use halfpower_model::{GivenPeak, LevelName};
 use std::path::{Path, PathBuf};
 
 /// Stands for `--overwrite` without a name: no argument of a program can hold it.
@@ -41,54 +43,10 @@ impl TargetArgument {
             overwrite.refuse_without_name(&targets, &format!("the study {}", study.name))?;
             return Ok((study, targets));
         }
-        if !study.path.as_ref().is_some_and(|path| is_simulated(Path::new(path))) {
-            return Ok((study, self.targets.clone()));
+        match study.path.as_ref().and_then(|path| SimulatedName::of(Path::new(path))) {
+            Some(_) => stand_ins::moved(study, &self.targets, &context.console),
+            None => Ok((study, self.targets.clone())),
         }
-        let simulated = self.targets.iter().filter(|target| is_simulated(target)).count();
-        if simulated > 0 && simulated < self.targets.len() {
-            refuse!("a study is of simulated targets or of others; name only one kind of them");
-        }
-        let volumes = study.volumes();
-        let list = || volumes.join(", ");
-        match (self.targets.len(), volumes.len()) {
-            (1, several) if several > 1 => context.console.message(&format!(
-                "{} compares {several} volumes ({}). On one target nothing is compared, and each workload is run once; \
-                 for a target of its own for each, repeat --target in that order.",
-                study.name,
-                list()
-            )),
-            (given, several) if given > 1 && given != several && (several > 1 || simulated > 0) => {
-                refuse!(
-                    "{} compares {several} volumes ({}), and {given} targets are named; name one for all of them, or one for \
-                     each in that order",
-                    study.name,
-                    list()
-                );
-            }
-            _ => {}
-        }
-        let each = volumes.len() > 1 && self.targets.len() > 1;
-        let stand_ins = match (each, simulated) {
-            (false, 0) => StandIns::OneOfHost,
-            (true, 0) => StandIns::EachOfHost,
-            (false, _) => StandIns::OneSimulated,
-            (true, _) => return self.each_simulated(study),
-        };
-        Ok((study.moved(&stand_ins), self.targets.clone()))
-    }
-
-    /// The study with a simulated volume of its own in place of each that it compares, and the target: a run has one testbed, and its
-    /// workloads name their volumes.
-    fn each_simulated(&self, study: Study) -> Result<(Study, Vec<PathBuf>), UsageError> {
-        let names =
-            self.targets.iter().filter_map(|target| SimulatedName::of(target)).collect::<Result<Vec<_>, _>>()?;
-        let first = names[0].plain();
-        let volume = |name: &SimulatedName| match name.machine == names[0].machine {
-            true => name.volume.clone(),
-            false => format!("{}:{}", name.machine, name.volume),
-        };
-        let settings = names.iter().map(|name| Settings(vec![(VOLUME.to_owned(), volume(name))]).and(&name.settings));
-        Ok((study.moved(&StandIns::EachSimulated(settings.collect())), vec![first]))
     }
 }
 
@@ -113,39 +71,6 @@ impl PeakArguments {
             Some((_, twice)) => Err(UsageError(format!("--pap names {twice} twice; give one peak of each level"))),
             None => Ok(&self.given),
         }
-    }
-}
-
-/// What is different from a simulated machine's file.
-#[derive(Clone, Debug, Default, Args)]
-pub(crate) struct SetArgument {
-    /// Another value for a key of a simulated machine: disks=4 of its volume, pci.rate=533MB/s of a part; repeated for several
-    ///
-    /// The target's name has it after a comma, sim:MACHINE:VOLUME,disks=4, and can be written so.
-    /// What is of no part on the volume's way is refused: nothing would change.
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<Settings>,
-}
-
-impl SetArgument {
-    /// The targets, the simulated ones with these settings.
-    ///
-    /// # Errors
-    /// When none of them is simulated.
-    pub(crate) fn on(&self, targets: &[PathBuf]) -> Result<Vec<PathBuf>, UsageError> {
-        // All that were said: of one said twice none counts, and the machine says so.
-        let settings = Settings(self.set.iter().flat_map(|settings| settings.0.clone()).collect());
-        if settings.is_empty() {
-            return Ok(targets.to_vec());
-        }
-        if !targets.iter().any(|target| is_simulated(target)) {
-            refuse!("--set {settings} is of a simulated machine; name sim:MACHINE:VOLUME, or leave it out");
-        }
-        let set = |target: &PathBuf| match is_simulated(target) {
-            true => PathBuf::from(format!("{},{settings}", target.display())),
-            false => target.clone(),
-        };
-        Ok(targets.iter().map(set).collect())
     }
 }
 
@@ -176,7 +101,7 @@ impl OverwriteArgument {
         if !self.overwrite.iter().any(|name| name.as_os_str() == NO_NAME) {
             return Ok(());
         }
-        let is_lost = |target: &&PathBuf| !is_simulated(target) && target.exists() && !target.is_dir();
+        let is_lost = |target: &&PathBuf| is_path(target) && target.exists() && !target.is_dir();
         match targets.iter().find(is_lost) {
             None => Ok(()),
             Some(target) => Err(UsageError(format!(

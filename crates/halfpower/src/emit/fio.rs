@@ -44,7 +44,7 @@ const PLAIN: &str = "/._-+=@,%~: ()'[]";
 /// # Errors
 /// When a target has a name that no job file can say, or fio has no equal of anything.
 pub(crate) fn fio(emission: &Emission<'_>) -> Result<String, String> {
-    if emission.plan.is_simulated() {
+    if emission.plan.is_time_virtual() {
         return Err(nothing("it has no simulated machines"));
     }
     let names: Vec<String> = emission.site.places().iter().map(file_name).collect::<Result<_, _>>()?;

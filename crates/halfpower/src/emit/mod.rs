@@ -14,7 +14,7 @@ pub(crate) use shell::shell;
 
 use crate::plan::Plan;
 use crate::sanitize::is_unprintable;
-use crate::simulated::SimulatedName;
+use crate::simulator::name::SimulatedName;
 use crate::target::{Creation, Place, Site};
 use halfpower_engine::NULL_TARGET;
 use halfpower_model::Workload;

@@ -112,7 +112,7 @@ pub(crate) fn shell(emission: &Emission<'_>) -> Result<String, String> {
 
 /// What it writes, in a sentence.
 fn writing(plan: &Plan) -> String {
-    if plan.is_simulated() {
+    if plan.is_time_virtual() {
         return "What it writes is simulated.".to_owned();
     }
     match plan.bytes_written_by_all(plan.repetitions.min) {
@@ -164,7 +164,7 @@ impl<'a> Places<'a> {
             let number = index + 1;
             let name = match &emission.plan.targets[..] {
                 // The facts of a volume of several targets have a number to each.
-                [target] if emission.plan.is_simulated() => name(Path::new(target))?,
+                [target] if emission.plan.is_time_virtual() => name(Path::new(target))?,
                 _ => name(&place.path)?,
             };
             let word = if is_test_file(place) { format!("\"$file_{number}\"") } else { quoted(name.clone().into()) };
@@ -176,7 +176,7 @@ impl<'a> Places<'a> {
     /// The places that a workload goes to; of a simulated machine one stands for all, which have one name. None where that is some of
     /// them.
     fn of_workload(&self, emission: &Emission<'_>, workload: &Workload) -> Option<&[ShellPlace<'a>]> {
-        match emission.plan.is_simulated() {
+        match emission.plan.is_time_virtual() {
             true => (workload.among == Among::All).then(|| &self.0[..1]),
             false => Some(&self.0[emission.range(workload)]),
         }
@@ -213,8 +213,7 @@ impl<'a> Places<'a> {
 impl ShellPlace<'_> {
     /// Whether a trial that writes may write it.
     fn may_be_lost(&self) -> bool {
-        let holds_nothing = [TargetKind::Null, TargetKind::Simulated].contains(&self.place.facts.kind);
-        self.place.access == Access::Overwrite && !holds_nothing
+        self.place.access == Access::Overwrite && self.place.facts.kind.can_lose_data()
     }
 
     /// What removes it, where it was made and does not stay.

@@ -5,7 +5,7 @@ use crate::command::context::Context;
 use crate::command::note::NoteArgument;
 use crate::command::session::{self, Session};
 use crate::reading::Reading;
-use crate::simulated::SimulatedName;
+use crate::simulator::name::SimulatedName;
 use crate::text::{UsageError, refuse};
 use clap::Args;
 use halfpower_engine::inspect::inspect;

@@ -25,7 +25,7 @@ impl Plan {
         );
         text.push_str(&match (self.bytes_written_at_most().0, self.test_file_bytes) {
             (0, _) => " It writes nothing.".to_owned(),
-            (_, None) if self.is_simulated() => " What it writes is simulated.".to_owned(),
+            (_, None) if self.is_time_virtual() => " What it writes is simulated.".to_owned(),
             (_, None) => format!(" It writes at most {}.", self.bytes_written_at_most()),
             (_, Some(size)) => {
                 let most = self.bytes_written_at_most();
@@ -92,7 +92,7 @@ impl Plan {
     }
 
     fn duration_in_words(&self) -> String {
-        let (time, slower) = match self.is_simulated() {
+        let (time, slower) = match self.is_time_virtual() {
             true => (" of virtual time", ""),
             false => ("", ", longer on a slow disk"),
         };

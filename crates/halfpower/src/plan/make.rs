@@ -109,7 +109,7 @@ impl Plan {
             limited::lengthen(&mut plan, least, environment);
         }
         bound_cold_reads(&mut plan.cells);
-        if environment.target.kind != TargetKind::Simulated {
+        if !environment.target.kind.is_time_virtual() {
             // What is simulated does not wear, and a write that ends early would show a cache that is filling.
             budget::bound_writes(&mut plan)?;
         } else {

@@ -1,7 +1,7 @@
 //! A plan, and what follows from it.
 
-use crate::simulated::is_simulated;
 use crate::study::{Exhibit, Order, Repetitions, VOLUME};
+use crate::target::kind::is_time_virtual;
 use halfpower_model::random::{Random, derive_seed};
 use halfpower_model::{Bytes, CpuAccounting, Nanoseconds, Offer, Workload};
 use serde::{Deserialize, Serialize};
@@ -160,14 +160,14 @@ impl Plan {
         u128::from(written.0) + u128::from(most.0) <= u128::from(self.write_budget.0)
     }
 
-    /// Whether its target is a simulated machine, whose time is virtual and whose writes are nobody's.
-    pub(crate) fn is_simulated(&self) -> bool {
-        is_simulated(Path::new(&self.target))
+    /// Whether nobody waits for the time of its trials.
+    pub(crate) fn is_time_virtual(&self) -> bool {
+        is_time_virtual(Path::new(&self.target))
     }
 
     /// What one trial of a cell takes, of a simulated machine in its time; none where nothing limits it. An estimate.
     pub(crate) fn trial_duration(&self, workload: &Workload) -> Option<Nanoseconds> {
-        let overhead = if self.is_simulated() { 0 } else { Plan::overhead_ns(workload) };
+        let overhead = if self.is_time_virtual() { 0 } else { Plan::overhead_ns(workload) };
         Some(Nanoseconds(workload.limits.duration?.0.saturating_add(workload.warmup.0).saturating_add(overhead)))
     }
 
@@ -193,8 +193,10 @@ impl Plan {
         let most = self.duration_of(self.repetitions.max)?;
         let last = self.cells.iter().filter_map(|cell| self.trial_duration(&cell.workload)).max()?;
         // The limit is of the time that passes for who waits.
-        let limit =
-            self.time_limit.filter(|_| !self.is_simulated()).map_or(u64::MAX, |limit| limit.0.saturating_add(last.0));
+        let limit = self
+            .time_limit
+            .filter(|_| !self.is_time_virtual())
+            .map_or(u64::MAX, |limit| limit.0.saturating_add(last.0));
         Some(Nanoseconds(most.0.min(limit).max(least.0)))
     }
 

@@ -1,10 +1,10 @@
 //! A run from the store, analysed: what the summary and the report are made from.
 
-use crate::paper_figures::{PaperFigure, paper_figures};
 use crate::plan::{Plan, Skipped};
 use crate::sanitize::sanitize;
+use crate::simulator::paper_figures::{PaperFigure, paper_figures};
+use crate::simulator::published::figures;
 use crate::store::{Run, RunId, RunKind, RunStatus, Store, StoredSample};
-use crate::study::published::figures;
 use crate::text::counted;
 use halfpower_analysis::comparison::{Noise, against_itself};
 use halfpower_analysis::{Analysis, CellSummary, Context, Observed, analyse_with};
@@ -56,7 +56,7 @@ impl Analysed {
         let of_paper = run.plan.as_ref().filter(|plan| !plan.figures.is_empty());
         let mut paper_figures =
             of_paper.map_or_else(Vec::new, |plan| paper_figures(plan, &plan.targets.join(", "), &figures()));
-        crate::validate::beside(&mut paper_figures, &observed);
+        crate::simulator::validate::beside(&mut paper_figures, &observed);
         let cell_names = cell_names(run.plan.as_ref(), &analysis.cells);
         Analysed { run, samples, analysis, cell_names, noise, paper_figures, damaged: 0 }
     }

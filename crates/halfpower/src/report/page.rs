@@ -4,7 +4,7 @@ use super::analysed::Analysed;
 use super::chart::{chart_view, charts, of_figure};
 use super::html::render;
 use super::{pyramid, tables};
-use crate::paper_figures::{PaperFigure, Printed};
+use crate::simulator::paper_figures::{PaperFigure, Printed};
 use crate::text::grouped;
 use halfpower_analysis::{Attribution, first_peak};
 use halfpower_model::{Estimate, Finding, FindingCode};

@@ -7,11 +7,11 @@ use super::pyramid;
 use super::table::{Table, figure, or_dash};
 use super::tables::{bottleneck, brief_noise, busy, within_run};
 use super::wrap::{Page, Style};
-use crate::paper_figures::PaperFigure;
+use crate::simulator::paper_figures::PaperFigure;
 use crate::study::VOLUME;
 use crate::text::{counted, joined, once};
 use halfpower_analysis::CellSummary;
-use halfpower_model::{Environment, Estimate, Finding, FindingCode, Quantity, Reach, Sample, TargetKind};
+use halfpower_model::{Environment, Estimate, Finding, FindingCode, Quantity, Reach, Sample};
 
 /// Further findings with their names; first those that make other figures wrong.
 const ALSO: [(FindingCode, &str); 10] = [
@@ -111,7 +111,7 @@ fn met_of_each(figures: &[PaperFigure]) -> impl Iterator<Item = [String; 3]> {
 fn place(environment: &Environment) -> String {
     let target = &environment.target;
     let device = match &target.device {
-        _ if target.kind == TargetKind::Simulated => Some(environment.devices().join(", ")),
+        _ if target.kind.is_time_virtual() => Some(environment.devices().join(", ")),
         None => None,
         device => Some(joined([device, &target.transport, &target.model].map(Option::as_ref))),
     };

@@ -1,9 +1,9 @@
 //! The tables of the report: figures with their units, one place for each.
 
 use super::table::{Table, figure, or_dash};
-use crate::paper_figures::PaperFigure;
 use crate::plan::Skipped;
-use crate::study::published;
+use crate::simulator::paper_figures::PaperFigure;
+use crate::simulator::published;
 use crate::text::{joined, once, percent};
 use halfpower_analysis::comparison::{FigureNoise, Noise};
 use halfpower_analysis::models::{Concurrency, Law, Models};

@@ -3,7 +3,7 @@
 use super::builtin::FILES;
 use super::*;
 use crate::plan::{Overrides, Plan};
-use crate::study::published::figures;
+use crate::simulator::published::figures;
 use crate::target::{self, TargetOptions};
 use halfpower_model::{Cancel, Testbed, Workload};
 use halfpower_sim::Simulated;
@@ -96,7 +96,7 @@ fn what_the_papers_print_stands_beside_their_figures() {
         let study = Study::builtin(folder).unwrap();
         let (plan, _) = plan(&study);
         assert!(plan.skipped.is_empty(), "{:?}", plan.skipped);
-        let beside = crate::paper_figures::paper_figures(&plan, study.path.as_ref().unwrap(), &published);
+        let beside = crate::simulator::paper_figures::paper_figures(&plan, study.path.as_ref().unwrap(), &published);
         assert_eq!(beside.len(), Study::files_of(folder).count());
         let found: Vec<&str> = beside.iter().flat_map(|of| &of.printed).map(|of| of.figure.id.as_str()).collect();
         let all = published.iter().filter(|figure| figure.source == source && figure.left_out.is_none());

@@ -10,7 +10,6 @@ mod diagnostic;
 #[cfg(test)]
 mod figures_tests;
 mod near;
-pub(crate) mod published;
 mod read;
 mod setting;
 mod source;
@@ -22,6 +21,7 @@ mod value;
 
 pub(crate) use diagnostic::StudyErrors;
 pub(crate) use source::{Shelf, natural};
+pub(crate) use sweep::cross;
 
 use crate::text::once;
 use halfpower_model::{Among, Bytes, GivenPeak, Nanoseconds, Offer, Plugin, Settings, WorkloadSpec};

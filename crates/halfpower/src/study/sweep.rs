@@ -99,7 +99,7 @@ pub(super) fn count(axes: &[Axis]) -> Option<usize> {
 }
 
 /// Every combination; the last axis varies fastest.
-pub(super) fn cross(axes: &[Axis], defaults: &WorkloadSpec) -> Vec<WorkloadSpec> {
+pub(crate) fn cross(axes: &[Axis], defaults: &WorkloadSpec) -> Vec<WorkloadSpec> {
     axes.iter().rev().fold(vec![defaults.clone()], |below, axis| {
         axis.iter().flat_map(|value| below.iter().map(|spec| value.clone().or(spec))).collect()
     })

@@ -5,6 +5,7 @@
 //! that cannot be emptied. Existing data is opened for writing only if the user allowed it for that target, and no two targets
 //! may be the same storage.
 
+pub(crate) mod kind;
 mod leftover;
 mod options;
 mod overwrite;
@@ -12,7 +13,7 @@ mod place;
 mod site;
 mod test_file;
 
-use crate::simulated::{SimulatedName, machine_text};
+use crate::simulator::name::{SimulatedName, machine_text};
 pub(crate) use leftover::{Cleaned, offer_removal, remove_leftovers};
 pub(crate) use options::TargetOptions;
 pub(crate) use overwrite::Overwrite;

@@ -1,7 +1,7 @@
 //! One target before it is opened: what its path is on, and what has to be created.
 
 use super::options::TargetOptions;
-use crate::simulated::SIMULATED;
+use crate::simulator::name::SIMULATED;
 use crate::text::{UsageError, refuse};
 use halfpower_engine::{Access, DirectoryFacts, Target, TargetError};
 use halfpower_model::{Bytes, TargetFacts, TargetKind};

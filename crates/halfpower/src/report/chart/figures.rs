@@ -3,8 +3,8 @@
 
 use super::axis::{XAxis, YAxis};
 use super::model::{Chart, LINES_SHOWN, Line, Point, Stroke, Value};
-use crate::paper_figures::{PaperCell, PaperFigure, Printed};
 use crate::report::analysed::Analysed;
+use crate::simulator::paper_figures::{PaperCell, PaperFigure, Printed};
 use crate::study::Shows;
 use crate::text::{counted, grouped, joined};
 use halfpower_analysis::CellSummary;

@@ -11,11 +11,6 @@ use std::path::{Path, PathBuf};
 /// Prefix of the name of a simulated volume.
 pub(crate) const SIMULATED: &str = "sim:";
 
-/// Whether a target is a volume of a simulated machine.
-pub(crate) fn is_simulated(target: &Path) -> bool {
-    target.to_str().is_some_and(|name| name.starts_with(SIMULATED))
-}
-
 /// A name of a simulated volume: `sim:MACHINE:VOLUME`, and optional settings, `,KEY=VALUE`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SimulatedName {

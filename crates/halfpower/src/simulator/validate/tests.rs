@@ -1,5 +1,5 @@
 use super::*;
-use crate::study::published;
+use crate::simulator::published;
 
 fn figures(ids: &[&str]) -> Vec<Figure> {
     let all = published::figures();

@@ -7,8 +7,8 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-use super::diagnostic::StudyErrors;
 use halfpower_model::WorkloadSpec;
+use serde::{Deserialize, Serialize};
 
 /// The figures in the binary.
 const FIGURES: &str = include_str!("../../../../../studies/published.toml");
@@ -28,8 +28,6 @@ pub(crate) struct Figure {
     pub measure: Measure,
     /// The figure as printed.
     pub published: f64,
-    /// Whether the text calls it approximate, or gives one digit.
-    pub is_approximate: bool,
     /// Whether a machine was made to give it.
     pub basis: Basis,
     /// How far off a simulated one may be.
@@ -41,7 +39,8 @@ pub(crate) struct Figure {
 }
 
 /// What a figure tells.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "measure", rename_all = "snake_case")]
 pub(crate) enum Measure {
     /// Throughput in 2^20 bytes a second, which SQLIO prints as MB/s.
     Megabytes,
@@ -109,7 +108,7 @@ pub(crate) enum Measure {
 }
 
 /// Where a simulated figure is from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Basis {
     /// A parameter of the machine was chosen for it, or is it.
@@ -207,13 +206,5 @@ impl Measure {
 /// # Panics
 /// When the file that is part of the program has a mistake, which the tests make sure of.
 pub(crate) fn figures() -> Vec<Figure> {
-    parse("published.toml", FIGURES).expect("the published figures are right")
-}
-
-/// Reads figures; `file` is what messages call it.
-///
-/// # Errors
-/// Every mistake in the text.
-fn parse(file: &str, text: &str) -> Result<Vec<Figure>, StudyErrors> {
-    read::figures(file, text)
+    read::figures(FIGURES).expect("the published figures are right")
 }

@@ -4,7 +4,7 @@
 //! figures of its workloads. On targets that are no simulated machine's nothing printed stands beside: the papers' machines are others.
 
 use crate::plan::{FigurePlan, Plan};
-use crate::study::published::{Figure, Measure};
+use crate::simulator::published::{Figure, Measure};
 use crate::study::{Exhibit, Shows, VOLUME};
 use halfpower_model::{Among, Workload, WorkloadSpec};
 

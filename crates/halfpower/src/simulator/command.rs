@@ -1,15 +1,15 @@
 //! `halfpower sim`: the simulated machines.
 
-use super::validate;
+use super::name::{SimulatedName, machine_text};
+use super::set::SetArgument;
+use super::validate::command as validate;
 use crate::command::context::{Context, Ending};
-use crate::command::targets::SetArgument;
-use crate::simulated::SimulatedName;
 use crate::text::usage;
 use clap::{Args, Subcommand};
 use halfpower_sim::Simulated;
 use halfpower_sim::describe::{self, PathPart};
 use halfpower_sim::file::MachineFile;
-use halfpower_sim::shipped::{machine_text, machines};
+use halfpower_sim::shipped;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// Their volumes are targets of io, run and study run: sim:MACHINE:VOLUME.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
 }
@@ -62,7 +62,7 @@ struct ListedVolume {
     description: String,
 }
 
-pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
+pub(crate) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     match &arguments.action {
         Action::List => list(context),
         Action::Show { machine, set } => show(context, machine, set),
@@ -72,8 +72,8 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
 
 fn list(context: &Context) -> anyhow::Result<Ending> {
     let mut listed = Vec::new();
-    for machine in machines() {
-        let file = MachineFile::parse(machine, machine_text(machine).unwrap_or_default())?;
+    for machine in shipped::machines() {
+        let file = MachineFile::parse(machine, shipped::machine_text(machine).unwrap_or_default())?;
         let volume = |(name, description): (&str, &str)| ListedVolume {
             target: format!("sim:{machine}:{name}"),
             description: description.to_owned(),
@@ -102,7 +102,7 @@ fn show(context: &Context, machine: &str, set: &SetArgument) -> anyhow::Result<E
     if targets[0] != plain || machine.contains([':', ',']) {
         return show_path(context, &targets[0]);
     }
-    let text = crate::simulated::machine_text(machine)?;
+    let text = machine_text(machine)?;
     let checked = MachineFile::parse(machine, &text).and_then(|file| file.check_volumes());
     checked.map_err(usage)?;
     context.print(&serde_json::json!({ "machine": machine, "text": text }), || text.clone())?;
@@ -120,7 +120,7 @@ struct ShownPart {
 fn show_path(context: &Context, target: &Path) -> anyhow::Result<Ending> {
     let Some(name) = SimulatedName::of(target).transpose()? else { return Ok(Ending::Done) };
     let SimulatedName { machine, volume, settings } = name;
-    let text = crate::simulated::machine_text(&machine)?;
+    let text = machine_text(&machine)?;
     // As io makes it, so that all that can be set there can be set here.
     let made = Simulated::of_file(&machine, &text, &volume, &settings);
     let made = made.and_then(|made| Simulated::reject_ineffective([&made]).map(|()| made));

@@ -1,21 +1,21 @@
 //! `halfpower sim validate`: the machines against what was published.
 
+use super::{Checked, ENOUGH, Tally, check};
 use crate::command::context::{Context, Ending};
-use crate::study::published::{self, Basis, Figure};
+use crate::simulator::published::{self, Basis, Figure};
 use crate::text::refuse;
-use crate::validate::{Checked, ENOUGH, Tally, check};
 use clap::Args;
 use halfpower_model::units::significant;
 use std::fmt::Write as _;
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(in crate::simulator) struct Arguments {
     /// Only figures whose id, or its beginning, is one of these; the exit status is then of them
     #[arg(long, value_name = "ID", num_args = 1..)]
     only: Vec<String>,
 }
 
-pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
+pub(in crate::simulator) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     let figures = chosen(published::figures(), &arguments.only)?;
     let checked = check(&figures);
     let tally = Tally::of(&checked);

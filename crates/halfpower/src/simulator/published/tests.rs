@@ -18,12 +18,11 @@ fn the_figures_of_the_file_are_whole() {
     assert_eq!(curve, [66.97, 66.95, 72.97, 84.29, 94.32, 101.17]);
 }
 
-const HEAD: &str =
-    "[[figure]]\nid = \"x\"\nsource = \"w2k\"\nwhere = \"table 1\"\ntarget = \"a:b\"\nmeasure = \"megabytes\"\n";
+const HEAD: &str = "[[figure]]\nid = \"x\"\nsource = \"w2k\"\nwhere = \"table 1\"\ntarget = \"a:b\"\n";
 
 #[test]
 fn an_entry_has_a_figure_for_each_workload_or_one_for_all() {
-    let read = |rest: &str| parse("test.toml", &format!("{HEAD}{rest}")).unwrap();
+    let read = |rest: &str| read::figures(&format!("{HEAD}measure = \"megabytes\"\n{rest}")).unwrap();
     let each = read("published = [1, 2.5]\ndepth = [1, 8]\n");
     let told: Vec<_> = each.iter().map(|figure| (figure.id.as_str(), figure.published, figure.cells.len())).collect();
     assert_eq!(told, [("x.depth-1", 1.0, 1), ("x.depth-8", 2.5, 1)]);
@@ -35,11 +34,19 @@ fn an_entry_has_a_figure_for_each_workload_or_one_for_all() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_place() {
-    let told = |rest: &str| parse("test.toml", &format!("{HEAD}{rest}")).unwrap_err().to_string();
-    assert!(told("published = [1, 2]\n").contains("2 figures for 1 workloads"));
-    assert!(told("published = 1\ndepht = 3\n").contains("did you mean `depth`?"));
-    assert!(told("").contains("it needs id"));
-    assert!(told("published = 1\ntolerance = \"5\"\n").contains("3 points"));
-    assert!(told(&format!("published = 1\n{HEAD}published = 2\n")).contains("two figures are called x"));
+fn a_mistake_names_its_figure() {
+    for (rest, wrong) in [
+        ("measure = \"megabytes\"\npublished = [1, 2]", "x: 2 figures for 1 workloads"),
+        ("measure = \"megabytes\"\npublished = 1\ndepht = 3", "x: unknown key `depht`"),
+        ("measure = \"megabytes\"\npublished = 1\ndepth = 0", "x: depth: "),
+        ("measure = \"megabytes\"\npublished = 1\ntolerance = \"5\"", "x: `5` is not a tolerance"),
+        ("measure = \"megabytes\"", "missing field `published`"),
+        ("measure = \"megabites\"\npublished = 1", "unknown variant `megabites`"),
+        ("measure = \"busy_percent\"\npublished = 1", "missing field `part`"),
+    ] {
+        let told = read::figures(&format!("{HEAD}{rest}\n")).unwrap_err();
+        assert!(told.contains(wrong), "{rest}: {told}");
+    }
+    let one = format!("{HEAD}measure = \"megabytes\"\npublished = 1\n");
+    assert_eq!(read::figures(&one.repeat(2)).unwrap_err(), "two figures are called x");
 }

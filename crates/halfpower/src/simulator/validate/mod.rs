@@ -4,14 +4,15 @@
 //! worked theirs out: rates in SQLIO's MB/s of 2^20 bytes, fixed and marginal CPU cost by the analysis' own fit. What
 //! a machine lacks or refuses is a figure that is not within its tolerance.
 
+pub(super) mod command;
 mod derive;
 #[cfg(test)]
 mod pages;
 #[cfg(test)]
 mod tests;
 
-use crate::paper_figures::{PaperFigure, Printed};
-use crate::study::published::{Basis, Figure, Tolerance};
+use super::paper_figures::{PaperFigure, Printed};
+use super::published::{Basis, Figure, Tolerance};
 use crate::text::UsageError;
 use halfpower_analysis::Observed;
 use halfpower_model::{Cancel, Sample, Testbed, WorkloadSpec};

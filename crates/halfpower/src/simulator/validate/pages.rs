@@ -6,7 +6,7 @@
 //! than the program gives; with `INSTA_UPDATE=always`, as for the golden files, it writes them (`just studies`).
 
 use super::*;
-use crate::study::published;
+use crate::simulator::published;
 use halfpower_model::units::significant;
 use std::fmt::Write as _;
 use std::path::Path;

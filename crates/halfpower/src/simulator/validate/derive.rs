@@ -1,6 +1,6 @@
 //! From samples to a figure as a paper prints it.
 
-use crate::study::published::Measure;
+use crate::simulator::published::Measure;
 use halfpower_analysis::{CostBound, Observed, analyse};
 use halfpower_model::sample::Part;
 use halfpower_model::{Pattern, Sample};

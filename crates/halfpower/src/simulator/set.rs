@@ -1,0 +1,41 @@
+//! `--set`: other values for keys of a simulated machine's file.
+
+use super::name::SimulatedName;
+use crate::text::{UsageError, refuse};
+use clap::Args;
+use halfpower_model::Settings;
+use std::path::PathBuf;
+
+/// What is different from a simulated machine's file.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct SetArgument {
+    /// Another value for a key of a simulated machine: disks=4 of its volume, pci.rate=533MB/s of a part; repeated for several
+    ///
+    /// The target's name has it after a comma, sim:MACHINE:VOLUME,disks=4, and can be written so.
+    /// What is of no part on the volume's way is refused: nothing would change.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<Settings>,
+}
+
+impl SetArgument {
+    /// The targets, the simulated ones with these settings.
+    ///
+    /// # Errors
+    /// When none of them is simulated.
+    pub(crate) fn on(&self, targets: &[PathBuf]) -> Result<Vec<PathBuf>, UsageError> {
+        // All that were said: of one said twice none counts, and the machine says so.
+        let settings = Settings(self.set.iter().flat_map(|settings| settings.0.clone()).collect());
+        if settings.is_empty() {
+            return Ok(targets.to_vec());
+        }
+        let is_machine = |target: &PathBuf| SimulatedName::of(target).is_some();
+        if !targets.iter().any(is_machine) {
+            refuse!("--set {settings} is of a simulated machine; name sim:MACHINE:VOLUME, or leave it out");
+        }
+        let set = |target: &PathBuf| match is_machine(target) {
+            true => PathBuf::from(format!("{},{settings}", target.display())),
+            false => target.clone(),
+        };
+        Ok(targets.iter().map(set).collect())
+    }
+}
