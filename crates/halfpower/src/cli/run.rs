@@ -198,7 +198,7 @@ pub(super) fn prepare(study: &Study, targets: &[PathBuf], arguments: &PlanArgume
         _ => error.into(),
     })?;
     site.refuse_holes(plan.cells.iter().map(|cell| &cell.workload))?;
-    let environment = site.environment_of(&study.grounds())?;
+    let environment = site.environment_of(&study.volumes_or_target())?;
     Ok(Prepared { site, environment, plan })
 }
 

@@ -11,7 +11,7 @@ mod words;
 
 pub(crate) use words::{bytes, engine, words};
 
-use super::{Emission, Trial, comment, is_test_file, name};
+use super::emission::{Emission, Trial, comment, is_test_file, name};
 use crate::target::{Creation, Place};
 use halfpower_model::{TargetKind, Workload};
 use std::fmt::Write;

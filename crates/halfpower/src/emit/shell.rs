@@ -5,7 +5,8 @@
 //! has its name (noclobber) and stays. Nothing else is ever written, but targets for which the user said --overwrite,
 //! and each only by trials that write.
 
-use super::{Emission, comment, is_test_file, name, options};
+use super::emission::{Emission, comment, is_test_file, name};
+use super::options::options;
 use crate::plan::Plan;
 use crate::sanitize::is_unprintable;
 use crate::target::{Creation, Place};

@@ -1,7 +1,7 @@
 //! A run of another store taken over, with all that belongs to it.
 
-use super::Store;
 use super::error::{During, StoreError};
+use super::handle::Store;
 use super::recover::{TABLES, insert};
 use super::run_id::RunId;
 

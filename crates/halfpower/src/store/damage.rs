@@ -1,7 +1,8 @@
 //! What is damaged in a store: a record costs itself and nothing else. It is left out, and reported once.
 
 use super::error::StoreError;
-use super::{RunId, Store};
+use super::handle::Store;
+use super::run_id::RunId;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

@@ -4,8 +4,8 @@
 //! Samples are staged in a temporary table as they are read, which keeps memory bounded and the store free for a run that
 //! is measuring; one transaction moves them into the store.
 
-use super::Store;
 use super::error::{During, StoreError};
+use super::handle::Store;
 use super::run::{NewRun, RunStatus, insert_run, json};
 use super::run_id::RunId;
 use halfpower_analysis::comparison::are_copies;

@@ -14,6 +14,7 @@ mod copy_run;
 mod create;
 mod damage;
 mod error;
+mod handle;
 mod import;
 mod moved_file;
 mod open;
@@ -35,37 +36,10 @@ mod test_file_tests;
 mod tests;
 
 pub(crate) use error::StoreError;
+pub(crate) use handle::Store;
 pub(crate) use import::Staged;
 pub(crate) use repair::Repaired;
 pub(crate) use run::{NewRun, Run, RunKind, RunStatus, RunSummary, word};
 pub(crate) use run_id::RunId;
 pub(crate) use sample::StoredSample;
 pub(crate) use test_file::{NewTestFile, Standing, TestFile, TestFileId};
-
-use claims::Claims;
-use damage::Damage;
-use error::During;
-use rusqlite::{Connection, Params};
-use std::fs::File;
-use std::mem::ManuallyDrop;
-use std::path::PathBuf;
-use std::rc::Rc;
-
-/// An open store.
-#[derive(Debug)]
-pub(crate) struct Store {
-    connection: Connection,
-    claims: Claims,
-    damage: Rc<Damage>,
-    /// Where it is, by its own name; none in memory.
-    path: Option<PathBuf>,
-    /// The file itself, never closed: that would drop the locks which SQLite holds on it for this process (fcntl(2)).
-    file: Option<ManuallyDrop<File>>,
-}
-
-impl Store {
-    /// Carries a statement out; gives how many rows it changed.
-    fn execute(&self, action: &'static str, sql: &str, values: impl Params) -> Result<usize, StoreError> {
-        self.connection.execute(sql, values).during(action)
-    }
-}

@@ -4,9 +4,9 @@
 //! SQLite has the file open and writes on, whatever becomes of its name; as it closes a file that was moved, it leaves the
 //! log where it was, which nobody would find again.
 
-use super::Store;
 use super::companion_files::beside;
 use super::error::{During, StoreError};
+use super::handle::Store;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs::File;

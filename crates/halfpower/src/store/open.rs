@@ -3,12 +3,12 @@
 //! Whether a file is a store is read from its header before SQLite sees it: SQLite takes an empty file for an empty
 //! database, and rolls back, checkpoints and deletes what lies beside a file while it only looks at it.
 
-use super::Store;
 use super::claims::Claims;
 use super::companion_files::{Journalling, beside, refuse_beside, refuse_beside_new};
 use super::create::create;
 use super::error::is_full;
 use super::error::{During, StoreError};
+use super::handle::Store;
 use super::reserve::keep_reserve;
 use super::schema::{APPLICATION_ID, VERSION, make_tables, version};
 use crate::text::quoted;

@@ -1,8 +1,8 @@
 //! Reading runs. A column that is damaged has a stand-in, from the run's first sample where that has the same.
 
-use super::Store;
 use super::damage::{Cause, Damage, damaged};
 use super::error::{During, StoreError};
+use super::handle::Store;
 use super::run::{Run, RunKind, RunStatus, RunSummary};
 use super::run_id::RunId;
 use clap::ValueEnum;

@@ -1,8 +1,8 @@
 //! Readings of instruments: the record of each, as the JSON that `--json` prints.
 
-use super::Store;
 use super::damage::damaged;
 use super::error::{During, StoreError};
+use super::handle::Store;
 use super::run::{NewRun, Run, RunKind, RunStatus, json};
 use super::run_id::RunId;
 use crate::reading::{Figures, Reading};

@@ -3,9 +3,10 @@
 
 use super::claims::Claims;
 use super::companion_files::beside;
+use super::damage::Damage;
+use super::handle::Store;
 use super::raw_pages::Pages;
 use super::run_id::RunId;
-use super::{Damage, Store};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params_from_iter};
 use std::collections::BTreeMap;

@@ -4,10 +4,10 @@
 //! A sample goes where its record says; where its place in the plan is damaged, where the index says, or behind the
 //! repetitions that are there. A run whose columns are damaged has stand-ins. Nobody else may be at the store meanwhile.
 
-use super::Store;
 use super::companion_files::beside;
 use super::create::create;
 use super::error::{During, StoreError};
+use super::handle::Store;
 use super::recover::{RUN_COLUMNS, Slot, TABLES, insert, recover};
 use super::run::{Run, RunStatus, json, word};
 use super::run_id::RunId;

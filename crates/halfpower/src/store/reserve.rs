@@ -1,10 +1,10 @@
 //! Room that is kept for a full disk: removing anything from a store takes some first, for the log. A file beside the store
 //! holds it, is given up for that, and made again.
 
-use super::Store;
 use super::companion_files::{beside, open_regular};
 use super::create::put;
 use super::error::{During, StoreError};
+use super::handle::Store;
 use rusqlite::Connection;
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -1,8 +1,8 @@
 //! Runs: a plan carried out, or one workload; what it was, on what, and how it ended.
 
-use super::Store;
 use super::damage::damaged;
 use super::error::{During, StoreError};
+use super::handle::Store;
 use super::run_id::RunId;
 use crate::plan::Plan;
 use clap::ValueEnum;

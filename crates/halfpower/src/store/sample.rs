@@ -1,8 +1,8 @@
 //! Samples: the record of each repetition, as the JSON that `--json` prints.
 
-use super::Store;
 use super::damage::{Cause, Lost};
 use super::error::{During, StoreError};
+use super::handle::Store;
 use super::record_parser::Parser;
 use super::run::json;
 use super::run_id::RunId;

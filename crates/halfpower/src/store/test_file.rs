@@ -4,8 +4,8 @@
 //! is offered for removal only if it is that very file. It is struck off only when it is gone from that very directory:
 //! one that was renamed, or whose file system is not mounted, may come back.
 
-use super::Store;
 use super::error::{During, StoreError};
+use super::handle::Store;
 use super::run::json;
 use super::run_id::RunId;
 use halfpower_engine::TargetError;

@@ -9,6 +9,7 @@ use halfpower_model::sample::{DepthMean, Histograms, Latency, Program, Totals};
 use halfpower_model::{
     Bytes, BytesPerSecond, Environment, Histogram, Personality, Sample, TargetFacts, TargetKind, WorkloadSpec,
 };
+use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 
 fn environment() -> Environment {

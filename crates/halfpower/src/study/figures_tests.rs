@@ -6,6 +6,7 @@ use crate::plan::{Overrides, Plan};
 use crate::simulator::published::figures;
 use crate::target::{self, TargetOptions};
 use halfpower_model::{Cancel, Testbed, Workload};
+use halfpower_model::{Nanoseconds, WorkloadSpec};
 use halfpower_sim::Simulated;
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;

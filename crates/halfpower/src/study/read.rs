@@ -4,12 +4,12 @@
 //! follow the other's. Its name, its figure and its question are its own.
 
 use super::diagnostic::{Diagnostics, Kind, Problem, StudyErrors};
+use super::model::{Exhibit, Order, Repetitions, Study, Sweep, Trial};
 use super::setting;
 use super::source::Shelf;
 use super::sweep::{self, Axis, MOST_CELLS};
 use super::table::{Found, Keys, keys_of, sort_out};
 use super::value::{self, LARGEST};
-use super::{Exhibit, Order, Repetitions, Study, Sweep, Trial};
 use halfpower_model::{Bytes, GivenPeak, Nanoseconds, Offer, Price, Settings, WorkloadSpec};
 use std::collections::HashMap;
 use std::ops::Range;

@@ -3,9 +3,9 @@
 //! A folder is the study of its files: its `study.toml` says the name, the target and the trial of the whole, and the others follow
 //! in the [order of their names](natural), as whoever lists them gives them. Each is a study of its own as well.
 
-use super::Study;
 use super::builtin::FILES;
 use super::diagnostic::{Diagnostics, Kind, Problem, StudyErrors};
+use super::model::Study;
 use super::read::{Draft, Needs, draft};
 use super::sweep::MOST_CELLS;
 use halfpower_model::Settings;

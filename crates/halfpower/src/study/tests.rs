@@ -1,7 +1,7 @@
 use super::builtin::FILES;
 use super::diagnostic::Diagnostic;
 use super::*;
-use halfpower_model::{Buffering, Operation, Personality};
+use halfpower_model::{Among, Buffering, Bytes, Nanoseconds, Operation, Personality, WorkloadSpec};
 use proptest::prelude::*;
 
 const SMALL: &str = r#"

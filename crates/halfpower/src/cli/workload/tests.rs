@@ -1,7 +1,7 @@
 //! The options read, and said again.
 
 use super::*;
-use crate::emit::options;
+use crate::emit::options::options;
 use crate::fixtures;
 use clap::{CommandFactory, Parser};
 use halfpower_model::{Among, Bytes, Environment, Workload};

@@ -1,6 +1,6 @@
 //! The table as CSV (RFC 4180). What nobody measured is empty.
 
-use super::Exported;
+use super::exported::Exported;
 use super::table::{COLUMNS, PLACE, place, values};
 use crate::store::StoredSample;
 use serde_json::Value;

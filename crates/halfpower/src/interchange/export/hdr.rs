@@ -5,7 +5,7 @@
 //! middle. Source: the encodings of HdrHistogram's Java, `AbstractHistogram.encodeIntoCompressedByteBuffer` and
 //! `HistogramLogWriter`; RFC 4648 for base 64.
 
-use super::Exported;
+use super::exported::Exported;
 use crate::interchange::import::hdr::OWN;
 use crate::store::StoredSample;
 use halfpower_model::Sample;

@@ -4,6 +4,7 @@
 //! that nothing is lost, and the other forms, which have none, a mark in its place.
 
 mod csv;
+mod exported;
 mod fio;
 mod hdr;
 mod openmetrics;
@@ -19,6 +20,7 @@ use crate::store::StoredSample;
 use clap::ValueEnum;
 use std::borrow::Cow;
 
+pub(crate) use exported::Exported;
 pub(crate) use fio::files as fio_files;
 
 /// What can be written.
@@ -54,14 +56,6 @@ impl Format {
     }
 }
 
-/// What was written, and what could not be.
-#[derive(Debug, Default)]
-pub(crate) struct Exported {
-    pub(crate) content: Vec<u8>,
-    /// Samples that the form cannot hold, each with the reason.
-    pub(crate) left_out: Vec<String>,
-}
-
 /// Writes samples in a form.
 ///
 /// # Errors
@@ -89,26 +83,4 @@ pub(crate) fn export(samples: &[StoredSample], format: Format) -> anyhow::Result
 
 fn records(samples: &[StoredSample]) -> serde_json::Result<String> {
     samples.iter().map(|stored| Ok(serde_json::to_string(&stored.sample)? + "\n")).collect()
-}
-
-impl Exported {
-    /// A heading and the text of each sample; those that the form cannot hold are left out with the reason.
-    fn of(
-        heading: &str,
-        samples: &[StoredSample],
-        text: impl Fn(&StoredSample) -> Result<String, &'static str>,
-    ) -> Exported {
-        let mut exported = Exported { content: heading.into(), ..Exported::default() };
-        for stored in samples {
-            match text(stored) {
-                Ok(text) => exported.content.extend(text.into_bytes()),
-                Err(reason) => exported.leave_out(stored, reason),
-            }
-        }
-        exported
-    }
-
-    fn leave_out(&mut self, stored: &StoredSample, reason: &str) {
-        self.left_out.push(format!("sample {}: {reason}", stored.id));
-    }
 }

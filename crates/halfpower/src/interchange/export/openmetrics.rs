@@ -4,7 +4,7 @@
 //! which are ends of ours too: no count is shared out. A gauge that nobody measured is left out. What stands in a label is
 //! escaped; times of day are those of the sample's end.
 
-use super::Exported;
+use super::exported::Exported;
 use crate::store::StoredSample;
 use halfpower_model::Sample;
 use halfpower_model::histogram::{Histogram, bucket_low};

@@ -3,7 +3,7 @@
 //! MB and KB are 2^20 and 2^10, FileSize is in KB as the table defines it, times stand without a zone and are UTC. Where
 //! the CPU time or the time of day is not known the trace cannot say so: such samples are left out.
 
-use super::Exported;
+use super::exported::Exported;
 use crate::interchange::import::sqlio::HEADING;
 use crate::store::StoredSample;
 use halfpower_model::{Buffering, Operation, Sample};

@@ -2,7 +2,7 @@
 //! draws a folder takes every file in it for a point of one picture.
 
 use super::{document, text};
-use crate::interchange::export::Exported;
+use crate::interchange::export::exported::Exported;
 use crate::store::StoredSample;
 use halfpower_model::RequestKind;
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@
 mod files;
 mod options;
 
-use super::Exported;
+use super::exported::Exported;
 use crate::sanitize::sanitize_json;
 use crate::store::StoredSample;
 use halfpower_model::histogram::{Histogram, bucket_middle};

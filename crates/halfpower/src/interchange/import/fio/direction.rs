@@ -1,9 +1,9 @@
 //! What a job did of one kind: fio's `read`, `write` and `trim`, in the units of its version.
 
+use super::super::Collected;
 use super::super::json::{count, figure};
-use super::super::record::Figures;
+use super::super::record::{Figures, histogram};
 use super::super::text::whole;
-use super::{Collected, histogram};
 use halfpower_model::Histogram;
 use halfpower_model::sample::Latency;
 use serde_json::Value;

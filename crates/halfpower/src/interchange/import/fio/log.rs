@@ -9,7 +9,7 @@
 //! done fio writes no line, so what lies further back was idle. How long it was idle after the last line the log does not say.
 
 use super::super::error::Fault;
-use super::super::record::{Figures, fill_only, lasted, origin, size};
+use super::super::record::{Figures, fill_only, histogram, lasted, origin, size};
 use super::super::text::{lines, whole};
 use super::super::{Collected, Format, MAX_INTERVALS, Source};
 use halfpower_model::histogram::{SUB_BUCKET_BITS, bucket_low, bucket_middle};
@@ -312,5 +312,5 @@ fn histogram_of(counts: &[u64]) -> Option<Histogram> {
     let sum = full().map(|(bucket, count)| bucket_middle(bucket) as f64 * *count as f64).sum();
     let width = 1_u64 << (last >> SUB_BUCKET_BITS).saturating_sub(1);
     let bins = full().map(|(bucket, count)| (bucket_middle(bucket), *count));
-    super::histogram(bins, sum, bucket_low(first), bucket_low(last) + width - 1)
+    histogram(bins, sum, bucket_low(first), bucket_low(last) + width - 1)
 }

@@ -11,7 +11,7 @@ mod options;
 
 use super::error::Fault;
 use super::json::{Document, count, documents, figure};
-use super::record::{Figures, began, environment, fill, histogram, lasted, origin, used};
+use super::record::{Figures, began, environment, fill, lasted, origin, used};
 use super::{Collected, Format, Source};
 use direction::Direction;
 use halfpower_model::sample::{Failure, Histograms, Warning};

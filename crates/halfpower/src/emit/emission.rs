@@ -1,0 +1,116 @@
+//! What every form of a plan has in common.
+
+use crate::plan::Plan;
+use crate::sanitize::is_unprintable;
+use crate::simulator::name::SimulatedName;
+use crate::target::{Creation, Place, Site};
+use halfpower_engine::NULL_TARGET;
+use halfpower_model::Workload;
+use std::ops::Range;
+use std::path::Path;
+
+/// What is emitted, and from which command.
+#[derive(Clone, Debug)]
+pub(crate) struct Emission<'a> {
+    /// What is measured.
+    pub(crate) plan: &'a Plan,
+    /// Where.
+    pub(crate) site: &'a Site,
+    /// The command that emits it, without the program's name.
+    pub(crate) typed: &'a str,
+    /// What the environment says of it now; a script looks again when it runs.
+    pub(crate) note: Option<String>,
+}
+
+/// One measurement.
+pub(super) struct Trial {
+    /// Which repetition, from 0.
+    pub(super) block: u32,
+    pub(super) cell: usize,
+    pub(super) workload: Workload,
+}
+
+impl Emission<'_> {
+    /// The least repetitions, in the order in which they run.
+    pub(super) fn trials(&self) -> impl Iterator<Item = Trial> {
+        let plan = self.plan;
+        (0..plan.repetitions.min).flat_map(move |block| {
+            let order = plan.order_of_block(block).into_iter();
+            order.map(move |cell| Trial { block, cell, workload: plan.workload(cell, block) })
+        })
+    }
+
+    /// What a trial is called; `words` are of the cells.
+    pub(super) fn title(&self, Trial { block, cell, .. }: &Trial, words: &[String]) -> String {
+        format!("Block {block}, cell {cell} of {}: {}", self.plan.cells[*cell].label, words[*cell])
+    }
+
+    /// Which of the places a workload goes to.
+    pub(super) fn range(&self, workload: &Workload) -> Range<usize> {
+        let places = self.site.places().len();
+        workload.among.range(places as u32).unwrap_or(0..places)
+    }
+
+    /// What the reader should know first, a line each.
+    pub(super) fn head(&self, form: &str) -> Vec<String> {
+        let Plan { study, target, repetitions, .. } = self.plan;
+        let mut head = vec![
+            format!("The study {study} on {target}, as {form}."),
+            format!("Made by halfpower {} with: halfpower {}", env!("CARGO_PKG_VERSION"), self.typed),
+            String::new(),
+            format!(
+                "Every workload is measured {} time{}, the least that the study asks for{}.",
+                repetitions.min,
+                if repetitions.min == 1 { "" } else { "s" },
+                if repetitions.max > repetitions.min {
+                    format!("; `halfpower study run` goes on, to {} at most", repetitions.max)
+                } else {
+                    String::new()
+                },
+            ),
+        ];
+        head.extend(self.plan.lengthened.clone());
+        head.extend(self.plan.skipped.iter().map(|skipped| {
+            format!("Left out of {}: {} of its workloads: {}", skipped.label, skipped.cells, skipped.reason)
+        }));
+        head
+    }
+}
+
+/// A line of a comment: what is in it cannot end it.
+pub(super) fn comment(text: &str) -> String {
+    let line: String = text.chars().map(|c| if is_unprintable(c) { ' ' } else { c }).collect();
+    format!("# {line}").trim_end().to_owned() + "\n"
+}
+
+/// The absolute name of a path, as text; of a simulated volume with the absolute name of its machine's file, where it has one.
+///
+/// # Errors
+/// Where there is none, with the remedy.
+pub(super) fn name(path: &Path) -> Result<String, String> {
+    if path.as_os_str() == NULL_TARGET {
+        return Ok(NULL_TARGET.to_owned());
+    }
+    if let Some(Ok(simulated)) = SimulatedName::of(path) {
+        let Some(file) = simulated.file() else { return Ok(simulated.to_string()) };
+        let machine = name(file)?;
+        if machine.contains(',') {
+            return Err(format!(
+                "the machine's file {machine} has a comma in its name, behind which a simulated target has its settings; \
+                 move it"
+            ));
+        }
+        return Ok(SimulatedName { machine, ..simulated }.to_string());
+    }
+    let nowhere = "has no absolute name: the current directory is gone; go to another one";
+    let absolute = std::path::absolute(path).map_err(|_| format!("{} {nowhere}", path.display()))?;
+    absolute.into_os_string().into_string().map_err(|name| {
+        let name = name.to_string_lossy();
+        format!("the name {name} is not UTF-8, and what is emitted is text; rename it, or measure it with `halfpower study run`")
+    })
+}
+
+/// Whether the file is made for this alone, and goes when it is over.
+pub(super) fn is_test_file(place: &Place) -> bool {
+    matches!(place.creation, Creation::TestFile(_))
+}

@@ -1,0 +1,29 @@
+//! The open store.
+
+use super::claims::Claims;
+use super::damage::Damage;
+use super::error::{During, StoreError};
+use rusqlite::{Connection, Params};
+use std::fs::File;
+use std::mem::ManuallyDrop;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+/// An open store.
+#[derive(Debug)]
+pub(crate) struct Store {
+    pub(super) connection: Connection,
+    pub(super) claims: Claims,
+    pub(super) damage: Rc<Damage>,
+    /// Where it is, by its own name; none in memory.
+    pub(super) path: Option<PathBuf>,
+    /// The file itself, never closed: that would drop the locks which SQLite holds on it for this process (fcntl(2)).
+    pub(super) file: Option<ManuallyDrop<File>>,
+}
+
+impl Store {
+    /// Carries a statement out; gives how many rows it changed.
+    pub(super) fn execute(&self, action: &'static str, sql: &str, values: impl Params) -> Result<usize, StoreError> {
+        self.connection.execute(sql, values).during(action)
+    }
+}
