@@ -3,11 +3,12 @@
 use crate::command::context::{Context, Ending};
 use crate::report::wrap::wrap;
 use crate::target::{self, TargetOptions};
-use crate::text::joined;
+use crate::text::{counted, joined};
 use clap::Args;
-use halfpower_engine::instruments;
+use halfpower_engine::{InstrumentFacts, instruments};
 use halfpower_model::sample::Warning;
 use halfpower_model::{Environment, Personality, TargetKind};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 /// Says what this host can and cannot measure under a path, and how to mend it.
@@ -22,17 +23,28 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let options = TargetOptions { targets: arguments.paths.clone(), ..TargetOptions::default() };
     let site = target::examine(&options)?;
     let environment = site.environment();
-    let document = serde_json::json!({ "environment": environment, "instruments": instruments(), "notes": site.notes });
-    let width = context.console.output_width();
-    context.print(&document, || text(&environment, &site.notes, width))?;
+    let instruments = instruments();
+    let document = serde_json::json!({ "environment": environment, "instruments": instruments, "notes": site.notes });
+    // A line each where another program reads them.
+    let is_terminal = std::io::stdout().is_terminal();
+    let width = if is_terminal { context.console.output_width() } else { usize::MAX };
+    context.print(&document, || text(&environment, &instruments, &site.notes, width))?;
     Ok(Ending::Done)
 }
 
-fn text(environment: &Environment, notes: &[Warning], width: usize) -> String {
+fn text(environment: &Environment, instruments: &[InstrumentFacts], notes: &[Warning], width: usize) -> String {
     // A simulated machine says what its system is.
     let system = if environment.target.kind.is_time_virtual() { "" } else { "Linux " };
     let mut lines = vec![
-        ("host", format!("{}, {system}{}, {} CPUs", environment.host, environment.kernel, environment.cpus)),
+        (
+            "host",
+            format!(
+                "{}, {system}{}, {}",
+                environment.host,
+                environment.kernel,
+                counted(environment.cpus as usize, "CPU")
+            ),
+        ),
         ("memory", environment.memory_bytes.to_string()),
         (
             "clock",
@@ -51,8 +63,9 @@ fn text(environment: &Environment, notes: &[Warning], width: usize) -> String {
         };
         lines.push((facts.personality.word(), state));
     }
-    for instrument in instruments() {
-        let state = instrument.unavailable.map_or("works".to_owned(), |reason| format!("unavailable: {reason}"));
+    for instrument in instruments {
+        let state =
+            instrument.unavailable.as_ref().map_or("works".to_owned(), |reason| format!("unavailable: {reason}"));
         lines.push((instrument.name, state));
     }
     for target in environment.all_targets() {

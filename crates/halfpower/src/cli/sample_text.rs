@@ -222,8 +222,8 @@ fn latency(latency: &Latency) -> Option<String> {
 mod tests {
     use super::*;
     use crate::fixtures;
-    use halfpower_model::{Operation, TargetKind};
     use halfpower_model::sample::{Failure, Interval, OpenLoop};
+    use halfpower_model::{Operation, TargetKind};
 
     fn target(path: &str, device: &str) -> TargetFacts {
         let device = Some(device.to_owned());

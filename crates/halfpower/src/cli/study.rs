@@ -8,9 +8,9 @@ use crate::command::targets::{OverwriteArgument, TargetArgument};
 use crate::input::{self, Times};
 use crate::plan::{Overrides, Plan};
 use crate::simulator::name::SimulatedName;
-use crate::target::kind::is_time_virtual;
 use crate::store::{Run, RunId, RunKind, RunStatus, StoreError};
 use crate::study::{Shelf, Study, VOLUME, natural, volumes_in};
+use crate::target::kind::is_time_virtual;
 use crate::target::{self, Site, TargetOptions};
 use crate::text::{UsageError, refuse};
 use anyhow::Context as _;
@@ -80,7 +80,10 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         Action::List { folder } => list(context, folder.as_deref()),
         Action::Show { study } => {
             let study = load(study)?;
-            context.print(&summary(&study), || study.text.clone())?;
+            match context.global.json {
+                true => context.console.print_json(&summary(&study))?,
+                false => context.console.print(&study.text)?,
+            }
             Ok(Ending::Done)
         }
         Action::Check { studies } => check(context, studies),

@@ -1,9 +1,10 @@
 //! Mistakes in a study file: where each is, what is there and what was expected.
 //!
-//! All of them are collected and shown at once. Lines and columns count from 1, columns in characters, as editors do;
+//! The first 15 are shown at once, the rest are counted. Lines and columns count from 1, columns in characters, as editors do;
 //! what is shown is made safe for a terminal: tabs become spaces, control characters a mark.
 
 use crate::sanitize::{is_unprintable, sanitize};
+use crate::text::counted;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
@@ -13,7 +14,7 @@ const MOST_KEPT: usize = 15;
 /// Longest part of a source line that is shown.
 const EXCERPT_CHARACTERS: usize = 100;
 /// Longest message, or help, that is shown: either may quote what is as long as the file.
-const MOST_CHARACTERS: usize = 400;
+const MOST_CHARACTERS: usize = 600;
 
 /// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -200,7 +201,7 @@ impl fmt::Display for StudyErrors {
             write!(f, " {gutter} = {}", sanitize(help))?;
         }
         if self.left_out > 0 {
-            write!(f, "\nand {} more mistakes", self.left_out)?;
+            write!(f, "\nand {}", counted(self.left_out, "more mistake"))?;
         }
         Ok(())
     }
