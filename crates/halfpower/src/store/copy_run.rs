@@ -1,5 +1,6 @@
 //! A run of another store taken over, with all that belongs to it.
 
+use super::damage::damaged;
 use super::error::{During, StoreError};
 use super::handle::Store;
 use super::recover::{TABLES, insert};
@@ -25,7 +26,9 @@ impl Store {
             while let Some(row) = rows.next().during(ACTION)? {
                 let value = |column: &&str| if *column == "run_id" { Ok(id.0.into()) } else { row.get(*column) };
                 let values = kept.iter().map(value).collect::<rusqlite::Result<_>>().during(ACTION)?;
-                insert(&transaction, table, &kept, values).during(ACTION)?;
+                if insert(&transaction, table, &kept, values).during(ACTION)? == 0 {
+                    return Err(damaged(format!("a row of {table}"), "its values are not accepted"));
+                }
                 if *table == "runs" {
                     id = RunId(transaction.last_insert_rowid());
                 }

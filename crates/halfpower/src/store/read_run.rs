@@ -30,7 +30,7 @@ impl Store {
             Ok(None) => Cause::from("only its samples are left"),
             Err(error) => error.into(),
         };
-        let recovered = self.recovered().and_then(|store| store.run(id).ok());
+        let recovered = self.recovered().and_then(|store| store.run(id)).ok();
         recovered.ok_or_else(|| damaged(format!("run {id}"), error))
     }
 
@@ -41,7 +41,7 @@ impl Store {
     pub(crate) fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
         self.list().or_else(|error| {
             self.damage.note(format!("the list of runs is damaged, and it may count too few samples ({error})"));
-            self.recovered().map_or(Err(error), |store| store.list())
+            self.recovered().or(Err(error))?.list()
         })
     }
 

@@ -3,7 +3,8 @@
 
 use super::claims::Claims;
 use super::companion_files::beside;
-use super::damage::Damage;
+use super::damage::{Damage, damaged};
+use super::error::StoreError;
 use super::handle::Store;
 use super::raw_pages::Pages;
 use super::run_id::RunId;
@@ -47,9 +48,15 @@ const INDEX: &str = "SELECT id, run_id, cell, block FROM samples INDEXED BY sqli
 pub(super) type Slot = (RunId, i64, i64);
 
 impl Store {
-    /// A store in memory with what is left of this one; none where nothing can be read.
-    pub(super) fn recovered(&self) -> Option<Store> {
-        recover(self.path.as_ref()?, self.file.as_ref()?, Some(self)).ok()
+    /// A store in memory with what is left of this one.
+    ///
+    /// # Errors
+    /// When its file cannot be read, or it has none.
+    pub(super) fn recovered(&self) -> Result<Store, StoreError> {
+        match (&self.path, &self.file) {
+            (Some(path), Some(file)) => recover(path, file, Some(self)),
+            _ => Err(damaged("the store in memory", "it has no file")),
+        }
     }
 
     /// The rows of a statement, up to where they cannot be read; and whether that was the end.
@@ -87,10 +94,11 @@ impl Store {
         rows
     }
 
-    /// The samples by the index, as far as it can be read.
-    pub(super) fn index(&self) -> BTreeMap<i64, Slot> {
+    /// The samples by the index, as far as it can be read; and whether that was all of it.
+    pub(super) fn index(&self) -> (BTreeMap<i64, Slot>, bool) {
         let slot = |row: &Row<'_>| Ok((row.get(0)?, (RunId(row.get(1)?), row.get(2)?, row.get(3)?)));
-        self.rows_until_damage(INDEX, slot).0.into_iter().collect()
+        let (slots, is_whole) = self.rows_until_damage(INDEX, slot);
+        (slots.into_iter().collect(), is_whole)
     }
 }
 
@@ -98,7 +106,11 @@ impl Store {
 ///
 /// # Errors
 /// When the file cannot be read.
-pub(super) fn recover(path: &Path, mut file: &File, damaged: Option<&Store>) -> anyhow::Result<Store> {
+pub(super) fn recover(path: &Path, file: &File, damaged: Option<&Store>) -> Result<Store, StoreError> {
+    rebuild(path, file, damaged).map_err(|error| StoreError::Open { path: path.to_owned(), source: error.into() })
+}
+
+fn rebuild(path: &Path, mut file: &File, damaged: Option<&Store>) -> anyhow::Result<Store> {
     let (mut pages, log) = (Vec::new(), std::fs::read(beside(path, "-wal")).unwrap_or_default());
     file.rewind()?;
     file.read_to_end(&mut pages)?;
@@ -122,11 +134,11 @@ pub(super) fn recover(path: &Path, mut file: &File, damaged: Option<&Store>) -> 
             insert(&connection, table, columns, values)?;
         }
     }
-    let index = damaged.map(Store::index).unwrap_or_default();
+    let (index, is_whole) = damaged.map(Store::index).unwrap_or_default();
     for (run, ..) in index.values() {
         connection.execute("INSERT OR IGNORE INTO runs (id) VALUES (?)", (run.0,))?;
     }
-    if index.is_empty() {
+    if !is_whole {
         let sql = "INSERT OR IGNORE INTO runs (id) SELECT run_id FROM samples WHERE typeof(run_id) = 'integer'";
         connection.execute(sql, ())?;
     }

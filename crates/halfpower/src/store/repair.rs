@@ -21,6 +21,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 const ACTION: &str = "be repaired";
+/// Numbers beyond are not looked for: the last one may be damaged itself.
+const MOST_SAMPLES: i64 = 1 << 24;
 
 /// What a repair found and did.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -45,15 +47,15 @@ impl Store {
     pub(crate) fn repair(self) -> Result<Repaired, StoreError> {
         let is_file_sound = self.check_file();
         // Where the file is sound, a page may hold what was removed.
-        let recover = || if is_file_sound { None } else { self.recovered() };
-        let runs = recover().as_ref().unwrap_or(&self).examine()?;
+        let recover = || (!is_file_sound).then(|| self.recovered()).transpose();
+        let runs = recover()?.as_ref().unwrap_or(&self).examine()?;
         let damaged = self.damage.found();
         let Some(path) = self.path.clone().filter(|_| !damaged.is_empty()) else {
             let samples = runs.iter().map(|run| self.count_samples(run.id)).sum::<Result<_, _>>()?;
             return Ok(Repaired { damaged, runs: runs.len(), samples, ..Repaired::default() });
         };
         self.keep_others_out(&runs)?;
-        replace(&path, recover().as_ref().unwrap_or(&self), Some(&self), damaged)
+        replace(&path, recover()?.as_ref().unwrap_or(&self), Some(&self), damaged)
     }
 
     /// Saves what is in the pages of a store that cannot even be opened; none where nothing of a store is there.
@@ -64,10 +66,13 @@ impl Store {
         let failed = |source| StoreError::File { action: "find", path: path.into(), source };
         let path = path.canonicalize().map_err(failed)?;
         let file = File::open(&path).map_err(failed)?;
-        let recovered = recover(&path, &file, None)
-            .map_err(|error| StoreError::Open { path: path.clone(), source: error.into() })?;
+        let recovered = recover(&path, &file, None)?;
         let runs = recovered.examine()?;
-        refuse_running(&runs)?;
+        // The status of a run may be damaged: its claim counts.
+        let is_taken = |run: &&Run| !matches!(recovered.claims.is_taken(&run.id.claim()), Ok(false));
+        if let Some(busy) = runs.iter().find(is_taken) {
+            return Err(StoreError::InUse(busy.id));
+        }
         let damaged = [vec!["the file is damaged (it cannot be opened)".to_owned()], recovered.damage.found()].concat();
         if runs.is_empty() { Ok(None) } else { replace(&path, &recovered, None, damaged).map(Some) }
     }
@@ -105,10 +110,23 @@ impl Store {
 
     /// Takes the log into the file, and the file for this process alone.
     fn keep_others_out(&self, runs: &[Run]) -> Result<(), StoreError> {
-        refuse_running(runs)?;
+        if let Some(busy) = runs.iter().find(|run| run.status == RunStatus::Running) {
+            return Err(StoreError::InUse(busy.id));
+        }
         self.connection.pragma_update_and_check(None, "locking_mode", "exclusive", |_| Ok(())).during(ACTION)?;
         self.connection.pragma_update_and_check(None, "journal_mode", "delete", |_| Ok(())).during(ACTION)?;
         self.connection.execute_batch("BEGIN EXCLUSIVE").during(ACTION)
+    }
+
+    /// How many samples are on pages that cannot be read, beside those that are known. Numbers are given from 1.
+    fn unreadable_samples(&self, known: &BTreeSet<i64>) -> usize {
+        let sql = "SELECT seq FROM sqlite_sequence WHERE name = 'samples'";
+        let last = self.connection.query_row(sql, (), |row| row.get::<_, i64>(0)).unwrap_or(0).min(MOST_SAMPLES);
+        let is_unreadable = |id: &i64| {
+            let found = self.connection.query_row("SELECT 1 FROM samples WHERE id = ?", (id,), |_| Ok(()));
+            !matches!(found, Ok(()) | Err(rusqlite::Error::QueryReturnedNoRows))
+        };
+        (1..=last).filter(|id| !known.contains(id)).filter(is_unreadable).count()
     }
 
     /// A sample that can be read, with its text and its place, as far as that is known.
@@ -121,11 +139,6 @@ impl Store {
         let (record, slot) = self.connection.prepare_cached(sql).ok()?.query_row((id,), read).ok()?;
         Some((serde_json::from_str(&record).ok()?, record, slot))
     }
-}
-
-fn refuse_running(runs: &[Run]) -> Result<(), StoreError> {
-    let busy = runs.iter().find(|run| run.status == RunStatus::Running);
-    busy.map_or(Ok(()), |busy| Err(StoreError::InUse(busy.id)))
 }
 
 /// Puts everything that a source has into a sound store, and that in the place of the damaged one.
@@ -170,8 +183,11 @@ fn save(source: &Store, damaged: Option<&Store>, path: &Path, repaired: &mut Rep
     for row in source.table(table, columns).into_iter().filter(is_reading) {
         insert(&sound, table, columns, row).during(ACTION)?;
     }
-    let index = damaged.map(Store::index).unwrap_or_default();
-    save_samples(source, &index, &sound, repaired).during(ACTION)?;
+    let (index, is_whole) = damaged.map(Store::index).unwrap_or_default();
+    let numbers = save_samples(source, &index, &sound, repaired).during(ACTION)?;
+    if let Some(store) = damaged.filter(|_| !is_whole) {
+        repaired.lost += store.unreadable_samples(&numbers);
+    }
     let (table, columns, ..) = TABLES[3];
     for row in source.table(table, columns) {
         // What the table does not take is no row of it.
@@ -195,12 +211,13 @@ fn save_run(run: &Run, source: &Store, sound: &Transaction<'_>) -> rusqlite::Res
     insert(sound, "runs", &RUN_COLUMNS, RUN_COLUMNS.iter().map(value).collect()).map(drop)
 }
 
+/// Saves the samples; gives the numbers of all that are known, the unreadable ones too.
 fn save_samples(
     source: &Store,
     index: &BTreeMap<i64, Slot>,
     sound: &Transaction<'_>,
     repaired: &mut Repaired,
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<BTreeSet<i64>> {
     // Where the place is one, its run is known, and no sample has it.
     let mut insert = sound.prepare(
         "INSERT OR IGNORE INTO samples (id, run_id, cell, block, started_at, record)
@@ -209,7 +226,7 @@ fn save_samples(
     let (listed, _) = source.rows_until_damage("SELECT id FROM samples NOT INDEXED", |row| row.get(0));
     let numbers: BTreeSet<i64> = listed.into_iter().chain(index.keys().copied()).collect();
     let mut displaced = Vec::new();
-    for id in numbers {
+    for &id in &numbers {
         let Some((sample, record, own)) = source.whole_sample(id) else {
             repaired.lost += 1;
             continue;
@@ -244,7 +261,7 @@ fn save_samples(
             .damaged
             .push(format!("sample {id} had lost its place, and is now in run {run}, cell {cell}, block {block}"));
     }
-    Ok(())
+    Ok(numbers)
 }
 
 /// A run for samples whose run is unknown.

@@ -60,6 +60,8 @@ impl Store {
     /// # Errors
     /// When they cannot be read.
     pub(crate) fn samples(&self, run: RunId) -> Result<Vec<StoredSample>, StoreError> {
+        // One snapshot: another process may be adding samples.
+        let _snapshot = self.connection.unchecked_transaction().during("read the samples of a run")?;
         let found = self.scan_samples(run).ok().filter(|found| self.is_all(run, found));
         let (samples, lost) = match (found, self.path.as_ref()) {
             (Some(found), _) => found,
@@ -81,11 +83,11 @@ impl Store {
 
     /// What is left of the samples of a run in a damaged file.
     fn recovered_samples(&self, run: RunId) -> Result<(Vec<StoredSample>, Vec<Lost>), StoreError> {
-        let Some(recovered) = self.recovered() else { return self.scan_samples(run) };
+        let Ok(recovered) = self.recovered() else { return self.scan_samples(run) };
         let (samples, mut lost) = recovered.scan_samples(run)?;
         let found: BTreeSet<i64> =
             samples.iter().map(|sample| sample.id).chain(lost.iter().map(|lost| lost.id)).collect();
-        let listed = self.index().into_iter().filter(|(id, (of, ..))| *of == run && !found.contains(id));
+        let listed = self.index().0.into_iter().filter(|(id, (of, ..))| *of == run && !found.contains(id));
         lost.extend(listed.map(|(id, _)| Lost { id, cause: "its page is damaged".into() }));
         Ok((samples, lost))
     }

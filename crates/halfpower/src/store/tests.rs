@@ -1,3 +1,4 @@
+use super::claims::Claims;
 use super::error::StoreError;
 use super::*;
 use crate::plan::{Overrides, Plan};
@@ -285,6 +286,28 @@ fn a_damaged_record_costs_that_record() {
 }
 
 #[test]
+fn samples_that_another_process_adds_meanwhile_are_no_damage() {
+    let (_directory, path, _) = store_to_damage();
+    let (store, reported) = open_collecting(&path);
+    let run = begin(&mut Store::open(&path).unwrap());
+    let adding = std::thread::spawn(move || {
+        let mut other = Store::open(&path).unwrap();
+        for block in 0..300 {
+            other.add_sample(run, 0, block, &sample()).unwrap();
+        }
+    });
+    let mut found = 0;
+    while !adding.is_finished() {
+        let now = store.samples(run).unwrap().len();
+        assert!(now >= found);
+        found = now;
+    }
+    adding.join().unwrap();
+    assert_eq!(store.samples(run).unwrap().len(), 300);
+    assert_eq!(*reported.borrow(), [""; 0]);
+}
+
+#[test]
 fn a_repair_keeps_everything_that_can_be_read() {
     let (_directory, path, before) = store_to_damage();
     let sound = Store::open(&path).unwrap().repair().unwrap();
@@ -328,6 +351,11 @@ fn a_damaged_page_costs_what_is_on_it() {
         if page == 1 {
             // Not even the header is left.
             assert!(Store::open(&path).is_err());
+            // A run that is being measured, whatever its status says.
+            let mut measured = Claims::beside(Some(&path));
+            assert!(measured.take(&RunId(2).claim()).unwrap());
+            assert!(matches!(Store::salvage(&path), Err(StoreError::InUse(RunId(2)))));
+            drop(measured);
             let repaired = Store::salvage(&path).unwrap().unwrap();
             assert_eq!((repaired.runs, repaired.samples, repaired.lost), (3, before.len(), 0));
             continue;
