@@ -92,12 +92,13 @@ impl Phase<'_> {
         Some(text).filter(|text| !text.is_empty())
     }
 
+    /// A number of a column, or of a document, where what is none counts as unknown.
     fn parsed<T>(&self, column: &str, pointer: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Fault> {
-        let wrong = || match self.place {
-            Place::Csv(..) => Fault::at(self.line, format!("the column `{column}` is not a number")),
-            Place::Json(_) => Fault::at(self.line, format!("`{pointer}` is not a number")),
-        };
-        self.text(column, pointer).map(|text| parse(&text).ok_or_else(wrong)).transpose()
+        let Some(text) = self.text(column, pointer) else { return Ok(None) };
+        match (parse(&text), &self.place) {
+            (None, Place::Csv(..)) => Err(Fault::at(self.line, format!("the column `{column}` is not a number"))),
+            (number, _) => Ok(number),
+        }
     }
 
     fn figure(&self, column: &str, pointer: &str) -> Result<Option<f64>, Fault> {

@@ -168,6 +168,8 @@ const VARIANTS: &[Case<'_>] = &[
     ("fio/fio-2.json", "4000 => 4096000", "\"bytes\":4096000"),
     ("fio-log/a_iops.1.log", "200, 1 => 210, 1 & 800, 9 => 795, 9", "\"at_s\":0.795"),
     ("fio-log/idle_bw.1.log", "", "idle_windows: for 1."),
+    // Several jobs in one log.
+    ("fio-log/a_clat_hist.1.log", "808, 0, => 108, 0,", "latency_from_buckets"),
     // Microseconds shown in milliseconds; the library's own way and that of those who show what they count are no others.
     ("hdr/other.hlog", "5.000000,HIST => 5713.919,HIST", "largest_disagrees"),
     ("hdr/other.hlog", "1700000000.123000 => Tag=a,1700000000.123000", "\"record\":\"a\""),

@@ -155,7 +155,9 @@ impl Direction {
         collected: &mut Collected,
     ) -> Result<Sample, Fault> {
         let entries = &self.entries;
-        if let Some(pair) = entries.windows(2).find(|pair| pair[1].at_ms < pair[0].at_ms) {
+        let back = entries.windows(2).find(|pair| pair[1].at_ms < pair[0].at_ms);
+        // Histograms of several jobs add up; their windows do not.
+        if let Some(pair) = back.filter(|_| kind != Kind::Histogram) {
             return Err(Fault::at(pair[1].line, "the time goes back; has the log several jobs? log them apart"));
         }
         let first = entries[0].request_bytes;
@@ -166,7 +168,7 @@ impl Direction {
         };
         let from = origin(Format::FioLog, source, Some(1), None, None);
         let mut sample = Sample::imported(spec.told(None), Environment::unknown("", None), from);
-        let over_s = entries.last().map_or(0, |entry| entry.at_ms) as f64 / 1e3;
+        let over_s = entries.iter().map(|entry| entry.at_ms).max().unwrap_or(0) as f64 / 1e3;
         lasted(&mut sample, over_s);
         // Requests have a size; windows have none.
         let is_of_requests = entries.iter().all(|entry| entry.request_bytes > 0);
@@ -175,8 +177,9 @@ impl Direction {
             Kind::Histogram => {
                 let message = "smallest, largest and mean latency are those of the histogram's buckets";
                 collected.doubt("latency_from_buckets", message, "import the JSON for the exact ones");
-                let mut windows = Windows::of(&mut sample, entries);
-                for entry in entries {
+                let in_order: &[Entry] = if back.is_none() { entries } else { &[] };
+                let mut windows = Windows::of(&mut sample, in_order);
+                for entry in in_order {
                     windows.next(&mut sample, entry.at_ms);
                     sample.intervals.push(Interval {
                         requests: entry.value,
@@ -185,7 +188,9 @@ impl Direction {
                         ..interval(entry.at_ms)
                     });
                 }
-                sample.tell("intervals.requests");
+                if back.is_none() {
+                    sample.tell("intervals.requests");
+                }
                 let all = histogram_of(&self.counts).ok_or_else(|| Fault::whole(OVERFLOW))?;
                 Figures::over(over_s, Some(histogram.insert(all).count()), None)
             }

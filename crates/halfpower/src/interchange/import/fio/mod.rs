@@ -20,7 +20,6 @@ use options::Options;
 use serde_json::Value;
 
 pub(super) use log::{is_one as is_log, read as read_log};
-pub(crate) use options::ENGINES;
 
 /// The parts of a job and what they are.
 const DIRECTIONS: [(&str, RequestKind); 3] =

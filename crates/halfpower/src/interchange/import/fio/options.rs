@@ -5,6 +5,7 @@
 //! `random`, as on our command line; without `norandommap` fio visits each block once before any again.
 
 use super::super::record::{buffering, of_reads};
+use crate::emit::fio::ENGINES;
 use halfpower_model::{
     Arrivals, Buffering, Bytes, Durability, Nanoseconds, Operation, Pattern, Personality, Verify, WorkerKind,
     WorkloadSpec,
@@ -28,18 +29,6 @@ const SYNONYMS: [(&str, &str); 6] = [
     ("io_limit", "io_size"),
     ("write_barrier", "barrier"),
     ("timeout", "runtime"),
-];
-/// fio's engines by what is the same here; the first one is the closest.
-pub(crate) const ENGINES: [(Personality, &str); 9] = [
-    (Personality::Sync, "psync"),
-    (Personality::Vectored, "pvsync2"),
-    (Personality::Vectored, "pvsync"),
-    (Personality::Libaio, "libaio"),
-    (Personality::IoUring, "io_uring"),
-    (Personality::Nvme, "io_uring_cmd"),
-    (Personality::Mmap, "mmap"),
-    (Personality::Null, "null"),
-    (Personality::Sg, "sg"),
 ];
 
 /// Options that set a pace: which of fio's kinds does not matter here.
