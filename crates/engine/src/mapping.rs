@@ -23,12 +23,29 @@ impl Mapping {
     /// # Errors
     /// The kernel's, if there is not enough memory.
     pub(crate) fn zeros(bytes: usize) -> io::Result<Mapping> {
+        let mapping = Mapping::small_pages(bytes)?;
+        mapping.use_huge_pages(0, bytes);
+        Ok(mapping)
+    }
+
+    /// Private zeros in pages of the usual size.
+    ///
+    /// # Errors
+    /// The kernel's, if there is not enough memory.
+    pub(crate) fn small_pages(bytes: usize) -> io::Result<Mapping> {
         let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::NORESERVE);
         // SAFETY: a new mapping at an address the kernel chooses touches nobody's memory.
-        let mapping = Mapping::at(unsafe { mmap_anonymous(null_mut(), bytes, protection, flags) }?.cast(), bytes)?;
-        // SAFETY: the range is the mapping just made. A kernel without huge pages rejects it, which only costs speed.
-        let _ = unsafe { madvise(mapping.base.as_ptr().cast(), bytes, Advice::LinuxHugepage) };
-        Ok(mapping)
+        Ok(Mapping::at(unsafe { mmap_anonymous(null_mut(), bytes, protection, flags) }?.cast(), bytes)?)
+    }
+
+    /// Asks for huge pages in a part of it.
+    ///
+    /// # Panics
+    /// When the mapping has no such part.
+    pub(crate) fn use_huge_pages(&self, offset: usize, bytes: usize) {
+        assert!(offset.checked_add(bytes).is_some_and(|end| end <= self.bytes));
+        // SAFETY: the range lies in the mapping. A kernel without huge pages rejects it, which only costs speed.
+        let _ = unsafe { madvise(self.base.as_ptr().add(offset).cast(), bytes, Advice::LinuxHugepage) };
     }
 
     /// A part of a file, shared with others that map it.

@@ -176,7 +176,8 @@ impl TestFile {
 
     /// Takes its name away at once.
     pub(super) fn into_file(self) -> Result<File, TargetError> {
-        self.pinned.try_clone().map_err(|error| TargetError::from_io("open", &self.path, error))
+        let file = self.pinned.try_clone().map_err(|error| TargetError::from_io("open", &self.path, error))?;
+        self.remove().map(|()| file)
     }
 
     /// Leaves it where it is.

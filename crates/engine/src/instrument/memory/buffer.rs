@@ -26,8 +26,10 @@ impl Buffer {
     /// # Errors
     /// If the kernel denies it.
     pub(super) fn new(length: usize) -> io::Result<Buffer> {
-        let mapping = Mapping::zeros(length + HUGE_PAGE)?;
+        let mapping = Mapping::small_pages(length + HUGE_PAGE)?;
         let lead = mapping.base().addr().get().next_multiple_of(HUGE_PAGE) - mapping.base().addr().get();
+        // The rest has small pages: the kernel would report two buffers that touch as one mapping.
+        mapping.use_huge_pages(lead, length);
         // SAFETY: less than a huge page from the start, and the mapping is longer than that.
         let start = unsafe { mapping.base().add(lead) };
         Ok(Buffer { _mapping: mapping, start, length })
