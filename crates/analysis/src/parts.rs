@@ -70,13 +70,16 @@ pub(crate) fn grouped<'a, T: Copy>(
     parts: impl IntoIterator<Item = T>,
     of: impl Fn(T) -> (&'a str, PartKind, f64),
 ) -> Vec<Vec<T>> {
-    let mut groups: BTreeMap<(PartKind, &str), Vec<T>> = BTreeMap::new();
+    let name = |part: T| (of(part).1, without_number(of(part).0));
+    // In the order of the path: of two that are as busy, the first one counts.
+    let mut groups: Vec<Vec<T>> = Vec::new();
     for part in parts {
-        let (name, kind, _) = of(part);
-        groups.entry((kind, without_number(name))).or_default().push(part);
+        match groups.iter_mut().find(|group| name(group[0]) == name(part)) {
+            Some(group) => group.push(part),
+            None => groups.push(vec![part]),
+        }
     }
     let busy = |part: &T| of(*part).2;
-    let mut groups: Vec<Vec<T>> = groups.into_values().collect();
     groups.iter_mut().for_each(|group| group.sort_by(|one, other| busy(other).total_cmp(&busy(one))));
     let mean = |group: &[T]| group.iter().map(busy).sum::<f64>() / group.len() as f64;
     groups.sort_by(|one, other| busy(&other[0]).total_cmp(&busy(&one[0])).then(mean(other).total_cmp(&mean(one))));

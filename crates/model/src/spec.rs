@@ -70,8 +70,9 @@ impl ResolveError {
         let mut pieces = message.split('‹');
         let first = pieces.next().unwrap_or_default().to_owned();
         pieces.fold(first, |text, piece| match piece.split_once('›') {
-            Some((name, rest)) => text + &key(name) + rest,
-            None => text + piece,
+            Some((name, rest)) if KEYS.iter().any(|known| known.name == name) => text + &key(name) + rest,
+            // Of the target's name.
+            _ => text + "‹" + piece,
         })
     }
 }

@@ -171,7 +171,7 @@ macro_rules! forms {
                 let (word, value) = text.split_once('=').map_or((text, None), |(word, value)| (word, Some(value)));
                 let found = match ($crate::words::settled(word, &[$($word,)+ $($key),+]), value) {
                     $(($word, None) => Some($type::$plain),)+
-                    $(($key, value) => $read(value.unwrap_or_default()).map(|($($value),+)| $type::$valued { $($field: $value),+ }),)+
+                    $(($key, value) if value != Some("") => $read(value.unwrap_or_default()).map(|($($value),+)| $type::$valued { $($field: $value),+ }),)+
                     _ => None,
                 };
                 found.ok_or_else(|| $crate::words::ChoiceError::new(text, $choices(text)))

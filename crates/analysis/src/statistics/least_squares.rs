@@ -163,12 +163,14 @@ fn orthogonal(mut columns: Vec<Vec<f64>>) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
     let terms = columns.len();
     let mut turn: Vec<Vec<f64>> =
         (0..terms).map(|column| (0..terms).map(|row| f64::from(u8::from(row == column))).collect()).collect();
+    // What rounding leaves of a product of so many rows.
+    let rounding = f64::EPSILON * (columns.first().map_or(1, Vec::len) as f64).sqrt();
     for _ in 0..MOST_SWEEPS {
         let mut is_orthogonal = true;
         for (one, other) in (1..terms).flat_map(|other| (0..other).map(move |one| (one, other))) {
             let [first, second] = [one, other].map(|column| dot(&columns[column], &columns[column]));
             let both = dot(&columns[one], &columns[other]);
-            if both.abs() <= f64::EPSILON * (first * second).sqrt() {
+            if both.abs() <= rounding * (first * second).sqrt() {
                 continue;
             }
             is_orthogonal = false;

@@ -19,7 +19,7 @@ fn texts_read_back_and_others_say_what_is_valid() {
     check::<Buffering>(Buffering::WORDS, &["buffed", "Direct", ""], "buffered, direct, through, none");
     check::<Layout>(
         &["each", "stripe=64KiB", "mirror=round_robin", "mirror=nearest"],
-        &["stripe", "stripe=0", "mirror=both", "raid5", "each=2"],
+        &["stripe", "stripe=0", "mirror=both", "mirror=", "raid5", "each=2"],
         "mirror=nearest",
     );
     check::<Among>(Among::EXAMPLES, &["only=0", "first"], "first=NUMBER");
