@@ -20,6 +20,7 @@ mod simulator;
 mod store;
 mod study;
 mod target;
+mod target_name;
 mod text;
 
 use std::process::ExitCode;

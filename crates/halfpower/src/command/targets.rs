@@ -5,7 +5,7 @@ use crate::simulator::name::SimulatedName;
 use crate::simulator::stand_ins;
 use crate::study::Study;
 use crate::target::Overwrite;
-use crate::target::kind::is_path;
+use crate::target_name::is_path;
 use crate::text::UsageError;
 use clap::Args;
 use halfpower_model::{GivenPeak, LevelName};

@@ -9,7 +9,7 @@
 mod job;
 mod words;
 
-pub(crate) use words::{bytes, engine, words};
+pub(crate) use words::{ENGINES, bytes, engine, words};
 
 use super::emission::{Emission, Trial, comment, is_test_file, name};
 use crate::target::{Creation, Place};

@@ -1,7 +1,7 @@
 //! A plan, and what follows from it.
 
 use crate::study::{Exhibit, Order, Repetitions, VOLUME};
-use crate::target::kind::is_time_virtual;
+use crate::target_name::is_time_virtual;
 use halfpower_model::random::{Random, derive_seed};
 use halfpower_model::{Bytes, CpuAccounting, Nanoseconds, Offer, Workload};
 use serde::{Deserialize, Serialize};

@@ -5,7 +5,6 @@
 //! that cannot be emptied. Existing data is opened for writing only if the user allowed it for that target, and no two targets
 //! may be the same storage.
 
-pub(crate) mod kind;
 mod leftover;
 mod options;
 mod overwrite;

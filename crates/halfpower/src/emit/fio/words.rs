@@ -1,10 +1,22 @@
 //! What a workload is in fio's words, wherever it has the same: in a job file, and in the options that fio repeats in its
 //! results.
 
-use crate::interchange::import::fio::ENGINES;
 use halfpower_model::{
     Bytes, Durability, Nanoseconds, Operation, Pattern, Personality, RequestKind, WorkerKind, Workload,
 };
+
+/// fio's engines by what is the same here; the first one is the closest.
+pub(crate) const ENGINES: [(Personality, &str); 9] = [
+    (Personality::Sync, "psync"),
+    (Personality::Vectored, "pvsync2"),
+    (Personality::Vectored, "pvsync"),
+    (Personality::Libaio, "libaio"),
+    (Personality::IoUring, "io_uring"),
+    (Personality::Nvme, "io_uring_cmd"),
+    (Personality::Mmap, "mmap"),
+    (Personality::Null, "null"),
+    (Personality::Sg, "sg"),
+];
 
 /// The options and their values, each with the field of the workload that it says.
 pub(crate) fn words(workload: &Workload) -> Vec<(&'static str, &'static str, String)> {
