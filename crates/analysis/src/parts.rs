@@ -158,7 +158,7 @@ mod tests {
         let disks = [("atlas 1", 0.44), ("atlas 2", 0.46), ("atlas 10", 0.45)];
         let disks = disks.map(|(name, busy)| (name, PartKind::Device, busy));
         let (cpus, pci) = (("CPUs", PartKind::Cpu, 0.031), ("pci", PartKind::Bus, 0.972));
-        let window = (Part::SHARE_WAITS[0], PartKind::Wait, 1.0);
+        let window = ("window", PartKind::Wait, 1.0);
         let parts = [cpus, pci, window].into_iter().chain(disks);
         assert_eq!(busiest_first(parts), ["pci 97 %", "3 × atlas 45 % (44 to 46 %)", "CPUs 3 %"]);
     }

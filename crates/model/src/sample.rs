@@ -14,7 +14,7 @@ pub use block::{Block, Direction, Dirty, Phases};
 pub use buffer::{IN_WRITE_CACHE, in_write_cache, left_in_buffer};
 pub use cut_off::{CutOff, stalled_at_end};
 pub use memory::{MEMORY_SPEED, came_around, memory_speed, once_over};
-pub use part::{Part, PartKind};
+pub use part::{Part, PartKind, Wait, WaitFor};
 pub use rate::rate_not_reached;
 pub use record::{
     ContextSwitches, Counters, Cpu, CpuTime, DepthMean, Failure, Histograms, Instrument, Interval, KernelThread,

@@ -15,7 +15,7 @@ use super::facts::{FASTER, FULL, Facts, MATTERS, MOST_OF_IT, SPARE, percent, pha
 use super::suspect::{Owner, Standing, Sureness, named_at, open, ruled_out, sure};
 use crate::parts::{grouped, without_number};
 use crate::rate_over_time::levels_between;
-use halfpower_model::sample::{Part, PartKind};
+use halfpower_model::sample::{Part, PartKind, Wait, WaitFor};
 
 /// Parts of a kind are unevenly loaded from this difference on; a controller's own work matters from this share on.
 const UNLIKE: f64 = 0.1;
@@ -29,7 +29,7 @@ pub(super) fn parts(facts: &Facts<'_>) -> Option<Standing> {
     if first.busy < FULL {
         let aside: String = spared.iter().map(Group::how_spared).collect();
         let idle = format!("the busiest part, {name}, was busy {share} of the time{aside}");
-        let waits = waits(parts, &idle).or_else(|| command_limit(facts, &idle)).or_else(|| growth(parts, &idle));
+        let waits = waits(parts, &idle).or_else(|| command_limit(facts, &idle));
         let none = || ruled_out(format!("every part (the busiest, {name}, {share} of the time{aside})"));
         return waits.or_else(none);
     }
@@ -172,40 +172,26 @@ fn held_by<'a>(controller: &Part, parts: &'a [Part]) -> Option<&'a Part> {
     bus.filter(|bus| controller.kind == PartKind::Controller && bus.busy > controller.at_work())
 }
 
-/// The wait of a network share that is the bottleneck.
+/// The wait of a share or of a growing file that is the bottleneck, by the testbed's own account.
 fn waits(parts: &[Part], idle: &str) -> Option<Standing> {
-    let [window, turn_of_reads, turn_of_writes, wait_of_reads, wait_of_writes] = Part::SHARE_WAITS;
-    let suspects = [
-        (wait_of_writes, MOST_OF_IT, "large writes", "between their units"),
-        (wait_of_reads, MOST_OF_IT, "large reads", "between their units"),
-        (window, FULL, "writes", "for earlier writes to complete"),
-        (turn_of_writes, FULL, "large writes", "for the previous one"),
-        (turn_of_reads, FULL, "large reads", "for the previous one"),
-    ];
-    suspects.into_iter().find_map(|(name, least, who, what)| {
-        let time = percent(waited(parts, name).filter(|busy| *busy >= least)?);
-        let reason = format!("{who} waited {time} of the time {what} ({name}); {idle}");
-        named_at(Owner::Share, Sureness::Sure, name, reason)
-    })
+    let others = waits_of(parts).filter(|(part, wait)| wait.reason != WaitFor::Commands && part.busy >= wait.from);
+    // One that counts from a smaller share of the time on explains the others.
+    let order = |(one, of): &(&Part, &Wait), (other, with): &(&Part, &Wait)| {
+        of.from.total_cmp(&with.from).then(other.busy.total_cmp(&one.busy))
+    };
+    let (Part { name, busy, .. }, Wait { reason, who, until, .. }) = others.min_by(order)?;
+    let owner = if *reason == WaitFor::Share { Owner::Share } else { Owner::FileSystem };
+    let reason = format!("{who} waited {} of the time {until} ({name}); {idle}", percent(*busy));
+    named_at(owner, Sureness::Sure, name, reason)
 }
 
-/// A file extended one write at a time, if that is the bottleneck.
-fn growth(parts: &[Part], idle: &str) -> Option<Standing> {
-    let (name, time) = (Part::GROWTH, percent(waited(parts, Part::GROWTH).filter(|busy| *busy >= FULL)?));
-    let reason = format!(
-        "the system extends a file with one write at a time ({name}), {time} of the time, so a deeper queue does not help; {idle}"
-    );
-    named_at(Owner::FileSystem, Sureness::Sure, name, reason)
-}
-
-/// The share of the time that something waited so.
-fn waited(parts: &[Part], name: &str) -> Option<f64> {
-    parts.iter().find(|part| part.kind == PartKind::Wait && part.name == name).map(|wait| wait.busy)
+fn waits_of(parts: &[Part]) -> impl Iterator<Item = (&Part, &Wait)> {
+    parts.iter().filter_map(|part| Some((part, part.wait.as_ref()?)))
 }
 
 /// Whether requests wait for a share half of the time or longer.
 pub(super) fn waits_for_share(parts: &[Part]) -> bool {
-    Part::SHARE_WAITS.iter().any(|name| waited(parts, name).is_some_and(|busy| busy >= SPARE))
+    waits_of(parts).any(|(part, wait)| wait.reason == WaitFor::Share && part.busy >= SPARE)
 }
 
 /// The limit as the bottleneck; not if a deeper queue was faster.
@@ -233,15 +219,15 @@ fn kept_from(arm: &Part, told: &str, parts: &[Part]) -> Option<String> {
     ))
 }
 
-/// Command limits that kept others waiting 90 % of the time, each with its owner.
+/// Command limits that kept others waiting for long, each with its owner.
 fn command_limits(parts: &[Part]) -> impl Iterator<Item = (&str, &Part)> {
-    let waits = parts.iter().filter(|part| part.kind == PartKind::Wait && part.busy >= FULL);
-    waits.filter_map(|part| Some((without_number(&part.name).strip_suffix(Part::LETS_SO_MANY)?, part)))
+    let limits = waits_of(parts).filter(|(part, wait)| wait.reason == WaitFor::Commands && part.busy >= wait.from);
+    limits.filter_map(|(part, _)| Some((without_number(&part.name).rsplit_once('.')?.0, part)))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{clean, deep_reads, named, of, with};
+    use super::super::tests::{clean, deep_reads, named, of, waiting, with};
     use super::super::{Neighbours, Places, attribute_with};
     use super::*;
     use crate::fixtures::{buffered, deep, intervals, random, read, write};
@@ -269,13 +255,13 @@ mod tests {
     #[test]
     fn a_file_that_grows_by_one_write_at_a_time_sets_the_pace_at_every_depth() {
         let grown = |depth: u32, busy: f64, disk: f64| {
-            let parts = [("barracuda 1", PartKind::Device, disk), (Part::GROWTH, PartKind::Wait, busy)];
+            let parts = [("barracuda 1", PartKind::Device, disk), ("growth", PartKind::Wait, busy)];
             of(&with(clean(deep(depth, write(64))), &parts))
         };
         for depth in [1, 8] {
             let found = grown(depth, 0.99, 0.85);
-            let words = "the file system: the system extends a file with one write at a time (system.growth), 99 % of the time, so a deeper queue does not help; the busiest part, barracuda, was busy 85 % of the time";
-            assert_eq!((found.at.as_deref(), found.brief().as_str()), (Some("system.growth"), words));
+            let words = "the file system: writes that extend a file waited 99 % of the time for the one before (growth); the busiest part, barracuda, was busy 85 % of the time";
+            assert_eq!((found.at.as_deref(), found.brief().as_str()), (Some("growth"), words));
         }
         assert_eq!(grown(1, 0.2, 0.85).owner, Some(Owner::Depth), "the page cache takes them");
         assert_eq!(grown(8, 0.99, 0.97).owner, Some(Owner::Device));
@@ -353,20 +339,19 @@ mod tests {
 
     #[test]
     fn a_share_s_window_or_wait_is_named_where_nothing_is_full() {
-        let [window, _, turn, _, wait] = Part::SHARE_WAITS;
-        let writes = |disk: f64, window_busy: f64, wait_busy: f64| {
-            let waits = [(window, PartKind::Wait, window_busy), (wait, PartKind::Wait, wait_busy)];
+        let writes = |disk: f64, window: f64, units: f64| {
+            let waits = [("window", PartKind::Wait, window), ("units", PartKind::Wait, units)];
             with(clean(deep(4, write(32))), &[[("atlas 1", PartKind::Device, disk)].as_slice(), &waits].concat())
         };
         let found = of(&writes(0.29, 1.0, 0.88));
-        assert_eq!((found.owner, found.at.as_deref()), (Some(Owner::Share), Some("large-writes.wait")));
-        let words = "the network share: large writes waited 88 % of the time between their units (large-writes.wait); the busiest part, atlas, was busy 29 % of the time";
+        assert_eq!((found.owner, found.at.as_deref()), (Some(Owner::Share), Some("units")));
+        let words = "the network share: large writes waited 88 % of the time between their units (units); the busiest part, atlas, was busy 29 % of the time";
         assert_eq!(found.brief(), words);
-        assert_eq!(of(&writes(0.41, 1.0, 0.0)).at.as_deref(), Some("write-window"));
+        assert_eq!(of(&writes(0.41, 1.0, 0.0)).at.as_deref(), Some("window"));
         assert_eq!(named(&writes(0.41, 0.5, 0.3)), None);
         let mut sample = writes(0.41, 0.0, 0.3);
-        sample.parts.push(Part { busy: 1.0, ..Part::idle(turn, PartKind::Wait) });
-        assert_eq!(of(&sample).at.as_deref(), Some("large-writes.turn"));
+        sample.parts.push(waiting("turn", 1.0));
+        assert_eq!(of(&sample).at.as_deref(), Some("turn"));
         assert_eq!(
             named(&writes(0.95, 1.0, 0.0)),
             Some((Owner::Device, Sureness::Sure)),
@@ -482,7 +467,7 @@ mod tests {
         let parts = [
             ("atlas-10k 1", PartKind::Device, 0.75),
             ("server-pci", PartKind::Bus, 0.13),
-            (Part::SHARE_WAITS[0], PartKind::Wait, 0.99),
+            ("window", PartKind::Wait, 0.99),
         ];
         let mut sample = with(clean(deep(8, write(4))), &parts);
         sample.parts[0].phases.insert(Part::UNAWAITED.to_owned(), 0.9);
@@ -512,7 +497,7 @@ mod tests {
             "the CPU: the worker thread made requests 92 % of its time on one CPU; more workers can use more CPUs";
         assert_eq!(of(&sample).brief(), words);
         sample.cpu.threads_s = Some(0.7);
-        sample.parts.push(Part { busy: 0.6, ..Part::idle(Part::SHARE_WAITS[0], PartKind::Wait) });
+        sample.parts.push(waiting("window", 0.6));
         assert_eq!(named(&sample), None, "some wait for a window");
         sample.parts.pop();
         sample.workload.file_state = FileState::Append;

@@ -4,7 +4,7 @@ use super::{Attribution, Owner, Sureness, attribute};
 use crate::fixtures::{block, buffered, deep, flushed, random, read, sample, says, write};
 use halfpower_model::environment::DeviceLimit;
 use halfpower_model::reading::inspect::Limit;
-use halfpower_model::sample::{Block, Direction, Dirty, Latency, Part, PartKind, SystemAccount, Totals};
+use halfpower_model::sample::{Block, Direction, Dirty, Latency, Part, PartKind, SystemAccount, Totals, WaitFor};
 use halfpower_model::{
     Bytes, BytesPerSecond, CachePolicy, Channel, Level, LevelName, Pattern, Personality, Rate, Sample, TargetKind,
     Workload,
@@ -33,9 +33,24 @@ pub(super) fn clean(workload: Workload) -> Sample {
 
 /// With parts of a simulated machine, each with its share of the time.
 pub(super) fn with(mut sample: Sample, parts: &[(&str, PartKind, f64)]) -> Sample {
-    let part = |(name, kind, busy): &(&str, PartKind, f64)| Part { busy: *busy, ..Part::idle(name, *kind) };
+    let part = |(name, kind, busy): &(&str, PartKind, f64)| match kind {
+        PartKind::Wait => waiting(name, *busy),
+        _ => Part { busy: *busy, ..Part::idle(name, *kind) },
+    };
     sample.parts = parts.iter().map(part).collect();
     sample
+}
+
+/// A wait as simulated machines report it, of this share of the time.
+pub(super) fn waiting(name: &str, busy: f64) -> Part {
+    let (reason, from, who, until) = match name {
+        "window" => (WaitFor::Share, 0.9, "writes", "for earlier writes to complete"),
+        "turn" => (WaitFor::Share, 0.9, "large writes", "for the previous one"),
+        "units" => (WaitFor::Share, 0.5, "large writes", "between their units"),
+        "growth" => (WaitFor::Growth, 0.9, "writes that extend a file", "for the one before"),
+        _ => (WaitFor::Commands, 0.9, "commands", "for others to end"),
+    };
+    Part { busy, ..Part::wait(name, reason, from, who, until) }
 }
 
 pub(super) fn named(sample: &Sample) -> Option<(Owner, Sureness)> {
@@ -496,7 +511,10 @@ fn a_device_that_is_always_at_work_is_likely() {
 #[test]
 fn a_simulated_machine_tells_which_part_is_full() {
     let with = |parts: &[(&str, PartKind, f64)]| {
-        let part = |(name, kind, busy): &(&str, PartKind, f64)| Part { busy: *busy, ..Part::idle(name, *kind) };
+        let part = |(name, kind, busy): &(&str, PartKind, f64)| match kind {
+            PartKind::Wait => waiting(name, *busy),
+            _ => Part { busy: *busy, ..Part::idle(name, *kind) },
+        };
         of(&Sample { parts: parts.iter().map(part).collect(), ..deep_reads() })
     };
     let (bus, disk) = (PartKind::Bus, PartKind::Device);

@@ -19,26 +19,37 @@ pub struct Part {
     /// Of a controller, the buses that its bytes are on, by name; empty for others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub buses: Vec<String>,
+    /// Of a wait, what it means where it is long; none for others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Wait>,
+}
+
+/// What a testbed says of a wait: `large writes waited 60 % of the time between their units`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Wait {
+    /// What the requests wait for.
+    #[serde(rename = "for")]
+    pub reason: WaitFor,
+    /// From this share of the time on it is the bottleneck.
+    pub from: f64,
+    /// The requests that wait.
+    pub who: String,
+    /// For what, or when.
+    pub until: String,
 }
 
 impl Part {
     /// The phase in which a controller is held while other parts move the bytes of what it is at.
     pub const HELD: &str = "held_for_others";
-    /// What requests of a share wait for: small writes until others are done, large ones of a kind until the one before is, and
-    /// a unit of such before it goes. The first words are keys of a machine file.
-    pub const SHARE_WAITS: [&str; 5] =
-        ["write-window", "large-reads.turn", "large-writes.turn", "large-reads.wait", "large-writes.wait"];
-
-    /// How the name of a wait ends that is for a controller or a drive to let another command through to a disk, before its number: a key
-    /// of a machine file.
-    pub const LETS_SO_MANY: &str = ".outstanding";
-
-    /// What the writes of a file that grows wait for where the system does one at a time: a key of a machine file.
-    pub const GROWTH: &str = "system.growth";
-
     /// A part that was never busy.
     pub fn idle(name: &str, kind: PartKind) -> Part {
-        Part { name: name.to_owned(), kind, busy: 0.0, phases: BTreeMap::new(), buses: Vec::new() }
+        Part { name: name.to_owned(), kind, busy: 0.0, phases: BTreeMap::new(), buses: Vec::new(), wait: None }
+    }
+
+    /// A wait in which nothing waited.
+    pub fn wait(name: &str, reason: WaitFor, from: f64, who: &str, until: &str) -> Part {
+        let wait = Wait { reason, from, who: who.to_owned(), until: until.to_owned() };
+        Part { wait: Some(wait), ..Part::idle(name, PartKind::Wait) }
     }
 
     /// The phase of an arm in which the medium passes what was asked for under it.
@@ -69,5 +80,15 @@ words! {
         Device = "device",
         /// What requests wait for while nothing works on them: a share's window, or a wait of its.
         Wait = "wait",
+    }
+
+    /// What requests wait for.
+    pub enum WaitFor {
+        /// A network share, by the rules of its protocol.
+        Share = "share",
+        /// The end of a file, where the system extends it by one write at a time.
+        Growth = "growth",
+        /// A controller or drive that admits so many commands to a disk.
+        Commands = "commands",
     }
 }

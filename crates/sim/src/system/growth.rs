@@ -6,8 +6,10 @@
 //!
 //! Source: Riedel, van Ingen and Gray (1997), section 5.3; Chung, Gray, Worthington and Horst (2000), figure 3.
 
+use super::outcome::LONG;
 use crate::machine::{self, Machine};
 use halfpower_model::Workload;
+use halfpower_model::sample::{Part, WaitFor};
 use std::collections::VecDeque;
 
 /// One file.
@@ -40,4 +42,10 @@ impl Growth {
         let under_way = |file: &File| file.busy_since_ns.map_or(0, |since_ns| now_ns - since_ns);
         self.files.iter().map(|file| file.busy_ns + under_way(file)).sum()
     }
+}
+
+/// What writes that extend a file wait for.
+pub(super) fn wait() -> Part {
+    let until = "for the one before, so a deeper queue does not help";
+    Part::wait("system.growth", WaitFor::Growth, LONG, "writes that extend a file", until)
 }

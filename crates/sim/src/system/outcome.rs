@@ -9,6 +9,9 @@ use crate::disk::Worked;
 use halfpower_model::Histogram;
 use halfpower_model::sample::{CutOff, Part};
 
+/// From this share of the time on a wait is the bottleneck.
+pub(super) const LONG: f64 = 0.9;
+
 /// What a run came to.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {

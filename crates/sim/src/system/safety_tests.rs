@@ -2,7 +2,6 @@
 
 use super::tests::*;
 use halfpower_model::FileState;
-use halfpower_model::sample::Part;
 
 fn one_disk() -> Machine {
     let mut machine = machine(larger(Scheduler::CLook), 1, Volume::Each);
@@ -97,7 +96,7 @@ fn a_file_grows_one_write_at_a_time_where_the_system_does_that() {
     assert!((of(&machine, 4, FileState::Append) / one_deep - 1.0).abs() < 0.02);
     let growing = |machine: &Machine, depth, state| {
         let parts = course(machine, &writes(16, 65_536, depth, state)).parts;
-        parts.into_iter().find(|part| part.name == Part::GROWTH).map(|part| part.busy)
+        parts.into_iter().find(|part| part.name == "system.growth").map(|part| part.busy)
     };
     let told = [1, 4].map(|depth| growing(&machine, depth, FileState::Append));
     assert!(told.iter().all(|busy| busy.is_some_and(|busy| (0.95..=1.0).contains(&busy))), "{told:?}");

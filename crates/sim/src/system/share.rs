@@ -11,9 +11,11 @@
 //!
 //! Source: Chung, Gray, Worthington and Horst (2000), section 7.
 
+use super::outcome::LONG;
 use super::outstanding::Outstanding;
 use crate::machine::{self, Machine};
 use crate::resource::Resource;
+use halfpower_model::sample::{Part, WaitFor};
 use halfpower_model::{Request, RequestKind};
 use std::collections::VecDeque;
 
@@ -74,7 +76,7 @@ impl<'a> Share<'a> {
         &mut self.held[place]
     }
 
-    /// For how long up to a moment something waited, in the order of [`halfpower_model::sample::Part::SHARE_WAITS`].
+    /// For how long up to a moment something waited, in the order of [`waits`].
     pub(super) fn waited_ns(&self, now_ns: u64) -> [u64; 5] {
         let [window, reads, writes] = self.held.map(|held| held.some_ns(now_ns));
         let paused_ns = |kind: usize| self.paused_ns[kind] - self.paused_until_ns[kind].saturating_sub(now_ns);
@@ -82,12 +84,23 @@ impl<'a> Share<'a> {
     }
 }
 
+/// What requests wait for, by the keys that say how long.
+pub(super) fn waits() -> [Part; 5] {
+    let wait = |name, from, who, until| Part::wait(name, WaitFor::Share, from, who, until);
+    [
+        wait("write-window", LONG, "writes", "for earlier writes to complete"),
+        wait("large-reads.turn", LONG, "large reads", "for the previous one"),
+        wait("large-writes.turn", LONG, "large writes", "for the previous one"),
+        wait("large-reads.wait", 0.5, "large reads", "between their units"),
+        wait("large-writes.wait", 0.5, "large writes", "between their units"),
+    ]
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::*;
     use super::*;
     use crate::machine::LargeRequests;
-    use halfpower_model::sample::Part;
 
     const COST: Cost = Cost { fixed_us: 100.0, marginal_us_per_kib: 4.0 };
 
@@ -163,7 +176,7 @@ mod tests {
         let machine = shared(Some(2), vec![1, 2]);
         let waits = |operation, kib, depth| {
             let outcome = course(&machine, operation, kib, depth, 1);
-            Part::SHARE_WAITS.map(|name| busy(&outcome, name))
+            super::waits().map(|wait| busy(&outcome, &wait.name))
         };
         let [window, others @ ..] = waits(Operation::Write, 8, 32);
         assert!(window > 0.99 && others == [0.0; 4], "{window} {others:?}");

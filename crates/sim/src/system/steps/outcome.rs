@@ -3,11 +3,12 @@
 use crate::bus::{Bus, Tally};
 use crate::disk::Worked;
 use crate::machine;
-use crate::system::outcome::{Mark, Outcome};
+use crate::system::outcome::{LONG, Mark, Outcome};
 use crate::system::request::Origin;
 use crate::system::state::System;
+use crate::system::{growth, share};
 use halfpower_model::Histogram;
-use halfpower_model::sample::{CutOff, Part, PartKind};
+use halfpower_model::sample::{CutOff, Part, PartKind, WaitFor};
 use halfpower_model::workload::FEW_REQUESTS;
 use std::collections::BTreeMap;
 
@@ -149,14 +150,13 @@ impl System<'_> {
         });
         let server = self.machine.share.as_ref().and_then(|share| share.server_cpus);
         let server = server.map(|count| (Part::idle("server's CPUs", PartKind::Cpu), f64::from(count)));
-        let waits = Part::SHARE_WAITS.map(|name| (Part::idle(name, PartKind::Wait), 1.0));
-        let waits = self.machine.share.iter().flat_map(|_| waits.clone());
+        let waits = self.machine.share.iter().flat_map(|_| share::waits()).map(|wait| (wait, 1.0));
         let gates = self.machine.disks.iter().enumerate().filter_map(|(index, disk)| {
-            let name = format!("{}{} {}", self.machine.gate_of(disk)?, Part::LETS_SO_MANY, index + 1);
-            Some((Part::idle(&name, PartKind::Wait), 1.0))
+            let name = format!("{}.outstanding {}", self.machine.gate_of(disk)?, index + 1);
+            Some((Part::wait(&name, WaitFor::Commands, LONG, "commands", "for others to end"), 1.0))
         });
         let growth = self.growth.as_ref();
-        let growth = growth.map(|growth| (Part::idle(Part::GROWTH, PartKind::Wait), growth.files.len() as f64));
+        let growth = growth.map(|growth| (growth::wait(), growth.files.len() as f64));
         let instance = self.instance().map(|(name, _)| (Part::idle(name, PartKind::Controller), 1.0));
         let parts = std::iter::once(cpus).chain(between).chain(disks).chain(server).chain(waits);
         let parts = parts.chain(gates).chain(growth).chain(instance);
