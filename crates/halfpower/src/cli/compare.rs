@@ -130,7 +130,7 @@ fn noise(store: &Store, id: RunId) -> anyhow::Result<Noise> {
     if run.kind != RunKind::Aa {
         refuse!("run {id} did not measure the same twice; make one that does with `halfpower run --aa`");
     }
-    let too_few = || UsageError(format!("run {id} has too few samples to tell what the same differs by"));
+    let too_few = || UsageError(format!("run {id} has too few samples to estimate how far identical runs differ"));
     Ok(Analysed::load(store, id)?.noise().ok_or_else(too_few)?.clone())
 }
 

@@ -115,7 +115,7 @@ fn stage<'a>(staged: &Staged<'_>, number: usize, path: &'a Path, format: Option<
         warnings,
         name: format!("{}: {file_name}", read.format.word()),
         environment: common.flatten().unwrap_or_else(|| Environment::unknown(targets.clone(), None)),
-        target: if targets.is_empty() { "a target that is not told".to_owned() } else { targets },
+        target: if targets.is_empty() { "an unknown target".to_owned() } else { targets },
     })
 }
 

@@ -264,7 +264,7 @@ impl Run {
     /// # Errors
     /// Where it is.
     pub(crate) fn check_plan(&self) -> Result<(), StoreError> {
-        let reason = format!("nothing tells what is left to measure; start again with `{}`", self.command);
+        let reason = format!("it cannot be resumed; start it again with `{}`", self.command);
         let names_nothing = self.plan.as_ref().is_some_and(|plan| plan.targets.is_empty());
         if names_nothing || self.damaged.contains(&"plan") {
             Err(damaged(format!("the plan of run {}", self.id), reason))

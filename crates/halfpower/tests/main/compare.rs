@@ -79,7 +79,7 @@ fn what_cannot_be_compared_is_refused() {
     let same = lab.run("compare 1 2");
     // Ten requests each may take any time, but one sample a side is never enough to call them equivalent.
     assert!(same.status.is_some() && !same.stdout.starts_with("Equivalent"), "{}", same.stdout);
-    assert!(same.stdout.contains("Measured on the same, as far as the samples tell."), "{}", same.stdout);
+    assert!(same.stdout.contains("The environment is the same, as far as the samples record it."), "{}", same.stdout);
 }
 
 /// Two workloads of a simulated disk, on which they scatter the same each time.

@@ -55,7 +55,7 @@ pub fn memory_speed(sample: &Sample) -> Option<Warning> {
         }
         // What a cold cache leaves unknown has warnings of its own.
         None if workload.cache == CachePolicy::Keep => {
-            let message = "nobody knows how much was read from the page cache: this may be the speed of memory";
+            let message = "how much was read from the page cache is unknown: this may be the speed of memory";
             Some(Warning::new(MEMORY_SPEED, message, &remedy))
         }
         _ => None,
@@ -202,7 +202,7 @@ mod tests {
         let keep = |device| told(read(CachePolicy::Keep), device);
         assert!(keep(Some(490_000)).is_some_and(|message| message.contains("the device moved 49 %")));
         assert_eq!(keep(Some(510_000)), None);
-        assert!(keep(None).is_some_and(|message| message.contains("nobody knows")));
+        assert!(keep(None).is_some_and(|message| message.contains("is unknown")));
         assert!(told(read(CachePolicy::Cold), Some(0)).is_some(), "it was not cold, or did not stay so");
         assert_eq!(told(read(CachePolicy::Cold), None), None, "cold_unknown says it");
         assert_eq!(told(read(CachePolicy::Warm), Some(0)), None, "it was asked for");

@@ -69,7 +69,7 @@ fn table(cells: &[ComparedCell], figure: Figure) -> Table {
             change.after.repetitions.to_string(),
             format!("{} %", signed(change.ratio.value)),
             basis(change),
-            change.margin.map_or_else(|| "cannot tell".to_owned(), |margin| percent(margin.share())),
+            change.margin.map_or_else(|| "undecided".to_owned(), |margin| percent(margin.share())),
             word(change.standing).to_owned(),
         ])
     };
@@ -89,7 +89,7 @@ pub(crate) fn comparison_text(comparison: &Comparison, colour: bool, width: usiz
     page.table_of(&differences("Measured on what differs", &comparison.differences));
     if comparison.differences.is_empty() {
         page.gap();
-        page.plain("Measured on the same, as far as the samples tell.");
+        page.plain("The environment is the same, as far as the samples record it.");
     }
     for figure in Figure::ALL {
         let changed = |change: &Change| {

@@ -24,8 +24,8 @@ pub(super) fn signed(ratio: f64) -> String {
 pub(super) fn basis(change: &Change) -> String {
     let doubt = match change.doubt {
         Some(Doubt::OneOfMany { workloads }) => format!("; one of {workloads} looked at"),
-        Some(Doubt::NoiseMayExplain) => "; the same may differ as far".to_owned(),
-        Some(Doubt::TooNoisy) => "; the same differs by too much to tell".to_owned(),
+        Some(Doubt::NoiseMayExplain) => "; identical runs may differ as far".to_owned(),
+        Some(Doubt::TooNoisy) => "; identical runs differ too much to decide".to_owned(),
         None => String::new(),
     };
     format!("{}{doubt}", interval(change))
@@ -44,10 +44,10 @@ fn interval(change: &Change) -> String {
     }
 }
 
-/// From so many on, facts that only one side tells are told in one row.
+/// From so many on, facts recorded on one side only are told in one row.
 const ONE_SIDED_MOST: usize = 8;
 
-/// Each difference with its two sides. Of many facts that only one side tells, as another program's results have it, one row
+/// Each difference with its two sides. Of many facts recorded on one side only, as another program's results have it, one row
 /// says what they are of.
 pub(super) fn differences(fact: &str, differences: &[Difference]) -> Table {
     let (one_sided, both): (Vec<_>, Vec<_>) = differences.iter().partition(|difference| difference.is_one_sided());
@@ -58,7 +58,7 @@ pub(super) fn differences(fact: &str, differences: &[Difference]) -> Table {
     }
     let mut heads: Vec<&str> = one_sided.iter().filter_map(|difference| difference.fact.split('.').next()).collect();
     heads.dedup();
-    let told = [format!("{} facts that only one side tells", one_sided.len()), format!("of {}", heads.join(", "))];
+    let told = [format!("{} facts recorded on one side only", one_sided.len()), format!("of {}", heads.join(", "))];
     Table::new(head, both.into_iter().map(row).chain([told]))
 }
 

@@ -57,20 +57,20 @@ fn a_comparison_says_what_differs_before_it_shows_what_changed() {
         assert!(!page.contains(load), "{load}");
     }
     let same = html(&compared(&before, &before));
-    assert!(same.contains("Nothing, as far as the samples tell.") && !same.contains("class=\"forest worse\""));
+    assert!(same.contains("Nothing, as far as the samples record it.") && !same.contains("class=\"forest worse\""));
 }
 
 #[test]
 fn what_only_one_side_tells_is_one_row_where_it_is_much() {
     let before = samples(&run(&fixed()));
     let told = comparison_text(&compared(&before, &before), false, 200);
-    assert!(told.contains("Measured on the same") && !told.contains("only one side tells"));
+    assert!(told.contains("The environment is the same") && !told.contains("on one side only"));
     let mut after = before.clone();
     for sample in &mut after {
         sample.environment = Environment::unknown("elsewhere", Some(Bytes(1 << 20))).into();
     }
     let text = comparison_text(&compared(&before, &after), false, 200);
-    assert!(text.contains("facts that only one side tells") && !text.contains("unknown"), "{text}");
+    assert!(text.contains("facts recorded on one side only") && !text.contains("unknown"), "{text}");
     assert!(text.contains("elsewhere"), "what both tell keeps its row: {text}");
     // One fact alone keeps its row, too.
     let mut after = before.clone();
@@ -143,9 +143,9 @@ fn what_has_no_margin_is_said_to_have_none() {
     let page = html(&comparison);
     markup::check_nesting(&page);
     for said in [&text, &page] {
-        assert!(said.contains("have no margin") && said.contains("the same differs by too much to tell"), "{said}");
+        assert!(said.contains("have no margin") && said.contains("identical runs differ too much to decide"), "{said}");
     }
-    assert!(page.contains("<td>cannot tell</td>"));
+    assert!(page.contains("<td>undecided</td>"));
 }
 
 #[test]

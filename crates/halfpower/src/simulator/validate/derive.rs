@@ -33,7 +33,7 @@ pub(super) fn value(measure: &Measure, samples: &[&Sample]) -> Result<f64, Strin
         Measure::BusyPercent { part } => self::part(first, part)?.busy * 100.0,
         Measure::PhasePercent { part, phase } => {
             let shares = &self::part(first, part)?.phases;
-            shares.get(phase).ok_or_else(|| format!("{part} does not tell its phase {phase}"))? * 100.0
+            shares.get(phase).ok_or_else(|| format!("{part} does not report its phase {phase}"))? * 100.0
         }
         Measure::DollarsPerRequest { price } => price / first.total.requests_per_s,
         Measure::RequestsPerDollar { price } => mean_requests(samples) / price,
