@@ -102,7 +102,8 @@ pub(super) fn cpu(facts: &Facts<'_>) -> Option<Standing> {
     let share = of_their_time(facts, wanting);
     // Work that completes requests and is counted apart from the threads' own runs on any CPU, which the parts show. Submission
     // runs on one CPU per worker, even if others are idle.
-    let threads = facts.threads.filter(|_| facts.outstanding > u64::from(facts.workload.workers));
+    let threads =
+        facts.threads.filter(|_| facts.knows_parts() && facts.outstanding > u64::from(facts.workload.workers));
     if let Some(threads) = threads.filter(|_| wanting >= MOST_OF_IT) {
         return if threads >= FULL { one_for_each(facts, threads) } else { None };
     }
