@@ -143,7 +143,7 @@ mod tests {
         assert!(told(9).unwrap().contains("only 9 requests per trial"));
         assert_eq!(told(10), None);
         let remedy = warning(&run(1).samples[0].sample).unwrap().remedy;
-        assert!(["--duration (io)", "[trial] (a study)", "--thorough (run)"].iter().all(|way| remedy.contains(way)));
+        assert!(["--duration (io)", "`duration` (study)", "--thorough (run)"].iter().all(|way| remedy.contains(way)));
         let mut counted = run(4).samples.remove(0).sample;
         counted.workload.limits.duration = Some(Nanoseconds(2_000_000_000));
         assert_eq!(warning(&counted), None, "its requests were used up before its time");

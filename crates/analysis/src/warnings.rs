@@ -51,7 +51,9 @@ fn for_others(sample: &Sample) -> Option<Warning> {
     let percent = share_for_others(sample).filter(|share| *share >= MOST_FOR_OTHERS)? * 100.0;
     Some(Warning::new(
         "for_others",
-        format!("other programs caused {percent:.0} % of the device's bytes: without them the figure may be higher"),
+        format!(
+            "{percent:.0} % of the device's bytes came from other programs or file-system metadata: without them the figure may be higher"
+        ),
         "measure again while no other program uses the device",
     ))
 }
@@ -96,7 +98,7 @@ mod tests {
             run.device_reads(0, |_| (5000, bytes));
             collect(&run.observed()).into_iter().map(|(warning, _)| warning.message).collect::<Vec<_>>()
         };
-        let message = "other programs caused 80 % of the device's bytes: without them the figure may be higher";
+        let message = "80 % of the device's bytes came from other programs or file-system metadata: without them the figure may be higher";
         assert_eq!(told(5 * 1001 * 4096), [message]);
         assert!(told(1001 * 4096 * 3 / 2).is_empty(), "a third");
     }

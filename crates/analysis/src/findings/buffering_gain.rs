@@ -89,10 +89,7 @@ mod tests {
             findings[0].sentence,
             "Sequential reads (QD1, buffered), compared with direct: throughput is 12 times [12 to 12] at 2 KiB, 75 % [75 to 75] at 1 MiB; a gain from 2 KiB to 64 KiB, a loss at 1 MiB; break-even at 324 KiB ± 0.1 %."
         );
-        assert_eq!(
-            findings[0].brief,
-            "a gain from 2 KiB to 64 KiB, a loss at 1 MiB (12 times at 2 KiB, 0.75 at 1 MiB)"
-        );
+        assert_eq!(findings[0].brief, "a gain from 2 KiB to 64 KiB, a loss at 1 MiB (12 × at 2 KiB, 0.75 × at 1 MiB)");
         assert_eq!(findings[0].subject, "sequential read, QD1, buffered");
         assert!((findings[0].estimates[0].value - 12.0).abs() < 1e-9, "the highest ratio first");
         assert_eq!(findings[0].samples.len(), 30);

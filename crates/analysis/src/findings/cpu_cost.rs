@@ -153,10 +153,10 @@ fn parts(fit: &CostFit, bound: &str) -> String {
     let parts = match (is_told_from_zero(fit.fixed), is_told_from_zero(fit.marginal)) {
         (true, true) => format!("{bound} {} plus {}", fit.fixed, fit.marginal),
         (true, false) => {
-            format!("{bound} {}, independent of request size", fit.fixed)
+            format!("{bound} {}, with no significant marginal cost", fit.fixed)
         }
-        (false, true) => format!("{bound} {}, with no measurable fixed cost", fit.marginal),
-        (false, false) => "too uneven to separate fixed and marginal cost".to_owned(),
+        (false, true) => format!("{bound} {}, with no significant fixed cost", fit.marginal),
+        (false, false) => "fixed and marginal cost are not resolved".to_owned(),
     };
     let in_three = fit.by_unit.map(|by_unit| {
         let CostByUnit { unit, call, copy, each_unit } = by_unit;
@@ -196,7 +196,7 @@ fn brief(fit: &CostFit) -> String {
         _ => None,
     };
     if !is_told_from_zero(fit.fixed) && !is_told_from_zero(fit.marginal) {
-        return "too uneven".to_owned();
+        return "not resolved".to_owned();
     }
     let parts = [part(fit.fixed, &fixed), part(fit.marginal, &marginal)];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" + ")
@@ -314,8 +314,8 @@ mod tests {
             assert!((point.residual_us - residual).abs() < 1e-9, "{point:?}");
         }
         assert!((fits[0].points[2].one_cpu.0 - 3072.0 / 4e-6).abs() < 1.0, "{:?}", fits[0].points);
-        assert!(findings[0].sentence.contains("too uneven"), "one degree of freedom: {}", findings[0].sentence);
-        assert_eq!(findings[0].brief, "too uneven");
+        assert!(findings[0].sentence.contains("are not resolved"), "one degree of freedom: {}", findings[0].sentence);
+        assert_eq!(findings[0].brief, "not resolved");
     }
 
     #[test]
@@ -354,7 +354,7 @@ mod tests {
     fn a_flat_cost_has_no_marginal_part() {
         let run = sweep(&[4, 16, 64, 256, 1024], |kib, _| if kib.ilog2() % 4 == 0 { 5.1 } else { 5.0 });
         let (_, findings) = costs(&run);
-        assert!(findings[0].sentence.contains("independent of request size"), "{findings:?}");
+        assert!(findings[0].sentence.contains("with no significant marginal cost"), "{findings:?}");
         assert_eq!(findings[0].brief, "5.05 µs + < 0.185 ns per KiB");
     }
 

@@ -103,10 +103,13 @@ fn half_power(series: &Series<'_>, reference: Reference<'_>, models: &Models) ->
             let fewest = series.cells.iter().map(|cell| cell.repetitions.len()).min().unwrap_or(0);
             let estimate = estimate(Quantity::RequestSizeBytes, bytes, interval, fewest);
             let unbounded = format!("; the confidence interval extends beyond {largest}");
-            let (uncertain, unbounded) = if is_open { (", uncertain", unbounded) } else { ("", String::new()) };
+            let (open, unbounded) = match is_open {
+                true => (format!(", CI beyond {largest}"), unbounded),
+                false => (String::new(), String::new()),
+            };
             let size = size_of(index);
             (
-                format!("{size} (at {estimate}{uncertain})"),
+                format!("{size} (at {estimate}{open})"),
                 format!("{what} reach {half} at {size} (interpolated: {estimate}{unbounded})"),
                 vec![estimate],
             )
@@ -253,6 +256,6 @@ mod tests {
         assert_eq!((estimate.low, estimate.high), (None, None), "five of sixteen resamples never get there");
         let sentence = &finding.sentence;
         says(sentence, "the confidence interval extends beyond 1 MiB). No linear time model");
-        says(&finding.brief, ", uncertain)");
+        says(&finding.brief, ", CI beyond ");
     }
 }

@@ -1,6 +1,6 @@
 //! The queue depth at which the rate stops rising: the smallest with 95 % of the maximum.
 //!
-//! If that is the deepest queue measured, the knee lies beyond and is not stated. If the interval includes a smaller depth, that is
+//! If that is the highest depth measured, the knee lies beyond and is not stated. If the interval includes a smaller depth, that is
 //! said. The interval is a bootstrap over repetitions with measured depths as ends. A
 //! [queueing model](crate::models::Concurrency) stands beside it.
 
@@ -23,13 +23,16 @@ pub(super) struct Knee<'a> {
     pub(super) rate: Estimate,
     /// The maximum over all depths.
     pub(super) best: f64,
-    /// Whether only the deepest queue reaches it.
+    /// Whether only the highest depth reaches it.
     pub(super) still_growing: bool,
 }
 
 /// Whether the rate still rises, as far as the scatter shows.
-pub(super) fn growth(depth: Estimate) -> &'static str {
-    if stops_before(depth).is_some() { "still rising, uncertain" } else { "still rising" }
+pub(super) fn growth(depth: Estimate) -> String {
+    match stops_before(depth) {
+        Some(low) => format!("the gain over QD{low} is within the scatter"),
+        None => "still rising".to_owned(),
+    }
 }
 
 /// A smaller depth at which it may level off.
@@ -59,10 +62,14 @@ fn finding(series: &Series<'_>, knee: Knee<'_>, models: &Models) -> Finding {
     let what = named(cell.workload, &series.circumstances);
     let depth = depth_estimate(series, cell.workload.depth);
     let (brief, claim, estimates) = if still_growing {
-        let deepest = format!("QD{}, the deepest queue measured", cell.workload.depth);
-        let doubt = stops_before(depth).map(|low| format!("; within the scatter it may level off at QD{low}"));
-        let claim = format!("{what}: {rate} at {deepest}, and still rising{}", doubt.unwrap_or_default());
-        (format!("{} at {deepest}", growth(depth)), claim, vec![])
+        let highest = cell.workload.depth;
+        let (brief, doubt) = match stops_before(depth) {
+            Some(low) => {
+                (format!("QD{low} to beyond QD{highest}"), format!("; within the scatter it may stop at QD{low}"))
+            }
+            None => (format!("beyond QD{highest}, the highest depth measured"), String::new()),
+        };
+        (brief, format!("{what}: {rate} at QD{highest}, the highest depth measured, and still rising{doubt}"), vec![])
     } else {
         let best = rate.quantity.format(best);
         let claim = format!("{what}: {rate} at {depth}, where it stops rising; the most at any depth is {best}");
@@ -131,10 +138,10 @@ mod tests {
     fn what_still_grows_has_no_knee() {
         let findings = sweep(&[(1, 10e3), (2, 20e3), (4, 40e3)]).findings(FindingCode::Knee);
         assert!(findings[0].estimates.is_empty());
-        assert_eq!(findings[0].brief, "still rising at QD4, the deepest queue measured");
+        assert_eq!(findings[0].brief, "beyond QD4, the highest depth measured");
         assert_eq!(
             findings[0].sentence,
-            "Random reads (4 KiB, direct): 40\u{202f}000 IOPS ± 2 % at QD4, the deepest queue measured, and still rising."
+            "Random reads (4 KiB, direct): 40\u{202f}000 IOPS ± 2 % at QD4, the highest depth measured, and still rising."
         );
     }
 
@@ -146,10 +153,10 @@ mod tests {
             run.add(deep(depth, random(read(4))), &scattered(mean, spread));
         }
         let findings = run.findings(FindingCode::Knee);
-        assert_eq!(findings[0].brief, "still rising, uncertain at QD32, the deepest queue measured");
-        says(&findings[0].sentence, "; within the scatter it may level off at QD8.");
+        assert_eq!(findings[0].brief, "QD8 to beyond QD32");
+        says(&findings[0].sentence, "; within the scatter it may stop at QD8.");
         let advice = run.findings(FindingCode::Recommendation);
-        assert!(advice.iter().any(|finding| finding.sentence.contains("still rising, uncertain")), "{advice:?}");
+        assert!(advice.iter().any(|finding| finding.sentence.contains("is within the scatter")), "{advice:?}");
     }
 
     #[test]

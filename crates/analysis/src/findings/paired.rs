@@ -55,8 +55,8 @@ pub(super) fn finding(
     let claim = format!("{what}: throughput is {}; {}{more}", range_words(highest, lowest), all.join(", "));
     let [most, least] = [highest, lowest].map(|comparison| significant(comparison.ratio.value));
     let ratios = match most == least {
-        true => format!("({most} times)"),
-        false => format!("({most} times at {}, {least} at {})", highest.request_size, lowest.request_size),
+        true => format!("({most} ×)"),
+        false => format!("({most} × at {}, {least} × at {})", highest.request_size, lowest.request_size),
     };
     let brief = format!("{} {ratios}", decided.or(undecided).unwrap_or_default());
     let estimates = if comparisons.len() == 1 { vec![lowest.ratio] } else { vec![lowest.ratio, highest.ratio] };
@@ -124,9 +124,9 @@ mod tests {
 
     #[test]
     fn verdicts_need_their_interval() {
-        let words = "a gain from 2 KiB to 4 KiB, a loss from 16 KiB to 32 KiB (4 times at 2 KiB, 0.346 at 32 KiB) / a gain from 2 KiB to 4 KiB, a loss from 16 KiB to 32 KiB, undecided at 8 KiB";
+        let words = "a gain from 2 KiB to 4 KiB, a loss from 16 KiB to 32 KiB (4 × at 2 KiB, 0.346 × at 32 KiB) / a gain from 2 KiB to 4 KiB, a loss from 16 KiB to 32 KiB, undecided at 8 KiB";
         assert_eq!(brief(&[(3.9, 4.1), (1.9, 2.1), (0.9, 1.1), (0.5, 0.6), (0.3, 0.4)]), words);
-        assert_eq!(brief(&[(2.0, 3.0)]), "a gain (2.45 times) / a gain");
+        assert_eq!(brief(&[(2.0, 3.0)]), "a gain (2.45 ×) / a gain");
         assert!(brief(&[(0.2, 0.3), (0.2, 0.31)]).ends_with("/ a loss at every size"));
         let ragged = brief(&[(0.9, 1.1), (0.2, 0.3), (0.9, 1.1), (0.2, 0.3), (0.2, 0.3)]);
         says(&ragged, "a loss at 4 KiB and from 16 KiB to 32 KiB, undecided elsewhere");

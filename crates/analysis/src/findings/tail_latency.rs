@@ -63,7 +63,7 @@ fn finding(group: &Series<'_>) -> Option<Finding> {
     let queued = crate::block::of(cell).and_then(|block| block.queued);
     let queued = queued.map(|share| format!(". They spend {share} of their time queued in the block layer"));
     let claim = format!(
-        "{}: {beyond} take over {multiple} times the median of {median} ({chance} expected by chance); {percentile} is {far}, \
+        "{}: {beyond} take over {multiple} times the median of {median} ({chance} for exponential latency); {percentile} is {far}, \
          {times} times the median{}{}",
         group.requests_of(cell.workload),
         extent(long.len(), tails.len()),

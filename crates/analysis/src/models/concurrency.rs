@@ -361,7 +361,7 @@ mod tests {
         let finding = analyse(&run.observed()).findings.into_iter().find(|finding| finding.code == FindingCode::Knee);
         let sentence = finding.unwrap().sentence;
         assert!(
-            sentence.contains("at QD32, the deepest queue measured, and still rising")
+            sentence.contains("at QD32, the highest depth measured, and still rising")
                 && !sentence.contains("is reached"),
             "{sentence}"
         );

@@ -49,7 +49,7 @@ fn text(environment: &Environment, instruments: &[InstrumentFacts], notes: &[War
         (
             "clock",
             format!(
-                "{}, {:.1} ns a reading, steps of {:.1} ns",
+                "{}, {:.1} ns per reading, steps of {:.1} ns",
                 environment.clock.source, environment.clock.cost_ns, environment.clock.resolution_ns
             ),
         ),

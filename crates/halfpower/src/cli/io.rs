@@ -23,7 +23,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = HINT, after_long_help = EXAMPLES)]
 pub(super) struct Arguments {
-    /// Files, block devices and directories, or null:
+    /// Files, block devices, directories, null: (no I/O) or sim:MACHINE:VOLUME
     #[arg(required = true, value_name = "TARGET")]
     targets: Vec<PathBuf>,
     #[command(flatten)]
@@ -44,7 +44,7 @@ pub(super) struct Arguments {
     note: NoteArgument,
     /// Read back and check what a stored run wrote with --verify
     ///
-    /// The run says what every block should hold; name its targets in their order, and no other options of a workload.
+    /// The run knows what every block should hold. Name its targets in the same order, without other workload options.
     #[arg(long, value_name = "RUN", help_heading = "Results")]
     verify_run: Option<RunId>,
 }
@@ -57,7 +57,7 @@ Example: halfpower io . --pattern random --depth 32 --duration 3s
 pub(super) const EXAMPLES: &str = "\
 Examples
 
-Random reads, deep:
+Random reads at a high queue depth:
   halfpower io . --pattern random --request-size 4KiB --depth 32
   halfpower io /dev/nvme0n1 --pattern random --depth 64 --workers 4 --cpus 0-3
 
@@ -66,7 +66,7 @@ Sequential throughput:
   halfpower io new.bin --size 4GiB --op write --request-size 1MiB \\
       --bytes 4GiB --durability flush_at_end
 
-A database: small reads and writes, and the writes made safe:
+A database: small reads and writes, with flushes:
   halfpower io . --op mix=70 --pattern zipf=0.99 --request-size 8KiB \\
       --depth 16 --durability fdatasync=8
   halfpower io . --op write --request-size 16KiB --buffering buffered \\
@@ -93,7 +93,7 @@ Several sizes:
   halfpower io . --op mix=60 --pattern random \\
       --sizes read=4KiB:9/1MiB:1,write=64KiB
 
-The program itself, and fio's words:
+Cost of the load generator, and fio's option names:
   halfpower io null: --depth 32
   halfpower io . --rw randrw --rwmixread 70 --bs 4k --iodepth 16 --direct 1";
 

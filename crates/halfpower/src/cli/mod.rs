@@ -58,9 +58,10 @@ enum Command {
     Plan(plan::Arguments),
     /// Run one workload
     ///
-    /// It goes to files, block devices and directories, which get test files that are removed afterwards. A file that
-    /// does not exist is made when --size says how large, and stays. What exists is only read, unless --overwrite is
-    /// said; a block device in use is never written. Several targets have a worker each, or make one by --layout.
+    /// Targets are files, block devices, directories (which get test files, removed afterwards), null: (no I/O) and
+    /// volumes of simulated machines. A file that does not exist is created if --size is given, and stays. Existing data
+    /// is never overwritten without --overwrite, a block device in use never. Several targets have a worker each, or form
+    /// one volume with --layout.
     Io(Box<io::Arguments>),
     Memory(memory::Arguments),
     Inspect(inspect::Arguments),

@@ -23,13 +23,13 @@ use std::path::PathBuf;
 /// names it. Of several, a shared limit shows: a bus, a controller. Prints what it will do first, and ends with a summary and a report.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Arguments {
-    /// Directories, files and block devices; several are measured each alone and all together
+    /// Directories, files and block devices; several are measured alone and together
     #[arg(default_value = ".", value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Forty seconds: fewer sizes and depths, shorter trials
+    /// Take 40 seconds: fewer sizes and queue depths, shorter repetitions
     #[arg(long, conflicts_with = "thorough")]
     quick: bool,
-    /// A quarter of an hour: every size at depths 1, 2, 4 and 8, longer trials
+    /// Take 15 minutes: every size at QD1, 2, 4 and 8, longer repetitions
     #[arg(long)]
     thorough: bool,
     #[command(flatten)]
@@ -41,10 +41,10 @@ pub(super) struct Arguments {
 pub(super) struct CommonArguments {
     #[command(flatten)]
     pub(super) plan: PlanArguments,
-    /// Measure the noise of this machine: the plan twice, by turns, held against itself; see `compare --margin-from`
+    /// Measure the noise of this machine: run the plan twice, interleaved, and compare the halves (A/A test); see `compare --margin-from`
     #[arg(long)]
     aa: bool,
-    /// Only say what would be done
+    /// Print the plan and measure nothing
     #[arg(long)]
     dry_run: bool,
     /// Write the report here
@@ -66,7 +66,7 @@ pub(super) struct PlanArguments {
     /// Measure reads only; a directory still gets its test file
     #[arg(long)]
     no_writes: bool,
-    /// Bytes the run may write, the test file included: flash wears [default: the study's, 32GiB]
+    /// Bytes the run may write, the test file included: flash wears [default: 32GiB, 8GiB with --quick, or what the study says]
     #[arg(long, value_name = "SIZE")]
     write_budget: Option<Bytes>,
     #[command(flatten)]
@@ -80,10 +80,10 @@ pub(super) struct PlanArguments {
     /// Test files to make in each directory [default: 1]
     #[arg(long, value_name = "N", value_parser = count::<u32>)]
     files: Option<u32>,
-    /// Size of the test file, or how much of the target is used [default: 1GiB of a directory, all of a target]
+    /// Size of the test file, or how much of a file or device is used [default: a test file of 1GiB, 512MiB with --quick, 2GiB with --thorough; else all]
     #[arg(long, value_name = "SIZE")]
     size: Option<Bytes>,
-    /// Draws order, places and data; the same seed does the same work [default: the study's, 1]
+    /// Seed of order, offsets and data: the same seed does the same work [default: 1, or what the study says]
     #[arg(long, value_name = "N", value_parser = any::<u64>)]
     seed: Option<u64>,
 }

@@ -9,10 +9,10 @@ use halfpower_model::{Bytes, Offer, Price};
 pub(crate) struct PriceArguments {
     /// What all targets cost together, as 199USD or 189.90EUR; a number alone is US dollars
     ///
-    /// For the price of an access: per KAPS and MAPS, kilobyte and megabyte accesses a second. Replaces the study's.
+    /// Used for the price per KAPS and MAPS (kilobyte and megabyte accesses per second). Replaces the price in a study.
     #[arg(long, value_name = "PRICE", help_heading = "Price")]
     price: Option<Price>,
-    /// What they hold together, for the MB that money buys [default: their size, of block devices]
+    /// Capacity of all targets together, for the price per MB [default: the size of the block devices]
     #[arg(long, value_name = "SIZE", help_heading = "Price")]
     capacity: Option<Bytes>,
 }

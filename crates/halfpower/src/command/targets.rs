@@ -55,7 +55,7 @@ impl TargetArgument {
 pub(crate) struct PeakArguments {
     /// Peak that a level advertises: memory, bus, link or device, as device=3500MB/s; repeated for several
     ///
-    /// Of a bus as a whole, of each link and each device. Replaces what the kernel tells.
+    /// Peak of the whole bus, of each link or of each device. Replaces the kernel's value.
     #[arg(long = "pap", value_name = "LEVEL=RATE")]
     given: Vec<GivenPeak>,
 }
@@ -79,7 +79,7 @@ impl PeakArguments {
 pub(crate) struct OverwriteArgument {
     /// Allow overwriting existing data on the targets; with =TARGET, repeated, only on those
     ///
-    /// A target that only a study or a stored run names has to be named: --overwrite=TARGET.
+    /// For a target that a study or a stored run names, give the name here too: --overwrite=TARGET.
     #[arg(
         long,
         value_name = "TARGET",

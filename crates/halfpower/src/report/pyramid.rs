@@ -35,8 +35,8 @@ fn chart(pyramid: &Pyramid) -> Option<Value> {
         id => format!("pyramid-{name}"),
         title => format!("Real and advertised performance of each level, {name}"),
         description => format!("Bars from memory to device. {}.", levels.collect::<Vec<_>>().join("; ")),
-        caption => "Filled: real performance (RAP), at the best request size and queue depth. Outlined: peak advertised performance \
-                    (PAP), where it is known. On a logarithmic scale, half of a peak is the same distance from its end at every level.",
+        caption => "Filled: real application performance (RAP), at the best request size and queue depth. Outlined: peak advertised \
+                    performance (PAP), where it is known.",
         view_box,
         svg,
         legend,
@@ -44,7 +44,7 @@ fn chart(pyramid: &Pyramid) -> Option<Value> {
 }
 
 fn table(pyramid: &Pyramid) -> Table {
-    let head = ["level", "PAP", "RAP", "RAP / PAP", "half of PAP", "bottleneck", "PAP is from", "RAP is of"];
+    let head = ["level", "PAP", "RAP", "RAP / PAP", "half of PAP", "bottleneck", "PAP source", "RAP workload"];
     let row = |level: &PyramidLevel| {
         [
             named(level),

@@ -58,7 +58,7 @@ pub(crate) fn summary(analysed: &Analysed, colour: bool, width: usize) -> String
     page.table(["Peak", "figure (request size, queue depth)"], briefs(analysed, FindingCode::Peak));
     let head = ["Sequential requests", "half-power size: half of the peak at", "CPU time per request"];
     page.table(head, sequential(analysed));
-    page.table(["Queue depth", "IOPS level off at"], briefs(analysed, FindingCode::Knee));
+    page.table(["Queue depth", "IOPS stop rising at"], briefs(analysed, FindingCode::Knee));
     page.table(["Workload", "bottleneck"], only_bottleneck(analysed));
     let of_machine =
         Table::new(["Workload", "throughput", "IOPS", "bottleneck", "busy"], bottlenecks_of_machine(analysed));
@@ -266,7 +266,9 @@ fn close(page: &mut Page, analysed: &Analysed) {
         page.paragraph("- ", &[(Style::Plain, &format!("Not run: {}: {}", of.label, of.reason))]);
     }
     for (warning, samples) in warnings {
-        let behind = format!("({}):", counted(*samples as usize, "sample"));
+        // The figures are those of the first.
+        let first = if *samples > 1 { "the first of " } else { "" };
+        let behind = format!("({first}{}):", counted(*samples as usize, "sample"));
         let message = (Style::Caution, warning.message.as_str());
         page.paragraph("! ", &[message, (Style::Quiet, &behind), (Style::Plain, &warning.remedy)]);
     }

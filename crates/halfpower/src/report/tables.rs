@@ -143,7 +143,7 @@ pub(super) fn of_costs(costs: &[CostFit]) -> Table {
             at(|point| point.all_cpus),
         ]
     };
-    let head = "series,bound,fixed,marginal,variance explained,largest residual,saturates one CPU,saturates all CPUs";
+    let head = "series,bound,fixed,marginal,R²,largest residual,saturates one CPU,saturates all CPUs";
     Table::of(head, costs.iter().map(row))
 }
 
@@ -270,7 +270,7 @@ pub(crate) fn of_environment(environment: &Environment, program: &Program) -> Ta
 
 fn clock_text(clock: &ClockFacts) -> Option<String> {
     let (step, cost) = (significant(clock.resolution_ns), significant(clock.cost_ns));
-    (!clock.source.is_empty()).then(|| format!("{}, steps of {step} ns, {cost} ns a reading", clock.source))
+    (!clock.source.is_empty()).then(|| format!("{}, steps of {step} ns, {cost} ns per reading", clock.source))
 }
 
 /// One of several targets in short.

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 pub(crate) struct SetArgument {
     /// Another value for a key of a simulated machine: disks=4 of its volume, pci.rate=533MB/s of a part; repeated for several
     ///
-    /// The target's name has it after a comma, sim:MACHINE:VOLUME,disks=4, and can be written so.
-    /// What is of no part on the volume's way is refused: nothing would change.
+    /// The same as the target's name with a comma: sim:MACHINE:VOLUME,disks=4.
+    /// Keys of parts that are not on the volume's I/O path are rejected.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<Settings>,
 }

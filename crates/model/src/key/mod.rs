@@ -50,13 +50,13 @@ pub struct About {
 /// The headings of `--help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// What the requests do.
+    /// Kinds, sizes and data of requests.
     Requests,
-    /// Where they go.
+    /// Offsets and targets.
     Place,
     /// How many there are at once.
     Load,
-    /// How they are done.
+    /// I/O method and page cache.
     Method,
     /// When the sample ends.
     End,
@@ -225,11 +225,11 @@ impl Group {
     /// The heading.
     pub const fn heading(self) -> &'static str {
         match self {
-            Group::Requests => "What the requests do",
-            Group::Place => "Where they go",
-            Group::Load => "How many at once",
-            Group::Method => "How they are done",
-            Group::End => "When it ends, whichever comes first",
+            Group::Requests => "Requests",
+            Group::Place => "Offsets and targets",
+            Group::Load => "Concurrency",
+            Group::Method => "I/O method and page cache",
+            Group::End => "End: the first limit reached",
         }
     }
 }

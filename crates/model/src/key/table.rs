@@ -131,12 +131,12 @@ whole     each worker goes over everything: it may find in a cache
     layout: Layout, layout, Place {
         kind: Kind::Word(&["each", "stripe=64KiB", "mirror", "mirror=shortest_queue", "mirror=nearest"]),
         unsimulated: Some("layouts of several targets; name a volume that is a stripe"),
-        help: "How several targets make one: each, stripe=CHUNK, mirror",
-        details: "each            they stay apart; workers take them in turn
+        help: "How several targets form one: each, stripe=CHUNK, mirror",
+        details: "each            separate targets; workers are assigned round-robin
 stripe=64KiB    one volume; a chunk on each target in turn
 mirror          writes go to all, reads round-robin; or
                 mirror=shortest_queue: reads to the least busy; or
-                mirror=nearest: to the one that was last near there",
+                mirror=nearest: to the one last used near that offset",
     }
     buffering: Buffering, buffering, Method {
         kind: Kind::Word(Buffering::WORDS),
@@ -179,10 +179,10 @@ sparse          it has its length, and nothing is stored",
         value_name: "WHEN",
         fio: "fsync, fdatasync, end_fsync",
         help: "When writes are flushed, inside the timing: none, flush_at_end, fsync=N",
-        details: "none            never: the last write returned is the end
+        details: "none            never: timing ends when the last write returns
 flush_at_end    one fsync by each worker after its last write
-fsync=N         one by each worker after every N of its writes,
-                before the next, none after its last
+fsync=N         one by each worker after every N of its writes, not after
+                its last
 fdatasync=N     the same with fdatasync",
     }
     time_close: Closing, closing, Requests {
@@ -220,7 +220,7 @@ read_back    the same, and read everything back after the measurement",
         details: "sync        pread and pwrite: QD1 per worker
 vectored    preadv2 and pwritev2, with --rw-flags: QD1 too
 mmap        copies to and from a mapping: QD1 too
-libaio      io_submit: any queue depth, direct only
+libaio      io_submit: any queue depth; asynchronous only with direct I/O
 io_uring    the kernel's rings
 sg          SCSI commands straight to a whole disk
 nvme        NVMe commands straight to a whole disk
@@ -281,7 +281,7 @@ dontcache   leave nothing in the page cache",
         kind: Kind::Count(1, MAX_DEPTH as u64),
         fio: "iodepth_batch",
         help: "Requests submitted with one call, at most",
-        details: "More cost less CPU time; 1 keeps the device busiest.",
+        details: "Larger batches cost less CPU time; 1 keeps the device busiest.",
         unsimulated: Some("requests that are submitted together: each is issued by itself"),
     }
     wait_batch: u32, wait_batch, Method {
@@ -295,8 +295,8 @@ dontcache   leave nothing in the page cache",
         fio: "rate_process",
         help: "How requests arrive: closed, constant, poisson",
         details: "closed      each waits for an earlier one to complete
-constant    at --rate, evenly, whether earlier ones are done or not:
-            latency counts from when each was due
+constant    open loop: evenly at --rate, whether earlier ones are done or
+            not; the response time counts from the intended arrival
 poisson     the same at random intervals, as from many users",
     }
     rate: Rate, rate, Load {
@@ -309,7 +309,7 @@ poisson     the same at random intervals, as from many users",
         depends: Some("64KiB for sequential patterns, else 4KiB"),
         aliases: &["bs"],
         fio: "bs",
-        help: "Bytes per request, like 4KiB or 64k",
+        help: "Bytes per request, like 4KiB or 64k (KiB and k are 1024)",
     }
     sizes: Sizes, sizes, Requests {
         kind: Kind::Word(&["4KiB:70/64KiB:30", "read=4KiB:9/1MiB:1,write=64KiB"]),
@@ -336,7 +336,7 @@ read=4KiB:9/1MiB:1,write=64KiB.",
         kind: Kind::Size(1, LARGEST),
         depends: Some("all of it"),
         fio: "size",
-        help: "How much of the target, from its start; of a layout, of the volume it makes",
+        help: "How much of the target is used, from its start; with a layout, of its volume",
     }
     duration: Nanoseconds, limits.duration, End {
         kind: Kind::Time(INSTANT, LONGEST),
@@ -355,8 +355,8 @@ read=4KiB:9/1MiB:1,write=64KiB.",
         depends: Some("none; one pass over a file that grows"),
         fio: "io_size",
         help: "Bytes of all workers together, in whole requests",
-        details: "As many requests as it takes to move them, each of the one size, or of
-the largest of --sizes: 100KiB in requests of 64KiB are two, 128 KiB.",
+        details: "Rounded up to whole requests of the (largest) request size: 100KiB in
+requests of 64KiB are two.",
     }
     warmup: Nanoseconds, warmup, End {
         kind: Kind::Time(NO_TIME, LONGEST),
@@ -368,12 +368,12 @@ the largest of --sizes: 100KiB in requests of 64KiB are two, 128 KiB.",
         kind: Kind::Time(MIN_INTERVAL, LONGEST),
         fio: "log_avg_msec",
         help: "Length of the recorded intervals, 10ms or more",
-        details: "With more than a hundred, the analysis detects a warm-up and gives a
+        details: "With 100 or more, the analysis detects a warm-up and gives a
 confidence interval within the run.",
     }
     block_phases: BlockPhases, block_phases, Method {
         help: "Trace how long requests are queued in the kernel and how long at the device",
-        details: "Traces in short samples, so that it costs little; needs root. Also counts
+        details: "Traces in short periods, so that it costs little; needs root. Also counts
 splits, merges and requeues.",
         unsimulated: Some("a kernel's block layer to trace: the sample says how busy each part was"),
     }
@@ -395,15 +395,15 @@ splits, merges and requeues.",
         value_name: "HOW",
         help: "How CPU time is measured: account, soaker",
         details: "account    from the kernel's accounting: a lower bound, at no cost
-soaker     also by a busy loop of the lowest priority on every CPU:
-           what it does not get is an upper bound. It may disturb the
-           workload, so take throughput from another run",
+soaker     also an upper bound, from an idle-priority busy loop on every
+           CPU. It disturbs the workload: only CPU cost is taken from
+           such a sample",
         unsimulated: Some("a soaker: its CPU time is exact"),
     }
     seed: u64, seed, Place {
         kind: Kind::Count(0, u64::MAX),
         fio: "randseed",
-        help: "Draws offsets, mix and data; the same seed gives the same requests",
+        help: "Seed of offsets, mix and data: the same seed gives the same requests",
         given: Given::CommandLine,
     }
     set: Settings, set, Place {

@@ -24,7 +24,7 @@ pub fn left_in_buffer(sample: &Sample, buffer: Option<Bytes>) -> Option<Warning>
             format!("{written} were written, and up to {left} of it was left in a buffer that needs no flush")
         }
         None => format!(
-            "{written} were written to a device that says it needs no flush: what of it a protected buffer still had is not known"
+            "{written} were written to a device that needs no flush; part of it may still be in its protected buffer"
         ),
     })
 }
@@ -45,7 +45,7 @@ pub fn in_write_cache(sample: &Sample, cache: Option<Bytes>) -> Option<Warning> 
     let mut warning = few(IN_WRITE_CACHE, sample, is_left, cache, |written| {
         let kept =
             cache.map(|cache| format!("up to {} of it was left in the device's write cache", cache.min(written)));
-        let kept = kept.unwrap_or("what of it was left in the device's write cache is not known".to_owned());
+        let kept = kept.unwrap_or("part of it may still be in the device's write cache".to_owned());
         format!("{written} were written and not flushed, and {kept}")
     })?;
     warning.remedy += ", or flush at the end (durability)";
@@ -62,7 +62,7 @@ fn few(
 ) -> Option<Warning> {
     let written = Bytes(sample.write.as_ref().filter(|write| applies && write.bytes > 0)?.bytes);
     let enough = holds.map_or(ENOUGH_FOR_ANY, |holds| Bytes(holds.0.saturating_mul(ENOUGH)));
-    let remedy = format!("write {enough} or more a trial (bytes)");
+    let remedy = format!("write at least {enough} per repetition (bytes)");
     (written < enough).then(|| Warning::new(code, message(written), remedy))
 }
 
@@ -90,10 +90,10 @@ mod tests {
         let said = |mib, buffer, workload: &Workload| said(left_in_buffer, workload, mib, buffer);
         assert_eq!(
             said(32, Some(16), &flushed).unwrap(),
-            "32 MiB were written, and up to 16 MiB of it was left in a buffer that needs no flush; write 160 MiB or more a trial (bytes)"
+            "32 MiB were written, and up to 16 MiB of it was left in a buffer that needs no flush; write at least 160 MiB per repetition (bytes)"
         );
         assert!(said(4, Some(16), &flushed).unwrap().contains("up to 4 MiB of it"));
-        assert!(said(32, None, &flushed).unwrap().ends_with("1 GiB or more a trial (bytes)"));
+        assert!(said(32, None, &flushed).unwrap().ends_with("at least 1 GiB per repetition (bytes)"));
         let enough = [(160, Some(16)), (1024, None), (32, Some(0))];
         assert_eq!(enough.map(|(mib, buffer)| said(mib, buffer, &flushed)), [None, None, None]);
         // The buffer was full before the measured part, or nothing says that the figure is of the storage.
@@ -108,9 +108,9 @@ mod tests {
         assert_eq!(
             said(32, Some(16), &direct()).unwrap(),
             "32 MiB were written and not flushed, and up to 16 MiB of it was left in the device's write cache; \
-             write 160 MiB or more a trial (bytes), or flush at the end (durability)"
+             write at least 160 MiB per repetition (bytes), or flush at the end (durability)"
         );
-        assert!(said(32, None, &direct()).unwrap().contains("write cache is not known; write 1 GiB or more"));
+        assert!(said(32, None, &direct()).unwrap().contains("be in the device's write cache; write at least 1 GiB"));
         let enough = [(160, Some(16)), (1024, None), (32, Some(0))];
         assert_eq!(enough.map(|(mib, cache)| said(mib, cache, &direct())), [None, None, None]);
         for (workload, is_said) in [

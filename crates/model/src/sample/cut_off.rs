@@ -88,7 +88,7 @@ pub fn stalled_at_end(sample: &Sample, cut_off: &CutOff) -> Option<Warning> {
     let (noun, were) = if requests == 1 { ("request", "was") } else { ("requests", "were") };
     let had = if is_until_end { "had taken" } else { "took" };
     let message = format!(
-        "{requests} {noun} {were} still outstanding at the end and the longest {had} {took}; {figures} do not have them"
+        "{requests} {noun} {were} still outstanding at the end and the longest {had} {took}; {figures} exclude them"
     );
     Some(Warning::new("stalled_at_end", message, MEASURE_LONGER))
 }
