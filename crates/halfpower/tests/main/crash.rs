@@ -119,6 +119,11 @@ fn a_file_that_took_the_left_ones_name_or_number_stays() {
         lab.ok("runs clean");
         lab.ok(RESUME);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "my thesis");
+        assert_eq!(
+            (lab.samples(1).len(), names(&lab.place()).len()),
+            (SAMPLES, 1),
+            "a new test file was made and removed"
+        );
     }
 }
 
@@ -305,7 +310,7 @@ fn a_test_file_on_a_file_system_that_is_not_mounted_is_not_forgotten() {
     assert!(cleaned.contains(&left), "{cleaned}");
     let _mounted = mount().unwrap();
     assert!(lab.place().join(&left).exists());
-    lab.ends("runs clean", 0, "Removed");
+    assert!(lab.ends("runs clean", 0, "Removed").stderr.contains(&left));
     assert!(!lab.place().join(&left).exists());
 }
 

@@ -41,6 +41,7 @@ fn every_command_does_without_what_is_damaged() {
     let no_target = "plan = json_set(plan, '$.targets', json('[]'))";
     lab.change_store(&format!("UPDATE runs SET status = 'interrupted'; UPDATE runs SET {no_target} WHERE id = 1"));
     lab.refuses("study resume 1", 1, "the plan of run 1 is damaged");
+    lab.ok("runs show 1");
     lab.refuses("study resume 2", 1, "the plan of run 2 is damaged");
 }
 

@@ -113,6 +113,19 @@ fn a_file_system_that_cannot_reserve_blocks_says_so() {
     lab.ok((io, "sparse"));
 }
 
+#[test]
+fn a_file_system_can_be_unmounted_right_after_a_run() {
+    let lab = Lab::new();
+    if !lab.has_direct_ring() {
+        return;
+    }
+    for _ in 0..3 {
+        let Some(mounted) = Mounted::tmpfs(lab.path("mounted"), "size=32m") else { return };
+        lab.ok("io mounted --size=4MiB --personality=io_uring --depth=8 --requests=50");
+        assert!(tool("umount", [&mounted.0]), "something still holds a file there");
+    }
+}
+
 /// A master boot record with one partition from 1 MiB on, of 15 MiB.
 pub(crate) fn partition_table() -> [u8; 512] {
     let mut record = [0; 512];
@@ -148,6 +161,13 @@ fn memory_that_looks_like_a_disk_is_told_from_one() {
     zram.resize("8M");
     let write = format!("io {device} --op=write --bytes=8MiB --request-size=64KiB --overwrite");
     lab.ends(write, 0, &format!("{device} is memory, not storage"));
+    // A ring trims a device that does its work as it comes; counters that stay 0 are none.
+    for personality in ["io_uring", "sync"] {
+        let trim = format!("io {device} --op=trim --requests=20 --overwrite --personality={personality}");
+        let sample = lab.json(trim);
+        let counting = std::fs::read_to_string(format!("/sys/block/zram{}/queue/iostats", zram.number)).unwrap();
+        assert_eq!((&sample["trim"]["requests"], sample["block"].is_null()), (&20.into(), counting.trim() == "0"));
+    }
 }
 
 #[test]
@@ -172,13 +192,19 @@ fn a_medium_that_fails_is_named_and_nothing_else_is_blamed() {
     let mounted = || Mounted::on(&lab.path("place.image"), lab.place(), "-o loop");
     let Some(new) = Mounted::image(lab.place(), 128, "mkfs.btrfs -q -msingle -dsingle") else { return };
     let mark = b"read this back, if you can: ".repeat(150_000);
+    let lost = b"read nothing back ".repeat(240_000);
     lab.write("place/data", &mark);
+    lab.write("place/lost", &lost);
     tool("sync", "");
     drop(new);
     let image = lab.path("place.image");
     let bytes = std::fs::read(&image).unwrap();
-    let at = bytes.windows(4096).position(|window| window == &mark[..4096]).unwrap() as u64 + (2 << 20);
-    std::fs::File::options().write(true).open(&image).unwrap().write_all_at(&[0; 4096], at).unwrap();
+    let damage = |content: &[u8], from: u64, length: usize| {
+        let at = bytes.windows(4096).position(|window| window == &content[..4096]).unwrap() as u64 + from;
+        std::fs::File::options().write(true).open(&image).unwrap().write_all_at(&vec![0; length], at).unwrap();
+    };
+    damage(&mark, 2 << 20, 4096);
+    damage(&lost, 0, 4 << 20);
     let _mounted = mounted().unwrap();
     let ways: &[&str] = if has_ring {
         &["--personality sync", "--personality io_uring", "--buffering=direct"]
@@ -197,4 +223,7 @@ fn a_medium_that_fails_is_named_and_nothing_else_is_blamed() {
         );
         assert!(sample["total"]["requests"].as_u64().unwrap() > 0, "what was read before is kept");
     }
+    // Nor is it said to take no direct I/O, where the first byte fails.
+    let outcome = lab.ends("io place/lost --buffering=direct --requests=10 --no-store", 1, "EIO");
+    assert!(!outcome.stderr.contains("direct I/O"), "{}", outcome.stderr);
 }

@@ -26,6 +26,7 @@ fn memory_is_measured_remembered_and_drawn() {
     assert!(shown.starts_with("1 thread, 8 MiB each: read ") && shown.contains("double read"), "{shown}");
     let page = lab.page(1);
     assert!(page.contains("Bandwidth on 1 thread") && page.contains("&lt;i&gt;quiet"), "{page}");
+    assert_eq!(lab.page(1), page, "a later page takes its place");
     lab.write("mine.html", "mine");
     lab.refuses("report 1 --output=mine.html", 1, "is no report of Halfpower");
 }
@@ -65,10 +66,18 @@ fn link_reads_targets_alone_and_together() {
     }
     let reading = lab.json("link one two --duration=100ms --repetitions=2 --request-size=64KiB");
     let figures = &reading["figures"];
-    assert!(figures["targets"][1]["medium"]["far_p50_ns"].as_u64().unwrap() > 0);
-    let settings = figures["settings"].as_array().unwrap().iter();
-    let targets: Vec<_> = settings.map(|setting| setting["targets"].to_string()).collect();
-    assert_eq!((&figures["depth"], targets), (&2.into(), ["[0]", "[1]", "[0,1]"].map(str::to_owned).to_vec()));
+    assert_eq!((&reading["instrument"], &figures["depth"]), (&"link".into(), &2.into()));
+    let targets = figures["targets"].as_array().unwrap();
+    let have_medium = targets.iter().all(|target| target["medium"]["far_p50_ns"].as_u64().unwrap() > 0);
+    assert!(targets.len() == 2 && have_medium, "{figures}");
+    let settings = figures["settings"].as_array().unwrap();
+    let of: Vec<_> = settings.iter().map(|setting| setting["targets"].to_string()).collect();
+    assert_eq!(of, ["[0]", "[1]", "[0,1]"]);
+    for setting in settings {
+        let repetitions = setting["repetitions"].as_array().unwrap().len();
+        assert!(repetitions == 2 && setting["bytes_per_s"]["value"].as_f64().unwrap() > 0.0, "{setting}");
+    }
+    assert!(settings[2]["of_alone"]["value"].as_f64().unwrap() > 0.0 && settings[0]["of_alone"].is_null(), "{figures}");
     assert_eq!(lab.json("runs show 1"), reading);
     let shown = lab.run("runs show 1").stdout;
     assert!(shown.contains("2 together") && shown.contains("of the sum of each alone"), "{shown}");
@@ -150,8 +159,11 @@ fn instruments_refuse_what_they_cannot_measure_in_their_own_words() {
         assert_refusal(&refused, 2, needle, words);
         assert!(!refused.stderr.contains("--size ") && !refused.stderr.contains("--buffering "), "{}", refused.stderr);
     }
-    let raised = lab.json("map file --places=2 --read-size=1 --no-store");
-    assert_eq!((&raised["figures"]["read_bytes"], codes(&raised)), (&4096.into(), vec!["read_size".to_owned()]));
+    for (size, warnings) in [("1", vec!["read_size"]), ("4KiB", vec![])] {
+        let map = lab.json(format!("map file --places=2 --read-size={size} --no-store"));
+        assert_eq!(map["figures"]["read_bytes"], 4096, "{size}");
+        assert_eq!(codes(&map), warnings, "{size}");
+    }
     let one = lab.run("map file --places=1 --read-size=4KiB --no-store").stdout;
     assert!(one.contains("at 1 place, ") && !one.contains("Warning"), "{one}");
 }
@@ -269,14 +281,21 @@ fn a_directory_is_followed_to_its_disk() {
 #[test]
 fn whoever_may_not_read_a_device_may_inspect_it() {
     let lab = Lab::new();
-    let Some(lower) = Loop::on(&lab.data_file("image", 2048)) else { return };
+    let image = lab.data_file("image", 2048);
+    let Some(lower) = Loop::on(&image) else { return };
     let Some(upper) = Loop::on(&lower.device) else { return };
     let inspect = format!("inspect place {} --json --no-store", upper.name());
     let Some(theirs) = lab.as_nobody(&inspect) else { return };
     let [ours, theirs] = [lab.command(&inspect), theirs].map(|command| outcome(command).document()["figures"].take());
     let [place, target] = [0, 1].map(|number| &ours["targets"][number]);
-    assert_eq!(target["device"]["backing"]["path"], lower.name());
-    assert_eq!(target["device"]["backing"]["device"]["backing"]["device"], place["device"]);
+    let (top, below) = (&target["device"], &target["device"]["backing"]["device"]);
+    assert_eq!((&top["kind"], &top["size_bytes"]), (&"loop".into(), &(2 << 20).into()));
+    assert_eq!((&top["backing"]["path"], &top["backing"]["filesystem"]), (&lower.name().into(), &Value::Null));
+    assert_eq!(format!("/dev/{}", below["name"].as_str().unwrap()), lower.name());
+    assert_eq!(below["backing"]["path"], image.canonicalize().unwrap().to_str().unwrap());
+    for key in ["filesystem", "device"] {
+        assert_eq!(below["backing"][key], place[key], "{key}");
+    }
     assert_eq!(target["levels"], place["levels"], "what lies below is the same");
     assert_eq!(theirs["targets"][1]["device"]["name"], target["device"]["name"]);
     let memory = &theirs["machine"]["memory"];
@@ -312,9 +331,11 @@ fn a_peak_that_is_given_is_kept() {
     assert_eq!(pap(&lab.json(run)), (Some(1e8), Some(6e8)));
     let over = lab.json((run, "--pap=device=200MB/s"));
     assert_eq!(pap(&over), (Some(2e8), Some(6e8)), "what is typed counts before what the study says");
-    let last = lab.records().pop().unwrap();
-    assert_eq!(last["environment"]["target"]["pap_bytes_per_s"], 2e8);
+    let records = lab.records().split_off(lab.records().len() - lab.samples(over["run"].as_i64().unwrap()).len());
+    let is_kept = |record: &Value| record["environment"]["target"]["pap_bytes_per_s"] == 2e8;
+    assert!(records.len() == 4 && records.iter().all(is_kept), "{records:?}");
 
+    lab.refuses("inspect null: --pap=device=1MB/s --pap=device=2MB/s", 2, "--pap names device twice");
     for (peak, needle) in [
         ("3500MB/s", "3500MB/s"),
         ("cable=1GB/s", "1GB/s"),

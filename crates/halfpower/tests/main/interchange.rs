@@ -1,7 +1,8 @@
 //! Results of other programs in, ours out: the commands, and the studies' own files where they lie beside the project.
 
-use crate::support::{Lab, codes, skip};
-use serde_json::Value;
+use crate::support::{Lab, codes, names, skip};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Rows of one trace of the Windows 2000 study: a disk by DMA, unbuffered; comments cut short.
@@ -120,11 +121,61 @@ fn the_studies_own_files_are_imported_whole() {
         return skip("shared/reference does not lie beside the project");
     };
     let lab = Lab::new();
-    let iozone = ["rc8.txt", "rc8-reverted.txt"].map(|name| reference.join("iozone-throughput").join(name));
-    let traces = std::fs::read_dir(reference.join("sqlio-traces")).unwrap();
-    for file in iozone.into_iter().chain(traces.map(|entry| entry.unwrap().path())) {
-        assert_eq!(lab.json([Path::new("import"), &file])["samples"], 12, "{}", file.display());
+    // The samples of a file that is imported and exported again.
+    let samples = |file: &Path| {
+        let imported = lab.json([Path::new("import"), file]);
+        let lines = lab.ok(format!("export {} --format=jsonl", imported["run"])).stdout;
+        let samples: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!((&imported["samples"], samples.len()), (&12.into(), 12), "{}", file.display());
+        samples
+    };
+    // A figure of the first sample whose workload has these values.
+    let figure = |samples: &[Value], wanted: Value, path: &str| {
+        let has = |sample: &&Value| wanted.as_object().unwrap().iter().all(|(key, of)| sample["workload"][key] == *of);
+        samples.iter().find(has).unwrap().pointer(path).unwrap().as_f64().unwrap()
+    };
+
+    let [slow, good] =
+        ["rc8.txt", "rc8-reverted.txt"].map(|name| samples(&reference.join("iozone-throughput").join(name)));
+    let times = |buffering: &str, workers: u32, path: &str| {
+        let wanted = json!({ "buffering": buffering, "workers": workers, "file_state": "append" });
+        figure(&good, wanted.clone(), path) / figure(&slow, wanted, path)
+    };
+    for (workers, expected) in [(1, 1.6), (2, 9.2), (3, 5.1)] {
+        let [buffered, direct] = ["buffered", "direct"].map(|way| times(way, workers, "/total/bytes_per_s"));
+        assert!((buffered - expected).abs() < 0.05, "{workers} writers: {buffered}");
+        assert!((0.9..1.1).contains(&direct), "{workers} direct writers: {direct}");
     }
+    // The one exception: what the parent saw of two direct writers.
+    assert!(times("direct", 2, "/parallel/parent_bytes_per_s") > 1.7);
+
+    // Every trace has sizes in MB and nothing but the random workloads of its name.
+    let traces: BTreeMap<String, Vec<Value>> = names(&reference.join("sqlio-traces"))
+        .into_iter()
+        .map(|name| (name.clone(), samples(&reference.join("sqlio-traces").join(&name))))
+        .collect();
+    for sample in traces.values().flatten() {
+        let workload = &sample["workload"];
+        assert!(workload["pattern"] == "random" && workload["size"].as_u64().unwrap() >= 23_500 << 20, "{workload}");
+    }
+    let of = |name: &str, operation: &str, depth: u32, path: &str| {
+        figure(&traces[&format!("{name}.csv")], json!({ "operation": operation, "depth": depth }), path)
+    };
+    let rate = |name, operation, depth| of(name, operation, depth, "/total/requests_per_s");
+    let cost_us = |name, operation| of(name, operation, 1, "/cpu/lower_us_per_request");
+    let (dma, pio) = ("random-unbuffered-dma", "random-unbuffered-pio");
+    assert!((rate(dma, "read", 1) - 66.0).abs() < 1.0 && (rate(dma, "write", 1) - 90.0).abs() < 1.0);
+    assert_eq!(rate("2-disk-3ware-hw-raid0-random-u", "read", 2).floor(), 91.0);
+    assert_eq!(rate("2-disk-3ware-hw-raid1-random-u", "read", 2).floor(), 112.0);
+    for buffered in ["random-buffered-dma", "random-buffered-pio", "2-disk-3ware-hw-raid1-random-b"] {
+        assert!((1_500.0..2_500.0).contains(&cost_us(buffered, "write")), "{buffered}");
+    }
+    // PIO costs a tenth of the reads; what it costs the CPU is in interrupts, which no process is charged for.
+    for (depth, expected) in [(1, 1.11), (32, 1.18)] {
+        let times = rate(dma, "read", depth) / rate(pio, "read", depth);
+        assert!((times - expected).abs() < 0.01, "depth {depth}: {times}");
+    }
+    assert!(cost_us(dma, "read") < 100.0 && cost_us(pio, "read") < 100.0);
     // The collapse of the kernel's report: status 3, and where the cause is.
     let compared = lab.ends("compare 2 1", 3, "").words();
     for words in [

@@ -2,6 +2,7 @@
 
 use crate::support::{Lab, assert_refusal, codes, find, skip};
 use serde_json::Value;
+use std::time::Duration;
 
 /// The fields of a sample, as docs/FORMAT.md lists them.
 const FIELDS: &str = "schema program workload environment started_at elapsed_s total read write latency_histogram \
@@ -77,13 +78,27 @@ fn a_sample_of_the_page_cache_says_so() {
     let buffered = "--buffering=buffered --personality=sync";
     assert!(!of_memory(&format!("{buffered} --op=write --overwrite --durability=flush_at_end")));
     assert!(!of_memory(&format!("{buffered} --cache=warm --request-size=4KiB")), "it was asked for");
-    // Writes that the device stores meanwhile, of others too, are not known to be in memory alone.
-    for words in ["--op=write --overwrite", "--request-size=4KiB"] {
-        let sample = of(&format!("{buffered} {words}"));
-        let kind = if words.contains("write") { "write" } else { "read" };
-        let moved = sample["block"][kind]["bytes"].as_u64();
-        let is_seen = moved.is_none_or(|moved| moved * 2 < sample["total"]["bytes"].as_u64().unwrap());
-        assert!(codes(&sample).contains(&memory) || !is_seen, "{sample}");
+    // What is read is in the cache now. The device's counters have in them what other programs moved at the time.
+    for (kind, words, reasons) in [
+        ("write", "--op=write --overwrite", &["until the writes were stored"][..]),
+        ("read", "--request-size=4KiB", &["this is the speed of memory", "nobody knows how much"]),
+    ] {
+        let words = format!("{buffered} {words}");
+        let is_reported = |_| {
+            let sample = of(&words);
+            let moved = sample["block"][kind]["bytes"].as_u64();
+            let is_seen = moved.is_none_or(|moved| moved * 2 < sample["total"]["bytes"].as_u64().unwrap());
+            let has = codes(&sample).contains(&memory);
+            // Nobody waits for writes: more of theirs may be moved, and still they are of memory.
+            assert!(has == is_seen || has && kind == "write", "{sample}");
+            let text = lab.run(("io data --requests=200", &words)).stdout;
+            let is_printed = reasons.iter().any(|reason| text.contains(reason));
+            std::thread::sleep(Duration::from_millis(if is_seen && is_printed { 0 } else { 100 }));
+            is_seen && is_printed
+        };
+        if !(0..20).any(is_reported) {
+            skip("another program uses this device all the time");
+        }
     }
     if of("")["workload"]["buffering"] == "direct" {
         let odd = "--request-size=5000";

@@ -51,8 +51,12 @@ fn a_name_that_is_no_text_is_refused_before_anything_is_measured() {
     lab.write("folder/study.toml", TINY);
     lab.write(lab.path("folder").join(not_text(b"a\xff.toml")), TINY);
     lab.refuses("study check folder", 2, "in the folder folder is not UTF-8");
+    // As earlier versions left a run of a directory called c\xff.
+    lab.ok("study run tiny.toml --target=c\u{fffd} --size=1MiB --no-report");
+    lab.change_store("UPDATE runs SET status = 'interrupted'; DELETE FROM samples WHERE block = 1");
+    lab.refuses("study resume 1 --no-report", 2, "what of that name was not UTF-8 is not known");
     // By a link it has a name.
-    lab.ok("study run tiny.toml --target=link --no-report");
+    lab.ok("study run tiny.toml --target=link --size=1MiB --no-report");
 }
 
 /// Asserts that nothing that was said steers a terminal, and that no name made a line of its own.
@@ -127,6 +131,12 @@ fn no_name_steers_a_terminal() {
     let page = Outcome { status: None, stdout: lab.read("r.html"), stderr: String::new() };
     steers_nothing(&page, "the page of the report");
     assert_eq!(lab.run("runs").stdout.lines().count(), 5, "a line a run and one for the head");
+    // What would steer is shown by what stands for a character that is none.
+    lab.data_file("e\x1b[31m\nvil", 64);
+    let shown = lab.ok(["io", "e\x1b[31m\nvil", "--requests=9"]).stdout;
+    assert!(shown.contains("e\u{fffd}[31m\u{fffd}vil"), "{shown}");
+    let lost = lab.run(["io", "no\n\u{202e}such", "--requests=9"]).stderr;
+    assert!(lost.lines().count() == 1 && lost.contains("no\u{fffd}\u{fffd}such"), "{lost}");
     // What JSON escapes comes back as it was.
     let sample = lab.json((["io", &data, "--note", HOSTILE], "--requests=9"));
     assert_eq!(sample["note"], HOSTILE);

@@ -100,6 +100,7 @@ fn a_comparison_names_the_machine_s_file_where_it_is_another() {
     }
     let sample = lab.ok("compare 4 5");
     assert!(sample.stdout.starts_with("Equivalent: identical, sample by sample.\n"), "{}", sample.stdout);
+    assert_eq!(sample.stderr, "");
 }
 
 /// What each sample measured, whatever its target is called.

@@ -93,6 +93,20 @@ fn wrong_usage_has_status_2() {
 }
 
 #[test]
+fn every_mistake_of_a_study_is_told() {
+    let lab = Lab::new();
+    let trial = "[trial]\nduration = \"never\"\n[[sweep]]\nname = \"s\"\ndeph = 3\n";
+    lab.write("bad.toml", format!("name = \"bad\"\ncolour = 1\n{trial}"));
+    for command in ["study check", "study run", "plan"] {
+        let outcome = lab.ends((command, "bad.toml"), 2, "");
+        for (place, text) in [("bad.toml:2:1", "colour"), ("bad.toml:4:", "never"), ("bad.toml:7:1", "depth")] {
+            assert!(outcome.stderr.contains(place) && outcome.stderr.contains(text), "{place}: {}", outcome.stderr);
+        }
+    }
+    assert_eq!(names(&lab.place()), [""; 0]);
+}
+
+#[test]
 fn odd_but_possible_wishes_are_met() {
     let lab = Lab::new();
     lab.data_file("data", 1024);

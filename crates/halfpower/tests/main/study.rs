@@ -71,6 +71,7 @@ fn without_a_price_there_is_none_without_a_store_no_run_and_a_wrong_price_is_ref
     let lab = Lab::new();
     let study = "study run tiny.toml --target=place --size=1MiB --no-report";
     lab.ok((study, "--no-store"));
+    lab.ok("run place --dry-run --quick --size=64MiB");
     assert!(names(&lab.place()).is_empty() && !lab.store().exists());
     let document = lab.json(study);
     assert_eq!(prices(&document), Vec::<String>::new());
@@ -126,4 +127,20 @@ fn a_run_holds_what_came_through_against_the_peak_that_was_given() {
     for part in ["<h2>Pyramid</h2>", "900 GB&#x2f;s", "pyramid-reads-title"] {
         assert!(page.contains(part), "{part}");
     }
+    // Several targets have one.
+    if !lab.has_direct_ring() {
+        return;
+    }
+    lab.data_file("one", 4 << 10);
+    lab.data_file("two", 4 << 10);
+    // As it ships, but fewer times.
+    lab.write("fewer.toml", "name = \"fewer\"\ninclude = \"targets.toml\"\n[trial]\nrepetitions = 3\n");
+    let run = lab.json("study run fewer.toml --target=one --target=two --pap=link=900TB/s --no-report");
+    let pyramid = &run["analysis"]["pyramids"][0];
+    assert_eq!(pyramid["targets"], 2);
+    // It has so much to spare that it is ruled out whatever the two do to one another.
+    let link = find(&pyramid["levels"], "level", "link");
+    assert!(link["pap_bytes_per_s"].as_f64().unwrap() >= 900e12, "{link}");
+    assert_eq!((&link["half"], &link["standing"]), (&"missed".into(), &"ruled_out".into()), "{link}");
+    assert!(pyramid["sentence"].as_str().unwrap().ends_with('.') && pyramid["bottleneck"] != "link", "{pyramid}");
 }

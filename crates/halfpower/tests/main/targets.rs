@@ -2,7 +2,7 @@
 
 use crate::support::{Lab, codes, hash, names};
 use rustix::process::Signal;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 
 #[test]
 fn each_target_has_a_worker() {
@@ -95,11 +95,6 @@ fn only_files_that_are_written_have_a_state_or_a_layout() {
     ] {
         lab.refuses(("io", words), 2, needle);
     }
-    let made = lab.json("io new --size=1MiB --op=write --bytes=1MiB --file-state=sparse");
-    assert!(
-        made["workload"]["file_state"] == "sparse" && !codes(&made).contains(&"sparse_target".to_owned()),
-        "{made}"
-    );
     if lab.has_direct_ring() {
         let odd = "io place --files=2 --size=1MiB --layout=stripe=1000 --buffering=direct";
         lab.refuses(odd, 2, "--layout comes to 1000 B");
@@ -122,4 +117,55 @@ fn a_study_compares_states_and_gives_files_their_data_back() {
     assert!(!outcome.stderr.contains("given up"), "{}", outcome.stderr);
     assert_eq!(lab.samples(1).len(), 14);
     lab.ends((run, "--write-budget=6MiB"), 2, "");
+}
+
+#[test]
+fn a_file_that_grows_begins_empty_and_ends_at_its_size() {
+    let lab = Lab::new();
+    // Of an old file half is written: an empty one has grown by that much, a reserved one is as it was.
+    for (state, half) in [("append", 1_u64 << 19), ("preallocated", 1 << 20), ("sparse", 1 << 20)] {
+        let io = format!("io new-{state} --op=write --request-size=64KiB --file-state={state}");
+        let facts = || std::fs::metadata(lab.path(format!("new-{state}"))).unwrap();
+        let made = lab.json((&io, "--size=1MiB --bytes=1MiB"));
+        assert_eq!((&made["total"]["bytes"], &made["workload"]["file_state"]), (&(1 << 20).into(), &state.into()));
+        assert!(!codes(&made).contains(&"sparse_target".to_owned()), "{made}");
+        assert!(facts().len() == 1 << 20 && facts().blocks() * 512 >= 1 << 20, "{state}: {:?}", facts());
+        lab.refuses((&io, "--bytes=512KiB"), 2, "--overwrite");
+        lab.ok((&io, "--bytes=512KiB --overwrite"));
+        assert_eq!((facts().len(), facts().blocks() * 512 >= 1 << 20), (half, state == "preallocated"), "{state}");
+    }
+}
+
+#[test]
+fn stripes_and_mirrors_lie_on_their_files() {
+    let lab = Lab::new();
+    for (layout, each, copies) in [("stripe=64KiB", 1 << 20, 1), ("mirror", 2 << 20, 2)] {
+        let names = ["one", "two"].map(|name| format!("{}-{name}", &layout[..6]));
+        let io = ("io", (&names, format!("--layout={layout}")));
+        let write = "--op=write --bytes=2MiB --size=2MiB --request-size=96KiB --overwrite --verify=read-back";
+        let sample = lab.json((&io, write));
+        assert!(sample["workload"]["layout"].as_str().unwrap().starts_with(&layout[..6]), "{sample}");
+        // 21 whole requests go into it; every side of a mirror is looked at.
+        let verified = &sample["verified"];
+        assert_eq!((&verified["wrong"], &verified["blocks"]), (&0.into(), &(21 * 24 * copies).into()), "{layout}");
+        let [one, two] = names.each_ref().map(|name| std::fs::read(lab.path(name)).unwrap());
+        assert_eq!((one.len(), two.len()), (each, each), "{layout}");
+        let same = one.iter().zip(&two).filter(|(one, two)| one == two).count();
+        // Both sides were made with other bytes; what was written over is the same in a mirror.
+        assert_eq!(same > each * 9 / 10, layout == "mirror", "{layout}: {same} of {each}");
+        assert_eq!(lab.json((&io, "--requests=20"))["total"]["requests"], 20);
+    }
+}
+
+#[test]
+fn parallel_writers_have_the_figures_of_iozone() {
+    let lab = Lab::new();
+    let io = "io place --files=3 --size=512KiB --op=write --file-state=append --buffering=buffered --processes";
+    let sample = lab.json((io, "--durability=flush-at-end --time-close"));
+    assert_eq!((&sample["total"]["bytes"], sample["workers"].as_array().unwrap().len()), (&(3 << 19).into(), 3));
+    let parallel = &sample["parallel"];
+    let rates = ["sum", "parent", "min", "mean", "max"].map(|name| parallel[format!("{name}_bytes_per_s")].as_f64());
+    let [sum, parent, min, mean, max] = rates.map(Option::unwrap);
+    assert!(sum >= parent * 0.999 && min <= mean && mean <= max, "{parallel}");
+    assert_eq!(names(&lab.place()), [""; 0]);
 }

@@ -176,17 +176,19 @@ fn a_throttled_device_has_the_rate_that_is_known() {
     let Some(two) = Loop::on(&lab.data_file("two", 16 << 10)) else { return };
     // A throttle gives back a tenth of a second that was not used, after a stall too: 2.5 % of 4 s.
     let how = "--duration=4s --repetitions=2 --each-and-all";
-    for (rate, measures_link) in [(12_000_000_u32, false), (40_000_000, true)] {
-        throttle.limit("read_bps", &one, rate.into());
-        let io = format!("io {} --buffering=direct --depth=4 --warmup=500ms --duration=4s", one.name());
+    let measure_alone = |device: &Loop, rate: u32| {
+        throttle.limit("read_bps", device, rate.into());
+        let io = format!("io {} --buffering=direct --depth=4 --warmup=500ms --duration=4s", device.name());
         let of_all = |sample: &Value, _| sample["total"]["bytes_per_s"].as_f64().unwrap();
         measured(&[rate.into()], || throttle.json(&lab, &io), of_all);
-        if measures_link {
-            let link = format!("link {} {how}", one.name());
-            measured(&[rate.into()], || throttle.json(&lab, &link), of_setting);
-        }
-    }
-    // Two that share nothing: each has its own limit.
+        let link = format!("link {} {how}", device.name());
+        measured(&[rate.into()], || throttle.json(&lab, &link), of_setting);
+    };
+    // Two that share nothing, at once: each has its own limit.
+    std::thread::scope(|scope| {
+        scope.spawn(|| measure_alone(&two, 12_000_000));
+        measure_alone(&one, 40_000_000);
+    });
     throttle.limit("read_bps", &two, 20_000_000);
     let link = format!("link {} {} {how}", one.name(), two.name());
     let reading = measured(&[40e6, 20e6, 60e6], || throttle.json(&lab, &link), of_setting);

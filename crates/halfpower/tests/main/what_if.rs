@@ -35,6 +35,18 @@ fn machines_are_held_against_what_was_published() {
     assert!(all > 10 && known.len() == all, "{refused}");
 }
 
+#[test]
+fn how_busy_the_parts_were_is_reported() {
+    let lab = Lab::new();
+    let io = "io sim:win2k-pentium3:atlas-4 --request-size=1MiB --depth=8 --buffering=direct --duration=2s";
+    let text = lab.ok(io).stdout;
+    let bus = "bottleneck  the bus: it (pci) was busy 93 % of the time, and aic-7899, which waits for it, 100 %";
+    assert!(text.contains(bus) && text.contains("4 × atlas-10k"), "{text}");
+    assert!(!text.contains("at most"), "it knows its CPUs' time: {text}");
+    let page = lab.page(1);
+    assert!(page.contains("Parts of the simulated machine") && page.contains("<td>aic-7899 100 %</td>"), "{page}");
+}
+
 /// Rates of a stripe by disks, each set in its own way.
 #[test]
 fn a_machine_can_be_another_one_for_a_run() {
@@ -61,13 +73,14 @@ fn a_machine_can_be_another_one_for_a_run() {
         ("disks=0", "from 1 to 1024"),
         ("disks=4,disks=5", "is set twice"),
         ("disks", "like disks=4"),
-        ("maxtor-40.rpm=5400", "is not on the I/O path of atlas-3, so it would have no effect; set"),
-        ("volume.atlas-2.disks=3", "is not on the I/O path of atlas-3, so it would have no effect; set"),
     ] {
         lab.refuses(format!("io {atlas} --set {set}"), 2, needle);
     }
-    for command in ["run sim:win2k-pentium3:atlas-4", "sim show win2k-pentium3:atlas-4"] {
-        lab.refuses((command, "--set ata.rate=1GB/s"), 2, "is not on the I/O path of atlas-4");
+    for set in ["fireball-lct08.rpm=7200", "maxtor-40.rpm=5400", "ata.rate=1GB/s", "volume.atlas-2.disks=3"] {
+        for command in ["io sim:", "run sim:", "sim show "] {
+            let needle = "is not on the I/O path of atlas-4, so it would have no effect; set";
+            lab.refuses(format!("{command}win2k-pentium3:atlas-4 --set {set}"), 2, needle);
+        }
     }
     lab.refuses("io null: --set disks=4", 2, "is of a simulated machine");
 }
@@ -133,10 +146,12 @@ fn a_study_sweeps_over_a_setting() {
     let lab = Lab::new();
     let sweep = "request_size = \"1MiB\"\ndepth = 8\nsize = \"1GiB\"\nduration = \"2s\"\n\
         set = [\"disks=1\", \"disks=2\", \"disks=4,pci.rate=533MB/s\"]";
-    lab.write("what-if.toml", study("atlas-2", sweep));
+    lab.write("what-if.toml", study("atlas-2", sweep).replace("repetitions = 1", "repetitions = 2"));
     let run = "study run what-if.toml --report=r.html";
+    assert_eq!(cells(&lab, "what-if.toml").len(), 3, "each has a point");
     let told = lab.ok(run).words();
     for needle in [
+        "set disks=2 50.1 MB/s",
         "Workload (throughput · IOPS · bottleneck · busy)",
         "· the device: the busiest part, atlas-10k, was busy 100 % of the time; the next, aic-7899, 54 % · \
          2 × atlas-10k 100 %, aic-7899 54 %, pci 50 %, scsi 31 %, CPUs 1 %",
@@ -147,6 +162,7 @@ fn a_study_sweeps_over_a_setting() {
     let cells = document["analysis"]["cells"].as_array().unwrap();
     let rates: Vec<f64> = cells.iter().map(|cell| cell["bytes_per_s"]["value"].as_f64().unwrap()).collect();
     assert!(rates[1] > 1.9 * rates[0] && rates[2] > 1.9 * rates[1], "{rates:?}");
+    assert_eq!(cells[2]["workload"]["set"], "disks=4,pci.rate=533MB/s");
     let report = lab.read("r.html");
     for part in [
         "set disks=4,pci.rate=533MB",
@@ -163,13 +179,15 @@ fn a_study_sweeps_over_a_setting() {
     lab.write("lines.toml", study("atlas-2", &format!("{sweep}\nduration = \"50ms\"")));
     lab.ok("study run lines.toml --report=lines.html");
     let lines = lab.read("lines.html");
-    // Without a size each is as large as its own volume.
-    let document = lab.json("runs show 2");
-    let size = |cell: usize| document["analysis"]["cells"][cell]["workload"]["size"].as_u64().unwrap();
-    let sizes: Vec<u64> = (0..6).map(size).collect();
-    // In whole requests of three sizes.
-    assert_eq!(sizes.iter().max().unwrap() / sizes.iter().min().unwrap(), 2);
     assert!(lines.contains("direct, QD1, disks=1") && lines.contains("direct, QD1, disks=2"), "{lines}");
+    // Without a size each is as large as its own volume.
+    lab.write("sizes.toml", study("atlas-2", "duration = \"1s\"\nset = [\"disks=1\", \"disks=2\", \"disks=4\"]"));
+    let outcome = lab.ok("study run sizes.toml --no-report --json");
+    assert!(!outcome.stderr.contains("given up"), "{}", outcome.stderr);
+    let document = outcome.document();
+    let [one, two, four] =
+        [0, 1, 2].map(|cell| document["analysis"]["cells"][cell]["workload"]["size"].as_u64().unwrap());
+    assert_eq!((two, four), (2 * one, 4 * one));
     // A host cannot be another one.
     lab.write("host.toml", "name = \"s\"\n[[sweep]]\nset = \"disks=1\"\n");
     lab.refuses("study run host.toml --target=null:", 2, "is of a simulated machine");
@@ -186,6 +204,8 @@ fn a_paper_s_figures_run_on_its_machine_and_stand_beside_what_it_prints() {
     let summary = lab.ok("study run figure.toml --report=nt4.html");
     let met = " of the 2 figures that the paper prints in Figure 3 are met, and 3 of 3 that it prints elsewhere of";
     assert!(summary.words().contains(met) && summary.stdout.contains("\nPeak "), "{}", summary.stdout);
+    let other = lab.ok("study run figure.toml --no-report --set pci.rate=50MB/s").stdout;
+    assert!(!other.contains("the paper prints"), "{other}");
     let report = lab.read("nt4.html");
     let figure = report.split("<h2>Figure 3</h2>").nth(1).unwrap().split("</section>").next().unwrap();
     for part in [
@@ -214,6 +234,22 @@ fn a_paper_s_figures_run_on_its_machine_and_stand_beside_what_it_prints() {
     for part in [" of 1  How fast?", "Figure 5   –       How fast?", "Elsewhere  2 of 2  Which other"] {
         assert!(many.contains(part) && !many.contains("Peak"), "{many}");
     }
+    // What a table prints is told from what the text does.
+    let table = lab.ok("study run nt4/table-4 --no-report --no-store").words();
+    let met = "of the 32 figures that the paper prints in Table 4 are met, and 2 of 3 that it prints elsewhere of these workloads: ";
+    assert!(table.contains(met), "{table}");
+}
+
+#[test]
+fn a_setting_that_changes_nothing_makes_no_workload_of_its_own() {
+    let lab = Lab::new();
+    let planned = |target: &str| {
+        let cells = cells(&lab, ("nt4/figure-2 --target", target));
+        (cells.len(), cells.iter().filter(|cell| cell["set"] == "write-cache=true").count())
+    };
+    // A flash drive has its buffer anyway, and a disk without write cache has not.
+    let [flash, disk] = ["sim:nvme-gen4:fresh", "sim:hdd-18tb:disk-nocache"].map(planned);
+    assert_eq!((flash.1, disk), (0, (flash.0 + 16, 16)));
 }
 
 #[test]
@@ -234,6 +270,16 @@ fn a_paper_s_study_goes_to_other_targets_as_well() {
     // One target stands for all volumes, or one for each; simulated ones too.
     let table = "plan win2000/table-7 --size=1MiB";
     lab.ends((table, "--target=place"), 0, "compares 2 volumes (fireball-dma, fireball-pio)");
+    let [a, b, c] = ["a", "b", "c"].map(|name| {
+        lab.data_file(name, 1024);
+        format!("--target={name}")
+    });
+    for (targets, expected) in [(vec![&a], vec![Value::Null]), (vec![&a, &b], vec!["only=1".into(), "only=2".into()])] {
+        let cells = lab.json((table, &targets))["cells"].take();
+        let among = cells.as_array().unwrap().iter().map(|cell| cell["workload"]["among"].clone());
+        assert_eq!(among.collect::<Vec<_>>(), expected, "{targets:?}");
+    }
+    lab.refuses((table, [a, b, c]), 2, "name one for all of them, or one for each");
     let [disk, other] = ["--target=sim:hdd-18tb:disk", "--target=sim:win2k-pentium3:atlas-3,disks=2"];
     let two = lab.json((table, format!("{disk} {other}")));
     assert_eq!(two["target"], "sim:hdd-18tb:disk, sim:win2k-pentium3:atlas-3");
