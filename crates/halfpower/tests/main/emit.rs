@@ -1,55 +1,10 @@
 //! Plans for other hands: scripts that measure the plan's own trials, job files that fio takes, and nothing touched
 //! that was not named.
 
-use crate::support::{BOTH, Lab, Outcome, Running, TINY, Words, hash, names, outcome, skip, tool, wait_for};
+use crate::support::{Lab, Outcome, Running, Words, hash, names, outcome, skip, tool, wait_for};
 use serde_json::Value;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-
-/// A cell of each kind that fio has to be told of in its own way, and some that it has no equal of.
-const MANY: &str = r#"
-name = "many"
-[trial]
-repetitions = { min = 1, max = 1 }
-[[sweep]]
-name = "patterns"
-operation = "mix=70"
-pattern = ["sequential", "reverse", "random", "shuffled", "zipf=0.99", "zipf=1", "pareto=0.2", "hot_cold=80/20", "normal=0.1"]
-request_size = "4KiB"
-requests = 20
-[[sweep]]
-name = "sizes"
-operation = ["read", "mix=60"]
-sizes = ["4KiB:70/64KiB:30", "4KiB:1/64KiB:2"]
-pattern = "random"
-requests = 20
-offset = "64KiB"
-[[sweep]]
-name = "data"
-operation = "write"
-data = ["incompressible", "compressible=60", "duplicate=30", "zeros", "pattern=c0ffee"]
-durability = ["flush_at_end", "fsync=5", "fdatasync=3"]
-buffering = ["buffered", "through"]
-cache = ["cold", "warm"]
-requests = 20
-[[sweep]]
-name = "ways"
-operation = "write"
-personality = ["sync", "vectored", "libaio", "io_uring"]
-file_state = ["written", "append"]
-verify = "read_back"
-requests = 20
-[[sweep]]
-name = "together"
-operation = ["read", "mix=50"]
-workers = 2
-processes = [false, true]
-rate = "1000/s"
-arrivals = ["closed", "poisson"]
-cpus = [0]
-duration = "20ms"
-warmup = "1ms"
-"#;
 
 fn emit(lab: &Lab, form: &str, words: impl Words) -> String {
     lab.ok((format!("plan --emit {form}"), words)).stdout
@@ -144,7 +99,7 @@ fn a_script_writes_only_what_the_plan_may_and_only_by_trials_that_write() {
 fn several_targets_are_measured_alone_and_together() {
     let lab = Lab::new();
     let sweep = "[[sweep]]\nbuffering = \"buffered\"\namong = [\"each\", \"all\"]";
-    lab.write("among.toml", TINY.replace("[[sweep]]", sweep));
+    lab.write("among.toml", lab.read("tiny.toml").replace("[[sweep]]", sweep));
     let plan = "among.toml --target place --files 2 --size 1MiB";
     measure(&lab, &emit(&lab, "shell", plan));
     assert_eq!(names(&lab.place()), [""; 0]);
@@ -164,7 +119,7 @@ fn several_targets_are_measured_alone_and_together() {
 fn a_file_with_holes_is_made_anew_or_the_study_refused() {
     let lab = Lab::new();
     let first = "[[sweep]]\nname = \"a\"\noperation = \"write\"\nfile_state = \"append\"\nrequests = 5\n[[sweep]]";
-    lab.write("holes.toml", BOTH.replace("[[sweep]]", first));
+    lab.write("holes.toml", lab.read("both.toml").replace("[[sweep]]", first));
     measure(&lab, &emit(&lab, "shell", "holes.toml --target place --size 1MiB"));
     assert_eq!((lab.records().len(), names(&lab.place())), (6, vec![]));
     lab.data_file("data", 1024);
@@ -179,7 +134,7 @@ fn names_that_mean_something_to_a_shell_mean_nothing() {
     let plan = |study: &str, form: &str| {
         ["plan", study, "--target", target.to_str().unwrap(), "--size", "1MiB", "--emit", form].map(str::to_owned)
     };
-    lab.write("study.toml", TINY.replace("\"tiny\"", r#""a\u000atouch hacked""#));
+    lab.write("study.toml", lab.read("tiny.toml").replace("\"tiny\"", r#""a\u000atouch hacked""#));
     for study in ["study.toml", "tiny.toml"] {
         let planned = lab.run(plan(study, "shell"));
         // A name with a line's end in it may be refused; it must not become a command.
@@ -235,7 +190,6 @@ fn fio(lab: &Lab, job: &str, options: &str) -> Option<Outcome> {
 #[test]
 fn fio_takes_the_job_of_every_study_with_what_it_has_words_for() {
     let lab = Lab::new();
-    lab.write("many.toml", MANY);
     for study in ["survey-quick", "survey", "survey-thorough", "many.toml"] {
         let job = emit(&lab, "fio", format!("{study} --target place --size 64MiB"));
         assert!(job.contains("\n[block-0-cell-0]\nstonewall\n"), "{job}");

@@ -1,16 +1,11 @@
 //! Files that the user names: whatever they are, the program reads them within bounds or says at once why not.
 
-use crate::support::{Lab, Running, TINY, assert_refusal};
+use crate::support::{Lab, Running, assert_refusal};
 use rustix::fs::{CWD, FileType, mknodat};
 use rustix::process::Signal;
 use std::io::Write as _;
 use std::process::Stdio;
 use std::time::Duration;
-
-const TRACE: &str = "\
-MB/s,IO/s,Op,BlockSize,OutstandingIOs,Buffering,NumThreads,Time,FileSize,Clock(s),User(ms),Kernel(ms),Time Stamp,Comment
-0.52,66.97,read,8,1,H,1,120,24000,120.01,16,234,Fri Mar 10 23:27:08 2000,DMA random Hardware buffered
-";
 
 #[test]
 fn what_is_no_regular_file_is_not_read_and_nobody_waits_for_it() {
@@ -30,7 +25,7 @@ fn what_is_no_regular_file_is_not_read_and_nobody_waits_for_it() {
             assert_refusal(&lab.run((command, [file])), status, why, &format!("{command} {file}"));
         }
         assert_refusal(&lab.run(format!("io sim:{file}:x")), 1, why, &format!("a machine {file}"));
-        lab.write("including.toml", format!("include = \"{file}\"\n{TINY}"));
+        lab.write("including.toml", format!("include = \"{file}\"\n{}", lab.read("tiny.toml")));
         lab.ends("study check including.toml", 2, why);
     }
     // A regular file by its look, which holds up who reads it.
@@ -45,8 +40,8 @@ fn figures_that_no_storage_has_are_refused_with_their_line() {
         ("66.97,", "1e15,", "`bytes_per_s` is 8.192e18; the maximum is 1e15"),
         ("120.01,", "1e12,", "`elapsed_s` is 1e12; the maximum is 1e9"),
     ] {
-        lab.write("trace.csv", TRACE.replacen(figure, instead, 1));
-        let outcome = lab.refuses("import trace.csv", 1, "trace.csv:2: ");
+        lab.write("wrong.csv", lab.read("trace.csv").replacen(figure, instead, 1));
+        let outcome = lab.refuses("import wrong.csv", 1, "wrong.csv:3: ");
         assert!(outcome.stderr.contains(why), "{instead}: {}", outcome.stderr);
     }
     lab.ok("io null: --requests=10 --warmup=0s");
@@ -60,7 +55,8 @@ fn figures_that_no_storage_has_are_refused_with_their_line() {
 #[test]
 fn standard_input_is_read_to_its_end_or_until_a_signal() {
     let lab = Lab::new();
-    for (command, text) in [("import /dev/stdin", TRACE), ("study check /dev/fd/0", TINY)] {
+    for (command, file) in [("import /dev/stdin", "trace.csv"), ("study check /dev/fd/0", "tiny.toml")] {
+        let text = lab.read(file);
         for is_ended in [false, true] {
             let (reader, mut writer) = std::io::pipe().unwrap();
             let running = Running::of(lab.command(command).stdin(reader).stdout(Stdio::null()));

@@ -320,7 +320,7 @@ fn a_peak_that_is_given_is_kept() {
     for sample in [sample, lab.json(("io null: --requests=1", given))] {
         assert_eq!(sample["environment"]["target"]["pap_bytes_per_s"], 3.5e9);
     }
-    let tiny = |pap: &str| crate::support::TINY.replace("[trial]", &format!("[target]\npap = {pap}\n[trial]"));
+    let tiny = |pap: &str| lab.read("tiny.toml").replace("[trial]", &format!("[target]\npap = {pap}\n[trial]"));
     lab.write("peaks.toml", tiny("{ device = \"100MB/s\", link = \"600MB/s\" }"));
     let pap = |run: &Value| {
         let target = &run["environment"]["target"];

@@ -5,26 +5,16 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Rows of one trace of the Windows 2000 study: a disk by DMA, unbuffered; comments cut short.
-const TRACE: &str = "\
-MB/s,IO/s,Op,BlockSize,OutstandingIOs,Buffering,NumThreads,Time,FileSize,Clock(s),User(ms),Kernel(ms),Time Stamp,Comment
-0.06,32.25,read,2,0,0,1,0,24000,0.03,0,0,Fri Mar 10 23:25:08 2000,DMA random Calibration
-0.52,66.97,read,8,1,H,1,120,24000,120.01,16,234,Fri Mar 10 23:27:08 2000,DMA random Hardware buffered
-0.52,66.95,read,8,2,H,1,120,24000,120.03,31,328,Fri Mar 10 23:29:08 2000,DMA random Hardware buffered
-0.69,89.41,write,8,1,H,1,120,24000,120.03,0,469,Fri Mar 10 23:39:09 2000,DMA random Hardware buffered
-";
-
 #[test]
 fn a_trace_becomes_a_run_that_can_be_shown_and_written_again() {
     let lab = Lab::new();
     // Known by what is in it, and no name steers the list.
     let name = "a\n\u{1b}[31mred.name";
-    lab.write(name, TRACE);
+    std::fs::copy(lab.path("trace.csv"), lab.path(name)).unwrap();
     let imported = lab.ok(["import", name]).stdout;
     assert_eq!((imported.lines().count(), imported.contains('\u{1b}')), (1, false), "{imported:?}");
     let listed = lab.run("runs").stdout;
     assert_eq!((listed.lines().count(), listed.contains('\u{1b}')), (2, false), "{listed:?}");
-    lab.write("trace.csv", TRACE);
     let imported = lab.json("import trace.csv");
     assert_eq!((&imported["samples"], &imported["format"]), (&3.into(), &"sqlio".into()));
     assert!(
@@ -96,19 +86,19 @@ fn samples_that_do_not_tell_their_depth_are_no_repetitions() {
 #[test]
 fn several_files_are_a_run_each_and_one_bad_one_keeps_all_out() {
     let lab = Lab::new();
-    lab.write("a.csv", TRACE);
-    lab.write("b.csv", TRACE.replace("66.97", "-1"));
+    let trace = lab.read("trace.csv");
+    lab.write("b.csv", trace.replace("66.97", "-1"));
     lab.write("empty.txt", "");
     lab.write("other.txt", "just words\n");
     // A damaged one is refused at what is wrong, where its name says what it is.
     lab.write("a.hlog", "0.1,1.0,2.0,HISTE\n");
-    lab.ends("import a.csv b.csv", 1, "b.csv:3: column 2, IO/s, is `-1`");
+    lab.ends("import trace.csv b.csv", 1, "b.csv:3: column 2, IO/s, is `-1`");
     lab.ends("import empty.txt", 1, "--format");
     lab.ends("import other.txt", 1, "--format");
     lab.ends("import a.hlog", 1, "a.hlog:1: the histogram is not base64, or was cut off");
     assert!(lab.run("runs").stderr.contains("empty"));
-    lab.write("b.csv", TRACE);
-    let imported = lab.ok("import --json a.csv b.csv").stdout;
+    lab.write("b.csv", trace);
+    let imported = lab.ok("import --json trace.csv b.csv").stdout;
     let runs: Vec<Value> = imported.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((runs.len(), &runs[0]["run"], &runs[1]["run"]), (2, &1.into(), &2.into()));
 }

@@ -1,7 +1,7 @@
 //! Names from outside: those that are no text are refused before anything is measured, and none steers a terminal, whatever
 //! holds it.
 
-use crate::support::{Lab, Outcome, TINY, assert_refusal, outcome};
+use crate::support::{Lab, Outcome, assert_refusal, outcome};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
@@ -48,8 +48,9 @@ fn a_name_that_is_no_text_is_refused_before_anything_is_measured() {
     }
     assert!(!odd.join("s.db").exists() && !odd.join("halfpower/results.db").exists());
     lab.directory("folder");
-    lab.write("folder/study.toml", TINY);
-    lab.write(lab.path("folder").join(not_text(b"a\xff.toml")), TINY);
+    for name in [OsString::from("study.toml"), not_text(b"a\xff.toml")] {
+        std::fs::copy(lab.path("tiny.toml"), lab.path("folder").join(name)).unwrap();
+    }
     lab.refuses("study check folder", 2, "in the folder folder is not UTF-8");
     // As earlier versions left a run of a directory called c\xff.
     lab.ok("study run tiny.toml --target=c\u{fffd} --size=1MiB --no-report");
@@ -86,7 +87,7 @@ fn no_name_steers_a_terminal() {
     let question: String = HOSTILE.chars().map(|c| format!("\\U{:08x}", u32::from(c))).collect();
     let title = format!("name = \"tiny\" # \u{202e}\nquestion = \"{question}\"");
     let study = format!("{HOSTILE}/s.toml");
-    lab.write(&study, TINY.replace("name = \"tiny\"", &title));
+    lab.write(&study, lab.read("tiny.toml").replace("name = \"tiny\"", &title));
     lab.write("bad.toml", format!("name = \"{question}\"\ntrail = 1"));
     // DATA, STUDY and HOSTILE stand for the names.
     for (words, status) in [

@@ -4,19 +4,7 @@ use crate::support::{Lab, assert_refusal, names, outcome};
 use serde_json::Value;
 
 const OWN: &str = include_str!("../../../../machines/hdd-18tb.toml");
-const STUDY: &str = r#"
-name = "own"
-[target]
-path = "sim:./m/own.toml:disk"
-[trial]
-repetitions = 2
-[[sweep]]
-pattern = "random"
-request_size = "8KiB"
-buffering = "direct"
-depth = [1, 4]
-requests = 50
-"#;
+const STUDY: &str = include_str!("files/machine/own.toml");
 const RUN: &str = "study run own.toml --no-report";
 
 /// A laboratory with a machine of one's own and a study of it.

@@ -137,19 +137,6 @@ fn machines_are_listed_and_shown() {
     }
 }
 
-const CREDITS: &str = r#"
-name = "credits"
-[trial]
-repetitions = 2
-duration = "16s"
-[[sweep]]
-name = "reads"
-pattern = "random"
-request_size = "16KiB"
-buffering = "direct"
-depth = 32
-"#;
-
 /// A volume that bursts from a little of its credits, which last 8 s.
 const BURST: &str = "sim:cloud-gp3:burst,gp2.limits.full=0.004";
 
@@ -157,7 +144,6 @@ const BURST: &str = "sim:cloud-gp3:burst,gp2.limits.full=0.004";
 #[test]
 fn credits_that_run_out_are_found_and_a_limit_that_stays_is_none() {
     let lab = Lab::new();
-    lab.write("credits.toml", CREDITS);
     let changes = |target: &str| {
         let document = lab.json(format!("study run credits.toml --target {target} --no-report"));
         let findings = document["analysis"]["findings"].as_array().unwrap().clone();
@@ -175,11 +161,11 @@ fn credits_that_run_out_are_found_and_a_limit_that_stays_is_none() {
 /// Interrupted at a moment of chance and resumed, a study gives the samples that it gives in one go.
 #[test]
 fn an_interrupted_study_of_a_machine_is_resumed_to_the_same_samples() {
-    let study = CREDITS.replace("repetitions = 2", "repetitions = 5").replace("depth = 32", "depth = [1, 8, 32]");
     let run = format!("study run credits.toml --no-report --target {BURST}");
     let [whole, lab] = [Lab::new(), Lab::new()];
     for lab in [&whole, &lab] {
-        lab.write("credits.toml", study.replace("16s", "10s"));
+        let study = lab.read("credits.toml").replace("repetitions = 2", "repetitions = 5").replace("16s", "10s");
+        lab.write("credits.toml", study.replace("depth = 32", "depth = [1, 8, 32]"));
     }
     whole.ok(&run);
     lab.start(&run).until("samples", || lab.samples(1).len() >= 4).end(Signal::INT);
@@ -326,15 +312,7 @@ fn trims_flushes_rates_and_commands_straight_to_a_disk_are_simulated() {
 #[test]
 fn the_analysis_finds_what_requests_cost_the_cpu() {
     let lab = Lab::new();
-    let sweep = |operation: &str, durability: &str| {
-        format!(
-            "[[sweep]]\nname = \"{operation}\"\noperation = \"{operation}\"\nbuffering = [\"direct\", \"buffered\"]\n\
-             request_size = {{ from = \"4KiB\", to = \"256KiB\", factor = 4 }}\ndurability = \"{durability}\"\nbytes = \"16MiB\"\n"
-        )
-    };
-    let trial = "name = \"sizes\"\n[trial]\nrepetitions = { min = 5, max = 5 }\n";
-    lab.write("sizes.toml", [trial, &sweep("read", "none"), &sweep("write", "flush_at_end")].concat());
-    let document = lab.json(format!("study run sizes.toml --target {ATLAS} --size=1GiB --no-report"));
+    let document = lab.json(format!("study run cost.toml --target {ATLAS} --size=1GiB --no-report"));
     let findings = document["analysis"]["findings"].as_array().unwrap();
     // What the machine's file says of direct requests; of buffered ones in all, with what the cache asks of the disk itself.
     for (subject, expected) in [

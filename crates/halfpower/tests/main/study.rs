@@ -3,26 +3,6 @@
 use crate::support::{Lab, find, names};
 use serde_json::Value;
 
-const SWEEP: &str = r#"
-name = "ends"
-question = "Where is the half-power point?"
-[target]
-price = "209EUR"
-capacity = "26GB"
-[trial]
-repetitions = { min = 3, max = 3 }
-[[sweep]]
-name = "sizes"
-operation = "read"
-request_size = ["512B", "4KiB", "64KiB", "512KiB"]
-requests = 40
-[[sweep]]
-name = "accesses"
-pattern = "random"
-request_size = "8KiB"
-requests = 40
-"#;
-
 fn prices(document: &Value) -> Vec<String> {
     let findings = document["analysis"]["findings"].as_array().unwrap();
     let sentence = |finding: &Value| finding["sentence"].as_str().unwrap().to_owned();
@@ -32,7 +12,6 @@ fn prices(document: &Value) -> Vec<String> {
 #[test]
 fn a_study_ends_with_a_summary_a_price_and_a_report() {
     let lab = Lab::new();
-    lab.write("sweep.toml", SWEEP);
     let study = "study run sweep.toml --target place --size=8MiB";
     let outcome = lab.ends((study, "--report=out.html"), 0, "It makes a test file of 8 MiB");
     for part in ["Peak", "half-power size", "5 workloads, 3 repetitions each, 15 samples, none failed"] {
@@ -61,7 +40,7 @@ fn a_study_ends_with_a_summary_a_price_and_a_report() {
     lab.ok("report 1 --output=out.html --price=100CHF");
     assert!(lab.read("out.html").contains("At a total price of 100 CHF"));
     // Nothing is said of a capacity that nobody knows.
-    lab.write("unknown.toml", SWEEP.replace("capacity = \"26GB\"\n", ""));
+    lab.write("unknown.toml", lab.read("sweep.toml").replace("capacity = \"26GB\"\n", ""));
     let unknown = heading(&lab.ok("study run unknown.toml --target place --size=1MiB --no-store --no-report").stdout);
     assert!(unknown.contains("of accesses") && !unknown.contains("capacity"), "{unknown}");
 }
@@ -81,30 +60,16 @@ fn without_a_price_there_is_none_without_a_store_no_run_and_a_wrong_price_is_ref
     lab.refuses("report 1 --capacity=1TB", 2, "give --price as well");
     lab.refuses("report 1 --price=cheap", 2, "write one like 199USD");
     lab.refuses("report 1 --price=0", 2, "no figure can be worked out");
-    lab.write("wrong.toml", SWEEP.replace("price = \"209EUR\"\n", ""));
+    lab.write("wrong.toml", lab.read("sweep.toml").replace("price = \"209EUR\"\n", ""));
     lab.ends("study check wrong.toml", 2, "`capacity` says what a price buys");
-    lab.write("wrong.toml", SWEEP.replace("209EUR", "209 quid"));
+    lab.write("wrong.toml", lab.read("sweep.toml").replace("209EUR", "209 quid"));
     lab.ends("study check wrong.toml", 2, "is no price");
 }
-
-const READS: &str = r#"
-name = "reads"
-[trial]
-repetitions = { min = 3, max = 3 }
-[[sweep]]
-name = "sizes"
-operation = "read"
-request_size = ["4KiB", "256KiB"]
-buffering = "buffered"
-cache = "cold"
-requests = 40
-"#;
 
 #[test]
 fn a_run_holds_what_came_through_against_the_peak_that_was_given() {
     let lab = Lab::new();
     lab.data_file("data", 16 << 10);
-    lab.write("reads.toml", READS);
     // No storage is that slow, and none that fast.
     for (peak, half) in [("device=1kB/s", "beyond_peak"), ("device=900GB/s", "missed")] {
         let run = lab.json(format!("study run reads.toml --target=data --no-report --pap {peak}"));
@@ -133,8 +98,6 @@ fn a_run_holds_what_came_through_against_the_peak_that_was_given() {
     }
     lab.data_file("one", 4 << 10);
     lab.data_file("two", 4 << 10);
-    // As it ships, but fewer times.
-    lab.write("fewer.toml", "name = \"fewer\"\ninclude = \"targets.toml\"\n[trial]\nrepetitions = 3\n");
     let run = lab.json("study run fewer.toml --target=one --target=two --pap=link=900TB/s --no-report");
     let pyramid = &run["analysis"]["pyramids"][0];
     assert_eq!(pyramid["targets"], 2);

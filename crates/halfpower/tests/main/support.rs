@@ -17,44 +17,6 @@ pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_halfpower");
 /// How long anything may take before a test gives up on it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A study of two cells that is over at once.
-pub(crate) const TINY: &str = r#"
-name = "tiny"
-[trial]
-repetitions = { min = 2, max = 2 }
-[[sweep]]
-name = "reads"
-operation = "read"
-request_size = ["4KiB", "64KiB"]
-requests = 20
-"#;
-
-/// Reads and writes, where writing is allowed.
-pub(crate) const BOTH: &str = r#"
-name = "both"
-[trial]
-repetitions = { min = 2, max = 2 }
-[[sweep]]
-name = "both"
-operation = ["read", "write"]
-request_size = "4KiB"
-requests = 20
-"#;
-
-/// A study of some two seconds, long enough to be interrupted.
-pub(crate) const LONGER: &str = r#"
-name = "longer"
-[trial]
-warmup = "0s"
-repetitions = { min = 5, max = 5 }
-[[sweep]]
-name = "requests"
-operation = ["read", "write"]
-request_size = ["4KiB", "16KiB", "64KiB"]
-duration = "50ms"
-bytes = "1GiB"
-"#;
-
 /// Nobody in particular.
 const NOBODY: u32 = 65_534;
 
@@ -118,16 +80,17 @@ pub(crate) struct Outcome {
 }
 
 impl Lab {
+    /// With the studies and results of `files`.
     pub(crate) fn new() -> Lab {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         // Other users come in as well: some tests are theirs.
         std::fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o755)).unwrap();
         let lab = Lab { directory };
         std::fs::create_dir(lab.place()).unwrap();
-        lab.write("tiny.toml", TINY);
-        lab.write("both.toml", BOTH);
-        lab.write("longer.toml", LONGER);
-        lab.write("endless.toml", LONGER.replace("min = 5, max = 5", "min = 100, max = 100"));
+        let files = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/main/files"));
+        for name in names(files).iter().filter(|name| name.contains('.')) {
+            std::fs::copy(files.join(name), lab.path(name)).unwrap();
+        }
         lab
     }
 

@@ -104,13 +104,6 @@ fn only_files_that_are_written_have_a_state_or_a_layout() {
 #[test]
 fn a_study_compares_states_and_gives_files_their_data_back() {
     let lab = Lab::new();
-    lab.write(
-        "states.toml",
-        "name = \"states\"\n[trial]\nrepetitions = 2\n[workload]\nrequest_size = \"64KiB\"\n\
-          [[sweep]]\nname = \"writes\"\noperation = \"write\"\nbytes = \"512KiB\"\n\
-          file_state = [\"written\", \"preallocated\", \"append\", \"last_first\", \"truncated\", \"sparse\"]\n\
-          [[sweep]]\nname = \"reads\"\nrequests = 9\n",
-    );
     let run = "study run states.toml --target=place --size=1MiB --no-report";
     // 1 MiB to make the file, five states that cost another each, six of 512 KiB, twice.
     let outcome = lab.ends(run, 0, "writes at most 17 MiB");

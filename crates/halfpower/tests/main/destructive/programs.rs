@@ -1,7 +1,7 @@
 //! What other programs use, and what the user did not name.
 
 use super::{Destruction, Keeper, attempts};
-use crate::support::{BOTH, Loop, PROGRAM, is_root, outcome, tool, wait_for};
+use crate::support::{Loop, PROGRAM, is_root, outcome, tool, wait_for};
 use rustix::fs::FlockOperation;
 use std::fs::File;
 use std::path::Path;
@@ -101,7 +101,7 @@ fn only_what_the_user_names_is_overwritten() {
     let other = lab.data_file("other", 64);
     let link = lab.path("link");
     std::os::unix::fs::symlink("file", &link).unwrap();
-    let study = BOTH.replace("[trial]", "[target]\npath = \"file\"\n[trial]");
+    let study = lab.read("both.toml").replace("[trial]", "[target]\npath = \"file\"\n[trial]");
     lab.write("names.toml", study);
     lab.write("includes.toml", "name = \"includes\"\ninclude = [\"names.toml\"]\n");
     let before = [&file, &other].map(|path| std::fs::read(path).unwrap());
