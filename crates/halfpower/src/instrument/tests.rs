@@ -25,7 +25,7 @@ fn verdict(page: &str) -> &str {
 
 #[test]
 fn the_pages_are_as_they_were_well_formed_and_what_records_say_stays_text() {
-    for reading in fixed::all() {
+    for reading in fixed::INSTRUMENTS.map(fixed::reading) {
         let page = page_of(&reading);
         insta::assert_snapshot!(reading.instrument(), markup::without(&page, &["style"]));
         insta::assert_snapshot!(format!("{}-text", reading.instrument()), reading_text(&reading, 80));
@@ -40,7 +40,7 @@ fn the_pages_are_as_they_were_well_formed_and_what_records_say_stays_text() {
 
 #[test]
 fn a_map_shows_the_loss_first_and_draws_reads_and_bands() {
-    let page = page_of(&fixed::map());
+    let page = page_of(&fixed::reading("map"));
     assert!(
         verdict(&page).contains(
             "<p>3 bands: 200 MB&#x2f;s in the first, 110 MB&#x2f;s in the last, 45 % [44.5 to 45.5] less.</p>"
@@ -72,7 +72,7 @@ fn text(reading: &Reading) -> String {
 #[test]
 fn the_verdict_of_a_map_is_of_what_was_read() {
     let of = |change: &dyn Fn(&mut DeviceMap)| {
-        let mut reading = fixed::map();
+        let mut reading = fixed::reading("map");
         let Figures::Map(map) = &mut reading.figures else { unreachable!() };
         change(map);
         reading
@@ -112,7 +112,7 @@ fn no_shared_bottleneck_is_claimed_unless_it_is_shown() {
             "a shared bottleneck is undecided: 83.3 % [82 to 163] of the sum of each alone.",
         ),
     ] {
-        let mut reading = fixed::link();
+        let mut reading = fixed::reading("link");
         let Figures::Link(link) = &mut reading.figures else { unreachable!() };
         (link.sharing, link.limit) = (Some(sharing), None);
         link.settings[4].of_alone.as_mut().unwrap().high = Some(high);
@@ -122,7 +122,7 @@ fn no_shared_bottleneck_is_claimed_unless_it_is_shown() {
 
 #[test]
 fn memory_that_was_not_measured_is_said_to_be() {
-    let mut reading = fixed::memory();
+    let mut reading = fixed::reading("memory");
     let Figures::Memory(speed) = &mut reading.figures else { unreachable!() };
     speed.bandwidth.retain(|cell| cell.kernel == Kernel::Read);
     assert!(text(&reading).contains(", write not measured, copy not measured."), "{}", text(&reading));
@@ -131,7 +131,7 @@ fn memory_that_was_not_measured_is_said_to_be() {
 #[test]
 fn what_is_unknown_is_not_cold_and_has_no_bar() {
     let of = |shares: &[Option<f64>]| {
-        let mut reading = fixed::drop_cache();
+        let mut reading = fixed::reading("drop-cache");
         let Figures::DropCache(dropped) = &mut reading.figures else { unreachable!() };
         dropped.targets[0].steps.truncate(1);
         let target = |share: &Option<f64>| {
