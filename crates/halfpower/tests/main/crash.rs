@@ -50,7 +50,7 @@ fn a_run_killed_again_and_again_ends_as_one_that_was_not() {
     let mut running = started(&lab, STUDY, 1);
     for _ in 0..5 {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        std::thread::sleep(Duration::from_millis((seed >> 33) % 800));
+        std::thread::sleep(Duration::from_millis((seed >> 33) % 400));
         let seen = lab.samples(1);
         running.end(Signal::KILL);
         let kept = lab.samples(1);
@@ -203,11 +203,11 @@ fn what_is_offered_after_an_end_works() {
 #[test]
 fn a_sample_whose_program_was_stopped_meanwhile_says_so() {
     let lab = Lab::new();
-    let mut running = lab.start("io null: --duration=5s --warmup=0s");
+    let mut running = lab.start("io null: --duration=3s --warmup=0s");
     let pid = running.pid();
     let threads = || std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
     wait_for("the worker", || running.has_ended() || threads() > 1);
-    std::thread::sleep(Duration::from_secs(1));
+    std::thread::sleep(Duration::from_millis(300));
     running.signal(Signal::STOP);
     std::thread::sleep(Duration::from_millis(1500));
     assert_eq!(running.end(Signal::CONT).status, Some(0));

@@ -173,7 +173,8 @@ fn an_interrupt_on_a_throttled_device_is_answered_before_its_requests_are_done()
 #[test]
 fn a_throttled_device_has_the_rate_that_is_known() {
     let Some((throttle, lab, one)) = Throttle::with_device() else { return };
-    let Some(two) = Loop::on(&lab.data_file("two", 16 << 10)) else { return };
+    let others = ["two", "three", "four"].map(|name| Loop::on(&lab.data_file(name, 16 << 10)));
+    let [Some(two), Some(three), Some(four)] = others else { return };
     // A throttle gives back a tenth of a second that was not used, after a stall too: 2.5 % of 4 s.
     let how = "--duration=4s --repetitions=2 --each-and-all";
     let measure_alone = |device: &Loop, rate: u32| {
@@ -184,14 +185,15 @@ fn a_throttled_device_has_the_rate_that_is_known() {
         let link = format!("link {} {how}", device.name());
         measured(&[rate.into()], || throttle.json(&lab, &link), of_setting);
     };
-    // Two that share nothing, at once: each has its own limit.
-    std::thread::scope(|scope| {
-        scope.spawn(|| measure_alone(&two, 12_000_000));
-        measure_alone(&one, 40_000_000);
-    });
+    // They share nothing, and all are measured at once: each has its own limit.
+    throttle.limit("read_bps", &one, 40_000_000);
     throttle.limit("read_bps", &two, 20_000_000);
     let link = format!("link {} {} {how}", one.name(), two.name());
-    let reading = measured(&[40e6, 20e6, 60e6], || throttle.json(&lab, &link), of_setting);
+    let reading = std::thread::scope(|scope| {
+        scope.spawn(|| measure_alone(&three, 12_000_000));
+        scope.spawn(|| measure_alone(&four, 40_000_000));
+        measured(&[40e6, 20e6, 60e6], || throttle.json(&lab, &link), of_setting)
+    });
     assert_eq!(reading["figures"]["limit"], Value::Null);
     assert_ne!(reading["figures"]["sharing"], "limit");
     let medium = &reading["figures"]["targets"][1]["medium"];

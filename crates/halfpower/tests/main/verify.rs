@@ -72,54 +72,57 @@ fn a_full_tmpfs_is_verified_up_to_where_it_got() {
 
 /// Fills a file system of 64 MiB in every way, checks what was written in a later run, and finds a byte changed.
 fn fills_up(mount: fn(PathBuf) -> Option<Mounted>) {
-    for filling in FILLING {
-        let lab = Lab::new();
-        if filling.contains("io_uring") && !lab.has_direct_ring() {
-            continue;
-        }
-        let Some(_mounted) = mount(lab.path("small")) else { return };
-        // Room for a byte to be changed where files are never written over in place.
-        let reserve = lab.data_file("small/reserve", 4096);
-        let path = lab.image("small/file", &[], 128);
-        // Limited by its bytes alone: however slow the machine is, it gets to the end of the room.
-        let write = format!("io small/file --op=write --overwrite --bytes=128MiB --json {filling}");
-        let outcome = lab.ends(&write, 1, "");
-        let sample = outcome.document();
-        assert_eq!(sample["failure"]["code"], "ENOSPC", "{filling}: {}", sample["failure"]);
-        let errors = sample["total"]["errors"]["ENOSPC"].as_u64().unwrap();
-        let failed = sample["verified"]["failed"].as_array().unwrap();
-        assert_eq!(errors, failed.len() as u64, "{filling}");
-        let bytes = sample["total"]["bytes"].as_u64().unwrap();
-        assert!((40 << 20..=64 << 20).contains(&bytes), "{filling}: {bytes} bytes");
-        // By what is in the file, and by the store's word: neither less nor more than was said.
-        let is_failed = |at: usize| {
-            failed.iter().any(|failed| {
-                let [from, length] = ["offset", "length"].map(|key| failed[1][key].as_u64().unwrap() as usize);
-                (from..from + length).contains(&at)
-            })
-        };
-        let content = std::fs::read(&path).unwrap();
-        let blocks = content.chunks(4096).zip((0..).step_by(4096));
-        let stamped = blocks.filter(|(block, _)| block.starts_with(b"HpwV")).map(|(_, at)| at);
-        let written: Vec<usize> = stamped.filter(|at| !is_failed(*at)).collect();
-        let blocks = written.len() as u64;
-        if filling.contains("--workers=4") {
-            // What was under way when the first worker met the end is written and not counted.
-            assert!((bytes / 4096..bytes / 4096 + 4 * 32 * 16).contains(&blocks), "{filling}: {blocks}, {bytes}");
-        } else {
-            assert_eq!((errors, blocks), (1, bytes / 4096), "{filling}");
-            assert!(outcome.stderr.contains(&format!("at offset {bytes} failed")), "{filling}: {}", outcome.stderr);
-        }
-        let later = lab.json("io small/file --verify-run=1");
-        assert!(later["failure"].is_null(), "{filling}: {}", later["failure"]);
-        for checked in [Some(&later), filling.contains("read-back").then_some(&sample)].into_iter().flatten() {
-            let verified = &checked["verified"];
-            assert_eq!((&verified["blocks"], &verified["wrong"]), (&blocks.into(), &0.into()), "{filling}");
-        }
-        let at = written[written.len() / 2] + 1234;
-        std::fs::remove_file(&reserve).unwrap();
-        flip(&path, at as u64);
-        let outcome = lab.ends("io small/file --verify-run=1", 1, &at.to_string());
-        assert!(outcome.stdout.contains("1 wrong"), "{filling}: {}", outcome.stdout);
+    // Side by side, as much of the time goes by in waiting for the device.
+    std::thread::scope(|scope| FILLING.iter().for_each(|filling| drop(scope.spawn(|| fills_up_by(filling, mount)))));
+}
+
+fn fills_up_by(filling: &str, mount: fn(PathBuf) -> Option<Mounted>) {
+    let lab = Lab::new();
+    if filling.contains("io_uring") && !lab.has_direct_ring() {
+        return;
     }
+    let Some(_mounted) = mount(lab.path("small")) else { return };
+    // Room for a byte to be changed where files are never written over in place.
+    let reserve = lab.data_file("small/reserve", 4096);
+    let path = lab.image("small/file", &[], 128);
+    // Limited by its bytes alone: however slow the machine is, it gets to the end of the room.
+    let write = format!("io small/file --op=write --overwrite --bytes=128MiB --json {filling}");
+    let outcome = lab.ends(&write, 1, "");
+    let sample = outcome.document();
+    assert_eq!(sample["failure"]["code"], "ENOSPC", "{filling}: {}", sample["failure"]);
+    let errors = sample["total"]["errors"]["ENOSPC"].as_u64().unwrap();
+    let failed = sample["verified"]["failed"].as_array().unwrap();
+    assert_eq!(errors, failed.len() as u64, "{filling}");
+    let bytes = sample["total"]["bytes"].as_u64().unwrap();
+    assert!((40 << 20..=64 << 20).contains(&bytes), "{filling}: {bytes} bytes");
+    // By what is in the file, and by the store's word: neither less nor more than was said.
+    let is_failed = |at: usize| {
+        failed.iter().any(|failed| {
+            let [from, length] = ["offset", "length"].map(|key| failed[1][key].as_u64().unwrap() as usize);
+            (from..from + length).contains(&at)
+        })
+    };
+    let content = std::fs::read(&path).unwrap();
+    let blocks = content.chunks(4096).zip((0..).step_by(4096));
+    let stamped = blocks.filter(|(block, _)| block.starts_with(b"HpwV")).map(|(_, at)| at);
+    let written: Vec<usize> = stamped.filter(|at| !is_failed(*at)).collect();
+    let blocks = written.len() as u64;
+    if filling.contains("--workers=4") {
+        // What was under way when the first worker met the end is written and not counted.
+        assert!((bytes / 4096..bytes / 4096 + 4 * 32 * 16).contains(&blocks), "{filling}: {blocks}, {bytes}");
+    } else {
+        assert_eq!((errors, blocks), (1, bytes / 4096), "{filling}");
+        assert!(outcome.stderr.contains(&format!("at offset {bytes} failed")), "{filling}: {}", outcome.stderr);
+    }
+    let later = lab.json("io small/file --verify-run=1");
+    assert!(later["failure"].is_null(), "{filling}: {}", later["failure"]);
+    for checked in [Some(&later), filling.contains("read-back").then_some(&sample)].into_iter().flatten() {
+        let verified = &checked["verified"];
+        assert_eq!((&verified["blocks"], &verified["wrong"]), (&blocks.into(), &0.into()), "{filling}");
+    }
+    let at = written[written.len() / 2] + 1234;
+    std::fs::remove_file(&reserve).unwrap();
+    flip(&path, at as u64);
+    let outcome = lab.ends("io small/file --verify-run=1", 1, &at.to_string());
+    assert!(outcome.stdout.contains("1 wrong"), "{filling}: {}", outcome.stdout);
 }

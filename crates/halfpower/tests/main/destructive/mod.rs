@@ -47,17 +47,19 @@ impl Destruction {
         // What mkfs left in the page cache of one device is to be seen on all of them.
         guarded.iter().for_each(|path| File::open(path).unwrap().sync_all().unwrap());
         let before: Vec<Vec<u8>> = guarded.iter().map(|path| std::fs::read(path).unwrap()).collect();
-        for attempt in targets.iter().flat_map(|target| attempts(target)) {
-            let outcome = self.run(&attempt);
-            assert!(matches!(outcome.status, Some(1 | 2)), "{attempt:?}: {:?} {}", outcome.status, outcome.stderr);
-            assert!(outcome.stderr.contains(reason), "{attempt:?}: no {reason}: {}", outcome.stderr);
+        for target in targets {
+            for attempt in attempts(target) {
+                let outcome = self.run(&attempt);
+                assert!(matches!(outcome.status, Some(1 | 2)), "{attempt:?}: {:?} {}", outcome.status, outcome.stderr);
+                assert!(outcome.stderr.contains(reason), "{attempt:?}: no {reason}: {}", outcome.stderr);
+                self.tried.set(self.tried.get() + 1);
+            }
             for (path, before) in guarded.iter().zip(&before) {
                 let now = std::fs::read(path).unwrap();
                 let place = || now.iter().zip(before).position(|(now, before)| now != before);
                 let lengths = (before.len(), now.len());
-                assert!(now == *before, "{attempt:?} changed {} at {:?}: {lengths:?}", path.display(), place());
+                assert!(now == *before, "{target:?} changed {} at {:?}: {lengths:?}", path.display(), place());
             }
-            self.tried.set(self.tried.get() + 1);
         }
     }
 

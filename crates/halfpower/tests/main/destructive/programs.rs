@@ -1,68 +1,107 @@
 //! What other programs use, and what the user did not name.
 
 use super::{Destruction, Keeper, attempts};
-use crate::support::{Loop, PROGRAM, is_root, outcome, tool, wait_for};
+use crate::support::{Loop, PROGRAM, hash, is_root, outcome, tool, wait_for};
 use rustix::fs::FlockOperation;
+use std::any::Any;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const LEASE: &str = "import fcntl; fcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_WRLCK)";
+/// Whoever breaks the lease has the kernel end this process, unless it ignores that.
+const LEASE: &str = "fcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_WRLCK)";
+const IGNORE: &str = "signal.signal(signal.SIGIO, signal.SIG_IGN)";
+const READ_LEASE: &str = "f.close(); f = open(sys.argv[1], 'rb'); fcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_RDLCK)";
 
 /// Does something to a file, `f`, and keeps at it.
 fn python(does: &str, file: &Path) -> Option<Keeper> {
-    let begin = "import sys, time\nf = open(sys.argv[1], 'r+b')";
+    let begin = "import fcntl, signal, sys, time\nf = open(sys.argv[1], 'r+b')";
     let script = format!("{begin}\n{does}\nprint('ready', flush=True); time.sleep(600)");
     Keeper::of("python3", (["-c", &script], [file]))
 }
 
-#[test]
-fn a_file_that_somebody_has_open_is_in_use() {
-    let lab = Destruction::new();
-    let file = lab.data_file("file", 256);
-    let saves = |reason: &str| lab.saves(reason, &[&file], &[&file]);
-    let reader = File::open(&file).unwrap();
-    saves("has it open");
-    drop(reader);
-    for lock in [FlockOperation::LockShared, FlockOperation::LockExclusive] {
-        let holder = File::open(&file).unwrap();
-        rustix::fs::flock(&holder, lock).unwrap();
-        saves("has it open");
+/// A flag of a file, taken from it when dropped.
+struct Flagged(PathBuf);
+
+impl Flagged {
+    fn new(flag: &str, file: &Path) -> Option<Flagged> {
+        (is_root() && tool("chattr", (flag, [file]))).then(|| Flagged(file.to_owned()))
     }
-    let ignore = "import signal; signal.signal(signal.SIGIO, signal.SIG_IGN)\n";
-    if let Some(_keeper) = python(&format!("{ignore}{LEASE}"), &file) {
-        saves("holds a lease on it");
+}
+
+impl Drop for Flagged {
+    fn drop(&mut self) {
+        tool("chattr", ("-ia", [&self.0]));
     }
-    if let Some(_keeper) = python("import mmap; m = mmap.mmap(f.fileno(), 0); f.close()", &file) {
-        saves("is not written");
-    }
-    // The name that it was opened by is gone.
-    let link = lab.path("link");
-    std::fs::hard_link(&file, &link).unwrap();
+}
+
+fn locked(file: &Path, how: FlockOperation) -> File {
+    let holder = File::open(file).unwrap();
+    rustix::fs::flock(&holder, how).unwrap();
+    holder
+}
+
+/// Opens a file by a name that is gone then.
+fn open_by_another_name(file: &Path) -> File {
+    let link = file.with_extension("link");
+    std::fs::hard_link(file, &link).unwrap();
     let writer = File::options().write(true).open(&link).unwrap();
     std::fs::remove_file(&link).unwrap();
-    saves("has it open");
-    drop(writer);
-    let program = lab.path("program");
-    std::fs::copy("/bin/sleep", &program).unwrap();
-    let mut running = Command::new(&program).arg("600").spawn().unwrap();
-    lab.saves("is a running program", &[&program], &[&program]);
-    running.kill().unwrap();
-    running.wait().unwrap();
-    for (flag, reason) in [("+i", "is immutable (chattr +i)"), ("+a", "is append-only (chattr +a)")] {
-        if is_root() && tool("chattr", (flag, [&file])) {
-            saves(reason);
-            tool("chattr", ("-ia", [&file]));
-        }
-    }
-    lab.count(42);
+    writer
+}
+
+/// Makes it a program that runs.
+fn running(file: &Path) -> Option<Keeper> {
+    let is_there = tool("cp", [Path::new("/bin/sleep"), file]) && tool("chmod", ("+x", [file]));
+    is_there.then(|| Keeper(Command::new(file).arg("600").spawn().unwrap()))
+}
+
+/// Uses a file until what it gives is dropped; none where that cannot be.
+type Use = fn(&Path) -> Option<Box<dyn Any>>;
+
+fn kept<T: 'static>(user: Option<T>) -> Option<Box<dyn Any>> {
+    user.map(|user| Box::new(user) as Box<dyn Any>)
+}
+
+#[test]
+fn a_file_that_somebody_has_open_is_in_use() {
+    let uses: [(&str, Use); 10] = [
+        ("has it open", |file| kept(File::open(file).ok())),
+        ("has it open", |file| kept(Some(locked(file, FlockOperation::LockShared)))),
+        ("has it open", |file| kept(Some(locked(file, FlockOperation::LockExclusive)))),
+        ("has it open", |file| kept(Some(open_by_another_name(file)))),
+        ("holds a lease on it", |file| kept(python(&format!("{IGNORE}; {LEASE}"), file))),
+        ("holds a lease on it", |file| kept(python(&format!("{IGNORE}; {READ_LEASE}"), file))),
+        ("is not written", |file| kept(python("import mmap; m = mmap.mmap(f.fileno(), 0); f.close()", file))),
+        ("is a running program", |file| kept(running(file))),
+        ("is immutable (chattr +i)", |file| kept(Flagged::new("+i", file))),
+        ("is append-only (chattr +a)", |file| kept(Flagged::new("+a", file))),
+    ];
+    // Each looks for a while whether the user goes; so they are tried side by side.
+    let tried = |(reason, user): (&str, Use)| {
+        let lab = Destruction::new();
+        let file = lab.data_file("file", 256);
+        let before = hash(&file);
+        let Some(user) = user(&file) else { return 0 };
+        // To look at the file would break a lease for writing, and wait for that for most of a minute.
+        let is_leased = reason.contains("lease");
+        let guarded: Vec<&Path> = if is_leased { Vec::new() } else { vec![&file] };
+        lab.saves(reason, &[&file], &guarded);
+        drop(user);
+        assert!(!is_leased || hash(&file) == before, "{reason}");
+        lab.tried.get()
+    };
+    let tried: usize = std::thread::scope(|scope| {
+        let users = uses.map(|one| scope.spawn(move || tried(one)));
+        users.into_iter().map(|user| user.join().unwrap()).sum()
+    });
+    assert!(tried >= 42, "only {tried} commands were tried");
 }
 
 #[test]
 fn who_holds_a_lease_is_not_disturbed() {
     let lab = Destruction::new();
     let file = lab.data_file("file", 64);
-    // Whoever breaks the lease has the kernel end this process.
     let Some(mut keeper) = python(LEASE, &file) else { return };
     lab.saves("(python3) holds a lease on it", &[&file], &[]);
     lab.ends("io file --requests=4 --no-store", 1, "holds a lease");
