@@ -91,8 +91,7 @@ fn the_test_file_of_a_killed_run_is_named_and_used_again() {
     if !again.has_ended() {
         assert_eq!((names(&lab.place()), inode()), (vec![left.clone()], before), "no second file is made");
     }
-    let outcome = again.wait();
-    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    again.wait().ended(0, "");
     assert_eq!((lab.samples(1).len(), names(&lab.place()).len()), (SAMPLES, 0));
     assert!(lab.path("r.html").exists());
     lab.ends("study resume 1", 1, "run 1 is complete");
@@ -160,9 +159,7 @@ fn a_signal_ends_a_run_cleanly() {
     for signal in heard([Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT, Signal::ALARM, Signal::XCPU]) {
         let lab = Lab::new();
         let study = "study run endless.toml --target place --size=4MiB --report=r.html";
-        let outcome = started(&lab, study, 2).end(signal);
-        assert_eq!(outcome.status, Some(130), "{signal:?}: {}", outcome.stderr);
-        assert!(outcome.stderr.contains("halfpower study resume 1"), "{signal:?}: {}", outcome.stderr);
+        started(&lab, study, 2).end(signal).ended(130, "halfpower study resume 1");
         assert_eq!(names(&lab.place()), [""; 0], "{signal:?}");
         assert_eq!(lab.runs(), [(1, "interrupted".to_owned())]);
         assert!(lab.path("r.html").exists(), "what was measured until then is shown");
@@ -173,9 +170,7 @@ fn a_signal_ends_a_run_cleanly() {
 fn a_signal_while_a_file_is_filled_leaves_nothing() {
     let lab = Lab::new();
     for target in ["place", "place/named"] {
-        let outcome = filling(&lab, format!("io {target} --size=256MiB --requests=1")).end(Signal::INT);
-        assert_eq!(outcome.status, Some(130), "{}", outcome.stderr);
-        assert!(outcome.stderr.contains("nterrupted"), "{}", outcome.stderr);
+        filling(&lab, format!("io {target} --size=256MiB --requests=1")).end(Signal::INT).ended(130, "nterrupted");
         assert_eq!(names(&lab.place()), [""; 0], "{target}");
     }
 }
@@ -210,7 +205,7 @@ fn a_sample_whose_program_was_stopped_meanwhile_says_so() {
     std::thread::sleep(Duration::from_millis(300));
     running.signal(Signal::STOP);
     std::thread::sleep(Duration::from_millis(1500));
-    assert_eq!(running.end(Signal::CONT).status, Some(0));
+    running.end(Signal::CONT).ended(0, "");
     let warnings = lab.records()[0]["warnings"].to_string();
     assert!(warnings.contains("\"paused\""), "{warnings}");
     // One that was left alone does not.
@@ -250,8 +245,7 @@ fn a_signal_that_is_sent_twice_at_once_counts_once() {
             let mut running = filling(&lab, "io place --size=64MiB --duration=60s");
             running.signal(signal);
             std::thread::sleep(wait);
-            let outcome = running.end(signal);
-            assert_eq!(outcome.status, Some(130), "{signal:?}: {}", outcome.stderr);
+            let outcome = running.end(signal).ended(130, "");
             assert_eq!(names(&lab.place()), [""; 0], "{signal:?} after {wait:?}: {}", outcome.stderr);
         }
     }
@@ -264,15 +258,13 @@ fn timeout_and_nohup_do_what_they_are_for() {
     }
     let lab = Lab::new();
     let timeout = format!("1 {PROGRAM} io place --size=64MiB --duration=60s");
-    let ended = outcome(lab.program("/usr/bin/timeout", timeout));
-    assert_eq!(ended.status, Some(124), "{}", ended.stderr);
+    let ended = outcome(lab.program("/usr/bin/timeout", timeout)).ended(124, "");
     assert_eq!(names(&lab.place()), [""; 0], "{}", ended.stderr);
     let mut nohup = lab.program("/usr/bin/nohup", format!("{PROGRAM} io null: --duration=1s"));
     let mut running = Running::of(nohup.stdout(Stdio::null()));
     let pid = running.pid();
     wait_for("the handlers", || handles_interrupts(pid));
-    let ended = running.end(Signal::HUP);
-    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    running.end(Signal::HUP).ended(0, "");
 }
 
 #[test]
@@ -321,12 +313,11 @@ fn two_runs_in_one_directory_leave_each_other_alone() {
     let second = lab.ok("study run tiny.toml --target place --size=1MiB --no-report");
     assert!(!second.stderr.contains(".test"), "a file in use is nobody's leftover: {}", second.stderr);
     if !first.has_ended() {
-        let resumed = lab.run(RESUME);
         let (busy, done) = ("still being measured by another process", "run 1 is complete");
-        assert_eq!(resumed.status, Some(1), "{}", resumed.stderr);
+        let resumed = lab.ends(RESUME, 1, "");
         assert!(resumed.stderr.contains(busy) || resumed.stderr.contains(done), "{}", resumed.stderr);
         lab.ok("runs clean");
     }
-    assert_eq!(first.wait().status, Some(0));
+    first.wait().ended(0, "");
     assert_eq!((lab.samples(1).len(), names(&lab.place()).len()), (SAMPLES, 0));
 }

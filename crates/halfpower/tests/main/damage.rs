@@ -84,7 +84,7 @@ fn a_store_whose_beginning_is_gone_is_saved_from_its_pages() {
     let mut image = std::fs::read(lab.store()).unwrap();
     image[..4096].fill(0xa5);
     std::fs::write(lab.store(), &image).unwrap();
-    assert_eq!(lab.run("runs").status, Some(1));
+    lab.ends("runs", 1, "");
     assert_eq!(std::fs::read(lab.store()).unwrap(), image, "left as it is");
     lab.ends("runs repair", 0, "Saved 2 runs with 8 samples; 0 samples could not be read");
     assert_eq!(lab.records(), before);
@@ -103,9 +103,7 @@ fn run_during_which(lab: &Lab, happens: impl FnOnce()) -> Outcome {
     let mut running = running.until("samples", || lab.samples(1).len() >= 3);
     assert!(!running.has_ended());
     happens();
-    let outcome = running.wait();
-    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
-    outcome
+    running.wait().ended(0, "")
 }
 
 #[test]

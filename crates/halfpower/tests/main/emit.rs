@@ -20,8 +20,7 @@ fn shell(lab: &Lab, script: &str) -> Command {
 
 /// Runs an emitted script, which must succeed.
 fn measure(lab: &Lab, script: &str) {
-    let outcome = outcome(shell(lab, script));
-    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    outcome(shell(lab, script)).ended(0, "");
 }
 
 /// The workload of each sample, by run and time.
@@ -39,8 +38,7 @@ fn a_script_measures_what_the_study_would_with_the_note() {
     let note = "it's \"new\" $(touch hacked)";
     let mut command = shell(&lab, &script);
     command.env("XDG_DATA_HOME", noted.path("home")).env("sqlio_note", note);
-    let outcome = outcome(command);
-    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    outcome(command).ended(0, "");
     assert_eq!(names(&lab.place()), [""; 0], "nothing stays");
     lab.ok(("study run --no-report", plan));
     let (emitted, studied) = (workloads(&noted), workloads(&lab));
@@ -59,7 +57,7 @@ fn an_interrupted_script_removes_its_file() {
     assert_eq!(names(&lab.place()).len(), 1);
     let group = rustix::process::Pid::from_raw(running.pid() as i32).unwrap();
     rustix::process::kill_process_group(group, rustix::process::Signal::INT).unwrap();
-    assert_eq!(running.wait().status, Some(130));
+    running.wait().ended(130, "");
     assert_eq!(names(&lab.place()), [""; 0]);
 }
 
@@ -170,7 +168,7 @@ fn a_note_comes_from_the_environment_where_none_is_said() {
     }
     let mut study = lab.command("study run tiny.toml --target null: --no-report");
     study.env("HALFPOWER_NOTE", "a study");
-    assert_eq!(outcome(study).status, Some(0));
+    outcome(study).ended(0, "");
     let runs = lab.json("runs");
     assert!(runs.as_array().unwrap().iter().any(|run| run["note"] == "a study"), "{runs}");
 }
@@ -182,9 +180,7 @@ fn fio(lab: &Lab, job: &str, options: &str) -> Option<Outcome> {
         return None;
     }
     lab.write("job.fio", job);
-    let outcome = outcome(lab.program("fio", (options, "job.fio")));
-    assert_eq!(outcome.status, Some(0), "{}{}", outcome.stdout, outcome.stderr);
-    Some(outcome)
+    Some(outcome(lab.program("fio", (options, "job.fio"))).ended(0, ""))
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn dropped_targets_are_cold_and_stored() {
     if after == 1.0 {
         return skip("the file system here keeps files in memory");
     }
-    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    outcome.ended(0, "");
     assert_eq!((&target["steps"][0]["method"], &target["cached_before"]), (&"advice".into(), &1.0.into()));
     assert!(after < 0.01, "{after}");
     let list = lab.run("runs").stdout;
@@ -93,7 +93,7 @@ fn an_interrupted_map_continues() {
     let running = lab.start("map file --places=48 --read-size=64KiB --note=flat");
     let kept = || lab.query("SELECT record FROM readings", |row| row.get::<_, String>(0)).pop().unwrap_or_default();
     let running = running.until("some places to be kept", || kept().contains("\"place\":"));
-    assert_eq!(running.end(rustix::process::Signal::INT).status, Some(130));
+    running.end(rustix::process::Signal::INT).ended(130, "");
     let probes = |reading: &Value| reading["figures"]["probes"].as_array().unwrap().clone();
     let before = probes(&lab.json("runs show 1"));
     assert!((1..48).contains(&before.len()), "{}", before.len());

@@ -15,10 +15,7 @@ fn interrupted(mut running: Running, what: &str) -> Outcome {
     let pid = running.pid();
     wait_for("the handlers", || running.has_ended() || handles_interrupts(pid));
     assert!(!running.has_ended(), "{what} is over before it can be interrupted");
-    let outcome = running.end(Signal::INT);
-    assert_eq!(outcome.status, Some(130), "{what}: {}", outcome.stderr);
-    assert!(outcome.stderr.contains("Stopped at once."), "{what}: {}", outcome.stderr);
-    outcome
+    running.end(Signal::INT).ended(130, "Stopped at once.")
 }
 
 #[test]

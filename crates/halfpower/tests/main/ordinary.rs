@@ -26,9 +26,7 @@ fn run(lab: &Lab, words: impl Words) -> Outcome {
 
 /// Runs it, which must succeed, and gives what it printed.
 fn works(lab: &Lab, words: &str) -> String {
-    let outcome = run(lab, words);
-    assert_eq!(outcome.status, Some(0), "{words}: {}", outcome.stderr);
-    outcome.stdout
+    run(lab, words).ended(0, "").stdout
 }
 
 fn json(lab: &Lab, words: &str) -> Value {
@@ -52,7 +50,7 @@ fn every_instrument_works_is_kept_and_has_its_page() {
         if is_too_busy(&outcome) {
             return;
         }
-        assert_eq!(outcome.status, Some(0), "{words}: {}", outcome.stderr);
+        outcome.ended(0, "");
         works(&lab, &format!("report {} --output=place/{number}.html", number + 1));
         let page = lab.read(format!("place/{number}.html"));
         assert!(page.contains(&format!("<h1>{title}</h1>")), "{page}");
@@ -87,8 +85,8 @@ fn whether_a_file_of_somebody_else_is_cold_is_unknown() {
     if !is_root() {
         return;
     }
-    let dropped = run(&lab, "drop-cache theirs");
-    assert_eq!(dropped.status, Some(1), "what is not known to be cold is none: {}", dropped.stderr);
+    // What is not known to be cold is none.
+    let dropped = run(&lab, "drop-cache theirs").ended(1, "");
     assert!(dropped.stdout.contains("unknown: mincore needs write access to the file"), "{}", dropped.stdout);
     works(&lab, "report 1 --output=place/page.html");
     assert!(lab.read("place/page.html").contains("Cold or not is unknown"));

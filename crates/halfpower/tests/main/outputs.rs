@@ -64,8 +64,7 @@ fn a_report_that_cannot_be_written_in_the_end_is_written_by_the_command_that_is_
         let running = lab.start(("study run longer.toml --target=place --size=1MiB --report=reports/r.html", more));
         let running = running.until("the test file", || !names(&lab.place()).is_empty());
         std::fs::remove_dir(lab.path("reports")).unwrap();
-        let ended = running.wait();
-        assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+        let ended = running.wait().ended(0, "");
         let mut command = remedy(&ended.stderr);
         assert_eq!(command[0], "report", "{}", ended.stderr);
         let output = command.iter().position(|word| word == "FILE").unwrap();
@@ -93,9 +92,7 @@ fn a_result_that_cannot_be_printed_is_in_the_store() {
         ["io data --requests=9", "study run tiny.toml --target=place --size=1MiB --no-report", "inspect data"]
     {
         for more in ["", "--no-store", "--no-store --json"] {
-            let outcome = into_nothing(&lab, (command, more));
-            assert_eq!(outcome.status, Some(1), "{command} {more}: {}", outcome.stderr);
-            assert!(outcome.stderr.contains("could not be printed"), "{command} {more}: {}", outcome.stderr);
+            let outcome = into_nothing(&lab, (command, more)).ended(1, "could not be printed");
             count += 1;
             let runs = lab.runs();
             assert_eq!(runs.len(), count, "{command} {more} is lost: {}", outcome.stderr);
@@ -103,8 +100,7 @@ fn a_result_that_cannot_be_printed_is_in_the_store() {
             assert_ne!(lab.ok(remedy(&outcome.stderr)).stdout, "", "{command} {more}");
         }
     }
-    let other = into_nothing(&lab, "study show survey");
-    assert_eq!((other.status, other.stderr.contains("cannot write to standard output")), (Some(1), true));
+    into_nothing(&lab, "study show survey").ended(1, "cannot write to standard output");
 }
 
 #[test]
@@ -122,9 +118,8 @@ fn nobody_reading_is_no_failure() {
     ] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let outcome = Running::of(lab.command(words).stdout(Stdio::from(writer))).wait();
-        let stderr = outcome.stderr;
-        assert!(outcome.status == Some(0) && !stderr.contains("panicked"), "{words}: {stderr}");
+        let ended = Running::of(lab.command(words).stdout(Stdio::from(writer))).wait().ended(0, "");
+        assert!(!ended.stderr.contains("panicked"), "{words}: {}", ended.stderr);
     }
 }
 

@@ -92,8 +92,7 @@ fn a_study_with_one_runs_and_resumes_where_it_is_named() {
     let Some(lab) = lab() else { return };
     lab.write("own.toml", study("./own.so"));
     let running = lab.start("study run own.toml --target=place --size=1MiB --no-report --plugin=./own.so");
-    let ended = running.until("all three cells", || lab.samples(1).len() >= 3).end(Signal::INT);
-    assert_eq!(ended.status, Some(130), "{}", ended.stderr);
+    running.until("all three cells", || lab.samples(1).len() >= 3).end(Signal::INT).ended(130, "");
     let plugin = |record: &serde_json::Value| record["workload"]["plugin"].as_str().map(str::to_owned);
     let mut named: Vec<_> = lab.records().iter().map(plugin).collect();
     named.sort();
@@ -102,8 +101,7 @@ fn a_study_with_one_runs_and_resumes_where_it_is_named() {
     lab.refuses("study resume 1", 2, "say --plugin ./own.so");
     let before = lab.samples(1).len();
     let running = lab.start("study resume 1 --plugin=./own.so");
-    let ended = running.until("another sample", || lab.samples(1).len() > before).end(Signal::INT);
-    assert_eq!(ended.status, Some(130));
+    running.until("another sample", || lab.samples(1).len() > before).end(Signal::INT).ended(130, "");
 }
 
 #[test]
@@ -115,6 +113,5 @@ fn the_header_is_c_plus_plus_too() {
         return skip("there is no C++ compiler");
     }
     let strict = "-std=c++11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I";
-    let compiled = outcome(lab.program("c++", (strict, [header, "a.cpp"])));
-    assert_eq!(compiled.status, Some(0), "{}", compiled.stderr);
+    outcome(lab.program("c++", (strict, [header, "a.cpp"]))).ended(0, "");
 }

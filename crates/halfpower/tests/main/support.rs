@@ -284,6 +284,19 @@ impl Lab {
 }
 
 impl Outcome {
+    fn of(output: std::process::Output) -> Outcome {
+        let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        Outcome { status: output.status.code(), stdout, stderr }
+    }
+
+    /// Asserts its status, and that this was said on standard error.
+    #[track_caller]
+    pub(crate) fn ended(self, status: i32, needle: &str) -> Outcome {
+        let holds = self.status == Some(status) && self.stderr.contains(needle);
+        assert!(holds, "{:?}, not {status} {needle:?}: {}{}", self.status, self.stdout, self.stderr);
+        self
+    }
+
     pub(crate) fn document(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}{}", self.stdout, self.stderr))
     }
@@ -322,12 +335,7 @@ fn is_no_result(stdout: &str) -> bool {
 
 /// Runs a command to its end.
 pub(crate) fn outcome(command: Command) -> Outcome {
-    let output = assert_cmd::Command::from_std(command).timeout(PATIENCE).output().unwrap();
-    Outcome {
-        status: output.status.code(),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
+    Outcome::of(assert_cmd::Command::from_std(command).timeout(PATIENCE).output().unwrap())
 }
 
 /// The program in the background; killed when the test ends.
@@ -378,9 +386,7 @@ impl Running {
     /// Waits for its end.
     pub(crate) fn wait(mut self) -> Outcome {
         wait_for("the program's end", || self.has_ended());
-        let output = self.child.take().unwrap().wait_with_output().unwrap();
-        let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        Outcome { status: output.status.code(), stdout, stderr }
+        Outcome::of(self.child.take().unwrap().wait_with_output().unwrap())
     }
 }
 

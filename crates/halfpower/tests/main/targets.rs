@@ -74,7 +74,7 @@ fn a_killed_run_leaves_files_that_are_found_again() {
     let resumed = lab.start("study resume 1 --report r.html");
     let resumed = resumed.until("a further sample", || lab.samples(1).len() > had);
     assert_eq!(names(&lab.place()), left, "the same files are used again");
-    assert_eq!(resumed.end(Signal::INT).status, Some(130));
+    resumed.end(Signal::INT).ended(130, "");
     assert_eq!(names(&lab.place()), [""; 0]);
 }
 

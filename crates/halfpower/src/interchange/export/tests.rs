@@ -51,11 +51,10 @@ fn what_a_trace_cannot_say_is_left_out_with_the_reason() {
 
 #[test]
 fn of_fio_s_form_a_folder_has_a_file_a_sample() {
-    let sample = |depth, request_size| plain(depth, request_size).sample();
     let place = |cell, block, sample| StoredSample { id: 1, cell, block, sample };
-    let warm = Sample { workload: Workload { seed: 9, ..sample(8, 4096).workload }, ..sample(8, 4096) };
+    let warm = Sample { workload: Workload { seed: 9, ..plain(8, 4096).workload }, ..plain(8, 4096) };
     let stored =
-        [place(0, 0, sample(8, 4096)), place(0, 1, sample(8, 4096)), place(1, 0, sample(1, 65536)), place(2, 0, warm)];
+        [place(0, 0, plain(8, 4096)), place(0, 1, plain(8, 4096)), place(1, 0, plain(1, 65536)), place(2, 0, warm)];
     let (files, left_out) = fio_files(&stored);
     let names: Vec<_> = files.iter().map(|(path, _)| path.to_str().unwrap()).collect();
     let expected = [
@@ -108,7 +107,7 @@ fn a_table_has_a_row_a_sample_and_nothing_where_nothing_is_known() {
 
 #[test]
 fn what_is_set_of_a_simulated_machine_is_in_every_form() {
-    let plain = plain(1, 4096).sample();
+    let plain = plain(1, 4096);
     let set = Workload { set: "disks=8,pci.rate=533MB/s".parse().unwrap(), ..plain.workload.clone() };
     let samples = [plain.clone(), Sample { workload: set, ..plain }];
     for (format, said) in [
@@ -125,32 +124,49 @@ fn what_is_set_of_a_simulated_machine_is_in_every_form() {
     }
 }
 
-/// A sample of our own with figures that belong together.
-#[derive(Clone, Debug)]
-struct Made {
-    operation: Operation,
-    access: (Pattern, Buffering, Personality),
-    size_depth_workers: (u64, u32, u32),
-    values: Vec<u64>,
-    elapsed_ms: u32,
-    cpu_s: f64,
-    note: Option<String>,
+/// Pattern, buffering and personality.
+type Access = (Pattern, Buffering, Personality);
+
+/// A sample of our own with figures that belong together, of these latencies, by request size, depth and workers.
+fn sample(operation: Operation, access: Access, numbers: (u64, u32, u32), values: &[u64], elapsed_s: f64) -> Sample {
+    let ((pattern, buffering, personality), (request_size, depth, workers)) = (access, numbers);
+    let workload = Workload {
+        operation,
+        request_size: Bytes(request_size),
+        span: Bytes(1 << 30),
+        pattern,
+        buffering,
+        personality,
+        depth,
+        workers,
+        ..Workload::default()
+    };
+    let mut sample = Sample::empty(workload, Environment::unknown("/dev/sd:a", None));
+    sample.elapsed_s = elapsed_s;
+    let kinds = [RequestKind::Read, RequestKind::Write, RequestKind::Trim];
+    let kinds: Vec<RequestKind> = kinds.into_iter().filter(|kind| operation.has(*kind)).collect();
+    for (number, kind) in kinds.iter().enumerate() {
+        let mut histogram = Histogram::default();
+        values.iter().skip(number).step_by(kinds.len()).for_each(|value| histogram.record(*value));
+        let totals = totals(&histogram, request_size, elapsed_s);
+        let histograms = &mut sample.latency_histogram;
+        match kind {
+            RequestKind::Read => (sample.read, histograms.read) = (Some(totals), Some(histogram)),
+            RequestKind::Write => (sample.write, histograms.write) = (Some(totals), Some(histogram)),
+            _ => (sample.trim, histograms.trim) = (Some(totals.into()), Some(histogram)),
+        }
+    }
+    sample.total = totals(&sample.latency_histogram.total(), request_size, elapsed_s);
+    sample
 }
 
 /// Random reads, one of 5 ns.
-fn plain(depth: u32, request_size: u64) -> Made {
-    Made {
-        operation: Operation::Read,
-        access: (Pattern::Random, Buffering::Direct, Personality::Libaio),
-        size_depth_workers: (request_size, depth, 1),
-        values: vec![5],
-        elapsed_ms: 1000,
-        cpu_s: 0.0,
-        note: None,
-    }
+fn plain(depth: u32, request_size: u64) -> Sample {
+    let access = (Pattern::Random, Buffering::Direct, Personality::Libaio);
+    sample(Operation::Read, access, (request_size, depth, 1), &[5], 1.0)
 }
 
-fn made() -> impl Strategy<Value = Made> {
+fn made() -> impl Strategy<Value = Sample> {
     let mix = Mix::of_reads(70).unwrap();
     let operations = [Operation::Read, Operation::Write, Operation::Trim, Operation::Mix(mix)];
     let access = (
@@ -162,64 +178,22 @@ fn made() -> impl Strategy<Value = Made> {
     let values = prop::collection::vec(1_u64..1 << 36, 1..200);
     let note = prop::option::of("[ =+@-]{0,2}\\PC{0,20}[\"\n,]?[a-z]?");
     (prop::sample::select(operations.to_vec()), access, numbers, values, 1_u32..1_000_000, 0.0..1e3, note).prop_map(
-        |(operation, access, size_depth_workers, values, elapsed_ms, cpu_s, note)| Made {
-            operation,
-            access,
-            size_depth_workers,
-            values,
-            elapsed_ms,
-            cpu_s,
-            note,
+        |(operation, access, numbers, values, elapsed_ms, cpu_s, note)| {
+            let mut sample = sample(operation, access, numbers, &values, f64::from(elapsed_ms) / 1e3);
+            sample.cpu.lower = CpuTime { user_s: cpu_s, system_s: cpu_s * 2.0 };
+            Sample { note, ..sample }
         },
     )
 }
 
-impl Made {
-    fn sample(&self) -> Sample {
-        let (request_size, depth, workers) = self.size_depth_workers;
-        let (pattern, buffering, personality) = self.access;
-        let workload = Workload {
-            operation: self.operation,
-            request_size: Bytes(request_size),
-            span: Bytes(1 << 30),
-            pattern,
-            buffering,
-            personality,
-            depth,
-            workers,
-            ..Workload::default()
-        };
-        let mut sample = Sample::empty(workload, Environment::unknown("/dev/sd:a", None));
-        sample.elapsed_s = f64::from(self.elapsed_ms) / 1e3;
-        let kinds = [RequestKind::Read, RequestKind::Write, RequestKind::Trim];
-        let kinds: Vec<RequestKind> = kinds.into_iter().filter(|kind| self.operation.has(*kind)).collect();
-        for (number, kind) in kinds.iter().enumerate() {
-            let mut histogram = Histogram::default();
-            self.values.iter().skip(number).step_by(kinds.len()).for_each(|value| histogram.record(*value));
-            let totals = totals(&histogram, request_size, sample.elapsed_s);
-            let histograms = &mut sample.latency_histogram;
-            match kind {
-                RequestKind::Read => (sample.read, histograms.read) = (Some(totals), Some(histogram)),
-                RequestKind::Write => (sample.write, histograms.write) = (Some(totals), Some(histogram)),
-                _ => (sample.trim, histograms.trim) = (Some(totals.into()), Some(histogram)),
-            }
-        }
-        sample.total = totals(&sample.latency_histogram.total(), request_size, sample.elapsed_s);
-        sample.cpu.lower = CpuTime { user_s: self.cpu_s, system_s: self.cpu_s * 2.0 };
-        sample.note.clone_from(&self.note);
-        sample
+/// The same, measured at some time; an imported one that does not tell when, where that is not known.
+fn timed(mut sample: Sample, known: bool) -> Sample {
+    sample.started_at = jiff::Timestamp::new(1_700_000_000 + (sample.elapsed_s * 1e3) as i64, 123_456_789).unwrap();
+    if !known {
+        let origin = Origin { unknown: ["started_at"].into_iter().collect(), ..Origin::default() };
+        sample.origin = Some(origin.into());
     }
-
-    /// The same, measured at some time; an imported one that does not tell when, where that is not known.
-    fn timed(&self, known: bool) -> Sample {
-        let mut sample = self.sample();
-        sample.started_at = jiff::Timestamp::new(1_700_000_000 + i64::from(self.elapsed_ms), 123_456_789).unwrap();
-        if !known {
-            let origin = Origin { unknown: ["started_at"].into_iter().collect(), ..Origin::default() };
-            sample.origin = Some(origin.into());
-        }
-        sample
-    }
+    sample
 }
 
 fn totals(histogram: &Histogram, request_size: u64, elapsed_s: f64) -> Totals {
@@ -250,8 +224,7 @@ fn alike(one: &Totals, other: &Totals) -> bool {
 
 proptest! {
     #[test]
-    fn fio_s_form_keeps_rates_counts_and_percentiles(made in made()) {
-        let sample = made.sample();
+    fn fio_s_form_keeps_rates_counts_and_percentiles(sample in made()) {
         let back = again(vec![sample.clone()], Format::Fio, From::Fio).samples.remove(0);
         let named = |of: &Workload| {
             (of.operation, of.pattern, of.request_size, of.depth, of.workers, of.buffering, of.personality, of.span)
@@ -274,8 +247,8 @@ proptest! {
     }
 
     #[test]
-    fn a_log_of_hdr_histogram_keeps_every_bucket(mades in prop::collection::vec(made(), 1..4), known in any::<bool>()) {
-        let samples: Vec<Sample> = mades.iter().map(|made| made.timed(known)).collect();
+    fn a_log_of_hdr_histogram_keeps_every_bucket(made in prop::collection::vec(made(), 1..4), known in any::<bool>()) {
+        let samples: Vec<Sample> = made.into_iter().map(|sample| timed(sample, known)).collect();
         let back = again(samples.clone(), Format::Hdr, From::Hdr).samples;
         prop_assert_eq!(back.len(), samples.len());
         for (back, sample) in back.iter().zip(&samples) {

@@ -3,35 +3,9 @@
 use halfpower_model::random::Random;
 use std::ops::Range;
 
-/// What is put in the place of a figure or a word.
-const ODD: [&str; 26] = [
-    "",
-    "0",
-    "-1",
-    "1",
-    "0.5",
-    "1e308",
-    "1e999",
-    "NaN",
-    "inf",
-    "9007199254740993",
-    "9223372036854775807",
-    "18446744073709551615",
-    "18446744073709551616",
-    "4294967296",
-    "null",
-    "true",
-    "\"\"",
-    "[]",
-    "{}",
-    "\u{fffd}",
-    "\u{1b}[31m",
-    "'",
-    "\"",
-    "%s",
-    "100%",
-    "1,000",
-];
+/// What is put in the place of a figure or a word: nothing, and these.
+const ODD: &str = " 0 -1 1 0.5 1e308 1e999 NaN inf 9007199254740993 9223372036854775807 18446744073709551615 \
+    18446744073709551616 4294967296 null true \"\" [] {} \u{fffd} \u{1b}[31m ' \" %s 100% 1,000";
 
 /// `bytes` with one to four things done to them.
 pub(crate) fn damaged(bytes: &[u8], random: &mut Random) -> Vec<u8> {
@@ -57,8 +31,9 @@ fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
             drop(bytes.splice(at..at, nested.repeat(below(300, random))));
         }
         4..=6 => {
-            let word = word_at(bytes, at);
-            drop(bytes.splice(word, ODD[below(ODD.len(), random)].bytes()));
+            let (word, odd) = (word_at(bytes, at), ODD.split(' '));
+            let odd = odd.clone().nth(below(odd.count(), random)).unwrap_or_default();
+            drop(bytes.splice(word, odd.bytes()));
         }
         7 => drop(bytes.drain(line_at(bytes, at))),
         8 => {

@@ -125,9 +125,7 @@ fn without_the_kernel_s_word_nothing_is_overwritten() {
         for attempt in attempts(&file) {
             let hide = format!("{hide}; exec \"$0\" \"$@\"");
             let command = lab.program("unshare", (["--mount", "sh", "-c", &hide, PROGRAM], &attempt));
-            let outcome = outcome(command);
-            assert_eq!(outcome.status, Some(1), "{hide}: {attempt:?}: {}", outcome.stderr);
-            assert!(outcome.stderr.contains(reason), "{hide}: {}", outcome.stderr);
+            outcome(command).ended(1, reason);
             assert!(std::fs::read(&file).unwrap() == before, "{hide}: {attempt:?} changed it");
         }
     }
