@@ -209,3 +209,21 @@ fn a_second_call_of_iozone_in_a_file_begins_anew() {
     let buffering: Vec<_> = imported.samples.iter().map(|sample| sample.workload.buffering.word()).collect();
     assert_eq!(buffering, ["direct", "direct", "buffered", "buffered"]);
 }
+
+#[test]
+fn a_test_of_iozone_with_a_name_as_long_as_a_line_makes_no_such_message() {
+    let text = std::fs::read_to_string(seeds().join("iozone/throughput.txt")).unwrap();
+    let text = text.replace("2 initial writers", &format!("2 {}", "initial ".repeat(10_000)));
+    let imported = import_bytes("rc8.txt", text.as_bytes(), None).unwrap();
+    assert!(imported.warnings.iter().all(|warning| warning.message.len() < 400));
+}
+
+#[test]
+fn a_distance_of_lines_that_a_record_cannot_hold_is_not_told() {
+    for (ms, is_told) in [("604800000", true), ("4407371616", false)] {
+        let lines = format!("{ms}, 5, 0, 0\n");
+        assert_eq!(check_import("a_bw.1.log", lines.as_bytes(), Format::FioLog), Ok(()));
+        let imported = import_bytes("a_bw.1.log", lines.as_bytes(), None).unwrap();
+        assert_eq!(imported.samples[0].workload.tells("interval_s"), is_told, "{ms}");
+    }
+}
