@@ -4,6 +4,7 @@ use crate::plan::Plan;
 use crate::store::{NewRun, RunKind};
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::{Bytes, Environment, Personality, TargetFacts, TargetKind};
+use serde_json::{Value, json};
 
 /// The host, with these targets.
 pub(crate) fn host(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Environment {
@@ -29,6 +30,11 @@ pub(crate) fn file(size: Bytes) -> TargetFacts {
         filesystem: Some("ext4".to_owned()),
         ..TargetFacts::bare("/data/test", TargetKind::File, size)
     }
+}
+
+/// Records with fixed figures; in their text `PATH` stands for a path.
+pub(crate) fn records(text: &str, path: &str) -> Value {
+    serde_json::from_str(&text.replace("\"PATH\"", &json!(path).to_string())).unwrap()
 }
 
 /// A run of a plan on it, before it has begun.

@@ -49,7 +49,7 @@ fn what_cannot_be_compared_is_refused() {
         lab.ok("io file --buffering=buffered --requests=10");
     }
     lab.ok("inspect file");
-    for (words, status, needle) in [
+    lab.refuses_each([
         ("compare 1 1", 2, "run 1 is on both sides"),
         ("compare 1 x", 2, "is no run; write its number"),
         ("compare 1 2 --threshold=5", 2, "write one like 5%"),
@@ -57,9 +57,7 @@ fn what_cannot_be_compared_is_refused() {
         ("compare 1 2 --margin-from=2 --threshold=5%", 2, "cannot be used with"),
         ("compare 1 9", 1, "9"),
         ("compare 1 3", 2, "run 3 has no samples to compare"),
-    ] {
-        lab.refuses(words, status, needle);
-    }
+    ]);
     let same = lab.run("compare 1 2");
     // Ten requests each may take any time, but one sample a side is never enough to call them equivalent.
     assert!(same.status.is_some() && !same.stdout.starts_with("Equivalent"), "{}", same.stdout);

@@ -52,7 +52,7 @@ fn devices_are_read_and_written_only_when_named() {
         assert!(sample["block"]["bytes"].as_u64() >= sample["total"]["bytes"].as_u64(), "{}", sample["block"]);
     }
     let write = format!("io {device} {second} --op=write --requests=9");
-    for (words, needle) in [
+    let rows = [
         (format!("io {device} --op=write --requests=9"), "--overwrite"),
         (format!("io {device} --op=write --overwrite=/dev/other"), "--overwrite names /dev/other"),
         (format!("io {device} {device}"), "are one device"),
@@ -60,9 +60,8 @@ fn devices_are_read_and_written_only_when_named() {
         (format!("{write} --overwrite={device}"), &*format!("{second} exists")),
         (format!("{write} --overwrite --file-state=append"), "a device has no length"),
         (format!("{write} --overwrite --file-state=truncated"), "a device has no length"),
-    ] {
-        lab.refuses(words, 2, needle);
-    }
+    ];
+    lab.refuses_each(rows.map(|(words, needle)| (words, 2, needle)));
     assert_eq!(images.each_ref().map(|image| hash(image)), before, "nothing was written");
     lab.ok(format!("{study} --overwrite={device}"));
     assert_ne!(hash(&images[0]), before[0], "it was not written");

@@ -42,14 +42,13 @@ fn the_names_of_fio_come_to_the_same_workload() {
 #[test]
 fn what_has_no_meaning_here_is_refused() {
     let lab = Lab::new();
-    for (words, needle) in [
+    let rows = [
         ("--ioengine=splice", "--personality"),
         ("--direct=2", "use 0 or 1"),
         ("--rw=trimwrite", "randread"),
         ("--rw=read --rwmixread=70", "--rwmixread goes with"),
         ("--rw=rw --rwmixread=100", "use 1 to 99"),
         ("--rw=write --fsync=0", "use 1 or more"),
-    ] {
-        lab.refuses(("io null:", words), 2, needle);
-    }
+    ];
+    lab.refuses_each(rows.map(|(words, needle)| (("io null:", words), 2, needle)));
 }

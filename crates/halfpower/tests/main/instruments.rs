@@ -125,7 +125,7 @@ fn instruments_refuse_what_they_cannot_measure_in_their_own_words() {
         assert!(refused.stderr.contains("hdd-18tb") && refused.stderr.contains(instead), "{}", refused.stderr);
         lab.refuses(format!("{instrument} sim:hdd-18tb"), 2, "names no volume");
     }
-    for (words, status, needle) in [
+    lab.refuses_each([
         ("drop-cache null:", 1, "holds no data"),
         ("drop-cache file none", 1, "does not exist"),
         ("drop-cache place", 1, "is a directory"),
@@ -137,9 +137,7 @@ fn instruments_refuse_what_they_cannot_measure_in_their_own_words() {
         ("memory --sizes=large", 2, "large"),
         ("inspect nowhere", 1, "does not exist"),
         ("inspect /dev/zero", 1, "character device"),
-    ] {
-        lab.refuses(words, status, needle);
-    }
+    ]);
     let doctor = lab.json("doctor .");
     let instruments = doctor["instruments"].as_array().unwrap().iter();
     let names: Vec<&str> = instruments.map(|one| one["name"].as_str().unwrap()).collect();
@@ -336,16 +334,15 @@ fn a_peak_that_is_given_is_kept() {
     assert!(records.len() == 4 && records.iter().all(is_kept), "{records:?}");
 
     lab.refuses("inspect null: --pap=device=1MB/s --pap=device=2MB/s", 2, "--pap names device twice");
-    for (peak, needle) in [
+    let rows = [
         ("3500MB/s", "3500MB/s"),
         ("cable=1GB/s", "1GB/s"),
         ("device=fast", "fast"),
         ("device=0MB/s", "0MB/s"),
         ("read_limit=1MB/s", "1MB/s"),
         ("device=1MB/s --pap=device=2MB/s", "--pap names device twice"),
-    ] {
-        lab.refuses(format!("io data --requests=1 --pap {peak}"), 2, needle);
-    }
+    ];
+    lab.refuses_each(rows.map(|(peak, needle)| (format!("io data --requests=1 --pap {peak}"), 2, needle)));
     for (pap, needle) in [
         ("{ cable = \"1MB/s\" }", "cable"),
         ("{ device = 100 }", "not what belongs"),

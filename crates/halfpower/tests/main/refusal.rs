@@ -25,7 +25,7 @@ fn what_is_no_target_is_named() {
     let lab = Lab::new();
     let pipe = rustix::fs::FileType::Fifo;
     rustix::fs::mknodat(rustix::fs::CWD, lab.path("pipe"), pipe, 0o600.into(), 0).unwrap();
-    for (words, status, needle) in [
+    lab.refuses_each([
         ("run nowhere", 2, "nowhere does not exist"),
         ("io nowhere", 2, "create the file with --size"),
         ("io nowhere/file --size=1MiB", 1, "nowhere does not exist"),
@@ -36,9 +36,7 @@ fn what_is_no_target_is_named() {
         ("io /proc/meminfo", 1, "/proc/meminfo is not storage"),
         ("io /sys/devices/system/cpu/online --op=write --overwrite", 1, "is not storage"),
         ("run /proc", 1, "name a path on a disk"),
-    ] {
-        lab.refuses(words, status, needle);
-    }
+    ]);
 }
 
 #[test]
@@ -220,14 +218,12 @@ fn too_little_space_is_told_and_left_as_it_was() {
     lab.ends("io full/sparse --op=write --bytes=64MiB --overwrite", 1, needle);
     assert_eq!(lab.runs(), [(1, "failed".to_owned())], "what was measured until then is kept");
     // Now there is no room at all.
-    for (words, status, needle) in [
+    lab.refuses_each([
         ("io full --size=1MiB", 2, "0 B are free"),
         ("run full", 2, "free some space"),
         ("io full/new --size=64KiB", 2, "0 B are free"),
         ("io data --requests=9 --store=full/new.db", 1, "--no-store"),
-    ] {
-        lab.refuses(words, status, needle);
-    }
+    ]);
 }
 
 #[test]

@@ -14,15 +14,14 @@ fn a_file_is_only_read_unless_it_is_the_one_that_is_named() {
     let study = lab.ends("study run both.toml --target data --no-report", 0, "It writes nothing");
     assert!(study.stderr.contains("--overwrite"), "{}", study.stderr);
     lab.ok("io data --requests=50");
-    for (words, needle) in [
+    let rows = [
         ("io data --op=write --requests=9", "--overwrite"),
         ("io data --op=mix=50 --requests=9", "--overwrite"),
         ("io data --rw=randwrite --size=8k", "--overwrite"),
         ("io data --op=write --overwrite=other", "--overwrite names other"),
         ("study run both.toml --target=data --overwrite=place", "--overwrite names place"),
-    ] {
-        lab.refuses(words, 2, needle);
-    }
+    ];
+    lab.refuses_each(rows.map(|(words, needle)| (words, 2, needle)));
     assert_eq!(hash(&path), before);
     for same in ["data", "./data", path.to_str().unwrap()] {
         lab.ok(format!("io data --op=write --requests=50 --overwrite={same}"));

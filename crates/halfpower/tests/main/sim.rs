@@ -38,7 +38,7 @@ fn what_there_is_not_is_refused() {
     lab.write("own.toml", "");
     // Nobody ever writes into it.
     rustix::fs::mknodat(rustix::fs::CWD, lab.path("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
-    for (words, needle) in [
+    let rows = [
         ("sim:own.toml:x", "did you mean the file ./own.toml?"),
         ("sim:win2k-pentium3:atlas-9", "atlas-1, atlas-1-nocache"),
         ("sim:cray-1:x", "win2k-pentium3"),
@@ -62,9 +62,8 @@ fn what_there_is_not_is_refused() {
         ("ATLAS --block-phases", "leave --block-phases out"),
         ("ATLAS --cpu-accounting=soaker", "leave --cpu-accounting out"),
         ("ATLAS --op=write --verify=stamp", "leave --verify out"),
-    ] {
-        lab.refuses(("io", words.replace("ATLAS", ATLAS)), 2, needle);
-    }
+    ];
+    lab.refuses_each(rows.map(|(words, needle)| (("io", words.replace("ATLAS", ATLAS)), 2, needle)));
     lab.refuses("io sim:./pipe:x", 1, "it is a pipe, and it is read more than once; write it into a file");
     // What a machine has or that means the same there is taken.
     let same =

@@ -268,6 +268,11 @@ impl Lab {
         outcome
     }
 
+    /// Asserts that it refuses each of these command lines, with this status and needle.
+    pub(crate) fn refuses_each<W: Words, N: AsRef<str>>(&self, rows: impl IntoIterator<Item = (W, i32, N)>) {
+        rows.into_iter().for_each(|(words, status, needle)| drop(self.refuses(words, status, needle.as_ref())));
+    }
+
     /// Whether files here take direct I/O and io_uring works; says so when not.
     pub(crate) fn has_direct_ring(&self) -> bool {
         static HAS: OnceLock<bool> = OnceLock::new();
@@ -353,7 +358,7 @@ impl Running {
         Running { child: Some(command.stderr(std::fs::File::create(file).unwrap()).spawn().unwrap()) }
     }
 
-    fn child(&mut self) -> &mut std::process::Child {
+    pub(crate) fn child(&mut self) -> &mut std::process::Child {
         self.child.as_mut().expect("it is waited for once")
     }
 

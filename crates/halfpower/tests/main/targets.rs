@@ -35,7 +35,7 @@ fn one_target_that_must_not_be_written_saves_the_others() {
     for other in ["a", "./a", "hard", "soft", "place/../a"] {
         lab.refuses(format!("io a {other} --op=write --requests=9 --overwrite"), 2, "are one file");
     }
-    for (words, status, needle) in [
+    lab.refuses_each([
         ("io place place/. --size=1MiB", 2, "are one directory"),
         ("io place/new place/./new --size=1MiB --op=write", 2, "are one file"),
         ("io null: a", 2, "name it alone"),
@@ -54,9 +54,7 @@ fn one_target_that_must_not_be_written_saves_the_others() {
         // When one cannot be opened, nothing of the others stays.
         ("io place/new place dangling --size=1MiB --op=write --requests=9", 1, "dangling"),
         ("io place/new nowhere/file --size=1MiB --op=write", 1, "nowhere"),
-    ] {
-        lab.refuses(words, status, needle);
-    }
+    ]);
     let before = paths.each_ref().map(|path| hash(path));
     lab.ok("io a b --op=write --requests=50 --overwrite=a --overwrite=./b");
     let after = paths.each_ref().map(|path| hash(path));
@@ -82,7 +80,7 @@ fn a_killed_run_leaves_files_that_are_found_again() {
 fn only_files_that_are_written_have_a_state_or_a_layout() {
     let lab = Lab::new();
     lab.data_file("data", 1024);
-    for (words, needle) in [
+    let rows = [
         ("data --file-state=append --overwrite", "--file-state is for writes"),
         ("data --op=mix=50 --file-state=append --overwrite", "--file-state is for writes"),
         ("null: --op=write --file-state=append --overwrite", "--file-state is for writes"),
@@ -92,9 +90,8 @@ fn only_files_that_are_written_have_a_state_or_a_layout() {
         ("data --op=write --file-state=append", "--overwrite"),
         ("data --layout=stripe=64KiB", "several targets"),
         ("data --layout=raid5", "mirror=nearest"),
-    ] {
-        lab.refuses(("io", words), 2, needle);
-    }
+    ];
+    lab.refuses_each(rows.map(|(words, needle)| (("io", words), 2, needle)));
     if lab.has_direct_ring() {
         let odd = "io place --files=2 --size=1MiB --layout=stripe=1000 --buffering=direct";
         lab.refuses(odd, 2, "--layout comes to 1000 B");

@@ -27,14 +27,12 @@ fn what_a_run_stamped_is_checked_later_and_a_flipped_bit_is_shown() {
     let blocks = clean["verified"]["blocks"].as_u64().unwrap();
     assert!((150..=256).contains(&blocks) && clean["failure"].is_null(), "{clean}");
     assert!(clean["total"]["bytes"].as_u64().unwrap() >= blocks * 4096, "{clean}");
-    for (words, status, needle) in [
+    lab.refuses_each([
         ("io data --verify-run=1 --depth=4", 2, "leave the other options out"),
         ("io data --verify-run=99", 1, "99"),
         ("io short --verify-run=1", 1, "name the targets of that run"),
         ("io data short --verify-run=1", 1, "name the targets of that run"),
-    ] {
-        lab.refuses(words, status, needle);
-    }
+    ]);
     // A byte of the first block that was written: its stamp says so.
     let bytes = std::fs::read(&data).unwrap();
     let at = bytes.chunks(4096).position(|block| block.starts_with(b"HpwV")).unwrap() as u64 * 4096 + 1234;

@@ -66,16 +66,15 @@ fn a_machine_can_be_another_one_for_a_run() {
     let slow = io(atlas, "--set bus.pci.rate=10MB/s");
     assert!(rate(&slow) < 10.1e6, "{}", rate(&slow));
     assert!(lab.run("compare 1 2").stdout.contains("pci.rate=533MB/s"));
-    for (set, needle) in [
+    let rows = [
         ("pcie.rate=1GB/s", "no part has the name pcie; parts are cpu, system, "),
         ("pci.rte=1GB/s", "unknown field `rte`, expected one of"),
         ("pci.rate=fast", "pci.rate=fast"),
         ("disks=0", "from 1 to 1024"),
         ("disks=4,disks=5", "is set twice"),
         ("disks", "like disks=4"),
-    ] {
-        lab.refuses(format!("io {atlas} --set {set}"), 2, needle);
-    }
+    ];
+    lab.refuses_each(rows.map(|(set, needle)| (format!("io {atlas} --set {set}"), 2, needle)));
     for set in ["fireball-lct08.rpm=7200", "maxtor-40.rpm=5400", "ata.rate=1GB/s", "volume.atlas-2.disks=3"] {
         for command in ["io sim:", "run sim:", "sim show "] {
             let needle = "is not on the I/O path of atlas-4, so it would have no effect; set";
@@ -339,12 +338,11 @@ fn folders_of_studies_are_listed_and_read() {
     assert!(mine.len() == 1 && mine[0].ends_with(" 1 workloads"), "a folder is a study: {}", all.stdout);
     assert!(all.stderr.ends_with("`halfpower study check` names: machine.toml\n"), "{}", all.stderr);
     lab.write("mine/c.toml", "name = \"c\"\ninclude = \"study.toml\"\n[[sweep]]\ndpeth = 3\n");
-    for (words, needle) in [
+    let rows = [
         ("study list survey", "those are nt4, win2000"),
         ("study show nt4/figure-99", "nt4/figure-3, "),
         ("study list place", "no study files (.toml) in place"),
         ("study check mine/", "mine/c.toml:4:1: unknown key `dpeth`"),
-    ] {
-        lab.refuses(words, 2, needle);
-    }
+    ];
+    lab.refuses_each(rows.map(|(words, needle)| (words, 2, needle)));
 }

@@ -1,5 +1,6 @@
 //! Readings with fixed figures of a fixed machine, with hostile names.
 
+use crate::fixtures;
 use crate::reading::Reading;
 use crate::reading::map::{Band, DeviceMap};
 use halfpower_engine::map::Probe;
@@ -7,7 +8,7 @@ use halfpower_model::reading::{
     Bandwidth, Cache, Kernel, LoadLatency, MemorySpeed, Rounds, StudySpeed, StudyTest, Vectors,
 };
 use halfpower_model::{Bytes, BytesPerSecond, Estimate, Quantity};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// A name that would be a script, a colour and the end of everything.
 pub(super) const PATH: &str = "/srv/<script>alert(2)</script>\u{1b}[2J\u{0}/a-file-with-a-name-that-is-much-longer-than-a-\
@@ -23,8 +24,7 @@ pub(super) const INSTRUMENTS: [&str; 6] = ["memory", "map", "link", "idle", "ins
 /// - of a file on a loop device on a file of a SATA disk that says little of itself,
 /// - of a file that was fully cached, of which posix_fadvise left some and drop_caches none.
 pub(super) fn reading(instrument: &str) -> Reading {
-    let text = include_str!("fixed.json").replace("\"PATH\"", &json!(PATH).to_string());
-    let fixed: Value = serde_json::from_str(&text).unwrap();
+    let fixed = fixtures::records(include_str!("fixed.json"), PATH);
     let target = if ["memory", "idle"].contains(&instrument) { "null" } else { "disk" };
     let mut reading = fixed["reading"].clone();
     reading["environment"]["target"] = fixed["targets"][target].clone();

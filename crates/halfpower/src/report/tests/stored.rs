@@ -6,12 +6,9 @@ use crate::plan::{Overrides, Plan, Skipped};
 use crate::report::Analysed;
 use crate::store::{NewRun, RunStatus, Store};
 use crate::study::Study;
-use halfpower_model::environment::ClockFacts;
 use halfpower_model::random::Random;
-use halfpower_model::sample::{Cpu, CpuTime, DepthMean, Failure, Histograms, Latency, Program, Totals, Warning};
-use halfpower_model::{
-    Buffering, Bytes, BytesPerSecond, Durability, Environment, Histogram, Operation, Sample, TargetFacts, Workload,
-};
+use halfpower_model::sample::{Cpu, CpuTime, DepthMean, Failure, Histograms, Latency, Program, Totals};
+use halfpower_model::{Buffering, BytesPerSecond, Durability, Environment, Histogram, Operation, Sample, Workload};
 
 pub(super) const PATH: &str = "/srv/data/<script>alert(1)</script>/\"quoted\" & 'single'/a-directory-with-a-name-that-is-\
     much-longer-than-any-line-of-a-terminal-or-a-telephone-would-like-it-to-be";
@@ -27,7 +24,7 @@ pub(super) fn fixed() -> Study {
 
 /// A study carried out on the made-up device, from its plan to what is loaded from the store.
 pub(super) fn run(study: &Study) -> Analysed {
-    let environment = environment();
+    let environment: Environment = fixed_part("environment");
     let overrides = Overrides { test_file: study.test_file, ..Overrides::default() };
     let mut plan = Plan::make(study, &overrides, &environment).unwrap();
     plan.skipped.push(Skipped {
@@ -47,7 +44,7 @@ pub(super) fn run(study: &Study) -> Analysed {
                 sample.failure = Some(Failure { code: "EIO".to_owned(), message: "a read failed".to_owned() });
             }
             if cell == 5 && block < 2 {
-                sample.warnings = vec![warning()];
+                sample.warnings = fixed_part("warnings");
             }
             store.add_sample(id, cell, block, &sample).unwrap();
         }
@@ -56,46 +53,14 @@ pub(super) fn run(study: &Study) -> Analysed {
     let mut analysed = Analysed::load(&store, id).unwrap();
     // What depends on the day and the build.
     analysed.run.started_at = "2026-03-01T12:34:56Z".parse().unwrap();
-    analysed.run.program = program();
+    analysed.run.program = fixed_part("program");
     analysed
 }
 
-fn program() -> Program {
-    Program { version: "0.1.0".to_owned(), commit: Some("5a7b366".to_owned()), features: Vec::new() }
-}
-
-fn warning() -> Warning {
-    Warning::new(
-        "cache_not_cold",
-        "12 % of the span of \"<i>file</i>\" was in the file cache when a cold read began",
-        "close what reads the file, or use a larger file (--size)",
-    )
-}
-
-fn environment() -> Environment {
-    Environment {
-        host: "bench-3".to_owned(),
-        kernel: "6.12.9-amd64".to_owned(),
-        cpus: 8,
-        cpu_model: Some("Example Processor 7 <b>9</b>".to_owned()),
-        memory_bytes: Bytes(32 << 30),
-        clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 0.42, cost_ns: 9.1 },
-        ..fixtures::host(
-            TargetFacts {
-                path: PATH.to_owned(),
-                mount_options: Some("rw,relatime".to_owned()),
-                device: Some("nvme0n1".to_owned()),
-                transport: Some("nvme".to_owned()),
-                model: Some("Example <img src=x onerror=alert(2)> 1TB".to_owned()),
-                rotational: Some(false),
-                scheduler: Some("none".to_owned()),
-                read_ahead_bytes: Some(Bytes(128 << 10)),
-                logical_block_bytes: Some(Bytes(512)),
-                ..fixtures::file(Bytes(1 << 30))
-            },
-            Vec::new(),
-        )
-    }
+/// A part of the records, by its name.
+fn fixed_part<T: serde::de::DeserializeOwned>(name: &str) -> T {
+    let mut records = fixtures::records(include_str!("fixed.json"), PATH);
+    serde_json::from_value(records[name].take()).unwrap()
 }
 
 /// Requests per second: each costs a time of its own, the channel has a ceiling.
@@ -133,7 +98,7 @@ fn sample(workload: Workload, environment: &Environment, noise: &mut Random) -> 
     let reads = workload.operation.reads();
     let of = |wanted: bool| wanted.then(|| histogram.clone());
     Sample {
-        program: program().into(),
+        program: fixed_part::<Program>("program").into(),
         started_at: "2026-03-01T12:34:56Z".parse().unwrap(),
         elapsed_s: ELAPSED_S,
         read: reads.then(|| total.clone()),

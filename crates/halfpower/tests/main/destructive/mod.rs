@@ -6,7 +6,7 @@
 mod programs;
 
 use crate::device::{NewZram, partition_table};
-use crate::support::{Lab, Loop, Mounted, Words, hash, is_root, make, skip, tool, wait_for};
+use crate::support::{Lab, Loop, Mounted, Running, Words, hash, is_root, make, skip, tool, wait_for};
 use rustix::fs::{FlockOperation, OFlags};
 use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
@@ -16,7 +16,7 @@ use std::ops::Deref;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 /// A laboratory with something beside the targets, which counts the commands that are tried.
 struct Destruction {
@@ -99,34 +99,21 @@ fn attempts(target: &Path) -> Vec<Vec<OsString>> {
     ]
 }
 
-/// A process that keeps something in use until it is dropped.
-struct Keeper(Child);
-
-impl Keeper {
-    /// Runs a command that prints a line once it is ready; none where it does not.
-    fn of(program: &str, words: impl Words) -> Option<Keeper> {
-        let mut command = Command::new(program);
-        command.args(words.words()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut keeper = Keeper(command.spawn().ok()?);
-        let mut line = String::new();
-        BufReader::new(keeper.0.stdout.take()?).read_line(&mut line).ok()?;
-        if line.trim() != "ready" {
-            skip(&format!("{program} does not do what it should here"));
-            return None;
-        }
-        Some(keeper)
+/// Runs a command that prints a line once it has something in use, until it is dropped; none where it does not.
+fn keeper(program: &str, words: impl Words) -> Option<Running> {
+    if !tool(program, "--version") {
+        skip(&format!("there is no {program}"));
+        return None;
     }
-
-    fn shell(text: &str) -> Option<Keeper> {
-        Keeper::of("unshare", ("--mount sh -c", [format!("{text} && echo ready && exec sleep 600")]))
+    let mut command = Command::new(program);
+    let mut keeper = Running::of(command.args(words.words()).stdin(Stdio::null()).stdout(Stdio::piped()));
+    let mut line = String::new();
+    BufReader::new(keeper.child().stdout.take()?).read_line(&mut line).ok()?;
+    if line.trim() != "ready" {
+        skip(&format!("{program} does not do what it should here"));
+        return None;
     }
-}
-
-impl Drop for Keeper {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+    Some(keeper)
 }
 
 /// Swap space until dropped.
@@ -245,12 +232,13 @@ fn what_another_container_uses_is_in_use() {
     let mount = format!("mount -o ro {} {}", device.name(), point.display());
     let all = [image.as_path(), &device.device, &upper.device];
     {
-        let Some(_keeper) = Keeper::shell(&mount) else { return };
+        let inside = format!("{mount} && echo ready && exec sleep 600");
+        let Some(_keeper) = keeper("unshare", ("--mount sh -c", [inside])) else { return };
         lab.saves("is mounted on", &all, &all);
     }
     let inside = format!("{mount} && echo ready && exec sleep 600");
     let container = ("--mount --pid --fork --kill-child --mount-proc sh -c", [inside]);
-    if let Some(_keeper) = Keeper::of("unshare", container) {
+    if let Some(_keeper) = keeper("unshare", container) {
         lab.saves("is mounted on", &all, &all);
     }
     drop(upper);

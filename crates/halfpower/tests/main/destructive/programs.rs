@@ -1,7 +1,7 @@
 //! What other programs use, and what the user did not name.
 
-use super::{Destruction, Keeper, attempts};
-use crate::support::{Loop, PROGRAM, hash, is_root, outcome, tool, wait_for};
+use super::{Destruction, attempts, keeper};
+use crate::support::{Loop, PROGRAM, Running, hash, is_root, outcome, tool, wait_for};
 use rustix::fs::FlockOperation;
 use std::any::Any;
 use std::fs::File;
@@ -14,10 +14,10 @@ const IGNORE: &str = "signal.signal(signal.SIGIO, signal.SIG_IGN)";
 const READ_LEASE: &str = "f.close(); f = open(sys.argv[1], 'rb'); fcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_RDLCK)";
 
 /// Does something to a file, `f`, and keeps at it.
-fn python(does: &str, file: &Path) -> Option<Keeper> {
+fn python(does: &str, file: &Path) -> Option<Running> {
     let begin = "import fcntl, signal, sys, time\nf = open(sys.argv[1], 'r+b')";
     let script = format!("{begin}\n{does}\nprint('ready', flush=True); time.sleep(600)");
-    Keeper::of("python3", (["-c", &script], [file]))
+    keeper("python3", (["-c", &script], [file]))
 }
 
 /// A flag of a file, taken from it when dropped.
@@ -51,9 +51,9 @@ fn open_by_another_name(file: &Path) -> File {
 }
 
 /// Makes it a program that runs.
-fn running(file: &Path) -> Option<Keeper> {
+fn running(file: &Path) -> Option<Running> {
     let is_there = tool("cp", [Path::new("/bin/sleep"), file]) && tool("chmod", ("+x", [file]));
-    is_there.then(|| Keeper(Command::new(file).arg("600").spawn().unwrap()))
+    is_there.then(|| Running::of(Command::new(file).arg("600")))
 }
 
 /// Uses a file until what it gives is dropped; none where that cannot be.
@@ -105,7 +105,7 @@ fn who_holds_a_lease_is_not_disturbed() {
     let Some(mut keeper) = python(LEASE, &file) else { return };
     lab.saves("(python3) holds a lease on it", &[&file], &[]);
     lab.ends("io file --requests=4 --no-store", 1, "holds a lease");
-    assert!(keeper.0.try_wait().unwrap().is_none(), "the program that held the lease has ended");
+    assert!(!keeper.has_ended(), "the program that held the lease has ended");
 }
 
 #[test]
