@@ -64,6 +64,13 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    /// Cells with these bytes per second, one per repetition.
+    pub(crate) fn of<const N: usize>(cells: impl IntoIterator<Item = (Workload, [f64; N])>) -> Run {
+        let mut run = Run::default();
+        cells.into_iter().for_each(|(workload, rates)| _ = run.add(workload, &rates));
+        run
+    }
+
     /// Adds a cell with these bytes per second, one per repetition, and returns its number.
     pub(crate) fn add(&mut self, workload: Workload, bytes_per_s: &[f64]) -> u32 {
         let cell = self.samples.iter().map(|placed| placed.cell + 1).max().unwrap_or(0);
@@ -104,6 +111,11 @@ impl Run {
         findings
     }
 
+    /// What the findings of one kind say.
+    pub(crate) fn sentences(&self, code: FindingCode) -> Vec<String> {
+        self.findings(code).into_iter().map(|finding| finding.sentence).collect()
+    }
+
     /// Input of the analysis, numbered from 100.
     pub(crate) fn observed(&self) -> Vec<Observed<'_>> {
         (100..)
@@ -117,6 +129,18 @@ impl Run {
 #[track_caller]
 pub(crate) fn says(text: &str, part: &str) {
     assert!(text.contains(part), "{text:?} does not say {part:?}");
+}
+
+/// That a text begins so.
+#[track_caller]
+pub(crate) fn begins(text: &str, part: &str) {
+    assert!(text.starts_with(part), "{text:?} does not begin with {part:?}");
+}
+
+/// That a text ends so.
+#[track_caller]
+pub(crate) fn ends(text: &str, part: &str) {
+    assert!(text.ends_with(part), "{text:?} does not end with {part:?}");
 }
 
 /// Five repetitions 1 % apart around a mean.
@@ -211,5 +235,14 @@ impl Normal {
         let mut uniform = || (self.0.below(1 << 53) + 1) as f64 / (1_u64 << 53) as f64;
         let (radius, turn) = (uniform(), uniform());
         (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * turn).cos()
+    }
+
+    /// So many, each of which leans on the one before by this share.
+    pub(crate) fn leaning(&mut self, lean: f64, count: usize) -> impl Iterator<Item = f64> {
+        let mut value = self.draw();
+        (0..count).map(move |_| {
+            value = lean * value + (1.0 - lean * lean).sqrt() * self.draw();
+            value
+        })
     }
 }

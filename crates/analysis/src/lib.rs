@@ -194,6 +194,9 @@ mod tests {
             );
         }
         assert!(analysis.costs.iter().all(|fit| (0.0..=1.0).contains(&fit.r_squared)));
+        for found in analysis.cells.iter().filter_map(|cell| cell.pace.as_ref()) {
+            assert!(!found.reason.is_empty() && found.owner.is_some() == found.sureness.is_some(), "{found:?}");
+        }
     }
 
     #[test]
@@ -234,13 +237,19 @@ mod tests {
     #[test]
     fn one_cell_is_a_summary_without_findings() {
         let nothing = analyse(&[]);
-        assert!(nothing.cells.is_empty() && nothing.findings.is_empty() && nothing.warnings.is_empty());
+        assert!(nothing.cells.is_empty() && nothing.findings.is_empty());
+        assert!(nothing.costs.is_empty() && nothing.warnings.is_empty());
         let mut run = Run::default();
         run.add(read(64), &[1e9]);
         let analysis = analyse(&run.observed());
         assert_eq!((analysis.cells.len(), analysis.findings.len()), (1, 0));
+        assert_eq!(analysis.cells[0].cpu_us_per_request, None, "nobody measured it");
         assert_eq!(analysis.cells[0].pace.as_ref().map(|pace| pace.owner), Some(None), "it unknown");
         assert_eq!((analysis.cells[0].bytes_per_s.value, analysis.cells[0].bytes_per_s.low), (1e9, None));
+        run.samples[0].sample.failure = Some(Failure { code: "EIO".into(), message: "it broke".into() });
+        let Analysis { cells, findings, .. } = analyse(&run.observed());
+        assert_eq!((cells[0].failed, cells[0].samples.len(), cells[0].bytes_per_s.repetitions), (1, 0, 0));
+        assert!(findings.is_empty());
     }
 
     #[test]

@@ -113,7 +113,7 @@ pub fn busiest_first<'a>(parts: impl IntoIterator<Item = (&'a str, PartKind, f64
 mod tests {
     use super::*;
     use crate::analyse;
-    use crate::fixtures::{Run, read, says};
+    use crate::fixtures::{Run, begins, read};
 
     fn part(name: &str, kind: PartKind, busy: f64) -> Part {
         Part { busy, ..Part::idle(name, kind) }
@@ -144,13 +144,15 @@ mod tests {
         let analysis = analyse(&run.observed());
         assert!((analysis.cells[0].parts[1].busy.value - 0.74).abs() < 1e-9);
         let reason = &analysis.cells[0].pace.as_ref().unwrap().reason;
-        says(reason, "the busiest part, disk, was busy 98 % of the time; the next, adapter, 74 %");
+        begins(reason, "the busiest part, disk, was busy 98 % of the time; the next, adapter, 74 %");
     }
 
     #[test]
     fn the_busiest_by_itself_is_told_first() {
         let parts = [("disk 1", 0.0), ("disk 2", 1.0), ("bus", 0.7)].map(|(name, busy)| (name, PartKind::Device, busy));
         assert_eq!(busiest_first(parts), ["2 × disk 50 % (0 to 100 %)", "bus 70 %"]);
+        let parts = [("ssd 1", PartKind::Device, 0.2), ("ssd 2", PartKind::Device, 0.4), ("ssd", PartKind::Bus, 1.0)];
+        assert_eq!(busiest_first(parts), ["ssd 100 %", "2 × ssd 30 % (20 to 40 %)"], "a bus is no disk of its name");
     }
 
     #[test]

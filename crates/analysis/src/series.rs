@@ -149,6 +149,15 @@ mod tests {
     }
 
     #[test]
+    fn the_end_of_the_span_does_not_part_a_series() {
+        let over = |span, kib| Workload { span: Bytes(span), seed: kib, ..read(kib) };
+        let mut run = Run::of([(over(9_998_336, 4), [1.0]), (over(9_961_472, 64), [1.0])]);
+        assert_eq!(subjects(&run, Varied::RequestSize).len(), 1, "10 000 000 without the part of a request");
+        run.add(Workload { span: Bytes(20_000_000), ..read(128) }, &[1.0]);
+        assert_eq!(subjects(&run, Varied::RequestSize).len(), 2, "another span is another series");
+    }
+
+    #[test]
     fn series_of_the_same_words_are_told_apart() {
         let mut run = Run::default();
         run.add(Workload { cache: CachePolicy::Cold, ..buffered(read(4)) }, &[1.0]);

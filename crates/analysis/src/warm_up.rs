@@ -100,7 +100,7 @@ impl WithinRun {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{Normal, Run, intervals, read, says};
+    use crate::fixtures::{Normal, Run, begins, intervals, read, says};
 
     /// A sample with these megabytes in each hundredth of a second, and 2 % of noise that leans on the interval before.
     fn sample(seed: u64, megabytes: impl Iterator<Item = f64>) -> Sample {
@@ -134,7 +134,7 @@ mod tests {
         says(&told.message, "are a warm-up: without it throughput is 1.04 times [");
         let rest = warm_up_of(&slow).unwrap().rest;
         assert!(rest.low.unwrap() > 1.02 && rest.high.unwrap() < 1.07, "{rest:?}");
-        says(&told.remedy, "exclude it with --warmup ");
+        begins(&told.remedy, "exclude it with --warmup ");
         let fast = warning(&levels(&[(150, 10.9), (250, 10.0)])).unwrap();
         assert!(fast.message.contains("throughput is 96."), "a beginning that is too fast: {}", fast.message);
     }

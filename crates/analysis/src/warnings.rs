@@ -73,8 +73,8 @@ fn generator_bound(sample: &Sample) -> Option<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{Run, intervals, read, says};
-    use halfpower_model::Nanoseconds;
+    use crate::fixtures::{Run, ends, intervals, read};
+    use halfpower_model::{Buffering, CachePolicy, Nanoseconds, Workload};
 
     #[test]
     fn each_code_shows_once_with_its_count() {
@@ -88,6 +88,12 @@ mod tests {
         let counts: Vec<_> = collected.iter().map(|(warning, count)| (warning.code.as_str(), *count)).collect();
         assert_eq!(counts, [("stolen", 2), ("sparse", 1)]);
         assert!(collected[0].0.message.starts_with("2 %"));
+        // Memory speed is told where the findings do not.
+        let memory = vec![Warning::new(MEMORY_SPEED, "of memory", "flush")];
+        run.samples.iter_mut().for_each(|placed| placed.sample.warnings.clone_from(&memory));
+        let Workload { buffering, cache, .. } = &mut run.samples[0].sample.workload;
+        (*buffering, *cache) = (Buffering::Buffered, CachePolicy::Warm);
+        assert_eq!(collect(&run.observed()).iter().map(|(_, count)| *count).collect::<Vec<_>>(), [2]);
     }
 
     #[test]
@@ -129,7 +135,7 @@ mod tests {
         };
         let fell = [102, 104, 98, 101, 99, 103, 41, 40, 42, 39, 41, 40, 38];
         let message = told(&fell, true, true).unwrap();
-        says(&message, "101 MB/s for 1.2 s, 40.1 MB/s at the end");
+        ends(&message, "101 MB/s for 1.2 s, 40.1 MB/s at the end");
         assert!(told(&fell, false, true).unwrap().contains(" IOPS for 1.2 s"));
         assert_eq!(told(&fell, true, false), None, "a finding says it");
         assert_eq!(told(&[100, 102, 98, 101, 99, 103, 100, 98, 99, 102, 101, 100, 99], true, true), None);

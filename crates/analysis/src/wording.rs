@@ -139,7 +139,17 @@ pub(crate) fn sentence(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{read, write};
+    use crate::fixtures::{random, read, write};
+
+    #[test]
+    fn words_read_like_a_report() {
+        assert_eq!(circumstances(&read(4), Varied::RequestSize), "QD1, direct");
+        let workload = Workload { workers: 2, ..random(read(4)) };
+        assert_eq!(circumstances(&workload, Varied::RequestSize), "QD1 × 2 workers, direct");
+        assert_eq!(circumstances(&workload, Varied::Depth), "4 KiB, 2 workers, direct");
+        assert_eq!((kind(&workload).as_str(), kind(&write(4)).as_str()), ("random 4 KiB reads", "sequential writes"));
+        assert_eq!(sentence("reads are fast"), "Reads are fast.");
+    }
 
     #[test]
     fn memory_is_told_from_storage() {

@@ -1,7 +1,7 @@
 //! Samples with made-up figures: each owner is named where its figures are there, and not where they are not.
 
 use super::{Attribution, Owner, Sureness, attribute};
-use crate::fixtures::{block, buffered, deep, flushed, random, read, sample, says, write};
+use crate::fixtures::{block, buffered, deep, ends, flushed, random, read, sample, says, write};
 use halfpower_model::environment::DeviceLimit;
 use halfpower_model::reading::inspect::Limit;
 use halfpower_model::sample::{Block, Direction, Dirty, Latency, Part, PartKind, SystemAccount, Totals, WaitFor};
@@ -141,7 +141,7 @@ fn a_full_cpu_and_a_crowded_one_are_named() {
     assert_eq!(named(&sample), None, "the device had requests outstanding 70 % of the time");
     sample.block.as_mut().unwrap().busy_fraction = 0.3;
     assert_eq!(named(&sample), Some((Owner::Cpu, Sureness::Likely)));
-    says(&of(&sample).reason, "other programs used it, and the device had requests outstanding 30 % of the time");
+    ends(&of(&sample).reason, "other programs used it, and the device had requests outstanding 30 % of the time");
     sample.cpu.waited_s = Some(0.45);
     assert_eq!(named(&sample), None, "it slept half of the time");
     (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.4, Some(0.55));
@@ -201,7 +201,7 @@ fn reads_that_the_device_did_not_move_come_from_memory() {
     moved(&mut sample, 0);
     assert_eq!(named(&sample), Some((Owner::Memory, Sureness::Sure)));
     (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.4, Some(0.58));
-    says(&of(&sample).brief(), "and the workers waited 58 % of their time for a CPU that other programs used");
+    ends(&of(&sample).brief(), "and the workers waited 58 % of their time for a CPU that other programs used");
     sample.workload.cache = CachePolicy::Warm;
     assert_eq!(named(&sample), Some((Owner::Cpu, Sureness::Sure)), "the cache was asked for");
     sample.workload.cache = CachePolicy::Keep;

@@ -1,7 +1,7 @@
 //! Comparisons of samples with known changes.
 
 use super::*;
-use crate::fixtures::{Normal, Run, around, buffered, deep, read, says, write};
+use crate::fixtures::{Normal, Run, around, begins, buffered, deep, ends, read, says, write};
 use crate::statistics::Margin;
 use halfpower_model::sample::Parallel;
 use halfpower_model::{BytesPerSecond, Sample, Workload};
@@ -105,7 +105,7 @@ fn one_sample_shows_only_what_no_noise_does() {
     assert!(comparison.cells.iter().all(|cell| cell.changes[0].single && cell.changes[0].ratio.low.is_none()));
     let quiet = compared(&before, &before);
     assert_eq!(quiet.outcome, Outcome::Undecided);
-    says(&quiet.sentence, "Undecided: one sample only");
+    begins(&quiet.sentence, "Undecided: one sample only");
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn what_is_past_the_file_cache_is_told_as_far_as_it_is_known() {
     let cells = |slow: &[f64], direct: &[f64]| run(&[(buffered(write(64)), slow), (write(64), direct)]);
     let said = |before: Run, after: Run| compared(&before, &after).sentence;
     let shown = said(cells(&close(9e7), &close(9e7)), cells(&close(1e7), &close(9e7)));
-    says(&shown, "No direct throughput fell: the cause is above the device.");
+    ends(&shown, "No direct throughput fell: the cause is above the device.");
     let both = said(cells(&close(9e7), &close(9e7)), cells(&close(1e7), &close(1e7)));
     assert!(!both.contains("above the device"), "{both}");
     let likely = said(cells(&[9e7], &[9e7]), cells(&[1e7], &[8.4e7]));
@@ -197,9 +197,13 @@ fn where_nothing_meets_it_is_said_what_parts_the_nearest() {
         apart(both),
         "Undecided: the two have no workload in common. The closest pair differs in depth, and in ring, unknown on one side."
     );
-    says(&apart(|workload| workload.warmup = halfpower_model::Nanoseconds(1_000_000_000)), "differs in warm-up.");
+    ends(&apart(|workload| workload.warmup = halfpower_model::Nanoseconds(1_000_000_000)), "differs in warm-up.");
     let names = compared(&run(&[(read(4), &[1e8])]), &run(&[(write(4), &[1e8])])).only_after;
     assert!(names.iter().all(|name| !name.contains("duration")), "no reason: {names:?}");
+    let operation = |workload: &mut Workload| {
+        *workload = Workload { unknown: ["submit_batch"].into_iter().collect(), ..write(4) };
+    };
+    ends(&apart(operation), "differs in operation, and in submit batch, unknown on one side.");
     // Nobody told the seed and the limits: these are no part of what a workload is.
     let seed = |workload: &mut Workload| workload.unknown = ["seed", "limits", "interval_s"].into_iter().collect();
     assert!(!apart(seed).contains("no workload in common"), "{}", apart(seed));
@@ -292,6 +296,15 @@ fn the_drawn_name_of_a_test_file_is_no_difference_and_its_place_is() {
     };
     assert_eq!((moved.fact.as_str(), &moved.after[0][..]), ("target.path", "/b/halfpower-….test"));
     assert_eq!(differ("./halfpower-one.test", "./halfpower-two.test").len(), 1, "somebody named those");
+}
+
+#[test]
+fn of_a_thousand_cells_each_meets_its_own() {
+    let at = |block: u64| Workload { offset: halfpower_model::Bytes(block * 4096), ..read(4) };
+    let many = Run::of((1..=1000).map(|block| (at(block), [1e8 + block as f64, 1.01e8])));
+    let comparison = compared(&many, &many);
+    assert_eq!((comparison.cells.len(), comparison.only_after.len()), (1000, 0));
+    assert!(comparison.cells.iter().all(|cell| (cell.changes[0].ratio.value - 1.0).abs() < 1e-9));
 }
 
 #[test]

@@ -117,6 +117,11 @@ mod tests {
             "Sequential reads (direct) reach 20 % [20 to 20] of the throughput of writes (4 KiB, QD1); writes reach 33.3 % [33.3 to 33.3] of the throughput of reads (64 KiB, QD1)."
         );
         assert_eq!(findings[0].estimates.len(), 2);
+        let alone = Run::of([(random(read(4)), around(20e6)), (random(write(4)), around(100e6))]);
+        assert_eq!(
+            alone.sentences(FindingCode::Asymmetry),
+            ["Random reads (direct) reach 20 % [20 to 20] of the throughput of writes (4 KiB, QD1)."]
+        );
     }
 
     #[test]

@@ -74,7 +74,8 @@ fn crossing(log2_sizes: &[f64], logarithms: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{Run, around, buffered, deep, flushed, random, read, write};
+    use crate::fixtures::{Run, around, buffered, deep, flushed, random, read, says, write};
+    use halfpower_model::{FileState, Workload};
 
     #[test]
     fn gain_and_loss_are_told_by_size() {
@@ -147,5 +148,14 @@ mod tests {
         run.add(write(4), &around(1e9));
         run.add(deep(8, buffered(read(4))), &around(1e9));
         assert_eq!(run.findings(FindingCode::BufferingGain), [], "deeper requests are another matter");
+        let sparse = |workload| Workload { file_state: FileState::Sparse, ..workload };
+        let mut run = Run::of([(sparse(write(64)), around(1e9)), (flushed(buffered(write(64))), around(2e9))]);
+        assert_eq!(run.findings(FindingCode::BufferingGain), [], "so is another kind of file");
+        run.add(flushed(buffered(sparse(write(64)))), &around(3e9));
+        let words = "buffered, flushed, file state sparse), compared with direct: throughput is 3 times";
+        says(&run.sentences(FindingCode::BufferingGain)[0], words);
+        let once = Run::of([(random(read(4)), [1e8]), (buffered(random(read(4))), [2e8])]);
+        let words = "Random reads (QD1, buffered), compared with direct: throughput is 2 times at 4 KiB; undecided.";
+        assert_eq!(once.sentences(FindingCode::BufferingGain), [words], "one repetition decides nothing");
     }
 }

@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn the_two_parts_come_back() {
         // The studies' form: a request of n KiB costs fixed + n × marginal; the noise averages out over the blocks.
-        let run = sweep(&[2, 8, 64, 256, 1024], |kib, block| (5.0 + 0.25 * kib as f64) * NOISE[block as usize]);
+        let mut run = sweep(&[2, 8, 64, 256, 1024], |kib, block| (5.0 + 0.25 * kib as f64) * NOISE[block as usize]);
         let (fits, findings) = costs(&run);
         assert!((fits[0].fixed.value - 5.0).abs() < 1e-6 && (fits[0].marginal.value - 0.25).abs() < 1e-6, "{fits:?}");
         assert!(fits[0].r_squared > 0.999_999);
@@ -247,6 +247,17 @@ mod tests {
         );
         assert_eq!(findings[0].brief, "5 µs + 250 ns per KiB");
         assert_eq!(findings[0].samples.len(), 15);
+        run.samples.retain(|placed| placed.block == 0);
+        let one = &costs(&run).0[0];
+        assert_eq!((one.fixed.low, one.marginal.high, one.fixed.repetitions), (None, None, 1));
+        for (fixed, marginal) in [(0.1, 5.0), (0.1, 0.001), (500.0, 5.0), (500.0, 0.001), (7.0, 0.3)] {
+            let (fits, _) = costs(&sweep(&[2, 8, 64, 256, 1024], |kib, _| fixed + marginal * kib as f64));
+            let CostFit { fixed: found, marginal: slope, .. } = &fits[0];
+            assert!(
+                (found.value / fixed - 1.0).abs() < 1e-6 && (slope.value / marginal - 1.0).abs() < 1e-6,
+                "{fits:?}"
+            );
+        }
     }
 
     #[test]

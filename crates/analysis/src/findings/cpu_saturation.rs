@@ -82,6 +82,11 @@ mod tests {
         let near = found(6.25, 1);
         assert_eq!(near[0].estimates[0].value.round(), 160_000.0);
         says(&near[0].sentence, "would saturate at 160\u{202f}000 IOPS");
+        for tenths in 1..=100 {
+            let findings = found(f64::from(tenths) / 10.0, 1);
+            let below = |finding: &Finding| finding.estimates[0].value < finding.estimates[1].value * 0.97;
+            assert!(!findings.iter().any(below), "never below what was measured: {findings:?}");
+        }
         assert!(found(6.3 * 2.0, 2)[0].sentence.contains("each of 2 workers uses 63 %"));
     }
 

@@ -115,7 +115,7 @@ fn finding(place: &Place<'_, '_>) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{Normal, Run, around, hockney, read, says};
+    use crate::fixtures::{Normal, Run, around, ends, hockney, read};
     use halfpower_model::Bytes;
 
     fn dips(rates: &[(u64, f64)]) -> Vec<Finding> {
@@ -143,7 +143,7 @@ mod tests {
         let findings = dips(&[(16, 1.0e9), (32, 0.6e9), (64, 0.5e9), (128, 1.0e9)]);
         assert_eq!(findings.len(), 1, "{findings:?}");
         assert!(findings[0].sentence.contains("dips at 32 KiB to 64 KiB, to 50 % [50 to 50] of that at 16 KiB"));
-        says(&findings[0].sentence, "of that at 128 KiB (lowest at 64 KiB).");
+        ends(&findings[0].sentence, "of that at 128 KiB (lowest at 64 KiB).");
     }
 
     #[test]

@@ -57,7 +57,7 @@ fn safety(workload: &Workload) -> String {
 mod tests {
     use super::*;
     use crate::fixtures::{Run, around, buffered, deep, flushed, write};
-    use halfpower_model::{Personality, Workload};
+    use halfpower_model::{FileState, Personality, Workload};
 
     #[test]
     fn the_flush_is_told_by_size() {
@@ -83,8 +83,9 @@ mod tests {
         run.add(Workload { durability: Durability::Fsync { every: 8 }, ..write(4) }, &around(50e6));
         run.add(Workload { rw_flags: "dsync".parse().unwrap(), ..write(4) }, &around(10e6));
         run.add(Workload { durability: Durability::Fdatasync { every: 1 }, ..write(4) }, &around(20e6));
-        let sentences: Vec<_> =
-            run.findings(FindingCode::FlushCost).into_iter().map(|finding| finding.sentence).collect();
+        run.add(buffered(write(4)), &around(1e9));
+        run.add(Workload { buffering: Buffering::Through, ..buffered(write(4)) }, &around(0.01e9));
+        let sentences = run.sentences(FindingCode::FlushCost);
         let of = |what: &str, share: &str| {
             assert!(
                 sentences.iter().any(|sentence| sentence.contains(what) && sentence.contains(share)),
@@ -98,7 +99,8 @@ mod tests {
         of("with fsync after every 8 writes, compared with the same without: throughput is ", "50 % [50 to 50]");
         of("with fdatasync after every write, compared with the same without: throughput is ", "20 % [20 to 20]");
         of("rw flags dsync) with write-through, compared with the same without: throughput is ", "10 % [10 to 10]");
-        assert_eq!(sentences.len(), 4);
+        of("QD1, buffered) with write-through, compared with the same without: throughput is ", "is 1 % [1 to 1]");
+        assert_eq!(sentences.len(), 5);
     }
 
     #[test]
@@ -110,5 +112,11 @@ mod tests {
         run.add(write(4), &around(1e9));
         run.add(Workload { personality: Personality::IoUring, ..buffered(write(4)) }, &around(1e9));
         assert_eq!(run.findings(FindingCode::FlushCost), []);
+        let appended = |workload| Workload { file_state: FileState::Append, ..workload };
+        run.add(appended(buffered(write(4))), &around(4e9));
+        assert_eq!(run.findings(FindingCode::FlushCost), [], "another kind of file is no counterpart");
+        run.add(flushed(appended(buffered(write(4)))), &around(1e9));
+        let sentences = run.sentences(FindingCode::FlushCost);
+        assert!(sentences[0].contains("buffered, file state append) with the final flush"), "{sentences:?}");
     }
 }

@@ -148,4 +148,12 @@ mod tests {
         run.add(shift(random(read(4))), &around(100e6));
         assert!(run.findings(FindingCode::Misalignment)[0].sentence.ends_with("aligned to 4 KiB: no difference."));
     }
+
+    #[test]
+    fn requests_on_boundaries_or_without_proof_or_the_like_are_nothing() {
+        let mut run = Run::of([(write(64), around(1e9)), (shift(write(8)), around(1e9))]);
+        run.device_reads(0, |_| (10_000, 10_000 * 4096));
+        run.add(Workload { offset: Bytes(8192), ..write(64) }, &around(0.5e9));
+        assert_eq!(run.findings(FindingCode::Misalignment), []);
+    }
 }

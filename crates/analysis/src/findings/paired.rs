@@ -105,7 +105,7 @@ fn verdicts(comparisons: &[Comparison<'_>]) -> (Option<String>, Option<String>) 
 
 #[cfg(test)]
 mod tests {
-    use crate::fixtures::{Run, buffered, read, says};
+    use crate::fixtures::{Run, buffered, ends, read};
     use halfpower_model::FindingCode;
 
     /// The brief of so many ratios of buffered to direct reads, each with its interval.
@@ -118,17 +118,17 @@ mod tests {
             run.add(buffered(read(kib)), &[middle - half, middle + half].map(|rate| 1e8 * rate.exp()));
         }
         let finding = run.findings(FindingCode::BufferingGain).remove(0);
-        let sentence = finding.sentence.split("; ").nth(1).unwrap().trim_end_matches('.').to_owned();
+        let sentence = finding.sentence.split("throughput is ").nth(1).unwrap().trim_end_matches('.').to_owned();
         format!("{} / {sentence}", finding.brief)
     }
 
     #[test]
     fn verdicts_need_their_interval() {
-        let words = "a gain from 2 KiB to 4 KiB, a loss from 16 KiB to 32 KiB (4 × at 2 KiB, 0.346 × at 32 KiB) / a gain from 2 KiB to 4 KiB, a loss from 16 KiB to 32 KiB, undecided at 8 KiB";
+        let words = "a gain from 2 KiB to 4 KiB, a loss from 16 KiB to 32 KiB (4 × at 2 KiB, 0.346 × at 32 KiB) / 4 times [3.9 to 4.1] at 2 KiB, 34.6 % [30 to 40] at 32 KiB; a gain from 2 KiB to 4 KiB, a loss from 16 KiB to 32 KiB, undecided at 8 KiB; break-even at 7.96 KiB";
         assert_eq!(brief(&[(3.9, 4.1), (1.9, 2.1), (0.9, 1.1), (0.5, 0.6), (0.3, 0.4)]), words);
-        assert_eq!(brief(&[(2.0, 3.0)]), "a gain (2.45 ×) / a gain");
-        assert!(brief(&[(0.2, 0.3), (0.2, 0.31)]).ends_with("/ a loss at every size"));
+        assert_eq!(brief(&[(2.0, 3.0)]), "a gain (2.45 ×) / 2.45 times [2 to 3] at 2 KiB; a gain");
+        ends(&brief(&[(0.2, 0.3), (0.2, 0.31)]), "; a loss at every size");
         let ragged = brief(&[(0.9, 1.1), (0.2, 0.3), (0.9, 1.1), (0.2, 0.3), (0.2, 0.3)]);
-        says(&ragged, "a loss at 4 KiB and from 16 KiB to 32 KiB, undecided elsewhere");
+        ends(&ragged, "; a loss at 4 KiB and from 16 KiB to 32 KiB, undecided elsewhere");
     }
 }

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
     use crate::fixtures::{Run, around, buffered, deep, flushed, random, read, write};
     use halfpower_model::sample::{IN_WRITE_CACHE, Warning};
-    use halfpower_model::{Bytes, Reach, Workload};
+    use halfpower_model::{Bytes, FileState, Layout, Reach, Workload};
 
     #[test]
     fn what_a_write_cache_may_have_kept_is_told() {
@@ -99,7 +99,13 @@ mod tests {
             ]
         );
         run.samples.retain(|placed| [0, 4].contains(&placed.cell));
-        assert_eq!(run.findings(FindingCode::Peak), [], "one cell of a kind has no peak");
+        run.add(random(write(4)), &[0.0, 0.0]);
+        run.add(deep(2, random(write(4))), &[0.0, 0.0]);
+        assert_eq!(
+            run.findings(FindingCode::Peak),
+            [],
+            "one cell of a kind has no peak, nor have two without throughput"
+        );
         assert_eq!((peaks[0].brief.as_str(), peaks[0].reach), ("1.6 GB/s ± 2 % (1 MiB, QD8)", Reach::Storage));
         assert_eq!(peaks[0].samples, [105, 106, 107, 108, 109]);
         assert_eq!((peaks[0].estimates.len(), peaks[0].estimates[0].repetitions), (1, 5));
@@ -125,6 +131,24 @@ mod tests {
                 "Sequential writes (buffered) peak at 9 GB/s with 1 MiB requests at QD1. Not flushed: this is memory speed, not storage speed.",
             ]
         );
+    }
+
+    #[test]
+    fn cells_of_another_kind_make_a_peak_of_their_own() {
+        let appended = |kib| Workload { file_state: FileState::Append, ..write(kib) };
+        let striped = Workload { layout: Layout::Stripe { chunk: Bytes(65_536) }, targets: 2, ..write(1024) };
+        let cells = [(write(64), [1.0e9]), (write(1024), [1.5e9]), (appended(64), [0.2e9]), (appended(1024), [0.3e9])];
+        let mut run = Run::of(cells);
+        // The fastest of all, and alone with its layout.
+        run.add(striped, &[3e9]);
+        assert_eq!(
+            run.sentences(FindingCode::Peak),
+            [
+                "Sequential writes (direct, file state written) peak at 1.5 GB/s with 1 MiB requests at QD1.",
+                "Sequential writes (direct, file state append) peak at 300 MB/s with 1 MiB requests at QD1.",
+            ]
+        );
+        assert_eq!(run.findings(FindingCode::Peak)[1].subject, "sequential write, direct, file state append");
     }
 
     #[test]

@@ -148,8 +148,8 @@ fn most_beyond(series: &Series<'_>, cell: &Cell<'_>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{Run, around, buffered, deep, flushed, random, read, says, write};
-    use halfpower_model::{CachePolicy, Nanoseconds, Personality};
+    use crate::fixtures::{Run, around, buffered, deep, ends, flushed, random, read, says, write};
+    use halfpower_model::{CachePolicy, Nanoseconds, Personality, Verify};
 
     #[test]
     fn shallow_and_small_wins_among_the_good() {
@@ -165,6 +165,31 @@ mod tests {
             "Sequential reads of at least 32 KiB at QD4, direct: 1.5 GB/s ± 2 %, 94 % of the maximum."
         );
         assert_eq!((findings.len(), findings[0].samples.as_slice()), (1, [115, 116, 117, 118, 119].as_slice()));
+        let falling = Run::of([(read(4), [1e8]), (read(64), [15e8]), (read(1024), [5e8])]);
+        let words = "Sequential reads of 64 KiB at QD1, direct: 1.5 GB/s, the maximum.";
+        assert_eq!(falling.sentences(FindingCode::Recommendation), [words], "larger requests do not as well");
+    }
+
+    #[test]
+    fn what_is_done_on_another_kind_of_target_is_advised_apart() {
+        let verified = |workload| Workload { verify: Verify::Stamp, ..workload };
+        let mut run = Run::default();
+        for (kib, plain, checked) in [(4, 1e8, 0.5e8), (64, 2e8, 1e8), (1024, 15e8, 1e8)] {
+            run.add(write(kib), &[plain]);
+            run.add(verified(write(kib)), &[checked]);
+            run.add(deep(kib as u32, random(verified(write(4)))), &[1e8]);
+            run.add(deep(kib as u32, random(write(4))), &[1e8]);
+        }
+        let sentences = run.sentences(FindingCode::Recommendation);
+        assert_eq!(
+            sentences[..2],
+            [
+                "Sequential writes of 1 MiB at QD1, direct, verify off: 1.5 GB/s, the maximum.",
+                "Sequential writes of at least 64 KiB at QD1, direct, verify stamp: 100 MB/s, the maximum.",
+            ]
+        );
+        assert_eq!(run.findings(FindingCode::Recommendation)[1].subject, "sequential write, verify stamp");
+        says(&sentences[2], "QD4, direct, verify ");
     }
 
     #[test]
@@ -177,9 +202,9 @@ mod tests {
             run.findings(FindingCode::Recommendation)[0].sentence.clone()
         };
         let scattered = said(&[3e8, 6e8, 6e8, 6e8, 9e8], &[4e8, 6.5e8, 6.5e8, 6.5e8, 9e8]);
-        says(&scattered, "92 % of the maximum (CI wider than ± 10 %).");
+        ends(&scattered, "92 % of the maximum (CI wider than ± 10 %).");
         let alone = said(&[15e8], &[16e8]);
-        says(&alone, "94 % of the maximum, with too few repetitions for a confidence interval.");
+        ends(&alone, "94 % of the maximum, with too few repetitions for a confidence interval.");
     }
 
     #[test]
@@ -192,9 +217,9 @@ mod tests {
             run.findings(FindingCode::Recommendation)[0].sentence.clone()
         };
         let full = said([10e3, 57e3, 58e3]);
-        says(&full, "; deeper queues added 2 %, with too few repetitions for a confidence interval.");
+        ends(&full, "; deeper queues added 2 %, with too few repetitions for a confidence interval.");
         let growing = said([10e3, 57e3, 98e3]);
-        says(&growing, ", still rising, with too few repetitions for a confidence interval; try a deeper queue.");
+        ends(&growing, ", still rising, with too few repetitions for a confidence interval; try a deeper queue.");
     }
 
     #[test]

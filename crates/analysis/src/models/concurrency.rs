@@ -287,7 +287,7 @@ impl Concurrency {
 mod tests {
     use super::*;
     use crate::analyse;
-    use crate::fixtures::{Normal, Run, around, deep, random, read};
+    use crate::fixtures::{Normal, Run, around, deep, ends, random, read};
     use halfpower_model::FindingCode;
 
     fn sweep(rates: &[(u32, f64)]) -> Run {
@@ -344,6 +344,13 @@ mod tests {
             model.sentence(),
             "Fitted model, a fixed latency up to a throughput limit (0.01 % off on average): one I/O alone takes 100 µs ± 0.1 %, the limit of 57\u{202f}000 IOPS ± 0.1 % is reached at QD5.7."
         );
+    }
+
+    #[test]
+    fn what_only_grows_has_its_knee_beyond() {
+        let model = model(&sweep(&[1, 2, 4, 8].map(|depth| (depth, mean_value_analysis(100, 1e-6, depth)))));
+        assert_eq!(model.knee, None);
+        ends(&model.sentence(), "its knee is beyond the measured range.");
     }
 
     /// A disk with an arm that takes the shorter ways the more it has to choose from: two Fireballs that a card makes one of.

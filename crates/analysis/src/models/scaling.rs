@@ -159,7 +159,7 @@ impl Scaling {
 mod tests {
     use super::*;
     use crate::analyse;
-    use crate::fixtures::{Run, around, deep, read, says};
+    use crate::fixtures::{Run, around, begins, deep, read, says};
     use halfpower_model::Among;
 
     fn among(among: Among, targets: u32) -> Workload {
@@ -192,7 +192,7 @@ mod tests {
         let limit = model.limit.unwrap();
         assert!(limit.low.unwrap() < 60e6 && limit.high.unwrap() > 60e6, "{model:?}");
         let sentence = model.sentence();
-        says(&sentence, "Fitted model: each target delivers 24.2 MB/s ± ");
+        begins(&sentence, "Fitted model: each target delivers 24.2 MB/s ± ");
         says(&sentence, "with a shared limit of 60 MB/s ± ");
     }
 
@@ -201,6 +201,12 @@ mod tests {
         let model = model(&[10e6, 40e6, 10e6], |sum| sum.min(45e6)).unwrap();
         assert!((model.each.value / 20e6 - 1.0).abs() < 0.05, "{model:?}");
         assert!((model.limit.unwrap().value / 45e6 - 1.0).abs() < 0.05, "{model:?}");
+    }
+
+    #[test]
+    fn a_corner_is_near_enough() {
+        let model = model(&[24e6; 4], |sum| sum.min(60e6)).unwrap();
+        assert!((model.limit.unwrap().value / 60e6 - 1.0).abs() < 0.03 && model.sharpness == 8, "{model:?}");
     }
 
     #[test]

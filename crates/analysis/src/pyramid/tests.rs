@@ -1,7 +1,7 @@
 //! Pyramids with known answers: the figures are made up, the bottleneck is in them or it is not.
 
 use super::*;
-use crate::fixtures::{Run, around, buffered, deep, flushed, read, says, write};
+use crate::fixtures::{Run, around, begins, buffered, deep, ends, flushed, read, says, write};
 use halfpower_model::reading::{Bandwidth, Kernel, Rounds, StudySpeed, StudyTest, Vectors};
 use halfpower_model::workload::MirrorReads;
 use halfpower_model::{
@@ -118,7 +118,7 @@ fn four_disks_behind_a_bus_are_held_by_the_bus() {
     assert_eq!(of(&pyramid, Stage::Device).standing, Standing::RuledOut);
     assert!(of(&pyramid, Stage::Device).rap_source.ends_with("sum of each alone"));
     assert_eq!(pyramid.samples.len(), 25);
-    says(&pyramid.sentence, "4 targets together are limited to 60 MB/s");
+    begins(&pyramid.sentence, "4 targets together are limited to 60 MB/s");
     says(&pyramid.sentence, "device (each alone delivers more)");
 }
 
@@ -204,7 +204,7 @@ fn a_level_far_from_its_peak_is_not_named() {
 fn more_than_the_peak_is_said_and_not_believed() {
     let pyramid = only(&one(disk("sda", None, None, Some(24.0)), 30.0));
     assert_eq!((pyramid.bottleneck, of(&pyramid, Stage::Device).half), (None, Half::BeyondPeak));
-    says(&pyramid.sentence, "Throughput of the device is 125 % of its peak: the peak is wrong, or a cache answered.");
+    ends(&pyramid.sentence, "Throughput of the device is 125 % of its peak: the peak is wrong, or a cache answered.");
     assert_eq!(pyramid.brief, "unknown (more passed the device than its stated peak allows)");
     // So is as much as the repetitions differ by.
     let mut run = Run::default();
@@ -302,7 +302,7 @@ fn what_memory_gives_rules_it_out() {
     assert_eq!(figures(&pyramid, Stage::FileSystem), (None, Some(1000.0)));
     assert_eq!(of(&pyramid, Stage::Memory).standing, Standing::RuledOut);
     assert_eq!(of(&pyramid, Stage::MemoryCopy).standing, Standing::NotPassed, "direct requests go past it");
-    says(&pyramid.sentence, "Ruled out: memory (5 %).");
+    ends(&pyramid.sentence, "Ruled out: memory (5 %).");
     assert_eq!(pyramid.bottleneck, None);
 }
 

@@ -196,6 +196,15 @@ mod tests {
     }
 
     #[test]
+    fn a_mean_of_many_is_close_to_normal() {
+        // 0 to 99: the standard error of a resampled mean is sqrt((100² - 1) / 12 / 100) = 2.8866; 1.984 × √(100/99) of them.
+        let values: Vec<f64> = (0..100).map(f64::from).collect();
+        let interval = bootstrap_of_means(&[values], |means| means[0]).unwrap();
+        assert!((interval.low - (49.5 - 5.756)).abs() < 0.6, "{interval:?}");
+        assert!((interval.high - (49.5 + 5.756)).abs() < 0.6, "{interval:?}");
+    }
+
+    #[test]
     fn ninety_five_in_a_hundred_intervals_hold_the_truth() {
         let mut normal = crate::fixtures::Normal::new(2015);
         let held = (0..200)

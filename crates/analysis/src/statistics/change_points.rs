@@ -177,6 +177,32 @@ pub(super) mod tests {
         }
     }
 
+    #[test]
+    fn a_step_of_three_times_the_scatter_is_found_within_one() {
+        let mut normal = Normal::new(2005);
+        let found = (0..100).filter(|_| {
+            let step = |index| if index < 100 { 3.0 } else { 0.0 } + normal.draw();
+            let points = change_points(&(0..256).map(step).collect::<Vec<f64>>(), 1e-3);
+            points.len() == 1 && points[0].abs_diff(100) <= 1
+        });
+        let found = found.count();
+        assert!(found >= 90, "{found} of 100");
+    }
+
+    /// Chance alone makes a change of a few even draws now and then: less often than once in fifty series.
+    #[test]
+    fn short_flat_series_hardly_ever_change() {
+        for count in [12, 14, 20, 40] {
+            let changes = |seed: &u64| {
+                let mut random = Random::new(*seed);
+                let values: Vec<f64> = (0..count).map(|_| 100.0 + 0.1 * random.next_unit()).collect();
+                !change_points(&values, 0.01).is_empty()
+            };
+            let changed = (0..2_000).filter(changes).count();
+            assert!(changed <= 40, "{changed} of 2 000 flat series of {count} values are said to change");
+        }
+    }
+
     /// The same of series of several levels: the steps, and nothing else, but for once in fifty.
     #[test]
     fn steps_are_hardly_ever_found_where_none_is() {

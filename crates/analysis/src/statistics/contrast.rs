@@ -187,6 +187,7 @@ mod tests {
         ];
         let adjusted = adjusted_p_values(&p_values);
         assert_eq!(adjusted_p_values(&[0.03]), [0.03]);
+        assert!(adjusted_p_values(&[]).is_empty());
         assert_eq!(adjusted.iter().filter(|p_value| **p_value <= 0.05).count(), 4);
         // 0.0095 × 15 / 4; 0.0344 × 15 / 8 from the eighth down to the sixth; 0.0201 × 15 / 5 stays below it.
         for (index, expected) in
@@ -237,6 +238,11 @@ mod tests {
         let clearly = Contrast::apart(&around(200.0), &around(100.0), Margin::THROUGHPUT).unwrap();
         cells.push(clearly);
         assert_eq!(verdicts(&cells)[100], Verdict::Higher);
+        let once = Contrast::paired(&[(50.0, 100.0)], Margin::THROUGHPUT).unwrap();
+        for contrast in [once, Contrast::apart(&[50.0], &around(100.0), Margin::THROUGHPUT).unwrap()] {
+            assert_eq!((contrast.verdict(), contrast.p_value), (Verdict::Undecided, None), "one repetition");
+            assert_eq!(verdicts(&[contrast]), [Verdict::Undecided]);
+        }
     }
 
     #[test]

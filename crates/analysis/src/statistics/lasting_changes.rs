@@ -134,17 +134,13 @@ fn squares_left(values: &[f64], starts: &[usize], lean: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::fixtures::Normal;
+    use crate::statistics::change_points::tests::NILE;
 
     const LEVEL: f64 = 1e9;
 
     /// About a thousand million, as bytes a second are, with a deviation of a fifth, each value leaning on the one before.
     fn leaning(normal: &mut Normal, lean: f64, count: usize) -> Vec<f64> {
-        let mut value = normal.draw();
-        let next = |_| {
-            value = lean * value + (1.0 - lean * lean).sqrt() * normal.draw();
-            LEVEL * (1.0 + 0.2 * value)
-        };
-        (0..count).map(next).collect()
+        normal.leaning(lean, count).map(|value| LEVEL * (1.0 + 0.2 * value)).collect()
     }
 
     #[test]
@@ -187,6 +183,8 @@ mod tests {
         let levels = [(10, 3.0), (6, 2.0), (30, 2.5), (7, 1.0)];
         let values: Vec<f64> = levels.iter().flat_map(|(count, level)| std::iter::repeat_n(*level, *count)).collect();
         assert_eq!(lasting_changes(&values, 0.01), [10, 16, 46]);
+        assert_eq!(change_points(&values, 0.01), [10, 16, 46]);
+        assert_eq!(lasting_changes(&NILE, 1.0), [1899 - 1871]);
     }
 
     #[test]

@@ -364,6 +364,35 @@ mod tests {
     }
 
     #[test]
+    fn a_term_that_explains_nothing_costs() {
+        // 8 equations: a parabola is worth its third term, a line with a wriggle is not.
+        let with = |terms: u32, value: &dyn Fn(f64) -> f64| {
+            let powers = |x: u32| (0..terms).map(move |power| f64::from(x).powi(power as i32)).collect();
+            let equation = |x: u32| Equation { terms: powers(x), value: value(f64::from(x)), weight: 1.0 };
+            least_squares(&(0..8).map(equation).collect::<Vec<_>>()).unwrap().bic()
+        };
+        let wriggle = |x: f64| if (x as u32).is_multiple_of(2) { 0.1 } else { -0.1 };
+        assert!(with(3, &|x| x * x + wriggle(x)) < with(2, &|x| x * x + wriggle(x)));
+        assert!(with(2, &|x| x + wriggle(x)) < with(3, &|x| x + wriggle(x)));
+    }
+
+    #[test]
+    fn where_a_line_meets_zero_is_the_published_calibration() {
+        // Anscombe's first set: y = 3 + 0.5 x, so that -x at zero is 6. The band of the line about there is
+        // y ± t(9) s √(1/11 + (x - 9)² / 110), s² = 13.7627 / 9; its roots are those of Fieller.
+        let equation = |(x, y): (f64, f64)| Equation { terms: vec![1.0, x], value: y, weight: 1.0 };
+        let fit = least_squares(&ANSCOMBE.map(equation)).unwrap();
+        let (ratio, interval) = fit.ratio(&[1.0, 0.0], &[0.0, 1.0]).unwrap();
+        let band = |x: f64| 2.262_157 * (13.762_7_f64 / 9.0 * (1.0 / 11.0 + (x - 9.0).powi(2) / 110.0)).sqrt();
+        let line = |x: f64| fit.coefficients[0] + fit.coefficients[1] * x;
+        assert!((ratio - 5.999).abs() < 5e-3, "{ratio}");
+        let interval = interval.unwrap();
+        for end in [interval.low, interval.high] {
+            assert!((line(-end).abs() - band(-end)).abs() < 2e-4, "{interval:?}");
+        }
+    }
+
+    #[test]
     fn a_ratio_by_hand() {
         // Two means, 20 and 10, of five values each with variances 10 and 2.5 about them, as in the test of Fieller's theorem
         // for two runs, but with one variance for both: (10 × 4 + 2.5 × 4) / 8 = 6.25, errors² 1.25, t(8)² = 5.317657. So
