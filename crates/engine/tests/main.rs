@@ -10,9 +10,8 @@ mod verify;
 mod warnings;
 
 use halfpower_engine::{Access, Host, NULL_TARGET, Target};
-use halfpower_model::{
-    Buffering, Bytes, CachePolicy, Cancel, Nanoseconds, Observer, Progress, Sample, Testbed, WorkloadSpec,
-};
+use halfpower_model::key::Key;
+use halfpower_model::{Cancel, Observer, Personality, Progress, Sample, Testbed, WorkloadSpec};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -31,6 +30,25 @@ fn host(path: &Path, access: Access) -> Host {
     Host::new(Target::open(path, access).unwrap())
 }
 
+/// The host of a file; none, saying so, where a personality does not work on it.
+fn host_for(personality: Personality, path: &Path, access: Access) -> Option<Host> {
+    let host = host(path, access);
+    let works = host.describe().supports(personality);
+    if !works {
+        eprintln!("skipped: {personality} does not work on this machine");
+    }
+    works.then_some(host)
+}
+
+/// What these keys say, each with its value: `operation=write depth=8`.
+fn spec(text: &str) -> WorkloadSpec {
+    let read = |word: &str| {
+        let (key, value) = word.split_once('=').unwrap();
+        Key::named(key).unwrap().read(value).unwrap()
+    };
+    text.split_whitespace().map(read).fold(WorkloadSpec::default(), |all, one| all.or(&one))
+}
+
 fn measure(host: &mut Host, spec: &WorkloadSpec) -> Sample {
     let workload = spec.resolve(host.describe()).unwrap();
     host.measure(&workload, &mut (), &Cancel::default()).unwrap()
@@ -45,8 +63,7 @@ fn worker_process() {
 #[test]
 fn null_completes_everything_and_says_the_program_set_the_pace() {
     let mut host = host(Path::new(NULL_TARGET), Access::Read);
-    let spec = WorkloadSpec { depth: Some(32), requests: Some(100_000), ..Default::default() };
-    let sample = measure(&mut host, &spec);
+    let sample = measure(&mut host, &spec("depth=32 requests=100000"));
     assert_eq!(sample.total.requests, 100_000);
     assert!(sample.generator_bound);
     assert!(sample.warnings.iter().any(|warning| warning.code == "generator_bound"));
@@ -88,13 +105,7 @@ impl Observer for CancelSoon {
 fn a_cold_read_comes_from_the_device() {
     let (_directory, path) = file(16 << 20);
     let mut host = host(&path, Access::Read);
-    let spec = |cache| WorkloadSpec {
-        buffering: Some(Buffering::Buffered),
-        bytes: Some(Bytes(16 << 20)),
-        cache: Some(cache),
-        ..Default::default()
-    };
-    let cold = measure(&mut host, &spec(CachePolicy::Cold));
+    let cold = measure(&mut host, &spec("buffering=buffered cache=cold bytes=16MiB"));
     if cold.cached_share_before == Some(1.0) {
         eprintln!("skipped: the file system keeps files in memory");
         return;
@@ -103,15 +114,14 @@ fn a_cold_read_comes_from_the_device() {
     if let Some(block) = &cold.block {
         assert!(block.bytes >= 16 << 20, "{block:?}");
     }
-    let unsaid = WorkloadSpec { bytes: None, duration: Some(Nanoseconds(60_000_000_000)), ..spec(CachePolicy::Cold) };
-    let once = measure(&mut host, &unsaid);
+    let once = measure(&mut host, &spec("buffering=buffered cache=cold duration=60s"));
     assert_eq!(once.total.bytes, 16 << 20, "it ends where it began, as nobody said how much");
     let codes = |sample: &Sample| sample.warnings.iter().map(|warning| warning.code.clone()).collect::<Vec<_>>();
     assert!(!codes(&once).iter().any(|code| code == "cache_hits" || code == "memory_speed"), "{:?}", once.warnings);
-    let twice = measure(&mut host, &WorkloadSpec { bytes: Some(Bytes(64 << 20)), ..spec(CachePolicy::Cold) });
+    let twice = measure(&mut host, &spec("buffering=buffered cache=cold bytes=64MiB"));
     assert_eq!(twice.total.bytes, 64 << 20);
     let hits = twice.warnings.iter().find(|warning| warning.code == "cache_hits");
     assert!(hits.is_some_and(|warning| warning.remedy.contains("--bytes 16MiB")), "{:?}", twice.warnings);
-    let warm = measure(&mut host, &spec(CachePolicy::Warm));
+    let warm = measure(&mut host, &spec("buffering=buffered cache=warm bytes=16MiB"));
     assert!(warm.cached_share_before.is_some_and(|share| share > 0.99), "{:?}", warm.cached_share_before);
 }

@@ -4,13 +4,9 @@
 #[path = "../../../../examples/built.rs"]
 mod examples;
 
-use super::{CancelSoon, file, host, measure};
+use super::{CancelSoon, file, host, measure, spec};
 use halfpower_engine::{Access, Host, NULL_TARGET};
-use halfpower_model::workload::Verify;
-use halfpower_model::{
-    Buffering, Bytes, Cancel, MeasureError, NamedPersonality, Nanoseconds, Operation, Pattern, Personality, Sample,
-    Testbed, WorkerKind, WorkloadSpec,
-};
+use halfpower_model::{Cancel, MeasureError, NamedPersonality, Personality, Sample, Testbed, WorkerKind, WorkloadSpec};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -38,14 +34,9 @@ fn plugin(file: &Path, options: &str) -> NamedPersonality {
 
 /// The options that all runs here have in common, with personality `named`.
 fn spec_of(named: &NamedPersonality) -> WorkloadSpec {
-    WorkloadSpec {
-        personality: Some(named.personality),
-        plugin: named.plugin.clone(),
-        pattern: Some(Pattern::Random),
-        request_size: Some(Bytes(4096)),
-        buffering: Some(Buffering::Buffered),
-        ..WorkloadSpec::default()
-    }
+    let NamedPersonality { personality, plugin } = named.clone();
+    let common = spec("pattern=random request_size=4KiB buffering=buffered");
+    WorkloadSpec { personality: Some(personality), plugin, ..common }
 }
 
 /// The plug-in in memory has one memory for the whole program: its tests take turns.
@@ -55,7 +46,7 @@ static RAM: Mutex<()> = Mutex::new(());
 fn ram(options: &str, spec: WorkloadSpec) -> Option<Result<Sample, MeasureError>> {
     let _turn = RAM.lock().unwrap_or_else(PoisonError::into_inner);
     let named = plugin(examples::ram()?, options);
-    let spec = spec.or(&WorkloadSpec { size: Some(Bytes(1 << 20)), ..spec_of(&named) });
+    let spec = spec.or(&self::spec("size=1MiB")).or(&spec_of(&named));
     let mut host = host(Path::new(NULL_TARGET), Access::Overwrite);
     let workload = spec.resolve(host.describe()).unwrap();
     Some(host.measure(&workload, &mut (), &Cancel::default()))
@@ -68,12 +59,7 @@ fn the_same_work_leaves_the_same_bytes() {
     let personalities = personalities(&host(&path, Access::Read));
     for named in personalities {
         std::fs::write(&path, vec![7; 1 << 20]).unwrap();
-        let spec = WorkloadSpec {
-            operation: Some("mix=30".parse::<Operation>().unwrap()),
-            requests: Some(300),
-            seed: Some(3),
-            ..spec_of(&named)
-        };
+        let spec = spec("operation=mix=30 requests=300 seed=3").or(&spec_of(&named));
         let sample = measure(&mut host(&path, Access::Overwrite), &spec);
         assert!(sample.is_complete(), "{named}: {:?}", sample.failure);
         assert_eq!(sample.total.requests, 300, "{named}");
@@ -90,15 +76,9 @@ fn what_is_written_verifies_in_every_way_workers_can_be() {
     let personalities = personalities(&host(&path, Access::Read));
     for named in personalities {
         for worker_kind in [WorkerKind::Thread, WorkerKind::Process] {
-            let spec = WorkloadSpec {
-                operation: Some("mix=40".parse::<Operation>().unwrap()),
-                depth: named.personality.is_deep().then_some(8),
-                workers: Some(3),
-                processes: Some(worker_kind),
-                verify: Some(Verify::ReadBack),
-                requests: Some(2000),
-                ..spec_of(&named)
-            };
+            let depth = if named.personality.is_deep() { 8 } else { 1 };
+            let load = format!("depth={depth} workers=3 processes={worker_kind} requests=2000");
+            let spec = spec(&format!("operation=mix=40 verify=read_back {load}")).or(&spec_of(&named));
             let sample = measure(&mut host(&path, Access::Overwrite), &spec);
             assert!(sample.is_complete(), "{named}, {worker_kind}: {:?}", sample.failure);
             let verified = sample.verified.expect("it was verified");
@@ -114,7 +94,7 @@ fn cancelling_ends_every_personality() {
     let personalities = personalities(&host(&path, Access::Read));
     for named in personalities {
         let mut host = host(&path, Access::Read);
-        let spec = WorkloadSpec { duration: Some(Nanoseconds(600_000_000_000)), workers: Some(2), ..spec_of(&named) };
+        let spec = spec("duration=600s workers=2").or(&spec_of(&named));
         let workload = spec.resolve(host.describe()).unwrap();
         let (cancel, begun) = (Cancel::default(), Instant::now());
         let sample = host.measure(&workload, &mut CancelSoon(cancel.clone()), &cancel).unwrap();
@@ -126,9 +106,8 @@ fn cancelling_ends_every_personality() {
 
 #[test]
 fn an_error_of_a_plug_in_ends_the_sample_with_its_cause() {
-    let writes = WorkloadSpec { operation: Some(Operation::Write), requests: Some(1000), ..WorkloadSpec::default() };
-    for (name, workers) in [("EIO", 1), ("ENODEV", 3)] {
-        let spec = WorkloadSpec { workers: Some(workers), ..writes.clone() };
+    for (name, workers) in [("EIO", 1_u32), ("ENODEV", 3)] {
+        let spec = spec(&format!("operation=write requests=1000 workers={workers}"));
         let Some(sample) = ram(&format!("fail_after=100,errno={name}"), spec) else { return };
         let sample = sample.unwrap();
         assert_eq!(sample.failure.as_ref().map(|failure| failure.code.as_str()), Some(name));
@@ -141,8 +120,7 @@ fn an_error_of_a_plug_in_ends_the_sample_with_its_cause() {
 
 #[test]
 fn short_transfers_of_a_plug_in_are_continued_and_counted() {
-    let spec = WorkloadSpec { requests: Some(1000), depth: Some(4), ..WorkloadSpec::default() };
-    let Some(sample) = ram("short_every=5", spec) else { return };
+    let Some(sample) = ram("short_every=5", spec("requests=1000 depth=4")) else { return };
     let sample = sample.unwrap();
     assert!(sample.is_complete(), "{:?}", sample.failure);
     assert_eq!((sample.total.requests, sample.total.bytes), (1000, 1000 * 4096));
@@ -153,8 +131,7 @@ fn short_transfers_of_a_plug_in_are_continued_and_counted() {
 
 #[test]
 fn a_transfer_that_a_plug_in_loses_ends_the_run_with_its_name() {
-    let spec = WorkloadSpec { requests: Some(1000), workers: Some(2), ..WorkloadSpec::default() };
-    let Some(result) = ram("lose=50", spec) else { return };
+    let Some(result) = ram("lose=50", spec("requests=1000 workers=2")) else { return };
     let message = match result {
         Ok(sample) => sample.failure.expect("it failed").message,
         Err(error) => error.to_string(),
@@ -177,7 +154,7 @@ fn a_target_cut_short_ends_the_sample_with_what_was_measured() {
     for named in personalities {
         std::fs::write(&path, vec![7; 4 << 20]).unwrap();
         let mut host = host(&path, Access::Read);
-        let spec = WorkloadSpec { pattern: Some(Pattern::Sequential), requests: Some(2048), ..spec_of(&named) };
+        let spec = spec("pattern=sequential requests=2048").or(&spec_of(&named));
         let workload = spec.resolve(host.describe()).unwrap();
         // Half a block is left at the end: a short transfer first, then the end.
         std::fs::File::options().write(true).open(&path).unwrap().set_len((2 << 20) + 2048).unwrap();

@@ -1,8 +1,8 @@
 //! Several targets as one: what stripes and mirrors leave on their files.
 
-use super::{file, measure};
+use super::{file, measure, spec};
 use halfpower_engine::{Access, Host, Target};
-use halfpower_model::{Buffering, Bytes, Operation, Pattern, Personality, Testbed, WorkloadSpec};
+use halfpower_model::{Personality, Testbed, WorkloadSpec};
 use std::path::PathBuf;
 
 const SIZE: usize = 1 << 20;
@@ -16,18 +16,9 @@ fn host(files: &[(tempfile::TempDir, PathBuf)]) -> Host {
 }
 
 fn write(personality: Personality, layout: &str) -> WorkloadSpec {
-    WorkloadSpec {
-        operation: Some(Operation::Write),
-        pattern: Some(Pattern::Random),
-        request_size: Some(Bytes(12 << 10)),
-        requests: Some(40),
-        depth: personality.is_deep().then_some(8),
-        personality: Some(personality),
-        layout: Some(layout.parse().unwrap()),
-        buffering: Some(Buffering::Buffered),
-        data: Some("pattern=c3".parse().unwrap()),
-        ..Default::default()
-    }
+    let depth = if personality.is_deep() { 8 } else { 1 };
+    let writes = "operation=write pattern=random request_size=12KiB requests=40 buffering=buffered data=pattern=c3";
+    spec(&format!("{writes} depth={depth} personality={personality} layout={layout}"))
 }
 
 /// Which 4 KiB blocks of the volume were written, as its files tell.

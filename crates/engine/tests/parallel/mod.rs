@@ -1,36 +1,18 @@
 //! Workers side by side: processes, their figures, and what happens when one of them breaks down.
 
-use super::{file, host, measure};
+use super::{file, host, host_for, measure, spec};
 use halfpower_engine::{Access, Host};
-use halfpower_model::workload::{Closing, Verify};
-use halfpower_model::{
-    Buffering, Bytes, Cancel, Durability, Nanoseconds, Observer, Operation, Pattern, Personality, Progress, Sample,
-    Sharing, Testbed, WorkerKind, WorkloadSpec,
-};
+use halfpower_model::{Cancel, Observer, Personality, Progress, Sample, Testbed, WorkerKind, WorkloadSpec};
 use rustix::process::{Pid, Signal, kill_process};
 
 #[test]
 fn processes_do_what_threads_do() {
     let (_directory, path) = file(4 << 20);
     for personality in [Personality::Sync, Personality::IoUring] {
-        let mut host = host(&path, Access::Overwrite);
-        if !host.describe().supports(personality) {
-            eprintln!("skipped: {personality} does not work on this machine");
-            continue;
-        }
-        let spec = WorkloadSpec {
-            operation: Some(Operation::Write),
-            request_size: Some(Bytes(64 << 10)),
-            personality: Some(personality),
-            workers: Some(3),
-            processes: Some(WorkerKind::Process),
-            buffering: Some(Buffering::Buffered),
-            durability: Some(Durability::FlushAtEnd),
-            time_close: Some(Closing::Timed),
-            requests: Some(63),
-            ..Default::default()
-        };
-        let sample = measure(&mut host, &spec);
+        let Some(mut host) = host_for(personality, &path, Access::Overwrite) else { continue };
+        let method = format!("personality={personality} buffering=buffered durability=flush_at_end time_close=on");
+        let load = "operation=write request_size=64KiB workers=3 processes=on requests=63";
+        let sample = measure(&mut host, &spec(&format!("{method} {load}")));
         assert!(sample.is_complete(), "{:?}", sample.failure);
         assert_eq!(sample.total.requests, 63);
         assert_eq!(sample.workers.iter().map(|worker| worker.requests).collect::<Vec<_>>(), [21, 21, 21]);
@@ -51,16 +33,8 @@ fn a_shared_cursor_takes_every_block_once() {
     let (_directory, path) = file(4 << 20);
     for worker_kind in [WorkerKind::Thread, WorkerKind::Process] {
         let mut host = host(&path, Access::Overwrite);
-        let spec = WorkloadSpec {
-            operation: Some(Operation::Write),
-            sharing: Some(Sharing::Cursor),
-            request_size: Some(Bytes(4096)),
-            workers: Some(4),
-            processes: Some(worker_kind),
-            buffering: Some(Buffering::Buffered),
-            requests: Some(1024),
-            ..Default::default()
-        };
+        let place = "operation=write sharing=cursor request_size=4KiB buffering=buffered requests=1024";
+        let spec = spec(&format!("{place} workers=4 processes={worker_kind}"));
         std::fs::write(&path, vec![7; 4 << 20]).unwrap();
         assert_eq!(measure(&mut host, &spec).total.requests, 1024);
         let untouched = std::fs::read(&path).unwrap().chunks(4096).filter(|block| block == &[7; 4096]).count();
@@ -94,12 +68,7 @@ impl Observer for SignalOne {
 /// A sample of two processes, of which one gets a signal.
 fn with_signal(signal: Signal, seconds: u64, cancels: bool) -> Sample {
     let (_directory, path) = file(4 << 20);
-    let spec = WorkloadSpec {
-        pattern: Some(Pattern::Random),
-        buffering: Some(Buffering::Buffered),
-        duration: Some(Nanoseconds(seconds * 1_000_000_000)),
-        ..Default::default()
-    };
+    let spec = spec(&format!("pattern=random buffering=buffered duration={seconds}s"));
     signal_one(&mut host(&path, Access::Read), signal, &spec, cancels)
 }
 
@@ -117,24 +86,11 @@ fn signal_one(host: &mut Host, signal: Signal, spec: &WorkloadSpec, cancels: boo
 #[test]
 fn what_a_killed_process_wrote_is_neither_forgotten_nor_called_wrong() {
     for (personality, depth) in [(Personality::Sync, 1), (Personality::IoUring, 16)] {
-        for verify in [Verify::Stamp, Verify::ReadBack] {
+        for verify in ["stamp", "read_back"] {
             let (_directory, path) = file(4 << 20);
-            let mut host = host(&path, Access::Overwrite);
-            if !host.describe().supports(personality) {
-                eprintln!("skipped: {personality} does not work on this machine");
-                continue;
-            }
-            let spec = WorkloadSpec {
-                operation: Some(Operation::Write),
-                pattern: Some(Pattern::Random),
-                request_size: Some(Bytes(4096)),
-                personality: Some(personality),
-                depth: Some(depth),
-                buffering: Some(Buffering::Buffered),
-                verify: Some(verify),
-                duration: Some(Nanoseconds(60_000_000_000)),
-                ..Default::default()
-            };
+            let Some(mut host) = host_for(personality, &path, Access::Overwrite) else { continue };
+            let writes = "operation=write pattern=random request_size=4KiB buffering=buffered duration=60s";
+            let spec = spec(&format!("{writes} personality={personality} depth={depth} verify={verify}"));
             let written = signal_one(&mut host, Signal::KILL, &spec, false);
             let case = format!("{personality}, {verify}");
             assert_eq!(written.failure.as_ref().map(|failure| failure.code.as_str()), Some("worker"), "{case}");
@@ -180,14 +136,7 @@ fn a_process_that_somebody_stopped_does_not_keep_the_run_past_its_time() {
 fn hundreds_of_processes_are_all_there_and_are_all_gone_afterwards() {
     let (_directory, path) = file(4 << 20);
     let mut host = host(&path, Access::Read);
-    let spec = WorkloadSpec {
-        pattern: Some(Pattern::Random),
-        workers: Some(200),
-        processes: Some(WorkerKind::Process),
-        buffering: Some(Buffering::Buffered),
-        requests: Some(400),
-        ..Default::default()
-    };
+    let spec = spec("pattern=random buffering=buffered workers=200 processes=on requests=400");
     let workload = spec.resolve(host.describe()).unwrap();
     let measure = move || {
         let sample = host.measure(&workload, &mut (), &Cancel::default()).unwrap();

@@ -1,26 +1,14 @@
 //! What is special to the vectored, mmap and libaio personalities.
 
-use crate::{file, host, measure, small_filesystem};
-use halfpower_engine::{Access, Host, cache};
-use halfpower_model::{
-    Buffering, Bytes, CachePolicy, Cancel, Operation, Pattern, Personality, RwFlags, Sample, Testbed, WorkloadSpec,
-};
+use crate::{file, host, host_for, measure, small_filesystem, spec};
+use halfpower_engine::{Access, cache};
+use halfpower_model::{Bytes, Cancel, Personality, Sample, Testbed};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn buffered(personality: Personality) -> WorkloadSpec {
-    WorkloadSpec {
-        personality: Some(personality),
-        buffering: Some(Buffering::Buffered),
-        request_size: Some(Bytes(4096)),
-        ..Default::default()
-    }
-}
-
-fn flags(text: &str) -> WorkloadSpec {
-    WorkloadSpec { rw_flags: Some(text.parse::<RwFlags>().unwrap()), ..buffered(Personality::Vectored) }
-}
+const MAPPED: &str = "personality=mmap buffering=buffered request_size=4KiB";
+const VECTORED: &str = "personality=vectored buffering=buffered request_size=4KiB";
 
 fn code(sample: &Sample) -> Option<&str> {
     sample.failure.as_ref().map(|failure| failure.code.as_str())
@@ -52,8 +40,7 @@ fn a_device_that_fails_below_a_mapping_ends_with_eio() {
     };
     let device = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
     let mut host = host(&device, Access::Read);
-    let spec = WorkloadSpec { requests: Some(1024), ..buffered(Personality::Mmap) };
-    let workload = spec.resolve(host.describe()).unwrap();
+    let workload = spec(&format!("{MAPPED} requests=1024")).resolve(host.describe()).unwrap();
     cache::make_cold(&File::open(&device).unwrap(), Bytes(4 << 20)).unwrap();
     // The device keeps its size, and what lies beyond its file cannot be read.
     File::options().write(true).open(&path).unwrap().set_len(2 << 20).unwrap();
@@ -69,16 +56,8 @@ fn a_device_that_fails_below_a_mapping_ends_with_eio() {
 fn a_mapping_that_is_written_through_reaches_the_device() {
     let (_directory, path) = file(4 << 20);
     let mut host = host(&path, Access::Overwrite);
-    let written = |host: &mut Host, buffering| {
-        let spec = WorkloadSpec {
-            operation: Some(Operation::Write),
-            requests: Some(64),
-            buffering: Some(buffering),
-            ..buffered(Personality::Mmap)
-        };
-        measure(host, &spec).block
-    };
-    let Some(block) = written(&mut host, Buffering::Through) else {
+    let spec = spec("personality=mmap buffering=through request_size=4KiB operation=write requests=64");
+    let Some(block) = measure(&mut host, &spec).block else {
         eprintln!("skipped: the device below keeps no counters");
         return;
     };
@@ -89,9 +68,9 @@ fn a_mapping_that_is_written_through_reaches_the_device() {
 fn mappings_are_advised_of_the_order() {
     let (_directory, path) = file(1 << 20);
     let mut host = host(&path, Access::Read);
-    for (pattern, advice) in [(Pattern::Random, "madvise_random"), (Pattern::Sequential, "madvise_sequential")] {
-        let spec = WorkloadSpec { pattern: Some(pattern), requests: Some(10), ..buffered(Personality::Mmap) };
-        assert_eq!(*measure(&mut host, &spec).instrument.obtained, [advice]);
+    for pattern in ["random", "sequential"] {
+        let spec = spec(&format!("{MAPPED} pattern={pattern} requests=10"));
+        assert_eq!(*measure(&mut host, &spec).instrument.obtained, [format!("madvise_{pattern}")]);
     }
 }
 
@@ -102,18 +81,14 @@ fn what_would_block_is_counted_and_done() {
         return;
     }
     let mut host = host(&path, Access::Read);
-    let read = |host: &mut Host, cache| {
-        let spec =
-            WorkloadSpec { pattern: Some(Pattern::Random), requests: Some(100), cache: Some(cache), ..flags("nowait") };
-        measure(host, &spec)
-    };
-    let cold = read(&mut host, CachePolicy::Cold);
+    let mut read = |how: &str| measure(&mut host, &spec(&format!("{VECTORED} {how}")));
+    let cold = read("rw_flags=nowait pattern=random requests=100 cache=cold");
     assert_eq!(*cold.instrument.obtained, ["nowait"]);
     assert_eq!(cold.total.requests, 100);
     assert!(cold.instrument.would_block.is_some_and(|count| count > 0 && count <= 100), "{:?}", cold.instrument);
-    let warm = read(&mut host, CachePolicy::Warm);
+    let warm = read("rw_flags=nowait pattern=random requests=100 cache=warm");
     assert_eq!(warm.instrument.would_block, Some(0));
-    assert_eq!(measure(&mut host, &flags("none")).instrument.would_block, None, "nobody asked");
+    assert_eq!(read("rw_flags=none").instrument.would_block, None, "nobody asked");
 }
 
 #[test]
@@ -121,8 +96,8 @@ fn a_flag_that_is_not_granted_is_left_out_and_said() {
     let Some((_mount, path)) = small_filesystem() else { return };
     std::fs::write(&path, vec![7; 1 << 19]).unwrap();
     let mut host = host(&path, Access::Overwrite);
-    for operation in [Operation::Read, Operation::Write] {
-        let spec = WorkloadSpec { operation: Some(operation), requests: Some(10), ..flags("dontcache") };
+    for operation in ["read", "write"] {
+        let spec = spec(&format!("{VECTORED} rw_flags=dontcache operation={operation} requests=10"));
         let sample = measure(&mut host, &spec);
         assert!(sample.is_complete() && sample.instrument.obtained.is_empty(), "{:?}", sample.failure);
         assert!(sample.instrument.refused[0].starts_with("dontcache: needs Linux 6.14"), "{:?}", sample.instrument);
@@ -135,31 +110,21 @@ fn a_flag_that_is_not_granted_is_left_out_and_said() {
 #[test]
 fn a_queue_reaches_its_depth_when_direct_and_libaio_says_when_it_cannot() {
     let (_directory, path) = file(16 << 20);
-    let mut host = host(&path, Access::Read);
-    if host.describe().target.direct_alignment_bytes.is_none() {
+    if host(&path, Access::Read).describe().target.direct_alignment_bytes.is_none() {
         eprintln!("skipped: needs direct I/O");
         return;
     }
     for personality in [Personality::Libaio, Personality::IoUring] {
-        if !host.describe().supports(personality) {
-            eprintln!("skipped: {personality} does not work on this machine");
-            continue;
-        }
-        let spec = |buffering| WorkloadSpec {
-            pattern: Some(Pattern::Random),
-            depth: Some(16),
-            requests: Some(10_000),
-            buffering: Some(buffering),
-            ..buffered(personality)
-        };
-        let direct = measure(&mut host, &spec(Buffering::Direct));
+        let Some(mut host) = host_for(personality, &path, Access::Read) else { continue };
+        let load = format!("personality={personality} request_size=4KiB pattern=random depth=16 requests=10000");
+        let direct = measure(&mut host, &spec(&format!("{load} buffering=direct")));
         // Some of the 16 wait in the program while others are submitted, more of them in a build that is not optimised.
         assert!(direct.depth_mean.counted > 8.0, "{:?}", direct.depth_mean);
         assert!((direct.depth_mean.little / direct.depth_mean.counted - 1.0).abs() < 0.1, "{:?}", direct.depth_mean);
         assert!(!warns(&direct, "submits_synchronously"));
         let block = direct.block.expect("a direct read reaches a device with counters");
         assert!(block.bytes >= direct.total.bytes, "{block:?}");
-        let buffered = measure(&mut host, &spec(Buffering::Buffered));
+        let buffered = measure(&mut host, &spec(&format!("{load} buffering=buffered")));
         assert_eq!(warns(&buffered, "submits_synchronously"), personality == Personality::Libaio);
     }
 }

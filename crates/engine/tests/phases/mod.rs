@@ -1,18 +1,9 @@
 //! Where requests spend their time below the file system, and what the device moved for them.
 
-use crate::{file, host, measure};
+use crate::{file, host, measure, spec};
 use halfpower_engine::Access;
 use halfpower_model::sample::Phases;
-use halfpower_model::{BlockPhases, Buffering, Bytes, Pattern, Sample, Testbed, WorkloadSpec};
-
-fn direct(request_size: u64) -> WorkloadSpec {
-    WorkloadSpec {
-        buffering: Some(Buffering::Direct),
-        block_phases: Some(BlockPhases::On),
-        request_size: Some(Bytes(request_size)),
-        ..Default::default()
-    }
-}
+use halfpower_model::{Sample, Testbed};
 
 /// The phases of a sample; none, saying so, where they cannot be had here.
 fn phases(sample: &Sample) -> Option<&Phases> {
@@ -33,7 +24,7 @@ fn requests_are_followed_from_the_queue_to_their_end() {
         eprintln!("skipped: needs direct I/O");
         return;
     }
-    let spec = WorkloadSpec { pattern: Some(Pattern::Random), requests: Some(2000), ..direct(4096) };
+    let spec = spec("buffering=direct block_phases=on request_size=4KiB pattern=random requests=2000");
     // Other tests keep the device busy as well, and what is looked at may be theirs.
     for _ in 0..20 {
         let sample = measure(&mut host, &spec);

@@ -1,10 +1,8 @@
 //! The course of a sample: arrivals, rates, flushes between writes, trims, what ends it.
 
-use super::{file, host, measure};
+use super::{file, host, host_for, measure, spec};
 use halfpower_engine::Access;
-use halfpower_model::{
-    Arrivals, Buffering, Bytes, Durability, Nanoseconds, Operation, Pattern, Personality, Rate, Testbed, WorkloadSpec,
-};
+use halfpower_model::{Arrivals, Durability, Personality};
 use std::os::unix::fs::MetadataExt;
 
 #[test]
@@ -15,21 +13,10 @@ fn an_open_loop_skips_nothing_and_counts_from_the_intended_arrival() {
         (Arrivals::Poisson, Personality::Sync),
         (Arrivals::Poisson, Personality::IoUring),
     ] {
-        let mut host = host(&path, Access::Read);
-        if !host.describe().supports(personality) {
-            eprintln!("skipped: {personality} does not work on this machine");
-            continue;
-        }
-        let spec = WorkloadSpec {
-            pattern: Some(Pattern::Random),
-            personality: Some(personality),
-            buffering: Some(Buffering::Buffered),
-            arrivals: Some(arrivals),
-            rate: Some(Rate::Requests(2000)),
-            depth: (personality == Personality::IoUring).then_some(4),
-            duration: Some(Nanoseconds(500_000_000)),
-            ..Default::default()
-        };
+        let Some(mut host) = host_for(personality, &path, Access::Read) else { continue };
+        let depth = if personality == Personality::IoUring { 4 } else { 1 };
+        let load = format!("arrivals={arrivals} rate=2000 depth={depth} duration=500ms");
+        let spec = spec(&format!("pattern=random personality={personality} buffering=buffered {load}"));
         let sample = measure(&mut host, &spec);
         let open = sample.open_loop.as_ref().expect("an open loop says so");
         // 1000 arrivals in the window; by chance, five standard deviations of a Poisson count.
@@ -50,21 +37,9 @@ fn flushes_come_between_the_writes() {
         (Durability::Fsync { every: 10 }, Personality::Sync, 1),
         (Durability::Fdatasync { every: 25 }, Personality::IoUring, 8),
     ] {
-        let mut host = host(&path, Access::Overwrite);
-        if !host.describe().supports(personality) {
-            eprintln!("skipped: {personality} does not work on this machine");
-            continue;
-        }
-        let spec = WorkloadSpec {
-            operation: Some(Operation::Write),
-            pattern: Some(Pattern::Random),
-            buffering: Some(Buffering::Buffered),
-            personality: Some(personality),
-            depth: Some(depth),
-            durability: Some(durability),
-            requests: Some(100),
-            ..Default::default()
-        };
+        let Some(mut host) = host_for(personality, &path, Access::Overwrite) else { continue };
+        let writes = "operation=write pattern=random buffering=buffered requests=100";
+        let spec = spec(&format!("{writes} personality={personality} depth={depth} durability={durability}"));
         let sample = measure(&mut host, &spec);
         assert_eq!((sample.total.requests, sample.write.unwrap().requests), (100, 100));
         // None after the last: the next write would have brought it.
@@ -78,14 +53,8 @@ fn trims_give_blocks_back_and_flushes_are_requests_too() {
     let (_directory, path) = file(4 << 20);
     let mut host = host(&path, Access::Overwrite);
     let before = std::fs::metadata(&path).unwrap().blocks();
-    let spec = WorkloadSpec {
-        operation: Some("mix=trim:90,flush:10".parse().unwrap()),
-        pattern: Some(Pattern::Shuffled),
-        request_size: Some(Bytes(64 << 10)),
-        requests: Some(64),
-        buffering: Some(Buffering::Buffered),
-        ..Default::default()
-    };
+    let mix = "operation=mix=trim:90,flush:10 pattern=shuffled";
+    let spec = spec(&format!("{mix} request_size=64KiB requests=64 buffering=buffered"));
     let sample = measure(&mut host, &spec);
     let (trims, flushes) = (sample.trim.unwrap(), sample.flush.unwrap());
     assert_eq!((trims.requests + flushes.requests, flushes.bytes), (64, 0));
@@ -103,27 +72,16 @@ fn a_limit_in_bytes_holds_for_several_sizes() {
     const LIMIT: u64 = 3 << 20;
     let (_directory, path) = file(4 << 20);
     for (personality, workers, warmup) in [
-        (Personality::Sync, 1, 0),
-        (Personality::Sync, 3, 0),
-        (Personality::Sync, 2, 20_000_000),
-        (Personality::IoUring, 2, 0),
+        (Personality::Sync, 1_u32, "0s"),
+        (Personality::Sync, 3, "0s"),
+        (Personality::Sync, 2, "20ms"),
+        (Personality::IoUring, 2, "0s"),
     ] {
-        let mut host = host(&path, Access::Read);
-        if !host.describe().supports(personality) {
-            eprintln!("skipped: {personality} does not work on this machine");
-            continue;
-        }
-        let spec = WorkloadSpec {
-            sizes: "4KiB:70/64KiB:30".parse().ok(),
-            pattern: Some(Pattern::Random),
-            personality: Some(personality),
-            buffering: Some(Buffering::Buffered),
-            workers: Some(workers),
-            warmup: Some(Nanoseconds(warmup)),
-            depth: (personality == Personality::IoUring).then_some(8),
-            bytes: Some(Bytes(LIMIT)),
-            ..Default::default()
-        };
+        let Some(mut host) = host_for(personality, &path, Access::Read) else { continue };
+        let depth = if personality == Personality::IoUring { 8 } else { 1 };
+        let load = format!("workers={workers} warmup={warmup} depth={depth} bytes=3MiB");
+        let reads = "sizes=4KiB:70/64KiB:30 pattern=random buffering=buffered";
+        let spec = spec(&format!("{reads} personality={personality} {load}"));
         let bytes = measure(&mut host, &spec).total.bytes;
         // Each worker's last request may go past its part.
         let most = LIMIT + u64::from(workers) * (64 << 10);

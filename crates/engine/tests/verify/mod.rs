@@ -1,55 +1,30 @@
 //! Verification: finds every flipped bit, and never cries wolf.
 
-use super::{file, host, measure, small_filesystem};
+use super::{file, host, host_for, measure, small_filesystem, spec};
 use halfpower_engine::{Access, Host, Target};
 use halfpower_model::random::Random;
 use halfpower_model::stream::{Request, RequestStream};
-use halfpower_model::workload::Verify;
-use halfpower_model::{
-    Buffering, Bytes, Cancel, Nanoseconds, Operation, Pattern, Personality, Sample, Testbed, WorkerKind, WorkloadSpec,
-};
+use halfpower_model::{Cancel, Personality, Sample};
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-fn spec(verify: Verify) -> WorkloadSpec {
-    WorkloadSpec {
-        operation: Some(Operation::Write),
-        pattern: Some(Pattern::Random),
-        request_size: Some(Bytes(8192)),
-        align: Some(Bytes(4096)),
-        verify: Some(verify),
-        requests: Some(4000),
-        ..Default::default()
-    }
-}
-
-fn deep(host: &Host) -> Option<Personality> {
-    let works = host.describe().supports(Personality::IoUring);
-    if !works {
-        eprintln!("skipped: io_uring does not work on this machine");
-    }
-    works.then_some(Personality::IoUring)
-}
+/// Writes at random that overlap.
+const OVERLAPPING: &str = "operation=write pattern=random request_size=8KiB align=4KiB";
+/// Of every place one.
+const SHUFFLED: &str = "operation=write pattern=shuffled request_size=8KiB requests=4000";
 
 #[test]
 fn ten_clean_runs_of_overlapping_requests_report_nothing() {
     let (_directory, path) = file(1 << 20);
-    let mut host = host(&path, Access::Overwrite);
-    let Some(personality) = deep(&host) else { return };
+    let Some(mut host) = host_for(Personality::IoUring, &path, Access::Overwrite) else { return };
     for seed in 0..10 {
         // 256 blocks for 4 × 32 requests of two blocks each: most of them in one another's way.
-        let spec = WorkloadSpec {
-            operation: Some("mix=40".parse().unwrap()),
-            personality: Some(personality),
-            depth: Some(32),
-            workers: Some(4),
-            processes: Some(if seed % 2 == 0 { WorkerKind::Thread } else { WorkerKind::Process }),
-            buffering: Some(if seed % 3 == 0 { Buffering::Direct } else { Buffering::Buffered }),
-            seed: Some(seed),
-            ..spec(Verify::ReadBack)
-        };
-        let sample = measure(&mut host, &spec);
+        let processes = if seed % 2 == 0 { "off" } else { "on" };
+        let buffering = if seed % 3 == 0 { "direct" } else { "buffered" };
+        let load = format!("depth=32 workers=4 processes={processes} buffering={buffering} seed={seed} requests=4000");
+        let mixed = format!("operation=mix=40 personality=io_uring verify=read_back {load}");
+        let sample = measure(&mut host, &spec(&mixed).or(&spec(OVERLAPPING)));
         let verified = sample.verified.as_ref().expect("it was verified");
         assert!(sample.is_complete(), "seed {seed}: {:?}", sample.failure);
         assert_eq!((verified.wrong, &verified.first_wrong), (0, &None));
@@ -74,8 +49,7 @@ fn verify(host: &mut Host, written: &Sample) -> Sample {
 fn every_flipped_bit_is_found_later_and_the_first_is_shown() {
     let (_directory, path) = file(4 << 20);
     let mut host = host(&path, Access::Overwrite);
-    let spec = WorkloadSpec { pattern: Some(Pattern::Shuffled), align: None, ..spec(Verify::Stamp) };
-    let written = measure(&mut host, &spec);
+    let written = measure(&mut host, &spec(&format!("{SHUFFLED} verify=stamp")));
     assert!(written.is_complete() && written.verified.is_some());
     let clean = verify(&mut host, &written);
     assert_eq!(clean.verified.as_ref().map(|verified| (verified.blocks, verified.wrong)), Some((1024, 0)));
@@ -103,10 +77,11 @@ fn every_flipped_bit_is_found_later_and_the_first_is_shown() {
 fn a_write_that_was_lost_is_found() {
     let (_directory, path) = file(1 << 20);
     let mut host = host(&path, Access::Overwrite);
-    let before = measure(&mut host, &spec(Verify::Stamp));
+    let stamped = |requests: u64| spec(&format!("{OVERLAPPING} verify=stamp requests={requests}"));
+    let before = measure(&mut host, &stamped(4000));
     let block = std::fs::read(&path).unwrap()[..4096].to_vec();
     // Twice as much of the same stream: the first block has a later generation then.
-    let written = measure(&mut host, &WorkloadSpec { requests: Some(8000), ..spec(Verify::Stamp) });
+    let written = measure(&mut host, &stamped(8000));
     assert_eq!(verify(&mut host, &written).verified.unwrap().wrong, 0);
     assert_ne!(verify(&mut host, &before).verified.unwrap().wrong, 0, "what was written since is not what was then");
     std::fs::File::options().write(true).open(&path).unwrap().write_all_at(&block, 0).unwrap();
@@ -117,18 +92,9 @@ fn a_write_that_was_lost_is_found() {
 #[test]
 fn a_run_that_was_ended_by_time_is_verified_later() {
     let (_directory, path) = file(1 << 20);
-    let mut host = host(&path, Access::Overwrite);
-    let Some(personality) = deep(&host) else { return };
-    let spec = WorkloadSpec {
-        personality: Some(personality),
-        depth: Some(16),
-        workers: Some(2),
-        requests: None,
-        duration: Some(Nanoseconds(100_000_000)),
-        warmup: Some(Nanoseconds(20_000_000)),
-        ..spec(Verify::Stamp)
-    };
-    let written = measure(&mut host, &spec);
+    let Some(mut host) = host_for(Personality::IoUring, &path, Access::Overwrite) else { return };
+    let load = "personality=io_uring depth=16 workers=2 duration=100ms warmup=20ms";
+    let written = measure(&mut host, &spec(&format!("{OVERLAPPING} verify=stamp {load}")));
     let found = verify(&mut host, &written).verified.unwrap();
     // As many blocks as the seed and the counts say were written, however fast that was.
     let mut blocks = BTreeSet::new();
@@ -147,13 +113,7 @@ fn every_side_of_a_mirror_is_read_back() {
     let sides = files.each_ref().map(|(_directory, path)| path.as_path());
     let mut mirror =
         Host::on(sides.iter().map(|path| Target::open(path, Access::Overwrite).unwrap()).collect()).unwrap();
-    let spec = WorkloadSpec {
-        layout: Some("mirror".parse().unwrap()),
-        pattern: Some(Pattern::Shuffled),
-        align: None,
-        ..spec(Verify::ReadBack)
-    };
-    let written = measure(&mut mirror, &spec);
+    let written = measure(&mut mirror, &spec(&format!("{SHUFFLED} verify=read_back layout=mirror")));
     let blocks = 3 * (1 << 20) / 4096;
     assert_eq!(written.verified.as_ref().map(|verified| (verified.blocks, verified.wrong)), Some((blocks, 0)));
     for (number, side) in (1..).zip(sides) {
@@ -173,16 +133,8 @@ fn every_side_of_a_mirror_is_read_back() {
 fn a_file_system_that_fills_up_is_verified_up_to_where_it_got() {
     let Some((_mount, path)) = small_filesystem() else { return };
     let mut host = host(&path, Access::Overwrite);
-    let spec = WorkloadSpec {
-        pattern: Some(Pattern::Sequential),
-        request_size: Some(Bytes(64 << 10)),
-        align: None,
-        requests: None,
-        bytes: Some(Bytes(8 << 20)),
-        buffering: Some(Buffering::Buffered),
-        ..spec(Verify::Stamp)
-    };
-    let written = measure(&mut host, &spec);
+    let writes = "operation=write pattern=sequential request_size=64KiB bytes=8MiB";
+    let written = measure(&mut host, &spec(&format!("{writes} buffering=buffered verify=stamp")));
     assert_eq!(written.failure.as_ref().map(|failure| failure.code.as_str()), Some("ENOSPC"));
     assert_eq!(written.total.errors.get("ENOSPC"), Some(&1));
     let found = verify(&mut host, &written).verified.unwrap();

@@ -1,8 +1,8 @@
 //! Samples that could mislead say so, and those that do not mislead say nothing.
 
-use super::{file, host, measure};
+use super::{file, host, measure, spec};
 use halfpower_engine::Access;
-use halfpower_model::{Buffering, Bytes, Cancel, Nanoseconds, Observer, Progress, Rate, Sample, Testbed, WorkloadSpec};
+use halfpower_model::{Cancel, Observer, Progress, Sample, Testbed, WorkloadSpec};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
@@ -11,13 +11,8 @@ fn message_of<'a>(sample: &'a Sample, code: &str) -> Option<&'a str> {
     sample.warnings.iter().find(|warning| warning.code == code).map(|warning| warning.message.as_str())
 }
 
-fn spec(operation: &str) -> WorkloadSpec {
-    WorkloadSpec {
-        operation: Some(operation.parse().unwrap()),
-        request_size: Some(Bytes(64 << 10)),
-        buffering: Some(Buffering::Buffered),
-        ..Default::default()
-    }
+fn of(operation: &str, how_many: &str) -> WorkloadSpec {
+    spec(&format!("operation={operation} request_size=64KiB buffering=buffered {how_many}"))
 }
 
 #[test]
@@ -30,21 +25,20 @@ fn trims_that_come_around_and_flushes_of_nothing_say_so() {
     ] {
         let (_directory, path) = file(4 << 20);
         let mut host = host(&path, Access::Overwrite);
-        let sample = measure(&mut host, &WorkloadSpec { requests: Some(requests), ..spec(operation) });
+        let sample = measure(&mut host, &of(operation, &format!("requests={requests}")));
         let message = message_of(&sample, code);
         assert_eq!(message.is_some(), said.is_some(), "{requests} {operation}: {message:?}");
         assert!(message.is_none_or(|message| message.starts_with(said.unwrap())), "{message:?}");
         assert_eq!(message_of(&sample, "sparse_target"), None);
         // The same target is filled again; for a host of its own the holes are somebody's.
-        let again = measure(&mut host, &WorkloadSpec { requests: Some(64), ..spec("trim") });
+        let again = measure(&mut host, &of("trim", "requests=64"));
         assert_eq!((message_of(&again, "trims_repeat"), message_of(&again, "sparse_target")), (None, None));
         if std::fs::metadata(&path).unwrap().blocks() * 512 >= 4 << 20 {
             eprintln!("skipped in part: this file system keeps punched blocks");
             continue;
         }
         drop(host);
-        let trims = WorkloadSpec { requests: Some(64), ..spec("trim") };
-        let elsewhere = measure(&mut super::host(&path, Access::Overwrite), &trims);
+        let elsewhere = measure(&mut super::host(&path, Access::Overwrite), &of("trim", "requests=64"));
         assert!(message_of(&elsewhere, "sparse_target").is_some_and(|message| message.contains("did nothing")));
     }
 }
@@ -62,13 +56,7 @@ impl Observer for Cuts {
 fn a_target_that_others_change_is_reported() {
     let (_directory, path) = file(4 << 20);
     let mut host = host(&path, Access::Overwrite);
-    let writes = WorkloadSpec {
-        size: Some(Bytes(2 << 20)),
-        duration: Some(Nanoseconds(500_000_000)),
-        rate: Some(Rate::Requests(20)),
-        ..spec("write")
-    };
-    let workload = writes.resolve(host.describe()).unwrap();
+    let workload = of("write", "size=2MiB duration=500ms rate=20").resolve(host.describe()).unwrap();
     let sample = host.measure(&workload, &mut Cuts(path), &Cancel::default()).unwrap();
     assert!(message_of(&sample, "target_changed").unwrap().contains("truncated"), "{:?}", sample.warnings);
 }
