@@ -159,8 +159,7 @@ mod tests {
 
     #[test]
     fn what_failed_is_counted_and_not_used() {
-        let mut run = Run::default();
-        run.add(read(4), &[1e6, 2e6, 3e6]);
+        let mut run = Run::of([(read(4), [1e6, 2e6, 3e6])]);
         run.samples[1].sample.failure = Some(Failure { code: "EIO".to_owned(), message: "it broke".to_owned() });
         run.samples[2].sample.total.bytes_per_s.0 = f64::NAN;
         let observed = run.observed();

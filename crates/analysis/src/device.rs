@@ -119,8 +119,7 @@ mod tests {
     #[test]
     fn what_was_for_others_is_told_of_direct_requests_alone() {
         let shares = |workload: Workload, bytes: u64| {
-            let mut run = Run::default();
-            run.add(workload, &[4_096_000.0]);
+            let mut run = Run::of([(workload, [4_096_000.0])]);
             run.device_reads(0, |_| (1000, bytes));
             share_for_others(&run.samples[0].sample)
         };
@@ -134,8 +133,7 @@ mod tests {
             None,
             "a journal's"
         );
-        let mut run = Run::default();
-        run.add(read(4), &[4_096_000.0]);
+        let mut run = Run::of([(read(4), [4_096_000.0])]);
         run.device_reads(0, |_| (1000, 4 * 1001 * 4096));
         run.samples[0].sample.environment.target.kind = TargetKind::Simulated;
         assert_eq!(share_for_others(&run.samples[0].sample), None, "there is nobody else");

@@ -239,8 +239,7 @@ mod tests {
         let nothing = analyse(&[]);
         assert!(nothing.cells.is_empty() && nothing.findings.is_empty());
         assert!(nothing.costs.is_empty() && nothing.warnings.is_empty());
-        let mut run = Run::default();
-        run.add(read(64), &[1e9]);
+        let mut run = Run::of([(read(64), [1e9])]);
         let analysis = analyse(&run.observed());
         assert_eq!((analysis.cells.len(), analysis.findings.len()), (1, 0));
         assert_eq!(analysis.cells[0].cpu_us_per_request, None, "nobody measured it");

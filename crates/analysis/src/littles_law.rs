@@ -86,8 +86,7 @@ mod tests {
 
     /// Eight deep for a second, so many by rate × latency and so many by count, the longest 1 ms.
     fn sample(workload: Workload, little: f64, counted: f64) -> Sample {
-        let mut run = Run::default();
-        run.add(workload, &[1e9]);
+        let mut run = Run::of([(workload, [1e9])]);
         let mut sample = run.samples.remove(0).sample;
         (sample.depth_mean.little, sample.depth_mean.counted) = (little, counted);
         sample.total.latency_ns = Latency { max: Some(1_000_000), ..Latency::default() };
@@ -102,10 +101,8 @@ mod tests {
     fn more_than_was_asked_for_cannot_be() {
         assert!(!is_doubted(deep(8, read(4)), 8.4, 8.0));
         assert!(is_doubted(deep(8, read(4)), 8.5, 8.0));
-        assert_eq!(
-            warning(&sample(deep(8, read(4)), 16.0, 8.0)).unwrap().message,
-            "rate × latency implies 16 outstanding requests, but at most 8 were configured (Little's law)"
-        );
+        let words = "rate × latency implies 16 outstanding requests, but at most 8 were configured (Little's law)";
+        assert_eq!(warning(&sample(deep(8, read(4)), 16.0, 8.0)).unwrap().message, words);
         assert!(is_doubted(flushed(deep(8, write(4))), 8.5, 8.0), "whatever else is in the time");
     }
 

@@ -134,8 +134,7 @@ mod tests {
 
     #[test]
     fn the_pace_has_the_figures_of_the_table() {
-        let mut run = Run::default();
-        run.add(read(64), &[1e9, 1.01e9, 0.99e9]);
+        let mut run = Run::of([(read(64), [1e9, 1.01e9, 0.99e9])]);
         for (sample, share) in run.samples.iter_mut().zip([0.79, 0.69, 0.74]) {
             let mut disk = part("disk 1", PartKind::Device, 0.98);
             disk.phases.insert(Part::PASSING.to_owned(), share);

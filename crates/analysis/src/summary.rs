@@ -126,8 +126,7 @@ mod tests {
     #[test]
     fn the_mean_is_over_repetitions() {
         // Student's sleep data again, in MB/s: 1.58 ± 0.8798858.
-        let mut run = Run::default();
-        run.add(read(64), &[1.2e6, 2.4e6, 1.3e6, 1.3e6, 0.0, 1.0e6, 1.8e6, 0.8e6, 4.6e6, 1.4e6]);
+        let mut run = Run::of([(read(64), [1.2e6, 2.4e6, 1.3e6, 1.3e6, 0.0, 1.0e6, 1.8e6, 0.8e6, 4.6e6, 1.4e6])]);
         run.cost(0, |_| 50.0);
         let summary = &analyse(&run.observed()).cells[0];
         assert!((summary.bytes_per_s.value - 1.58e6).abs() < 1.0);
@@ -136,8 +135,7 @@ mod tests {
         // A sample without a request has no cost a request, and the cell then has none.
         assert_eq!(summary.cpu_us_per_request, None);
         assert_eq!(summary.samples.len(), 10);
-        let mut run = Run::default();
-        run.add(read(64), &[65.536e6, 65.536e6]);
+        let mut run = Run::of([(read(64), [65.536e6, 65.536e6])]);
         run.cost(0, |_| 50.0);
         let summary = &analyse(&run.observed()).cells[0];
         assert!((summary.cpu_us_per_request.unwrap().value - 50.0).abs() < 1e-9);
@@ -147,8 +145,7 @@ mod tests {
 
     #[test]
     fn latencies_come_from_the_merged_histogram() {
-        let mut run = Run::default();
-        run.add(read(4), &[1e6, 1e6]);
+        let mut run = Run::of([(read(4), [1e6, 1e6])]);
         for (sample, values) in run.samples.iter_mut().zip([1..=100_u64, 9_901..=10_000]) {
             let mut histogram = Histogram::default();
             values.for_each(|value| histogram.record(value));

@@ -165,8 +165,7 @@ mod tests {
     #[test]
     fn what_drift_tells_is_no_warm_up_and_a_rise_that_settles_is_no_drift() {
         let told = |sample: Sample| {
-            let mut run = Run::default();
-            run.add(read(64), &[1e9]);
+            let mut run = Run::of([(read(64), [1e9])]);
             run.samples[0].sample = sample;
             let analysis = crate::analyse(&run.observed());
             let drifts = analysis.findings.iter().filter(|finding| finding.code == halfpower_model::FindingCode::Drift);

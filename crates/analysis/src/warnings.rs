@@ -78,8 +78,7 @@ mod tests {
 
     #[test]
     fn each_code_shows_once_with_its_count() {
-        let mut run = Run::default();
-        run.add(read(4), &[1.0, 1.0, 1.0]);
+        let mut run = Run::of([(read(4), [1.0, 1.0, 1.0])]);
         let stolen = |share: &str| Warning::new("stolen", format!("{share} of the time was stolen"), "wait");
         run.samples[0].sample.warnings = vec![Warning::new("sparse", "holes", "fill it")];
         run.samples[1].sample.warnings = vec![stolen("2 %"), stolen("2 %")];
@@ -99,8 +98,7 @@ mod tests {
     #[test]
     fn a_device_that_works_most_for_others_is_warned_of() {
         let told = |bytes: u64| {
-            let mut run = Run::default();
-            run.add(read(4), &[4_096_000.0]);
+            let mut run = Run::of([(read(4), [4_096_000.0])]);
             run.device_reads(0, |_| (5000, bytes));
             collect(&run.observed()).into_iter().map(|(warning, _)| warning.message).collect::<Vec<_>>()
         };
@@ -111,8 +109,7 @@ mod tests {
 
     #[test]
     fn a_generator_bound_sample_shows_even_if_it_does_not_say_so() {
-        let mut run = Run::default();
-        run.add(read(4), &[1.0, 1.0]);
+        let mut run = Run::of([(read(4), [1.0, 1.0])]);
         assert!(collect(&run.observed()).is_empty());
         run.samples.iter_mut().for_each(|sample| sample.sample.generator_bound = true);
         run.samples[0].sample.warnings = vec![Warning::new(GENERATOR_BOUND, "said already", "more workers")];

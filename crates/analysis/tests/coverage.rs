@@ -112,9 +112,12 @@ impl Table {
             self.wrong.push(row);
         }
     }
+}
 
-    fn conclude(self) {
-        assert!(self.wrong.is_empty(), "out of bounds:\n{}", self.wrong.join("\n"));
+impl Drop for Table {
+    fn drop(&mut self) {
+        let is_wrong = !self.wrong.is_empty() && !std::thread::panicking();
+        assert!(!is_wrong, "out of bounds:\n{}", self.wrong.join("\n"));
     }
 }
 
@@ -138,7 +141,6 @@ fn means() {
             });
         }
     }
-    table.conclude();
 }
 
 #[test]
@@ -151,7 +153,6 @@ fn medians() {
             });
         }
     }
-    table.conclude();
 }
 
 #[test]
@@ -185,7 +186,6 @@ fn ratios() {
             });
         }
     }
-    table.conclude();
 }
 
 #[test]
@@ -213,7 +213,6 @@ fn lines() {
             Some(least_squares(&equations)?.ratio(&[1.0, 0.0], &[0.0, 1.0])?.1?.holds(100_000.0))
         });
     }
-    table.conclude();
 }
 
 /// Where means at 1, 2 and 3 come up to a height; endlessly far where they do not.
@@ -260,7 +259,6 @@ fn bootstraps() {
             });
         }
     }
-    table.conclude();
 }
 
 #[test]
@@ -286,7 +284,6 @@ fn autocorrelated_series() {
             holds(series_mean(Quantity::Ratio, &values), 0.125_f64.exp())
         });
     }
-    table.conclude();
 }
 
 #[test]
@@ -304,7 +301,6 @@ fn sequential_stopping() {
             });
         }
     }
-    table.conclude();
 }
 
 #[test]
@@ -346,7 +342,6 @@ fn comparisons_of_the_same() {
             }
         }
     }
-    table.conclude();
 }
 
 #[test]
@@ -366,7 +361,6 @@ fn comparisons_of_others() {
             Contrast::apart(&new, &old, Margin::THROUGHPUT).is_some_and(|contrast| contrast.verdict() == verdict)
         });
     }
-    table.conclude();
 }
 
 /// What `lasting_changes` says of series that lean on themselves and do not change, and of such that do.
@@ -391,7 +385,6 @@ fn lasting() {
             lasting_changes(&values, LEAST).iter().any(|start| start.abs_diff(count / 2) <= 1)
         });
     }
-    table.conclude();
 }
 
 /// What `divisive_change_points` says of series that do not change, and of such that do; beyond 400 values by batches.
@@ -413,5 +406,4 @@ fn divisive() {
             divisive_change_points(&values).iter().any(|start| start.abs_diff(count / 2) <= 1)
         });
     }
-    table.conclude();
 }

@@ -227,7 +227,7 @@ fn command_limits(parts: &[Part]) -> impl Iterator<Item = (&str, &Part)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{clean, deep_reads, named, of, waiting, with};
+    use super::super::tests::{clean, deep_reads, likely, named, of, sure, waiting, when, with};
     use super::super::{Neighbours, Places, attribute_with};
     use super::*;
     use crate::fixtures::{buffered, deep, intervals, random, read, write};
@@ -238,18 +238,16 @@ mod tests {
     #[test]
     fn flushes_that_keep_a_disk_at_work_set_the_pace() {
         let mut sample = with(clean(random(write(4))), &[("exos 1", PartKind::Device, 1.0)]);
-        assert_eq!(named(&sample), Some((Owner::Device, Sureness::Sure)));
+        assert_eq!(named(&sample), sure(Owner::Device));
         let latency_ns = Latency { mean: Some(9.9e6), ..Latency::default() };
         sample.flush = Some(Totals { requests: 100, latency_ns, ..Totals::default() }.into());
         let words = "flushes: they took 99 % of the requests' time, and exos was busy 100 % of the time";
         assert_eq!(of(&sample).brief(), words);
         let passing = |share| BTreeMap::from([(Part::PASSING.to_owned(), share)]);
         sample.parts[0].phases = passing(0.97);
-        assert_eq!(named(&sample), Some((Owner::Device, Sureness::Sure)), "without them it is a thirtieth faster");
-        sample.parts[0].phases = passing(0.66);
-        assert_eq!(named(&sample), Some((Owner::Flushes, Sureness::Sure)), "and here half as fast again");
-        sample.parts[0].kind = PartKind::Bus;
-        assert_eq!(named(&sample), Some((Owner::Bus, Sureness::Sure)), "no flush fills a bus");
+        assert_eq!(named(&sample), sure(Owner::Device), "without them it is a thirtieth faster");
+        when(&mut sample, |it| it.parts[0].phases = passing(0.66), sure(Owner::Flushes), "and here half as fast again");
+        when(&mut sample, |it| it.parts[0].kind = PartKind::Bus, sure(Owner::Bus), "no flush fills a bus");
     }
 
     #[test]
@@ -282,13 +280,12 @@ mod tests {
         let words =
             "flushes (likely): they took 16 % of the time and restart the stream, and atlas was busy 73 % of the time";
         assert_eq!(of(&flushed(1, 1.0, 0.73)).brief(), words);
-        assert_eq!(named(&flushed(64, 1.7, 0.95)), Some((Owner::Device, Sureness::Sure)), "it is full");
+        assert_eq!(named(&flushed(64, 1.7, 0.95)), sure(Owner::Device), "it is full");
         let mut sample = flushed(1, 1.0, 0.73);
         sample.parts[0].phases.clear();
-        assert_eq!(named(&sample), Some((Owner::Depth, Sureness::Likely)), "no arm, no stream");
+        assert_eq!(named(&sample), likely(Owner::Depth), "no arm, no stream");
         sample = flushed(64, 1.7, 0.79);
-        sample.flush = None;
-        assert_eq!(named(&sample), None);
+        when(&mut sample, |it| it.flush = None, None, "");
     }
 
     #[test]
@@ -302,9 +299,9 @@ mod tests {
         };
         let words = "the file system (likely): its lazy writer stores cached writes one request at a time: 1.52 were at 2 devices on average, and no part is saturated";
         assert_eq!(of(&written(1.52, 0.55)).brief(), words);
-        assert_eq!(named(&written(0.9, 0.55)), Some((Owner::FileSystem, Sureness::Likely)), "now at this, now at that");
+        assert_eq!(named(&written(0.9, 0.55)), likely(Owner::FileSystem), "now at this, now at that");
         assert_eq!(named(&written(2.6, 0.55)), None, "several at once");
-        assert_eq!(named(&written(1.52, 0.95)), Some((Owner::Device, Sureness::Sure)), "it is full");
+        assert_eq!(named(&written(1.52, 0.95)), sure(Owner::Device), "it is full");
     }
 
     #[test]
@@ -320,19 +317,16 @@ mod tests {
         };
         let found = disks(&[0.41, 0.96]);
         assert_eq!((found.owner, found.sureness), (Some(Owner::Device), Some(Sureness::Sure)));
-        assert_eq!(
-            found.reason,
-            "the busiest part, atlas 2 (one of 2), was busy 96 % of the time, the other 41 %; the next, pci, 30 %"
-        );
+        let words =
+            "the busiest part, atlas 2 (one of 2), was busy 96 % of the time, the other 41 %; the next, pci, 30 %";
+        assert_eq!(found.reason, words);
         let words = "the busiest part, atlas 1 (one of 4), was busy 100 % of the time, the others 41 to 60 %; the next, pci, 30 %";
         assert_eq!(disks(&[1.0, 0.5, 0.41, 0.6]).reason, words);
         let words =
             "the busiest part, atlas 3 (one of 4), was busy 100 % of the time, the others 0.0 %; the next, pci, 30 %";
         assert_eq!(disks(&[0.0, 0.0, 1.0, 0.0]).reason, words, "what has nothing to do is there");
-        assert_eq!(
-            disks(&[0.95, 0.96]).reason,
-            "the busiest part, atlas, was busy 96 % of the time; the next, pci, 30 %"
-        );
+        let words = "the busiest part, atlas, was busy 96 % of the time; the next, pci, 30 %";
+        assert_eq!(disks(&[0.95, 0.96]).reason, words);
         let words = "every part (the busiest, atlas 2 (one of 2), 80 % of the time)";
         assert_eq!(disks(&[0.4, 0.8]).ruled_out[0], words);
     }
@@ -352,11 +346,7 @@ mod tests {
         let mut sample = writes(0.41, 0.0, 0.3);
         sample.parts.push(waiting("turn", 1.0));
         assert_eq!(of(&sample).at.as_deref(), Some("turn"));
-        assert_eq!(
-            named(&writes(0.95, 1.0, 0.0)),
-            Some((Owner::Device, Sureness::Sure)),
-            "who is full fills the window"
-        );
+        assert_eq!(named(&writes(0.95, 1.0, 0.0)), sure(Owner::Device), "who is full fills the window");
     }
 
     #[test]
@@ -372,9 +362,9 @@ mod tests {
         assert_eq!((found.owner, found.sureness), (Some(Owner::FileSystem), Some(Sureness::Likely)));
         let words = "8 requests were outstanding on average, only 0.986 of them at the device; the rest waited in the page cache, and p5500 was busy 1.2 % of the time";
         assert_eq!(found.reason, words);
-        assert_eq!(named(&reads(Some(0.986), 0.8)), Some((Owner::FileSystem, Sureness::Likely)), "none is full");
-        assert_eq!(named(&reads(Some(7.9), 0.012)), Some((Owner::Depth, Sureness::Likely)), "they are there");
-        assert_eq!(named(&reads(Some(0.986), 0.92)), Some((Owner::Device, Sureness::Sure)), "it is full");
+        assert_eq!(named(&reads(Some(0.986), 0.8)), likely(Owner::FileSystem), "none is full");
+        assert_eq!(named(&reads(Some(7.9), 0.012)), likely(Owner::Depth), "they are there");
+        assert_eq!(named(&reads(Some(0.986), 0.92)), sure(Owner::Device), "it is full");
         assert_eq!(named(&reads(None, 0.012)), None, "nobody counted");
         let mut one = reads(Some(0.842), 0.85);
         (one.workload.depth, one.depth_mean.counted, one.workload.pattern) = (1, 1.0, Pattern::Sequential);
@@ -399,7 +389,7 @@ mod tests {
             part.name = format!("exos {number}");
             part.phases = BTreeMap::from([(Part::UNAWAITED.to_owned(), 0.7), (Part::REACHING.to_owned(), 0.28)]);
         }
-        assert_eq!(named(&stripe), Some((Owner::Device, Sureness::Sure)), "one of them is always waited for");
+        assert_eq!(named(&stripe), sure(Owner::Device), "one of them is always waited for");
         let found = arm(0.82, 0.3);
         assert_eq!((found.owner, found.sureness), (Some(Owner::Depth), Some(Sureness::Likely)));
         let words = "every part (the busiest, sata, 30 % of the time; exos destaged its write cache 100 % of the time, 82 % of it with no request waiting)";
@@ -421,18 +411,17 @@ mod tests {
         assert_eq!(found.brief(), words);
         let words = "every part (the busiest, sata, 2.0 % of the time; exos was busy 97 % of the time, 94 % of it waiting for the medium to rotate to a write that was queued too late)";
         assert_eq!(found.ruled_out[0], words);
-        assert_eq!(named(&arm(0.2, 0.74, 0.97)), Some((Owner::Depth, Sureness::Likely)), "a quarter faster");
-        assert_eq!(named(&arm(0.1, 0.84, 0.97)), Some((Owner::Device, Sureness::Sure)), "sooner is no help");
+        assert_eq!(named(&arm(0.2, 0.74, 0.97)), likely(Owner::Depth), "a quarter faster");
+        assert_eq!(named(&arm(0.1, 0.84, 0.97)), sure(Owner::Device), "sooner is no help");
         let words = "the device (likely): one write at a time, and exos waits 29 % of the time for its sector to rotate into place; an earlier write would wait for the same sector";
         assert_eq!(of(&arm(0.1, 0.365, 0.8)).brief(), words);
-        assert_eq!(named(&arm(0.365, 0.1, 0.8)), Some((Owner::Depth, Sureness::Likely)), "most of it can be spared");
-        assert_eq!(named(&arm(0.0, 0.05, 0.8)), Some((Owner::Depth, Sureness::Likely)), "it hardly waits");
+        assert_eq!(named(&arm(0.365, 0.1, 0.8)), likely(Owner::Depth), "most of it can be spared");
+        assert_eq!(named(&arm(0.0, 0.05, 0.8)), likely(Owner::Depth), "it hardly waits");
         let mut several = arm(0.1, 0.365, 0.8);
         several.parts.push(Part { busy: 0.5, ..Part::idle("exos 2", PartKind::Device) });
-        assert_eq!(named(&several), Some((Owner::Depth, Sureness::Likely)), "the other could go on");
+        assert_eq!(named(&several), likely(Owner::Depth), "the other could go on");
         let mut random = arm(0.1, 0.365, 0.8);
-        random.workload.pattern = Pattern::Random;
-        assert_eq!(named(&random), Some((Owner::Depth, Sureness::Likely)), "there is a better order");
+        when(&mut random, |it| it.workload.pattern = Pattern::Random, likely(Owner::Depth), "there is a better order");
     }
 
     #[test]
@@ -451,15 +440,10 @@ mod tests {
         assert_eq!(of(&phases(539.0, 0.78)).brief(), words);
         assert_eq!(of(&phases_of(3, 539.0, 0.78)).brief(), words, "the first were few");
         assert_eq!(of(&phases_of(27, 539.0, 0.78)).brief(), words);
-        assert_eq!(named(&phases(170.0, 0.78)), Some((Owner::Depth, Sureness::Likely)), "it wanders");
-        assert_eq!(
-            named(&phases(539.0, 0.2)),
-            Some((Owner::Depth, Sureness::Likely)),
-            "all of them at times do nothing"
-        );
+        assert_eq!(named(&phases(170.0, 0.78)), likely(Owner::Depth), "it wanders");
+        assert_eq!(named(&phases(539.0, 0.2)), likely(Owner::Depth), "all of them at times do nothing");
         let mut one = phases(539.0, 0.78);
-        one.workload.depth = 1;
-        assert_eq!(named(&one), Some((Owner::Depth, Sureness::Likely)), "they take turns with each request");
+        when(&mut one, |it| it.workload.depth = 1, likely(Owner::Depth), "they take turns with each request");
     }
 
     #[test]
@@ -500,10 +484,9 @@ mod tests {
         sample.parts.push(waiting("window", 0.6));
         assert_eq!(named(&sample), None, "some wait for a window");
         sample.parts.pop();
-        sample.workload.file_state = FileState::Append;
-        assert_eq!(named(&sample), None, "one at a time while the file grows");
+        when(&mut sample, |it| it.workload.file_state = FileState::Append, None, "one at a time while the file grows");
         (sample.workload.depth, sample.cpu.lower.system_s) = (1, 0.95);
-        assert_eq!(named(&sample), Some((Owner::Cpu, Sureness::Sure)), "one worker on one of two");
+        assert_eq!(named(&sample), sure(Owner::Cpu), "one worker on one of two");
     }
 
     #[test]

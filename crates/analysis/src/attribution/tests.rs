@@ -58,6 +58,31 @@ pub(super) fn named(sample: &Sample) -> Option<(Owner, Sureness)> {
     found.owner.zip(found.sureness)
 }
 
+pub(super) fn sure(owner: Owner) -> Option<(Owner, Sureness)> {
+    Some((owner, Sureness::Sure))
+}
+
+pub(super) fn likely(owner: Owner) -> Option<(Owner, Sureness)> {
+    Some((owner, Sureness::Likely))
+}
+
+/// Changes a sample, and looks who is named then.
+#[track_caller]
+pub(super) fn when(sample: &mut Sample, change: impl FnOnce(&mut Sample), who: Option<(Owner, Sureness)>, why: &str) {
+    change(sample);
+    assert_eq!(named(sample), who, "{why}");
+}
+
+/// The share of the time in which the device had requests outstanding.
+pub(super) fn busy(sample: &mut Sample, share: f64) {
+    sample.block.as_mut().unwrap().busy_fraction = share;
+}
+
+/// The CPU time of the workers, and how long they waited for a CPU.
+fn ran(sample: &mut Sample, system_s: f64, waited_s: f64) {
+    (sample.cpu.lower.system_s, sample.cpu.waited_s) = (system_s, Some(waited_s));
+}
+
 pub(super) fn of(sample: &Sample) -> Attribution {
     attribute(sample).unwrap()
 }
@@ -71,10 +96,8 @@ fn a_clean_sample_names_nobody_and_says_what_it_ruled_out() {
     let found = of(&deep_reads());
     assert_eq!((found.owner, found.sureness), (None, None));
     assert_eq!(found.brief(), "unknown: the device: it had requests outstanding 70 % of the time");
-    assert_eq!(
-        found.further(),
-        " Ruled out: the load generator (its loop took 0.1 % of the time); the CPU (the workers wanted it 21 % of their time)."
-    );
+    let words = " Ruled out: the load generator (its loop took 0.1 % of the time); the CPU (the workers wanted it 21 % of their time).";
+    assert_eq!(found.further(), words);
 }
 
 #[test]
@@ -99,60 +122,47 @@ fn the_program_is_named_where_it_says_so() {
     sample.generator_bound = true;
     assert!(of(&sample).brief().ends_with("its loop alone takes 60 ns per request"));
     sample.environment.target.kind = TargetKind::Null;
-    sample.workload.personality = Personality::Null;
-    assert_eq!(named(&sample), Some((Owner::Generator, Sureness::Sure)));
+    when(&mut sample, |it| it.workload.personality = Personality::Null, sure(Owner::Generator), "");
     assert_eq!(of(&sample).reason, "requests complete immediately");
-    (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.33, Some(0.66));
-    assert_eq!(
-        of(&sample).reason,
-        "requests complete immediately, and the workers waited 66 % of their time for a CPU that other programs used"
-    );
+    ran(&mut sample, 0.33, 0.66);
+    let words =
+        "requests complete immediately, and the workers waited 66 % of their time for a CPU that other programs used";
+    assert_eq!(of(&sample).reason, words);
 }
 
 #[test]
 fn a_rate_that_is_kept_sets_the_pace_and_one_that_is_missed_does_not() {
     let mut sample = deep_reads();
-    sample.workload.rate = Some(Rate::Bytes(102_000_000));
-    assert_eq!(named(&sample), Some((Owner::Rate, Sureness::Sure)));
-    sample.generator_bound = true;
-    assert_eq!(named(&sample), Some((Owner::Rate, Sureness::Sure)), "the program waits for its turn");
+    when(&mut sample, |it| it.workload.rate = Some(Rate::Bytes(102_000_000)), sure(Owner::Rate), "");
+    when(&mut sample, |it| it.generator_bound = true, sure(Owner::Rate), "the program waits for its turn");
     sample.generator_bound = false;
-    sample.workload.rate = Some(Rate::Bytes(110_000_000));
-    assert_eq!(named(&sample), None);
+    when(&mut sample, |it| it.workload.rate = Some(Rate::Bytes(110_000_000)), None, "");
     assert!(of(&sample).further().contains("the requested rate (91 % of it reached)"));
 }
 
 #[test]
 fn a_full_cpu_and_a_crowded_one_are_named() {
     let mut sample = deep_reads();
-    sample.cpu.lower.system_s = 0.92;
-    assert_eq!(named(&sample), Some((Owner::Cpu, Sureness::Sure)));
-    sample.cpu.lower.system_s = 0.4;
-    assert_eq!(named(&sample), None);
+    when(&mut sample, |it| it.cpu.lower.system_s = 0.92, sure(Owner::Cpu), "");
+    when(&mut sample, |it| it.cpu.lower.system_s = 0.4, None, "");
     sample.cpu.waited_s = Some(0.55);
     sample.workload.cpus = vec![1];
     let brief = of(&sample).brief();
-    assert_eq!(
-        brief,
-        "the CPU: the workers were ready 55 % of their time but had no CPU (pinned to CPU 1), because other programs used it"
-    );
+    let words = "the CPU: the workers were ready 55 % of their time but had no CPU (pinned to CPU 1), because other programs used it";
+    assert_eq!(brief, words);
     // Many requests at once: they sleep while the device does all of them, and then wait for the CPU again.
-    (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.05, Some(0.75));
-    assert_eq!(named(&sample), None, "the device had requests outstanding 70 % of the time");
-    sample.block.as_mut().unwrap().busy_fraction = 0.3;
-    assert_eq!(named(&sample), Some((Owner::Cpu, Sureness::Likely)));
+    when(&mut sample, |it| ran(it, 0.05, 0.75), None, "the device had requests outstanding 70 % of the time");
+    when(&mut sample, |it| busy(it, 0.3), likely(Owner::Cpu), "");
     ends(&of(&sample).reason, "other programs used it, and the device had requests outstanding 30 % of the time");
-    sample.cpu.waited_s = Some(0.45);
-    assert_eq!(named(&sample), None, "it slept half of the time");
-    (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.4, Some(0.55));
+    when(&mut sample, |it| it.cpu.waited_s = Some(0.45), None, "it slept half of the time");
+    ran(&mut sample, 0.4, 0.55);
     sample.instrument.obtained = vec!["iopoll".to_owned()].into();
     assert_eq!(named(&sample), None, "who polls always uses one");
     sample.instrument.obtained.clear();
-    (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.8, Some(0.05));
+    ran(&mut sample, 0.8, 0.05);
     assert!(of(&sample).reason.starts_with("the CPU: the workers wanted it 85 % of their time"));
     sample.workload.workers = 2;
-    (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.4, Some(0.55));
-    assert_eq!(named(&sample), None, "half of the time of two workers");
+    when(&mut sample, |it| ran(it, 0.4, 0.55), None, "half of the time of two workers");
 }
 
 #[test]
@@ -165,16 +175,15 @@ fn where_all_cpus_are_used_requests_may_wait_for_one_that_no_worker_waits_for() 
         idle_s: 2.0 - busy_s,
         ..SystemAccount::default()
     };
-    (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.04, Some(0.0));
-    sample.block.as_mut().unwrap().busy_fraction = 0.012;
+    ran(&mut sample, 0.04, 0.0);
+    busy(&mut sample, 0.012);
     sample.cpu.system = Some(used(2.0));
     let found = of(&sample);
-    assert_eq!(
-        found.brief(),
-        "the CPU (likely): 100 % of all CPU time was used, and the device had requests outstanding 1.2 % of the time"
-    );
+    let words =
+        "the CPU (likely): 100 % of all CPU time was used, and the device had requests outstanding 1.2 % of the time";
+    assert_eq!(found.brief(), words);
     // A device at work may be what it waits for.
-    sample.block.as_mut().unwrap().busy_fraction = 0.4;
+    busy(&mut sample, 0.4);
     let found = of(&sample);
     assert_eq!((found.owner, found.sureness), (Some(Owner::Depth), Some(Sureness::Likely)));
     assert!(
@@ -183,7 +192,7 @@ fn where_all_cpus_are_used_requests_may_wait_for_one_that_no_worker_waits_for() 
         "{found:?}"
     );
     // With CPUs to spare it is the depth, and nothing else.
-    sample.block.as_mut().unwrap().busy_fraction = 0.012;
+    busy(&mut sample, 0.012);
     sample.cpu.system = Some(used(0.5));
     let found = of(&sample);
     assert!(found.reason.ends_with("and nothing else is saturated"), "{found:?}");
@@ -196,20 +205,15 @@ fn reads_that_the_device_did_not_move_come_from_memory() {
     assert_ne!(named(&sample).map(|(owner, _)| owner), Some(Owner::Memory));
     sample.cpu.lower.system_s = 0.98;
     let moved = |sample: &mut Sample, bytes| sample.block.as_mut().unwrap().read.as_mut().unwrap().bytes = bytes;
-    moved(&mut sample, 40_000_000);
-    assert_eq!(named(&sample), Some((Owner::Memory, Sureness::Likely)));
-    moved(&mut sample, 0);
-    assert_eq!(named(&sample), Some((Owner::Memory, Sureness::Sure)));
-    (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.4, Some(0.58));
+    when(&mut sample, |it| moved(it, 40_000_000), likely(Owner::Memory), "");
+    when(&mut sample, |it| moved(it, 0), sure(Owner::Memory), "");
+    ran(&mut sample, 0.4, 0.58);
     ends(&of(&sample).brief(), "and the workers waited 58 % of their time for a CPU that other programs used");
-    sample.workload.cache = CachePolicy::Warm;
-    assert_eq!(named(&sample), Some((Owner::Cpu, Sureness::Sure)), "the cache was asked for");
+    when(&mut sample, |it| it.workload.cache = CachePolicy::Warm, sure(Owner::Cpu), "the cache was asked for");
     sample.workload.cache = CachePolicy::Keep;
-    (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.98, Some(0.01));
-    sample.block = None;
-    assert_eq!(named(&sample), Some((Owner::Cpu, Sureness::Sure)), "nobody counted");
-    sample.cached_share_before = Some(1.0);
-    assert_eq!(named(&sample), Some((Owner::Memory, Sureness::Likely)));
+    ran(&mut sample, 0.98, 0.01);
+    when(&mut sample, |it| it.block = None, sure(Owner::Cpu), "nobody counted");
+    when(&mut sample, |it| it.cached_share_before = Some(1.0), likely(Owner::Memory), "");
 }
 
 #[test]
@@ -225,11 +229,10 @@ fn a_cache_that_misses_a_few_does_not_set_the_pace() {
     assert_eq!((found.owner, found.sureness), (Some(Owner::Depth), Some(Sureness::Likely)));
     let words = "memory (it served 85 % of the bytes, but the rest spent 93 % of the requests' time at the device)";
     assert!(found.ruled_out.iter().any(|reason| reason == words), "{found:?}");
-    assert_eq!(named(&missed(0.3, 0.7)), Some((Owner::Memory, Sureness::Likely)), "most of the time goes into copying");
-    assert_eq!(named(&missed(0.93, 0.7)), Some((Owner::Memory, Sureness::Likely)), "another program's requests");
+    assert_eq!(named(&missed(0.3, 0.7)), likely(Owner::Memory), "most of the time goes into copying");
+    assert_eq!(named(&missed(0.93, 0.7)), likely(Owner::Memory), "another program's requests");
     let mut several = missed(0.93, 0.07);
-    several.workload.depth = 8;
-    assert_eq!(named(&several), Some((Owner::Memory, Sureness::Likely)), "one of them may have been there, or all");
+    when(&mut several, |it| it.workload.depth = 8, likely(Owner::Memory), "one of them may have been there, or all");
     several.depth_mean.counted = 8.0;
     several.block.as_mut().unwrap().outstanding_mean = Some(7.5);
     assert!(of(&several).further().contains("the rest spent 94 %"), "{:?}", of(&several));
@@ -248,30 +251,23 @@ fn writers_that_sleep_while_much_is_dirty_are_made_to_wait() {
     };
     assert!(of(&sample).reason.contains("dirty-page throttling: dirty memory was not observed"));
     sample.dirty = Some(dirty(Some(0.9)));
-    assert_eq!(
-        of(&sample).brief(),
-        "dirty-page throttling by the kernel: more than 48 MiB was dirty 90 % of the time, and the writers slept 79 % of their time"
-    );
-    sample.dirty = Some(dirty(Some(0.3)));
-    assert_eq!(named(&sample), None);
+    let words = "dirty-page throttling by the kernel: more than 48 MiB was dirty 90 % of the time, and the writers slept 79 % of their time";
+    assert_eq!(of(&sample).brief(), words);
+    when(&mut sample, |it| it.dirty = Some(dirty(Some(0.3))), None, "");
     sample.dirty = Some(dirty(Some(0.0)));
     assert!(of(&sample).further().contains("dirty-page throttling (more than 48 MiB was dirty 0.0 %"));
     sample.cpu.lower.system_s = 0.97;
-    sample.dirty = Some(dirty(Some(0.9)));
-    assert_eq!(named(&sample), Some((Owner::Memory, Sureness::Likely)), "nobody slept");
+    when(&mut sample, |it| it.dirty = Some(dirty(Some(0.9))), likely(Owner::Memory), "nobody slept");
 }
 
 #[test]
 fn writes_that_make_the_device_read_say_why() {
     let mut sample = clean(Workload { offset: Bytes(512), ..buffered(random(write(4))) });
-    sample.dirty = Some(Dirty { braked_share: Some(0.0), ..Dirty::default() });
-    assert_eq!(named(&sample), None);
+    when(&mut sample, |it| it.dirty = Some(Dirty { braked_share: Some(0.0), ..Dirty::default() }), None, "");
     let writes = sample.total.requests;
     sample.block.as_mut().unwrap().read.as_mut().unwrap().requests = writes * 2;
-    assert_eq!(
-        of(&sample).brief(),
-        "read-modify-write of partially written blocks (likely): the device did 2 reads per write, and the writes are aligned to 512 B only"
-    );
+    let words = "read-modify-write of partially written blocks (likely): the device did 2 reads per write, and the writes are aligned to 512 B only";
+    assert_eq!(of(&sample).brief(), words);
     sample.read = sample.write.clone();
     assert_ne!(
         named(&sample).map(|(owner, _)| owner),
@@ -283,15 +279,14 @@ fn writes_that_make_the_device_read_say_why() {
     whole.dirty = Some(Dirty { braked_share: Some(0.0), ..Dirty::default() });
     let (requests, bytes) = (whole.total.requests, whole.total.bytes);
     let reads = |bytes| Some(Direction { requests, bytes, amplification: None });
-    whole.block.as_mut().unwrap().read = reads(requests * 4096);
-    assert_eq!(named(&whole), None);
+    when(&mut whole, |it| it.block.as_mut().unwrap().read = reads(requests * 4096), None, "");
     whole.block.as_mut().unwrap().read = reads(2 * bytes);
     let open = of(&whole);
     assert_eq!(open.owner, None, "nothing is written in part");
     says(&open.reason, "the device read 199 MB/s, for other programs or because of a larger unit");
     // Of larger blocks the same are parts.
     whole.environment.target.logical_block_bytes = Some(Bytes(4 << 20));
-    assert_eq!(named(&whole), Some((Owner::ReadBeforeWrite, Sureness::Likely)));
+    assert_eq!(named(&whole), likely(Owner::ReadBeforeWrite));
 }
 
 #[test]
@@ -303,8 +298,8 @@ fn a_simulated_row_that_is_read_for_its_parity_is_told() {
     };
     let bytes = sample.total.bytes;
     sample.block.as_mut().unwrap().read = Some(Direction { requests: 10, bytes: bytes / 2, amplification: None });
-    assert_eq!(of_busy(&mut sample, 0.5), Some((Owner::ReadBeforeWrite, Sureness::Likely)));
-    assert_eq!(of_busy(&mut sample, 1.0), Some((Owner::Device, Sureness::Sure)), "it is full");
+    assert_eq!(of_busy(&mut sample, 0.5), likely(Owner::ReadBeforeWrite));
+    assert_eq!(of_busy(&mut sample, 1.0), sure(Owner::Device), "it is full");
     sample.workload.pattern = Pattern::Random;
     assert_eq!(of_busy(&mut sample, 0.5), None, "they may wait for one another");
     sample.workload.pattern = Pattern::Sequential;
@@ -322,7 +317,7 @@ fn a_reader_beside_writes_in_part_is_not_taken_for_them() {
         sample.block.as_mut().unwrap().read = Some(Direction { requests, bytes, amplification: None });
         named(&sample)
     };
-    assert_eq!(reads(2 * writes, 2 * writes * 4096), Some((Owner::ReadBeforeWrite, Sureness::Likely)));
+    assert_eq!(reads(2 * writes, 2 * writes * 4096), likely(Owner::ReadBeforeWrite));
     assert_eq!(reads(7 * writes, 7 * writes * 4096), None, "more often than a write has ends");
     assert_eq!(reads(2 * writes, 2 * writes * 262_144), None, "read ahead");
 }
@@ -331,14 +326,9 @@ fn a_reader_beside_writes_in_part_is_not_taken_for_them() {
 fn most_of_what_the_device_did_for_others_is_told_of_who_is_below() {
     let mut sample = deep_reads();
     let read = |bytes| Some(Direction { requests: 24_414, bytes, amplification: None });
-    sample.block.as_mut().unwrap().busy_fraction = 0.99;
-    sample.block.as_mut().unwrap().read = read(500_000_000);
-    assert_eq!(named(&sample), Some((Owner::Device, Sureness::Likely)));
-    assert!(
-        of(&sample).reason.ends_with("; 80 % of the device's bytes came from other programs or file-system metadata"),
-        "{:?}",
-        of(&sample)
-    );
+    busy(&mut sample, 0.99);
+    when(&mut sample, |it| it.block.as_mut().unwrap().read = read(500_000_000), likely(Owner::Device), "");
+    assert!(of(&sample).reason.ends_with("; 80 % of the device's bytes came from other programs or file-system metadata"), "{:?}", of(&sample));
     sample.cpu.lower.system_s = 0.95;
     assert!(!of(&sample).reason.contains("other programs"), "the CPU does not care");
     sample.cpu.lower.system_s = 0.2;
@@ -358,12 +348,11 @@ fn a_control_group_s_limit_that_is_reached_is_named() {
     let bytes =
         |rate| Limit { group: "blkio:/a".to_owned(), read_bytes_per_s: Some(BytesPerSecond(rate)), ..Limit::default() };
     let requests = |rate| Limit { group: "blkio:/a".to_owned(), read_requests_per_s: Some(rate), ..Limit::default() };
-    assert_eq!(named(&limited(bytes(101e6))), Some((Owner::ThrottledBandwidth, Sureness::Sure)));
-    assert_eq!(named(&limited(requests(24_000))), Some((Owner::ThrottledRequests, Sureness::Sure)));
-    assert_eq!(
-        of(&limited(requests(24_000))).brief(),
-        "a control group's IOPS limit: it runs at 102 % of the limit of 24\u{202f}000 IOPS for reads (blkio:/a on vda)"
-    );
+    assert_eq!(named(&limited(bytes(101e6))), sure(Owner::ThrottledBandwidth));
+    assert_eq!(named(&limited(requests(24_000))), sure(Owner::ThrottledRequests));
+    let words =
+        "a control group's IOPS limit: it runs at 102 % of the limit of 24\u{202f}000 IOPS for reads (blkio:/a on vda)";
+    assert_eq!(of(&limited(requests(24_000))).brief(), words);
     let idle = of(&limited(bytes(200e6)));
     assert_eq!(idle.owner, None);
     says(&idle.reason, "the control group: it runs at 50 % of the limit of 200 MB/s for reads");
@@ -379,7 +368,7 @@ fn a_control_group_s_limit_that_is_reached_is_named() {
     let mut several = limited(bytes(50e6));
     several.environment.more_targets = vec![several.environment.target.clone()];
     several.environment.more_targets[0].limits[0].device = "vdb".to_owned();
-    assert_eq!(named(&several), Some((Owner::ThrottledBandwidth, Sureness::Sure)), "half of it to each");
+    assert_eq!(named(&several), sure(Owner::ThrottledBandwidth), "half of it to each");
 }
 
 #[test]
@@ -422,9 +411,9 @@ fn a_level_near_its_peak_is_named() {
         sample.environment.target.levels = vec![Level::of(name, [channel])];
         sample
     };
-    assert_eq!(named(&with(LevelName::Link, 105e6)), Some((Owner::Link, Sureness::Sure)));
-    assert_eq!(named(&with(LevelName::Bus, 105e6)), Some((Owner::Bus, Sureness::Sure)));
-    assert_eq!(named(&with(LevelName::Device, 105e6)), Some((Owner::Device, Sureness::Sure)));
+    assert_eq!(named(&with(LevelName::Link, 105e6)), sure(Owner::Link));
+    assert_eq!(named(&with(LevelName::Bus, 105e6)), sure(Owner::Bus));
+    assert_eq!(named(&with(LevelName::Device, 105e6)), sure(Owner::Device));
     assert_eq!(named(&with(LevelName::Device, 300e6)), None);
     assert_eq!(named(&with(LevelName::Device, 120e6)), None);
     assert!(of(&with(LevelName::Device, 50e6)).reason.contains("the stated peak is wrong or not on this path"));
@@ -437,10 +426,8 @@ fn flushes_that_take_most_of_the_time_are_named() {
         let latency_ns = Latency { mean: Some(mean_ns), ..Latency::default() };
         Some(Totals { requests: 100, latency_ns, ..Totals::default() })
     };
-    sample.flush = flush(8e6).map(Box::new);
-    assert_eq!(named(&sample), Some((Owner::Flushes, Sureness::Likely)));
-    sample.flush = flush(1e6).map(Box::new);
-    assert_eq!(named(&sample), Some((Owner::Depth, Sureness::Likely)));
+    when(&mut sample, |it| it.flush = flush(8e6).map(Box::new), likely(Owner::Flushes), "");
+    when(&mut sample, |it| it.flush = flush(1e6).map(Box::new), likely(Owner::Depth), "");
     assert!(of(&sample).further().contains("flushes (10 % of the time)"));
 }
 
@@ -449,41 +436,33 @@ fn a_flush_at_the_end_that_takes_most_of_the_time_is_named_and_no_memory_or_cpu(
     let mut sample = clean(flushed(buffered(write(1024))));
     sample.dirty = Some(Dirty { braked_share: Some(0.9), ..Dirty::default() });
     (sample.flush_s, sample.cpu.lower.system_s) = (Some(0.7), 0.3);
-    assert_eq!(
-        of(&sample).brief(),
-        "flushes (likely): the final flush took 70 % of the time, and the device had requests outstanding 70 % of the time"
-    );
+    let words = "flushes (likely): the final flush took 70 % of the time, and the device had requests outstanding 70 % of the time";
+    assert_eq!(of(&sample).brief(), words);
     (sample.flush_s, sample.cpu.lower.system_s) = (Some(0.48), 0.5);
     let neither = of(&sample);
-    assert_eq!(
-        neither.brief(),
-        "unknown: memory: copying into the page cache may be the limit; the workers wanted the CPU 51 % of their time, including the final flush; flushes: they took 48 % of the time; the device: it had requests outstanding 70 % of the time"
-    );
+    let words = "unknown: memory: copying into the page cache may be the limit; the workers wanted the CPU 51 % of their time, including the final flush; flushes: they took 48 % of the time; the device: it had requests outstanding 70 % of the time";
+    assert_eq!(neither.brief(), words);
     assert!(!neither.further().contains("CPU") && !neither.further().contains("flush"), "{}", neither.further());
     (sample.flush_s, sample.cpu.lower.system_s) = (Some(0.2), 0.88);
     let ruled_out = of(&sample).further();
     assert!(ruled_out.contains("flushes (20 %") && !ruled_out.contains("CPU"), "{ruled_out}");
-    (sample.flush_s, sample.cpu.lower.system_s) = (Some(0.05), 0.93);
-    assert_eq!(named(&sample), Some((Owner::Memory, Sureness::Likely)));
+    when(&mut sample, |it| (it.flush_s, it.cpu.lower.system_s) = (Some(0.05), 0.93), likely(Owner::Memory), "");
     (sample.flush_s, sample.cpu.lower.system_s) = (Some(0.2), 0.3);
-    assert_eq!(named(&sample), Some((Owner::DirtyPages, Sureness::Sure)), "they slept before it");
+    assert_eq!(named(&sample), sure(Owner::DirtyPages), "they slept before it");
 }
 
 #[test]
 fn one_small_request_at_a_time_is_bound_by_its_latency() {
     let mut sample = clean(random(read(4)));
     sample.total.latency_ns.mean = Some(41_000.0);
-    assert_eq!(
-        of(&sample).brief(),
-        "queue depth (likely): one request at a time, each takes 41 µs, and nothing else is saturated"
-    );
+    let words = "queue depth (likely): one request at a time, each takes 41 µs, and nothing else is saturated";
+    assert_eq!(of(&sample).brief(), words);
     assert_eq!(named(&clean(deep(2, random(read(4))))), None);
     assert_eq!(named(&clean(read(1024))), None, "a large one may keep the device at work");
     assert_eq!(named(&clean(buffered(read(4)))), None, "the kernel reads ahead");
     let mut cached = clean(buffered(random(read(4))));
-    assert_eq!(named(&cached), Some((Owner::Depth, Sureness::Likely)));
-    cached.block = None;
-    assert_eq!(named(&cached), None, "a cache may have answered");
+    assert_eq!(named(&cached), likely(Owner::Depth));
+    when(&mut cached, |it| it.block = None, None, "a cache may have answered");
     let mut shallow = deep_reads();
     shallow.depth_mean.counted = 3.0;
     says(&of(&shallow).reason, "queue depth: only 3 of 32 requests were outstanding");
@@ -493,23 +472,18 @@ fn one_small_request_at_a_time_is_bound_by_its_latency() {
 fn the_file_system_is_named_where_writes_wait_and_everything_idles() {
     let mut sample = clean(deep(16, write(64)));
     assert_eq!(named(&sample), None);
-    sample.block.as_mut().unwrap().busy_fraction = 0.2;
-    assert_eq!(named(&sample), Some((Owner::FileSystem, Sureness::Likely)));
-    sample.cpu.waited_s = Some(0.2);
-    assert_eq!(named(&sample), None, "it may have waited for a CPU");
+    when(&mut sample, |it| busy(it, 0.2), likely(Owner::FileSystem), "");
+    when(&mut sample, |it| it.cpu.waited_s = Some(0.2), None, "it may have waited for a CPU");
     let mut reads = deep_reads();
-    reads.block.as_mut().unwrap().busy_fraction = 0.2;
-    assert_eq!(named(&reads), None);
+    when(&mut reads, |it| busy(it, 0.2), None, "");
 }
 
 #[test]
 fn a_device_that_is_always_at_work_is_likely() {
     let mut sample = deep_reads();
-    sample.block.as_mut().unwrap().busy_fraction = 0.97;
-    assert_eq!(named(&sample), Some((Owner::Device, Sureness::Likely)));
+    when(&mut sample, |it| busy(it, 0.97), likely(Owner::Device), "");
     sample.workload.depth = 1;
-    sample.workload.request_size = Bytes(1 << 20);
-    assert_eq!(named(&sample), None);
+    when(&mut sample, |it| it.workload.request_size = Bytes(1 << 20), None, "");
 }
 
 #[test]
@@ -565,10 +539,8 @@ fn all_cpus_that_are_busy_with_its_requests_are_full() {
         ..SystemAccount::default()
     };
     sample.cpu.lower.system_s = 0.5;
-    sample.cpu.system = Some(with(1.9, 1.3));
-    assert_eq!(named(&sample), Some((Owner::Cpu, Sureness::Sure)));
-    sample.cpu.system = Some(with(1.75, 1.2));
-    assert_eq!(named(&sample), Some((Owner::Cpu, Sureness::Likely)));
+    when(&mut sample, |it| it.cpu.system = Some(with(1.9, 1.3)), sure(Owner::Cpu), "");
+    when(&mut sample, |it| it.cpu.system = Some(with(1.75, 1.2)), likely(Owner::Cpu), "");
     sample.cpu.system = Some(with(1.9, 0.2));
     assert_ne!(named(&sample).map(|(owner, _)| owner), Some(Owner::Cpu), "others had most of it");
     sample.cpu.system = Some(with(1.6, 1.2));

@@ -31,8 +31,7 @@ mod tests {
 
     #[test]
     fn a_run_is_told_from_its_copy_and_from_its_like() {
-        let mut run = Run::default();
-        run.add(read(4), &around(1e9));
+        let run = Run::of([(read(4), around(1e9))]);
         let samples: Vec<Sample> = run.observed().iter().map(|observed| observed.sample.clone()).collect();
         let all: Vec<&Sample> = samples.iter().collect();
         let mut noted = samples.clone();

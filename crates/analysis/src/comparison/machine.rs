@@ -103,8 +103,7 @@ mod tests {
     /// Samples of a read on simulated targets, each with what its workload sets.
     fn side(samples: &[(&str, &str)]) -> Vec<Sample> {
         let sample = |(path, set): &(&str, &str)| {
-            let mut run = Run::default();
-            run.add(Workload { set: set.parse().unwrap_or_default(), ..read(4) }, &[1e6]);
+            let mut run = Run::of([(Workload { set: set.parse().unwrap_or_default(), ..read(4) }, [1e6])]);
             let mut sample = run.samples.remove(0).sample;
             (sample.environment.target.kind, sample.environment.target.path) =
                 (TargetKind::Simulated, (*path).to_owned());

@@ -188,15 +188,11 @@ fn where_nothing_meets_it_is_said_what_parts_the_nearest() {
         compared(&run(&[(read(4), &[1e8])]), &run(&[(deep(9, write(8)), &[1e8]), (other, &[1e8])])).sentence
     };
     let untold = |workload: &mut Workload| workload.unknown = ["ring", "processes"].into_iter().collect();
-    assert_eq!(
-        apart(untold),
-        "Undecided: the two have no workload in common. The closest pair differs in processes and ring, unknown on one side."
-    );
+    let words = "Undecided: the two have no workload in common. The closest pair differs in processes and ring, unknown on one side.";
+    assert_eq!(apart(untold), words);
     let both = |workload: &mut Workload| (workload.depth, workload.unknown) = (8, ["ring"].into_iter().collect());
-    assert_eq!(
-        apart(both),
-        "Undecided: the two have no workload in common. The closest pair differs in depth, and in ring, unknown on one side."
-    );
+    let words = "Undecided: the two have no workload in common. The closest pair differs in depth, and in ring, unknown on one side.";
+    assert_eq!(apart(both), words);
     ends(&apart(|workload| workload.warmup = halfpower_model::Nanoseconds(1_000_000_000)), "differs in warm-up.");
     let names = compared(&run(&[(read(4), &[1e8])]), &run(&[(write(4), &[1e8])])).only_after;
     assert!(names.iter().all(|name| !name.contains("duration")), "no reason: {names:?}");
@@ -431,7 +427,6 @@ fn scatter_of_blocks_is_told_from_that_of_repetitions() {
     assert_eq!((scatter.blocks, scatter.workloads), (40, 4));
     assert!(scatter.sentence().contains("within a block. Interleaving"), "{}", scatter.sentence());
     assert!(of(0.0, 0.1).between_blocks < 0.03, "no blocks that differ");
-    let mut alone = Run::default();
-    alone.add(read(4), &[1e8, 1.01e8, 1.02e8, 0.99e8]);
+    let alone = Run::of([(read(4), [1e8, 1.01e8, 1.02e8, 0.99e8])]);
     assert_eq!(against_itself(&alone.observed(), 1).unwrap().scatter, None, "one workload has no blocks");
 }

@@ -96,10 +96,8 @@ mod tests {
         }
         let findings = run.findings(FindingCode::Asymmetry);
         assert_eq!(findings.len(), 1);
-        assert_eq!(
-            findings[0].sentence,
-            "Random writes (direct) reach 17.7 % [17.7 to 17.7] of the throughput of reads (4 KiB, QD32); the same at 2 of 3 measured sizes and queue depths."
-        );
+        let words = "Random writes (direct) reach 17.7 % [17.7 to 17.7] of the throughput of reads (4 KiB, QD32); the same at 2 of 3 measured sizes and queue depths.";
+        assert_eq!(findings[0].sentence, words);
         assert_eq!(findings[0].subject, "random reads against writes, direct");
         assert_eq!((findings[0].samples.len(), findings[0].estimates[0].repetitions), (20, 5));
     }
@@ -112,10 +110,8 @@ mod tests {
             run.add(write(kib), &around(writes));
         }
         let findings = run.findings(FindingCode::Asymmetry);
-        assert_eq!(
-            findings[0].sentence,
-            "Sequential reads (direct) reach 20 % [20 to 20] of the throughput of writes (4 KiB, QD1); writes reach 33.3 % [33.3 to 33.3] of the throughput of reads (64 KiB, QD1)."
-        );
+        let words = "Sequential reads (direct) reach 20 % [20 to 20] of the throughput of writes (4 KiB, QD1); writes reach 33.3 % [33.3 to 33.3] of the throughput of reads (64 KiB, QD1).";
+        assert_eq!(findings[0].sentence, words);
         assert_eq!(findings[0].estimates.len(), 2);
         let alone = Run::of([(random(read(4)), around(20e6)), (random(write(4)), around(100e6))]);
         assert_eq!(

@@ -125,10 +125,8 @@ mod tests {
     fn what_the_device_did_not_move_came_from_a_cache() {
         let small = Workload { span: Bytes(8 << 20), ..kept() };
         let findings = of(small, &[128, 128, 128]).findings(FindingCode::CacheHits);
-        assert_eq!(
-            findings[0].sentence,
-            "Sequential reads (64 KiB, QD1, buffered) did not reach the storage: 87.2 % [87.2 to 87.2] of the bytes came from a cache above the device: the 8 MiB span was read 7.81 times; 65.5 MB/s is cache speed."
-        );
+        let words = "Sequential reads (64 KiB, QD1, buffered) did not reach the storage: 87.2 % [87.2 to 87.2] of the bytes came from a cache above the device: the 8 MiB span was read 7.81 times; 65.5 MB/s is cache speed.";
+        assert_eq!(findings[0].sentence, words);
         assert_eq!((findings[0].reach, findings[0].samples.len()), (Reach::Memory, 3));
         assert_eq!(of(kept(), &[100]).findings(FindingCode::CacheHits).len(), 1, "a count needs no repetition");
         assert_eq!(of(kept(), &[490, 400]).findings(FindingCode::CacheHits).len(), 1, "just under half");
@@ -144,15 +142,13 @@ mod tests {
         none(of(Workload { file_state: FileState::Sparse, ..kept() }, &[0]));
         none(of(Workload { personality: Personality::Null, ..read(64) }, &[0]));
         none(of(buffered(write(64)), &[0]));
-        let mut run = Run::default();
-        run.add(kept(), &[1e9]);
+        let run = Run::of([(kept(), [1e9])]);
         none(run);
     }
 
     #[test]
     fn without_counts_what_was_cached_before_tells() {
-        let mut run = Run::default();
-        run.add(buffered(random(read(4))), &[1e9, 1e9]);
+        let mut run = Run::of([(buffered(random(read(4))), [1e9, 1e9])]);
         run.samples.iter_mut().for_each(|placed| placed.sample.cached_share_before = Some(0.75));
         let findings = run.findings(FindingCode::CacheHits);
         assert_eq!(findings[0].brief, "75 % [75 to 75] of the span was in the page cache before the run (4 KiB, QD1)");
@@ -162,8 +158,7 @@ mod tests {
 
     #[test]
     fn more_than_the_device_can_is_a_cache() {
-        let mut run = Run::default();
-        run.add(read(64), &around(1.2e9));
+        let mut run = Run::of([(read(64), around(1.2e9))]);
         run.advertise(1.0e9);
         says(&run.findings(FindingCode::CacheHits)[0].sentence, "1.2 times [1.18 to 1.22] the advertised 1 GB/s");
         run.advertise(1.18e9);

@@ -241,10 +241,8 @@ mod tests {
         assert!((fits[0].fixed.value - 5.0).abs() < 1e-6 && (fits[0].marginal.value - 0.25).abs() < 1e-6, "{fits:?}");
         assert!(fits[0].r_squared > 0.999_999);
         assert_eq!((fits[0].cells.as_slice(), fits[0].fixed.repetitions), ([0, 1, 2, 3, 4].as_slice(), 3));
-        assert_eq!(
-            findings[0].sentence,
-            "CPU time of sequential reads (QD8, direct): at least 5 µs per I/O ± 0.1 % plus 250 ns per KiB ± 0.1 % (R² 1.00). 1 MiB requests would saturate one CPU at up to 4.02 GB/s, all 2 at up to 8.04 GB/s."
-        );
+        let words = "CPU time of sequential reads (QD8, direct): at least 5 µs per I/O ± 0.1 % plus 250 ns per KiB ± 0.1 % (R² 1.00). 1 MiB requests would saturate one CPU at up to 4.02 GB/s, all 2 at up to 8.04 GB/s.";
+        assert_eq!(findings[0].sentence, words);
         assert_eq!(findings[0].brief, "5 µs + 250 ns per KiB");
         assert_eq!(findings[0].samples.len(), 15);
         run.samples.retain(|placed| placed.block == 0);

@@ -130,10 +130,8 @@ mod tests {
     fn a_size_slower_than_both_neighbours_is_a_dip() {
         let findings = dips(&[(16, 0.8e9), (32, 1.0e9), (64, 0.7e9), (128, 1.4e9), (256, 1.5e9)]);
         assert_eq!(findings.len(), 1);
-        assert_eq!(
-            findings[0].sentence,
-            "Sequential reads (QD1, direct): throughput dips at 64 KiB, to 70 % [70 to 70] of that at 32 KiB and 50 % [50 to 50] of that at 128 KiB."
-        );
+        let words = "Sequential reads (QD1, direct): throughput dips at 64 KiB, to 70 % [70 to 70] of that at 32 KiB and 50 % [50 to 50] of that at 128 KiB.";
+        assert_eq!(findings[0].sentence, words);
         assert_eq!(findings[0].brief, "64 KiB (70 % [70 to 70] of 32 KiB, 50 % [50 to 50] of 128 KiB)");
         assert_eq!(findings[0].samples, (105..120).collect::<Vec<_>>());
     }
@@ -152,10 +150,7 @@ mod tests {
         assert_eq!(dips(&[(16, 1.3e9), (32, 1.2e9), (64, 1.0e9)]), []);
         assert_eq!(dips(&[(16, 1.0e9), (32, 0.96e9), (64, 1.0e9)]), [], "4 % do not matter");
         assert_eq!(dips(&[(16, 1.0e9), (32, 0.6e9)]), [], "no neighbour above");
-        let mut run = Run::default();
-        for (kib, rate) in [(16, 1.0e9), (32, 0.5e9), (64, 1.0e9)] {
-            run.add(read(kib), &[rate]);
-        }
+        let run = Run::of([(16, 1.0e9), (32, 0.5e9), (64, 1.0e9)].map(|(kib, rate)| (read(kib), [rate])));
         assert_eq!(run.findings(FindingCode::Dip), [], "one repetition decides nothing");
     }
 

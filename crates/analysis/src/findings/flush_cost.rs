@@ -67,10 +67,8 @@ mod tests {
             run.add(flushed(buffered(write(kib))), &around(safe));
         }
         let findings = run.findings(FindingCode::FlushCost);
-        assert_eq!(
-            findings[0].sentence,
-            "Sequential writes (QD1, buffered) with the final flush timed, compared with the same without: throughput is 50 % [50 to 50] at 4 KiB, 20 % [20 to 20] at 1 MiB; a loss at every size."
-        );
+        let words = "Sequential writes (QD1, buffered) with the final flush timed, compared with the same without: throughput is 50 % [50 to 50] at 4 KiB, 20 % [20 to 20] at 1 MiB; a loss at every size.";
+        assert_eq!(findings[0].sentence, words);
         assert!((findings[0].estimates[0].value - 0.2).abs() < 1e-9, "the dearest first");
         assert_eq!(findings[0].samples.len(), 20);
     }

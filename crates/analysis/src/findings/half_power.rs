@@ -232,10 +232,8 @@ mod tests {
         sweep(&mut run, write, |size| hockney(size, 100e-6, 1e9) / 10.0);
         run.advertise(1e9);
         let findings = run.findings(FindingCode::HalfPower);
-        assert_eq!(
-            findings[0].sentence,
-            "Sequential writes (QD1, direct) do not reach half of the advertised 1 GB/s even at 1 MiB, the largest size measured. Fitted model: a request takes 1 ms ± 0.1 % plus its bytes at 100 MB/s ± 0.1 %, half of that rate at 97.7 KiB ± 0.1 % (0.01 % off on average)."
-        );
+        let words = "Sequential writes (QD1, direct) do not reach half of the advertised 1 GB/s even at 1 MiB, the largest size measured. Fitted model: a request takes 1 ms ± 0.1 % plus its bytes at 100 MB/s ± 0.1 %, half of that rate at 97.7 KiB ± 0.1 % (0.01 % off on average).";
+        assert_eq!(findings[0].sentence, words);
         assert_eq!((findings[0].brief.as_str(), findings[0].estimates.len()), ("not reached by 1 MiB", 0));
     }
 
@@ -248,10 +246,7 @@ mod tests {
 
     #[test]
     fn one_repetition_has_no_interval_and_two_sizes_no_finding() {
-        let mut run = Run::default();
-        for kib in [4, 64, 1024] {
-            run.add(read(kib), &[hockney(Bytes(kib << 10), 100e-6, 1e9)]);
-        }
+        let mut run = Run::of([4, 64, 1024].map(|kib| (read(kib), [hockney(Bytes(kib << 10), 100e-6, 1e9)])));
         let estimate = run.findings(FindingCode::HalfPower)[0].estimates[0];
         assert_eq!((estimate.low, estimate.high, estimate.repetitions), (None, None, 1));
         run.samples.pop();

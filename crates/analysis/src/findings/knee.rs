@@ -115,10 +115,8 @@ mod tests {
     fn where_it_stops_is_said() {
         let run = sweep(&[(1, 10e3), (2, 20e3), (4, 40e3), (8, 57e3), (16, 58e3), (32, 58e3)]);
         let findings = run.findings(FindingCode::Knee);
-        assert_eq!(
-            findings[0].sentence,
-            "Random reads (4 KiB, direct): 57\u{202f}000 IOPS ± 2 % at QD8, where it stops rising; the most at any depth is 58\u{202f}000 IOPS. Fitted model, a fixed latency up to a throughput limit (0.578 % off on average): one I/O alone takes 100 µs ± 1.2 %, the limit of 57\u{202f}671 IOPS ± 1.2 % is reached at QD5.77 [5.68 to 5.86]."
-        );
+        let words = "Random reads (4 KiB, direct): 57\u{202f}000 IOPS ± 2 % at QD8, where it stops rising; the most at any depth is 58\u{202f}000 IOPS. Fitted model, a fixed latency up to a throughput limit (0.578 % off on average): one I/O alone takes 100 µs ± 1.2 %, the limit of 57\u{202f}671 IOPS ± 1.2 % is reached at QD5.77 [5.68 to 5.86].";
+        assert_eq!(findings[0].sentence, words);
         assert_eq!(findings[0].subject, "random read, 4 KiB, direct");
         assert_eq!(findings[0].brief, "QD8 (57\u{202f}000 IOPS ± 2 %)");
         let depth = findings[0].estimates[0];
@@ -139,10 +137,8 @@ mod tests {
         let findings = sweep(&[(1, 10e3), (2, 20e3), (4, 40e3)]).findings(FindingCode::Knee);
         assert!(findings[0].estimates.is_empty());
         assert_eq!(findings[0].brief, "beyond QD4, the highest depth measured");
-        assert_eq!(
-            findings[0].sentence,
-            "Random reads (4 KiB, direct): 40\u{202f}000 IOPS ± 2 % at QD4, the highest depth measured, and still rising."
-        );
+        let words = "Random reads (4 KiB, direct): 40\u{202f}000 IOPS ± 2 % at QD4, the highest depth measured, and still rising.";
+        assert_eq!(findings[0].sentence, words);
     }
 
     #[test]
@@ -161,13 +157,8 @@ mod tests {
 
     #[test]
     fn sequential_requests_are_told_in_bytes() {
-        let mut run = Run::default();
-        for (depth, rate) in [(1, 0.5e9), (2, 1e9), (4, 1e9)] {
-            run.add(deep(depth, write(64)), &[rate]);
-        }
-        assert_eq!(
-            run.findings(FindingCode::Knee)[0].sentence,
-            "Sequential writes (64 KiB, direct): 1 GB/s at QD2, where it stops rising; the most at any depth is 1 GB/s."
-        );
+        let run = Run::of([(1, 0.5e9), (2, 1e9), (4, 1e9)].map(|(depth, rate)| (deep(depth, write(64)), [rate])));
+        let words = "Sequential writes (64 KiB, direct): 1 GB/s at QD2, where it stops rising; the most at any depth is 1 GB/s.";
+        assert_eq!(run.findings(FindingCode::Knee)[0].sentence, words);
     }
 }

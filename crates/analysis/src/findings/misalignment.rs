@@ -113,8 +113,7 @@ mod tests {
 
     #[test]
     fn the_cost_is_told_with_the_proof() {
-        let mut run = Run::default();
-        run.add(buffered(random(write(4))), &around(409_600_000.0));
+        let mut run = Run::of([(buffered(random(write(4))), around(409_600_000.0))]);
         let cell = run.add(shift(buffered(random(write(4)))), &around(40_960_000.0));
         run.device_reads(cell, |block| {
             let writes = [9800, 9900, 10_000, 10_100, 10_200][block as usize];
@@ -122,10 +121,8 @@ mod tests {
         });
         let findings = run.findings(FindingCode::Misalignment);
         assert_eq!(findings.len(), 1);
-        assert_eq!(
-            findings[0].sentence,
-            "Random writes (4 KiB, QD1, buffered), shifted by 512 B: 10 % [10 to 10] of the throughput of I/O aligned to 4 KiB: slower; the device reads 2 times [2 to 2] the bytes written, 2 reads of 4 KiB per write, because writing part of a 4 KiB block reads it first."
-        );
+        let words = "Random writes (4 KiB, QD1, buffered), shifted by 512 B: 10 % [10 to 10] of the throughput of I/O aligned to 4 KiB: slower; the device reads 2 times [2 to 2] the bytes written, 2 reads of 4 KiB per write, because writing part of a 4 KiB block reads it first.";
+        assert_eq!(findings[0].sentence, words);
         assert_eq!(findings[0].subject, "random write, buffered, shifted by 512 B");
         assert_eq!(findings[0].brief, "slower: 10 % [10 to 10] of aligned throughput (4 KiB, QD1)");
         assert_eq!((findings[0].samples.len(), findings[0].estimates.len()), (10, 3));
@@ -143,9 +140,7 @@ mod tests {
 
     #[test]
     fn reads_are_compared_and_the_like_said_to_be_so() {
-        let mut run = Run::default();
-        run.add(random(read(4)), &around(100e6));
-        run.add(shift(random(read(4))), &around(100e6));
+        let run = Run::of([(random(read(4)), around(100e6)), (shift(random(read(4))), around(100e6))]);
         assert!(run.findings(FindingCode::Misalignment)[0].sentence.ends_with("aligned to 4 KiB: no difference."));
     }
 

@@ -57,10 +57,7 @@ mod tests {
 
     #[test]
     fn what_a_write_cache_may_have_kept_is_told() {
-        let mut run = Run::default();
-        for kib in [4, 64, 1024] {
-            run.add(write(kib), &around(1e6 * kib as f64));
-        }
+        let mut run = Run::of([4, 64, 1024].map(|kib| (write(kib), around(1e6 * kib as f64))));
         let briefs = |run: &Run| {
             let findings = crate::analyse(&run.observed()).findings;
             let is_it = |finding: &&Finding| [FindingCode::Peak, FindingCode::Recommendation].contains(&finding.code);
@@ -122,7 +119,7 @@ mod tests {
         run.add(flushed(buffered(write(1024))), &[1.2e9]);
         run.advertise(2.0e9);
         assert_eq!(run.findings(FindingCode::Peak)[2].reach, Reach::Memory);
-        let sentences: Vec<_> = run.findings(FindingCode::Peak).into_iter().map(|finding| finding.sentence).collect();
+        let sentences = run.sentences(FindingCode::Peak);
         assert_eq!(
             sentences,
             [

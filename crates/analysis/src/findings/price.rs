@@ -120,15 +120,12 @@ mod tests {
     fn the_studys_two_drives_come_to_its_table() {
         // Tables 9 and 10: the Fireball, 26 GB for 209 dollars, 66 random 8 KB reads a second: 3.17 a KAPS, 124 MB a dollar;
         // the Atlas, 18 GB for 534, 105 reads and 20 megabyte accesses: 5.09 a KAPS, 0.04 MAPS a dollar, 34 MB.
-        let mut fireball = Run::default();
-        fireball.add(random(read(8)), &around(66.0 * 8192.0));
+        let fireball = Run::of([(random(read(8)), around(66.0 * 8192.0))]);
         let [found] = &prices(&fireball, "209", Some(26_000_000_000))[..] else { panic!("one finding") };
         assert_eq!(values(found), ["3.167", "124.402"]);
         assert_eq!(found.subject, "reads at 209 USD");
-        assert_eq!(
-            found.sentence,
-            "At a total price of 209 USD, reads cost 3.17 USD per KAPS ± 2 % (8 KiB, QD1), 124 MB per 1 USD."
-        );
+        let words = "At a total price of 209 USD, reads cost 3.17 USD per KAPS ± 2 % (8 KiB, QD1), 124 MB per 1 USD.";
+        assert_eq!(found.sentence, words);
         let mut atlas = Run::default();
         atlas.add(random(read(8)), &around(105.0 * 8192.0));
         atlas.add(random(read(1024)), &around(20.0 * 1_048_576.0));
@@ -138,10 +135,8 @@ mod tests {
 
     #[test]
     fn one_deep_and_the_most_are_told_apart() {
-        let mut run = Run::default();
-        for (depth, rate) in [(1, 1e4), (8, 5e4), (32, 4e4)] {
-            run.add(deep(depth, random(write(4))), &around(rate * 4096.0));
-        }
+        let cell = |(depth, rate)| (deep(depth, random(write(4))), around(rate * 4096.0));
+        let mut run = Run::of([(1, 1e4), (8, 5e4), (32, 4e4)].map(cell));
         run.add(buffered(random(read(8))), &around(1e5 * 8192.0));
         run.add(deep(8, write(1024)), &around(2e9));
         let [reads, writes] = &prices(&run, "100EUR", None)[..] else { panic!("reads and writes") };
@@ -153,17 +148,14 @@ mod tests {
 
     #[test]
     fn without_a_price_or_accesses_nothing_is_said() {
-        let mut run = Run::default();
-        run.add(random(read(64)), &around(1e9));
+        let mut run = Run::of([(random(read(64)), around(1e9))]);
         assert_eq!(prices(&run, "100", Some(1)), []);
         run.add(random(read(4)), &around(1e9));
         assert_eq!(prices(&run, "100", None).len(), 1);
         let unpriced = crate::analyse(&run.observed()).findings;
         assert!(unpriced.iter().all(|finding| finding.code != FindingCode::Price));
-        let mut imported = Run::default();
-        for (depth, rate) in [(1, 66.0), (32, 100.0)] {
-            imported.add(Workload { targets: 0, ..deep(depth, random(read(8))) }, &around(rate * 8192.0));
-        }
+        let cell = |(depth, rate)| (Workload { targets: 0, ..deep(depth, random(read(8))) }, around(rate * 8192.0));
+        let imported = Run::of([(1, 66.0), (32, 100.0)].map(cell));
         assert_eq!(values(&prices(&imported, "209", None)[0]), ["3.167", "2.090"], "of so many targets nobody tells");
     }
 }

@@ -115,8 +115,7 @@ mod tests {
 
     #[test]
     fn reads_that_were_asked_for_prove_nothing() {
-        let mut run = Run::default();
-        run.add(read(4), &[4_096_000.0]);
+        let mut run = Run::of([(read(4), [4_096_000.0])]);
         run.device_reads(0, |_| (1000, 4_096_000));
         run.add(write(4), &[4_096_000.0]);
         let observed = run.observed();
@@ -128,8 +127,7 @@ mod tests {
     #[test]
     fn requests_lie_on_blocks_or_across_them() {
         let fits = |workload| {
-            let mut run = Run::default();
-            run.add(workload, &[1e6]);
+            let run = Run::of([(workload, [1e6])]);
             fit(&gather(&run.observed())[0])
         };
         assert_eq!(fits(write(4)), Fit::Whole);
@@ -138,8 +136,7 @@ mod tests {
         assert_eq!(fits(Workload { align: Some(Bytes(512)), ..random(write(64)) }), Fit::Across);
         assert_eq!(fits(write(2)), Fit::Parts);
         assert_eq!(fits(write(6)), Fit::Parts);
-        let mut run = Run::default();
-        run.add(write(4), &[1e6]);
+        let mut run = Run::of([(write(4), [1e6])]);
         run.samples[0].sample.environment.target.logical_block_bytes = Some(Bytes(16_384));
         assert_eq!(fit(&gather(&run.observed())[0]), Fit::Parts);
     }

@@ -160,10 +160,8 @@ mod tests {
             run.add(deep(depth, read(kib)), &around(rate));
         }
         let findings = run.findings(FindingCode::Recommendation);
-        assert_eq!(
-            findings[0].sentence,
-            "Sequential reads of at least 32 KiB at QD4, direct: 1.5 GB/s ± 2 %, 94 % of the maximum."
-        );
+        let words = "Sequential reads of at least 32 KiB at QD4, direct: 1.5 GB/s ± 2 %, 94 % of the maximum.";
+        assert_eq!(findings[0].sentence, words);
         assert_eq!((findings.len(), findings[0].samples.as_slice()), (1, [115, 116, 117, 118, 119].as_slice()));
         let falling = Run::of([(read(4), [1e8]), (read(64), [15e8]), (read(1024), [5e8])]);
         let words = "Sequential reads of 64 KiB at QD1, direct: 1.5 GB/s, the maximum.";
@@ -243,8 +241,7 @@ mod tests {
             run.add(deep(depth, random(read(4))), &around(rate * 4096.0));
             run.add(deep(depth, random(write(4))), &around(1e3 * f64::from(depth) * 4096.0));
         }
-        let sentences: Vec<_> =
-            run.findings(FindingCode::Recommendation).into_iter().map(|finding| finding.sentence).collect();
+        let sentences = run.sentences(FindingCode::Recommendation);
         assert_eq!(
             sentences,
             [
@@ -274,8 +271,7 @@ mod tests {
             run.add(Workload { warmup: Nanoseconds(40_000_000), ..read(kib) }, &[1e9]);
             run.add(Workload { cache: CachePolicy::Cold, warmup: Nanoseconds(0), ..buffered(read(kib)) }, &[2e9]);
         }
-        let sentences: Vec<_> =
-            run.findings(FindingCode::Recommendation).into_iter().map(|finding| finding.sentence).collect();
+        let sentences = run.sentences(FindingCode::Recommendation);
         assert_eq!(
             sentences,
             [
@@ -292,9 +288,7 @@ mod tests {
             run.add(read(kib), &[ring]);
             run.add(Workload { personality: Personality::Sync, ..read(kib) }, &[plain]);
         }
-        assert_eq!(
-            run.findings(FindingCode::Recommendation)[0].sentence,
-            "Sequential reads of 64 KiB at QD1, direct, sync: 1.5 GB/s, the maximum."
-        );
+        let words = "Sequential reads of 64 KiB at QD1, direct, sync: 1.5 GB/s, the maximum.";
+        assert_eq!(run.findings(FindingCode::Recommendation)[0].sentence, words);
     }
 }

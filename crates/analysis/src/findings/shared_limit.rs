@@ -144,10 +144,8 @@ mod tests {
     fn a_bus_shows_as_a_sum_that_stops_growing() {
         let findings = limits(24e6, &[48e6, 60e6, 60e6]);
         assert_eq!(findings.len(), 1);
-        assert_eq!(
-            findings[0].sentence,
-            "4 targets together deliver 60 MB/s (sequential 1 MiB reads), 62.5 % [62.5 to 62.5] of the 96 MB/s sum of each alone: a shared resource limits them to 60 MB/s. Fitted model: each target delivers 24.3 MB/s ± 1.2 %, with a shared limit of 61 MB/s ± 1.4 % (1.07 % off on average)."
-        );
+        let words = "4 targets together deliver 60 MB/s (sequential 1 MiB reads), 62.5 % [62.5 to 62.5] of the 96 MB/s sum of each alone: a shared resource limits them to 60 MB/s. Fitted model: each target delivers 24.3 MB/s ± 1.2 %, with a shared limit of 61 MB/s ± 1.4 % (1.07 % off on average).";
+        assert_eq!(findings[0].sentence, words);
         assert!((findings[0].estimates[0].value - 0.625).abs() < 1e-9);
     }
 
@@ -159,9 +157,7 @@ mod tests {
 
     #[test]
     fn without_each_of_them_alone_nothing_is_said() {
-        let mut run = Run::default();
-        run.add(among(Among::Only(1), 1), &around(1e6));
-        run.add(among(Among::All, 2), &around(1e6));
+        let run = Run::of([(among(Among::Only(1), 1), around(1e6)), (among(Among::All, 2), around(1e6))]);
         let findings = crate::analyse(&run.observed()).findings;
         assert!(findings.iter().all(|finding| finding.code != FindingCode::SharedLimit));
     }

@@ -77,10 +77,8 @@ mod tests {
         run.device_reads(whole, |_| (1, 4096));
         let findings = run.findings(FindingCode::SmallWritePenalty);
         assert_eq!(findings.len(), 1);
-        assert_eq!(
-            findings[0].sentence,
-            "Random writes (512 B, QD1, buffered): the device reads 7.2 times [7.2 to 7.2] the bytes written, 0.9 reads of 4 KiB per write, because writing part of a 4 KiB block reads it first. They reach 10 % [10 to 10] of the IOPS of 4 KiB writes."
-        );
+        let words = "Random writes (512 B, QD1, buffered): the device reads 7.2 times [7.2 to 7.2] the bytes written, 0.9 reads of 4 KiB per write, because writing part of a 4 KiB block reads it first. They reach 10 % [10 to 10] of the IOPS of 4 KiB writes.";
+        assert_eq!(findings[0].sentence, words);
         assert_eq!(findings[0].brief, "the device reads 7.2 times [7.2 to 7.2] the bytes written (512 B, QD1)");
         assert_eq!((findings[0].estimates.len(), findings[0].samples.len()), (3, 6));
     }

@@ -211,8 +211,7 @@ mod tests {
         add(&mut run, flushed(write(1024)), &[kib(86_304.83)], 1.0);
         add(&mut run, by(2, flushed(write(1024))), &[kib(79_399.89)], 0.6117);
         add(&mut run, by(3, flushed(write(1024))), &[kib(85_558.32)], 0.9999);
-        let sentences: Vec<_> =
-            run.findings(FindingCode::WriterCollapse).into_iter().map(|finding| finding.sentence).collect();
+        let sentences = run.sentences(FindingCode::WriterCollapse);
         assert_eq!(
             sentences,
             [

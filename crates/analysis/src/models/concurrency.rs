@@ -340,10 +340,8 @@ mod tests {
         assert_eq!((model.law, model.matches), (Law::Bounded, Match::Good));
         follows(&model.curve, (1.0, 32.0), |n| (n / 100e-6).min(57e3));
         assert!(close(Some(model.alone), 100e3) && close(model.knee, 5.7) && close(model.limit, 57e3), "{model:?}");
-        assert_eq!(
-            model.sentence(),
-            "Fitted model, a fixed latency up to a throughput limit (0.01 % off on average): one I/O alone takes 100 µs ± 0.1 %, the limit of 57\u{202f}000 IOPS ± 0.1 % is reached at QD5.7."
-        );
+        let words = "Fitted model, a fixed latency up to a throughput limit (0.01 % off on average): one I/O alone takes 100 µs ± 0.1 %, the limit of 57\u{202f}000 IOPS ± 0.1 % is reached at QD5.7.";
+        assert_eq!(model.sentence(), words);
     }
 
     #[test]
@@ -361,10 +359,8 @@ mod tests {
         let limit = model.limit.unwrap();
         assert!(limit.value < 157.0 && limit.high.unwrap() > 157.0 && model.relative_error < 0.05, "{model:?}");
         assert_eq!(model.matches, Match::Poor);
-        assert_eq!(
-            model.sentence(),
-            "No queueing model holds here: the nearest, a closed queueing network of equal stations (4.97 % off on average), has its limit, 152 IOPS ± 12 %, below the measured 157 IOPS."
-        );
+        let words = "No queueing model holds here: the nearest, a closed queueing network of equal stations (4.97 % off on average), has its limit, 152 IOPS ± 12 %, below the measured 157 IOPS.";
+        assert_eq!(model.sentence(), words);
         let finding = analyse(&run.observed()).findings.into_iter().find(|finding| finding.code == FindingCode::Knee);
         let sentence = finding.unwrap().sentence;
         assert!(

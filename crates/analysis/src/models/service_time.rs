@@ -203,10 +203,8 @@ mod tests {
         assert!((line.rate.unwrap().value - 2e9).abs() < 1e3, "{line:?}");
         assert!((line.half_size.unwrap().value - 25_000.0).abs() < 0.1, "{line:?}");
         assert_eq!((line.from, line.to, model.matches), (Bytes(2048), Bytes(1 << 20), Match::Good));
-        assert_eq!(
-            model.sentence(),
-            "Fitted model: a request takes 12.5 µs ± 0.1 % plus its bytes at 2 GB/s ± 0.1 %, half of that rate at 24.4 KiB ± 0.1 % (0.01 % off on average)."
-        );
+        let words = "Fitted model: a request takes 12.5 µs ± 0.1 % plus its bytes at 2 GB/s ± 0.1 %, half of that rate at 24.4 KiB ± 0.1 % (0.01 % off on average).";
+        assert_eq!(model.sentence(), words);
         let [curve] = &model.curves[..] else { panic!("{:?}", model.curves) };
         assert_eq!((curve[0].0.round(), curve[curve.len() - 1].0.round()), (2048.0, 1_048_576.0));
         let rate = |bytes: f64| bytes / (12.5e-6 + bytes / 2e9);
@@ -216,10 +214,8 @@ mod tests {
     #[test]
     fn three_sizes_by_hand() {
         // 1, 2 and 4 µs at 1, 2 and 3 KiB: with weights 1/t² the line is -10/33 + 14/11 x (see `statistics::line`).
-        let mut run = Run::default();
-        for (kib, us) in [(1, 1.0), (2, 2.0), (3, 4.0)] {
-            run.add(read(kib), &around(kib as f64 * 1024.0 / (us * 1e-6)));
-        }
+        let cell = |(kib, us)| (read(kib), around(kib as f64 * 1024.0 / (us * 1e-6)));
+        let run = Run::of([(1, 1.0), (2, 2.0), (3, 4.0)].map(cell));
         let line = model(&run).pieces[0];
         assert!((line.fixed.value + 10_000.0 / 33.0).abs() < 1e-6, "{line:?}");
         assert!((line.rate.unwrap().value - 11.0 / 14.0 * 1024e6).abs() < 1.0, "{line:?}");

@@ -63,9 +63,7 @@ fn figures(pyramid: &Pyramid, stage: Stage) -> (Option<f64>, Option<f64>) {
 
 /// One disk read at these MB/s, whatever the request size.
 fn one(target: TargetFacts, megabytes: f64) -> Run {
-    let mut run = Run::default();
-    run.add(read(4), &around(megabytes * MB / 4.0));
-    run.add(deep(8, read(1024)), &around(megabytes * MB));
+    let mut run = Run::of([(read(4), around(megabytes * MB / 4.0)), (deep(8, read(1024)), around(megabytes * MB))]);
     lay(&mut run, &[target]);
     run
 }
@@ -101,10 +99,8 @@ fn a_device_at_its_peak_is_the_bottleneck() {
     assert_eq!(halves, [Half::Missed, Half::Missed, Half::Reached]);
     assert!((of(&pyramid, Stage::Device).share.unwrap() - 23.5 / 24.0).abs() < 1e-9);
     assert_eq!(of(&pyramid, Stage::Device).rap_source, "sequential 1 MiB reads, QD8, direct");
-    assert_eq!(
-        pyramid.sentence,
-        "The bottleneck of reads is the device: it is at 98 % of its capacity, and no other level is closer to its peak. Ruled out: bus (39 %), link (15 %)."
-    );
+    let words = "The bottleneck of reads is the device: it is at 98 % of its capacity, and no other level is closer to its peak. Ruled out: bus (39 %), link (15 %).";
+    assert_eq!(pyramid.sentence, words);
     assert_eq!(pyramid.brief, "device (98 % of its capacity)");
     assert_eq!(pyramid.samples, [105, 106, 107, 108, 109], "those of the best size");
 }
@@ -173,10 +169,8 @@ fn where_nobody_tells_a_peak_nothing_is_named() {
     let pyramid = only(&one(disk("sda", None, None, None), 1600.0));
     assert_eq!(pyramid.bottleneck, None);
     assert!(pyramid.levels.iter().all(|level| level.half == Half::CannotTell && level.share.is_none()));
-    assert_eq!(
-        pyramid.sentence,
-        "The bottleneck of reads (1.6 GB/s) is unknown: the peaks of bus, link and device are unknown; set them with --pap."
-    );
+    let words = "The bottleneck of reads (1.6 GB/s) is unknown: the peaks of bus, link and device are unknown; set them with --pap.";
+    assert_eq!(pyramid.sentence, words);
     // Records of before have no levels at all.
     let bare = only(&one(TargetFacts::bare("/old", TargetKind::File, Bytes::GIB), 10.0));
     assert_eq!((bare.bottleneck, of(&bare, Stage::Device).pap_source.as_str()), (None, "not recorded"));
@@ -207,15 +201,13 @@ fn more_than_the_peak_is_said_and_not_believed() {
     ends(&pyramid.sentence, "Throughput of the device is 125 % of its peak: the peak is wrong, or a cache answered.");
     assert_eq!(pyramid.brief, "unknown (more passed the device than its stated peak allows)");
     // So is as much as the repetitions differ by.
-    let mut run = Run::default();
-    run.add(deep(8, read(1024)), &[24e6, 26e6, 28e6]);
+    let mut run = Run::of([(deep(8, read(1024)), [24e6, 26e6, 28e6])]);
     lay(&mut run, &[disk("sda", Some(60.0), Some(160.0), Some(24.0))]);
     let pyramid = only(&run);
     assert!(of(&pyramid, Stage::Device).share.unwrap() > 1.05);
     assert_eq!((pyramid.bottleneck, of(&pyramid, Stage::Device).half), (Some(Stage::Device), Half::Reached));
     // Though not where they differ by so much that the interval holds everything.
-    let mut run = Run::default();
-    run.add(deep(8, read(1024)), &[90e6, 300e6, 900e6]);
+    let mut run = Run::of([(deep(8, read(1024)), [90e6, 300e6, 900e6])]);
     lay(&mut run, &[disk("sda", None, None, Some(24.0))]);
     assert_eq!(of(&only(&run), Stage::Device).half, Half::BeyondPeak);
     // A hair above is noise.
@@ -231,9 +223,7 @@ fn a_mirror_halves_what_writes_can_have() {
         targets: 2,
         ..deep(8, workload)
     };
-    let mut run = Run::default();
-    run.add(mirror(read(1024)), &around(47.0 * MB));
-    run.add(mirror(write(1024)), &around(23.5 * MB));
+    let mut run = Run::of([(mirror(read(1024)), around(47.0 * MB)), (mirror(write(1024)), around(23.5 * MB))]);
     lay(&mut run, &targets);
     let [reads, writes] = pyramids(&run, None).try_into().unwrap();
     assert_eq!(figures(&reads, Stage::Device), (Some(48.0), Some(47.0)));
@@ -254,9 +244,7 @@ fn a_limit_is_of_reads_or_of_writes() {
     };
     let limits = [channel("vda", None, None), channel("sda", Some("vda"), Some(24.0))];
     target.levels.insert(1, Level::of(LevelName::ReadLimit, limits));
-    let mut run = Run::default();
-    run.add(read(1024), &around(24.0 * MB));
-    run.add(write(1024), &around(100.0 * MB));
+    let mut run = Run::of([(read(1024), around(24.0 * MB)), (write(1024), around(100.0 * MB))]);
     lay(&mut run, &[target]);
     let [reads, writes] = pyramids(&run, None).try_into().unwrap();
     assert_eq!(reads.bottleneck, Some(Stage::Limit));

@@ -88,10 +88,8 @@ mod tests {
     fn little_against_a_buffer_is_said() {
         let flushed = Workload { durability: Durability::FlushAtEnd, ..Workload::default() };
         let said = |mib, buffer, workload: &Workload| said(left_in_buffer, workload, mib, buffer);
-        assert_eq!(
-            said(32, Some(16), &flushed).unwrap(),
-            "32 MiB were written, and up to 16 MiB of it was left in a buffer that needs no flush; write at least 160 MiB per repetition (bytes)"
-        );
+        let words = "32 MiB were written, and up to 16 MiB of it was left in a buffer that needs no flush; write at least 160 MiB per repetition (bytes)";
+        assert_eq!(said(32, Some(16), &flushed).unwrap(), words);
         assert!(said(4, Some(16), &flushed).unwrap().contains("up to 4 MiB of it"));
         assert!(said(32, None, &flushed).unwrap().ends_with("at least 1 GiB per repetition (bytes)"));
         let enough = [(160, Some(16)), (1024, None), (32, Some(0))];
