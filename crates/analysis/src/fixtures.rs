@@ -5,8 +5,8 @@ use halfpower_model::environment::ClockFacts;
 use halfpower_model::random::Random;
 use halfpower_model::sample::{Block, CpuTime, DepthMean, Direction, Interval, Totals};
 use halfpower_model::{
-    Buffering, Bytes, BytesPerSecond, CachePolicy, Durability, Environment, Finding, FindingCode, Limits, Nanoseconds,
-    Operation, Pattern, Personality, Sample, TargetFacts, TargetKind, Workload,
+    Buffering, Bytes, BytesPerSecond, CachePolicy, Channel, Durability, Environment, Finding, FindingCode, Limits,
+    Nanoseconds, Operation, Pattern, Personality, Sample, TargetFacts, TargetKind, Workload,
 };
 
 const ELAPSED_S: f64 = 1.0;
@@ -92,8 +92,7 @@ impl Run {
     pub(crate) fn device_reads(&mut self, cell: u32, counts: impl Fn(u32) -> (u64, u64)) {
         for placed in self.samples.iter_mut().filter(|placed| placed.cell == cell) {
             let (requests, bytes) = counts(placed.block);
-            let read = Some(Direction { requests, bytes, amplification: None });
-            placed.sample.block = Some(Block { read, ..block(requests, bytes) });
+            placed.sample.block = Some(Block { read: moved(requests, bytes), ..block(requests, bytes) });
         }
     }
 
@@ -189,6 +188,18 @@ fn environment() -> Environment {
         target: TargetFacts::bare("/data/file", TargetKind::File, Bytes::GIB),
         more_targets: Vec::new(),
     }
+}
+
+/// A channel with this peak in MB/s, if anybody tells it.
+pub(crate) fn channel(at: &str, through: Option<&str>, megabytes: Option<f64>) -> Channel {
+    let (at, through) = (at.to_owned(), through.map(str::to_owned));
+    let source = if megabytes.is_some() { "given" } else { "nobody tells" }.to_owned();
+    Channel { at, through, pap_bytes_per_s: megabytes.map(|rate| BytesPerSecond(rate * 1e6)), source }
+}
+
+/// So many requests of one direction.
+pub(crate) fn moved(requests: u64, bytes: u64) -> Option<Direction> {
+    Some(Direction { requests, bytes, amplification: None })
 }
 
 /// A device that was busy half of the time with these requests, none of a kind.

@@ -227,20 +227,27 @@ fn command_limits(parts: &[Part]) -> impl Iterator<Item = (&str, &Part)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{clean, deep_reads, likely, named, of, sure, waiting, when, with};
+    use super::super::tests::{clean, deep_reads, flush, likely, named, of, sure, waiting, when, with};
     use super::super::{Neighbours, Places, attribute_with};
     use super::*;
     use crate::fixtures::{buffered, deep, intervals, random, read, write};
-    use halfpower_model::sample::{Latency, Totals};
-    use halfpower_model::{FileState, Pattern, Sample};
+    use halfpower_model::{FileState, Pattern, Sample, Workload};
     use std::collections::BTreeMap;
+
+    /// With as many outstanding as were asked for, all of them at the device.
+    fn queued(workload: Workload, parts: &[(&str, PartKind, f64)]) -> Sample {
+        let mut sample = with(clean(workload), parts);
+        let depth = f64::from(sample.workload.depth);
+        sample.depth_mean.counted = depth;
+        sample.block.as_mut().unwrap().outstanding_mean = Some(depth);
+        sample
+    }
 
     #[test]
     fn flushes_that_keep_a_disk_at_work_set_the_pace() {
         let mut sample = with(clean(random(write(4))), &[("exos 1", PartKind::Device, 1.0)]);
         assert_eq!(named(&sample), sure(Owner::Device));
-        let latency_ns = Latency { mean: Some(9.9e6), ..Latency::default() };
-        sample.flush = Some(Totals { requests: 100, latency_ns, ..Totals::default() }.into());
+        flush(&mut sample, 100, 9.9e6);
         let words = "flushes: they took 99 % of the requests' time, and exos was busy 100 % of the time";
         assert_eq!(of(&sample).brief(), words);
         let passing = |share| BTreeMap::from([(Part::PASSING.to_owned(), share)]);
@@ -270,8 +277,7 @@ mod tests {
         let flushed = |depth: u32, counted: f64, disk: f64| {
             let mut sample = with(clean(deep(depth, write(64))), &[("atlas 1", PartKind::Device, disk)]);
             sample.parts[0].phases.insert(Part::PASSING.to_owned(), 0.9);
-            let latency_ns = Latency { mean: Some(2.85e6), ..Latency::default() };
-            sample.flush = Some(Totals { requests: 57, latency_ns, ..Totals::default() }.into());
+            flush(&mut sample, 57, 2.85e6);
             sample.depth_mean.counted = counted;
             sample
         };
@@ -375,10 +381,8 @@ mod tests {
     #[test]
     fn an_arm_that_empties_a_cache_with_room_does_not_set_the_pace() {
         let arm = |unawaited: f64, link: f64| {
-            let mut sample =
-                with(clean(deep(8, write(4))), &[("exos 1", PartKind::Device, 1.0), ("sata", PartKind::Bus, link)]);
-            sample.depth_mean.counted = 8.0;
-            sample.block.as_mut().unwrap().outstanding_mean = Some(8.0);
+            let parts = [("exos 1", PartKind::Device, 1.0), ("sata", PartKind::Bus, link)];
+            let mut sample = queued(deep(8, write(4)), &parts);
             sample.parts[0].phases.insert(Part::UNAWAITED.to_owned(), unawaited);
             of(&sample)
         };
@@ -428,9 +432,7 @@ mod tests {
     fn parts_that_may_have_been_full_by_turns_are_told() {
         let phases_of = |fast: u32, first: f64, flash: f64| {
             let parts = [("qvo 1", PartKind::Device, flash), ("sata", PartKind::Bus, 0.64)];
-            let mut sample = with(clean(deep(8, write(1024))), &parts);
-            let block = sample.block.as_mut().unwrap();
-            (sample.depth_mean.counted, block.outstanding_mean) = (8.0, Some(8.0));
+            let mut sample = queued(deep(8, write(1024)), &parts);
             let rates = (1..=30).map(|number| if number <= fast { first } else { 160.0 });
             sample.intervals = intervals(1.0, rates);
             sample
@@ -514,9 +516,7 @@ mod tests {
     fn who_lets_only_so_many_through_is_named_where_others_wait() {
         let gated = |waits: f64, disk: f64, deeper: Option<f64>| {
             let parts = [("fireball 1", PartKind::Device, disk), ("ide.outstanding 1", PartKind::Wait, waits)];
-            let mut sample = with(clean(deep(2048, random(read(8)))), &parts);
-            sample.depth_mean.counted = 2048.0;
-            sample.block.as_mut().unwrap().outstanding_mean = Some(2048.0);
+            let sample = queued(deep(2048, random(read(8))), &parts);
             attribute_with(&sample, Neighbours { deeper, ..Neighbours::default() }).unwrap()
         };
         let found = gated(1.0, 0.83, None);

@@ -1,13 +1,12 @@
 //! Samples with made-up figures: each owner is named where its figures are there, and not where they are not.
 
 use super::{Attribution, Owner, Sureness, attribute};
-use crate::fixtures::{block, buffered, deep, ends, flushed, random, read, sample, says, write};
+use crate::fixtures::{block, buffered, channel, deep, ends, flushed, moved, random, read, sample, says, write};
 use halfpower_model::environment::DeviceLimit;
 use halfpower_model::reading::inspect::Limit;
-use halfpower_model::sample::{Block, Direction, Dirty, Latency, Part, PartKind, SystemAccount, Totals, WaitFor};
+use halfpower_model::sample::{Block, Dirty, Latency, Part, PartKind, SystemAccount, Totals, WaitFor};
 use halfpower_model::{
-    Bytes, BytesPerSecond, CachePolicy, Channel, Level, LevelName, Pattern, Personality, Rate, Sample, TargetKind,
-    Workload,
+    Bytes, BytesPerSecond, CachePolicy, Level, LevelName, Pattern, Personality, Rate, Sample, TargetKind, Workload,
 };
 use std::collections::BTreeMap;
 
@@ -15,20 +14,23 @@ use std::collections::BTreeMap;
 pub(super) fn clean(workload: Workload) -> Sample {
     let mut sample = sample(workload, 100e6);
     let Totals { requests, bytes, .. } = sample.total;
-    let all = Some(Direction { requests, bytes, amplification: None });
-    let of_device = block(requests, bytes);
-    let of_device = match sample.workload.operation.writes() {
-        true => Block { write: all, ..of_device },
-        false => Block { read: all, ..of_device },
-    };
-    sample.block = Some(Block { busy_fraction: 0.7, ..of_device });
+    let of_device = Block { busy_fraction: 0.7, ..block(requests, bytes) };
+    sample.block = Some(match sample.workload.operation.writes() {
+        true => Block { write: moved(requests, bytes), ..of_device },
+        false => Block { read: moved(requests, bytes), ..of_device },
+    });
     sample.instrument.loop_ns_per_request = Some(60.0);
     sample.cpu.lower.system_s = 0.2;
     sample.cpu.waited_s = Some(0.01);
-    let account = SystemAccount { wall_s: 1.0, busy_s: 0.3, system_s: 0.3, idle_s: 1.7, ..SystemAccount::default() };
-    sample.cpu.system = Some(account);
+    sample.cpu.system = used(0.3, 0.0);
     sample.environment.target.filesystem = Some("ext4".to_owned());
     sample
+}
+
+/// What two CPUs did in a second.
+fn used(busy_s: f64, irq_s: f64) -> Option<SystemAccount> {
+    let (system_s, idle_s) = (busy_s - irq_s, 2.0 - busy_s);
+    Some(SystemAccount { wall_s: 1.0, busy_s, irq_s, system_s, idle_s, ..SystemAccount::default() })
 }
 
 /// With parts of a simulated machine, each with its share of the time.
@@ -76,6 +78,12 @@ pub(super) fn when(sample: &mut Sample, change: impl FnOnce(&mut Sample), who: O
 /// The share of the time in which the device had requests outstanding.
 pub(super) fn busy(sample: &mut Sample, share: f64) {
     sample.block.as_mut().unwrap().busy_fraction = share;
+}
+
+/// So many flushes of so many ns.
+pub(super) fn flush(sample: &mut Sample, requests: u64, mean_ns: f64) {
+    let latency_ns = Latency { mean: Some(mean_ns), ..Latency::default() };
+    sample.flush = Some(Totals { requests, latency_ns, ..Totals::default() }.into());
 }
 
 /// The CPU time of the workers, and how long they waited for a CPU.
@@ -168,16 +176,9 @@ fn a_full_cpu_and_a_crowded_one_are_named() {
 #[test]
 fn where_all_cpus_are_used_requests_may_wait_for_one_that_no_worker_waits_for() {
     let mut sample = clean(random(write(4)));
-    let used = |busy_s| SystemAccount {
-        wall_s: 1.0,
-        busy_s,
-        system_s: busy_s,
-        idle_s: 2.0 - busy_s,
-        ..SystemAccount::default()
-    };
     ran(&mut sample, 0.04, 0.0);
     busy(&mut sample, 0.012);
-    sample.cpu.system = Some(used(2.0));
+    sample.cpu.system = used(2.0, 0.0);
     let found = of(&sample);
     let words =
         "the CPU (likely): 100 % of all CPU time was used, and the device had requests outstanding 1.2 % of the time";
@@ -193,7 +194,7 @@ fn where_all_cpus_are_used_requests_may_wait_for_one_that_no_worker_waits_for() 
     );
     // With CPUs to spare it is the depth, and nothing else.
     busy(&mut sample, 0.012);
-    sample.cpu.system = Some(used(0.5));
+    sample.cpu.system = used(0.5, 0.0);
     let found = of(&sample);
     assert!(found.reason.ends_with("and nothing else is saturated"), "{found:?}");
     assert!(found.further().contains("the CPU (the workers wanted it 4.0 % of their time)"), "{found:?}");
@@ -204,9 +205,9 @@ fn reads_that_the_device_did_not_move_come_from_memory() {
     let mut sample = clean(Workload { cache: CachePolicy::Keep, ..buffered(random(read(4))) });
     assert_ne!(named(&sample).map(|(owner, _)| owner), Some(Owner::Memory));
     sample.cpu.lower.system_s = 0.98;
-    let moved = |sample: &mut Sample, bytes| sample.block.as_mut().unwrap().read.as_mut().unwrap().bytes = bytes;
-    when(&mut sample, |it| moved(it, 40_000_000), likely(Owner::Memory), "");
-    when(&mut sample, |it| moved(it, 0), sure(Owner::Memory), "");
+    let read = |sample: &mut Sample, bytes| sample.block.as_mut().unwrap().read.as_mut().unwrap().bytes = bytes;
+    when(&mut sample, |it| read(it, 40_000_000), likely(Owner::Memory), "");
+    when(&mut sample, |it| read(it, 0), sure(Owner::Memory), "");
     ran(&mut sample, 0.4, 0.58);
     ends(&of(&sample).brief(), "and the workers waited 58 % of their time for a CPU that other programs used");
     when(&mut sample, |it| it.workload.cache = CachePolicy::Warm, sure(Owner::Cpu), "the cache was asked for");
@@ -278,7 +279,7 @@ fn writes_that_make_the_device_read_say_why() {
     let mut whole = clean(buffered(write(1024)));
     whole.dirty = Some(Dirty { braked_share: Some(0.0), ..Dirty::default() });
     let (requests, bytes) = (whole.total.requests, whole.total.bytes);
-    let reads = |bytes| Some(Direction { requests, bytes, amplification: None });
+    let reads = |bytes| moved(requests, bytes);
     when(&mut whole, |it| it.block.as_mut().unwrap().read = reads(requests * 4096), None, "");
     whole.block.as_mut().unwrap().read = reads(2 * bytes);
     let open = of(&whole);
@@ -297,13 +298,13 @@ fn a_simulated_row_that_is_read_for_its_parity_is_told() {
         named(sample)
     };
     let bytes = sample.total.bytes;
-    sample.block.as_mut().unwrap().read = Some(Direction { requests: 10, bytes: bytes / 2, amplification: None });
+    sample.block.as_mut().unwrap().read = moved(10, bytes / 2);
     assert_eq!(of_busy(&mut sample, 0.5), likely(Owner::ReadBeforeWrite));
     assert_eq!(of_busy(&mut sample, 1.0), sure(Owner::Device), "it is full");
     sample.workload.pattern = Pattern::Random;
     assert_eq!(of_busy(&mut sample, 0.5), None, "they may wait for one another");
     sample.workload.pattern = Pattern::Sequential;
-    sample.block.as_mut().unwrap().read = Some(Direction { requests: 10, bytes: bytes / 8, amplification: None });
+    sample.block.as_mut().unwrap().read = moved(10, bytes / 8);
     assert_eq!(of_busy(&mut sample, 0.5), None);
     assert!(of(&sample).further().contains("read-modify-write (12.5 MB/s read meanwhile)"), "{:?}", of(&sample));
 }
@@ -314,7 +315,7 @@ fn a_reader_beside_writes_in_part_is_not_taken_for_them() {
     sample.dirty = Some(Dirty { braked_share: Some(0.0), ..Dirty::default() });
     let writes = sample.total.requests;
     let mut reads = |requests, bytes| {
-        sample.block.as_mut().unwrap().read = Some(Direction { requests, bytes, amplification: None });
+        sample.block.as_mut().unwrap().read = moved(requests, bytes);
         named(&sample)
     };
     assert_eq!(reads(2 * writes, 2 * writes * 4096), likely(Owner::ReadBeforeWrite));
@@ -325,7 +326,7 @@ fn a_reader_beside_writes_in_part_is_not_taken_for_them() {
 #[test]
 fn most_of_what_the_device_did_for_others_is_told_of_who_is_below() {
     let mut sample = deep_reads();
-    let read = |bytes| Some(Direction { requests: 24_414, bytes, amplification: None });
+    let read = |bytes| moved(24_414, bytes);
     busy(&mut sample, 0.99);
     when(&mut sample, |it| it.block.as_mut().unwrap().read = read(500_000_000), likely(Owner::Device), "");
     assert!(of(&sample).reason.ends_with("; 80 % of the device's bytes came from other programs or file-system metadata"), "{:?}", of(&sample));
@@ -334,6 +335,11 @@ fn most_of_what_the_device_did_for_others_is_told_of_who_is_below() {
     sample.cpu.lower.system_s = 0.2;
     sample.block.as_mut().unwrap().read = read(130_000_000);
     assert!(!of(&sample).reason.contains("other programs"), "a quarter of it");
+}
+
+/// So many bytes per second of reads.
+fn bytes(rate: f64) -> Limit {
+    Limit { group: "blkio:/a".to_owned(), read_bytes_per_s: Some(BytesPerSecond(rate)), ..Limit::default() }
 }
 
 /// With a control group's limit on reads.
@@ -345,9 +351,7 @@ fn limited(limit: Limit) -> Sample {
 
 #[test]
 fn a_control_group_s_limit_that_is_reached_is_named() {
-    let bytes =
-        |rate| Limit { group: "blkio:/a".to_owned(), read_bytes_per_s: Some(BytesPerSecond(rate)), ..Limit::default() };
-    let requests = |rate| Limit { group: "blkio:/a".to_owned(), read_requests_per_s: Some(rate), ..Limit::default() };
+    let requests = |rate| Limit { read_bytes_per_s: None, read_requests_per_s: Some(rate), ..bytes(0.0) };
     assert_eq!(named(&limited(bytes(101e6))), sure(Owner::ThrottledBandwidth));
     assert_eq!(named(&limited(requests(24_000))), sure(Owner::ThrottledRequests));
     let words =
@@ -375,14 +379,12 @@ fn a_control_group_s_limit_that_is_reached_is_named() {
 fn a_limit_is_held_against_the_program_s_own_bytes_with_room_for_the_first_slices() {
     let sample = |asked: f64, device: f64, limit: f64, warmup_ns: u64| {
         let mut sample = clean(Workload { limits: Default::default(), ..buffered(read(64)) });
-        let limit =
-            Limit { group: "blkio:/a".to_owned(), read_bytes_per_s: Some(BytesPerSecond(limit)), ..Limit::default() };
-        sample.environment.target.limits = vec![DeviceLimit { device: "vda".to_owned(), limit }];
+        sample.environment.target.limits = limited(bytes(limit)).environment.target.limits.clone();
         sample.read.as_mut().unwrap().bytes_per_s = BytesPerSecond(asked);
         sample.workload.warmup = halfpower_model::Nanoseconds(warmup_ns);
         let counted_s = 1.0 + sample.workload.warmup.seconds();
         let bytes = (device * counted_s) as u64;
-        sample.block.as_mut().unwrap().read = Some(Direction { requests: 1000, bytes, amplification: None });
+        sample.block.as_mut().unwrap().read = moved(1000, bytes);
         sample
     };
     let named = |asked, device, limit, warmup_ns| named(&sample(asked, device, limit, warmup_ns));
@@ -400,34 +402,24 @@ fn a_limit_is_held_against_the_program_s_own_bytes_with_room_for_the_first_slice
 
 #[test]
 fn a_level_near_its_peak_is_named() {
-    let with = |name, rate| {
+    let with = |name, megabytes| {
         let mut sample = deep_reads();
-        let channel = Channel {
-            at: "a".to_owned(),
-            through: None,
-            pap_bytes_per_s: Some(BytesPerSecond(rate)),
-            source: "given".to_owned(),
-        };
-        sample.environment.target.levels = vec![Level::of(name, [channel])];
+        sample.environment.target.levels = vec![Level::of(name, [channel("a", None, Some(megabytes))])];
         sample
     };
-    assert_eq!(named(&with(LevelName::Link, 105e6)), sure(Owner::Link));
-    assert_eq!(named(&with(LevelName::Bus, 105e6)), sure(Owner::Bus));
-    assert_eq!(named(&with(LevelName::Device, 105e6)), sure(Owner::Device));
-    assert_eq!(named(&with(LevelName::Device, 300e6)), None);
-    assert_eq!(named(&with(LevelName::Device, 120e6)), None);
-    assert!(of(&with(LevelName::Device, 50e6)).reason.contains("the stated peak is wrong or not on this path"));
+    assert_eq!(named(&with(LevelName::Link, 105.0)), sure(Owner::Link));
+    assert_eq!(named(&with(LevelName::Bus, 105.0)), sure(Owner::Bus));
+    assert_eq!(named(&with(LevelName::Device, 105.0)), sure(Owner::Device));
+    assert_eq!(named(&with(LevelName::Device, 300.0)), None);
+    assert_eq!(named(&with(LevelName::Device, 120.0)), None);
+    assert!(of(&with(LevelName::Device, 50.0)).reason.contains("the stated peak is wrong or not on this path"));
 }
 
 #[test]
 fn flushes_that_take_most_of_the_time_are_named() {
     let mut sample = clean(random(write(4)));
-    let flush = |mean_ns| {
-        let latency_ns = Latency { mean: Some(mean_ns), ..Latency::default() };
-        Some(Totals { requests: 100, latency_ns, ..Totals::default() })
-    };
-    when(&mut sample, |it| it.flush = flush(8e6).map(Box::new), likely(Owner::Flushes), "");
-    when(&mut sample, |it| it.flush = flush(1e6).map(Box::new), likely(Owner::Depth), "");
+    when(&mut sample, |it| flush(it, 100, 8e6), likely(Owner::Flushes), "");
+    when(&mut sample, |it| flush(it, 100, 1e6), likely(Owner::Depth), "");
     assert!(of(&sample).further().contains("flushes (10 % of the time)"));
 }
 
@@ -488,13 +480,7 @@ fn a_device_that_is_always_at_work_is_likely() {
 
 #[test]
 fn a_simulated_machine_tells_which_part_is_full() {
-    let with = |parts: &[(&str, PartKind, f64)]| {
-        let part = |(name, kind, busy): &(&str, PartKind, f64)| match kind {
-            PartKind::Wait => waiting(name, *busy),
-            _ => Part { busy: *busy, ..Part::idle(name, *kind) },
-        };
-        of(&Sample { parts: parts.iter().map(part).collect(), ..deep_reads() })
-    };
+    let with = |parts: &[(&str, PartKind, f64)]| of(&with(deep_reads(), parts));
     let (bus, disk) = (PartKind::Bus, PartKind::Device);
     let found = with(&[("pci", bus, 0.97), ("atlas 1", disk, 0.79), ("atlas 2", disk, 0.8)]);
     assert_eq!((found.owner, found.sureness), (Some(Owner::Bus), Some(Sureness::Sure)));
@@ -530,19 +516,11 @@ fn a_simulated_machine_tells_which_part_is_full() {
 #[test]
 fn all_cpus_that_are_busy_with_its_requests_are_full() {
     let mut sample = deep_reads();
-    let with = |busy_s: f64, irq_s: f64| SystemAccount {
-        wall_s: 1.0,
-        busy_s,
-        irq_s,
-        system_s: busy_s - irq_s,
-        idle_s: 2.0 - busy_s,
-        ..SystemAccount::default()
-    };
     sample.cpu.lower.system_s = 0.5;
-    when(&mut sample, |it| it.cpu.system = Some(with(1.9, 1.3)), sure(Owner::Cpu), "");
-    when(&mut sample, |it| it.cpu.system = Some(with(1.75, 1.2)), likely(Owner::Cpu), "");
-    sample.cpu.system = Some(with(1.9, 0.2));
+    when(&mut sample, |it| it.cpu.system = used(1.9, 1.3), sure(Owner::Cpu), "");
+    when(&mut sample, |it| it.cpu.system = used(1.75, 1.2), likely(Owner::Cpu), "");
+    sample.cpu.system = used(1.9, 0.2);
     assert_ne!(named(&sample).map(|(owner, _)| owner), Some(Owner::Cpu), "others had most of it");
-    sample.cpu.system = Some(with(1.6, 1.2));
+    sample.cpu.system = used(1.6, 1.2);
     assert_ne!(named(&sample).map(|(owner, _)| owner), Some(Owner::Cpu));
 }

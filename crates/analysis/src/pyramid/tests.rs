@@ -1,19 +1,15 @@
 //! Pyramids with known answers: the figures are made up, the bottleneck is in them or it is not.
 
 use super::*;
-use crate::fixtures::{Run, around, begins, buffered, deep, ends, flushed, read, says, write};
+use crate::fixtures::{Run, around, begins, buffered, channel, deep, ends, flushed, read, says, write};
 use halfpower_model::reading::{Bandwidth, Kernel, Rounds, StudySpeed, StudyTest, Vectors};
 use halfpower_model::workload::MirrorReads;
-use halfpower_model::{
-    Among, Bytes, BytesPerSecond, CachePolicy, Channel, Layout, Level, LevelName, TargetFacts, TargetKind, Workload,
-};
+use halfpower_model::{Among, Bytes, CachePolicy, Layout, Level, LevelName, TargetFacts, TargetKind, Workload};
 
 const MB: f64 = 1e6;
 
 fn level(name: LevelName, at: &str, megabytes: Option<f64>) -> Level {
-    let source = if megabytes.is_some() { "given" } else { "nobody tells" };
-    let pap_bytes_per_s = megabytes.map(|rate| BytesPerSecond(rate * MB));
-    Level::of(name, [Channel { at: at.to_owned(), through: None, pap_bytes_per_s, source: source.to_owned() }])
+    Level::of(name, [channel(at, None, megabytes)])
 }
 
 /// A disk behind an adapter that others may be behind as well.
@@ -236,12 +232,6 @@ fn a_mirror_halves_what_writes_can_have() {
 #[test]
 fn a_limit_is_of_reads_or_of_writes() {
     let mut target = disk("sda", None, None, None);
-    let channel = |at: &str, through: Option<&str>, megabytes: Option<f64>| Channel {
-        at: at.to_owned(),
-        through: through.map(str::to_owned),
-        pap_bytes_per_s: megabytes.map(|rate| BytesPerSecond(rate * MB)),
-        source: "a test".to_owned(),
-    };
     let limits = [channel("vda", None, None), channel("sda", Some("vda"), Some(24.0))];
     target.levels.insert(1, Level::of(LevelName::ReadLimit, limits));
     let mut run = Run::of([(read(1024), around(24.0 * MB)), (write(1024), around(100.0 * MB))]);
