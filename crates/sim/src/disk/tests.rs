@@ -12,17 +12,17 @@ use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
 
+/// A buffer of so many segments, each of so many blocks, and how far it reads ahead.
+pub(crate) fn read_buffer(segments: usize, segment_blocks: u64, read_ahead_blocks: u64) -> ReadBuffer {
+    let (least_ahead_blocks, again_blocks) = (0, u64::MAX);
+    ReadBuffer { segments, segment_blocks, read_ahead_blocks, least_ahead_blocks, again_blocks }
+}
+
 fn drive(mechanics: Mechanics) -> Drive {
     Drive {
         mechanics,
         scheduler: Scheduler::Fcfs,
-        buffer: ReadBuffer {
-            segments: 3,
-            segment_blocks: 60,
-            read_ahead_blocks: 40,
-            least_ahead_blocks: 0,
-            again_blocks: u64::MAX,
-        },
+        buffer: read_buffer(3, 60, 40),
         overhead: Overhead::default(),
         write_cache: None,
     }
@@ -228,24 +228,11 @@ fn what_is_in_the_write_cache_is_read_from_there() {
 pub(crate) fn larger(scheduler: Scheduler) -> Drive {
     let seeks = SeekCurve::data_sheet(8000, 1.0, 6.0, 12.0).unwrap();
     let zones = [zone(0, 400, 60, 90), zone(4000, 300, 45, 70)];
-    let mechanics = Mechanics {
-        geometry: Geometry::new(4, 8000, &zones, Switches::of(4, 500_000, &seeks, 0, 8.33e6)),
-        written: None,
-        seeks,
-        turn_ns: 8.33e6,
-        head_switch_ns: 500_000,
-        write_settle_ns: 300_000,
-        zero_latency: true,
-        sector_blocks: 1,
-    };
-    let buffer = ReadBuffer {
-        segments: 4,
-        segment_blocks: 512,
-        read_ahead_blocks: 256,
-        least_ahead_blocks: 0,
-        again_blocks: u64::MAX,
-    };
-    Drive { scheduler, buffer, ..drive(mechanics) }
+    let geometry = Geometry::new(4, 8000, &zones, Switches::of(4, 500_000, &seeks, 0, 8.33e6));
+    let (turn_ns, head_switch_ns, write_settle_ns) = (8.33e6, 500_000, 300_000);
+    let mechanics =
+        Mechanics { geometry, written: None, seeks, turn_ns, head_switch_ns, write_settle_ns, ..slow(true) };
+    Drive { scheduler, buffer: read_buffer(4, 512, 256), ..drive(mechanics) }
 }
 
 fn random_rate(scheduler: Scheduler, depth: usize) -> f64 {
@@ -303,24 +290,10 @@ fn interrupted_ns(drive: &Drive, count: u64, at: usize, pause_ns: u64, elsewhere
 pub(crate) fn atlas(scheduler: Scheduler) -> Drive {
     let firsts = [0, 1265, 4609, 5449, 5865, 6281, 7121, 7537, 7953, 8377, 8793, 9209, 9625];
     let sectors = [334, 324, 306, 302, 293, 288, 280, 270, 262, 255, 246, 237, 229];
-    let skews = [
-        (63, 113),
-        (62, 101),
-        (58, 98),
-        (57, 92),
-        (56, 91),
-        (55, 90),
-        (54, 88),
-        (51, 87),
-        (51, 83),
-        (48, 83),
-        (47, 75),
-        (45, 75),
-        (44, 75),
-    ];
-    let zones = firsts.into_iter().zip(sectors).zip(skews);
-    let zones: Vec<_> =
-        zones.map(|((first, sectors), (track, cylinder))| zone(first, sectors, track, cylinder)).collect();
+    let of_tracks = [63, 62, 58, 57, 56, 55, 54, 51, 51, 48, 47, 45, 44];
+    let of_cylinders = [113, 101, 98, 92, 91, 90, 88, 87, 83, 83, 75, 75, 75];
+    let zone_of = |at: usize| zone(firsts[at], sectors[at], of_tracks[at], of_cylinders[at]);
+    let zones: Vec<_> = (0..firsts.len()).map(zone_of).collect();
     let cylinders = [1, 5, 10, 20, 50, 100, 200, 400, 1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000, 9000, 10_021];
     let ms = [
         1.245, 1.355, 1.531, 1.620, 1.863, 2.011, 2.651, 3.146, 3.820, 4.842, 5.643, 6.226, 6.814, 7.525, 8.205, 8.951,
@@ -328,25 +301,12 @@ pub(crate) fn atlas(scheduler: Scheduler) -> Drive {
     ];
     let points: Vec<_> = cylinders.into_iter().zip(ms).collect();
     let (seeks, turn_ns) = (SeekCurve::measured(10_042, &points), 60e9 / 10_025.0);
-    let mechanics = Mechanics {
-        geometry: Geometry::new(6, 10_042, &zones, Switches::of(6, 176_000, &seeks, 0, turn_ns)),
-        written: None,
-        seeks,
-        turn_ns,
-        head_switch_ns: 176_000,
-        write_settle_ns: 487_000,
-        zero_latency: true,
-        sector_blocks: 1,
-    };
+    let geometry = Geometry::new(6, 10_042, &zones, Switches::of(6, 176_000, &seeks, 0, turn_ns));
+    let (head_switch_ns, write_settle_ns) = (176_000, 487_000);
+    let mechanics =
+        Mechanics { geometry, written: None, seeks, turn_ns, head_switch_ns, write_settle_ns, ..slow(true) };
     let overhead = Overhead { read_hit_ns: 184_000, read_miss_ns: 0, write_ns: 345_000, ..Overhead::default() };
-    let buffer = ReadBuffer {
-        segments: 10,
-        segment_blocks: 374,
-        read_ahead_blocks: 354,
-        least_ahead_blocks: 0,
-        again_blocks: u64::MAX,
-    };
-    Drive { scheduler, buffer, overhead, ..drive(mechanics) }
+    Drive { scheduler, buffer: read_buffer(10, 374, 354), overhead, ..drive(mechanics) }
 }
 
 #[test]

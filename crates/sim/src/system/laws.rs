@@ -17,6 +17,7 @@ use crate::bus::BusKeys;
 use crate::controller::{Controller, Forwarding, Order, Queue};
 use crate::disk::Overhead;
 use crate::disk::cache::ReadBuffer;
+use crate::disk::tests::read_buffer;
 use crate::named::Named;
 use crate::volume::Reader;
 use proptest::prelude::*;
@@ -29,11 +30,8 @@ fn any_drive() -> impl Strategy<Value = Drive> {
     (0..Scheduler::WORDS.len(), 1_usize..8, 8_u64..1024, 0_u64..1024, 0_u64..600_000, cache).prop_map(
         |(which, segments, segment_blocks, read_ahead_blocks, own_ns, cache)| Drive {
             buffer: ReadBuffer {
-                segments,
-                segment_blocks,
-                read_ahead_blocks,
                 least_ahead_blocks: read_ahead_blocks / 3,
-                again_blocks: u64::MAX,
+                ..read_buffer(segments, segment_blocks, read_ahead_blocks)
             },
             overhead: Overhead {
                 read_hit_ns: own_ns / 2,
