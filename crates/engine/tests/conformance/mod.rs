@@ -2,7 +2,7 @@
 //! cancelled run ends, what fails ends with its cause. What a single transfer does is tried beside the personalities.
 
 #[path = "../../../../examples/built.rs"]
-mod examples;
+pub(super) mod examples;
 
 use super::{CancelSoon, file, host, measure, spec};
 use halfpower_engine::{Access, Host, NULL_TARGET};
@@ -28,19 +28,19 @@ fn personalities(host: &Host) -> Vec<NamedPersonality> {
     personalities
 }
 
-fn plugin(file: &Path, options: &str) -> NamedPersonality {
+pub(super) fn plugin(file: &Path, options: &str) -> NamedPersonality {
     format!("plugin:{},{options}", file.display()).parse().unwrap()
 }
 
 /// The options that all runs here have in common, with personality `named`.
-fn spec_of(named: &NamedPersonality) -> WorkloadSpec {
+pub(super) fn spec_of(named: &NamedPersonality) -> WorkloadSpec {
     let NamedPersonality { personality, plugin } = named.clone();
     let common = spec("pattern=random request_size=4KiB buffering=buffered");
     WorkloadSpec { personality: Some(personality), plugin, ..common }
 }
 
 /// The plug-in in memory has one memory for the whole program: its tests take turns.
-static RAM: Mutex<()> = Mutex::new(());
+pub(super) static RAM: Mutex<()> = Mutex::new(());
 
 /// A run of the plug-in that fails on demand, on storage of its own; none where it cannot be built.
 fn ram(options: &str, spec: WorkloadSpec) -> Option<Result<Sample, MeasureError>> {

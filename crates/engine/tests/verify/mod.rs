@@ -1,13 +1,16 @@
 //! Verification: finds every flipped bit, and never cries wolf.
 
-use super::{file, host, host_for, measure, small_filesystem, spec};
+use super::conformance::{RAM, examples, plugin, spec_of};
+use super::{Mount, file, host, host_for, measure, small_filesystem, spec};
 use halfpower_engine::{Access, Host, Target};
 use halfpower_model::random::Random;
 use halfpower_model::stream::{Request, RequestStream};
 use halfpower_model::{Cancel, Personality, Sample};
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::PoisonError;
 
 /// Writes at random that overlap.
 const OVERLAPPING: &str = "operation=write pattern=random request_size=8KiB align=4KiB";
@@ -29,6 +32,28 @@ fn ten_clean_runs_of_overlapping_requests_report_nothing() {
         assert!(sample.is_complete(), "seed {seed}: {:?}", sample.failure);
         assert_eq!((verified.wrong, &verified.first_wrong), (0, &None));
         assert!(verified.blocks >= 256 && verified.read_back_s.is_some(), "{verified:?}");
+    }
+}
+
+#[test]
+fn a_bit_that_a_plug_in_flips_is_found_during_the_run() {
+    let Some(ram) = examples::ram() else { return };
+    let _turn = RAM.lock().unwrap_or_else(PoisonError::into_inner);
+    // Of the file only the name and the size matter: what is written is in the plug-in.
+    let (_directory, path) = file(1 << 20);
+    for (options, is_right) in [("", true), ("flip_every=100", false)] {
+        let spec = WorkloadSpec {
+            operation: Some("mix=50".parse().unwrap()),
+            depth: Some(4),
+            verify: Some(Verify::Stamp),
+            requests: Some(2000),
+            ..spec_of(&plugin(ram, options))
+        };
+        let sample = measure(&mut host(&path, Access::Overwrite), &spec);
+        let verified = sample.verified.expect("it was verified");
+        assert!(verified.blocks > 0 && (verified.wrong == 0) == is_right, "{options}: {verified:?}");
+        let code = sample.failure.as_ref().map(|failure| failure.code.as_str());
+        assert_eq!(code, (!is_right).then_some("verification_failed"), "{options}");
     }
 }
 
@@ -129,15 +154,44 @@ fn every_side_of_a_mirror_is_read_back() {
     assert_eq!(verify(&mut mirror, &written).verified.unwrap().wrong, 0, "all is as it was");
 }
 
+/// An ext4 of 16 MiB on a loop device, with a sparse file of 64 MiB on it; none, saying so, where it cannot be mounted.
+fn small_disk() -> Option<(Mount, PathBuf)> {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let image = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    image.as_file().set_len(16 << 20).unwrap();
+    let make = ["mkfs.ext4", "-q", "-F", "-m", "0"].map(Path::new);
+    let mount = ["mount", "-o", "loop"].map(Path::new);
+    let commands = [[&make[..], &[image.path()]].concat(), [&mount[..], &[image.path(), directory.path()]].concat()];
+    for command in commands {
+        let done = Command::new(command[0]).args(&command[1..]).output();
+        if !done.as_ref().is_ok_and(|output| output.status.success()) {
+            eprintln!("skipped: {} fails ({done:?})", command[0].display());
+            return None;
+        }
+    }
+    let path = directory.path().join("target");
+    std::fs::File::create(&path).unwrap().set_len(64 << 20).unwrap();
+    Some((Mount(directory), path))
+}
+
 #[test]
 fn a_file_system_that_fills_up_is_verified_up_to_where_it_got() {
-    let Some((_mount, path)) = small_filesystem() else { return };
-    let mut host = host(&path, Access::Overwrite);
-    let writes = "operation=write pattern=sequential request_size=64KiB bytes=8MiB";
-    let written = measure(&mut host, &spec(&format!("{writes} buffering=buffered verify=stamp")));
-    assert_eq!(written.failure.as_ref().map(|failure| failure.code.as_str()), Some("ENOSPC"));
-    assert_eq!(written.total.errors.get("ENOSPC"), Some(&1));
-    let found = verify(&mut host, &written).verified.unwrap();
-    let blocks = written.total.bytes / 4096;
-    assert!(found.wrong == 0 && found.blocks >= blocks, "{blocks} blocks were written: {found:?}");
+    for (buffering, small) in [(Buffering::Buffered, small_filesystem()), (Buffering::Direct, small_disk())] {
+        let Some((_mount, path)) = small else { continue };
+        let mut host = host(&path, Access::Overwrite);
+        let bytes = host.describe().target.size_bytes.exactly();
+        let writes = format!(
+            "operation=write pattern=sequential request_size=64KiB bytes={bytes} buffering={buffering} verify=stamp"
+        );
+        let written = measure(&mut host, &spec(&writes));
+        assert_eq!(written.failure.as_ref().map(|failure| failure.code.as_str()), Some("ENOSPC"), "{buffering}");
+        assert_eq!(written.total.errors.get("ENOSPC"), Some(&1));
+        // What is counted is stored, and of the request that failed a part at most.
+        let blocks = written.total.bytes / 4096;
+        let content = std::fs::read(&path).unwrap();
+        let stored = content.chunks(4096).filter(|block| block.iter().any(|byte| *byte != 0)).count() as u64;
+        assert!((blocks..blocks + 16).contains(&stored) && blocks > 0, "{buffering}: {stored} of {blocks} are stored");
+        let found = verify(&mut host, &written).verified.unwrap();
+        assert!(found.wrong == 0 && found.blocks >= blocks, "{buffering}: {blocks} blocks were written: {found:?}");
+    }
 }
