@@ -233,6 +233,7 @@ mod tests {
     use super::*;
     use crate::Host;
     use halfpower_model::{Buffering, Operation, Sample, Testbed, WorkloadSpec};
+    use std::os::unix::fs::MetadataExt;
 
     const SIZE: u64 = 1 << 20;
 
@@ -323,6 +324,32 @@ mod tests {
         let error = measure(&mut host(&files, Access::Read).unwrap(), &WorkloadSpec::default()).unwrap_err();
         let path = files[1].display().to_string();
         assert!(error.to_string().starts_with(&path) && error.to_string().contains("sparse"), "{error}");
+    }
+
+    #[test]
+    fn blocks_are_allocated_when_the_state_says_so() {
+        let files = files::<2>();
+        let mut host = host(&files, Access::Overwrite).unwrap();
+        // Each file gets half of the bytes, at some place in it.
+        for (state, length, blocks) in [
+            (FileState::Append, SIZE / 2, SIZE / 2),
+            (FileState::Sparse, SIZE, SIZE / 2),
+            (FileState::Preallocated, SIZE, SIZE),
+            (FileState::Written, SIZE, SIZE),
+        ] {
+            let spec = WorkloadSpec { file_state: Some(state), bytes: Some(Bytes(SIZE)), ..writes() };
+            let sample = measure(&mut host, &spec).unwrap();
+            assert!(sample.warnings.iter().all(|warning| warning.code != "sparse_target"), "{state}: it was wanted");
+            for file in &files {
+                File::open(file).unwrap().sync_all().unwrap();
+                let facts = fs::metadata(file).unwrap();
+                assert_eq!(facts.len(), length, "{state}");
+                // Metadata may take a block or two.
+                assert!((blocks..blocks + (64 << 10)).contains(&(facts.blocks() * 512)), "{state}: {}", facts.blocks());
+            }
+        }
+        let read = measure(&mut host, &WorkloadSpec { requests: Some(9), ..WorkloadSpec::default() }).unwrap();
+        assert!(read.is_complete(), "{:?}", read.failure);
     }
 
     #[test]

@@ -31,6 +31,30 @@ fn cache_can_be_emptied(path: &Path) -> bool {
 }
 
 #[test]
+fn a_mapping_writes_beyond_the_end_of_a_file_cut_short() {
+    let (_directory, path) = file(1 << 20);
+    let spec = WorkloadSpec {
+        operation: Some(Operation::Write),
+        request_size: Some(Bytes(64 << 10)),
+        requests: Some(16),
+        ..buffered(Personality::Mmap)
+    };
+    // The second time the end lies within a page, and most of the requests beyond it.
+    let [whole, cut] = [1 << 20, (256 << 10) + 20_481].map(|length| {
+        std::fs::write(&path, vec![7; 1 << 20]).unwrap();
+        let mut host = host(&path, Access::Overwrite);
+        let workload = spec.resolve(host.describe()).unwrap();
+        File::options().write(true).open(&path).unwrap().set_len(length).unwrap();
+        let sample = host.measure(&workload, &mut (), &Cancel::default()).unwrap();
+        assert!(sample.is_complete(), "{:?}", sample.failure);
+        assert_eq!(sample.total.bytes, 1 << 20);
+        std::fs::read(&path).unwrap()
+    });
+    assert!(whole.len() == 1 << 20 && whole != vec![7; 1 << 20]);
+    assert!(cut == whole, "{} bytes, not the ones of a whole file", cut.len());
+}
+
+#[test]
 fn a_device_that_fails_below_a_mapping_ends_with_eio() {
     let (_directory, path) = file(4 << 20);
     let attached = Command::new("losetup").args(["--find", "--show"]).arg(&path).output();
@@ -89,6 +113,27 @@ fn what_would_block_is_counted_and_done() {
     let warm = read("rw_flags=nowait pattern=random requests=100 cache=warm");
     assert_eq!(warm.instrument.would_block, Some(0));
     assert_eq!(read("rw_flags=none").instrument.would_block, None, "nobody asked");
+}
+
+#[test]
+fn dontcache_leaves_nothing_of_what_was_read_in_the_page_cache() {
+    let (_directory, path) = file(4 << 20);
+    if !cache_can_be_emptied(&path) {
+        return;
+    }
+    let mut host = host(&path, Access::Read);
+    let span = host.describe().target.size_bytes;
+    let mut cached_after = |text: &str| {
+        let spec = WorkloadSpec { bytes: Some(span), cache: Some(CachePolicy::Cold), ..flags(text) };
+        let sample = measure(&mut host, &spec);
+        (sample.instrument.refused, cache::cached_share(&File::open(&path).unwrap(), span).unwrap())
+    };
+    let ((_, kept), (refused, left)) = (cached_after("none"), cached_after("dontcache"));
+    if !refused.is_empty() {
+        eprintln!("skipped: {}", refused.join("; "));
+        return;
+    }
+    assert!(kept > 0.95 && left < 0.05, "{kept} of the file without the flag, {left} with it");
 }
 
 #[test]

@@ -46,3 +46,28 @@ fn requests_are_followed_from_the_queue_to_their_end() {
     }
     panic!("half of the requests were always at the device longer than the longest that was measured");
 }
+
+#[test]
+fn a_request_too_large_for_the_device_is_split() {
+    const SIZE: u64 = 32 << 20;
+    let (_directory, path) = file(SIZE as usize);
+    let mut host = host(&path, Access::Read);
+    let most_kib = host.describe().target.device.as_ref().and_then(|device| {
+        let text = std::fs::read_to_string(format!("/sys/block/{device}/queue/max_sectors_kb")).ok()?;
+        text.trim().parse::<u64>().ok()
+    });
+    if host.describe().target.direct_alignment_bytes.is_none() || most_kib.is_none_or(|kib| kib << 10 > SIZE / 2) {
+        eprintln!("skipped: needs direct I/O on a device that takes at most 16 MiB at a time");
+        return;
+    }
+    // Other tests keep the device busy as well, and what is looked at may be theirs.
+    for _ in 0..20 {
+        let sample = measure(&mut host, &WorkloadSpec { requests: Some(10), ..direct(SIZE) });
+        match phases(&sample) {
+            None => return,
+            Some(phases) if phases.split > 0 => return,
+            Some(_) => {}
+        }
+    }
+    panic!("no request of 32 MiB was seen to be split on a device that takes {most_kib:?} KiB at a time");
+}
