@@ -41,4 +41,6 @@ mod flash;
 #[cfg(test)]
 mod hdd;
 #[cfg(test)]
+mod record;
+#[cfg(test)]
 mod tests;
