@@ -6,7 +6,7 @@ use crate::flash::fast_area::FastArea;
 use crate::flash::heat::Heat;
 use crate::flash::read_ahead::ReadAhead;
 use crate::machine::{LargeRequests, PageCache, Parallel, SlowReads};
-use crate::shipped::machine_text;
+use crate::shipped::{machine_text, testbed};
 use crate::testbed::Simulated;
 
 /// A shipped machine with one of its keys changed: what is said of it when a volume is made.
@@ -67,32 +67,57 @@ fn a_setting_is_of_the_volume_s_way_or_refused_where_machines_are_compared() {
 /// Of each kind of value one; the bounds of each key are in machines/README.md.
 #[test]
 fn values_beyond_their_bounds_are_refused_with_their_place() {
+    let write_cache = "write-cache = { size = \"64MiB\", pieces = 1024, wait = \"100ms\" }";
     let blocks = "a size like \"64KiB\" from 0 B to 1 GiB, in multiples of 512 B";
     for (from, to, key, allowed) in [
-        ("segments = 16", "segments = 4000000000", "segments", "a whole number from 0 to 4096"),
+        ("segments = 16", "segments = 4000000000", "drive.exos-x18.segments", "a whole number from 0 to 4096"),
         ("count = 8", "count = 0", "cpu.count", "a whole number from 1 to 4096"),
         ("count = 8", "count = 8.0", "cpu.count", "a whole number from 1 to 4096"),
-        ("segment = \"8MiB\"", "segment = \"300B\"", "exos-x18.segment", blocks),
-        ("segment = \"8MiB\"", "segment = \"2GiB\"", "exos-x18.segment", blocks),
+        ("segment = \"8MiB\"", "segment = \"300B\"", "drive.exos-x18.segment", blocks),
+        ("segment = \"8MiB\"", "segment = \"2GiB\"", "drive.exos-x18.segment", blocks),
         ("split = \"1280KiB\"", "split = \"100\"", "system.split", "512 B to 1 GiB, in multiples"),
-        ("scan = \"5s\"", "scan = \"0s\"", "cache.scan", "a time like \"250us\" from 10 ms to 60 min"),
-        ("fixed = \"369ns\"", "fixed = \"49ns\"", "cache.read.fixed", "at least 50 ns"),
-        ("rpm = 7200", "rpm = 1e300", "rpm", "a number from 60 to 100000"),
-        ("rpm = 7200", "rpm = nan", "rpm", "a number from 60 to 100000"),
-        ("rpm = 7200", "rpm = \"7200\"", "rpm", "a number from 60 to 100000"),
-        ("rpm = 7200", "rpm = [7200]", "rpm", "a number from 60 to 100000"),
-        ("pieces = 1024", "pieces = 0", "write-cache.pieces", "a whole number from 1 to 16384"),
-        ("scheduler = \"sptf\"", "scheduler = \"sp\"", "scheduler", "one of fcfs, c-look, sstf, sptf"),
-        ("bytes = \"through\"", "bytes = true", "ahci.bytes", "one of through, stored"),
+        ("scan = \"5s\"", "scan = \"0s\"", "system.cache.scan", "a time like \"250us\" from 10 ms to 60 min"),
+        ("fixed = \"369ns\"", "fixed = \"49ns\"", "system.cache.read.fixed", "at least 50 ns"),
+        ("rpm = 7200", "rpm = 1e300", "drive.exos-x18.rpm", "a number from 60 to 100000"),
+        ("rpm = 7200", "rpm = nan", "drive.exos-x18.rpm", "a number from 60 to 100000"),
+        ("rpm = 7200", "rpm = \"7200\"", "drive.exos-x18.rpm", "a number from 60 to 100000"),
+        ("rpm = 7200", "rpm = [7200]", "drive.exos-x18.rpm", "a number from 60 to 100000"),
+        ("pieces = 1024", "pieces = 0", "drive.exos-x18.write-cache.pieces", "a whole number from 1 to 16384"),
+        ("scheduler = \"sptf\"", "scheduler = \"sp\"", "drive.exos-x18.scheduler", "one of fcfs, c-look, sstf, sptf"),
+        ("bytes = \"through\"", "bytes = true", "controller.ahci.bytes", "one of through, stored"),
         ("rate = \"600MB/s\"", "rate = \"-6MB/s\"", "bus.sata.rate", "\"600MB/s\" from 1 kB/s to 1000000 GB/s"),
         ("each-disk = true", "each-disk = 1", "bus.sata.each-disk", "true or false"),
-        ("[0, 4936, 611, 611, 0]", "[0, 4832, 480, 480]", "exos-x18.zones", "a list of 5"),
+        (write_cache, "write-cache = 5", "drive.exos-x18.write-cache", "a table"),
+        ("[0, 4936, 611, 611, 0]", "[0, 4832, 480, 480]", "drive.exos-x18.zones", "a list of 5"),
     ] {
         let (message, name) = (told("hdd-18tb", "disk", from, to), "machine hdd-18tb, line ");
         assert!(message.starts_with(name) && message.contains(": it has to be "), "{message}");
-        assert!(message.contains(&format!("{key}` is ")) && message.contains(allowed), "{to}: {message}");
+        assert!(message.contains(&format!(": `{key}` is ")) && message.contains(allowed), "{to}: {message}");
         assert!(message.contains(", column ") && message.chars().count() < 200 && !message.contains('\n'), "{message}");
     }
+}
+
+#[test]
+fn values_at_their_bounds_are_taken() {
+    for (target, settings) in [
+        ("hdd-18tb:disk", "exos-x18.segment=0B,exos-x18.read-ahead=0B,exos-x18.read-ahead-least=0B"),
+        ("hdd-18tb:disk", "exos-x18.segment=512B,exos-x18.read-ahead=512B,exos-x18.read-ahead-least=512B"),
+        ("hdd-18tb:disk", "exos-x18.segment=8MiB,exos-x18.read-ahead=0B,exos-x18.read-ahead-least=0B"),
+        ("win2k-pentium3:atlas-4", "pci.burst=4B"),
+        ("win2k-pentium3:atlas-4", "pci.burst=64B"),
+        ("win2k-pentium3:atlas-4", "pci.burst=4KiB"),
+    ] {
+        let (machine, volume) = target.split_once(':').unwrap();
+        let made = Simulated::of_file(machine, machine_text(machine).unwrap(), volume, &settings.parse().unwrap());
+        assert!(made.is_ok(), "{settings}: {made:?}");
+    }
+}
+
+#[test]
+fn what_there_is_not_is_told_with_what_there_is() {
+    let error = testbed("win2k-pentium3", "atlas-9").unwrap().unwrap_err().to_string();
+    assert!(error.contains("no volume \"atlas-9\"; its volumes are ") && error.contains(", atlas-1, "), "{error}");
+    assert!(testbed("cray-1", "x").is_none());
 }
 
 #[test]
@@ -107,34 +132,47 @@ fn the_place_is_where_the_value_is_written() {
 
 #[test]
 fn values_that_contradict_others_are_refused_with_their_place() {
+    let (hdd, nvme) = ("hdd-18tb:disk", "nvme-gen4:steady");
     let path = "path = [\"sata\", \"ahci\", \"dmi\"]";
     let seek_times = "seek-times = { track-to-track = \"0.23ms\", average = \"7.4ms\", full = \"16ms\" }";
     let overlaps = "write-overlaps = true\nwrite-next = \"0us\"";
     let (last_zone, short) = ("[501185, 2368, 293, 293, 44880]", "the shortest track of zones, 3.5 KiB");
     let buffer = machine_text("nvme-gen4").unwrap().lines().find(|line| line.starts_with("buffer = ")).unwrap();
     for (target, from, to, key, said) in [
-        ("hdd-18tb:disk", path, "path = [\"sata\", \"sata\", \"dmi\"]", "path", "to name each part once"),
-        ("hdd-18tb:disk", path, "path = []", "volume.disk.path", "a list of 1 to 16"),
-        ("hdd-18tb:disk", path, "path = [\"pci\"]", "volume.disk.path", "there is no bus or controller \"pci\""),
-        ("hdd-18tb:disk", "drive = \"exos-x18\"", "drive = \"exos\"", "disk.drive", "there is no drive \"exos\""),
-        ("hdd-18tb:disk", "average = \"7.4ms\"", "average = \"74ms\"", "seek-times", "seek times grow"),
-        ("hdd-18tb:disk", seek_times, "", "seek", "a drive needs either seek or seek-times"),
-        ("hdd-18tb:disk", "dirty-share = 0.2", "dirty-share = 0.9", "cache.dirty-share", "at most share"),
-        ("hdd-18tb:disk", "share = 0.8\ndirty-share = 0.2", "share = 0.0\ndirty-share = 0", "share", "it needs 1 MiB"),
-        ("hdd-18tb:disk", "rate = \"3940MB/s\"", "read-rate = \"1MB/s\"", "bus.dmi", "read-rate and write-rate"),
-        ("hdd-18tb:disk", "rate = \"600MB/s\"", "rate = \"1GB/s\"\nread-rate = \"1GB/s\"", "rate", "or those two"),
-        ("hdd-18tb:disk", "outstanding = 32 ", "", "controller.ahci.order", "it needs outstanding"),
-        ("hdd-18tb:disk", "read-ahead = \"8MiB\"", "read-ahead = \"9MiB\"", "read-ahead", "at most segment, 8 MiB"),
-        ("hdd-18tb:disk", "-least = \"4MiB\"", "-least = \"9MiB\"", "read-ahead-least", "at most read-ahead, 8 MiB"),
-        ("hdd-18tb:disk", "write-overlaps = true", overlaps, "write-next", "excludes write-overlaps"),
-        ("hdd-18tb:disk", last_zone, "[501185, 7, 0, 0, 0]", "physical-sector", short),
-        ("nvme-gen4:steady", "channels = 16", "channels = 500", "flash.p5500.channels", "at most units"),
-        ("nvme-gen4:steady", "spare = \"558GB\"", "spare = \"512B\"", "spare", "at least a thousandth of size"),
-        ("nvme-gen4:steady-mixed-use", "\"3200GB\"", "\"4000GB\"", "steady-mixed-use.capacity", "the drive's size"),
-        ("nvme-gen4:steady", "state = \"steady\"", "state = \"full\"", "steady.state", "one of fresh, filled, steady"),
-        ("nvme-gen4:steady", buffer, "", "flash.p5500.protected", "it needs buffer too"),
+        (hdd, path, "path = [\"sata\", \"sata\", \"dmi\"]", "volume.disk.path", "to name each part once"),
+        (hdd, path, "path = []", "volume.disk.path", "a list of 1 to 16"),
+        (hdd, path, "path = [\"pci\"]", "volume.disk.path", "there is no bus or controller \"pci\""),
+        (hdd, "drive = \"exos-x18\"", "drive = \"exos\"", "volume.disk.drive", "there is no drive \"exos\""),
+        (hdd, "average = \"7.4ms\"", "average = \"74ms\"", "drive.exos-x18.seek-times", "seek times grow"),
+        (hdd, seek_times, "", "drive.exos-x18.seek", "a drive needs either seek or seek-times"),
+        (hdd, "dirty-share = 0.2", "dirty-share = 0.9", "system.cache.dirty-share", "at most share"),
+        (hdd, "share = 0.8\ndirty-share = 0.2", "share = 0.0\ndirty-share = 0", "system.cache.share", "it needs 1 MiB"),
+        (hdd, "rate = \"3940MB/s\"", "read-rate = \"1MB/s\"", "bus.dmi", "read-rate and write-rate"),
+        (hdd, "rate = \"600MB/s\"", "rate = \"1GB/s\"\nread-rate = \"1GB/s\"", "bus.sata.rate", "or those two"),
+        (hdd, "outstanding = 32 ", "", "controller.ahci.order", "it needs outstanding"),
+        (hdd, "read-ahead = \"8MiB\"", "read-ahead = \"9MiB\"", "drive.exos-x18.read-ahead", "at most segment, 8 MiB"),
+        (hdd, "-least = \"4MiB\"", "-least = \"9MiB\"", "drive.exos-x18.read-ahead-least", "at most read-ahead, 8 MiB"),
+        (hdd, "write-overlaps = true", overlaps, "drive.exos-x18.write-next", "excludes write-overlaps"),
+        (hdd, last_zone, "[501185, 7, 0, 0, 0]", "drive.exos-x18.physical-sector", short),
+        (nvme, "channels = 16", "channels = 500", "flash.p5500.channels", "at most units"),
+        (nvme, "spare = \"558GB\"", "spare = \"512B\"", "flash.p5500.spare", "at least a thousandth of size"),
+        (
+            "nvme-gen4:steady-mixed-use",
+            "\"3200GB\"",
+            "\"4000GB\"",
+            "volume.steady-mixed-use.capacity",
+            "the drive's size",
+        ),
+        (nvme, "state = \"steady\"", "state = \"full\"", "volume.steady.state", "one of fresh, filled, steady"),
+        (nvme, buffer, "", "flash.p5500.protected", "it needs buffer too"),
         ("sata-ssd:client", "always = \"6GB\"", "always = \"79GB\"", "flash.qvo.fast-area.always", "at most size"),
-        ("win2k-pentium3:maxtor", "\"maxtor-40\"\n", "\"maxtor-40\"\nstate = \"steady\"\n", "state", "flash"),
+        (
+            "win2k-pentium3:maxtor",
+            "drive = \"maxtor-40\"\n",
+            "drive = \"maxtor-40\"\nstate = \"steady\"\n",
+            "volume.maxtor.state",
+            "` is \"steady\": it applies to flash drives only",
+        ),
     ] {
         let (machine, volume) = target.split_once(':').unwrap();
         let message = told(machine, volume, from, to);
@@ -142,7 +180,7 @@ fn values_that_contradict_others_are_refused_with_their_place() {
             message.starts_with(&format!("machine {machine}, line ")) && message.contains(", column "),
             "{message}"
         );
-        assert!(message.contains(&format!("{key}`")) && message.contains(said), "{to}: {message}");
+        assert!(message.contains(&format!(": `{key}`")) && message.contains(said), "{to}: {message}");
     }
 }
 
@@ -302,6 +340,7 @@ fn settings_are_refused_with_the_key_in_place_of_the_line() {
         ("volume=atlas-1,volume=atlas-2", "`volume` is set twice; set it once"),
         ("pci.rate=-5MB/s", "with pci.rate=-5MB/s: `bus.pci.rate` is -5MB/s: it has to be a rate like \"600MB/s\""),
         ("pci.rate=NaN", "with pci.rate=NaN: `bus.pci.rate` is NaN: it has to be a rate like \"600MB/s\""),
+        ("pci.burst=0", "with pci.burst=0: `bus.pci.burst` is 0: it has to be a size like \"64KiB\" from "),
         ("pci.rate=1e30GB/s", "`bus.pci.rate` is 1e30GB/s: it has to be a rate like \"600MB/s\""),
         (
             "disks=1000000",
