@@ -140,6 +140,14 @@ mod tests {
     }
 
     #[test]
+    fn both_ends_cost_their_cpus() {
+        let us = |machine: &Machine| cpu_us(&course(machine, Operation::Read, 8, 1, 1));
+        // 132 us at each end, and 32 of the server's direct request.
+        assert!((us(&shared(None, Vec::new())) / 296.0 - 1.0).abs() < 0.01);
+        assert!((us(&shared(Some(2), vec![1, 2])) / 132.0 - 1.0).abs() < 0.01);
+    }
+
+    #[test]
     fn the_server_s_bus_carries_every_byte_twice() {
         let outcome = course(&shared(Some(2), vec![1, 2]), Operation::Read, 64, 8, 1);
         let busy = |name| busy(&outcome, name);

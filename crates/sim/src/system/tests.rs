@@ -125,6 +125,11 @@ pub(crate) fn requests(outcome: &Outcome) -> u64 {
     outcome.latency.iter().map(Histogram::count).sum()
 }
 
+/// Microseconds of a CPU for a request.
+pub(super) fn cpu_us(outcome: &Outcome) -> f64 {
+    outcome.cpu_ns as f64 / requests(outcome) as f64 / 1e3
+}
+
 pub(super) fn busy(outcome: &Outcome, name: &str) -> f64 {
     outcome.parts.iter().find(|part| part.name == name).unwrap().busy
 }
@@ -158,6 +163,29 @@ fn sequential_reads_run_at_the_speed_of_the_medium() {
     assert!((measured / medium - 1.0).abs() < 0.01, "{measured} of {medium}");
     let arm = outcome.parts.last().unwrap();
     assert_eq!((outcome.parts.len(), arm.name.as_str()), (4, "disk 1"));
+}
+
+#[test]
+fn stripes_add_up_until_a_bus_is_full() {
+    let [one, two, eight] = [1, 2, 8].map(|disks| {
+        let machine = machine(atlas(Scheduler::CLook), disks, Volume::Stripe { chunk: Bytes(65_536) });
+        course(&machine, &workload(Pattern::Sequential, 1 << 20, 4, &machine))
+    });
+    let ratio = megabytes_per_s(&two) / megabytes_per_s(&one);
+    assert!((ratio - 2.0).abs() < 0.03, "{ratio}");
+    // 64 KiB in 493 µs and 15 of a command and a status: 129.1 MB/s.
+    assert!((megabytes_per_s(&eight) / 129.1 - 1.0).abs() < 0.01, "{}", megabytes_per_s(&eight));
+    let busiest = eight.parts.iter().max_by(|one, other| one.busy.total_cmp(&other.busy)).unwrap();
+    assert!(busiest.name == "pci" && busiest.busy > 0.99 && busiest.busy <= 1.0, "{busiest:?}");
+}
+
+#[test]
+fn cpu_costs_are_what_the_machine_says() {
+    let machine = machine(atlas(Scheduler::CLook), 1, Volume::Each);
+    for (size, expected_us) in [(4096, 31.0), (65_536, 46.0)] {
+        let found_us = cpu_us(&course(&machine, &workload(Pattern::Random, size, 1, &machine)));
+        assert!((found_us / expected_us - 1.0).abs() < 0.01, "{size}: {found_us}");
+    }
 }
 
 #[test]
@@ -270,10 +298,12 @@ fn what_the_end_cuts_off_is_told() {
 #[test]
 fn a_limit_behind_a_warm_up_is_used_up_exactly() {
     let machine = machine(larger(Scheduler::CLook), 1, Volume::Each);
-    for (warmup_ms, depth, most) in [(0, 4, 1000), (500, 1, 100), (500, 8, 100), (500, 32, 100), (500, 64, 5)] {
+    for (warmup_ms, workers, depth, most) in
+        [(0, 1, 4, 1000), (0, 3, 4, 77), (500, 1, 1, 100), (500, 1, 8, 100), (500, 1, 32, 100), (500, 1, 64, 5)]
+    {
         let of = |limits| {
             let warmup = Nanoseconds(warmup_ms * 1_000_000);
-            course(&machine, &Workload { warmup, limits, ..workload(Pattern::Random, 8192, depth, &machine) })
+            course(&machine, &Workload { warmup, workers, limits, ..workload(Pattern::Random, 8192, depth, &machine) })
         };
         let outcome = of(of_requests(most));
         assert_eq!(requests(&outcome), most, "QD{depth}");

@@ -51,6 +51,33 @@ fn a_warm_cache_holds_the_end_of_what_does_not_fit() {
 }
 
 #[test]
+fn the_cpu_pays_for_calls_copies_and_the_cache_s_own_requests() {
+    let machine = one_disk(Fill::Page);
+    // 12 us and 4 a KiB of the call; 30 us and a quarter a KiB of the direct request, and 70 of paging, for each 64 KiB of a stream.
+    let of_stream = |kib: f64| 12.0 + (4.0 + 116.0 / 64.0) * kib;
+    for (pattern, size, expected_us) in [
+        (Pattern::Sequential, 4 << 10, of_stream(4.0)),
+        (Pattern::Sequential, 64 << 10, of_stream(64.0)),
+        (Pattern::Sequential, 1 << 20, of_stream(1024.0)),
+        (Pattern::Random, 8 << 10, 12.0 + 32.0 + 32.0 + 70.0),
+    ] {
+        let found_us = cpu_us(&course(&machine, &buffered(Operation::Read, pattern, size, 1, &machine)));
+        assert!((found_us / expected_us - 1.0).abs() < 0.015, "{pattern} {size}: {found_us} of {expected_us}");
+    }
+}
+
+#[test]
+fn random_reads_are_at_qd1_at_every_depth() {
+    let machine = one_disk(Fill::Page);
+    let of = |buffering, depth| {
+        let workload = buffered(Operation::Read, Pattern::Random, 8192, depth, &machine);
+        requests(&course(&machine, &Workload { span: Bytes(8 << 30), buffering, ..workload })) as f64
+    };
+    let (one, direct, buffered) = (of(Buffering::Direct, 1), of(Buffering::Direct, 8), of(Buffering::Buffered, 8));
+    assert!((0.97..1.03).contains(&(buffered / one)) && direct > buffered * 1.15, "{one} {direct} {buffered}");
+}
+
+#[test]
 fn a_write_of_part_of_a_page_reads_the_page_first() {
     let machine = one_disk(Fill::Page);
     let of = |size| {
@@ -79,6 +106,19 @@ fn a_random_write_reads_its_frame_where_the_system_does_that() {
     let frames = frame.device[0].1 as f64 / (writes * 64 * 1024) as f64;
     assert!((0.97..=1.01).contains(&frames), "{frames}");
     assert!(requests(&page) > 3 * writes);
+}
+
+#[test]
+fn random_writes_leave_in_the_order_of_their_place() {
+    let machine = one_disk(Fill::Page);
+    let of = |buffering| {
+        let random = buffered(Operation::Write, Pattern::Random, 8192, 1, &machine);
+        // What the cache takes at the beginning is no matter of the disks.
+        let (warmup, limits) = (Nanoseconds(20_000_000_000), for_ms(20_000));
+        requests(&course(&machine, &Workload { span: Bytes(8 << 30), buffering, warmup, limits, ..random })) as f64
+    };
+    let (direct, sorted) = (of(Buffering::Direct), of(Buffering::Buffered));
+    assert!(sorted > 1.15 * direct, "{direct} {sorted}");
 }
 
 #[test]
