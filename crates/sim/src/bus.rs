@@ -165,4 +165,12 @@ mod tests {
         assert_eq!(all, bus.command_ns() + 500 + bus.transfer(9000, Direction::Read).ns);
         assert_eq!((phases[0], phases[1]), (("arbitration", 4_000), ("selection", 2_500)));
     }
+    #[test]
+    fn small_bursts_waste_a_bus() {
+        let ns = [1024, 4096, 65_536].map(|burst| {
+            let keys = BusKeys { burst: Some(Bytes(burst)), ..scsi().keys };
+            Bus { keys, ..scsi() }.transfer(65_536, Direction::Read).ns
+        });
+        assert!(ns.is_sorted_by(|one, next| one > next), "{ns:?}");
+    }
 }

@@ -152,6 +152,14 @@ mod tests {
         assert_eq!((bus.busy_ns(55), bus.busy_ns(90)), (35, 50));
     }
 
+    #[test]
+    fn who_books_ahead_keeps_to_one_server() {
+        let mut cpus = Resource::new(2);
+        let mut worker = |from_ns, _| cpus.serve(0, from_ns, 10);
+        let done = (0..5).fold(0, &mut worker);
+        assert_eq!((done, (0..5).fold(0, worker)), (50, 50), "another worker has the other one");
+    }
+
     /// As a look at each of them would have it.
     #[test]
     fn of_many_servers_the_one_that_was_free_last_serves() {

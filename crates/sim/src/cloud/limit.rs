@@ -82,6 +82,17 @@ mod tests {
         Limit { per_s, burst: Some(Burst { per_s: 3000.0, credits, at_first: credits }) }
     }
 
+    #[test]
+    fn a_limit_without_bursts_lets_pass_evenly_and_saves_nothing() {
+        let limit = Limit { per_s: 4.0, burst: None };
+        assert_eq!(course(limit, 1.0, 5), [0.0, 0.25, 0.5, 0.75, 1.0]);
+        let mut meter = Meter::new(limit);
+        meter.pass(60e9, 1.0);
+        assert_eq!(meter.free_ns(), 60.25e9, "a minute of nothing is no credit");
+        meter.pass(60.25e9, 6.0);
+        assert_eq!(meter.free_ns(), 61.75e9);
+    }
+
     /// The provider's table: how long a volume with so many IOPS bursts at 3000 from 5.4 million credits on. Its
     /// first line says 1862 for 100.
     #[test]

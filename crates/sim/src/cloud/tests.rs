@@ -1,4 +1,6 @@
 use super::*;
+use crate::cloud::limit::Burst;
+use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
 
@@ -42,4 +44,36 @@ fn a_course_by_hand() {
     // 1 MiB takes a second, which what comes next waits as well.
     let wide = CloudVolume { unit: Bytes(1 << 20), ..slow() };
     assert_eq!(answered(wide, &[(Read, 0, 2048), (Read, 9000, 8)]), [1000, 1005]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    #[test]
+    fn no_second_gives_more_than_the_limits_once_the_credits_are_gone(
+        per_s in 20.0_f64..400.0, gaps in proptest::collection::vec(0_u64..20, 600), count in 1_u64..40, seed in any::<u64>()
+    ) {
+        let mut volume = CloudVolume { spread_ns: 2 * MS, parallel: 1000, ..slow() };
+        let burst = Some(Burst { per_s: 500.0, credits: 100.0, at_first: 100.0 });
+        volume.limits[0].requests = Limit { per_s, burst };
+        let (mut cloud, mut now_ns, mut answers) = (Cloud::new(Arc::new(volume), seed), 0, Vec::new());
+        for (tag, gap_ms) in (0..).zip(gaps) {
+            now_ns += gap_ms * MS;
+            let block = u64::from(tag) * 7919 % 2_000_000;
+            let command = Command { tag, direction: Direction::Read, block, count, received_ns: now_ns };
+            let served = cloud.serve(now_ns, command);
+            prop_assert!(served.tag == tag && served.ready_ns >= now_ns + 3 * MS);
+            answers.push(served.ready_ns);
+        }
+        answers.sort_unstable();
+        let bytes = (count * BLOCK_BYTES) as f64;
+        for (first, from_ns) in answers.iter().enumerate() {
+            let within = answers[first + 1..].iter().filter(|at_ns| **at_ns < from_ns + 1_000_000_000).count() as f64;
+            // What is answered within a second passed within one and the spread of latencies.
+            let most_s = 1.0 + 4e-3;
+            let counted = within * (bytes / 8192.0).ceil();
+            prop_assert!(counted <= per_s * most_s + 100.0 + 1e-6, "{counted} requests in a second");
+            prop_assert!(within * bytes <= 1_048_576.0 * most_s + 1e-3, "{} bytes in a second", within * bytes);
+        }
+    }
 }

@@ -229,4 +229,9 @@ mod tests {
             assert_eq!(soonest(&queue, (&drive, &|_: &Waiting| 0), from, 12_345_678), least);
         }
     }
+    #[test]
+    fn nothing_waits_nothing_is_chosen() {
+        let drive = slow(false);
+        assert_eq!(choose(Scheduler::Sptf, &[], (&drive, &|_: &Waiting| 0, 0), (Position::default(), 0), 0), None);
+    }
 }
