@@ -4,7 +4,7 @@ use super::space::amplification;
 use super::*;
 use crate::machine::{self, Machine};
 use crate::system::tests::{Outcome, for_ms, machine, megabytes_per_s, requests, run, workload};
-use halfpower_model::{BytesPerSecond, Cancel, Nanoseconds, Operation, Pattern, Workload};
+use halfpower_model::{BytesPerSecond, Cancel, Nanoseconds, Operation, Pattern, RequestKind, Workload};
 
 /// 64 units of 16 KiB pages, 50 µs a read and 640 µs a program, on 8 channels that are no limit; half as much flash again.
 pub(super) fn drive() -> FlashDrive {
@@ -291,6 +291,42 @@ fn a_flush_waits_until_the_buffer_is_empty_unless_that_is_protected() {
     assert_eq!(without.serve(0, write).ready_ns, 640_164, "a program, without a buffer");
     let mut without = Flash::new(Arc::new(FlashDrive { buffer: None, fast_area: Some(AREA), ..drive() }));
     assert_eq!(without.serve(0, write).ready_ns, 262_308, "a quarter of a nanosecond for each of 64 pages");
+}
+
+#[test]
+fn a_flush_command_waits_for_the_buffer_and_where_it_is_protected_is_none() {
+    let [volatile, safe] = [false, true].map(|is_protected| {
+        let machine = alone(FlashDrive { is_protected, ..drive() });
+        course(&machine, "mix=write:90,flush:10".parse().unwrap(), Pattern::Random, 16, 1, 300)
+    });
+    let flush = RequestKind::Flush as usize;
+    // The page that was written last is programmed, but where nine times in ten a write came before it and not another flush.
+    let mean_us = volatile.latency[flush].mean().unwrap() / 1e3;
+    assert!((mean_us / (0.9 * 640.0) - 1.0).abs() < 0.03, "{mean_us}");
+    assert!(safe.latency[flush].count() > 100 && safe.latency[flush].mean() == Some(1.0), "{:?}", safe.latency[flush]);
+    assert!(volatile.device[flush].0 > 100 && safe.device[flush].0 == 0);
+}
+
+#[test]
+fn workers_of_one_small_file_write_as_fast_as_one_does() {
+    // What continues none programs as much again; they all write to two of the 256 parts of the drive.
+    let machine = alone(FlashDrive { mapping: Bytes(16 << 10), state: State::Filled, ..drive() });
+    let rates = [1, 4, 16, 48].map(|workers| {
+        let asked = workload(Pattern::Sequential, 16 << 10, 4, &machine);
+        let (operation, span, limits) = (Operation::Write, Bytes(64 << 20), for_ms(200));
+        megabytes_per_s(&run(&machine, &Workload { operation, workers, span, limits, ..asked }, &Cancel::default()))
+    });
+    assert!(rates.iter().all(|rate| (rate / rates[0] - 1.0).abs() < 0.05), "{rates:?}");
+}
+
+#[test]
+fn small_reads_in_order_read_each_page_once() {
+    let ahead = ReadAhead { size: Bytes(512 << 10), streams: 4 };
+    let machine = alone(FlashDrive { read_ahead: Some(ahead), ..drive() });
+    let [ordered, random] = [Pattern::Sequential, Pattern::Random]
+        .map(|pattern| per_s(&course(&machine, Operation::Read, pattern, 4, 64, 60)));
+    // Four of them are a page, of which a random read has one of its own.
+    assert!(ordered > 3.0 * random, "{ordered} {random}");
 }
 
 #[test]

@@ -34,6 +34,29 @@ fn requests_and_bytes_a_second_are_what_the_provider_documents() {
 }
 
 #[test]
+fn sequential_requests_that_wait_are_merged_up_to_the_unit() {
+    let sequential = |depth| {
+        let change = |workload| Workload { pattern: Pattern::Sequential, depth, ..of_kib(4)(workload) };
+        measure("baseline", change).total.requests_per_s
+    };
+    // What waits behind the first of a group joins it, until the bytes are the limit: 32 000 of 4 KiB are 125 MiB.
+    check("QD256", sequential(256), 32_000.0, 1.0);
+    assert!(sequential(1) < 1500.0, "nothing waits: {}", sequential(1));
+}
+
+#[test]
+fn credits_run_out_when_the_provider_says() {
+    // A hundredth of 5.4 million lasts 20 s.
+    let limits = asked(Read, Pattern::Random, 16, 256, 40.0).limits;
+    let sample = measure("burst,gp2.limits.full=0.01", |workload| Workload { limits, ..workload });
+    let rates: Vec<u64> = sample.intervals.iter().map(|interval| interval.requests).collect();
+    assert_eq!(rates.iter().take_while(|requests| **requests > 2900).count(), 20, "{rates:?}");
+    assert!(rates[22..39].iter().all(|requests| (299..=301).contains(requests)), "{rates:?}");
+    let ends: Vec<f64> = sample.intervals.iter().map(|interval| interval.at_s).collect();
+    assert_eq!((ends[0], ends[39], sample.elapsed_s), (1.0, 40.0, 40.0), "an interval has its end");
+}
+
+#[test]
 fn at_qd1_the_latency_limits_the_rate() {
     let latency = measure("provisioned", |workload| Workload { depth: 1, ..workload }).total.latency_ns;
     // 700 us, 16 KiB over the instance's link, and 1.23 us of the system.

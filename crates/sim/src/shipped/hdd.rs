@@ -108,6 +108,16 @@ fn a_stream_through_the_page_cache_is_written_to_a_raid5_in_whole_rows() {
     }
 }
 
+#[test]
+fn small_writes_in_order_stream_as_large_ones_do() {
+    let [small, large] = [4, 1024].map(|kib: u64| {
+        let writes = sample_of(10.0, "disk", Write, Sequential, kib << 10, 8);
+        assert!(writes.intervals.iter().all(|interval| interval.bytes > 100_000_000), "{:?}", writes.intervals);
+        writes.total.bytes_per_s.0
+    });
+    check("4 KiB", small, large, 5.0);
+}
+
 /// Of a row's first chunk the two others are read, and then all of it is known.
 #[test]
 fn small_writes_in_order_read_each_row_of_a_raid5_once() {
