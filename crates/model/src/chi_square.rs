@@ -30,3 +30,15 @@ pub(crate) fn misfit(counts: &[u64], shares: &[f64]) -> f64 {
     let spread = 2.0 / (9.0 * freedom);
     statistic / (freedom * (1.0 - spread + NORMAL_QUANTILE * spread.sqrt()).powi(3))
 }
+
+#[test]
+fn the_quantile_is_the_tabled_one() {
+    // One bin is 3 above its 100 and one 3 below, so the statistic is 0.18. The 0.9999 quantiles of chi-square with 10
+    // and with 100 degrees of freedom are 35.564 and 161.319.
+    for (bins, tabled, within) in [(11, 35.564, 0.015), (101, 161.319, 0.0015)] {
+        let mut counts = vec![100; bins];
+        (counts[0], counts[1]) = (103, 97);
+        let quantile = 0.18 / misfit(&counts, &vec![1.0 / bins as f64; bins]);
+        assert!((quantile / tabled - 1.0).abs() < within, "{bins} bins: {quantile}");
+    }
+}

@@ -114,6 +114,13 @@ mod tests {
         }
     }
 
+    #[test]
+    fn orders_differ_and_none_is_the_identity() {
+        let order = |seed| -> Vec<u64> { (0..50).map(|index| Permutation::new(50, seed).at(index)).collect() };
+        let orders: std::collections::BTreeSet<Vec<u64>> = (0..1000).map(order).collect();
+        assert!(orders.len() == 1000 && orders.iter().all(|order| !order.is_sorted()));
+    }
+
     /// The distance from a number to its successor is even over the whole range, and so is the first tenth of the
     /// order: no neighbours together, no runs, no stripes.
     #[test]
@@ -149,6 +156,12 @@ mod tests {
             1_028_565_787_108_820_763,
         ];
         assert_eq!(first(1 << 63, u64::MAX), large);
+    }
+
+    #[test]
+    #[should_panic(expected = "place 10 is not below the count of 10")]
+    fn a_place_outside_is_refused() {
+        Permutation::new(10, 1).at(10);
     }
 
     proptest! {

@@ -101,6 +101,15 @@ mod tests {
         let mut items: Vec<u32> = (0..100).collect();
         random.shuffle(&mut items);
         assert!(!items.is_sorted(), "{items:?}");
+        items.sort_unstable();
+        assert!(items.iter().copied().eq(0..100), "each is there once: {items:?}");
+    }
+
+    #[test]
+    fn derived_seeds_differ() {
+        let seeds: std::collections::BTreeSet<u64> =
+            (0..100).flat_map(|seed| (0..100).map(move |part| derive_seed(seed, part))).collect();
+        assert_eq!(seeds.len(), 10_000);
     }
 
     #[test]

@@ -35,6 +35,8 @@ fn harmonic(theta: f64, count: u64) -> f64 {
         - (third(to) - third(from)) / 720.0
 }
 
+const THETAS: [f64; 9] = [0.0, 0.2, 0.5, 0.8, 0.99, 1.0, 1.0000001, 1.2, 2.0];
+
 fn of_zipf(count: u64, theta: f64, shares_of: f64) -> f64 {
     let (zipf, total) = (Zipf::new(count, theta), harmonic(shares_of, count));
     misfit_of(count, 7, |random| zipf.draw(random), |end| harmonic(shares_of, end) / total)
@@ -65,7 +67,7 @@ fn draws_fit_the_known_shares() {
     for count in [2, 1_000, 262_144, 1 << 63] {
         let uniform = misfit_of(count, 1, |random| random.below(count), |end| end as f64 / count as f64);
         assert!(uniform < 1.0, "{count}: {uniform}");
-        for theta in [0.0, 0.2, 0.5, 0.8, 0.99, 1.0, 1.0000001, 1.2, 2.0] {
+        for theta in THETAS {
             let misfit = of_zipf(count, theta, theta);
             assert!(misfit < 1.0, "theta {theta}, {count} ranks: {misfit}");
         }
@@ -106,6 +108,54 @@ fn harmonic_numbers_are_the_published_ones() {
     near(harmonic(0.5, 1_000_000), 2000.0 - 1.460_354_508_809_586_8 + 0.0005);
     near(harmonic(10.0, 1 << 40), 1.000_994_575_127_818);
     near(harmonic(0.0, 1 << 40), (1_u64 << 40) as f64);
+    // Added up one by one, across the border where the formula takes over.
+    for theta in THETAS {
+        let mut sum = 0.0;
+        for count in 1..=5_000 {
+            sum += (count as f64).powf(-theta);
+            let is_asked = count <= 200 || count % 97 == 0;
+            assert!(
+                !is_asked || (harmonic(theta, count) / sum - 1.0).abs() < 1e-12,
+                "theta {theta}, {count}: not {sum}"
+            );
+        }
+    }
+}
+
+const MILLION: u64 = 1_000_000;
+
+/// Of draws from a million numbers, which share is below each of some ends.
+fn check_shares(name: &str, draw: impl Fn(&mut Random) -> u64, shares: &[(u64, f64)]) {
+    let mut random = Random::new(29);
+    let drawn: Vec<u64> = (0..100_000).map(|_| draw(&mut random)).collect();
+    for (end, share) in shares {
+        let found = drawn.iter().filter(|number| *number < end).count() as f64 / 1e5;
+        // 3.719 is the 0.9999 quantile.
+        let spread = 3.719 * (share * (1.0 - share) / 1e5).sqrt();
+        assert!((found - share).abs() <= spread, "{name}, below {end}: {found} and not {share}");
+    }
+}
+
+/// Against what a hand or a table gives.
+#[test]
+fn shares_are_what_was_asked() {
+    // By 1 / H(1 000 000) = 0.069 479 62.
+    let zipf = Zipf::new(MILLION, 1.0);
+    check_shares("zipf", |random| zipf.draw(random), &[(1, 0.069_480), (2, 0.104_219)]);
+    // Four fifths to a fifth, and again within it.
+    let pareto = Pareto::new(MILLION, 0.2);
+    let shares = [(8_000, 0.512), (40_000, 0.64), (200_000, 0.8), (MILLION, 1.0)];
+    check_shares("pareto", |random| pareto.draw(random), &shares);
+    let zones = HotCold::new(MILLION, 200, 800);
+    let shares = [(100_000, 0.4), (200_000, 0.8), (600_000, 0.9), (MILLION, 1.0)];
+    check_shares("hot and cold", |random| zones.draw(random), &shares);
+    // One, two and three deviations above the mean.
+    let narrow = Normal::new(MILLION, 0.05);
+    let shares = [(500_000, 0.5), (550_000, 0.841_345), (600_000, 0.977_250), (650_000, 0.998_650)];
+    check_shares("narrow normal", |random| narrow.draw(random), &shares);
+    // (Φ(0.25) - Φ(-0.25)) / (Φ(0.5) - Φ(-0.5)) = 0.197 412 651 / 0.382 924 923 are in the middle half.
+    let wide = Normal::new(MILLION, 1.0);
+    check_shares("wide normal", |random| wide.draw(random), &[(250_000, 0.242_231), (750_000, 0.757_769)]);
 }
 
 #[test]
@@ -142,6 +192,10 @@ fn gaps_are_exponential() {
         misfit(&counts, &[0.01; 100])
     };
     assert!(misfit_against(20_000.0) < 1.0 && misfit_against(20_600.0) > 1.0);
+    let mut random = Random::new(23);
+    let mean = (0..100_000).map(|_| exponential_gap(&mut random, 20_000.0)).sum::<f64>() / 1e5;
+    // A gap's standard deviation is its mean; 3.719 is the 0.9999 quantile.
+    assert!((mean - 20_000.0).abs() < 3.719 * 20_000.0 / 1e5_f64.sqrt(), "{mean}");
 }
 
 /// A digest of draws of a seed: a change of one bit in a logarithm shows.

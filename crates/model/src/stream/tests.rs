@@ -138,6 +138,14 @@ fn ranked_patterns_give_the_hottest_places_their_known_share() {
 }
 
 #[test]
+fn random_is_even_over_the_span() {
+    let workload = Workload { pattern: Pattern::Random, span: Bytes(4096 * 16), ..workload() };
+    let mut counts = [0_u32; 16];
+    blocks(&of(&workload, 0, 160_000)).iter().for_each(|block| counts[*block as usize] += 1);
+    assert!(counts.iter().all(|count| count.abs_diff(10_000) < 500), "{counts:?}");
+}
+
+#[test]
 fn targets_of_their_own_are_divided_among_their_workers_only() {
     let workload = Workload { workers: 4, targets: 2, span: Bytes(4096 * 100), ..workload() };
     let set = |worker| blocks(&of(&workload, worker, 50)).into_iter().collect::<BTreeSet<_>>();
