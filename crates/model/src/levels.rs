@@ -283,6 +283,7 @@ mod tests {
             ("cable=3500MB/s", "memory, bus, link, device"),
             ("read_limit=1MB/s", "control group"),
             ("device=fast", "no rate"),
+            ("device=10", "MB/s"),
             ("device=0MB/s", "nothing"),
         ] {
             assert!(message(text).contains(why), "{}", message(text));

@@ -102,7 +102,9 @@ mod tests {
             assert_eq!(String::from(price).parse(), Ok(price), "in records as exactly");
         }
         let offer = Offer { price: "26EUR".parse().unwrap(), capacity: Some(Bytes(9)) };
-        assert_eq!(serde_json::to_string(&offer).unwrap(), r#"{"price":"26EUR","capacity_bytes":9}"#);
+        let record = serde_json::to_string(&offer).unwrap();
+        assert_eq!(record, r#"{"price":"26EUR","capacity_bytes":9}"#);
+        assert_eq!(serde_json::from_str::<Offer>(&record).unwrap(), offer);
     }
 
     #[test]

@@ -303,6 +303,14 @@ mod tests {
         for (text, bytes) in [("1.5GiB", 1_610_612_736), ("0.5k", 512), ("1TB", 1_000_000_000_000)] {
             assert_eq!(text.parse(), Ok(Bytes(bytes)), "{text}");
         }
+        // In whole units, and as they are shown.
+        for count in [0, 1, 7, 999, 1023, 65_537, (1 << 20) - 1] {
+            for (unit, factor) in [("", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("KB", 1000)] {
+                assert_eq!(format!("{count}{unit}").parse(), Ok(Bytes(count * factor)), "{count}{unit}");
+            }
+            let shown = [0, 10, 20, 30].map(|shift| Bytes((count & 1023) << shift));
+            assert!(shown.iter().all(|bytes| bytes.to_string().parse() == Ok(*bytes)), "{shown:?}");
+        }
         for (text, nanoseconds) in
             [("3s", 3_000_000_000), ("3", 3_000_000_000), ("250ms", 250_000_000), ("1.5min", 90_000_000_000)]
         {

@@ -204,6 +204,18 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
+    #[test]
+    fn crc_gives_the_numbers_of_rfc_3720() {
+        let ascending: [u8; 32] = std::array::from_fn(|index| index as u8);
+        let mut descending = ascending;
+        descending.reverse();
+        for (bytes, crc) in
+            [([0; 32], 0x8a91_36aa), ([0xff; 32], 0x62a8_ab43), (ascending, 0x46dd_794e), (descending, 0x113f_db5c)]
+        {
+            assert_eq!(crc32c::crc32c(&bytes), crc, "{bytes:?}");
+        }
+    }
+
     /// Targets that were written stay verifiable: this block must never change.
     #[test]
     fn the_format_stays() {

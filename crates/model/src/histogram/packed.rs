@@ -79,5 +79,15 @@ mod tests {
         assert_eq!(packed.bins().collect::<Vec<_>>(), [(5, 3), (300, u64::MAX)]);
         assert_eq!(packed.0.len(), 2 + 2 + 10);
         assert_eq!(Packed::default().bins().count(), 0);
+        // Steps and counts around those that take another byte.
+        let numbers = [1, 127, 128, 16_383, 16_384, u64::from(u32::MAX), u64::MAX];
+        let mut bucket = 0;
+        let mut next = |(step, count): (usize, u64)| {
+            bucket += step;
+            (bucket, count)
+        };
+        let pairs = [0, 1, 127, 128, 129, 3800].into_iter().zip(numbers.into_iter().cycle());
+        let bins: Vec<(usize, u64)> = pairs.map(&mut next).collect();
+        assert_eq!(bins.iter().copied().collect::<Packed>().bins().collect::<Vec<_>>(), bins);
     }
 }

@@ -38,6 +38,12 @@ fn with_target(target: TargetFacts) -> Environment {
 }
 
 #[test]
+fn the_upper_layer_wins() {
+    let both = spec("depth=8 verify=stamp").or(&spec("depth=2 workers=3"));
+    assert_eq!((both.depth, both.workers, both.verify), (Some(8), Some(3), Some(crate::Verify::Stamp)));
+}
+
+#[test]
 fn what_is_not_said_depends_on_the_target() {
     let workload = WorkloadSpec::default().resolve(&environment()).unwrap();
     assert_eq!(workload.to_string(), "sequential read, 64 KiB, QD1, direct");
@@ -122,7 +128,7 @@ fn every_one_of_several_targets_must_suit() {
         ("workers=1", with_second(1 << 30, None), "fewer workers than targets"),
         ("buffering=direct", with_second(0, Some(512)), "/data/second is empty"),
         ("operation=write file_state=sparse", device, "a device has no length"),
-        ("operation=write verify=stamp", null, "null: keeps nothing"),
+        ("operation=write verify=stamp", null, "null: keeps nothing that could be verified; name a file or device, or"),
     ] {
         let message = refused(&spec(line), &environment);
         assert!(message.contains(needle), "{message}");

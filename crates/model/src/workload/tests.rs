@@ -17,6 +17,7 @@ fn check<T: FromStr<Err: Debug + Display> + Display>(good: &[&str], bad: &[&str]
 #[test]
 fn texts_read_back_and_others_say_what_is_valid() {
     check::<Buffering>(Buffering::WORDS, &["buffed", "Direct", ""], "buffered, direct, through, none");
+    check::<Personality>(Personality::WORDS, &["ring", "Sync", ""], "sync, vectored, mmap, libaio, io_uring");
     check::<Layout>(
         &["each", "stripe=64KiB", "mirror=round_robin", "mirror=nearest"],
         &["stripe", "stripe=0", "mirror=both", "mirror=", "raid5", "each=2"],
