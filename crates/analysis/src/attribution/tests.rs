@@ -329,7 +329,11 @@ fn most_of_what_the_device_did_for_others_is_told_of_who_is_below() {
     let read = |bytes| moved(24_414, bytes);
     busy(&mut sample, 0.99);
     when(&mut sample, |it| it.block.as_mut().unwrap().read = read(500_000_000), likely(Owner::Device), "");
-    assert!(of(&sample).reason.ends_with("; 80 % of the device's bytes came from other programs or file-system metadata"), "{:?}", of(&sample));
+    assert!(
+        of(&sample).reason.ends_with("; 80 % of the device's bytes came from other programs or file-system metadata"),
+        "{:?}",
+        of(&sample)
+    );
     sample.cpu.lower.system_s = 0.95;
     assert!(!of(&sample).reason.contains("other programs"), "the CPU does not care");
     sample.cpu.lower.system_s = 0.2;

@@ -33,12 +33,7 @@ fn cache_can_be_emptied(path: &Path) -> bool {
 #[test]
 fn a_mapping_writes_beyond_the_end_of_a_file_cut_short() {
     let (_directory, path) = file(1 << 20);
-    let spec = WorkloadSpec {
-        operation: Some(Operation::Write),
-        request_size: Some(Bytes(64 << 10)),
-        requests: Some(16),
-        ..buffered(Personality::Mmap)
-    };
+    let spec = spec("personality=mmap buffering=buffered operation=write request_size=64KiB requests=16");
     // The second time the end lies within a page, and most of the requests beyond it.
     let [whole, cut] = [1 << 20, (256 << 10) + 20_481].map(|length| {
         std::fs::write(&path, vec![7; 1 << 20]).unwrap();
@@ -124,8 +119,8 @@ fn dontcache_leaves_nothing_of_what_was_read_in_the_page_cache() {
     let mut host = host(&path, Access::Read);
     let span = host.describe().target.size_bytes;
     let mut cached_after = |text: &str| {
-        let spec = WorkloadSpec { bytes: Some(span), cache: Some(CachePolicy::Cold), ..flags(text) };
-        let sample = measure(&mut host, &spec);
+        let whole = format!("{VECTORED} rw_flags={text} cache=cold bytes={}", span.exactly());
+        let sample = measure(&mut host, &spec(&whole));
         (sample.instrument.refused, cache::cached_share(&File::open(&path).unwrap(), span).unwrap())
     };
     let ((_, kept), (refused, left)) = (cached_after("none"), cached_after("dontcache"));

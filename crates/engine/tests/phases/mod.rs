@@ -62,7 +62,7 @@ fn a_request_too_large_for_the_device_is_split() {
     }
     // Other tests keep the device busy as well, and what is looked at may be theirs.
     for _ in 0..20 {
-        let sample = measure(&mut host, &WorkloadSpec { requests: Some(10), ..direct(SIZE) });
+        let sample = measure(&mut host, &spec("buffering=direct block_phases=on request_size=32MiB requests=10"));
         match phases(&sample) {
             None => return,
             Some(phases) if phases.split > 0 => return,

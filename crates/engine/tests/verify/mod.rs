@@ -5,7 +5,7 @@ use super::{Mount, file, host, host_for, measure, small_filesystem, spec};
 use halfpower_engine::{Access, Host, Target};
 use halfpower_model::random::Random;
 use halfpower_model::stream::{Request, RequestStream};
-use halfpower_model::{Cancel, Personality, Sample};
+use halfpower_model::{Cancel, Personality, Sample, Testbed};
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -42,13 +42,7 @@ fn a_bit_that_a_plug_in_flips_is_found_during_the_run() {
     // Of the file only the name and the size matter: what is written is in the plug-in.
     let (_directory, path) = file(1 << 20);
     for (options, is_right) in [("", true), ("flip_every=100", false)] {
-        let spec = WorkloadSpec {
-            operation: Some("mix=50".parse().unwrap()),
-            depth: Some(4),
-            verify: Some(Verify::Stamp),
-            requests: Some(2000),
-            ..spec_of(&plugin(ram, options))
-        };
+        let spec = spec("operation=mix=50 depth=4 verify=stamp requests=2000").or(&spec_of(&plugin(ram, options)));
         let sample = measure(&mut host(&path, Access::Overwrite), &spec);
         let verified = sample.verified.expect("it was verified");
         assert!(verified.blocks > 0 && (verified.wrong == 0) == is_right, "{options}: {verified:?}");
@@ -176,7 +170,7 @@ fn small_disk() -> Option<(Mount, PathBuf)> {
 
 #[test]
 fn a_file_system_that_fills_up_is_verified_up_to_where_it_got() {
-    for (buffering, small) in [(Buffering::Buffered, small_filesystem()), (Buffering::Direct, small_disk())] {
+    for (buffering, small) in [("buffered", small_filesystem()), ("direct", small_disk())] {
         let Some((_mount, path)) = small else { continue };
         let mut host = host(&path, Access::Overwrite);
         let bytes = host.describe().target.size_bytes.exactly();
