@@ -11,7 +11,7 @@ use halfpower_model::{Environment, Personality, TargetKind};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-/// Says what this host can and cannot measure under a path, and how to mend it.
+/// What this host can measure under a path.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Directories, files and block devices

@@ -77,7 +77,7 @@ enum Command {
     Import(import::Arguments),
     Export(export::Arguments),
     Sim(sim::Arguments),
-    /// Say what this host can and cannot measure, and how to mend it
+    /// Check which instruments work on this host, and how to enable the others
     Doctor(doctor::Arguments),
 }
 
