@@ -20,7 +20,7 @@ use std::str::FromStr;
 const EXAMPLES: &str = "\
 Examples:
   halfpower compare 3 4                    the run before a change, and the one after
-  halfpower compare 3,5,7 4,6,8            several of each, taken by turns
+  halfpower compare 3,5,7 4,6,8            several of each, interleaved
   halfpower compare 3 4 --threshold 10%    less than that does not matter
   halfpower compare 3 4 --margin-from 2    nor what the same differed by in run 2, made with `run --aa`
   halfpower compare 3 4 --report new.html  the same as a page, with a forest plot

@@ -24,7 +24,7 @@ pub fn rate_not_reached(sample: &Sample) -> Option<Warning> {
     let arrivals_a_worker = arrivals_per_s * elapsed_s / f64::from(workload.workers);
     let by_chance = 1.0 - DEVIATIONS / arrivals_a_worker.sqrt();
     let text = |rate_per_s: f64| match rate {
-        Rate::Requests(_) => format!("{} requests/s", significant(rate_per_s)),
+        Rate::Requests(_) => format!("{} IOPS", significant(rate_per_s)),
         Rate::Bytes(_) => BytesPerSecond(rate_per_s).to_string(),
     };
     (reached < asked * RATE_SHARE.min(by_chance)).then(|| {

@@ -185,18 +185,18 @@ impl Measure {
     pub(crate) fn unit(&self) -> &'static str {
         match self {
             Measure::Megabytes | Measure::Copied | Measure::SaturationMegabytes => "MiB/s",
-            Measure::Requests | Measure::MeanRequests | Measure::MegabyteAccesses => "requests/s",
+            Measure::Requests | Measure::MeanRequests | Measure::MegabyteAccesses => "IOPS",
             Measure::LossPercent | Measure::CpuPercent | Measure::BusyPercent { .. } | Measure::PhasePercent { .. } => {
                 "%"
             }
-            Measure::FixedUs | Measure::CpuUs => "µs a request",
-            Measure::MarginalUs => "µs a KiB",
-            Measure::CpuMsPerMegabyte => "ms a MiB",
-            Measure::ClocksPerByte { .. } => "clocks a byte",
+            Measure::FixedUs | Measure::CpuUs => "µs per I/O",
+            Measure::MarginalUs => "µs per KiB",
+            Measure::CpuMsPerMegabyte => "ms per MiB",
+            Measure::ClocksPerByte { .. } => "clocks per byte",
             Measure::ServiceMs => "ms",
-            Measure::DollarsPerRequest { .. } => "dollars a request/s",
-            Measure::RequestsPerDollar { .. } | Measure::MegabyteAccessesPerDollar { .. } => "requests/s a dollar",
-            Measure::MegabytesPerDollar { .. } => "MB a dollar",
+            Measure::DollarsPerRequest { .. } => "dollars per IOPS",
+            Measure::RequestsPerDollar { .. } | Measure::MegabyteAccessesPerDollar { .. } => "IOPS per dollar",
+            Measure::MegabytesPerDollar { .. } => "MB per dollar",
         }
     }
 }

@@ -163,7 +163,7 @@ fn a_page_s_tables_are_made_anew_and_its_words_stay() {
     let checked = check(&found);
     let page = |table: &str| format!("# Words\n<!-- published: figure 27 -->\n{table}<!-- end -->\nMore.\n");
     let fresh = filled(&page("| old |\n"), &checked);
-    let row = "| `scsi-1.read`: fixed, marginal | atlas-1 | µs a request, µs a KiB | 32, 0.25 | 32, 0.25 | +0.0 % | yes | yes |\n";
+    let row = "| `scsi-1.read`: fixed, marginal | atlas-1 | µs per I/O, µs per KiB | 32, 0.25 | 32, 0.25 | +0.0 % | yes | yes |\n";
     assert!(fresh.starts_with("# Words\n") && fresh.ends_with("More.\n") && fresh.contains(row), "{fresh}");
     assert_eq!(filled(&fresh, &checked), fresh);
     assert!(!fresh.contains("old"));
