@@ -13,6 +13,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Every report has this near its start.
 pub(crate) const MARK: &str = "<meta name=\"generator\" content=\"halfpower ";
@@ -20,6 +21,8 @@ pub(crate) const MARK: &str = "<meta name=\"generator\" content=\"halfpower ";
 const MARK_WITHIN: u64 = 1024;
 /// Names that are tried for the temporary file.
 const ATTEMPTS: u32 = 100;
+/// Longest time that the creation of an empty file may take once the program ends.
+const CREATION: Duration = Duration::from_millis(200);
 
 /// A file that is to be written.
 #[derive(Clone, Copy, Debug)]
@@ -126,11 +129,21 @@ fn unfinished() -> MutexGuard<'static, Option<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes it away, as the program ends; waits for nobody.
+/// Removes it as the program ends, and lets no further one be created. A file that is being created at this moment is
+/// waited for, up to [`CREATION`]: a dead file system never returns.
 pub(crate) fn remove_unfinished() {
-    if let Some(path) = UNFINISHED.try_lock().ok().and_then(|mut unfinished| unfinished.take()) {
-        // It may just have got its name.
-        let _ = fs::remove_file(path);
+    let begun = Instant::now();
+    while begun.elapsed() < CREATION {
+        match UNFINISHED.try_lock() {
+            Ok(mut unfinished) => {
+                if let Some(path) = unfinished.take() {
+                    // It may just have been renamed.
+                    let _ = fs::remove_file(path);
+                }
+                return std::mem::forget(unfinished);
+            }
+            Err(_) => std::thread::sleep(Duration::from_millis(1)),
+        }
     }
 }
 
