@@ -13,6 +13,7 @@ mod flush_cost;
 mod frame;
 mod half_power;
 mod knee;
+mod latency;
 mod misalignment;
 mod neighbours;
 mod paired;
@@ -47,6 +48,7 @@ pub(crate) fn all(
         peak::find(evidence),
         half_power::find(evidence, models),
         knee::find(evidence, models),
+        latency::find(evidence),
         bottleneck::find(&plateaus, paces),
         dip::find(evidence),
         cpu_cost::find(costs),
