@@ -24,6 +24,8 @@ mod outstanding;
 mod pace;
 mod page_cache;
 mod pieces;
+#[cfg(test)]
+mod ram_laws;
 mod request;
 mod rows;
 #[cfg(test)]
