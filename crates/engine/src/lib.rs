@@ -21,7 +21,7 @@ mod worker;
 pub use host::{Host, environment};
 pub use instrument::clock::Clock;
 pub use instrument::inspect::{InstrumentFacts, instruments};
-pub use instrument::{drop_cache, idle, inspect, link, map, memory, syscall};
+pub use instrument::{drop_cache, idle, inspect, link, map, memory};
 pub use personality::personalities;
 pub use personality::plugin::{PluginError, check_plugin};
 pub use run::worker_process;

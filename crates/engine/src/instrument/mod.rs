@@ -15,7 +15,6 @@ pub mod memory;
 pub(crate) mod perf;
 pub(crate) mod phases;
 pub(crate) mod soaker;
-pub mod syscall;
 
 use halfpower_model::{Cancel, MeasureError, Sample, Testbed, Workload};
 

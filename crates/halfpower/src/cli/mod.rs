@@ -20,7 +20,7 @@ use crate::command::context::{Context, Ending, Global};
 use crate::command::interrupts::Interrupts;
 use crate::command::{clock, interrupts, number, session};
 use crate::console::Console;
-use crate::instrument::{drop_cache, idle, inspect, link, map, memory, syscall};
+use crate::instrument::{drop_cache, idle, inspect, link, map, memory};
 use crate::sanitize::sanitize;
 use crate::simulator::command as sim;
 use crate::text::{UsageError, quoted, refuse};
@@ -69,7 +69,6 @@ enum Command {
     Link(link::Arguments),
     Map(map::Arguments),
     Idle(idle::Arguments),
-    Syscall(syscall::Arguments),
     /// List, show or remove what the store holds
     Runs(runs::Arguments),
     /// Write a stored run's report again
@@ -204,7 +203,6 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         Command::Link(arguments) => link::run(&context, &arguments),
         Command::Map(arguments) => map::run(&context, &arguments),
         Command::Idle(arguments) => idle::run(&context, &arguments),
-        Command::Syscall(arguments) => syscall::run(&context, &arguments),
         Command::Runs(arguments) => runs::run(&context, &arguments),
         Command::Report(arguments) => report::run(&context, &arguments),
         Command::Compare(arguments) => compare::run(&context, &arguments),

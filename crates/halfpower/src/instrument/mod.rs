@@ -12,6 +12,5 @@ pub(crate) mod map;
 pub(crate) mod memory;
 pub(crate) mod page;
 pub(crate) mod show;
-pub(crate) mod syscall;
 #[cfg(test)]
 mod tests;

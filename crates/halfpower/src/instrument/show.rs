@@ -8,7 +8,6 @@ use super::link::page as link_page;
 use super::map::page as map_page;
 use super::memory::page as memory_page;
 use super::page::{Bar, Body, Branch, Page};
-use super::syscall::page as syscall_page;
 use crate::reading::{Figures, Reading};
 use crate::report::chart::{Chart, Stroke, Value, XAxis, chart_table, chart_view};
 use crate::report::html::render;
@@ -48,7 +47,6 @@ fn page_of(reading: &Reading, run: &str) -> Page {
         Figures::Map(map) => map_page::page(map, run),
         Figures::Memory(speed) => memory_page::page(speed),
         Figures::Idle(idleness) => idle_page::page(idleness),
-        Figures::Syscall(call) => syscall_page::page(call),
     }
 }
 

@@ -6,7 +6,6 @@ pub(crate) mod map;
 
 use halfpower_engine::drop_cache::DroppedCache;
 use halfpower_engine::idle::Idleness;
-use halfpower_engine::syscall::SystemCall;
 use halfpower_model::Environment;
 use halfpower_model::reading::{Inspected, MemorySpeed};
 use halfpower_model::sample::{Program, Warning};
@@ -50,7 +49,6 @@ pub(crate) enum Figures {
     Map(DeviceMap),
     Memory(MemorySpeed),
     Idle(Idleness),
-    Syscall(SystemCall),
 }
 
 impl Reading {
@@ -77,7 +75,6 @@ impl Reading {
             Figures::Map(_) => "map",
             Figures::Memory(_) => "memory",
             Figures::Idle(_) => "idle",
-            Figures::Syscall(_) => "syscall",
         }
     }
 }

@@ -38,14 +38,13 @@ fn every_instrument_works_is_kept_and_has_its_page() {
     let Some(lab) = laboratory() else { return };
     let instruments = [
         ("Idle", "idle 1"),
-        ("System call", "syscall"),
         ("Memory", "memory --quick --threads=1 --sizes=16KiB"),
         ("Inspect", "inspect place/own place"),
         ("Drop cache", "drop-cache place/own"),
         ("Map", "map place/own --places=16 --read-size=64KiB"),
         ("Link", "link place/own place/other --duration=50ms --repetitions=2 --request-size=64KiB"),
     ];
-    let (measured, _) = instruments.split_at(if lab.has_direct_ring() { 7 } else { 4 });
+    let (measured, _) = instruments.split_at(if lab.has_direct_ring() { 6 } else { 3 });
     for (number, (title, words)) in measured.iter().enumerate() {
         let outcome = run(&lab, words);
         if is_too_busy(&outcome) {

@@ -15,7 +15,7 @@ pub(super) const PATH: &str = "/srv/<script>alert(2)</script>\u{1b}[2J\u{0}/a-fi
     telephone-would-like-it-to-be";
 
 /// One of each instrument.
-pub(super) const INSTRUMENTS: [&str; 7] = ["memory", "map", "link", "idle", "syscall", "inspect", "drop-cache"];
+pub(super) const INSTRUMENTS: [&str; 6] = ["memory", "map", "link", "idle", "inspect", "drop-cache"];
 
 /// The reading of an instrument. In `fixed.json` are the figures of those
 ///
@@ -25,14 +25,13 @@ pub(super) const INSTRUMENTS: [&str; 7] = ["memory", "map", "link", "idle", "sys
 /// - of a file that was fully cached, of which posix_fadvise left some and drop_caches none.
 pub(super) fn reading(instrument: &str) -> Reading {
     let fixed = fixtures::records(include_str!("fixed.json"), PATH);
-    let target = if ["memory", "idle", "syscall"].contains(&instrument) { "null" } else { "disk" };
+    let target = if ["memory", "idle"].contains(&instrument) { "null" } else { "disk" };
     let mut reading = fixed["reading"].clone();
     reading["environment"]["target"] = fixed["targets"][target].clone();
     reading["instrument"] = instrument.into();
     reading["figures"] = match instrument {
         "memory" => json!(speed()),
         "map" => json!(map()),
-        "syscall" => json!({ "calls": 20_000, "call_ns": rounds(104.0), "resolution_ns": 0.001_3 }),
         _ => fixed["figures"][instrument].clone(),
     };
     serde_json::from_value(reading).unwrap()
