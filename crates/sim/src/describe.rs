@@ -109,10 +109,6 @@ fn disks(machine: &Machine) -> PathPart {
             Device::Flash(drive) => flash(drive, disk.queue),
             Device::Buffer(_) => format!("disk of {size}, all requests from its buffer"),
             Device::Cloud(volume) => cloud(volume),
-            Device::Ram(disk) => {
-                let (latency, rate) = (Nanoseconds(disk.latency_ns), BytesPerSecond(1e9 / disk.ns_per_byte));
-                format!("RAM disk of {size}, latency {latency}, {rate}")
-            }
         }
     });
     PathPart { names, does, makes: None }

@@ -6,7 +6,6 @@ use crate::command::{Command, Served};
 use crate::disk::{Disk, Worked};
 use crate::flash::Flash;
 use crate::machine;
-use crate::ram::Ram;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -24,7 +23,6 @@ enum Kind {
     Buffer(Buffer),
     Flash(Box<Flash>),
     Cloud(Box<Cloud>),
-    Ram(Ram),
 }
 
 impl Device {
@@ -40,7 +38,6 @@ impl Device {
             }
             machine::Device::Buffer(drive) => Kind::Buffer(Buffer::new(*drive)),
             machine::Device::Flash(drive) => Kind::Flash(Box::new(Flash::new(drive.clone()))),
-            machine::Device::Ram(disk) => Kind::Ram(Ram::new(*disk)),
             machine::Device::Cloud(volume) => Kind::Cloud(Box::new(Cloud::new(Arc::clone(volume), seed))),
         };
         Device { kind, served: VecDeque::new() }
@@ -53,7 +50,6 @@ impl Device {
             Kind::Buffer(buffer) => buffer.serve(now_ns, command),
             Kind::Flash(flash) => flash.serve(now_ns, command),
             Kind::Cloud(cloud) => cloud.serve(now_ns, command),
-            Kind::Ram(ram) => ram.serve(now_ns, command),
         };
         self.served.push_back(served);
     }
@@ -63,7 +59,7 @@ impl Device {
         match &self.kind {
             Kind::Disk(disk) => disk.next_ns(),
             Kind::Flash(flash) => flash.next_ns(),
-            Kind::Buffer(_) | Kind::Cloud(_) | Kind::Ram(_) => None,
+            Kind::Buffer(_) | Kind::Cloud(_) => None,
         }
     }
 
@@ -72,7 +68,7 @@ impl Device {
         match &mut self.kind {
             Kind::Disk(disk) => disk.advance(now_ns),
             Kind::Flash(flash) => flash.advance(now_ns),
-            Kind::Buffer(_) | Kind::Cloud(_) | Kind::Ram(_) => {}
+            Kind::Buffer(_) | Kind::Cloud(_) => {}
         }
     }
 
@@ -86,7 +82,7 @@ impl Device {
         match &self.kind {
             Kind::Disk(disk) => disk.is_flushed(),
             Kind::Flash(flash) => flash.is_flushed(),
-            Kind::Buffer(_) | Kind::Cloud(_) | Kind::Ram(_) => true,
+            Kind::Buffer(_) | Kind::Cloud(_) => true,
         }
     }
 
@@ -111,7 +107,6 @@ impl Device {
             Kind::Buffer(buffer) => buffer.busy_ns(now_ns),
             Kind::Flash(flash) => flash.busy_ns(now_ns),
             Kind::Cloud(cloud) => cloud.busy_ns(now_ns),
-            Kind::Ram(ram) => ram.busy_ns(now_ns),
         }
     }
 

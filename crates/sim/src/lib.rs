@@ -14,7 +14,6 @@ pub mod file;
 pub mod flash;
 pub mod machine;
 pub mod named;
-pub mod ram;
 pub mod resource;
 pub mod shipped;
 pub mod system;

@@ -13,7 +13,6 @@ use crate::disk::Drive;
 use crate::disk::geometry::BLOCK_BYTES;
 use crate::flash::FlashDrive;
 use crate::named::named;
-use crate::ram::RamDisk;
 use crate::table::table;
 use crate::volume::Volume;
 use halfpower_model::{Bytes, Request};
@@ -296,8 +295,6 @@ pub enum Device {
     Flash(Arc<FlashDrive>),
     /// A volume of a cloud provider.
     Cloud(Arc<CloudVolume>),
-    /// A RAM disk.
-    Ram(RamDisk),
 }
 
 impl Device {
@@ -312,7 +309,7 @@ impl Device {
         match self {
             Device::Disk(drive) => drive.write_cache.is_some(),
             Device::Flash(drive) => drive.buffer.is_some() && !drive.is_protected,
-            Device::Buffer(_) | Device::Cloud(_) | Device::Ram(_) => false,
+            Device::Buffer(_) | Device::Cloud(_) => false,
         }
     }
 
@@ -333,7 +330,6 @@ impl Device {
             Device::Buffer(drive) => drive.size,
             Device::Flash(drive) => drive.size,
             Device::Cloud(volume) => volume.size,
-            Device::Ram(disk) => disk.size,
         }
     }
 }
@@ -401,7 +397,7 @@ impl Machine {
                 Device::Disk(drive) => Arc::make_mut(drive).write_cache = None,
                 // What outlasts a loss of power is as good as written.
                 Device::Flash(drive) if !drive.is_protected => Arc::make_mut(drive).buffer = None,
-                Device::Flash(_) | Device::Buffer(_) | Device::Cloud(_) | Device::Ram(_) => {}
+                Device::Flash(_) | Device::Buffer(_) | Device::Cloud(_) => {}
             }
         }
         machine
@@ -415,7 +411,7 @@ impl Machine {
             let (holds, is_protected) = match &disk.device {
                 Device::Flash(drive) => (drive.buffer.map_or(0, |buffer| buffer.0), drive.is_protected),
                 Device::Disk(drive) => (drive.write_cache.map_or(0, |cache| cache.blocks * BLOCK_BYTES), false),
-                Device::Buffer(_) | Device::Cloud(_) | Device::Ram(_) => (0, false),
+                Device::Buffer(_) | Device::Cloud(_) => (0, false),
             };
             [Bytes(protected.0 + if is_protected { holds } else { 0 }), Bytes(all.0 + holds)]
         })

@@ -10,7 +10,6 @@ const MACHINES: &[(&str, &str)] = &[
     ("hdd-18tb", include_str!("../../../machines/hdd-18tb.toml")),
     ("nt4-pentium-pro", include_str!("../../../machines/nt4-pentium-pro.toml")),
     ("nvme-gen4", include_str!("../../../machines/nvme-gen4.toml")),
-    ("ram-disk", include_str!("../../../machines/ram-disk.toml")),
     ("sata-ssd", include_str!("../../../machines/sata-ssd.toml")),
     ("win2k-pentium2", include_str!("../../../machines/win2k-pentium2.toml")),
     ("win2k-pentium3", include_str!("../../../machines/win2k-pentium3.toml")),

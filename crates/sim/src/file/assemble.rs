@@ -80,9 +80,6 @@ impl MachineFile {
         if let Some((key, _)) = of_flash.into_iter().find(|(_, is_said)| *is_said) {
             return Err(Wrong::at(&["volume", name, key], "it applies to flash drives only"));
         }
-        if let Some(ram) = self.ram.get(&keys.drive) {
-            return Ok(Device::Ram(ram.volume(name, keys)?));
-        }
         let drive = named_in(&self.drive, &["volume", name, "drive"], "drive", &keys.drive)?;
         Ok(keys.disk(drive.drive(&keys.drive)?))
     }

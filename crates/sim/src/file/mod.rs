@@ -10,7 +10,6 @@ mod drive;
 mod error;
 mod flash;
 mod parts;
-mod ram;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -27,7 +26,6 @@ use error::Wrong;
 use flash::FlashKeys;
 use halfpower_model::Settings;
 use parts::{ControllerKeys, CpuKeys, ShareKeys};
-use ram::RamKeys;
 use serde::Deserialize;
 use source::Source;
 use std::collections::BTreeMap;
@@ -58,8 +56,6 @@ pub struct MachineFile {
     instance: BTreeMap<String, LimitKeys>,
     #[serde(default)]
     flash: BTreeMap<String, FlashKeys>,
-    #[serde(default)]
-    ram: BTreeMap<String, RamKeys>,
     #[serde(default)]
     share: BTreeMap<String, ShareKeys>,
     volume: BTreeMap<String, VolumeKeys>,
@@ -129,15 +125,11 @@ impl MachineFile {
         }
         let (bus, controller, drive) = (names(&self.bus), names(&self.controller), names(&self.drive));
         let (flash, cloud, instance) = (names(&self.flash), names(&self.cloud), names(&self.instance));
-        let ram = names(&self.ram);
         for (kind, own, other, others) in [
             ("controller", &controller, "bus", &bus),
             ("flash", &flash, "drive", &drive),
             ("cloud", &cloud, "drive", &drive),
             ("cloud", &cloud, "flash", &flash),
-            ("ram", &ram, "drive", &drive),
-            ("ram", &ram, "flash", &flash),
-            ("ram", &ram, "cloud", &cloud),
             ("instance", &instance, "bus", &bus),
             ("instance", &instance, "controller", &controller),
         ] {
@@ -162,7 +154,6 @@ impl MachineFile {
             ("drive", drive),
             ("flash", flash),
             ("cloud", cloud),
-            ("ram", ram),
             ("instance", instance),
             ("share", names(&self.share)),
         ];
@@ -240,7 +231,7 @@ impl MachineFile {
                 "volume" => part == name,
                 "system" => keys.system.is_none(),
                 "other-system" => keys.system.as_ref() == Some(part),
-                "drive" | "flash" | "cloud" | "ram" => *part == keys.drive,
+                "drive" | "flash" | "cloud" => *part == keys.drive,
                 "bus" | "controller" => keys.path.iter().chain(self.wire(keys)).any(|known| known == part),
                 "instance" => self.instance(keys) == Some(part),
                 "share" => keys.share.as_ref() == Some(part),

@@ -389,7 +389,6 @@ fn the_readme_lists_every_key() {
         ("heat", Heat::rows()),
         ("cloud", CloudKeys::rows()),
         ("limits", LimitKeys::rows()),
-        ("ram", ram::RamKeys::rows()),
         ("share", ShareKeys::rows()),
         ("large", LargeRequests::rows()),
         ("volume", VolumeKeys::rows()),

@@ -18,7 +18,7 @@ type Chunk = Blocks<512, { 1 << 40 }>;
 table! { pub(super) VolumeKeys {
     /// description, one sentence
     description: String,
-    /// its drive, flash drive, cloud volume or RAM disk
+    /// its drive, flash drive or cloud volume
     drive: String,
     /// number of drives
     disks: Count<1, MOST_DISKS>,

@@ -98,8 +98,7 @@ fn places_of(text: &str, volume: &str) -> Vec<Vec<Range<usize>>> {
     let document = DeTable::parse(text).unwrap();
     let mut words = vec![volume.to_owned()];
     let mut all = Vec::new();
-    for table in ["volume", "share", "controller", "bus", "cloud", "drive", "flash", "instance", "ram", "other-system"]
-    {
+    for table in ["volume", "share", "controller", "bus", "cloud", "drive", "flash", "instance", "other-system"] {
         let parts = document.get_ref().get(table).and_then(|parts| parts.get_ref().as_table());
         for (name, part) in parts.into_iter().flat_map(|parts| parts.iter()) {
             if words.iter().any(|word| word == name.get_ref()) && (table != "volume" || name.get_ref() == volume) {

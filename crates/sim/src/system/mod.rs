@@ -24,8 +24,6 @@ mod outstanding;
 mod pace;
 mod page_cache;
 mod pieces;
-#[cfg(test)]
-mod ram_laws;
 mod request;
 mod rows;
 #[cfg(test)]
