@@ -100,7 +100,6 @@ def imports():
         ("spans", "diskspd", "t.xml", lambda: fill(b"<Results>", span, b"</Results>", 600 << 10)),
         ("phases", "elbencho", "t.csv", lambda: fill(seed("elbencho"), b"\n")),
         ("results", "ior", "t.json", lambda: fill(b'{"tests":[{"Results":[[{"bwMiB":1}', b",{}", b"]]}]}", 400 << 10)),
-        ("copies", "dd", "t.txt", lambda: fill(b"", seed("dd"))),
         ("records", "halfpower", "t.jsonl", lambda: fill(b"", seed("halfpower"))),
         ("tags", "hdr", "t.hdr", lambda: log + b"".join(b"Tag=t%d,%d.0,1.0,1.0,%s\n" % (i, i, small) for i in range(9000))),
         ("histograms", "hdr", "t.hdr", lambda: own + b"".join(

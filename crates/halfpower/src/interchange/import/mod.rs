@@ -9,7 +9,6 @@
 mod absurd;
 #[cfg(test)]
 mod damage;
-mod dd;
 mod diskspd;
 mod elbencho;
 mod error;
@@ -71,8 +70,6 @@ pub(crate) enum Format {
     Elbencho,
     /// IOR's JSON
     Ior,
-    /// What dd prints on standard error
-    Dd,
     /// Our own sample records
     Halfpower,
     /// An interval log of HdrHistogram, of any program: latencies alone
@@ -115,7 +112,7 @@ struct Collected {
 type Form = (&'static str, Option<&'static str>, fn(Source<'_>) -> bool, fn(Source<'_>) -> Result<Collected, Fault>);
 
 /// In the order of [`Format`].
-const FORMS: [(Format, Form); 10] = [
+const FORMS: [(Format, Form); 9] = [
     (Format::Sqlio, ("sqlio", None, sqlio::is_one, sqlio::read)),
     (Format::Iozone, ("iozone", Some("iozone"), iozone::is_one, iozone::read)),
     (Format::Fio, ("fio", None, fio::is_one, fio::read)),
@@ -123,7 +120,6 @@ const FORMS: [(Format, Form); 10] = [
     (Format::Diskspd, ("diskspd", Some("diskspd"), diskspd::is_one, diskspd::read)),
     (Format::Elbencho, ("elbencho", Some("elbencho"), elbencho::is_one, elbencho::read)),
     (Format::Ior, ("ior", Some("IOR"), ior::is_one, ior::read)),
-    (Format::Dd, ("dd", Some("dd"), dd::is_one, dd::read)),
     (Format::Halfpower, ("halfpower", None, jsonl::is_one, jsonl::read)),
     (Format::Hdr, ("hdr", None, hdr::is_one, hdr::read)),
 ];
