@@ -61,8 +61,6 @@ pub enum FindingCode {
     HalfPower,
     /// The depth where throughput stops growing.
     Knee,
-    /// What one small random read takes on an idle device.
-    Latency,
     /// The bottleneck of a workload, with what was ruled out.
     #[serde(rename = "bottleneck")]
     Owner,

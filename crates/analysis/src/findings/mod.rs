@@ -13,7 +13,6 @@ mod flush_cost;
 mod frame;
 mod half_power;
 mod knee;
-mod latency;
 mod misalignment;
 mod neighbours;
 mod paired;
@@ -48,7 +47,6 @@ pub(crate) fn all(
         peak::find(evidence),
         half_power::find(evidence, models),
         knee::find(evidence, models),
-        latency::find(evidence),
         bottleneck::find(&plateaus, paces),
         dip::find(evidence),
         cpu_cost::find(costs),

@@ -14,11 +14,10 @@ use minijinja::{Value, context};
 const SAMPLES_SHOWN: usize = 2000;
 
 /// The kinds of findings that have a section, in its order. The recommendation stands above them all.
-const GROUPS: [(FindingCode, &str); 20] = [
+const GROUPS: [(FindingCode, &str); 19] = [
     (FindingCode::Peak, "Peaks"),
     (FindingCode::HalfPower, "Half-power request sizes"),
     (FindingCode::Knee, "Depth"),
-    (FindingCode::Latency, "Latency of one small read"),
     (FindingCode::Owner, "Bottlenecks"),
     (FindingCode::Dip, "Dips"),
     (FindingCode::CpuCost, "CPU cost"),

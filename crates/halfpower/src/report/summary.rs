@@ -69,10 +69,8 @@ pub(crate) fn summary(analysed: &Analysed, colour: bool, width: usize) -> String
     page.table(["Also seen", ""], also_seen(analysed));
     pyramids(&mut page, analysed);
     page.table(["Block layer", "where requests spent their time"], longest_queued(analysed));
-    let is_also = |finding: &Finding| {
-        matches!(finding.code, FindingCode::Owner | FindingCode::Latency)
-            || ALSO.iter().any(|(code, _)| *code == finding.code)
-    };
+    let is_also =
+        |finding: &Finding| finding.code == FindingCode::Owner || ALSO.iter().any(|(code, _)| *code == finding.code);
     if of_machine.rows.is_empty() && analysed.analysis.findings.iter().all(is_also) {
         page.table(["Workload", "throughput", "IOPS"], cells(analysed));
     }
