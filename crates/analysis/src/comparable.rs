@@ -115,12 +115,10 @@ pub(crate) fn distinctions(named: &[(String, &Workload)], axes: &[Axis]) -> Vec<
             (differs("cache"), format!("{} cache", workload.cache)),
             (other_span, format!("over {}", workload.span)),
             (differs("warmup_s"), format!("warm-up {}", workload.warmup)),
-            (differs("think_time_s"), format!("think time {}", workload.think_time)),
             (differs("cpus"), cpus(workload)),
         ];
         let others: BTreeSet<&String> = namesakes().chain([index]).flat_map(|one| fields[one].keys()).collect();
-        let is_worded =
-            |key: &str| ["personality", "plugin", "cache", "warmup_s", "think_time_s", "cpus"].contains(&key);
+        let is_worded = |key: &str| ["personality", "plugin", "cache", "warmup_s", "cpus"].contains(&key);
         let others = others.into_iter().filter(|key| !is_worded(key) && differs(key));
         let others = others.map(|key| match workload.tells(key) {
             true => in_words(key, fields[index].get(key)),

@@ -59,7 +59,6 @@ pub(crate) fn plain(workload: &Workload) -> Workload {
         targets: 1,
         arrivals: Arrivals::Closed,
         rate: None,
-        think_time: Nanoseconds(0),
         cpu_accounting: CpuAccounting::Account,
         ..workload.clone()
     }

@@ -291,10 +291,6 @@ fn at_odds(workload: &Workload, environment: &Environment) -> Option<&'static st
         "null: has no cache; leave ‹cache› out"
     } else if workload.arrivals != Arrivals::Closed && workload.rate.is_none() {
         "arrivals need a rate; say how many with ‹rate›, like ‹rate› 50000/s"
-    } else if workload.think_time.0 > 0 && workload.rate.is_some() {
-        "a ‹rate› already sets the gaps between requests; leave it or ‹think_time› out"
-    } else if workload.think_time.0 > 0 && workload.depth > 1 {
-        "‹think_time› is the pause of a worker with one request outstanding; use ‹depth› 1 and more ‹workers›"
     } else if workload.sharing != Sharing::Parts && !ordered {
         "‹sharing› is for patterns with an order; leave it out, or use ‹pattern› sequential"
     } else if [RequestKind::Read, RequestKind::Write, RequestKind::Trim].into_iter().any(unsized_kind) {

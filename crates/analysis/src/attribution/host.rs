@@ -63,17 +63,6 @@ pub(super) fn rate(facts: &Facts<'_>) -> Option<Standing> {
     }
 }
 
-/// Workers that pause between requests.
-pub(super) fn think_time(facts: &Facts<'_>) -> Option<Standing> {
-    let pauses_s = facts.workload.think_time.seconds() * facts.sample.total.requests as f64;
-    let paused = percent(pauses_s / facts.workers_s);
-    match pauses_s / facts.workers_s {
-        0.0 => None,
-        share if share > 0.5 => sure(Owner::ThinkTime, format!("the workers paused {paused} of their time")),
-        _ => ruled_out(format!("the think time ({paused} of the time)")),
-    }
-}
-
 /// Workers that were ready but had no CPU.
 pub(super) fn crowded_cpu(facts: &Facts<'_>) -> Option<Standing> {
     let (waiting, sureness) = crowded(facts)?;

@@ -60,9 +60,8 @@ pub(crate) fn attribute_with(sample: &Sample, neighbours: Neighbours) -> Option<
 }
 
 /// In the order in which one explains those behind it.
-const SUSPECTS: [fn(&Facts<'_>) -> Option<Standing>; 16] = [
+const SUSPECTS: [fn(&Facts<'_>) -> Option<Standing>; 15] = [
     host::rate,
-    host::think_time,
     parts::parts,
     host::generator,
     host::memory,

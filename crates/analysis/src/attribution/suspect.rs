@@ -11,8 +11,6 @@ pub enum Owner {
     Generator,
     /// The requested rate.
     Rate,
-    /// The pauses of the workers.
-    ThinkTime,
     /// Memory, and the CPU that copies.
     Memory,
     /// The kernel, which throttles writers that dirty memory too fast.
@@ -122,7 +120,6 @@ impl Owner {
         match self {
             Owner::Generator => "the load generator",
             Owner::Rate => "the requested rate",
-            Owner::ThinkTime => "the think time",
             Owner::Memory => "memory",
             Owner::DirtyPages => "dirty-page throttling by the kernel",
             Owner::ThrottledBandwidth => "a control group's bandwidth limit",

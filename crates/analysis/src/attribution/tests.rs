@@ -6,8 +6,7 @@ use halfpower_model::environment::DeviceLimit;
 use halfpower_model::reading::inspect::Limit;
 use halfpower_model::sample::{Block, Dirty, Latency, Part, PartKind, SystemAccount, Totals, WaitFor};
 use halfpower_model::{
-    Bytes, BytesPerSecond, CachePolicy, Level, LevelName, Nanoseconds, Pattern, Personality, Rate, Sample, TargetKind,
-    Workload,
+    Bytes, BytesPerSecond, CachePolicy, Level, LevelName, Pattern, Personality, Rate, Sample, TargetKind, Workload,
 };
 use std::collections::BTreeMap;
 
@@ -137,19 +136,6 @@ fn the_program_is_named_where_it_says_so() {
     let words =
         "requests complete immediately, and the workers waited 66 % of their time for a CPU that other programs used";
     assert_eq!(of(&sample).reason, words);
-}
-
-#[test]
-fn pauses_of_over_half_of_the_time_are_named() {
-    let mut sample = sample(deep(1, read(4)), 1e6);
-    let pauses_s = |share: f64, sample: &Sample| share * sample.elapsed_s / sample.total.requests as f64;
-    let think = |share, sample: &mut Sample| {
-        sample.workload.think_time = Nanoseconds::from_seconds(pauses_s(share, sample));
-        of(sample)
-    };
-    assert_eq!(think(0.8, &mut sample).brief(), "the think time: the workers paused 80 % of their time");
-    assert!(think(0.3, &mut sample).further().contains("the think time (30 % of the time)"));
-    assert!(!think(0.0, &mut sample).further().contains("think time"));
 }
 
 #[test]

@@ -224,9 +224,9 @@ impl<'a> IoPath<'a> {
     }
 }
 
-/// Whether a workload shows the capacity of the path: one operation, and workers that do not wait on purpose.
+/// Whether a workload shows the capacity of the path: one operation, no rate limit.
 fn counts(workload: &Workload, operation: Operation) -> bool {
-    workload.operation == operation && !workload.is_held_back() && workload.personality != Personality::Null
+    workload.operation == operation && workload.rate.is_none() && workload.personality != Personality::Null
 }
 
 /// Copies of each byte written.

@@ -103,8 +103,8 @@ fn schedule(workload: &Workload, index: u32, clock: Clock, measure_from: u64) ->
         measure_until: limits.duration.map_or(u64::MAX, |span| measure_from.saturating_add(clock.ticks(span.0))),
         requests: share.unwrap_or(u64::MAX),
         count_drain: has_timed_end(workload),
-        // At a rate it is the arrivals that tell how many there are in a time, as it is the pauses.
-        few: if workload.is_held_back() { 0 } else { FEW_REQUESTS.div_ceil(workers) },
+        // At a rate it is the arrivals that tell how many there are in a time.
+        few: if workload.rate.is_some() { 0 } else { FEW_REQUESTS.div_ceil(workers) },
     }
 }
 

@@ -24,9 +24,6 @@ pub(crate) struct Extras<'a> {
     workload: &'a Workload,
     index: u32,
     pace: Option<Pace>,
-    /// Ticks of the pause after a completion, and the end of the current one.
-    think_ticks: u64,
-    thinks_until: u64,
     flushes: Option<Flushes>,
     freshener: Option<Freshener>,
     page: Option<Page<'a>>,
@@ -76,7 +73,7 @@ pub(super) enum Admission {
 impl<'a> Extras<'a> {
     /// Whether a workload needs the full form of the loop. A verified workload has a ledger.
     pub(crate) fn are_needed(workload: &Workload, has_ledger: bool) -> bool {
-        workload.is_held_back()
+        workload.rate.is_some()
             || workload.operation.writes()
             || workload.durability != Durability::None
             || workload.closing == Closing::Timed
@@ -98,8 +95,6 @@ impl<'a> Extras<'a> {
             workload,
             index,
             pace: Pace::new(workload, index, clock),
-            think_ticks: clock.ticks(workload.think_time.0),
-            thinks_until: 0,
             flushes: workload.durability.every().map(|every| Flushes { every, writes: 0 }),
             freshener: workload.data.freshener(fresh_seed),
             page: ledger.map(|ledger| ledger.page(workload.volume_of(index))),
@@ -145,9 +140,6 @@ impl<'a> Extras<'a> {
 
     /// The next step now; `idle` when nothing is outstanding.
     pub(super) fn admission(&mut self, now: u64, idle: bool) -> Admission {
-        if self.thinks_until > now {
-            return Admission::Wait;
-        }
         if self.flushes.as_ref().is_some_and(|flushes| flushes.writes >= flushes.every) {
             return if idle { Admission::Flush } else { Admission::Wait };
         }
@@ -218,11 +210,6 @@ impl<'a> Extras<'a> {
         }
     }
 
-    /// Starts the pause after a completion.
-    pub(super) fn think(&mut self, now: u64) {
-        self.thinks_until = now + self.think_ticks;
-    }
-
     /// Settles a completed request; returns the first mismatch of the data that it read.
     pub(super) fn settle(&mut self, request: &Request, buffer: Option<&[u8]>) -> Option<String> {
         if request.kind == RequestKind::Flush
@@ -247,10 +234,7 @@ impl<'a> Extras<'a> {
     /// The tick of the next submission with nothing outstanding, where something delays it.
     pub(super) fn next_submission(&self) -> Option<u64> {
         // A held request retries at once.
-        if self.is_holding() {
-            return Some(0);
-        }
-        self.pace.as_ref().map(Pace::next).or((self.think_ticks > 0).then_some(self.thinks_until))
+        if self.is_holding() { Some(0) } else { self.pace.as_ref().map(Pace::next) }
     }
 
     /// The longest wait for completions, if there is a limit.

@@ -223,7 +223,6 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
     fn complete_whole(&mut self, tag: u32, now: u64, counts: bool) {
         if FULL {
             let slot = self.slots[tag as usize];
-            self.around.extras.think(now);
             if self.around.extras.is_open() {
                 let response_ticks = now.saturating_sub(self.arrived_at[tag as usize]);
                 if counts {

@@ -31,23 +31,6 @@ fn an_open_loop_skips_nothing_and_counts_from_the_intended_arrival() {
 }
 
 #[test]
-fn a_worker_thinks_between_its_requests_and_not_within() {
-    let (_directory, path) = file(1 << 20);
-    for personality in [Personality::Sync, Personality::IoUring] {
-        let Some(mut host) = host_for(personality, &path, Access::Read) else { continue };
-        let load = "pattern=random buffering=buffered requests=20 workers=2";
-        let sample = measure(&mut host, &spec(&format!("{load} personality={personality} think_time=5ms")));
-        assert_eq!(sample.total.requests, 20);
-        // Nine pauses between the ten requests of each, beside their service times.
-        let busy_s = sample.total.latency_ns.mean.unwrap() * 10.0 / 1e9;
-        assert!(sample.elapsed_s >= 9.0 * 0.005, "{personality}: {} s", sample.elapsed_s);
-        assert!(sample.depth_mean.counted <= 2.0 * (1.0 - 0.045 / sample.elapsed_s) + 0.01, "{:?}", sample.depth_mean);
-        assert!(busy_s < sample.elapsed_s, "{busy_s} s of service in {} s", sample.elapsed_s);
-        assert!(!sample.warnings.iter().any(|warning| warning.code == "depth_not_reached"));
-    }
-}
-
-#[test]
 fn flushes_come_between_the_writes() {
     let (_directory, path) = file(1 << 20);
     for (durability, personality, depth) in [

@@ -194,7 +194,6 @@ impl Key {
         match self.name {
             "warmup" => "warmup_s",
             "interval" => "interval_s",
-            "think_time" => "think_time_s",
             "duration" | "requests" | "bytes" => "limits",
             name => name,
         }

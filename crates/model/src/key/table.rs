@@ -304,15 +304,6 @@ poisson     the same at random intervals, as from many users",
         fio: "rate, rate_iops",
         help: "Limit for all workers together, like 50000/s or 100MB/s",
     }
-    think_time: Nanoseconds, think_time, Load {
-        kind: Kind::Time(NO_TIME, LONGEST),
-        aliases: &["thinktime"],
-        fio: "thinktime",
-        help: "Pause of a worker after each completion, like 100us",
-        details: "For QD1 per worker. As of a program that computes between requests.",
-        contradicts: Some("rate"),
-        unsimulated: Some("pauses of workers"),
-    }
     request_size: Bytes, request_size, Requests {
         kind: Kind::Size(1, MAX_REQUEST.0),
         depends: Some("64KiB for sequential patterns, else 4KiB"),

@@ -87,8 +87,6 @@ fn what_cannot_be_is_refused_with_the_remedy() {
         (spec("submit_batch=2"), "at a depth of 1 it can be 1 only"),
         (spec("submit_batch=9 depth=8"), "from 1 to 8"),
         (spec("wait_batch=9 depth=8"), "--wait_batch is 9"),
-        (spec("think_time=1ms depth=2"), "--depth 1 and more --workers"),
-        (spec("think_time=1ms rate=7/s"), "leave it or --think_time out"),
         (spec("cpu_count=3"), "--cpu_count is 3, and 2 can be used here"),
         (spec("cpus=1,2"), "CPU 2, and 2 can be used here: 0-1,4"),
         (spec("operation=trim verify=stamp"), "does not go with trims"),

@@ -107,14 +107,6 @@ pub struct Workload {
     /// At what rate; none for as fast as they can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// Pause of a worker after each completion.
-    #[serde(
-        rename = "think_time_s",
-        default,
-        skip_serializing_if = "is_default",
-        deserialize_with = "null_as_default"
-    )]
-    pub think_time: Nanoseconds,
     /// Time at the start that is not counted.
     #[serde(rename = "warmup_s", deserialize_with = "null_as_default")]
     pub warmup: Nanoseconds,
@@ -195,7 +187,6 @@ impl Default for Workload {
             limits: Limits { duration: Some(Nanoseconds(5_000_000_000)), requests: None, bytes: None },
             arrivals: Arrivals::Closed,
             rate: None,
-            think_time: Nanoseconds(0),
             warmup: Nanoseconds(0),
             interval: Nanoseconds(1_000_000_000),
             cache: CachePolicy::Keep,
@@ -231,11 +222,6 @@ impl Workload {
     /// What going over every span once comes to.
     pub fn once_over(&self) -> Bytes {
         Bytes(self.span.0.saturating_sub(self.offset.0).saturating_mul(self.volumes()))
-    }
-
-    /// Whether a worker waits on purpose, so that what it reaches is not what the storage can do.
-    pub fn is_held_back(&self) -> bool {
-        self.rate.is_some() || self.think_time.0 > 0
     }
 
     /// Whether a field of the record is known: false for what the source of an imported one does not tell.
@@ -371,7 +357,6 @@ impl fmt::Display for Workload {
             (!among.is_empty(), among),
             (!self.ring.is_default(), self.ring.to_string()),
             (!rate.is_empty(), rate),
-            (self.think_time.0 > 0, format!("think time {}", self.think_time)),
             (self.file_state != FileState::Written, self.file_state.to_string()),
             (self.durability != Durability::None, durability),
             (self.closing == Closing::Timed, "closed".to_owned()),

@@ -54,7 +54,6 @@ pub(crate) fn words(workload: &Workload) -> Vec<(&'static str, &'static str, Str
     put("durability", key, every.map(|every| every.to_string()));
     let time = |time: Nanoseconds| format!("{}us", time.0 / 1000);
     put("limits", "runtime", workload.limits.duration.map(time));
-    put("think_time_s", "thinktime", Some(workload.think_time).filter(|pause| pause.0 > 0).map(time));
     put("warmup_s", "ramp_time", Some(workload.warmup).filter(|warmup| warmup.0 > 0).map(time));
     words
 }
