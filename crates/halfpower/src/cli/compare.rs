@@ -27,7 +27,7 @@ Examples:
 
 Exit status: 0 equivalent or better; 3 a regression; 4 undecided.";
 
-/// Say what changed from one stored run to another, with confidence
+/// Compare two stored runs: which figures changed significantly
 ///
 /// Workloads are matched by all that is of their nature. A change is called one where its 95 % interval lies beyond what
 /// does not matter, and equivalent where it lies within: 2 % of throughput and of CPU time, 5 % of the 99th percentile

@@ -9,24 +9,24 @@ use halfpower_model::{Buffering, Durability, Operation, Pattern, Personality, Wo
 
 /// What was said in fio's words.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "fio's names, also --bs, --iodepth, --numjobs, --runtime and --ramp_time")]
+#[command(next_help_heading = "fio's option names (also --bs, --iodepth, --numjobs, --runtime and --ramp_time)")]
 pub(super) struct FioArguments {
-    /// For --op and --pattern: read, write, trim, randread, randwrite, randtrim, rw, randrw
+    /// Sets --op and --pattern: read, write, trim, randread, randwrite, randtrim, rw, randrw
     #[arg(long, value_name = "RW", conflicts_with_all = ["operation", "pattern"])]
     rw: Option<Direction>,
-    /// For --op mix: percent of the requests of rw and randrw that read [default: 50]
+    /// Sets the mix: percent of the requests of rw and randrw that read [default: 50]
     #[arg(long, value_name = "PERCENT", requires = "rw", value_parser = count::<u8>)]
     rwmixread: Option<u8>,
-    /// For --buffering: 0 buffered, 1 direct
+    /// Sets --buffering: 0 buffered, 1 direct
     #[arg(long, value_name = "0|1", conflicts_with = "buffering", value_parser = any::<u8>)]
     direct: Option<u8>,
-    /// For --personality: psync, sync, pvsync2, mmap, libaio, io_uring, io_uring_cmd, sg, null
+    /// Sets --personality: psync, sync, pvsync2, mmap, libaio, io_uring, io_uring_cmd, sg, null
     #[arg(long, value_name = "ENGINE", conflicts_with = "personality")]
     ioengine: Option<String>,
-    /// For --durability fsync=WRITES
+    /// Sets --durability fsync=WRITES
     #[arg(long, value_name = "WRITES", conflicts_with_all = ["durability", "fdatasync"], value_parser = count::<u32>)]
     fsync: Option<u32>,
-    /// For --durability fdatasync=WRITES
+    /// Sets --durability fdatasync=WRITES
     #[arg(long, value_name = "WRITES", conflicts_with = "durability", value_parser = count::<u32>)]
     fdatasync: Option<u32>,
 }

@@ -22,7 +22,7 @@ Examples:
 
 What the files do not tell stays unknown. `halfpower runs show RUN` shows what came of one.";
 
-/// Take results of other programs into the store, a run for each file
+/// Import results of other programs into the store, one run per file
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {

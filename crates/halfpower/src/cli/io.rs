@@ -44,7 +44,7 @@ pub(super) struct Arguments {
     note: NoteArgument,
     /// Read back and check what a stored run wrote with --verify
     ///
-    /// The run knows what every block should hold. Name its targets in the same order, without other workload options.
+    /// The stored run determines the expected content of every block. Name its targets in the same order, without other workload options.
     #[arg(long, value_name = "RUN", help_heading = "Results")]
     verify_run: Option<RunId>,
 }

@@ -29,7 +29,7 @@ use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// What storage really delivers, what it costs, and what holds it back.
+/// Measure throughput, latency and CPU cost of storage, and find the bottleneck.
 #[derive(Debug, Parser)]
 #[command(name = "halfpower", bin_name = "halfpower", version, max_term_width = 100, after_help = EXAMPLES)]
 struct Cli {
@@ -42,26 +42,26 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   halfpower run .                      survey the storage under this directory, about three minutes
-  halfpower run --quick /mnt/data      the same in forty seconds
+  halfpower run --quick /mnt/data      a shorter survey, about forty seconds
   halfpower io file --op read --pattern random --request-size 4KiB --depth 32 --buffering direct
 
-Exit status: 0 done; 1 failed; 2 wrong usage or study; 3 a regression; 4 undecided;
-130 interrupted.";
+Exit status: 0 done; 1 failed; 2 wrong usage or study; 3 compare found a regression;
+4 compare is undecided; 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Survey the storage under a path: measure, explain, write a report
     Run(run::Arguments),
-    /// List, show, check, run or resume studies
+    /// Run or resume a study (a parameter sweep in a TOML file); list, show or check studies
     Study(study::Arguments),
-    /// Show what a study would measure, or emit it as a script or for fio
+    /// Show what a study would measure, or emit it as a shell script or fio job
     Plan(plan::Arguments),
     /// Run one workload
     ///
-    /// Targets are files, block devices, directories (which get test files, removed afterwards), null: (no I/O) and
-    /// volumes of simulated machines. A file that does not exist is created if --size is given, and stays. Existing data
-    /// is never overwritten without --overwrite, a block device in use never. Several targets have a worker each, or form
-    /// one volume with --layout.
+    /// Targets are files, block devices, directories (which get test files, removed afterwards), volumes of
+    /// simulated machines, and `null:` for no I/O. A file that does not exist is created if --size is given, and is not
+    /// removed. Existing data is never overwritten without --overwrite, a block device in use never. Several targets have
+    /// a worker each, or form one volume with --layout.
     Io(Box<io::Arguments>),
     Memory(memory::Arguments),
     Inspect(inspect::Arguments),
@@ -69,7 +69,7 @@ enum Command {
     Link(link::Arguments),
     Map(map::Arguments),
     Idle(idle::Arguments),
-    /// List, show or remove what the store holds
+    /// List, show or remove stored runs
     Runs(runs::Arguments),
     /// Write a stored run's report again
     Report(report::Arguments),
@@ -77,7 +77,7 @@ enum Command {
     Import(import::Arguments),
     Export(export::Arguments),
     Sim(sim::Arguments),
-    /// Check which instruments work on this host, and how to enable the others
+    /// Check which measurements work on this host, and how to enable the others
     Doctor(doctor::Arguments),
 }
 

@@ -8,7 +8,7 @@ const VARIABLES: [&str; 2] = ["HALFPOWER_NOTE", "sqlio_note"];
 /// What a result is remembered by.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct NoteArgument {
-    /// Text stored with the result [default: $HALFPOWER_NOTE, else $sqlio_note, else none]
+    /// Text stored with the result [default: $HALFPOWER_NOTE, or $sqlio_note, which SQLIO's scripts set]
     #[arg(long, value_name = "TEXT", help_heading = "Results")]
     note: Option<String>,
 }

@@ -53,9 +53,9 @@ impl TargetArgument {
 /// What the levels below a target advertise, where the kernel does not tell.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct PeakArguments {
-    /// Peak that a level advertises: memory, bus, link or device, as device=3500MB/s; repeated for several
+    /// Peak advertised performance (PAP) of memory, bus, link or device, like device=3500MB/s; repeatable
     ///
-    /// Peak of the whole bus, of each link or of each device. Replaces the kernel's value.
+    /// Of each link and each device; of a bus, the total. Replaces the kernel's value.
     #[arg(long = "pap", value_name = "LEVEL=RATE")]
     given: Vec<GivenPeak>,
 }
@@ -79,7 +79,7 @@ impl PeakArguments {
 pub(crate) struct OverwriteArgument {
     /// Allow overwriting existing data on the targets; with =TARGET, repeated, only on those
     ///
-    /// For a target that a study or a stored run names, give the name here too: --overwrite=TARGET.
+    /// A target that is named by a study or a stored run must be named here as well: --overwrite=TARGET.
     #[arg(
         long,
         value_name = "TARGET",

@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// List and show the simulated machines, and hold them against what was published
+/// List and show simulated machines, and compare them with published results
 ///
 /// Their volumes are targets of io, run and study run: sim:MACHINE:VOLUME.
 #[derive(Debug, Args)]

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// What is different from a simulated machine's file.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SetArgument {
-    /// Another value for a key of a simulated machine: disks=4 of its volume, pci.rate=533MB/s of a part; repeated for several
+    /// Override a key of a simulated machine: disks=4 (of the volume), pci.rate=533MB/s (of a part); repeatable
     ///
     /// The same as the target's name with a comma: sim:MACHINE:VOLUME,disks=4.
     /// Keys of parts that are not on the volume's I/O path are rejected.

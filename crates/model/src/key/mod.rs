@@ -229,7 +229,7 @@ impl Group {
             Group::Place => "Offsets and targets",
             Group::Load => "Concurrency",
             Group::Method => "I/O method and page cache",
-            Group::End => "End: the first limit reached",
+            Group::End => "Length (the first limit reached ends it)",
         }
     }
 }

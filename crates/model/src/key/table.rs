@@ -104,24 +104,27 @@ mix=read:60,write:30,trim:9,flush:1     any shares that add up to 100",
         kind: Kind::Word(&Pattern::EXAMPLES),
         fio: "rw, random_distribution",
         help: "Order of the offsets: sequential, random and others",
-        details: "sequential      ascending from an offset that the seed draws,
-                around the end to the start
+        details: "sequential      ascending from a random (seeded) offset, wrapping
+                around at the end
 reverse         the same, descending
 strided=1MiB    a fixed stride between request offsets
 random          uniform
 shuffled        every offset once, in random order, then again
-zipf=0.99       few offsets often: the k-th as often as 1/k^0.99
-pareto=0.2      20 % of the offsets get 80 %, and so on within
+zipf=0.99       the k-th most popular offset is chosen in proportion
+                to 1/k^0.99
+pareto=0.2      20 % of the offsets get 80 % of the requests, and
+                20 % of those 80 % of these, recursively
 hot_cold=80/20  80 % of the requests to 20 % of the offsets
-normal=0.1      around the middle; deviation 10 % of the span",
+normal=0.1      normal distribution around the middle of the span,
+                standard deviation 10 % of it",
     }
     sharing: Sharing, sharing, Place {
         kind: Kind::Word(Sharing::WORDS),
         help: "How workers share a sequential pattern: parts, cursor, whole",
         details: "parts     each worker has a part of its own
 cursor    all workers take the next request of one stream
-whole     each worker goes over everything: it may find in a cache
-          what another has just read",
+whole     each worker covers the whole target; it may hit data that
+          another has just cached",
     }
     among: Among, among, Place {
         kind: Kind::Word(Among::EXAMPLES),
@@ -131,7 +134,7 @@ whole     each worker goes over everything: it may find in a cache
     layout: Layout, layout, Place {
         kind: Kind::Word(&["each", "stripe=64KiB", "mirror", "mirror=shortest_queue", "mirror=nearest"]),
         unsimulated: Some("layouts of several targets; name a volume that is a stripe"),
-        help: "How several targets form one: each, stripe=CHUNK, mirror",
+        help: "How several targets are combined: each, stripe=CHUNK, mirror",
         details: "each            separate targets; workers are assigned round-robin
 stripe=64KiB    one volume; a chunk on each target in turn
 mirror          writes go to all, reads round-robin; or
@@ -148,57 +151,57 @@ mirror          writes go to all, reads round-robin; or
 direct      bypass it (O_DIRECT)
 through     write through it: on the medium when a write returns
             (O_DSYNC)
-none        direct and through",
+none        direct and through (O_DIRECT and O_DSYNC)",
     }
     cache: CachePolicy, cache, Method {
         kind: Kind::Word(CachePolicy::WORDS),
         value_name: "STATE",
         fio: "invalidate, pre_read",
-        help: "State of the page cache before: keep, cold, warm",
+        help: "State of the page cache before the workload: keep, cold, warm",
         details: "keep    as it is
 cold    drop the target from it; sequential reads then end after one
-        pass, unless --bytes or --requests say more
+        pass, unless --bytes or --requests ask for more
 warm    read the target into it",
     }
     file_state: FileState, file_state, Requests {
         kind: Kind::Word(FileState::WORDS),
         value_name: "STATE",
         help: "State of a file before it is written",
-        details: "Anything but `written` deletes what the file holds, past --size too.
+        details: "Every state but `written` discards the whole file, also beyond --size.
 An existing file needs --overwrite; a device has no state.
 
-written         it holds data from its first byte to its last
-preallocated    its blocks are reserved and hold nothing yet
-append          it is empty: every write extends it
-last_first      it is empty, and its last block is written first
-truncated       it holds data, and is truncated inside the timing
-sparse          it has its length, and nothing is stored",
+written         holds data from first to last byte
+preallocated    blocks are allocated, none written yet
+append          empty: every write extends the file
+last_first      empty; the last block is written first
+truncated       holds data; truncated within the measured time
+sparse          full length, no blocks allocated",
     }
     durability: Durability, durability, Requests {
         kind: Kind::Word(&Durability::EXAMPLES),
         value_name: "WHEN",
         fio: "fsync, fdatasync, end_fsync",
-        help: "When writes are flushed, inside the timing: none, flush_at_end, fsync=N",
-        details: "none            never: timing ends when the last write returns
-flush_at_end    one fsync by each worker after its last write
-fsync=N         one by each worker after every N of its writes, not after
-                its last
+        help: "When writes are flushed, within the measured time: none, flush_at_end, fsync=N",
+        details: "none            never: the measured time ends when the last write returns
+flush_at_end    each worker calls fsync once, after its last write
+fsync=N         each worker calls fsync after every N writes; no extra
+                fsync at the end
 fdatasync=N     the same with fdatasync",
     }
     time_close: Closing, closing, Requests {
-        help: "Close the target inside the timing",
+        help: "Include closing the target in the measured time",
         unsimulated: Some("the closing of a target, which would take no time"),
     }
     data: Data, data, Requests {
         kind: Kind::Word(&["incompressible", "compressible=60", "duplicate=30", "zeros", "pattern=c0ffee"]),
         value_name: "KIND",
         fio: "buffer_compress_percentage, dedupe_percentage, zero_buffers, buffer_pattern",
-        help: "What writes carry: incompressible, zeros and others",
+        help: "Content of the data written: incompressible, zeros and others",
         details: "incompressible    random bytes
 compressible=60   60 % of every 512 bytes are zeros
 duplicate=30      30 % of the 4 KiB blocks are copies of others
 zeros             zeros
-pattern=c0ffee    these bytes over and over",
+pattern=c0ffee    these bytes, repeated",
         unsimulated: Some("the content of writes: no drive looks at it"),
     }
     verify: Verify, verify, Requests {
@@ -208,7 +211,8 @@ pattern=c0ffee    these bytes over and over",
         unsimulated: Some("the bytes of blocks"),
         help: "Stamp and check blocks: off, stamp, read_back",
         details: "off          neither
-stamp        stamp what is written, and check reads of the same run
+stamp        write a header with checksum into each block, and check it
+             in later reads of the run
 read_back    the same, and read everything back after the measurement",
     }
     personality: Personality, personality, Method {
@@ -216,14 +220,14 @@ read_back    the same, and read everything back after the measurement",
         value_name: "METHOD",
         depends: Some("io_uring for direct I/O or a queue depth over 1, else sync"),
         fio: "ioengine",
-        help: "I/O method: sync, io_uring and others",
+        help: "I/O engine: sync, io_uring and others",
         details: "sync        pread and pwrite: QD1 per worker
 vectored    preadv2 and pwritev2, with --rw-flags: QD1 too
 mmap        copies to and from a mapping: QD1 too
 libaio      io_submit: any queue depth; asynchronous only with direct I/O
 io_uring    the kernel's rings
-sg          SCSI commands straight to a whole disk
-nvme        NVMe commands straight to a whole disk
+sg          SCSI passthrough to a whole disk
+nvme        NVMe passthrough to a whole disk
 null        no I/O: measures the program itself
 plugin:FILE,OPTIONS    a shared object of yours, which runs with
             your rights: docs/PLUGINS.md",
@@ -234,8 +238,8 @@ plugin:FILE,OPTIONS    a shared object of yours, which runs with
         value_name: "LIST",
         fio: "registerfiles, fixedbufs, sqthread_poll, hipri",
         help: "Options of io_uring and nvme, like sqpoll,no-registered_files",
-        details: "The default has all but the last two, where the kernel supports them.
-The sample says which options asked for by name were not granted.
+        details: "Default: all but the last two, as far as the kernel supports them. The
+sample lists requested options that the kernel rejected.
 
 registered_files      register the targets once
 registered_buffers    pin the buffers once
@@ -243,7 +247,8 @@ single_issuer         only one thread submits
 defer_taskrun         complete requests when they are waited for
 coop_taskrun          do not interrupt the thread to complete them
 no_sqarray            no index array beside the submission queue
-registered_ring       register the ring's descriptor
+                      (IORING_SETUP_NO_SQARRAY)
+registered_ring       register the ring's file descriptor
 sqpoll                a kernel thread polls for submissions
 iopoll                poll the device for completions",
         unsimulated: Some("the options of a ring"),
@@ -254,9 +259,11 @@ iopoll                poll the device for completions",
         fio: "hipri",
         unsimulated: Some("flags of reads and writes"),
         help: "Flags of vectored, like nowait,dontcache",
-        details: "hipri       poll the device for completion: direct only
+        details: "hipri       poll for completions: direct I/O only; no effect from
+            Linux 5.19 on
 dsync       each write is on the medium when it returns
-nowait      count transfers that would block, and repeat them
+nowait      count transfers that return EAGAIN, and retry them without
+            the flag
 dontcache   leave nothing in the page cache",
     }
     processes: WorkerKind, worker_kind, Load {
@@ -281,7 +288,7 @@ dontcache   leave nothing in the page cache",
         kind: Kind::Count(1, MAX_DEPTH as u64),
         fio: "iodepth_batch",
         help: "Requests submitted with one call, at most",
-        details: "Larger batches cost less CPU time; 1 keeps the device busiest.",
+        details: "Larger batches use less CPU time; 1 submits every request at once.",
         unsimulated: Some("requests that are submitted together: each is issued by itself"),
     }
     wait_batch: u32, wait_batch, Method {
@@ -294,15 +301,16 @@ dontcache   leave nothing in the page cache",
         kind: Kind::Word(Arrivals::WORDS),
         fio: "rate_process",
         help: "How requests arrive: closed, constant, poisson",
-        details: "closed      each waits for an earlier one to complete
-constant    open loop: evenly at --rate, whether earlier ones are done or
-            not; the response time counts from the intended arrival
+        details: "closed      a request is issued when an earlier one completes
+constant    open loop: evenly spaced at --rate. At most --depth requests
+            are outstanding; later arrivals queue, and the response time
+            includes that wait
 poisson     the same at random intervals, as from many users",
     }
     rate: Rate, rate, Load {
         kind: Kind::Word(&["50000/s", "100MB/s"]),
         fio: "rate, rate_iops",
-        help: "Limit for all workers together, like 50000/s or 100MB/s",
+        help: "Arrival rate, or upper limit, of all workers together: 50000/s, 100MB/s",
     }
     request_size: Bytes, request_size, Requests {
         kind: Kind::Size(1, MAX_REQUEST.0),
@@ -336,7 +344,7 @@ read=4KiB:9/1MiB:1,write=64KiB.",
         kind: Kind::Size(1, LARGEST),
         depends: Some("all of it"),
         fio: "size",
-        help: "How much of the target is used, from its start; with a layout, of its volume",
+        help: "How much of the target is used, from its first byte; with a layout, of its volume",
     }
     duration: Nanoseconds, limits.duration, End {
         kind: Kind::Time(INSTANT, LONGEST),
@@ -352,7 +360,7 @@ read=4KiB:9/1MiB:1,write=64KiB.",
     }
     bytes: Bytes, limits.bytes, End {
         kind: Kind::Size(1, LARGEST),
-        depends: Some("none; one pass over a file that grows"),
+        depends: Some("none; one pass for --file-state append and others that extend the file"),
         fio: "io_size",
         help: "Bytes of all workers together, in whole requests",
         details: "Rounded up to whole requests of the (largest) request size: 100KiB in
@@ -396,8 +404,8 @@ splits, merges and requeues.",
         help: "How CPU time is measured: account, soaker",
         details: "account    from the kernel's accounting: a lower bound, at no cost
 soaker     also an upper bound, from an idle-priority busy loop on every
-           CPU. It disturbs the workload: only CPU cost is taken from
-           such a sample",
+           CPU. It disturbs the workload: only the CPU cost of such a
+           sample is used",
         unsimulated: Some("a soaker: its CPU time is exact"),
     }
     seed: u64, seed, Place {

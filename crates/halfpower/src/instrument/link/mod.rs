@@ -15,7 +15,7 @@ use halfpower_model::sample::Warning;
 use halfpower_model::{Bytes, BytesPerSecond, Environment, MeasureError, Nanoseconds};
 use std::path::PathBuf;
 
-/// Re-read a small region of each target: the limit of drive cache, link and bus
+/// Re-read a small region of each target to measure the limit of drive cache, link and bus
 ///
 /// After the first read the region is in the drive's cache, so the medium is not involved; small reads inside and outside the
 /// region check that. Each target is read alone, then the first two together, the first three, and so on up to all of them,
