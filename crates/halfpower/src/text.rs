@@ -35,9 +35,14 @@ impl From<ResolveError> for UsageError {
             ResolveError::Empty(path) => format!(
                 "{path} is empty; write it first (`halfpower io {path} --op write --size 1GiB --overwrite`) or name another target"
             ),
-            _ => error.worded(|key| format!("--{}", if key == "operation" { "op" } else { key }.replace('_', "-"))),
+            _ => error.worded(option_of),
         })
     }
+}
+
+/// The option of a key, as it is usually typed.
+pub(crate) fn option_of(key: &str) -> String {
+    format!("--{}", if key == "operation" { "op" } else { key }.replace('_', "-"))
 }
 
 /// An argument as a shell needs it.

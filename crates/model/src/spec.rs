@@ -10,7 +10,7 @@ mod method;
 use crate::content::MIN_BLOCK_BYTES;
 use crate::environment::{Environment, TargetKind};
 pub use crate::key::WorkloadSpec;
-use crate::key::{KEYS, MAX_RATE};
+use crate::key::{self, KEYS, MAX_RATE};
 use crate::units::Bytes;
 use crate::workload::RequestKind;
 use crate::workload::{
@@ -64,16 +64,9 @@ pub enum ResolveError {
 }
 
 impl ResolveError {
-    /// The message, with each key as the reader gives it: an option, a line of a study.
-    pub fn worded(&self, key: impl Fn(&str) -> String) -> String {
-        let message = self.to_string();
-        let mut pieces = message.split('‹');
-        let first = pieces.next().unwrap_or_default().to_owned();
-        pieces.fold(first, |text, piece| match piece.split_once('›') {
-            Some((name, rest)) if KEYS.iter().any(|known| known.name == name) => text + &key(name) + rest,
-            // Of the target's name.
-            _ => text + "‹" + piece,
-        })
+    /// The message, with each key [as the reader writes it](key::worded).
+    pub fn worded(&self, name: impl Fn(&str) -> String) -> String {
+        key::worded(&self.to_string(), name)
     }
 }
 
@@ -95,6 +88,9 @@ impl WorkloadSpec {
         let workers = self.workers.unwrap_or(if layout == Layout::Each { targets } else { 1 });
         for key in KEYS {
             key.check(self).map_err(ResolveError::Contradiction)?;
+            if let Some(other) = key.contradicted_by(self) {
+                contradiction(format!("‹{}› and ‹{other}› exclude each other; leave one out", key.name))?;
+            }
         }
         let buffering = self.resolve_buffering(environment, request_size)?;
         let personality = self.resolve_personality(environment, depth, buffering)?;

@@ -4,7 +4,7 @@
 use super::warnings::submits_synchronously;
 use crate::instrument::clock::Clock;
 use crate::run::RawRun;
-use halfpower_model::sample::{CutOff, MEASURE_LONGER, Totals, Warning, rate_not_reached, stalled_at_end};
+use halfpower_model::sample::{CutOff, Totals, Warning, rate_not_reached, stalled_at_end};
 use halfpower_model::{Nanoseconds, Rate, Sample, Workload};
 
 /// Share of the depth below which it was not reached.
@@ -98,7 +98,7 @@ fn depth(sample: &Sample, observations: &Observations) -> Option<Warning> {
         Warning::new(
             "depth_not_reached",
             message,
-            format!("the run ended before the queue depth was reached; {MEASURE_LONGER}"),
+            "the workers submitted too slowly, or the sample was too short: use more workers, or measure longer",
         )
     })
 }

@@ -2,9 +2,9 @@
 //! `--help`.
 
 use super::fio_names::FioArguments;
-use crate::text::UsageError;
+use crate::text::{UsageError, option_of};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
-use halfpower_model::key::{Given, Group, Kind};
+use halfpower_model::key::{Given, Group, Kind, worded};
 use halfpower_model::{KEYS, Key, WorkloadSpec};
 
 /// The heading of the options that say where requests go.
@@ -66,7 +66,9 @@ fn argument(key: &'static Key) -> Arg {
         Kind::Switch => about.help.to_owned(),
         _ => format!("{} [default: {}]", about.help, key.default()),
     };
-    let long_help = if about.details.is_empty() { help.clone() } else { format!("{help}\n\n{}", about.details) };
+    let help = worded(&help, option_of);
+    let details = worded(about.details, option_of);
+    let long_help = if details.is_empty() { help.clone() } else { format!("{help}\n\n{details}") };
     let argument = Arg::new(key.name)
         .long(key.option())
         .visible_aliases(about.aliases.iter().copied())

@@ -104,6 +104,17 @@ struct Access {
     shown: fn(&Workload) -> String,
 }
 
+/// A text that marks keys like `‹depth›`, with the name that the reader writes for each.
+pub fn worded(text: &str, name: impl Fn(&str) -> String) -> String {
+    let mut pieces = text.split('‹');
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |text, piece| match piece.split_once('›') {
+        Some((key, rest)) if Key::named(key).is_some() => text + &name(key) + rest,
+        // Part of a target's name.
+        _ => text + "‹" + piece,
+    })
+}
+
 impl Key {
     /// The key of that name.
     pub fn named(name: &str) -> Option<&'static Key> {
@@ -149,6 +160,12 @@ impl Key {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// The key that excludes it, where a spec says something of both.
+    pub(crate) fn contradicted_by(&self, spec: &WorkloadSpec) -> Option<&'static str> {
+        let other = self.about.contradicts.filter(|_| self.is_said(spec))?;
+        Key::named(other).is_some_and(|other| other.is_said(spec)).then_some(other)
     }
 
     /// Gives a workload what a spec says of it.

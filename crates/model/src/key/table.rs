@@ -160,15 +160,15 @@ none        direct and through (O_DIRECT and O_DSYNC)",
         help: "State of the page cache before the workload: keep, cold, warm",
         details: "keep    as it is
 cold    drop the target from it; sequential reads then end after one
-        pass, unless --bytes or --requests ask for more
+        pass, unless ‹bytes› or ‹requests› ask for more
 warm    read the target into it",
     }
     file_state: FileState, file_state, Requests {
         kind: Kind::Word(FileState::WORDS),
         value_name: "STATE",
         help: "State of a file before it is written",
-        details: "Every state but `written` discards the whole file, also beyond --size.
-An existing file needs --overwrite; a device has no state.
+        details: "Every state but `written` discards the whole file, also beyond ‹size›.
+An existing file needs the permission to overwrite; a device has no state.
 
 written         holds data from first to last byte
 preallocated    blocks are allocated, none written yet
@@ -222,7 +222,7 @@ read_back    the same, and read everything back after the measurement",
         fio: "ioengine",
         help: "I/O engine: sync, io_uring and others",
         details: "sync        pread and pwrite: QD1 per worker
-vectored    preadv2 and pwritev2, with --rw-flags: QD1 too
+vectored    preadv2 and pwritev2, with ‹rw_flags›: QD1 too
 mmap        copies to and from a mapping: QD1 too
 libaio      io_submit: any queue depth; asynchronous only with direct I/O
 io_uring    the kernel's rings
@@ -302,7 +302,7 @@ dontcache   leave nothing in the page cache",
         fio: "rate_process",
         help: "How requests arrive: closed, constant, poisson",
         details: "closed      a request is issued when an earlier one completes
-constant    open loop: evenly spaced at --rate. At most --depth requests
+constant    open loop: evenly spaced at ‹rate›. At most ‹depth› requests
             are outstanding; later arrivals queue, and the response time
             includes that wait
 poisson     the same at random intervals, as from many users",
@@ -333,7 +333,7 @@ read=4KiB:9/1MiB:1,write=64KiB.",
         kind: Kind::Size(1, MAX_REQUEST.0),
         depends: Some("the request size"),
         fio: "blockalign",
-        help: "Offsets are multiples of this, counted from --offset",
+        help: "Offsets are multiples of this, counted from ‹offset›",
     }
     offset: Bytes, offset, Place {
         kind: Kind::Size(0, LARGEST),
@@ -360,7 +360,7 @@ read=4KiB:9/1MiB:1,write=64KiB.",
     }
     bytes: Bytes, limits.bytes, End {
         kind: Kind::Size(1, LARGEST),
-        depends: Some("none; one pass for --file-state append and others that extend the file"),
+        depends: Some("none; one pass for a ‹file_state› like append that extends the file"),
         fio: "io_size",
         help: "Bytes of all workers together, in whole requests",
         details: "Rounded up to whole requests of the (largest) request size: 100KiB in

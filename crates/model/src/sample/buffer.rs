@@ -46,9 +46,9 @@ pub fn in_write_cache(sample: &Sample, cache: Option<Bytes>) -> Option<Warning> 
         let kept =
             cache.map(|cache| format!("up to {} of it was left in the device's write cache", cache.min(written)));
         let kept = kept.unwrap_or("part of it may still be in the device's write cache".to_owned());
-        format!("{written} were written and not flushed, and {kept}")
+        format!("{written} were written without a flush: {kept}")
     })?;
-    warning.remedy += ", or flush at the end (durability)";
+    warning.remedy += ", or durability to flush_at_end";
     Some(warning)
 }
 
@@ -62,7 +62,7 @@ fn few(
 ) -> Option<Warning> {
     let written = Bytes(sample.write.as_ref().filter(|write| applies && write.bytes > 0)?.bytes);
     let enough = holds.map_or(ENOUGH_FOR_ANY, |holds| Bytes(holds.0.saturating_mul(ENOUGH)));
-    let remedy = format!("write at least {enough} per repetition (bytes)");
+    let remedy = format!("set bytes to at least {enough} per repetition");
     (written < enough).then(|| Warning::new(code, message(written), remedy))
 }
 
@@ -88,10 +88,10 @@ mod tests {
     fn little_against_a_buffer_is_said() {
         let flushed = Workload { durability: Durability::FlushAtEnd, ..Workload::default() };
         let said = |mib, buffer, workload: &Workload| said(left_in_buffer, workload, mib, buffer);
-        let words = "32 MiB were written, and up to 16 MiB of it was left in a buffer that needs no flush; write at least 160 MiB per repetition (bytes)";
+        let words = "32 MiB were written, and up to 16 MiB of it was left in a buffer that needs no flush; set bytes to at least 160 MiB per repetition";
         assert_eq!(said(32, Some(16), &flushed).unwrap(), words);
         assert!(said(4, Some(16), &flushed).unwrap().contains("up to 4 MiB of it"));
-        assert!(said(32, None, &flushed).unwrap().ends_with("at least 1 GiB per repetition (bytes)"));
+        assert!(said(32, None, &flushed).unwrap().ends_with("at least 1 GiB per repetition"));
         let enough = [(160, Some(16)), (1024, None), (32, Some(0))];
         assert_eq!(enough.map(|(mib, buffer)| said(mib, buffer, &flushed)), [None, None, None]);
         // The buffer was full before the measured part, or nothing says that the figure is of the storage.
@@ -105,10 +105,10 @@ mod tests {
         let said = |mib, cache, workload: &Workload| said(in_write_cache, workload, mib, cache);
         assert_eq!(
             said(32, Some(16), &direct()).unwrap(),
-            "32 MiB were written and not flushed, and up to 16 MiB of it was left in the device's write cache; \
-             write at least 160 MiB per repetition (bytes), or flush at the end (durability)"
+            "32 MiB were written without a flush: up to 16 MiB of it was left in the device's write cache; \
+             set bytes to at least 160 MiB per repetition, or durability to flush_at_end"
         );
-        assert!(said(32, None, &direct()).unwrap().contains("be in the device's write cache; write at least 1 GiB"));
+        assert!(said(32, None, &direct()).unwrap().contains("be in the device's write cache; set bytes to at least 1 GiB"));
         let enough = [(160, Some(16)), (1024, None), (32, Some(0))];
         assert_eq!(enough.map(|(mib, cache)| said(mib, cache, &direct())), [None, None, None]);
         for (workload, is_said) in [

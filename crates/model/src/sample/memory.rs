@@ -33,7 +33,7 @@ pub fn memory_speed(sample: &Sample) -> Option<Warning> {
         && let Some(what) = not_stored(sample)
     {
         let message = format!("nothing waited until the writes were stored{what}");
-        return Some(Warning::new(MEMORY_SPEED, message, "use --durability flush_at_end, or --buffering direct"));
+        return Some(Warning::new(MEMORY_SPEED, message, "set durability to flush_at_end, or buffering to direct"));
     }
     let asked = sample.read.as_ref().map(|read| read.bytes).filter(|bytes| *bytes > 0)?;
     if workload.cache == CachePolicy::Warm {
@@ -42,8 +42,8 @@ pub fn memory_speed(sample: &Sample) -> Option<Warning> {
     let remedy = match workload.cache {
         CachePolicy::Cold if came_around(sample) => once_over(workload),
         // It went over the span once at the most: somebody else read it, or the cache was not let go of.
-        CachePolicy::Cold => "use --buffering direct".to_owned(),
-        CachePolicy::Keep | CachePolicy::Warm => "use --cache cold, or --buffering direct".to_owned(),
+        CachePolicy::Cold => "set buffering to direct".to_owned(),
+        CachePolicy::Keep | CachePolicy::Warm => "set cache to cold, or buffering to direct".to_owned(),
     };
     match sample.block.as_ref().and_then(share_of_device(asked)) {
         Some(share) if share < MIN_SHARE => {
@@ -112,7 +112,7 @@ pub fn came_around(sample: &Sample) -> bool {
 pub fn once_over(workload: &Workload) -> String {
     let said = workload.once_over().exactly();
     let without_warmup = if workload.warmup.0 > 0 { " without a warm-up" } else { "" };
-    format!("use --bytes {said}{without_warmup}, a larger target, or --buffering direct")
+    format!("set bytes to {said}{without_warmup}, use a larger target, or set buffering to direct")
 }
 
 fn share_of_device(asked: u64) -> impl Fn(&Block) -> Option<f64> {
@@ -216,11 +216,11 @@ mod tests {
             let read = Workload { cache, span: Bytes(span), warmup, ..buffered(Operation::Read) };
             warned(read, Some(0)).unwrap().remedy
         };
-        assert!(remedy(CachePolicy::Keep, 2_000_000, 0).contains("--cache cold"));
-        assert_eq!(remedy(CachePolicy::Cold, 2_000_000, 0), "use --buffering direct", "it did not come around");
+        assert!(remedy(CachePolicy::Keep, 2_000_000, 0).contains("cache to cold"));
+        assert_eq!(remedy(CachePolicy::Cold, 2_000_000, 0), "set buffering to direct", "it did not come around");
         let around = remedy(CachePolicy::Cold, 1 << 19, 0);
-        assert_eq!(around, "use --bytes 512KiB, a larger target, or --buffering direct");
-        assert!(remedy(CachePolicy::Cold, 999_999, 0).contains("--bytes 999999,"), "to the byte");
+        assert_eq!(around, "set bytes to 512KiB, use a larger target, or set buffering to direct");
+        assert!(remedy(CachePolicy::Cold, 999_999, 0).contains("bytes to 999999,"), "to the byte");
         assert!(remedy(CachePolicy::Cold, 2_000_000, 9).contains(" without a warm-up"), "that came around");
     }
 }

@@ -29,6 +29,6 @@ pub fn rate_not_reached(sample: &Sample) -> Option<Warning> {
     };
     (reached < asked * RATE_SHARE.min(by_chance)).then(|| {
         let message = format!("{} were asked for and {} reached", text(asked), text(reached));
-        Warning::new("rate_not_reached", message, "lower --rate, or use a larger --depth or more --workers")
+        Warning::new("rate_not_reached", message, "lower the rate, or use a larger depth or more workers")
     })
 }

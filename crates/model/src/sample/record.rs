@@ -15,7 +15,7 @@ use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
 
 /// The remedy for a trial that was too short, with what each command calls it.
-pub const MEASURE_LONGER: &str = "measure longer: --thorough (run), --duration (io), `duration` (study)";
+pub const MEASURE_LONGER: &str = "measure longer: a longer duration, or a thorough survey";
 
 /// The name of this record's form.
 pub const SCHEMA: &str = "halfpower.sample/1";

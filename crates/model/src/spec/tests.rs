@@ -74,6 +74,7 @@ fn what_cannot_be_is_refused_with_the_remedy() {
         (WorkloadSpec { depth: Some(0), ..said() }, "from 1"),
         (WorkloadSpec { request_size: Some(Bytes(0)), ..said() }, "from 1"),
         (WorkloadSpec { requests: Some(0), ..said() }, "requests is 0"),
+        (spec("sizes=4KiB/8KiB request_size=4KiB"), "exclude each other; leave one out"),
         (spec("request_size=1000 buffering=none"), "multiples of 512 B"),
         (spec("personality=sync depth=8"), "--workers 8"),
         (spec("size=2GiB"), "--size"),

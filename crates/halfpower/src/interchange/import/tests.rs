@@ -38,12 +38,12 @@ fn imported(seed: &str, edits: &str) -> Result<Imported, String> {
     import_bytes(name, text.as_bytes(), Format::from_str(form, false).ok()).map_err(|error| error.to_string())
 }
 
-/// Without what is not known.
+/// Without what is not known, and without the list of it.
 fn known(value: &Value) -> Value {
     match value {
         Value::Object(fields) => fields
             .iter()
-            .filter(|(_, value)| !value.is_null())
+            .filter(|(key, value)| *key != "unknown" && !value.is_null())
             .map(|(key, value)| (key.clone(), known(value)))
             .collect(),
         Value::Array(values) => values.iter().map(known).collect(),
