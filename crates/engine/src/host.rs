@@ -1,7 +1,7 @@
 //! This host as a testbed: prepares the target, runs the workload, makes the sample.
 
+use crate::instrument::accounts::Moment;
 use crate::instrument::clock::Clock;
-use crate::instrument::cpu;
 use crate::instrument::phases::Watching;
 use crate::personality::{for_personality, null::Null, personalities};
 use crate::record::{self, Context};
@@ -21,7 +21,6 @@ use halfpower_model::{
 };
 use std::io;
 use std::sync::OnceLock;
-use std::time::Instant;
 
 /// Requests for the measurement of the loop's own cost; some 0.1 ms.
 const CALIBRATION_REQUESTS: u64 = 10_000;
@@ -193,15 +192,14 @@ impl Testbed for Host {
         let counters = chosen.counters();
         let looking = (workload.block_phases == BlockPhases::On).then(|| Watching::start(&chosen.disks()));
         let before = counters.as_ref().and_then(|counters| counters.read());
-        let (stolen_before, stolen_from) = (cpu::stolen_s(), Instant::now());
+        let cpu_before = Moment::now();
         let ledger = (workload.verify != Verify::Off).then(|| Ledger::new(workload)).transpose().map_err(no_memory)?;
         let volumes = ledger.as_ref().map(|ledger| ledger.volumes(0));
         let mut watched = InterferenceWatch::new(&chosen, workload, observer);
         let raw = for_personality!(workload.personality,
             P => run::run::<P>(workload, &targets, clock, volumes, &mut watched, cancel))?;
         let seen = looking.map(|looking| looking.map(Watching::finish));
-        let stolen_s = cpu::stolen_s().zip(stolen_before).map(|(after, before)| after - before);
-        let stolen_over_s = stolen_from.elapsed().as_secs_f64();
+        let account = Moment::now().zip(cpu_before).map(|(after, before)| after.since(&before, 0.0));
         let after = counters.as_ref().and_then(|counters| counters.read());
         let elapsed_s = raw.elapsed.seconds();
         if cancel.is_cancelled() && raw.counts.iter().all(|counts| counts.requests() == 0) {
@@ -215,8 +213,7 @@ impl Testbed for Host {
             cached_share_before,
             hole_share,
             elapsed_s,
-            stolen_over_s,
-            stolen_s,
+            account,
             block: before.zip(after).map(|(before, after)| disk::between(&before, &after, wall_s)),
             cancelled: cancel.is_cancelled(),
         };

@@ -37,18 +37,13 @@ struct Begun {
 pub(crate) struct Accounted {
     pub(crate) system: Option<SystemAccount>,
     pub(crate) threads: Option<Used>,
-    pub(crate) soaked: Option<Soaked>,
+    /// Of each CPU, if the soaker ran.
+    pub(crate) soaked: Option<Vec<IdleCpu>>,
     pub(crate) dirty: Option<Dirty>,
 }
 
-/// Shares of CPU time that were not left for a soaker.
-#[derive(Debug)]
-pub(crate) struct Soaked {
-    pub(crate) cpus: u32,
-    pub(crate) busy: f64,
-    pub(crate) error: f64,
-    pub(crate) calibration_busy: f64,
-}
+/// The resolution of the kernel's account: a tick of USER_HZ, 100 per second on Linux.
+pub(crate) const TICK_S: f64 = 0.01;
 
 impl Accounts {
     /// For a workload; starts its soaker, before any worker.
@@ -109,17 +104,11 @@ impl Accounts {
     /// The measured part has ended.
     pub(crate) fn end(self) -> Accounted {
         let Some(begun) = self.begun else { return Accounted::default() };
-        let shares = self.soaker.as_ref().zip(begun.soaker).map(|(soaker, from)| soaker.since(&from));
-        let soaked = shares.map(|shares| Soaked {
-            cpus: shares.len() as u32,
-            busy: mean(&shares, |share| share.busy_share),
-            error: mean(&shares, |share| share.error_share),
-            calibration_busy: mean(&shares, |share| share.calibration_busy_share),
-        });
+        let soaked = self.soaker.as_ref().zip(begun.soaker).map(|(soaker, from)| soaker.since(&from));
         let system = Moment::now().zip(begun.system).map(|(now, before)| {
             let account = now.since(&before, 0.0);
-            let of_all = |soaked: &Soaked| (1.0 - soaked.busy) * f64::from(soaked.cpus) * account.wall_s;
-            now.since(&before, soaked.as_ref().map_or(0.0, of_all))
+            let of_all = |cpus: &[IdleCpu]| (1.0 - mean(cpus, |cpu| cpu.busy_share)) * cpus.len() as f64 * account.wall_s;
+            now.since(&before, soaked.as_deref().map_or(0.0, of_all))
         });
         let dirty = begun.dirty.and_then(|looks| looks.end());
         // After the account, because it is slow.
@@ -146,14 +135,17 @@ pub(crate) struct Moment {
 impl Moment {
     /// Now; none if unknown.
     pub(crate) fn now() -> Option<Moment> {
-        let stat = std::fs::read_to_string("/proc/stat").ok()?;
-        Some(Moment { at: Instant::now(), ticks: parse(&stat)? })
+        Moment::of(&["cpu ".to_owned()])
     }
 
     /// Now, of some CPUs; none if one of them is unknown.
     pub(crate) fn now_of(cpus: &[u32]) -> Option<Moment> {
+        Moment::of(&cpus.iter().map(|cpu| format!("cpu{cpu} ")).collect::<Vec<_>>())
+    }
+
+    fn of(lines: &[String]) -> Option<Moment> {
         let stat = std::fs::read_to_string("/proc/stat").ok()?;
-        Some(Moment { at: Instant::now(), ticks: parse_of(&stat, cpus)? })
+        Some(Moment { at: Instant::now(), ticks: parse(&stat, lines)? })
     }
 
     /// The time since an earlier moment, of which a soaker used `soaked_s`.
@@ -177,26 +169,16 @@ impl Moment {
     }
 }
 
-fn parse(stat: &str) -> Option<[u64; 8]> {
-    of_line(stat.lines().next()?.strip_prefix("cpu ")?)
-}
-
-fn parse_of(stat: &str, cpus: &[u32]) -> Option<[u64; 8]> {
-    let of = |cpu: &u32| {
-        let name = format!("cpu{cpu} ");
-        of_line(stat.lines().find_map(|line| line.strip_prefix(&name))?)
-    };
-    let add = |sum: [u64; 8], more: [u64; 8]| std::array::from_fn(|index| sum[index] + more[index]);
-    cpus.iter().try_fold([0; 8], |sum, cpu| Some(add(sum, of(cpu)?)))
-}
-
-fn of_line(figures: &str) -> Option<[u64; 8]> {
-    let mut words = figures.split_ascii_whitespace();
-    let mut ticks = [0; 8];
-    for tick in &mut ticks {
-        *tick = words.next()?.parse().ok()?;
+/// The sums of the lines that begin with these names; none if a line or a figure is missing.
+fn parse(stat: &str, lines: &[String]) -> Option<[u64; 8]> {
+    let mut sums = [0; 8];
+    for name in lines {
+        let mut words = stat.lines().find_map(|line| line.strip_prefix(name))?.split_ascii_whitespace();
+        for sum in &mut sums {
+            *sum += words.next()?.parse::<u64>().ok()?;
+        }
     }
-    Some(ticks)
+    Some(sums)
 }
 
 #[cfg(test)]
@@ -206,7 +188,8 @@ mod tests {
     #[test]
     fn two_readings_make_an_account() {
         let at = Instant::now();
-        let moment = |stat| Moment { at, ticks: parse(stat).unwrap() };
+        let parse = |stat, names: &[&str]| parse(stat, &names.iter().map(|name| format!("{name} ")).collect::<Vec<_>>());
+        let moment = |stat| Moment { at, ticks: parse(stat, &["cpu"]).unwrap() };
         let before = moment("cpu  100 20 30 4000 50 6 7 8 0 0\ncpu0 1 2 3 4 5 6 7 8\n");
         let after = moment("cpu  300 120 40 4300 60 7 9 12 0 0\n");
         let account = after.since(&before, 0.75);
@@ -215,8 +198,8 @@ mod tests {
         assert_eq!((account.idle_s, account.iowait_s), (3.0, 0.1));
         assert!((account.busy_s - 2.38).abs() < 1e-9, "{account:?}");
         let some = "cpu  9 9 9 9 9 9 9 9\ncpu0 1 2 3 4 5 6 7 8\ncpu1 7 7 7 7 7 7 7 7\ncpu10 10 0 0 0 0 0 0 1\n";
-        assert_eq!(parse_of(some, &[0, 10]), Some([11, 2, 3, 4, 5, 6, 7, 9]), "of those alone");
-        assert_eq!(parse_of(some, &[0, 2]), None);
-        assert!(parse("cpu0 1 2 3 4 5 6 7 8").is_none() && parse("cpu  1 2").is_none());
+        assert_eq!(parse(some, &["cpu0", "cpu10"]), Some([11, 2, 3, 4, 5, 6, 7, 9]), "of those alone");
+        assert_eq!(parse(some, &["cpu0", "cpu2"]), None);
+        assert!(parse("cpu0 1 2 3 4 5 6 7 8", &["cpu"]).is_none() && parse("cpu  1 2", &["cpu"]).is_none());
     }
 }

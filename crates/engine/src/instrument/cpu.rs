@@ -1,9 +1,9 @@
-//! CPU time of a thread, by getrusage and its counters, and the time that the hypervisor took, by /proc/stat.
+//! CPU time of a thread, by getrusage and its counters.
 //!
 //! The kernel counts a thread's total in nanoseconds and splits it into user and system by ticks: the total is exact, the split
-//! a sample. Steal time has steps of 10 ms. The time that a thread was runnable without a CPU is the second figure of its
-//! `schedstat` (Linux, Documentation/scheduler/sched-stats.rst), in nanoseconds. It includes the throttling by a control
-//! group's quota. Reading it costs a microsecond.
+//! a sample. The time that a thread was runnable without a CPU is the second figure of its `schedstat` (Linux,
+//! Documentation/scheduler/sched-stats.rst), in nanoseconds. It includes the throttling by a control group's quota. Reading
+//! it costs a microsecond.
 
 use super::counters::{self, ThreadCounters};
 use halfpower_model::sample::{ContextSwitches, Counters, CpuTime};
@@ -104,16 +104,6 @@ fn thread_usage() -> (CpuTime, ContextSwitches) {
     let time = CpuTime { user_s: seconds(usage.ru_utime), system_s: seconds(usage.ru_stime) };
     let switches = ContextSwitches { voluntary: usage.ru_nvcsw as u64, involuntary: usage.ru_nivcsw as u64 };
     (time, switches)
-}
-
-/// The resolution of steal time: a tick of USER_HZ, 100 per second on Linux.
-pub(crate) const STOLEN_STEP_S: f64 = 0.01;
-
-/// Steal time of all CPUs: the hypervisor ran something else while this machine was runnable; none if unknown.
-pub(crate) fn stolen_s() -> Option<f64> {
-    let stat = std::fs::read_to_string("/proc/stat").ok()?;
-    let ticks: f64 = stat.lines().next()?.split_ascii_whitespace().nth(8)?.parse().ok()?;
-    Some(ticks / rustix::param::clock_ticks_per_second() as f64)
 }
 
 #[cfg(test)]

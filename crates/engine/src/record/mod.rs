@@ -4,7 +4,9 @@ mod deviations;
 mod no_effect;
 mod warnings;
 
+use crate::instrument::accounts::mean;
 use crate::instrument::clock::Clock;
+use crate::instrument::soaker::IdleCpu;
 use crate::run::{RawRun, WorkerRun};
 use crate::worker::RequestFailure;
 use crate::worker::extras::has_timed_end;
@@ -13,7 +15,7 @@ use deviations::Observations;
 use halfpower_model::RequestKind;
 use halfpower_model::sample::{
     Block, ContextSwitches, Counters, Cpu, CpuTime, DepthMean, Failure, Histograms, Instrument, Latency, OpenLoop,
-    Parallel, Soaker, Totals, WorkerTotals,
+    Parallel, Soaker, SystemAccount, Totals, WorkerTotals,
 };
 use halfpower_model::{Arrivals, BytesPerSecond, Environment, Histogram, Personality, Sample, TargetKind, Workload};
 
@@ -26,9 +28,9 @@ pub(crate) struct Context {
     pub(crate) hole_share: f64,
     /// Time to the end of the last worker.
     pub(crate) elapsed_s: f64,
-    /// Time between the two readings of what was stolen: more than was measured, where the machine stood still around it.
-    pub(crate) stolen_over_s: f64,
-    pub(crate) stolen_s: Option<f64>,
+    /// The kernel's account from before the workers to after them: longer than the measured part, in particular if the machine
+    /// stood still before or after it.
+    pub(crate) account: Option<SystemAccount>,
     pub(crate) block: Option<Block>,
     pub(crate) cancelled: bool,
 }
@@ -103,7 +105,8 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
         failure: failure(raw, context.environment.target.kind).or_else(|| context.cancelled.then(interrupted)),
         ..Sample::empty(workload.clone(), context.environment)
     };
-    sample.warnings = warnings::warnings(&sample, context.hole_share, context.stolen_over_s);
+    let stolen_over_s = context.account.map_or(0.0, |account| account.wall_s);
+    sample.warnings = warnings::warnings(&sample, context.hole_share, stolen_over_s);
     sample.warnings.extend(deviations::warnings(&sample, &Observations::of(raw, context.clock)));
     sample
 }
@@ -216,15 +219,15 @@ fn cpu_time(raw: &RawRun, context: &Context, requests: u64, bytes: u64) -> Cpu {
     }
     let us_per_request = |time_s: f64| (requests > 0).then(|| time_s * 1e6 / requests as f64);
     let per_byte = |count: fn(&Counters) -> u64| Some(count(&counters?) as f64 / bytes as f64).filter(|_| bytes > 0);
-    let soaked = raw.accounted.soaked.as_ref();
-    let of_all = |share: f64| soaked.map(|soaked| share * f64::from(soaked.cpus) * context.elapsed_s);
-    let upper_s = soaked.and_then(|soaked| of_all(soaked.busy.max(0.0)));
+    let soaked = raw.accounted.soaked.as_deref();
+    let of_all = |cpus: &[IdleCpu], share: f64| share * cpus.len() as f64 * context.elapsed_s;
+    let upper_s = soaked.map(|cpus| of_all(cpus, mean(cpus, |cpu| cpu.busy_share).max(0.0)));
     let unavailable = raw.workers.iter().find_map(|worker| worker.outcome.cpu.counters_unavailable.clone());
     Cpu {
         lower,
         upper_s,
         upper_method: soaked.map(|_| "soaker".to_owned()),
-        steal_s: context.stolen_s,
+        steal_s: context.account.map(|account| account.steal_s),
         lower_us_per_request: us_per_request(lower.user_s + lower.system_s),
         upper_us_per_request: upper_s.and_then(us_per_request),
         clocks_per_byte: per_byte(|counters| counters.cycles),
@@ -236,13 +239,11 @@ fn cpu_time(raw: &RawRun, context: &Context, requests: u64, bytes: u64) -> Cpu {
         context_switches: Some(switches),
         system: raw.accounted.system,
         kernel_threads: raw.accounted.threads.iter().flat_map(|used| used.largest.clone()).collect(),
-        soaker: soaked.and_then(|soaked| {
-            Some(Soaker {
-                cpus: soaked.cpus,
-                busy_share: soaked.busy,
-                calibration_busy_share: soaked.calibration_busy,
-                error_s: of_all(soaked.error)?,
-            })
+        soaker: soaked.map(|cpus| Soaker {
+            cpus: cpus.len() as u32,
+            busy_share: mean(cpus, |cpu| cpu.busy_share),
+            calibration_busy_share: mean(cpus, |cpu| cpu.calibration_busy_share),
+            error_s: of_all(cpus, mean(cpus, |cpu| cpu.error_share)),
         }),
     }
 }

@@ -1,7 +1,7 @@
 //! What could make a sample's figures wrong.
 
 use super::no_effect;
-use crate::instrument::cpu;
+use crate::instrument::accounts::TICK_S;
 use halfpower_model::sample::{Warning, came_around, in_write_cache, left_in_buffer, memory_speed, once_over};
 use halfpower_model::{Buffering, CachePolicy, Personality, Sample, Workload};
 
@@ -57,7 +57,7 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> 
     let stolen = (stolen_s / stolen_over_s.max(0.01) / f64::from(sample.environment.cpus)).min(1.0);
     // One step of the kernel's count may be no more than a moment of it.
     warn(
-        stolen > 0.05 && stolen_s > 1.5 * cpu::STOLEN_STEP_S,
+        stolen > 0.05 && stolen_s > 1.5 * TICK_S,
         "time_stolen",
         format!("the hypervisor took {:.0} % of the CPU time", stolen * 100.0),
         "measure again when the host is less loaded",
