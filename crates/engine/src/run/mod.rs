@@ -25,7 +25,7 @@ use barrier::Start;
 use halfpower_model::RequestKind;
 use halfpower_model::sample::Interval;
 use halfpower_model::{Cancel, MeasureError, Nanoseconds, Observer, WorkerKind, Workload};
-use state::{Event, Link, Shared};
+use state::{Event, Shared};
 use std::any::Any;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -84,19 +84,12 @@ struct ThreadLink<'a> {
     stop: &'a AtomicBool,
 }
 
-impl Link for ThreadLink<'_> {
-    fn ready(&self, granted: io::Result<Granted>) {
-        // The receiver outlives the workers; were it gone, nobody would be waiting.
-        let _ = self.events.send(Event::Ready(granted));
-    }
-}
-
 impl Drop for ThreadLink<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.stop.store(true, Relaxed);
         }
-        // As above.
+        // The receiver outlives the workers; were it gone, nobody would be waiting.
         let _ = self.events.send(Event::Done);
     }
 }
@@ -125,9 +118,12 @@ pub(crate) fn run<P: Personality>(
         let spawned = (0..workload.workers).try_for_each(|index| -> io::Result<()> {
             let link = ThreadLink { events: sender.clone(), stop: shared.stop() };
             let child = launcher.as_ref().map(|launcher| launcher.start(index)).transpose()?;
-            let work = move || match child {
-                None => work::<P>(shared, index, &link),
-                Some(child) => child.follow(shared, &link),
+            let work = move || {
+                let ready = |granted| drop(link.events.send(Event::Ready(granted)));
+                match child {
+                    None => work::<P>(shared, index, &ready),
+                    Some(child) => child.follow(shared, &ready),
+                }
             };
             workers.push(std::thread::Builder::new().spawn_scoped(scope, work)?);
             Ok(())

@@ -3,7 +3,7 @@
 //! So the rest of a run sees no difference from threads. Counters, cursors, the barrier, the stop flag and the ledger lie in
 //! memory that all share.
 
-use super::state::{Link, Shared};
+use super::state::{Ready, Shared};
 use super::worker_process::Message;
 use crate::worker::Outcome;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpid};
@@ -37,13 +37,13 @@ impl Child {
     ///
     /// # Errors
     /// The worker's, or how the process ended.
-    pub(super) fn follow(mut self, shared: &Shared<'_>, link: &dyn Link) -> io::Result<Outcome> {
+    pub(super) fn follow(mut self, shared: &Shared<'_>, ready: Ready<'_>) -> io::Result<Outcome> {
         let mut is_ready = false;
         let ended = loop {
             match self.message(shared) {
                 Ok(Message::Ready(granted)) => {
                     is_ready = true;
-                    link.ready(granted.map_err(io::Error::from));
+                    ready(granted.map_err(io::Error::from));
                 }
                 Ok(Message::Ended(outcome)) => break outcome.map_err(io::Error::from),
                 Err(error) => {
@@ -55,7 +55,7 @@ impl Child {
         if let Err(error) = &ended
             && !is_ready
         {
-            link.ready(Err(io::Error::other(error.to_string())));
+            ready(Err(io::Error::other(error.to_string())));
         }
         self.go_on();
         ended.map(|outcome| Outcome { stopped: self.stopped, ..outcome })

@@ -11,7 +11,7 @@ use halfpower_model::Workload;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// What a worker tells the watching thread.
+/// A message of a worker to the watching thread.
 pub(super) enum Event {
     /// It is ready to start, with the options granted, or cannot be.
     Ready(io::Result<Granted>),
@@ -19,10 +19,8 @@ pub(super) enum Event {
     Done,
 }
 
-/// How a worker says that it is ready to start.
-pub(super) trait Link {
-    fn ready(&self, granted: io::Result<Granted>);
-}
+/// Reports that a worker is ready to start, with the options granted, or cannot be.
+pub(super) type Ready<'a> = &'a dyn Fn(io::Result<Granted>);
 
 /// What the workers of a run share, processes too.
 pub(super) struct Shared<'a> {

@@ -2,7 +2,7 @@
 
 use super::affinity::pin;
 use super::barrier::Start;
-use super::state::{Link, Shared};
+use super::state::{Ready, Shared};
 use crate::buffers::Buffers;
 use crate::instrument::clock::Clock;
 use crate::instrument::cpu::Meter;
@@ -22,14 +22,14 @@ use std::sync::atomic::Ordering::Relaxed;
 const DATA_SEED: u64 = 1 << 40;
 
 /// What a worker does, from its preparation to its end.
-pub(super) fn work<P: Personality>(shared: &Shared<'_>, index: u32, link: &dyn Link) -> io::Result<Outcome> {
+pub(super) fn work<P: Personality>(shared: &Shared<'_>, index: u32, ready: Ready<'_>) -> io::Result<Outcome> {
     let workload = shared.workload;
     let outcome = if !Extras::are_needed(workload, shared.ledger.is_some()) {
-        work_with::<P, false>(shared, index, link)
+        work_with::<P, false>(shared, index, ready)
     } else if workload.layout == Layout::Each {
-        work_with::<P, true>(shared, index, link)
+        work_with::<P, true>(shared, index, ready)
     } else {
-        work_with::<Spread<P>, true>(shared, index, link)
+        work_with::<Spread<P>, true>(shared, index, ready)
     };
     shared.finish();
     if outcome.is_err() {
@@ -41,11 +41,11 @@ pub(super) fn work<P: Personality>(shared: &Shared<'_>, index: u32, link: &dyn L
 fn work_with<P: Personality, const FULL: bool>(
     shared: &Shared<'_>,
     index: u32,
-    link: &dyn Link,
+    ready: Ready<'_>,
 ) -> io::Result<Outcome> {
     let (worker, granted) = prepare::<P, FULL>(shared, index)
         .map_or_else(|error| (None, Err(error)), |(worker, granted)| (Some(worker), Ok(granted)));
-    link.ready(granted);
+    ready(granted);
     match (worker, shared.barrier().wait()) {
         (Some(worker), Start::At(measure_from)) => {
             worker.run(schedule(shared.workload, index, shared.clock, measure_from))

@@ -4,7 +4,7 @@
 //! more. So each worker's process executes `/proc/self/exe`. `docs/decisions/worker-processes.md` has the figures.
 
 use super::processes::Child;
-use super::state::{Common, Link, Shared};
+use super::state::{Common, Shared};
 use super::work::{panic_message, work};
 use crate::instrument::clock::Clock;
 use crate::personality::for_personality;
@@ -104,12 +104,12 @@ impl Launcher {
     /// # Errors
     /// The kernel's.
     pub(super) fn start(&self, index: u32) -> io::Result<Child> {
-        let (hears, says) = UnixStream::pair()?;
+        let (own, childs) = UnixStream::pair()?;
         let mut command = Command::new("/proc/self/exe");
         // The argument names the test that this is in a test's program; others do not look at it.
         command.arg0("halfpower").arg("worker_process").env(VARIABLE, format!("{}:{index}", self.order.as_raw_fd()));
         // Standard output belongs to the program's own results.
-        command.stdin(OwnedFd::from(says)).stdout(Stdio::null());
+        command.stdin(OwnedFd::from(childs)).stdout(Stdio::null());
         let inherited = self.inherited.clone();
         let keep_open = move || {
             for descriptor in &inherited {
@@ -124,26 +124,15 @@ impl Launcher {
         // lock. The descriptors are open: `shared` and this launcher own them.
         unsafe { command.pre_exec(keep_open) };
         let pid = Pid::from_raw(command.spawn()?.id() as i32);
-        Child::new(pid.ok_or_else(|| io::Error::other("a process without a number"))?, hears)
+        Child::new(pid.ok_or_else(|| io::Error::other("a process without a number"))?, own)
     }
 }
 
-/// The worker's side of the socket.
-struct ChildLink(UnixStream);
-
-impl ChildLink {
-    fn say(&self, message: &Message) {
-        // Nobody listens any more where this fails: the parent is gone, and this process soon will be.
-        let Ok(mut line) = serde_json::to_vec(message) else { return };
-        line.push(b'\n');
-        let _ = (&self.0).write_all(&line);
-    }
-}
-
-impl Link for ChildLink {
-    fn ready(&self, granted: io::Result<Granted>) {
-        self.say(&Message::Ready(granted.map_err(Error::from)));
-    }
+/// Sends a message to the parent. If that fails, the parent is gone, and this process soon will be.
+fn send(mut socket: &UnixStream, message: &Message) {
+    let Ok(mut line) = serde_json::to_vec(message) else { return };
+    line.push(b'\n');
+    let _ = socket.write_all(&line);
 }
 
 /// Does the work of a worker where this process was started as one, and is true then. Call it first in `main`: a process
@@ -152,14 +141,14 @@ pub fn worker_process() -> bool {
     let Ok(order) = std::env::var(VARIABLE) else { return false };
     let Some((descriptor, index)) = order.split_once(':') else { return false };
     let Ok(index) = index.parse() else { return false };
-    let Ok(says) = io::stdin().as_fd().try_clone_to_owned() else { return true };
-    let link = ChildLink(says.into());
-    let ended = carry_out(descriptor, index, &link);
-    link.say(&Message::Ended(ended.map_err(Error::from)));
+    let Ok(socket) = io::stdin().as_fd().try_clone_to_owned() else { return true };
+    let socket = UnixStream::from(socket);
+    let ended = carry_out(descriptor, index, &socket);
+    send(&socket, &Message::Ended(ended.map_err(Error::from)));
     true
 }
 
-fn carry_out(descriptor: &str, index: u32, link: &ChildLink) -> io::Result<Outcome> {
+fn carry_out(descriptor: &str, index: u32, socket: &UnixStream) -> io::Result<Outcome> {
     leave_signals_to_parent()?;
     // Opened once more: the others of the run read the same order.
     let order: Order = serde_json::from_slice(&std::fs::read(format!("/proc/self/fd/{descriptor}"))?)?;
@@ -171,8 +160,8 @@ fn carry_out(descriptor: &str, index: u32, link: &ChildLink) -> io::Result<Outco
     if program("self")? != program(&order.parent.to_string())? {
         return Err(io::Error::other("the process that started it is another program"));
     }
-    // SAFETY: the parent runs this same program, as was just checked. It made each of them as the type that is named here, kept the descriptors
-    // open for this process, and names each once.
+    // SAFETY: the parent runs this same program, as was just checked. It made each of them as the type named here, kept the
+    // descriptors open for this process, and names each once.
     let (records, cursors, common, ledger, targets) = unsafe {
         (
             shared_memory::Shared::<Record>::attach(order.records)?,
@@ -185,7 +174,8 @@ fn carry_out(descriptor: &str, index: u32, link: &ChildLink) -> io::Result<Outco
     let ledger = ledger.as_ref().map(|(ledger, first)| ledger.volumes(*first));
     let (workload, targets) = (&order.workload, targets.as_slice());
     let shared = Shared { workload, targets, clock: order.clock, ledger, records, cursors, common };
-    let run = || for_personality!(workload.personality, P => work::<P>(&shared, index, link));
+    let ready = |granted: io::Result<Granted>| send(socket, &Message::Ready(granted.map_err(Error::from)));
+    let run = || for_personality!(workload.personality, P => work::<P>(&shared, index, &ready));
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         shared.stop().store(true, Relaxed);
         Err(io::Error::other(format!("it panicked: {}", panic_message(panic.as_ref()))))
