@@ -14,8 +14,7 @@ use halfpower_model::sample::Phases;
 use ring::Ring;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tracepoint::Tracepoint;
@@ -53,9 +52,9 @@ fn open(devices: &[(u32, u32)]) -> Result<(Vec<Tracepoint>, Vec<Ring>), String> 
 /// The observing thread.
 #[derive(Debug)]
 pub(crate) struct Watching {
-    stop: Arc<AtomicBool>,
-    /// None after it was joined.
-    thread: Option<JoinHandle<Phases>>,
+    /// Dropped, it ends the thread.
+    running: Sender<()>,
+    thread: JoinHandle<Phases>,
 }
 
 impl Watching {
@@ -65,23 +64,16 @@ impl Watching {
             return Err(without_devices(Path::new("/sys/dev/block")));
         }
         let (tracepoints, rings) = open(devices)?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
+        let (running, end) = channel();
         let thread =
-            std::thread::Builder::new().name("phases".to_owned()).spawn(move || watch(&rings, &tracepoints, &stopped));
-        Ok(Watching { stop, thread: Some(thread.map_err(|error| error.to_string())?) })
+            std::thread::Builder::new().name("phases".to_owned()).spawn(move || watch(&rings, &tracepoints, &end));
+        Ok(Watching { running, thread: thread.map_err(|error| error.to_string())? })
     }
 
     /// Ends it and returns the result.
-    pub(crate) fn finish(mut self) -> Option<Phases> {
-        self.stop.store(true, Relaxed);
-        self.thread.take()?.join().ok()
-    }
-}
-
-impl Drop for Watching {
-    fn drop(&mut self) {
-        self.stop.store(true, Relaxed);
+    pub(crate) fn finish(self) -> Option<Phases> {
+        drop(self.running);
+        self.thread.join().ok()
     }
 }
 
@@ -93,14 +85,17 @@ fn without_devices(known: &Path) -> String {
     format!("the target's block device is unknown: {} is hidden here", known.display())
 }
 
-fn watch(rings: &[Ring], tracepoints: &[Tracepoint], stop: &AtomicBool) -> Phases {
+/// Observes until the sender of `end` is dropped.
+fn watch(rings: &[Ring], tracepoints: &[Tracepoint], end: &Receiver<()>) -> Phases {
     let (mut follower, began, mut looked) = (Follower::default(), Instant::now(), Duration::ZERO);
-    while !stop.load(Relaxed) {
+    let ends_within = |wait| end.recv_timeout(wait) != Err(RecvTimeoutError::Timeout);
+    let mut is_over = ends_within(Duration::ZERO);
+    while !is_over {
         let from = Instant::now();
         rings.iter().for_each(|ring| ring.enable(true));
         let is_full = || rings.iter().any(|ring| ring.fill() > FULL);
-        while !stop.load(Relaxed) && from.elapsed() < LONGEST && !is_full() {
-            std::thread::sleep(LOOK);
+        while !is_over && from.elapsed() < LONGEST && !is_full() {
+            is_over = ends_within(LOOK);
         }
         let pause = if is_full() { from.elapsed() * PAUSE } else { Duration::ZERO };
         rings.iter().for_each(|ring| ring.enable(false));
@@ -108,10 +103,7 @@ fn watch(rings: &[Ring], tracepoints: &[Tracepoint], stop: &AtomicBool) -> Phase
         let mut events = Vec::new();
         rings.iter().for_each(|ring| ring.take(tracepoints, &mut events));
         follower.look(&mut events);
-        let until = Instant::now() + pause;
-        while !stop.load(Relaxed) && Instant::now() < until {
-            std::thread::sleep(LOOK.min(until.saturating_duration_since(Instant::now())));
-        }
+        is_over = is_over || ends_within(pause);
     }
     follower.figures(looked.as_secs_f64() / began.elapsed().as_secs_f64().max(1e-9))
 }
@@ -120,7 +112,7 @@ fn watch(rings: &[Ring], tracepoints: &[Tracepoint], stop: &AtomicBool) -> Phase
 fn online() -> Result<Vec<u32>, String> {
     let path = "/sys/devices/system/cpu/online";
     let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {path} ({error})"))?;
-    cpus_in(text.trim()).ok_or_else(|| format!("{path} says `{}`", text.trim()))
+    cpus_in(text.trim()).ok_or_else(|| format!("{path} holds `{}`", text.trim()))
 }
 
 #[cfg(test)]
