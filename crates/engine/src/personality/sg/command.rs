@@ -89,23 +89,11 @@ pub(super) fn unmap_list(blocks: Blocks) -> [u8; UNMAP_LIST_BYTES] {
     list
 }
 
-/// What READ CAPACITY (16) answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Capacity {
-    /// Logical blocks on the medium.
-    pub(super) blocks: u64,
-    /// Bytes of each.
-    pub(super) block_bytes: u32,
-}
-
-impl Capacity {
-    /// Reads the answer; none where it makes no sense.
-    pub(super) fn decode(answer: &[u8; CAPACITY_BYTES]) -> Option<Capacity> {
-        let [first, second] = [&answer[..8], &answer[8..12]];
-        let last = u64::from_be_bytes(first.try_into().ok()?);
-        let block_bytes = u32::from_be_bytes(second.try_into().ok()?);
-        (block_bytes > 0).then_some(Capacity { blocks: last.checked_add(1)?, block_bytes })
-    }
+/// Bytes of a logical block, of the answer to READ CAPACITY (16); none if the answer is impossible.
+pub(super) fn block_bytes(answer: &[u8; CAPACITY_BYTES]) -> Option<u32> {
+    // The address of the last block, then the bytes of each.
+    let block_bytes = u32::from_be_bytes(*answer[8..].first_chunk()?);
+    (block_bytes > 0 && answer[..8] != [0xff; 8]).then_some(block_bytes)
 }
 
 #[cfg(test)]
@@ -144,14 +132,15 @@ mod tests {
     }
 
     #[test]
-    fn a_capacity_is_one_more_than_the_last_address() {
+    fn a_capacity_has_the_size_of_a_block() {
         assert_eq!(Command::read_capacity().bytes(), [0x9e, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 32, 0, 0]);
         let mut answer = [0; CAPACITY_BYTES];
         // A disk of 1 TiB in blocks of 512 bytes.
         answer[4..8].copy_from_slice(&[0x7f, 0xff, 0xff, 0xff]);
         answer[8..12].copy_from_slice(&[0, 0, 2, 0]);
-        assert_eq!(Capacity::decode(&answer), Some(Capacity { blocks: 1 << 31, block_bytes: 512 }));
-        assert_eq!(Capacity::decode(&[0; CAPACITY_BYTES]), None);
-        assert_eq!(Capacity::decode(&[0xff; CAPACITY_BYTES]), None);
+        assert_eq!(block_bytes(&answer), Some(512));
+        answer[..8].fill(0xff);
+        assert_eq!(block_bytes(&answer), None);
+        assert_eq!(block_bytes(&[0; CAPACITY_BYTES]), None);
     }
 }

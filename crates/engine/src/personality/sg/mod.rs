@@ -11,7 +11,7 @@ mod outcome;
 use super::device::{self, Blocks, DeviceError, Geometry, WriteDone, not_writable};
 use super::interface::{Granted, Setup, Transfer};
 use super::synchronous::Synchronous;
-use command::{CAPACITY_BYTES, Capacity, Command, UNMAP_LIST_BYTES, unmap_list};
+use command::{CAPACITY_BYTES, Command, UNMAP_LIST_BYTES, block_bytes, unmap_list};
 use halfpower_model::stream::RequestKind;
 use outcome::{Answer, Outcome, SENSE_BYTES};
 use std::fs::File;
@@ -164,7 +164,7 @@ impl Disk {
         let largest = device::largest_transfer(&directory)?;
         let is_writable = device::is_writable(&file)?;
         let mut disk = Disk { file, geometry: Geometry::new(512, largest)?, is_writable };
-        disk.geometry = Geometry::new(disk.capacity()?.block_bytes, largest)?;
+        disk.geometry = Geometry::new(disk.block_bytes()?, largest)?;
         Ok(disk)
     }
 
@@ -174,16 +174,14 @@ impl Disk {
         self.geometry.blocks(transfer.offset, transfer.length)
     }
 
-    fn capacity(&self) -> io::Result<Capacity> {
+    fn block_bytes(&self) -> io::Result<u32> {
         let mut answer = [0; CAPACITY_BYTES];
         let data =
             Data { direction: Direction::FromDevice, address: answer.as_mut_ptr(), length: CAPACITY_BYTES as u32 };
         // SAFETY: the data are the array's bytes, which nobody else has.
         unsafe { self.run(&Command::read_capacity(), data) }
             .map_err(|error| io::Error::other(format!("it does not report its capacity: {}", error.cause)))?;
-        Capacity::decode(&answer)
-            .filter(|capacity| capacity.blocks > 0)
-            .ok_or_else(|| io::Error::other("it reports an impossible capacity"))
+        block_bytes(&answer).ok_or_else(|| io::Error::other("it reports an impossible capacity"))
     }
 
     /// Sends a command and waits for its end; gives the bytes moved.
