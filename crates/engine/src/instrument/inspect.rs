@@ -4,7 +4,7 @@
 
 use super::counters::ThreadCounters;
 use super::{phases, soaker};
-use crate::system::{Root, device::storage_of, machine::machine};
+use crate::system::{Root, machine::machine};
 use crate::target::{TargetError, facts_unopened};
 use halfpower_model::TargetFacts;
 use halfpower_model::reading::inspect::{Inspected, InspectedTarget};
@@ -15,18 +15,13 @@ use std::path::PathBuf;
 /// # Errors
 /// If one does not exist or cannot be a target.
 pub fn inspect(paths: &[PathBuf]) -> Result<(Inspected, Vec<TargetFacts>), TargetError> {
-    let root = Root::host();
-    let facts = paths.iter().map(|path| facts_unopened(path)).collect::<Result<Vec<_>, _>>()?;
-    let target = |(path, facts): (&PathBuf, &TargetFacts)| {
-        let absolute = std::path::absolute(path).map_err(|error| TargetError::from_io("examine", path, error))?;
-        Ok(InspectedTarget {
-            path: facts.path.clone(),
-            storage: storage_of(&root, &absolute),
-            levels: facts.levels.clone(),
-        })
-    };
-    let targets = paths.iter().zip(&facts).map(target).collect::<Result<Vec<_>, TargetError>>()?;
-    Ok((Inspected { machine: machine(&root), targets }, facts))
+    let (mut targets, mut all_facts) = (Vec::new(), Vec::new());
+    for path in paths {
+        let (facts, storage) = facts_unopened(path)?;
+        targets.push(InspectedTarget { path: facts.path.clone(), storage, levels: facts.levels.clone() });
+        all_facts.push(facts);
+    }
+    Ok((Inspected { machine: machine(&Root::host()), targets }, all_facts))
 }
 
 /// An instrument, and why it is unavailable.

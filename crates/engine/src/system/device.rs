@@ -40,7 +40,7 @@ fn storage_at(root: &Root, path: &Path, groups: &Groups, depth: u32) -> Storage 
 }
 
 /// The other devices of the btrfs that is mounted from this one; none for any other file system.
-pub(crate) fn members_beside(root: &Root, device: &Path) -> Vec<PathBuf> {
+fn members_beside(root: &Root, device: &Path) -> Vec<PathBuf> {
     let file_systems = entries(&root.path("/sys/fs/btrfs"));
     let mut members = file_systems.iter().map(|one| links_in(&one.join("devices")));
     let mut found = members.find(|members| members.iter().any(|member| member == device)).unwrap_or_default();

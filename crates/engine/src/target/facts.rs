@@ -2,12 +2,12 @@
 
 use super::error::{TargetError, a_directory};
 use super::reopened::{flags_for, open_again};
-use crate::system::device::{members_beside, size_of, storage_of};
-use crate::system::filesystem::{self, number_of, parse_number};
+use crate::system::device::{size_of, storage_of};
+use crate::system::filesystem::{self, parse_number};
 use crate::system::levels::{levels, limits};
 use crate::system::machine::memory;
 use crate::system::{Root, numbers};
-use halfpower_model::reading::inspect::DeviceKind;
+use halfpower_model::reading::inspect::{DeviceKind, Storage};
 use halfpower_model::{Buffering, Bytes, TargetFacts, TargetKind};
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags};
 use rustix::io::Errno;
@@ -26,13 +26,13 @@ pub enum Access {
     Overwrite,
 }
 
-/// Facts of an open file or device, and the number of the device whose counters are its own. `path` is what it is called,
-/// and for a file without a name the directory it is in.
-pub(super) fn describe_open(
-    path: &Path,
-    file: &File,
-    access: Access,
-) -> Result<(TargetFacts, Option<(u32, u32)>), TargetError> {
+/// Numbers `major:minor` of the devices below a target, all those of its file system. `None` in it stands for a device that is
+/// missing or unknown.
+pub(super) type Devices = Vec<Option<(u32, u32)>>;
+
+/// Facts of an open file or device, and the devices whose counters are its own. `path` is its name, or the directory of a file
+/// without a name.
+pub(super) fn describe_open(path: &Path, file: &File, access: Access) -> Result<(TargetFacts, Devices), TargetError> {
     let action = if access == Access::Overwrite { "write" } else { "read" };
     let fail = |error: io::Error| TargetError::from_io(action, path, error);
     let metadata = file.metadata().map_err(fail)?;
@@ -41,16 +41,18 @@ pub(super) fn describe_open(
         TargetKind::BlockDevice => rustix::fs::seek(file, rustix::fs::SeekFrom::End(0)).map_err(io::Error::from),
         _ => Ok(metadata.len()),
     };
-    let (mut facts, device) = describe(path, kind, Bytes(size.map_err(fail)?), &metadata);
+    let (mut facts, storage) = describe(path, kind, Bytes(size.map_err(fail)?), &metadata);
     facts.direct_alignment_bytes = direct_alignment(file, &facts).map_err(fail)?;
-    Ok((facts, device))
+    let top = storage.device.as_ref().map(|device| parse_number(&device.number));
+    let beside = storage.beside.iter().map(|device| parse_number(&device.number)).filter(Option::is_some);
+    Ok((facts, std::iter::once(top.flatten()).chain(beside).collect()))
 }
 
-/// Facts of a file, a directory or a block device that is not opened: what it lies on is everybody's to see.
+/// Facts of a file, a directory or a block device, and its storage, without opening it.
 ///
 /// # Errors
-/// When it is not there, or nothing that could be a target.
-pub(crate) fn facts_unopened(path: &Path) -> Result<TargetFacts, TargetError> {
+/// If it does not exist or cannot be a target.
+pub(crate) fn facts_unopened(path: &Path) -> Result<(TargetFacts, Storage), TargetError> {
     let metadata = std::fs::metadata(path).map_err(|error| TargetError::from_io("examine", path, error))?;
     // A file that would be made in a directory lies on the same storage.
     let kind = if metadata.is_dir() { TargetKind::File } else { kind_of(path, &metadata)? };
@@ -58,7 +60,7 @@ pub(crate) fn facts_unopened(path: &Path) -> Result<TargetFacts, TargetError> {
         TargetKind::BlockDevice => Root::host().device(numbers(metadata.rdev())).map(|device| size_of(&device)),
         _ => metadata.is_file().then_some(Bytes(metadata.len())),
     };
-    Ok(describe(path, kind, size.unwrap_or_default(), &metadata).0)
+    Ok(describe(path, kind, size.unwrap_or_default(), &metadata))
 }
 
 pub(super) fn kind_of(path: &Path, metadata: &Metadata) -> Result<TargetKind, TargetError> {
@@ -109,8 +111,8 @@ fn direct_alignment(file: &File, facts: &TargetFacts) -> io::Result<Option<Bytes
     Ok([512, 4096].into_iter().find(|size| is_taken(size)).map(|size| Bytes(size as u64)))
 }
 
-/// The facts, with those of what lies below `path`, and the number of the device whose counters are its own.
-fn describe(path: &Path, kind: TargetKind, size: Bytes, metadata: &Metadata) -> (TargetFacts, Option<(u32, u32)>) {
+/// The facts of a target, and the storage below `path`.
+fn describe(path: &Path, kind: TargetKind, size: Bytes, metadata: &Metadata) -> (TargetFacts, Storage) {
     let root = Root::host();
     let storage = absolute(path).map(|path| storage_of(&root, &path)).unwrap_or_default();
     let filesystem = storage.filesystem.as_ref();
@@ -135,12 +137,5 @@ fn describe(path: &Path, kind: TargetKind, size: Bytes, metadata: &Metadata) -> 
         logical_block_bytes: queue.logical_block_bytes,
         ..TargetFacts::bare(path.display().to_string(), kind, size)
     };
-    (facts, top.and_then(|top| parse_number(&top.number)))
-}
-
-/// The numbers of a file system's devices: the one that is mounted, and what it lies on beside that.
-pub(super) fn members(device: (u32, u32)) -> Vec<(u32, u32)> {
-    let root = Root::host();
-    let beside = root.device(device).map(|directory| members_beside(&root, &directory));
-    std::iter::once(device).chain(beside.unwrap_or_default().iter().filter_map(|member| number_of(member))).collect()
+    (facts, storage)
 }

@@ -1,7 +1,7 @@
 //! A target, opened and guarded against other programs and against a workload that would measure memory.
 
 use super::error::TargetError;
-use super::facts::{Access, describe_open, kind_of};
+use super::facts::{Access, Devices, describe_open, kind_of};
 use super::in_use::{self, Claims, Locks, Node};
 use super::reopened::{Opened, flags_for, leave_no_trace, open_again};
 use crate::errno;
@@ -25,8 +25,8 @@ pub struct Target {
     pub(super) facts: TargetFacts,
     pub(super) file: Option<File>,
     pub(super) access: Access,
-    pub(super) device: Option<(u32, u32)>,
-    /// What keeps others from the storage below, as long as it is open.
+    pub(super) devices: Devices,
+    /// Locks on the storage below, as long as it is open.
     _claims: Claims,
     /// Of a target to be overwritten: what the kernel cannot tell of other users.
     unknown_use: Option<String>,
@@ -42,7 +42,8 @@ impl Target {
     pub fn open(path: &Path, access: Access) -> Result<Target, TargetError> {
         needs_proc()?;
         if path.as_os_str() == NULL_TARGET {
-            return Ok(Target::of(TargetFacts::bare(NULL_TARGET, TargetKind::Null, NULL_SIZE), None, None, access));
+            let facts = TargetFacts::bare(NULL_TARGET, TargetKind::Null, NULL_SIZE);
+            return Ok(Target::of(facts, None, Vec::new(), access));
         }
         let action = if access == Access::Overwrite { "write" } else { "read" };
         let fail = |error: io::Error| TargetError::from_io(action, path, error);
@@ -72,24 +73,24 @@ impl Target {
         if kind_of(path, &metadata)? != kind || Node::of(&metadata) != Node::of(&named) {
             return Err(fail(io::Error::other("it was replaced while it was being opened")));
         }
-        let (facts, device) = describe_open(path, &file, access)?;
+        let (facts, devices) = describe_open(path, &file, access)?;
         let mut unknown_use = None;
         if access == Access::Overwrite {
             unknown_use = in_use::check_open(path, &file, Locks::of(facts.filesystem.as_deref()), &claims)?;
         }
-        Ok(Target { _claims: claims, unknown_use, ..Target::of(facts, Some(file), device, access) })
+        Ok(Target { _claims: claims, unknown_use, ..Target::of(facts, Some(file), devices, access) })
     }
 
-    fn of(facts: TargetFacts, file: Option<File>, device: Option<(u32, u32)>, access: Access) -> Target {
-        Target { facts, file, access, device, _claims: Claims::default(), unknown_use: None, is_reshaped: false }
+    fn of(facts: TargetFacts, file: Option<File>, devices: Devices, access: Access) -> Target {
+        Target { facts, file, access, devices, _claims: Claims::default(), unknown_use: None, is_reshaped: false }
     }
 
     /// A file of our own, open for reading and writing.
     pub(crate) fn of_file(path: &Path, file: File) -> Result<Target, TargetError> {
-        let (facts, device) = describe_open(path, &file, Access::Overwrite)?;
+        let (facts, devices) = describe_open(path, &file, Access::Overwrite)?;
         // Nobody else has it yet; other runs are to see that it is being written.
         in_use::keep_from(&file, Locks::of(facts.filesystem.as_deref()), true);
-        Ok(Target::of(facts, Some(file), device, Access::Overwrite))
+        Ok(Target::of(facts, Some(file), devices, Access::Overwrite))
     }
 
     /// The same, after it has grown.
@@ -98,8 +99,8 @@ impl Target {
     /// The kernel's.
     pub fn examined_again(self) -> Result<Target, TargetError> {
         let Some(file) = &self.file else { return Ok(self) };
-        let (facts, device) = describe_open(Path::new(&self.facts.path), file, self.access)?;
-        Ok(Target { facts, device, ..self })
+        let (facts, devices) = describe_open(Path::new(&self.facts.path), file, self.access)?;
+        Ok(Target { facts, devices, ..self })
     }
 
     /// What it is and what it lies on.

@@ -1,14 +1,14 @@
 //! The targets of a workload, one or several, and the steps before and after the requests on all of them.
 
 use super::error::TargetError;
-use super::facts::{Access, members};
+use super::facts::Access;
 use super::in_use::{Node, tree_of_host};
 use super::open::Target;
 use super::reopened::Opened;
 use crate::system::cache;
 use crate::system::disk::DiskCounters;
 use crate::system::filesystem;
-use halfpower_model::{Bytes, CachePolicy, Cancel, FileState, MeasureError, TargetFacts, TargetKind, Workload};
+use halfpower_model::{Bytes, CachePolicy, Cancel, FileState, MeasureError, TargetFacts, Workload};
 use std::collections::BTreeSet;
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -154,28 +154,23 @@ impl Chosen<'_> {
 
     /// The counters of the devices below; none where one of the targets has none.
     pub(crate) fn counters(&self) -> Option<DiskCounters> {
-        DiskCounters::of(self.0.iter().flat_map(Target::devices))
+        DiskCounters::of(self.0.iter().flat_map(|target| target.devices.iter().copied()))
     }
 
     /// The numbers of the disks below, each once.
     pub(crate) fn disks(&self) -> Vec<(u32, u32)> {
-        let devices = self.0.iter().flat_map(Target::devices).flatten();
+        let devices = self.0.iter().flat_map(|target| target.devices.iter().copied().flatten());
         let disks = devices.filter_map(filesystem::disk_number);
         disks.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// Puts what was written to each on its medium; false where there is nothing to flush.
+    /// Flushes each to its medium.
     ///
     /// # Errors
     /// The kernel's.
-    pub(crate) fn flush(&self) -> Result<bool, MeasureError> {
-        let files = self.0.iter().filter_map(|target| Some((target, target.file.as_ref()?)));
-        let mut flushed = false;
-        for (target, file) in files {
-            file.sync_all().map_err(|source| target.failed("flush", source))?;
-            flushed = true;
-        }
-        Ok(flushed)
+    pub(crate) fn flush(&self) -> Result<(), MeasureError> {
+        let mut files = self.0.iter().filter_map(|target| Some((target, target.file.as_ref()?)));
+        files.try_for_each(|(target, file)| file.sync_all().map_err(|source| target.failed("flush", source)))
     }
 
     /// How much of each target, from its start, the requests go to.
@@ -185,15 +180,6 @@ impl Chosen<'_> {
 }
 
 impl Target {
-    /// The numbers of the devices below; of a file all that its file system lies on. One that is none where there is no
-    /// device, so that nobody takes the others for all.
-    fn devices(&self) -> Vec<Option<(u32, u32)>> {
-        match self.device {
-            Some(device) if self.facts.kind == TargetKind::File => members(device).into_iter().map(Some).collect(),
-            device => vec![device],
-        }
-    }
-
     fn failed(&self, action: &'static str, source: io::Error) -> MeasureError {
         MeasureError::System { action, subject: self.facts.path.clone(), source }
     }
