@@ -9,7 +9,7 @@ use std::io;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Values that begin as zeros and are changed through shared references only.
 ///
@@ -21,10 +21,6 @@ pub(crate) unsafe trait Zeroed: Sync {}
 unsafe impl Zeroed for AtomicU64 {}
 // SAFETY: the same.
 unsafe impl Zeroed for AtomicU32 {}
-// SAFETY: zero is false.
-unsafe impl Zeroed for AtomicBool {}
-// SAFETY: an array of such values is one.
-unsafe impl<T: Zeroed, const N: usize> Zeroed for [T; N] {}
 
 /// A slice of such values, zero at first. A page of it takes memory when it is first written.
 #[derive(Debug)]

@@ -170,7 +170,7 @@ impl TestFile {
     /// When it cannot be removed or found, or another file has taken its name.
     pub fn remove(self) -> Result<(), TargetError> {
         let result = remove(&self.path, &self.pinned);
-        self.let_go();
+        self.keep();
         result
     }
 
@@ -180,13 +180,8 @@ impl TestFile {
         self.remove().map(|()| file)
     }
 
-    /// Leaves it where it is.
-    pub fn keep(self) -> PathBuf {
-        self.let_go()
-    }
-
-    /// Without removing it.
-    fn let_go(mut self) -> PathBuf {
+    /// Leaves the file at its path, which it returns.
+    pub fn keep(mut self) -> PathBuf {
         strike(&self.path);
         std::mem::take(&mut self.path)
     }
