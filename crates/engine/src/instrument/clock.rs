@@ -4,6 +4,8 @@
 //! calibrated against CLOCK_MONOTONIC_RAW while the program starts. The cost of a reading and the smallest step are measured
 //! and recorded in every sample.
 
+use crate::system::machine::of_cpuinfo;
+use crate::system::{Root, text};
 use halfpower_model::Nanoseconds;
 use halfpower_model::environment::ClockFacts;
 use rustix::time::{ClockId, clock_gettime};
@@ -132,11 +134,9 @@ fn tsc_is_steady() -> bool {
     if !cfg!(target_arch = "x86_64") {
         return false;
     }
-    let read = |path| std::fs::read_to_string(path).unwrap_or_default();
-    let source = read("/sys/devices/system/clocksource/clocksource0/current_clocksource");
-    let kernel_trusts = matches!(source.trim(), "tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page");
-    let cpuinfo = read("/proc/cpuinfo");
-    let flags = cpuinfo.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
+    let source = text("/sys/devices/system/clocksource/clocksource0/current_clocksource").unwrap_or_default();
+    let kernel_trusts = matches!(source.as_str(), "tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page");
+    let flags = of_cpuinfo(&Root::host(), "flags").unwrap_or_default();
     let has = |flag| flags.split_ascii_whitespace().any(|word| word == flag);
     kernel_trusts && has("constant_tsc") && has("nonstop_tsc")
 }

@@ -15,11 +15,11 @@
 
 use super::clock::Clock;
 use crate::shared_memory::{Shared, Zeroed};
-use crate::system::{allowed_cpus, pin};
+use crate::system::limits::cpu_limit;
+use crate::system::{Root, allowed_cpus, pin};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use serde::{Deserialize, Serialize};
 use std::io;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -267,31 +267,10 @@ fn leave_the_session() {
 
 /// Why the soaker cannot run here; none if it can.
 pub(crate) fn refusal() -> Option<String> {
-    cpu_limit().map(|limit| {
-        format!("{limit} limits the CPU time of this program, and the soaker would use it up; remove the limit")
+    cpu_limit(&Root::host()).map(|group| {
+        let group = group.display();
+        format!("{group} limits the CPU time of this program, and the soaker would use it up; remove the limit")
     })
-}
-
-/// The file that limits this program's CPU time, if one does.
-fn cpu_limit() -> Option<String> {
-    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
-    let limit_of = |line: &str| {
-        let mut parts = line.splitn(3, ':');
-        let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
-        let is_limited = |directory: &Path| {
-            let read = |name: &str| std::fs::read_to_string(directory.join(name)).ok();
-            let quota = read("cpu.cfs_quota_us").is_some_and(|quota| !quota.starts_with('-'));
-            quota || read("cpu.max").is_some_and(|limit| !limit.starts_with("max"))
-        };
-        let root = if controllers.is_empty() { "/sys/fs/cgroup" } else { "/sys/fs/cgroup/cpu" };
-        if !controllers.is_empty() && !controllers.split(',').any(|controller| controller == "cpu") {
-            return None;
-        }
-        let directory = Path::new(root).join(path.trim_start_matches('/'));
-        let limited = directory.ancestors().take_while(|above| above.starts_with(root)).find(|above| is_limited(above));
-        limited.map(|directory| directory.display().to_string())
-    };
-    groups.lines().find_map(limit_of)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 
 use super::control::Control;
 use super::interface::{Completion, Granted, Personality, Setup, Transfer, failed};
+use crate::system::number;
 use crate::target::Opened;
 use halfpower_model::stream::RequestKind;
 use std::io;
@@ -305,8 +306,7 @@ impl Drop for Context {
 
 /// Says that the kernel's limit leaves no room for so many requests; none where it does.
 fn limit_reached(wanted: u32) -> Option<String> {
-    let read = |name: &str| std::fs::read_to_string(format!("/proc/sys/fs/{name}")).ok()?.trim().parse::<u64>().ok();
-    let (used, most) = (read("aio-nr")?, read("aio-max-nr")?);
+    let (used, most) = (number::<u64>("/proc/sys/fs/aio-nr")?, number::<u64>("/proc/sys/fs/aio-max-nr")?);
     // The kernel sets twice as many aside as it is asked for when it looks whether the limit is too small for one alone.
     let full = used + u64::from(wanted) > most || 2 * u64::from(wanted) > most;
     full.then(|| {

@@ -1,8 +1,8 @@
 //! The work of the block layer, from the device's `stat` file (Linux, Documentation/block/stat.rst). Reading it, before and
 //! after a sample, costs a few microseconds.
 
-use super::Root;
 use super::filesystem::whole_disk;
+use super::{Root, text};
 use halfpower_model::sample::{Block, Direction};
 use std::path::{Path, PathBuf};
 
@@ -52,7 +52,7 @@ impl DiskCounters {
 
 /// Whether the kernel counts: queue/iostats can turn it off, and the counters of some devices stay 0.
 fn is_counting(device: &Path) -> bool {
-    std::fs::read_to_string(whole_disk(device).join("queue/iostats")).map_or(true, |text| text.trim() != "0")
+    text(whole_disk(device).join("queue/iostats")).as_deref() != Some("0")
 }
 
 impl Reading {

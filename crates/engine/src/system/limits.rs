@@ -1,6 +1,7 @@
-//! What control groups let this process move to and from a device: `blkio.throttle` of version 1, which counts for its
-//! own group alone, and `io.max` of version 2, which counts for all groups below it. Source: Linux,
-//! Documentation/admin-guide/cgroup-v1/blkio-controller.rst and cgroup-v2.rst.
+//! Limits of control groups on this process. On a device: `blkio.throttle` of version 1, which applies to its own group alone,
+//! and `io.max` of version 2, which applies to all groups below it. On CPU time: `cpu.cfs_quota_us` and `cpu.max`, which both
+//! apply to all groups below. Source: Linux, Documentation/admin-guide/cgroup-v1/blkio-controller.rst, cgroup-v2.rst and
+//! Documentation/scheduler/sched-bwc.rst.
 
 use super::filesystem::{Mount, mounts_in};
 use super::{Root, text};
@@ -8,7 +9,7 @@ use halfpower_model::BytesPerSecond;
 use halfpower_model::reading::inspect::Limit;
 use std::path::{Component, Path, PathBuf};
 
-/// The groups whose limits count for this process.
+/// The groups whose limits apply to this process.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Groups(Vec<Group>);
 
@@ -26,20 +27,36 @@ enum Version {
 }
 
 impl Groups {
-    /// Those of this process; none where nothing tells.
+    /// The groups with limits on devices; empty if unknown.
     pub(super) fn read(root: &Root) -> Groups {
+        Groups::of(root, "blkio", 1)
+    }
+
+    /// The groups of a controller, the innermost first: up to `reach` of them in version 1, all in version 2.
+    fn of(root: &Root, controller: &str, reach: usize) -> Groups {
         let mounts = mounts_in(root);
         let lines = text(root.path("/proc/self/cgroup")).unwrap_or_default();
+        let has_it = |names: &str| names.split(',').any(|name| name == controller);
         // `7:blkio:/batch`, and `0::/user.slice` of version 2.
         let of_line = |line: &str| {
             let (_, rest) = line.split_once(':')?;
             let (controllers, path) = rest.split_once(':')?;
-            let version = match controllers {
-                "" => Version::Two,
-                names if names.split(',').any(|name| name == "blkio") => Version::One,
+            let (version, kind, word, reach) = match controllers {
+                "" => (Version::Two, "cgroup2", "v2", usize::MAX),
+                names if has_it(names) => (Version::One, "cgroup", controller, reach),
                 _ => return None,
             };
-            Some(groups(root, &mounts, version, Path::new(path)))
+            let is_it = |mount: &&Mount| mount.kind == kind && (version == Version::Two || has_it(&mount.options));
+            let mount = mounts.iter().rfind(is_it)?;
+            // In a container, the mounted tree begins at its own group.
+            let below = Path::new(path).strip_prefix(&mount.root).ok()?;
+            let group = |below: &Path| Group {
+                name: format!("{word}:{}", Path::new("/").join(below).display()),
+                directory: root.path(&mount.point).join(below),
+                version,
+            };
+            let is_inside = below.components().all(|part| matches!(part, Component::Normal(_)));
+            is_inside.then(|| below.ancestors().take(reach).map(group).collect::<Vec<_>>())
         };
         Groups(lines.lines().filter_map(of_line).flatten().collect())
     }
@@ -54,26 +71,13 @@ impl Groups {
     }
 }
 
-/// The group itself, and in version 2 every group above it.
-fn groups(root: &Root, mounts: &[Mount], version: Version, path: &Path) -> Vec<Group> {
-    let is_it = |mount: &&Mount| match version {
-        Version::One => mount.kind == "cgroup" && mount.options.split(',').any(|option| option == "blkio"),
-        Version::Two => mount.kind == "cgroup2",
+/// The directory of the group that limits the CPU time of this process, if one does.
+pub(crate) fn cpu_limit(root: &Root) -> Option<PathBuf> {
+    let reads = |group: &Group, name: &str, unlimited: &str| {
+        text(group.directory.join(name)).is_some_and(|limit| !limit.starts_with(unlimited))
     };
-    let Some(mount) = mounts.iter().rfind(is_it) else { return Vec::new() };
-    // In a container the tree that is mounted begins at its own group.
-    let Ok(below) = path.strip_prefix(&mount.root) else { return Vec::new() };
-    if below.components().any(|part| !matches!(part, Component::Normal(_))) {
-        return Vec::new();
-    }
-    let reach = if version == Version::One { 1 } else { usize::MAX };
-    let word = if version == Version::One { "blkio" } else { "v2" };
-    let group = |below: &Path| Group {
-        name: format!("{word}:{}", Path::new("/").join(below).display()),
-        directory: root.path(&mount.point).join(below),
-        version,
-    };
-    below.ancestors().take(reach).map(group).collect()
+    let is_limited = |group: &Group| reads(group, "cpu.cfs_quota_us", "-") || reads(group, "cpu.max", "max");
+    Groups::of(root, "cpu", usize::MAX).0.into_iter().find(is_limited).map(|group| group.directory)
 }
 
 /// `8:16 2097152`
@@ -157,6 +161,23 @@ mod tests {
         assert_eq!(shown, [("v2:/user.slice/job", Some(9)), ("v2:/user.slice", None)]);
         assert_eq!(limits[0].read_bytes_per_s, Some(BytesPerSecond(1e6)));
         assert_eq!(limits[1].write_bytes_per_s, Some(BytesPerSecond(5e6)));
+    }
+
+    #[test]
+    fn cpu_time_is_limited_by_a_group_or_one_above_it() {
+        let unified = "sys/fs/cgroup/unified/user.slice";
+        let tree = tree("0::/user.slice/job");
+        let limit = || cpu_limit(&tree.root()).map(|found| found.strip_prefix(&tree.root().0).unwrap().to_owned());
+        tree.files(&format!("{unified}/job"), &[("cpu.max", "max 100000")]);
+        assert_eq!(limit(), None);
+        tree.files(unified, &[("cpu.max", "50000 100000")]);
+        assert_eq!(limit(), Some(PathBuf::from(unified)));
+        tree.mounts("36 31 0:37 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct");
+        tree.files("proc/self", &[("cgroup", "4:cpu,cpuacct:/batch/night")]);
+        tree.files("sys/fs/cgroup/cpu,cpuacct/batch/night", &[("cpu.cfs_quota_us", "-1")]);
+        assert_eq!(limit(), None);
+        tree.files("sys/fs/cgroup/cpu,cpuacct/batch", &[("cpu.cfs_quota_us", "20000")]);
+        assert_eq!(limit(), Some(PathBuf::from("sys/fs/cgroup/cpu,cpuacct/batch")));
     }
 
     #[test]

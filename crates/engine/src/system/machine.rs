@@ -56,7 +56,8 @@ pub(crate) fn governors(root: &Root) -> BTreeSet<String> {
     running(root).iter().filter_map(|cpu| text(cpu.join("cpufreq/scaling_governor"))).collect()
 }
 
-fn of_cpuinfo(root: &Root, key: &str) -> Option<String> {
+/// The first value of a key in /proc/cpuinfo.
+pub(crate) fn of_cpuinfo(root: &Root, key: &str) -> Option<String> {
     let cpuinfo = text(root.path("/proc/cpuinfo"))?;
     let found = cpuinfo.lines().filter_map(|line| line.split_once(':')).find(|(name, _)| name.trim() == key);
     found.map(|(_, value)| value.trim().to_owned())

@@ -11,7 +11,7 @@ pub(crate) mod disk;
 mod dmi;
 pub mod filesystem;
 pub(crate) mod levels;
-mod limits;
+pub(crate) mod limits;
 mod links;
 pub(crate) mod machine;
 mod network;
