@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::personality::interface::{Completion, Setup, Transfer};
+use crate::worker::Overhang;
 use halfpower_model::Durability;
 use halfpower_model::{Arrivals, Bytes, Limits, Rate};
 use std::sync::atomic::AtomicU64;
@@ -16,18 +17,23 @@ const SERVICE_NS: u64 = 7_000;
 const BEFORE: u64 = WARMUP_NS / SERVICE_NS;
 const UNTIL: u64 = (WARMUP_NS + WINDOW_NS) / SERVICE_NS;
 
+/// Of a slow device.
+const SLOW_SERVICE_NS: u64 = 40_000_000;
+
 const STALL_NS: u64 = 4_000_000_000;
 const STALLS_FROM: u64 = WARMUP_NS + WINDOW_NS / 2;
 
-/// Forms of the law: as usual, all at once, and one that from the middle of the window on takes until long after its end.
+/// Forms of the law: as usual, all at once, one that from the middle of the window on takes until long after its end, and a
+/// slow one.
 const DEEP: usize = 0;
 const SYNCHRONOUS: usize = 1;
 const STALLING: usize = 2;
+const SLOW: usize = 3;
 
 /// A clock for each form, since tests run side by side.
-static CLOCKS: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
+static CLOCKS: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
 
-/// Whose turn it is with the first of them.
+/// For tests that share the first of them.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// Completes one transfer after another and moves the clock by what that takes.
@@ -57,33 +63,36 @@ impl<const FORM: usize> Personality for Law<FORM> {
     unsafe fn transfer(&mut self, transfer: &Transfer) -> i32 {
         let now = CLOCKS[FORM].load(Relaxed);
         let stalls = FORM == STALLING && (STALLS_FROM..WARMUP_NS + WINDOW_NS).contains(&now);
-        CLOCKS[FORM].store(now + if stalls { STALL_NS } else { SERVICE_NS }, Relaxed);
+        let service_ns = if FORM == SLOW { SLOW_SERVICE_NS } else { SERVICE_NS };
+        CLOCKS[FORM].store(now + if stalls { STALL_NS } else { service_ns }, Relaxed);
         transfer.length as i32
     }
 }
 
-fn run_law<const FORM: usize>(depth: u32, limits: Limits, durability: Durability) -> RawRun {
-    let workload = Workload {
+fn workload(depth: u32) -> Workload {
+    Workload {
         request_size: Bytes(4096),
         span: Bytes(1 << 20),
         depth,
         warmup: Nanoseconds(WARMUP_NS),
         interval: Nanoseconds(WINDOW_NS / 10),
-        limits,
-        durability,
+        limits: window(WINDOW_NS),
         ..Workload::default()
-    };
-    let clock = Clock::Virtual(&CLOCKS[FORM]);
-    run::<Law<FORM>>(&workload, &[], clock, None, &mut (), &Cancel::default()).unwrap()
+    }
 }
 
-fn window() -> Limits {
-    Limits { duration: Some(Nanoseconds(WINDOW_NS)), requests: None, bytes: None }
+fn run_law<const FORM: usize>(workload: &Workload) -> RawRun {
+    let clock = Clock::Virtual(&CLOCKS[FORM]);
+    run::<Law<FORM>>(workload, &[], clock, None, &mut (), &Cancel::default()).unwrap()
+}
+
+fn window(ns: u64) -> Limits {
+    Limits { duration: Some(Nanoseconds(ns)), requests: None, bytes: None }
 }
 
 fn check_window<const FORM: usize>() {
     for depth in if FORM == SYNCHRONOUS { vec![1] } else { vec![1, 4] } {
-        let raw = run_law::<FORM>(depth, window(), Durability::None);
+        let raw = run_law::<FORM>(&workload(depth));
         assert_eq!(raw.elapsed, Nanoseconds(WINDOW_NS), "QD{depth}: neither the warm-up nor what is drained");
         let counted = raw.counts[0].histogram();
         assert_eq!(counted.count(), UNTIL - BEFORE, "QD{depth}: those that completed inside");
@@ -115,7 +124,7 @@ fn a_number_of_requests_ends_with_the_last_of_them() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     for depth in [1, 4] {
         let limits = Limits { duration: None, requests: Some(1000), bytes: None };
-        let raw = run_law::<DEEP>(depth, limits, Durability::None);
+        let raw = run_law::<DEEP>(&Workload { limits, ..workload(depth) });
         assert_eq!(raw.counts[0].requests(), 1000, "QD{depth}");
         assert_eq!(raw.elapsed, Nanoseconds((BEFORE + 1000) * SERVICE_NS - WARMUP_NS), "QD{depth}");
         assert_eq!(raw.workers[0].outcome.submitted, BEFORE + 1000, "QD{depth}");
@@ -126,7 +135,7 @@ fn a_number_of_requests_ends_with_the_last_of_them() {
 fn where_the_flush_counts_so_does_what_was_out_when_the_time_was_up() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     for depth in [1, 4] {
-        let raw = run_law::<DEEP>(depth, window(), Durability::FlushAtEnd);
+        let raw = run_law::<DEEP>(&Workload { durability: Durability::FlushAtEnd, ..workload(depth) });
         assert_eq!(raw.counts[0].requests(), UNTIL + u64::from(depth) - BEFORE, "QD{depth}");
         let end_ns = (UNTIL + u64::from(depth)) * SERVICE_NS;
         assert_eq!(raw.elapsed, Nanoseconds(end_ns - WARMUP_NS), "QD{depth}");
@@ -136,18 +145,8 @@ fn where_the_flush_counts_so_does_what_was_out_when_the_time_was_up() {
 #[test]
 fn a_stall_past_the_end_of_the_window_leaves_word() {
     for rate in [None, Some(Rate::Requests(1_000_000_000))] {
-        let workload = Workload {
-            request_size: Bytes(4096),
-            span: Bytes(1 << 20),
-            depth: 8,
-            warmup: Nanoseconds(WARMUP_NS),
-            limits: window(),
-            arrivals: if rate.is_some() { Arrivals::Constant } else { Arrivals::Closed },
-            rate,
-            ..Workload::default()
-        };
-        let clock = Clock::Virtual(&CLOCKS[STALLING]);
-        let raw = run::<Law<STALLING>>(&workload, &[], clock, None, &mut (), &Cancel::default()).unwrap();
+        let arrivals = if rate.is_some() { Arrivals::Constant } else { Arrivals::Closed };
+        let raw = run_law::<STALLING>(&Workload { arrivals, rate, ..workload(8) });
         assert_eq!(raw.elapsed, Nanoseconds(WINDOW_NS), "the window is fixed all the same");
         assert_eq!(raw.counts[0].histogram().max(), Some(8 * SERVICE_NS));
         let overhang = raw.workers[0].outcome.overhang;
@@ -158,4 +157,34 @@ fn a_stall_past_the_end_of_the_window_leaves_word() {
         assert!(overhang.longest_response_ticks >= since_arrival, "{overhang:?}");
         assert_eq!(rate.is_some(), overhang.longest_response_ticks > 0, "{overhang:?}");
     }
+}
+
+/// The outcome of a worker on a slow device, and the latencies of what counted.
+fn run_slow(depth: u32, warmup_ms: u64, window_ms: u64, rate: Option<Rate>) -> (Outcome, halfpower_model::Histogram) {
+    let (warmup, limits) = (Nanoseconds(warmup_ms * 1_000_000), window(window_ms * 1_000_000));
+    let mut raw = run_law::<SLOW>(&Workload { warmup, limits, rate, ..workload(depth) });
+    (raw.workers.remove(0).outcome, raw.counts[0].histogram())
+}
+
+#[test]
+fn few_slow_requests_lengthen_the_window_to_their_own_time() {
+    // Without a request in the window the first one after it counts, also at a rate, where few requests are not special.
+    let rate = Some(Rate::Requests(1_000_000_000));
+    for (warmup_ms, rate) in [(0, None), (5, None), (0, rate), (5, rate)] {
+        let (outcome, latencies) = run_slow(1, warmup_ms, 10, rate);
+        assert_eq!(latencies.count(), 1, "after {warmup_ms} ms of warm-up");
+        assert!(outcome.elapsed_ticks >= (40 - warmup_ms) * 1_000_000, "{outcome:?}");
+        assert!((0.9..=1.0).contains(&outcome.depth_mean), "{outcome:?}");
+    }
+    // Whatever the window cuts: the time of the requests that count is the measured part, one after another.
+    for (warmup_ms, window_ms) in [(0, 10), (5, 60), (0, 100), (60, 99), (90, 90)] {
+        let (outcome, latencies) = run_slow(1, warmup_ms, window_ms, None);
+        let share = latencies.sum() / outcome.elapsed_ticks as f64;
+        assert!((0.99..=1.0).contains(&share), "{share} after {warmup_ms} ms in {window_ms} ms: {outcome:?}");
+        assert!((0.99..=1.0).contains(&outcome.depth_mean), "{outcome:?}");
+        assert_eq!(outcome.overhang, Overhang::default(), "what was waited for counts");
+    }
+    // No more than were asked for, some of which were begun before it.
+    let (outcome, latencies) = run_slow(3, 60, 100, None);
+    assert!((1.0..=3.0).contains(&outcome.depth_mean) && latencies.count() >= 4, "{outcome:?}");
 }

@@ -10,8 +10,6 @@ pub(crate) mod ledger;
 mod pace;
 pub(crate) mod recorder;
 mod requests;
-#[cfg(test)]
-mod tests;
 
 use crate::buffers::Buffers;
 use crate::errno;
