@@ -107,7 +107,8 @@ impl Accounts {
         let soaked = self.soaker.as_ref().zip(begun.soaker).map(|(soaker, from)| soaker.since(&from));
         let system = Moment::now().zip(begun.system).map(|(now, before)| {
             let account = now.since(&before, 0.0);
-            let of_all = |cpus: &[IdleCpu]| (1.0 - mean(cpus, |cpu| cpu.busy_share)) * cpus.len() as f64 * account.wall_s;
+            let of_all =
+                |cpus: &[IdleCpu]| (1.0 - mean(cpus, |cpu| cpu.busy_share)) * cpus.len() as f64 * account.wall_s;
             now.since(&before, soaked.as_deref().map_or(0.0, of_all))
         });
         let dirty = begun.dirty.and_then(|looks| looks.end());
@@ -188,7 +189,8 @@ mod tests {
     #[test]
     fn two_readings_make_an_account() {
         let at = Instant::now();
-        let parse = |stat, names: &[&str]| parse(stat, &names.iter().map(|name| format!("{name} ")).collect::<Vec<_>>());
+        let parse =
+            |stat, names: &[&str]| parse(stat, &names.iter().map(|name| format!("{name} ")).collect::<Vec<_>>());
         let moment = |stat| Moment { at, ticks: parse(stat, &["cpu"]).unwrap() };
         let before = moment("cpu  100 20 30 4000 50 6 7 8 0 0\ncpu0 1 2 3 4 5 6 7 8\n");
         let after = moment("cpu  300 120 40 4300 60 7 9 12 0 0\n");

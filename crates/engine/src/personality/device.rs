@@ -2,16 +2,14 @@
 //! blocks, and what it cannot take. They address the whole disk whatever was opened, so a partition is refused, and so
 //! is anything stacked on disks.
 
-use crate::system::{Root, numbers};
+use crate::system::{Root, number, numbers};
 use halfpower_model::stream::RequestKind;
 use halfpower_model::{Bytes, Workload};
 use rustix::fs::OFlags;
-use std::error::Error;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 /// Consecutive logical blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,16 +127,18 @@ pub(super) fn disk_of(file: &File) -> io::Result<PathBuf> {
 /// and by the pieces of memory that a command can name, each a page.
 ///
 /// # Errors
-/// When sysfs does not say.
+/// If sysfs does not report it.
 pub(super) fn largest_transfer(disk: &Path) -> io::Result<u64> {
-    let by_pieces = queue::<u64>(disk, "max_segments")?.saturating_mul(rustix::param::page_size() as u64);
-    Ok(by_pieces.min(queue::<u64>(disk, "max_hw_sectors_kb")?.saturating_mul(1024)))
+    let by_pieces = queue(disk, "max_segments")?.saturating_mul(rustix::param::page_size() as u64);
+    Ok(by_pieces.min(queue(disk, "max_hw_sectors_kb")?.saturating_mul(1024)))
 }
 
 /// A number of a disk's queue, by its directory in sysfs.
-pub(super) fn queue<N: FromStr<Err: Into<Box<dyn Error + Send + Sync>>>>(disk: &Path, name: &str) -> io::Result<N> {
-    let text = fs::read_to_string(disk.join("queue").join(name))?;
-    text.trim().parse().map_err(io::Error::other)
+///
+/// # Errors
+/// If sysfs does not report it.
+pub(super) fn queue(disk: &Path, name: &str) -> io::Result<u64> {
+    number(disk.join("queue").join(name)).ok_or_else(|| io::Error::other(format!("sysfs does not report queue/{name}")))
 }
 
 /// Whether a file is open for writing. The kernel lets a privileged user's commands write through any descriptor; the

@@ -130,7 +130,7 @@ fn takes(target: &Opened, workload: &Workload, bits: i32) -> io::Result<bool> {
 
 /// Whether the device below has queues for polling; without them the kernel takes `hipri` and does as ever.
 fn polls(target: &Opened) -> bool {
-    target.disk().and_then(|disk| queue(&disk, "io_poll").ok()).is_some_and(|polls: u8| polls == 1)
+    target.disk().and_then(|disk| queue(&disk, "io_poll").ok()).is_some_and(|polls| polls == 1)
 }
 
 /// Whether the kernel polls for preadv2 and pwritev2: since Linux 5.19 it takes `hipri` and ignores it (commit 9650b453a3d4).

@@ -18,7 +18,7 @@ use crate::instrument::clock::Clock;
 use crate::personality::interface::{Granted, Personality};
 use crate::target::Opened;
 use crate::worker::ledger::Volumes;
-use crate::worker::recorder::Snapshot;
+use crate::worker::recorder::{Recorder, Snapshot};
 use crate::worker::{Outcome, Record, RequestFailure};
 use affinity::Restricted;
 use barrier::Start;
@@ -28,7 +28,7 @@ use halfpower_model::{Cancel, MeasureError, Nanoseconds, Observer, WorkerKind, W
 use state::{Event, Shared};
 use std::any::Any;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
@@ -162,30 +162,24 @@ fn gather(
 ) -> RawRun {
     let measure_from = shared.barrier().started_at().unwrap_or(u64::MAX);
     let of_worker = |(record, ended): (&Record, Result<Outcome, String>)| {
-        let mut counts = Snapshot::default();
-        record.kinds.iter().for_each(|recorder| counts.add(recorder));
+        let counts = Snapshot::of(&record.kinds);
         let so_far = |why| (record.outcome(measure_from), Some(why));
         let (outcome, breakdown) = ended.map_or_else(so_far, |outcome| (outcome, None));
         WorkerRun { outcome, requests: counts.requests(), bytes: counts.bytes, breakdown }
     };
     let workers: Vec<_> = shared.records.iter().zip(ended).map(of_worker).collect();
-    let (mut response, mut late) = (Snapshot::default(), Snapshot::default());
-    let (mut backlog_max, mut backlog_at_end) = (0, 0);
-    for record in shared.records.iter() {
-        response.add(&record.lateness.response);
-        late.add(&record.lateness.late);
-        backlog_max += record.lateness.backlog_max.load(Relaxed);
-        backlog_at_end += record.lateness.backlog_at_end.load(Relaxed);
-    }
+    let of_all = |recorder: &dyn Fn(&Record) -> &Recorder| Snapshot::of(shared.records.iter().map(recorder));
+    let sum =
+        |number: fn(&Record) -> &AtomicU64| shared.records.iter().map(|record| number(record).load(Relaxed)).sum();
     let elapsed_ticks = workers.iter().map(|worker| worker.outcome.elapsed_ticks).max().unwrap_or(0);
     let stopped = workers.iter().map(|worker| worker.outcome.stopped).max().unwrap_or_default();
     RawRun {
         workers,
-        counts: snapshots(&shared.records),
-        response,
-        late,
-        backlog_max,
-        backlog_at_end,
+        counts: RequestKind::ALL.map(|kind| of_all(&|record| &record.kinds[kind as usize])),
+        response: of_all(&|record| &record.lateness.response),
+        late: of_all(&|record| &record.lateness.late),
+        backlog_max: sum(|record| &record.lateness.backlog_max),
+        backlog_at_end: sum(|record| &record.lateness.backlog_at_end),
         bytes_at_first_finish: shared.common[0].bytes_at_first_finish.load(Relaxed),
         intervals: watched.intervals,
         stood_still: watched.stood_still.max(stopped),
@@ -233,12 +227,4 @@ fn await_ready(shared: &Shared<'_>, events: &Receiver<Event>, cancel: &Cancel) -
         awaited -= 1;
     }
     Ok(granted)
-}
-
-fn snapshots(records: &[Record]) -> [Snapshot; 4] {
-    RequestKind::ALL.map(|kind| {
-        let mut snapshot = Snapshot::default();
-        records.iter().for_each(|record| snapshot.add(&record.kinds[kind as usize]));
-        snapshot
-    })
 }

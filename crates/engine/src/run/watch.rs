@@ -91,9 +91,7 @@ struct Moment {
 
 impl Moment {
     fn of(shared: &Shared<'_>, at_ns: u64) -> Self {
-        let mut counts = Snapshot::default();
-        shared.records.iter().flat_map(|record| &record.kinds).for_each(|recorder| counts.add(recorder));
-        Moment { at_ns, counts }
+        Moment { at_ns, counts: Snapshot::of(shared.records.iter().flat_map(|record| &record.kinds)) }
     }
 
     fn interval(&self, since: &Moment) -> Interval {

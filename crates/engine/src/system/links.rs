@@ -87,7 +87,7 @@ fn other(directory: &Path, name: &str, above: Option<&Link>) -> Option<Link> {
     None
 }
 
-fn link(at: &str, kind: LinkKind, now: Option<LinkRate>, best: Option<LinkRate>, source: &str) -> Link {
+pub(super) fn link(at: &str, kind: LinkKind, now: Option<LinkRate>, best: Option<LinkRate>, source: &str) -> Link {
     Link { at: at.to_owned(), kind, now, best, pap_bytes_per_s: None, source: source.to_owned() }
 }
 

@@ -180,23 +180,16 @@ fn is_own(fib_trie: &str, address: Ipv4Addr) -> bool {
 fn links_of(root: &Root, interface: &str) -> Vec<Link> {
     let directory = root.path(format!("/sys/class/net/{interface}"));
     let mut found = fs::canonicalize(&directory).map(|card| links::of(&card)).unwrap_or_default();
-    let link = |source: String| Link {
-        at: interface.to_owned(),
-        kind: LinkKind::Network,
-        now: None,
-        best: None,
-        pap_bytes_per_s: None,
-        source,
-    };
+    let link = |source: &str| links::link(interface, LinkKind::Network, None, None, source);
     // -1 is what one says that does not know, and reading it fails for one that is down.
     found.push(match number::<f64>(directory.join("speed")).filter(|megabits| *megabits > 0.0) {
         Some(megabits) => Link {
             now: Some(LinkRate { gigabits_per_s: megabits / 1e3, lanes: 1 }),
             pap_bytes_per_s: Some(BytesPerSecond(megabits * 1e6 / 8.0)),
-            ..link(format!("network {} Gbit/s", significant(megabits / 1e3)))
+            ..link(&format!("network {} Gbit/s", significant(megabits / 1e3)))
         },
-        None if interface == "lo" => link("the server is this machine".to_owned()),
-        None => link("the interface does not report its speed".to_owned()),
+        None if interface == "lo" => link("the server is this machine"),
+        None => link("the interface does not report its speed"),
     });
     found
 }

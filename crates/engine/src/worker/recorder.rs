@@ -24,10 +24,10 @@ pub(crate) struct Recorder {
 // SAFETY: numbers only, each of which may be zero, changed as atomics.
 unsafe impl Zeroed for Recorder {}
 
-/// A copy of the counts at some moment, of as many workers as were added.
+/// The sum of the counts of some recorders at one moment.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
-    pub(crate) counts: Vec<u64>,
+    counts: Vec<u64>,
     pub(crate) bytes: u64,
     pub(crate) short_transfers: u64,
     sum_ns: f64,
@@ -88,8 +88,14 @@ impl Default for Snapshot {
 }
 
 impl Snapshot {
-    /// Adds a worker's present counts.
-    pub(crate) fn add(&mut self, recorder: &Recorder) {
+    /// The sum of the present counts of several.
+    pub(crate) fn of<'a>(recorders: impl IntoIterator<Item = &'a Recorder>) -> Snapshot {
+        let mut sum = Snapshot::default();
+        recorders.into_iter().for_each(|recorder| sum.add(recorder));
+        sum
+    }
+
+    fn add(&mut self, recorder: &Recorder) {
         for (into, from) in self.counts.iter_mut().zip(&recorder.counts) {
             *into += from.load(Relaxed);
         }
@@ -127,12 +133,9 @@ mod tests {
         let recorders = Shared::<Recorder>::new(2).unwrap();
         let [one, two] = &recorders[..] else { panic!("two were made") };
         (1..=100).for_each(|value| one.record(value * 1000, 512));
-        let mut first = Snapshot::default();
-        first.add(one);
+        let first = Snapshot::of([one]);
         (1..=50).for_each(|value| two.record(value, 512));
-        let mut second = Snapshot::default();
-        second.add(one);
-        second.add(two);
+        let second = Snapshot::of([one, two]);
         assert_eq!((first.requests(), second.requests(), second.bytes), (100, 150, 150 * 512));
         let both = second.histogram();
         assert_eq!((both.min(), both.max(), both.sum()), (Some(1), Some(100_000), 5_050_000.0 + 1275.0));

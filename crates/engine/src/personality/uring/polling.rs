@@ -23,7 +23,7 @@ const READ_BYTES: u32 = 4096;
 /// Why a target cannot be polled.
 pub(super) fn probe(target: &Opened, workload: &Workload) -> Result<(), String> {
     let disk = target.disk().ok_or("needs a device, and sysfs shows none below this target; name the device itself")?;
-    if queue(&disk, "io_poll").is_ok_and(|polls: u8| polls == 0) {
+    if queue(&disk, "io_poll").is_ok_and(|polls| polls == 0) {
         let how = "load its driver with some, for example nvme.poll_queues=1";
         return Err(format!("needs a device with polled queues, and this one has none; {how}"));
     }
@@ -45,7 +45,7 @@ pub(super) fn probe(target: &Opened, workload: &Workload) -> Result<(), String> 
 /// The largest request that the block layer hands on whole, wherever it lies in memory.
 fn uncut(disk: &Path) -> io::Result<Bytes> {
     // The administrator's limit, which is for requests of files and block devices, and the device's own.
-    Ok(Bytes(largest_transfer(disk)?.min(queue::<u64>(disk, "max_sectors_kb")?.saturating_mul(1024))))
+    Ok(Bytes(largest_transfer(disk)?.min(queue(disk, "max_sectors_kb")?.saturating_mul(1024))))
 }
 
 /// The largest transfer that a target is given.
