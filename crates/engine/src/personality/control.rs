@@ -1,4 +1,4 @@
-//! Trims and flushes by plain system calls, for every personality that has no way of its own to do them.
+//! Trims and flushes by plain system calls, for every personality without operations for them.
 
 use super::interface::{Transfer, failed, moved};
 use crate::target::Opened;
@@ -11,19 +11,19 @@ use std::os::fd::AsRawFd;
 /// How a flush is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Control {
-    /// fsync: the data, and all that is known of the file.
+    /// fsync: the data and all metadata.
     Fsync,
-    /// fdatasync: the data, and what it takes to find it.
+    /// fdatasync: the data, and the metadata needed to find it.
     Fdatasync,
 }
 
 impl Control {
-    /// What the workload asks for.
+    /// By the workload's durability.
     pub(crate) fn of(workload: &Workload) -> Control {
         if workload.durability.is_data_only() { Control::Fdatasync } else { Control::Fsync }
     }
 
-    /// Trims or flushes; gives what a completion carries.
+    /// Trims or flushes; returns the result of the completion.
     #[cold]
     pub(crate) fn run(self, target: &Opened, transfer: &Transfer) -> i32 {
         match transfer.kind {
@@ -35,7 +35,7 @@ impl Control {
         }
     }
 
-    /// Flushes; gives what a completion carries.
+    /// Flushes; returns the result of the completion.
     pub(super) fn flush(self, target: &Opened) -> i32 {
         let descriptor = target.file.as_raw_fd();
         moved(match self {

@@ -1,6 +1,5 @@
-//! What the personalities that speak to a device itself (`sg`, `nvme`) share: which disk a descriptor is open on, its
-//! blocks, and what it cannot take. They address the whole disk whatever was opened, so a partition is refused, and so
-//! is anything stacked on disks.
+//! Shared parts of the personalities that send commands to a device (`sg`, `nvme`): the disk of a descriptor, its blocks, and its
+//! limits. Commands address the whole disk, so a partition is rejected, and so is a device stacked on disks.
 
 use crate::system::{Root, number, numbers};
 use halfpower_model::stream::RequestKind;
@@ -16,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Blocks {
     /// The first one's address.
     pub(super) first: u64,
-    /// How many; not none.
+    /// Their number, at least 1.
     pub(super) count: u32,
 }
 
@@ -30,8 +29,8 @@ pub(super) enum WriteDone {
 }
 
 impl WriteDone {
-    /// As the workload's buffering says.
-    pub(super) fn asked_by(workload: &Workload) -> WriteDone {
+    /// By the workload's buffering.
+    pub(super) fn of(workload: &Workload) -> WriteDone {
         if workload.buffering.is_through() { WriteDone::OnMedium } else { WriteDone::InCache }
     }
 }
@@ -39,9 +38,9 @@ impl WriteDone {
 /// Why a command failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DeviceError {
-    /// The number that a plain read or write fails with.
+    /// The error number of a plain read or write.
     pub(super) errno: i32,
-    /// In words, and what exactly the device said.
+    /// The meaning, and the device's own code.
     pub(super) cause: String,
 }
 
@@ -106,7 +105,7 @@ impl Geometry {
     }
 }
 
-/// The directory in sysfs of the disk that a file is open on, by the device number of what was opened.
+/// The directory in sysfs of the disk of an open file, by its device number.
 ///
 /// # Errors
 /// When it is no whole disk; the message names the remedy.
@@ -141,13 +140,13 @@ pub(super) fn queue(disk: &Path, name: &str) -> io::Result<u64> {
     number(disk.join("queue").join(name)).ok_or_else(|| io::Error::other(format!("sysfs does not report queue/{name}")))
 }
 
-/// Whether a file is open for writing. The kernel lets a privileged user's commands write through any descriptor; the
-/// personalities keep to what it was opened for.
+/// Whether a file is open for writing. The kernel lets commands of a privileged user write through any descriptor, so the
+/// personalities check it.
 pub(super) fn is_writable(file: &File) -> io::Result<bool> {
     Ok(rustix::fs::fcntl_getfl(file)?.contains(OFlags::RDWR))
 }
 
-/// A write to what was opened for reading.
+/// The error of a write to a target opened for reading.
 pub(super) fn not_writable() -> DeviceError {
     DeviceError { errno: libc::EBADF, cause: "the target was opened for reading only".to_owned() }
 }

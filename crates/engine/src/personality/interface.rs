@@ -11,33 +11,32 @@ use std::time::Duration;
 /// One transfer between memory and a target: a request, the part of it on one target, or the rest of a short transfer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transfer {
-    /// Comes back with the completion; below [`Setup::outstanding`], and never used twice at a time.
+    /// Returned with the completion; below [`Setup::outstanding`], and unique among the outstanding transfers.
     pub(crate) tag: u32,
     /// Number of bytes; 0 for a flush.
     pub(crate) length: u32,
     /// First byte in the target.
     pub(crate) offset: u64,
-    /// Where the bytes are or go to: `length` of them, inside the worker's buffers.
+    /// Address of the `length` bytes, inside the worker's buffers.
     pub(crate) address: *mut u8,
-    /// Which of the targets.
+    /// Index of the target.
     pub(crate) target: u16,
-    /// What to do.
+    /// The operation.
     pub(crate) kind: RequestKind,
 }
 
-/// A transfer that came back.
+/// The completion of a transfer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Completion {
     /// Its tag.
     pub(crate) tag: u32,
-    /// Bytes moved (of a trim or a flush, which are done whole, whatever is not negative), or a negative error number, as
-    /// the kernel gives it.
+    /// Bytes moved, or a negative error number of the kernel. A trim or a flush succeeded if it is not negative.
     pub(crate) result: i32,
 }
 
-/// What a personality is opened with.
+/// Everything to open a personality with.
 pub(crate) struct Setup<'a> {
-    /// The targets, opened as the buffering asks; none for `null:`.
+    /// The targets, opened with the workload's buffering; none for `null:`.
     pub(crate) targets: &'a [Opened],
     /// The worker's buffers: every transfer's address lies in them. They outlive the personality.
     pub(crate) buffers: &'a Buffers,
@@ -48,7 +47,7 @@ pub(crate) struct Setup<'a> {
 }
 
 impl Setup<'_> {
-    /// Descriptors of the personality's own for the targets.
+    /// The targets with new descriptors, for this personality alone.
     pub(super) fn own_targets(&self) -> io::Result<Vec<Opened>> {
         if self.targets.is_empty() {
             return Err(io::Error::other("null: works with the null personality only"));
@@ -57,12 +56,12 @@ impl Setup<'_> {
     }
 }
 
-/// The options that a workload asked for, granted and refused.
+/// The requested options of a workload, granted and rejected.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Granted {
     /// In effect.
     pub(crate) obtained: Vec<String>,
-    /// Refused, each with the reason.
+    /// Rejected, each with the reason.
     pub(crate) refused: Vec<String>,
 }
 
@@ -86,7 +85,7 @@ pub(crate) trait Personality: Sized {
         None
     }
 
-    /// Opens it, on the worker's own thread; gives the granted and refused options too.
+    /// Opens it, on the worker's own thread; returns the granted and rejected options too.
     ///
     /// # Errors
     /// The kernel's, or an unsupported combination, with the remedy.

@@ -1,9 +1,9 @@
 //! The kernel's older asynchronous I/O (io_submit(2), Linux 2.6) by its system calls, without the library of that name.
 //!
-//! Transfers taken in go to the kernel with one io_submit; what has completed is read from the ring that the kernel
-//! shares with the program (`struct aio_ring` of fs/aio.c), as fio and libaio do, and only waiting takes a call.
-//! Buffered requests are done inside io_submit, one after the other: the sample says so. Trims, which it has no
-//! operation for, and flushes where it refuses them are done when they are taken in.
+//! Accepted transfers go to the kernel with one io_submit. Completions are read from the ring that the kernel shares with the
+//! program (`struct aio_ring` of fs/aio.c), as fio and libaio do, so only waiting takes a call. Buffered requests complete
+//! inside io_submit, one after the other; the sample has a warning. Trims, for which it has no operation, and flushes that it
+//! rejects are carried out at submission.
 
 use super::control::Control;
 use super::interface::{Completion, Granted, Personality, Setup, Transfer, failed};
@@ -22,11 +22,11 @@ pub(crate) struct Libaio {
     control: Control,
     /// One for each transfer that can be outstanding, by its tag.
     blocks: Vec<Iocb>,
-    /// Those taken in and not yet submitted.
+    /// Accepted and not yet submitted.
     waiting: Vec<*const Iocb>,
-    /// What was done, or refused, without the ring.
+    /// Completions without the ring.
     settled: Vec<Completion>,
-    /// Submitted and not yet taken back.
+    /// Submitted and not yet completed.
     in_kernel: usize,
     events: Vec<IoEvent>,
 }
@@ -62,7 +62,7 @@ struct IoEvent {
     result_more: i64,
 }
 
-/// The head of the ring of completions (`struct aio_ring`), which the context's number is the address of.
+/// The head of the ring of completions (`struct aio_ring`); the context's number is its address.
 #[repr(C)]
 struct Ring {
     id: u32,
@@ -86,14 +86,14 @@ const FDSYNC: u16 = 3;
 /// An open context, destroyed when dropped.
 struct Context {
     id: libc::c_ulong,
-    /// Where it is of the form known here.
+    /// None if it has another layout than [`Ring`].
     ring: Option<NonNull<Ring>>,
 }
 
 impl Personality for Libaio {
     fn unavailable() -> Option<String> {
         let mut id: libc::c_ulong = 0;
-        // SAFETY: no context has room for nothing: the kernel refuses it, if it has the call.
+        // SAFETY: the kernel rejects a context without room, if it has the call.
         let result = unsafe { libc::syscall(libc::SYS_io_setup, 0, &raw mut id) };
         let error = io::Error::last_os_error();
         match error.raw_os_error() {
@@ -146,8 +146,8 @@ impl Personality for Libaio {
             ..Iocb::default()
         };
         debug_assert!((transfer.tag as usize) < self.blocks.len());
-        // SAFETY: tags are below the most that can be outstanding, and there are as many blocks. No reference to them
-        // is ever made, so the addresses handed out stay good.
+        // SAFETY: tags are below the maximum of outstanding transfers, and there are as many blocks. No reference to them
+        // is ever made, so the addresses stay valid.
         let place = unsafe { self.blocks.as_mut_ptr().add(transfer.tag as usize) };
         // SAFETY: the same; a tag is not used again before its transfer came back.
         unsafe { place.write(block) };
@@ -159,8 +159,8 @@ impl Personality for Libaio {
         let mut begun = 0;
         while begun < self.waiting.len() {
             let rest = &self.waiting[begun..];
-            // SAFETY: the blocks are as the kernel wants them, and whoever submitted the transfers keeps their bytes
-            // until they come back.
+            // SAFETY: the blocks have the kernel's layout, and the caller of `submit` keeps the bytes of each transfer until its
+            // completion.
             let taken = unsafe { libc::syscall(libc::SYS_io_submit, self.context.id, rest.len(), rest.as_ptr()) };
             if taken > 0 {
                 begun += taken as usize;
@@ -170,7 +170,7 @@ impl Personality for Libaio {
             let error = io::Error::last_os_error();
             match error.raw_os_error() {
                 Some(libc::EINTR) => {}
-                // The kernel is short of room: they go when something has come back.
+                // The kernel lacks room: they are submitted after the next completion.
                 Some(libc::EAGAIN) if self.in_kernel > 0 => break,
                 _ => {
                     self.settle(begun, &error);
@@ -190,7 +190,7 @@ impl Personality for Libaio {
             if done.len() >= enough {
                 return Ok(());
             }
-            // Something is in the kernel: what was taken in is there, settled, or waits for what is there.
+            // Every accepted transfer is in the kernel, settled, or waits for room there, so the kernel has at least one.
             let wanted = (enough - done.len()).min(self.in_kernel);
             self.wait(done, wanted, None)?;
         }
@@ -204,8 +204,7 @@ impl Personality for Libaio {
 }
 
 impl Libaio {
-    /// A transfer that io_submit refused: a flush is done by a call of its own where it has none for it, anything else
-    /// has failed.
+    /// Completes a transfer that io_submit rejected: a flush by fsync if libaio has no operation for it, any other as failed.
     #[cold]
     fn settle(&mut self, index: usize, error: &io::Error) {
         // SAFETY: it points to one of the blocks.
@@ -219,7 +218,7 @@ impl Libaio {
         self.settled.push(Completion { tag: block.data as u32, result });
     }
 
-    /// Takes what has come back, without a call where the ring can be read.
+    /// Takes the completions, without a call if the ring can be read.
     #[inline]
     fn collect(&mut self, done: &mut Vec<Completion>) {
         if !self.settled.is_empty() {
@@ -241,7 +240,7 @@ impl Libaio {
         self.in_kernel -= done.len() - before;
     }
 
-    /// Waits in the kernel until `at_least` have come back, or no longer than `at_most`, and takes what has.
+    /// Waits in the kernel for `at_least` completions, up to `at_most`, and takes the completions.
     fn wait(&mut self, done: &mut Vec<Completion>, at_least: usize, at_most: Option<Duration>) -> io::Result<()> {
         let mut limit = at_most.map(|span| libc::timespec {
             tv_sec: span.as_secs() as libc::time_t,
@@ -253,7 +252,7 @@ impl Libaio {
         let got = unsafe { libc::syscall(libc::SYS_io_getevents, id, at_least, room, events, timeout) };
         if got < 0 {
             let error = io::Error::last_os_error();
-            // Whoever waits for more asks again.
+            // A caller that waits for more calls again.
             return if error.raw_os_error() == Some(libc::EINTR) { Ok(()) } else { Err(error) };
         }
         let got = got as usize;
@@ -279,7 +278,7 @@ impl Context {
             let sentence = (error.raw_os_error() == Some(libc::EAGAIN)).then(|| limit_reached(entries)).flatten();
             return Err(sentence.map_or(error, io::Error::other));
         }
-        // A kernel that had no ring would give a number that is no address.
+        // On a kernel without the ring, the number would be no address.
         let ring = NonNull::new(id as *mut Ring).filter(|ring| {
             // SAFETY: the number of a context is the address of its ring: fs/aio.c, and libaio relies on it.
             let header = unsafe { ring.as_ref() };
@@ -297,17 +296,17 @@ impl Drop for Context {
             // SAFETY: the context made in `new`, destroyed once; nothing is outstanding.
             unsafe { libc::syscall(libc::SYS_io_destroy, id) };
         };
-        // The kernel waits 30 ms for its other CPUs there, which is no part of closing a target: not for us.
+        // The kernel waits there 30 ms for its other CPUs, which is no part of closing a target.
         if std::thread::Builder::new().spawn(destroy).is_err() {
             destroy();
         }
     }
 }
 
-/// Says that the kernel's limit leaves no room for so many requests; none where it does.
+/// The message if the kernel's limit leaves no room for `wanted` requests.
 fn limit_reached(wanted: u32) -> Option<String> {
     let (used, most) = (number::<u64>("/proc/sys/fs/aio-nr")?, number::<u64>("/proc/sys/fs/aio-max-nr")?);
-    // The kernel sets twice as many aside as it is asked for when it looks whether the limit is too small for one alone.
+    // For one context alone, the kernel compares twice its size with the limit.
     let full = used + u64::from(wanted) > most || 2 * u64::from(wanted) > most;
     full.then(|| {
         format!(

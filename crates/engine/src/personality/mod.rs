@@ -1,5 +1,5 @@
-//! Personalities: ways to do I/O, behind one small trait. The worker's loop is compiled for each, so that nothing in it
-//! asks which one it is.
+//! Personalities: ways to do I/O, behind one small trait. The worker's loop is compiled for each, without branches
+//! on the personality.
 
 #[cfg(test)]
 mod conformance;
@@ -48,7 +48,7 @@ macro_rules! for_personality {
 }
 pub(crate) use for_personality;
 
-/// Every personality of the engine, each with whether it works here.
+/// Every personality of the engine, and why it is unavailable here.
 pub fn personalities() -> Vec<PersonalityFacts> {
     Name::ALL
         .iter()

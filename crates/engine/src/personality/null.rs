@@ -1,4 +1,4 @@
-//! Completes every transfer at once and moves no byte: the rest is the cost of the program itself.
+//! Completes every transfer at once and moves no byte: measures the cost of the program itself.
 
 use super::interface::{Completion, Granted, Personality, Setup, Transfer};
 use std::io;

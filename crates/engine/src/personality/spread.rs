@@ -14,14 +14,14 @@ pub(crate) struct Spread<P> {
     inner: P,
     layout: Layout,
     targets: u16,
-    /// Parts that the other personality has or will get, by their tag there.
+    /// Parts for the other personality, by their tag there.
     parts: Vec<Part>,
     free: Vec<u32>,
     /// The volume's transfers, by their tag.
     whole: Vec<Whole>,
-    /// Parts that wait, since the other personality does one at a time.
+    /// Waiting parts, if the other personality takes one at a time.
     waiting: Option<VecDeque<u32>>,
-    /// Transfers that are done and not yet reported.
+    /// Completed transfers that are not yet reaped.
     finished: VecDeque<Completion>,
     inner_done: Vec<Completion>,
     /// Of each target: parts outstanding, and where the last of them ended.
@@ -37,12 +37,12 @@ struct Part {
     transfer: Transfer,
 }
 
-/// How far a transfer of the volume has come.
+/// The state of a transfer of the volume.
 #[derive(Clone, Copy, Default)]
 struct Whole {
     length: u32,
     parts: u32,
-    /// What went wrong with a part: an error, or 0 for the end of a target.
+    /// The first failure of a part: an error, or 0 for the end of a target.
     failure: Option<i32>,
 }
 
@@ -149,7 +149,7 @@ impl<P: Personality> Spread<P> {
     fn side(&mut self, reads: MirrorReads, offset: u64) -> u16 {
         let sides = 0..self.targets;
         let next = self.next_side;
-        // Among equals, the one whose turn it is.
+        // Among equal sides, the next of the round-robin.
         let turn = |side: &u16| (side + self.targets - next) % self.targets;
         let side = match reads {
             MirrorReads::RoundRobin => None,
@@ -174,12 +174,12 @@ impl<P: Personality> Spread<P> {
     fn hand_over(&mut self, tag: u32) {
         match &mut self.waiting {
             Some(waiting) => waiting.push_back(tag),
-            // SAFETY: a part of a transfer whose bytes stay until the whole of it is told of.
+            // SAFETY: a part of a transfer whose bytes the caller keeps until its completion.
             None => unsafe { self.inner.submit(self.parts[tag as usize].transfer) },
         }
     }
 
-    /// Gives the other personality the next part, where it does one at a time.
+    /// Submits the next part, if the other personality takes one at a time.
     fn feed(&mut self) {
         if let Some(tag) = self.waiting.as_mut().and_then(VecDeque::pop_front) {
             // SAFETY: as above.
@@ -187,7 +187,7 @@ impl<P: Personality> Spread<P> {
         }
     }
 
-    /// Takes parts that came back, continues short ones, and finishes transfers of which all parts are back.
+    /// Takes completed parts, continues short ones, and completes transfers without outstanding parts.
     fn take_in(&mut self) {
         let mut done = std::mem::take(&mut self.inner_done);
         for completion in &done {
@@ -228,7 +228,7 @@ mod tests {
     use crate::buffers::Buffers;
     use halfpower_model::{Bytes, Personality as Name, Workload};
 
-    /// Keeps what it is given, and completes it when told to.
+    /// Keeps its transfers until they are reaped, and moves at most this many bytes of each.
     struct Kept(Vec<Transfer>, i32);
 
     impl Personality for Kept {
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_are_short_go_on_and_failures_fail_the_whole() {
+    fn short_parts_continue_and_a_failed_part_fails_the_whole() {
         let mut spread = spread::<Kept>("stripe=64KiB");
         spread.inner.1 = 3 << 10;
         // SAFETY: as above.

@@ -23,13 +23,13 @@ impl Synchronous for Sync {
     #[inline]
     unsafe fn transfer(&mut self, transfer: &Transfer) -> i32 {
         let target = &self.targets[usize::from(transfer.target)];
-        // SAFETY: by the caller's word.
+        // SAFETY: the caller's promise.
         unsafe { call(self.control, target, transfer) }
     }
 }
 
-/// Does a transfer by a system call; gives what its completion carries. By rustix, which makes the call itself: libc's
-/// are points where a thread could be cancelled, and cost that.
+/// Does a transfer by a system call; returns the result of its completion. By rustix, which makes the call directly: libc's
+/// functions are cancellation points, which costs time.
 ///
 /// # Safety
 /// As for [`Personality::submit`](super::Personality::submit), until it returns.
@@ -39,7 +39,7 @@ pub(super) unsafe fn call(control: Control, target: &Opened, transfer: &Transfer
     loop {
         let moved = match transfer.kind {
             RequestKind::Read => {
-                // SAFETY: the caller keeps the bytes for this transfer; they were initialised when they were made.
+                // SAFETY: the caller keeps the bytes for this transfer; they are initialised.
                 rustix::io::pread(&target.file, unsafe { from_raw_parts_mut(address, length) }, offset)
             }
             RequestKind::Write => {

@@ -17,7 +17,7 @@ pub(crate) trait Synchronous: Sized {
     /// As there.
     fn open(setup: Setup<'_>) -> io::Result<(Self, Granted)>;
 
-    /// Does a transfer; gives what its completion carries.
+    /// Does a transfer; returns the result of its completion.
     ///
     /// # Safety
     /// As for [`Personality::submit`], until it returns.
@@ -34,7 +34,7 @@ pub(crate) trait Synchronous: Sized {
     }
 }
 
-/// The personality: keeps the transfer that it was given until it is reaped.
+/// The personality: keeps a submitted transfer until it is reaped.
 #[derive(Debug)]
 pub(crate) struct OneAtATime<S> {
     inner: S,
@@ -60,7 +60,7 @@ impl<S: Synchronous> Personality for OneAtATime<S> {
     #[inline]
     fn reap(&mut self, done: &mut Vec<Completion>, _: u32) -> io::Result<()> {
         if let Some(transfer) = self.taken.take() {
-            // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back.
+            // SAFETY: the caller of `submit` keeps the bytes of the transfer until its completion.
             let result = unsafe { self.inner.transfer(&transfer) };
             done.push(Completion { tag: transfer.tag, result });
         }
@@ -69,7 +69,7 @@ impl<S: Synchronous> Personality for OneAtATime<S> {
 
     #[inline]
     unsafe fn transfer(&mut self, transfer: &Transfer) -> i32 {
-        // SAFETY: by the caller's word.
+        // SAFETY: the caller's promise.
         unsafe { self.inner.transfer(transfer) }
     }
 

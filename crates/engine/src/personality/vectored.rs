@@ -1,9 +1,9 @@
 //! preadv2 and pwritev2 (Linux 4.6): one transfer at a time, with flags for each.
 //!
-//! A flag is tried on the target before it is used, and no byte that the target holds is changed by it: by a read, at
-//! the target's end where it would bring something into the page cache, and for writes also by one from an address that
-//! cannot be read, which ends in EFAULT where the flag is known. What a target does not take is recorded as refused and
-//! left out. With `nowait` a transfer that would have to wait is counted and done again without the flag.
+//! A flag is tried on the target before it is used, without changing the target: by a read, at the target's end if the read
+//! would load a page into the page cache. For writes it is also tried by a write from an unreadable address, which fails with
+//! EFAULT if the kernel accepts the flag. A rejected flag is recorded and left out. With `nowait`, a transfer that would have to
+//! wait is counted and repeated without the flag.
 
 use super::control::Control;
 use super::device::queue;
@@ -23,7 +23,7 @@ pub(crate) struct Vectored {
     control: Control,
     /// RWF bits of the flags that were granted.
     bits: i32,
-    /// Transfers that were done again; none without `nowait`.
+    /// Repeated transfers; none without `nowait`.
     would_block: Option<u64>,
 }
 
@@ -88,7 +88,7 @@ impl Vectored {
         let bytes = vector(transfer.address, transfer.length as usize);
         let (bytes, offset) = (&raw const bytes, transfer.offset as i64);
         match transfer.kind {
-            // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back.
+            // SAFETY: the caller of `transfer` keeps its bytes until it returns.
             RequestKind::Read => moved(unsafe { libc::preadv2(descriptor, bytes, 1, offset, bits) }),
             // SAFETY: the same.
             RequestKind::Write => moved(unsafe { libc::pwritev2(descriptor, bytes, 1, offset, bits) }),
@@ -128,7 +128,7 @@ fn takes(target: &Opened, workload: &Workload, bits: i32) -> io::Result<bool> {
     Ok(!missing(moved(unsafe { libc::pwritev2(descriptor, &raw const nowhere, 1, 0, bits) })))
 }
 
-/// Whether the device below has queues for polling; without them the kernel takes `hipri` and does as ever.
+/// Whether the device below has queues for polling; without them the kernel ignores `hipri`.
 fn polls(target: &Opened) -> bool {
     target.disk().and_then(|disk| queue(&disk, "io_poll").ok()).is_some_and(|polls| polls == 1)
 }
@@ -138,13 +138,13 @@ fn heeds_hipri() -> bool {
     is_before(&rustix::system::uname().release().to_string_lossy(), (5, 19))
 }
 
-/// Whether a kernel's release, like `6.1.0-31-amd64`, is before a version; not where it says something else.
+/// Whether a kernel's release, like `6.1.0-31-amd64`, is before a version; false if it has another form.
 fn is_before(release: &str, version: (u32, u32)) -> bool {
     let mut numbers = release.split(['.', '-']).map_while(|number| number.parse::<u32>().ok());
     numbers.next().zip(numbers.next()).is_some_and(|release| release < version)
 }
 
-/// What it takes for a flag to be granted.
+/// The requirement of a flag.
 fn needs(flag: RwFlag) -> &'static str {
     match flag {
         RwFlag::Hipri => {

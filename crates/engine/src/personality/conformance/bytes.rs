@@ -1,4 +1,4 @@
-//! Bytes: what is read is what is there, what is written is there afterwards, and nothing else changes.
+//! Bytes: reads return the stored bytes, writes store theirs, and no other byte changes.
 
 use super::*;
 use halfpower_model::Pattern;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 every_personality! {
     a_stream_of_requests_does_what_its_model_does => stream;
-    the_same_past_the_file_cache => direct_stream;
+    the_same_past_the_page_cache => direct_stream;
     reads_of_any_place_and_length_touch_no_byte_beside => odd_reads;
     transfers_are_short_at_the_end_of_a_file => end_of_file;
     a_trim_gives_zeros_and_a_flush_succeeds => trim;
@@ -26,7 +26,7 @@ fn direct_stream<P: Personality>(subject: &Subject) {
     follow::<P>(subject, &mut target, Buffering::Direct, 600);
 }
 
-/// Does a stream of requests, and in memory what they should do; gives the personality, open.
+/// Runs a stream of requests and the same changes on a model in memory; returns the open personality.
 pub(super) fn follow<P: Personality>(
     subject: &Subject,
     target: &mut Target,
@@ -77,7 +77,7 @@ pub(super) fn follow<P: Personality>(
     rig
 }
 
-/// How many of the first requests, up to `most`, do not overlap: what overlapping ones do is for the storage to choose.
+/// Number of the first requests, up to `most`, that do not overlap: the result of overlapping ones is undefined.
 fn apart(requests: &[Request], most: usize) -> usize {
     let overlap = |one: &Request, other: &Request| {
         one.offset < other.offset + u64::from(other.length) && other.offset < one.offset + u64::from(one.length)

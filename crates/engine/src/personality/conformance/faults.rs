@@ -1,4 +1,4 @@
-//! Faults of the storage: what the kernel says of a bad place reaches whoever asked, each transfer by itself.
+//! Faults of the storage: the kernel's error of a bad place is the result of each transfer there, and of no other.
 
 use super::fuse::{BAD, FaultyFile, SLOW, SLOWNESS};
 use super::*;
@@ -25,7 +25,7 @@ fn bad_place<P: Personality>(subject: &Subject) {
         rig => rig.unwrap(),
     };
     let page = 4096;
-    // Where, how much, and what comes of it.
+    // Offset, length and result.
     let cases = [
         (0, SLOT, SLOT as i32),
         (BAD.start - page, page, page as i32),

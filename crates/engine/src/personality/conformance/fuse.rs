@@ -48,7 +48,7 @@ pub(super) struct FaultyFile {
 }
 
 impl FaultyFile {
-    /// None, in words, where it cannot be mounted.
+    /// None, with a message, if it cannot be mounted.
     pub(super) fn mount(content: Vec<u8>) -> Option<FaultyFile> {
         let directory = tempfile::tempdir().unwrap();
         let mounted = File::options().read(true).write(true).open("/dev/fuse").and_then(|device| {
@@ -109,7 +109,7 @@ fn serve(mut device: File, content: &Mutex<Vec<u8>>) {
         reply.extend(error.to_ne_bytes());
         reply.extend(unique.to_ne_bytes());
         reply.extend(body);
-        // Whoever asked may be gone.
+        // The process of the request may have ended.
         let _ = device.write(&reply);
     }
 }
@@ -144,7 +144,7 @@ fn answer(opcode: u32, request: &[u8], content: &mut [u8]) -> Result<Vec<u8>, i3
     }
 }
 
-/// The bytes that a read or write comes to.
+/// The range that a read or write moves.
 fn moved(arguments: &[u8]) -> Result<Range<usize>, i32> {
     let (offset, length) = (number_at(arguments, 8, 8) as usize, number_at(arguments, 16, 4) as usize);
     let end = (offset + length).min(SPAN);

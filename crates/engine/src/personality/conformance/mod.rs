@@ -1,7 +1,7 @@
-//! What every personality must do alike, tried on each that moves bytes on this host, the example plug-ins among them.
+//! Tests of every personality that moves bytes on this host, the example plug-ins among them.
 //!
-//! The trait is driven directly, with buffers of the test's own: so what was read is seen, and not only how long it took.
-//! What cannot be tried here is named as skipped. What takes a whole run (limits, cancellation, samples) is in `tests/`.
+//! They call the trait directly with their own buffers, so that they see the data. A personality that cannot be tested here is
+//! named as skipped. Tests of whole runs (limits, cancellation, samples) are in `tests/`.
 
 mod answers;
 mod bytes;
@@ -30,31 +30,31 @@ const SPAN: usize = 1 << 20;
 const SLOT: usize = 64 << 10;
 /// Outstanding transfers of the personalities that take several.
 const DEPTH: u32 = 8;
-/// What a buffer holds where nothing was read into it.
+/// The byte of buffers without read data.
 const UNTOUCHED: u8 = 0xEE;
 
-/// A personality to be tried.
+/// A personality to test.
 #[derive(Clone, Debug)]
 struct Subject {
     personality: Name,
     plugin: Option<Plugin>,
-    /// Where the bytes are that it moves.
+    /// Where it stores bytes.
     storage: Storage,
-    /// How it is asked for them.
+    /// How its transfers are carried out.
     asking: Asking,
     ring: RingOptions,
 }
 
-/// How transfers are asked for.
+/// How transfers are carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asking {
-    /// They are submitted, and reaped.
+    /// By submitting and reaping them.
     InTurn,
-    /// Each is done by one call, where the personality does them at once.
+    /// By one call each, for synchronous personalities.
     Synchronous,
 }
 
-/// Where a personality keeps bytes.
+/// Where a personality stores bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Storage {
     /// In the target.
@@ -97,7 +97,7 @@ fn ram(options: &str) -> Option<Subject> {
     Some(Subject { personality: Name::Plugin, plugin: Some(plugin), storage, asking, ring })
 }
 
-/// Makes a test of each check: it is run for every subject.
+/// Defines a test of each check, which runs for every subject.
 macro_rules! every_personality {
     ($($test:ident => $check:ident;)+) => {$(
         #[test]
@@ -121,7 +121,7 @@ impl Subject {
         }
     }
 
-    /// Held while bytes matter: tests run at the same time, and what a plug-in has of its own is there once.
+    /// A lock while the bytes matter: tests run in parallel, and a plug-in has one memory for all of them.
     fn alone(&self) -> Option<MutexGuard<'static, ()>> {
         static OWN: Mutex<()> = Mutex::new(());
         (self.storage == Storage::Own).then(|| OWN.lock().unwrap_or_else(PoisonError::into_inner))
@@ -140,7 +140,7 @@ struct Target {
 }
 
 impl Target {
-    /// On the disk that the build is on: not every file system of /tmp knows direct I/O.
+    /// On the disk of the build, because not every file system of /tmp has direct I/O.
     fn new() -> Target {
         let beside = std::env::current_exe().unwrap();
         let directory = tempfile::tempdir_in(beside.parent().unwrap()).unwrap();
@@ -165,7 +165,7 @@ fn open(path: &Path, operation: &str, buffering: Buffering) -> Vec<Opened> {
     opened.into_iter().collect()
 }
 
-/// Fills a buffer with bytes drawn by chance.
+/// Fills a buffer with random bytes.
 fn draw(buffer: &mut [u8], random: &mut Random) {
     buffer.chunks_mut(8).for_each(|chunk| chunk.copy_from_slice(&random.next_bits().to_le_bytes()[..chunk.len()]));
 }
@@ -185,7 +185,7 @@ struct Rig<P> {
     asking: Asking,
 }
 
-/// What a transfer is to do; its tag is its place in a list.
+/// Kind, offset and length of a transfer; its tag is its index in a list.
 type Wish = (RequestKind, usize, usize);
 
 impl<P: Personality> Rig<P> {
@@ -206,7 +206,7 @@ impl<P: Personality> Rig<P> {
         Ok(Rig { personality, granted, buffers, outstanding, asking: subject.asking })
     }
 
-    /// On a target, whose content it then gives, whatever its storage.
+    /// On a target; a personality with its own storage first gets the target's content.
     fn on(subject: &Subject, target: &Target, buffering: Buffering) -> Rig<P> {
         let mut rig = Rig::open(subject, &target.open(buffering)).unwrap();
         if subject.storage == Storage::Own {
@@ -226,12 +226,12 @@ impl<P: Personality> Rig<P> {
 
     fn submit(&mut self, tag: u32, wish: Wish) {
         let transfer = self.transfer(tag, wish);
-        // SAFETY: the buffers outlive the personality, and a tag's slot is used by nobody else until it comes back:
-        // whoever submits waits for all before touching any.
+        // SAFETY: the buffers outlive the personality, and a tag's slot has no other use until its completion: the caller waits
+        // for all transfers before it touches a slot.
         unsafe { self.personality.submit(transfer) };
     }
 
-    /// Does them all at once; gives their results in order.
+    /// Runs all of them together; returns their results in order.
     fn run(&mut self, wishes: &[Wish]) -> Vec<i32> {
         if self.asking == Asking::Synchronous {
             let [wish] = wishes else { panic!("one at a time") };
@@ -246,7 +246,7 @@ impl<P: Personality> Rig<P> {
         self.wait_for(wishes.len())
     }
 
-    /// Waits for this many, tagged from 0; gives their results in order.
+    /// Waits for `count` transfers, tagged from 0; returns their results in order.
     fn wait_for(&mut self, count: usize) -> Vec<i32> {
         let mut results: Vec<Option<i32>> = vec![None; count];
         let mut done = Vec::with_capacity(count);
@@ -258,7 +258,7 @@ impl<P: Personality> Rig<P> {
         results.into_iter().map(|result| result.expect("each tag comes back")).collect()
     }
 
-    /// What the storage holds.
+    /// The content of the storage.
     fn content(&mut self, subject: &Subject, target: &Target) -> Vec<u8> {
         match subject.storage {
             Storage::Target => std::fs::read(&target.path).unwrap(),

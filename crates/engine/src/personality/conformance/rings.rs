@@ -6,7 +6,7 @@ use crate::personality::uring::Uring;
 use halfpower_model::{RingOption, RingOptions, Wish};
 use std::process::Command;
 
-/// io_uring with options; none, saying so, where there is none.
+/// io_uring with options; none, with a message, if it is unavailable.
 fn uring(ring: RingOptions) -> Option<Subject> {
     if let Some(why) = Uring::unavailable() {
         eprintln!("skipped: {why}");
@@ -41,7 +41,7 @@ fn every_combination_that_the_kernel_grants_moves_the_right_bytes() {
 }
 
 #[test]
-fn a_target_that_cannot_be_polled_is_read_otherwise_and_the_reason_is_said() {
+fn a_target_that_cannot_be_polled_is_read_without_polling_and_the_reason_is_reported() {
     // Buffered requests are never polled, whatever the device; `resolve` refuses the two together.
     let Some(subject) = uring("iopoll".parse().unwrap()) else { return };
     let granted = follow::<Uring>(&subject, &mut Target::new(), Buffering::Buffered, 40).granted;

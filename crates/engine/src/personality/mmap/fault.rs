@@ -1,10 +1,10 @@
-//! Copies to and from a mapping of a file that may have been cut short, or whose device fails: the kernel then sends
-//! SIGBUS, which ends a program that does not expect it.
+//! Copies to and from a mapping of a file that may have been truncated, or whose device fails: the kernel then sends SIGBUS,
+//! which ends a program without a handler.
 //!
-//! One handler for the process, installed when the first target is mapped. It puts a page of zeros over the page that
-//! could not be had, notes that it did, and lets the copy continue; the caller of [`copy`] learns of it and puts the file
-//! back. It does so only for the bytes that this very thread is copying. Every other SIGBUS goes to whoever handled it
-//! before. It takes no lock and allocates nothing: a system call, and atomics of its own thread.
+//! One handler for the process, installed when the first target is mapped. It maps a page of zeros over the missing page, sets a
+//! flag, and lets the copy continue; [`copy`] returns false, and its caller maps the file again. It does so only for the bytes
+//! that this thread is copying. Every other SIGBUS goes to the earlier handler. It takes no lock and allocates nothing: a system
+//! call, and atomics of the thread.
 
 use std::ffi::{c_int, c_void};
 use std::io;
@@ -13,23 +13,23 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, compiler_fence};
 
-/// What a thread is copying.
+/// The copy of a thread.
 struct Copying {
-    /// First and last address of the mapped side; both 0 when nothing is copied.
+    /// First and last address of the mapped side; both 0 without a copy.
     first: AtomicUsize,
     last: AtomicUsize,
-    /// Whether a page of it could not be had.
+    /// Whether a page of it was missing.
     struck: AtomicBool,
 }
 
 thread_local! {
-    // Made when the thread is, and never torn down: a signal handler may look at it at any time.
+    // Exists as long as the thread, because a signal handler may read it at any time.
     static COPYING: Copying = const {
         Copying { first: AtomicUsize::new(0), last: AtomicUsize::new(0), struck: AtomicBool::new(false) }
     };
 }
 
-/// Who handled SIGBUS before; set before the handler is.
+/// The earlier handler of SIGBUS; set before ours is installed.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
 /// Copies `length` bytes, of which those at `mapped` (`from` or `to`) lie in a mapping of a file. False where zeros stand in the
@@ -42,9 +42,9 @@ pub(super) unsafe fn copy(from: *const u8, to: *mut u8, length: usize, mapped: *
     COPYING.with(|copying| {
         copying.first.store(mapped as usize, Relaxed);
         copying.last.store(mapped as usize + length.saturating_sub(1), Relaxed);
-        // The handler runs in this thread: what it sees must be in the order it is written here, no more.
+        // The handler runs in this thread, so the compiler's order of these stores suffices.
         compiler_fence(SeqCst);
-        // SAFETY: the caller answers for both ranges; a page that cannot be had is replaced by the handler.
+        // SAFETY: both ranges are valid by the caller's promise; the handler replaces a missing page.
         unsafe { ptr::copy_nonoverlapping(from, to, length) };
         compiler_fence(SeqCst);
         copying.first.store(0, Relaxed);
@@ -71,7 +71,7 @@ fn install_first() -> Result<(), i32> {
     rustix::param::page_size();
     // SAFETY: zeros are a valid value: the default action, no flags, an empty mask.
     let mut before: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
-    // SAFETY: it writes what is installed now to the address given.
+    // SAFETY: it writes the current action to the address given.
     checked(unsafe { libc::sigaction(libc::SIGBUS, ptr::null(), &raw mut before) })?;
     BEFORE.get_or_init(|| before);
     // SAFETY: as above.
@@ -79,7 +79,7 @@ fn install_first() -> Result<(), i32> {
     action.sa_sigaction = on_bus_error as *const () as libc::sighandler_t;
     // On the thread's own signal stack where it has one, as the standard library's handler expects.
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-    // SAFETY: the handler keeps to what a handler may do.
+    // SAFETY: the handler is async-signal-safe: a system call, and atomics.
     checked(unsafe { libc::sigaction(libc::SIGBUS, &raw const action, ptr::null_mut()) })
 }
 
@@ -90,7 +90,7 @@ fn checked(result: c_int) -> Result<(), i32> {
 extern "C" fn on_bus_error(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
     // SAFETY: the kernel gives a handler with SA_SIGINFO the address of its account.
     let (address, code) = unsafe { ((*info).si_addr() as usize, (*info).si_code) };
-    // Codes above 0 are the kernel's own; another process that sends the signal has no address to tell.
+    // Codes above 0 are the kernel's; a signal of another process has no address.
     if code > 0 && replace(address) {
         COPYING.with(|copying| copying.struck.store(true, Relaxed));
     } else {
@@ -115,22 +115,21 @@ fn replace(address: usize) -> bool {
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     let kept = unsafe { *errno };
-    // SAFETY: the page lies in a mapping of ours, which its owner puts back. (A plain system call in every C library.)
+    // SAFETY: the page lies in a mapping of ours, which its owner restores. (A plain system call in every C library.)
     let mapped = unsafe { libc::mmap(place, page_bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
     // SAFETY: as above.
     unsafe { *errno = kept };
     mapped != libc::MAP_FAILED
 }
 
-/// Gives SIGBUS back to whoever handled it before; where that was nobody, the program ends by it.
+/// Restores the earlier handler of SIGBUS; without one, the program ends by the signal.
 fn hand_back(signal: c_int, code: c_int) {
     let Some(before) = BEFORE.get() else { return };
-    // Returning repeats the access, which now meets the action that was there before. A signal that was sent, not met, is
-    // sent once more.
-    // SAFETY: it installs what the kernel once reported.
+    // Returning repeats the access, now with the earlier action. A signal of another process is raised again.
+    // SAFETY: it installs an action that the kernel reported.
     unsafe { libc::sigaction(libc::SIGBUS, &raw const *before, ptr::null_mut()) };
     if code <= 0 {
-        // SAFETY: a call that touches no memory. It sends to this very thread, which exists.
+        // SAFETY: a call that touches no memory and sends to this thread.
         unsafe { libc::raise(signal) };
     }
 }
@@ -163,13 +162,13 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_of_somebody_else_ends_the_program_as_ever() {
+    fn a_fault_outside_of_a_copy_ends_the_program() {
         install().unwrap();
         let mapped = beyond_the_end();
         // SAFETY: the child does nothing but touch the page, which allocates nothing and takes no lock.
         let child = unsafe { libc::fork() };
         if child == 0 {
-            // SAFETY: the page is mapped; that its file has none is the point. Should it be survived, that is told.
+            // SAFETY: the page is mapped; that its file has none is the point. Surviving it is an exit status.
             unsafe {
                 ptr::read_volatile(mapped);
                 libc::_exit(0);

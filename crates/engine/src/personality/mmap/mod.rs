@@ -1,12 +1,11 @@
 //! A mapping of each target: a read copies out of it, a write into it, a flush is an msync.
 //!
-//! One transfer at a time. What a program that maps its files meets is part of the measurement: pages that come in by
-//! faults, and a write that first reads the page it changes. Nothing is brought in beforehand. The kernel gets advice about the
-//! order (MADV_RANDOM, MADV_SEQUENTIAL), as by fio's engine of the same name.
+//! One transfer at a time. Page faults are part of the measurement, and so is a write that first reads its page; no page is loaded
+//! beforehand. The kernel gets advice about the order (MADV_RANDOM, MADV_SEQUENTIAL), as by fio's engine of the same name.
 //!
-//! Where a page cannot be had (the file was cut short, its device fails, its file system is full below a hole) the
-//! transfer is done again by pread or pwrite, and what that says is its result: a fault has no error number, the call
-//! has. It refuses direct buffering, and files that grow: no mapping makes a file longer.
+//! If a page is missing (the file was truncated, its device fails, its file system is full below a hole), the transfer is
+//! repeated by pread or pwrite, because a fault has no error number. Direct buffering is rejected, and so are growing files:
+//! no mapping extends a file.
 
 mod fault;
 
@@ -76,7 +75,7 @@ impl Synchronous for Mmap {
 
 impl Mapping {
     fn new(target: Opened, workload: &Workload) -> io::Result<Self> {
-        // A volume of several targets goes to all of each; where each is its own, no request goes beyond the span.
+        // Volumes of several targets use all of each; with one target per volume, no request exceeds the span.
         let most = if workload.layout == Layout::Each { workload.span.min(target.size) } else { target.size };
         let refused = |error: &dyn std::fmt::Display, remedy: &str| {
             io::Error::other(format!("cannot map {most} of the target ({error}); {remedy}"))
@@ -108,21 +107,21 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// Address of a byte. Whoever uses it answers for the byte: beyond the mapping it leads nowhere.
+    /// Address of a byte. The caller is responsible for the offset: beyond the mapping it is invalid.
     #[inline]
     fn address(&self, offset: usize) -> *mut u8 {
         debug_assert!(offset < self.length);
         self.memory.base().as_ptr().wrapping_add(offset)
     }
 
-    /// Tells the kernel the order of what comes; whether it takes the advice.
+    /// Advises the kernel of the order of requests; returns whether it accepts.
     fn advise(&self, from: usize, length: usize) -> bool {
-        // SAFETY: the range is the mapping's own, and the advice changes nothing of what it holds.
+        // SAFETY: the range lies in the mapping, and the advice changes no byte of it.
         let is_taken = |advice| unsafe { madvise(self.address(from).cast(), length, advice) }.is_ok();
         self.advice.is_some_and(is_taken)
     }
 
-    /// Reads or writes; gives what a completion carries.
+    /// Reads or writes; returns the result of the completion.
     ///
     /// # Safety
     /// As for [`Synchronous::transfer`].
@@ -130,7 +129,7 @@ impl Mapping {
     unsafe fn copy(&self, control: Control, transfer: &Transfer) -> io::Result<i32> {
         let length = transfer.length as usize;
         if length > self.length || transfer.offset > (self.length - length) as u64 {
-            // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back.
+            // SAFETY: the caller's promise.
             return Ok(unsafe { sync::call(control, &self.target, transfer) });
         }
         let mapped = self.address(transfer.offset as usize);
@@ -140,11 +139,11 @@ impl Mapping {
             // SAFETY: the same.
             _ => unsafe { fault::copy(mapped, transfer.address, length, mapped) },
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's promise, and the range was checked above.
         if is_whole { Ok(transfer.length as i32) } else { unsafe { self.again(control, transfer) } }
     }
 
-    /// Puts the file back where zeros stand for it, and asks the kernel what is wrong with the transfer.
+    /// Maps the file again in place of zeros, and repeats the transfer by a system call for its error.
     ///
     /// # Safety
     /// As for [`Synchronous::transfer`], and the transfer lies in the mapping.
@@ -152,14 +151,14 @@ impl Mapping {
     unsafe fn again(&self, control: Control, transfer: &Transfer) -> io::Result<i32> {
         let (first, length) = self.pages(transfer.offset as usize, transfer.length as usize);
         let (place, file) = (self.address(first).cast::<c_void>(), &self.target.file);
-        // SAFETY: the range lies in this mapping, which nobody but this worker uses, and gets what it had before.
+        // SAFETY: the range lies in this mapping, which only this worker uses, and gets its earlier contents.
         unsafe { mmap(place, length, self.protection, MapFlags::SHARED | MapFlags::FIXED, file, first as u64) }?;
         self.advise(first, length);
-        // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back.
+        // SAFETY: the caller's promise.
         Ok(unsafe { sync::call(control, &self.target, transfer) })
     }
 
-    /// Writes what was changed to the medium.
+    /// Writes changed pages to the medium.
     fn sync(&self, from: usize, length: usize) -> i32 {
         let (first, length) = self.pages(from, length);
         // SAFETY: the range lies in the mapping, and nothing of it is changed.
@@ -179,7 +178,7 @@ mod tests {
     use halfpower_model::Bytes;
 
     #[test]
-    fn what_cannot_be_mapped_says_why() {
+    fn an_impossible_mapping_is_rejected_with_the_remedy() {
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().set_len(4096).unwrap();
         let writes =
@@ -211,7 +210,7 @@ mod tests {
         file.set_len(9096).unwrap();
         assert_eq!(copy(), 4096, "as much as there is");
         file.set_len(0).unwrap();
-        assert_eq!(copy(), 0, "the end, as pread tells it");
+        assert_eq!(copy(), 0, "the end, as by pread");
         std::os::unix::fs::FileExt::write_all_at(&file, &[9; 64 << 10], 0).unwrap();
         assert_eq!(copy(), 16 << 10);
         assert!(bytes[..16 << 10].iter().all(|byte| *byte == 9), "nothing but the file's own bytes");

@@ -1,4 +1,4 @@
-//! NVMe commands as the kernel takes them (linux/nvme_ioctl.h), and what Identify Namespace answers: NVM Express Base
+//! NVMe commands as the kernel takes them (linux/nvme_ioctl.h), and the answer to Identify Namespace: NVM Express Base
 //! Specification 2.0 and NVM Command Set Specification 1.0. All numbers are little-endian.
 
 use super::super::device::{Blocks, WriteDone};
@@ -15,7 +15,7 @@ const DATASET_MANAGEMENT: u8 = 0x09;
 const IDENTIFY: u8 = 0x06;
 /// Force unit access: the medium, not the device's cache.
 const FUA: u32 = 1 << 30;
-/// What Dataset Management is to do with the ranges: deallocate them.
+/// The attribute of Dataset Management to deallocate its ranges.
 const DEALLOCATE: u32 = 1 << 2;
 
 /// Memory that a command reads or fills.
@@ -76,14 +76,14 @@ impl Command {
         Command { opcode: WRITE, word12: read.word12 | access, ..read }
     }
 
-    /// Flush: what the device's cache holds of the namespace goes to the medium.
+    /// Flush: the device writes its cache of the namespace to the medium.
     pub(super) fn flush(namespace: u32) -> Command {
         Command::of(FLUSH, namespace, Data { address: 0, length: 0 })
     }
 
     /// Dataset Management that deallocates one range, which `data` holds as [`range`] writes it.
     pub(super) fn deallocate(namespace: u32, data: Data) -> Command {
-        // Word 10 is the number of ranges less one, word 11 what to do with them.
+        // Word 10 is the number of ranges less one, word 11 their attributes.
         Command { word11: DEALLOCATE, ..Command::of(DATASET_MANAGEMENT, namespace, data) }
     }
 
@@ -117,7 +117,7 @@ pub(super) fn range(blocks: Blocks) -> [u8; RANGE_BYTES] {
     range
 }
 
-/// What Identify Namespace answers.
+/// The answer to Identify Namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Namespace {
     /// Logical blocks it has.
@@ -129,7 +129,7 @@ pub(super) struct Namespace {
 }
 
 impl Namespace {
-    /// Reads the answer; none where it makes no sense, as for a namespace that is not there (all zero).
+    /// Parses the answer; none if it is impossible, as for a namespace that does not exist (all zero).
     pub(super) fn decode(answer: &[u8; IDENTIFY_BYTES]) -> Option<Namespace> {
         let blocks = u64::from_le_bytes(answer[..8].try_into().ok()?);
         let formatted = answer[26];
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transfer_says_where_and_how_many_less_one() {
+    fn a_transfer_has_its_first_block_and_their_number_less_one() {
         let blocks = Blocks { first: 0x0000_0012_3456_789a, count: 8 };
         let bytes = Command::read(3, blocks, DATA).to_bytes();
         let mut expected = [0; 80];
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_namespace_tells_the_format_in_use() {
+    fn a_namespace_has_the_size_of_the_format_in_use() {
         let mut answer = [0; IDENTIFY_BYTES];
         answer[..8].copy_from_slice(&[0, 0, 8, 0, 0, 0, 0, 0]);
         // Formats 0: 512 bytes; 1: 4096 bytes; 17: 4096 bytes and 8 of metadata.
@@ -199,7 +199,7 @@ mod tests {
         let blocks = 0x8_0000;
         let plain = |block_bytes| Some(Namespace { blocks, block_bytes, metadata_bytes: 0 });
         assert_eq!(Namespace::decode(&answer), plain(512));
-        // Bit 4 says where metadata goes, and is no part of the index.
+        // Bit 4 is the place of metadata and no part of the index.
         answer[26] = 0x11;
         assert_eq!(Namespace::decode(&answer), plain(4096));
         answer[26] = 0x21;

@@ -27,7 +27,7 @@ use std::time::Duration;
 const NVME_URING_CMD_IO: u32 = 0xc048_4e80;
 
 pub(crate) struct Nvme {
-    // Dropped first, so that the kernel has let go of the ranges.
+    // Dropped first, so that the kernel no longer uses the ranges.
     ring: Ring<Entry128, Done32>,
     generics: Vec<Generic>,
     /// How an entry names the file of each.
@@ -49,7 +49,7 @@ impl Personality for Nvme {
         }
         let old = "io_uring of this kernel cannot send device commands; use Linux 5.19 or later".to_owned();
         let Ok(ring) = Ring::<Entry128, Done32>::new(2, IoringSetupFlags::empty()) else {
-            // A plain ring shows why there is none at all.
+            // A plain ring shows why io_uring itself is unavailable.
             return Some(Uring::unavailable().unwrap_or(old));
         };
         (!ring.is_supported(IoringOp::UringCmd)).then_some(old)
@@ -59,22 +59,22 @@ impl Personality for Nvme {
         let targets = setup.own_targets()?;
         let generics = targets.iter().map(|target| Generic::beside(&target.file)).collect::<io::Result<Vec<_>>>()?;
         generics.iter().try_for_each(|generic| generic.geometry.check(setup.workload))?;
-        let wished = setup.workload.ring;
-        let mut prepared = Prepared::new(setup.outstanding, wished.with(RingOption::Iopoll, Wish::Declined))?;
+        let options = setup.workload.ring;
+        let mut prepared = Prepared::new(setup.outstanding, options.with(RingOption::Iopoll, Wish::Declined))?;
         let descriptors: Vec<_> = generics.iter().map(|generic| generic.file.as_raw_fd()).collect();
         let files = prepared.files(&descriptors);
         // Each slot by itself: Linux 6.1 refuses a command (EINVAL) where the rest of the region has more pages than a
         // command may name.
         let slots = prepared.buffers(&setup.buffers.regions(0));
         let Prepared { ring, mut granted, .. } = prepared;
-        let unpolled = wished.wish(RingOption::Iopoll) == Wish::Asked;
+        let unpolled = options.wish(RingOption::Iopoll) == Wish::Asked;
         granted.refused.extend(unpolled.then(|| format!("{}: NVMe commands cannot be polled", RingOption::Iopoll)));
         let nvme = Nvme {
             ring,
             generics,
             files,
             slots,
-            write_done: WriteDone::asked_by(setup.workload),
+            write_done: WriteDone::of(setup.workload),
             ranges: vec![[0; RANGE_BYTES]; setup.outstanding as usize],
             refused: Vec::with_capacity(setup.outstanding as usize),
             cause: None,
@@ -85,8 +85,8 @@ impl Personality for Nvme {
     #[inline]
     unsafe fn submit(&mut self, transfer: Transfer) {
         match self.command(&transfer) {
-            // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back; a trim's range is its
-            // tag's, which outlives the ring.
+            // SAFETY: the caller keeps the bytes of the transfer until its completion; a trim's range belongs to its tag and
+            // outlives the ring.
             Ok(command) => unsafe { self.push(command, &transfer) },
             Err(error) => self.refuse(&transfer, error),
         }
@@ -94,7 +94,7 @@ impl Personality for Nvme {
 
     #[inline]
     fn start(&mut self) {
-        // Refused for want of memory or room, the entries stay queued and go with the next call.
+        // If the kernel lacks memory or room, the entries stay queued until the next call.
         let _ = self.ring.submit();
     }
 
@@ -149,7 +149,7 @@ impl Nvme {
     /// Puts a command into the queue.
     ///
     /// # Safety
-    /// The memory it names stays mapped and nobody else's until it comes back.
+    /// Its memory stays mapped and without another use until its completion.
     #[inline]
     unsafe fn push(&mut self, command: Command, transfer: &Transfer) {
         let file = self.files[usize::from(transfer.target)];
@@ -160,7 +160,7 @@ impl Nvme {
             entry.buffer = slots.index(transfer.address);
         }
         let entry = Entry128::command(entry, NVME_URING_CMD_IO, &command.to_bytes());
-        // SAFETY: by the caller's word.
+        // SAFETY: the caller's promise.
         if let Err(error) = unsafe { self.ring.push_with_room(entry) } {
             self.refused.push(Completion { tag: transfer.tag, result: failed(&error) });
         }
@@ -173,7 +173,7 @@ impl Nvme {
     }
 }
 
-/// A command's end: the entry has its tag and length, and the status or the kernel's error number.
+/// The completion of a command: the answer has its tag and length, and the status or the kernel's error number.
 #[inline]
 fn completion(Done32 { done, .. }: &Done32, generics: &[Generic], cause: &mut Option<String>) -> Completion {
     let (tag, length) = (done.user_data as u32, (done.user_data >> 32) as i32);
@@ -181,18 +181,18 @@ fn completion(Done32 { done, .. }: &Done32, generics: &[Generic], cause: &mut Op
         return Completion { tag, result: length };
     }
     let Some(error) = failure(done.result, generics) else { return Completion { tag, result: length } };
-    // The first of several is the one that is reported.
+    // Of several failures, the first is reported.
     cause.get_or_insert(error.cause);
     Completion { tag, result: -error.errno }
 }
 
-/// What a result other than zero means: a status of the device, or an error of the kernel's.
+/// The failure of a result other than zero: a status of the device, or an error of the kernel.
 #[cold]
 fn failure(result: i32, generics: &[Generic]) -> Option<DeviceError> {
     if let Ok(status) = u16::try_from(result) {
         return Status::decode(status).failure();
     }
-    // A device on its way out ends commands with one error or another.
+    // A device that is being removed ends commands with various errors.
     if generics.iter().any(Generic::is_gone) {
         let cause = "the device is gone; was it removed?".to_owned();
         return Some(DeviceError { errno: libc::ENODEV, cause });

@@ -1,5 +1,5 @@
 //! An NVMe namespace that takes commands: the generic character device (`/dev/ng0n1`) beside the block device that the
-//! user named, found by the number of what is open, never by the name that was typed.
+//! user named, found by the number of the open device, never by the given name.
 
 use super::command::{Command, Data, IDENTIFY_BYTES, Namespace};
 use super::outcome::Status;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const NVME_IOCTL_ID: libc::Ioctl = 0x4e40;
 const NVME_IOCTL_ADMIN_CMD: libc::Ioctl = 0xc048_4e41;
 
-/// What to tell a user whose commands the kernel does not send.
+/// The reason and the remedy if the kernel rejects a user's commands.
 pub(super) const NOT_ALLOWED: &str = "this user may not send NVMe commands; run as root (CAP_SYS_ADMIN)";
 
 /// A namespace, open.
@@ -35,7 +35,7 @@ impl Generic {
     /// The namespace of the block device that a file is open on.
     ///
     /// # Errors
-    /// When it is none, cannot be opened or does not answer; the message names the remedy.
+    /// If it is no namespace, cannot be opened or does not answer; the message names the remedy.
     pub(super) fn beside(block: &File) -> io::Result<Generic> {
         let directory = device::disk_of(block)?;
         let is_writable = device::is_writable(block)?;
@@ -61,13 +61,13 @@ impl Generic {
         Ok(Generic { file, namespace, directory: generic, geometry, is_writable })
     }
 
-    /// Whether the device was taken away meanwhile.
+    /// Whether the device was removed meanwhile.
     pub(super) fn is_gone(&self) -> bool {
         !self.directory.exists()
     }
 }
 
-/// Opens the generic device that lies beside a block device in sysfs; gives its directory there too.
+/// Opens the generic device that lies beside a block device in sysfs; returns its directory there too.
 fn open_beside(directory: &Path, is_writable: bool) -> io::Result<(PathBuf, File)> {
     let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let Some(number) = name.strip_prefix("nvme") else {

@@ -1,17 +1,17 @@
-//! What became of an NVMe command: the status field of its completion, as the kernel hands it on (NVM Express Base
+//! The outcome of an NVMe command: the status field of its completion, as the kernel passes it on (NVM Express Base
 //! Specification 2.0, 3.3.3.2). The error number is the one that a plain read or write of the same blocks ends with
 //! (nvme_error_status in core.c and blk-core.c of Linux 6.1).
 
 use super::super::device::DeviceError;
 
-/// What a status field says.
+/// A status field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Status {
     /// Status code type.
     kind: u8,
     /// Status code within the type.
     code: u8,
-    /// Whether the device says that trying again is no use.
+    /// Whether the device excludes that a retry succeeds.
     is_final: bool,
 }
 
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_says_what_failed_and_whether_for_good() {
+    fn a_status_is_named_with_its_code_and_whether_a_retry_helps() {
         let unreadable = "the medium failed: the blocks cannot be read (status 2h/81h";
         assert_eq!(failure(0x0281), (libc::ENODATA, format!("{unreadable})")));
         assert_eq!(failure(0x4281), (libc::ENODATA, format!("{unreadable}; a retry will not help)")));
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_comes_to_the_errno_that_a_plain_read_gives() {
+    fn a_status_has_the_error_number_of_a_plain_read() {
         let expected = [
             (0x0001, libc::EOPNOTSUPP),
             (0x0002, libc::EOPNOTSUPP),

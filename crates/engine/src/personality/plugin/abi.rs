@@ -1,4 +1,4 @@
-//! `include/halfpower_personality.h` in Rust, member by member. What they mean is said there.
+//! `include/halfpower_personality.h` in Rust, member by member. The header documents them.
 
 use std::ffi::{c_char, c_void};
 
@@ -33,7 +33,7 @@ pub(super) struct Setup {
 #[repr(C)]
 pub(super) struct Transfer {
     pub(super) tag: u32,
-    /// The number of the `RequestKind`, which is that of the header.
+    /// The number of the `RequestKind`, as in the header.
     pub(super) kind: u32,
     pub(super) target: u32,
     pub(super) length: u32,
@@ -56,7 +56,7 @@ pub(super) type Poll = unsafe extern "C" fn(*mut c_void, *mut Completion, u32, u
 pub(super) type Close = unsafe extern "C" fn(*mut c_void);
 pub(super) type Describe = unsafe extern "C" fn(*mut c_void) -> *const c_char;
 
-/// As the plug-in gives it: any function may be missing.
+/// As the plug-in returns it: any function may be missing.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Personality {

@@ -1,6 +1,6 @@
-//! Loads plug-ins, and checks what they bring.
+//! Loads plug-ins, and checks their functions.
 //!
-//! Refuses what is not a plug-in in a sentence that says what to do. A plug-in stays loaded until the program ends:
+//! Any other file is rejected with the remedy. A plug-in stays loaded until the program ends:
 //! threads it started, or handlers it set, may still run its code after its last worker is closed.
 
 use super::abi::{ABI_VERSION, Close, Describe, Entry, Open, Personality, Poll, Reap, Start, Submit};
@@ -8,18 +8,18 @@ use std::ffi::{CStr, CString};
 use std::fmt::Display;
 use std::io;
 
-/// What is wrong with a plug-in, with the remedy where there is one.
+/// The fault of a plug-in, with the remedy if there is one.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct PluginError(String);
 
 impl PluginError {
-    /// Its own function failed, for a reason that it gave or its error number.
+    /// One of its functions failed, with its own reason or error number.
     pub(super) fn failed(file: &str, action: &str, reason: impl Display) -> PluginError {
         PluginError(format!("the plug-in {file} cannot {action}: {reason}"))
     }
 
-    /// It does what the interface does not allow.
+    /// It violates the interface.
     pub(super) fn broken(file: &str, what: impl Display) -> PluginError {
         PluginError(format!("the plug-in {file} returned {what}; report it to its author"))
     }
@@ -31,7 +31,7 @@ impl From<PluginError> for io::Error {
     }
 }
 
-/// A plug-in's functions, all there.
+/// A plug-in's functions, none of the required ones missing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Functions {
     pub(super) open: Open,
@@ -43,23 +43,23 @@ pub(super) struct Functions {
     pub(super) describe: Describe,
 }
 
-/// Loads a shared object and asks for its functions. Its own code runs.
+/// Loads a shared object and gets its functions. Its code runs.
 pub(super) fn load(file: &str) -> Result<Functions, PluginError> {
     let failed = |reason: &str| {
         PluginError(format!("cannot load the plug-in {file}: {reason}; name a shared object built for this machine"))
     };
-    // The linker would wait for a pipe that nobody writes. What is not there it says itself.
+    // The linker would wait for a pipe without a writer. It reports a missing file itself.
     if std::fs::metadata(file).is_ok_and(|facts| !facts.is_file()) {
         return Err(failed("it is not a regular file"));
     }
     let path = CString::new(file).map_err(|error| failed(&error.to_string()))?;
-    // SAFETY: a text with a zero at its end. It has a slash in it, so nothing is searched for; that its code runs is what
-    // the user asked for.
+    // SAFETY: a text with a zero at its end. It has a slash in it, so no path is searched; the user named it to run its
+    // code.
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if handle.is_null() {
         return Err(failed(&linker_error(file)));
     }
-    // SAFETY: a handle that is open, and stays so.
+    // SAFETY: an open handle that is never closed.
     let entry = unsafe { libc::dlsym(handle, c"halfpower_personality".as_ptr()) };
     if entry.is_null() {
         return Err(PluginError(format!(
@@ -67,15 +67,15 @@ pub(super) fn load(file: &str) -> Result<Functions, PluginError> {
              include/halfpower_personality.h"
         )));
     }
-    // SAFETY: what a shared object exports by this name is this function: the header declares it.
+    // SAFETY: the header declares this function by this name.
     let entry = unsafe { std::mem::transmute::<*mut libc::c_void, Entry>(entry) };
-    // SAFETY: what it gives lasts until the program ends, by the interface.
+    // SAFETY: by the interface, its result stays valid until the program ends.
     unsafe { functions(file, entry(ABI_VERSION)) }
 }
 
-/// What the dynamic linker last complained of, without the name of the file, which it begins with.
+/// The dynamic linker's last error, without the name of the file at its start.
 fn linker_error(file: &str) -> String {
-    // SAFETY: gives this thread's last complaint, or null, which lasts until the thread calls the linker again.
+    // SAFETY: returns this thread's last error, or null, valid until the thread calls the linker again.
     let text = unsafe { libc::dlerror() };
     if text.is_null() {
         return "the dynamic linker gave no reason".to_owned();
@@ -85,10 +85,10 @@ fn linker_error(file: &str) -> String {
     text.strip_prefix(file).map_or(&*text, |rest| rest.trim_start_matches([':', ' '])).to_owned()
 }
 
-/// Checks what the entry gave.
+/// Checks the result of the entry function.
 ///
 /// # Safety
-/// Null, or the address of what begins with a version and a size and has as many bytes as that says.
+/// Null, or the address of a structure that begins with a version and a size and has that many bytes.
 pub(super) unsafe fn functions(file: &str, given: *const Personality) -> Result<Functions, PluginError> {
     let version = |found: String| {
         PluginError(format!(
@@ -99,7 +99,7 @@ pub(super) unsafe fn functions(file: &str, given: *const Personality) -> Result<
     if given.is_null() {
         return Err(version("another version".to_owned()));
     }
-    // SAFETY: as above; these two are there in every version.
+    // SAFETY: as above; every version has these two.
     let (abi_version, size) = unsafe { ((*given).abi_version, (*given).size as usize) };
     if abi_version != ABI_VERSION {
         return Err(version(format!("version {abi_version}")));
@@ -107,7 +107,7 @@ pub(super) unsafe fn functions(file: &str, given: *const Personality) -> Result<
     if size < size_of::<Personality>() {
         return Err(version(format!("a part ({size} bytes)")));
     }
-    // SAFETY: it has all the bytes. A function that is null is none.
+    // SAFETY: it has all the bytes. A null function is `None`.
     let given = unsafe { *given };
     let missing = |function| {
         PluginError(format!(

@@ -1,8 +1,8 @@
 //! A personality out of a shared object that the user named, behind `include/halfpower_personality.h`.
 //!
-//! The plug-in's code is trusted as any program is that the user runs; its answers are not: a completion for a transfer
-//! that is not outstanding, more completions than transfers, more bytes than were asked for and numbers that are no errors
-//! end the sample with a sentence that says so.
+//! The plug-in's code is trusted like any program that the user runs, but its results are checked. These end the sample with a
+//! message: a completion for a transfer that is not outstanding, more completions than transfers, more bytes than requested,
+//! and numbers that are no errors.
 
 mod abi;
 mod load;
@@ -23,9 +23,9 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStringExt;
 use std::time::Duration;
 
-/// Room for what a plug-in says when it fails.
+/// Room for a plug-in's error message, in bytes.
 const ERROR_ROOM: usize = 256;
-/// The most of a text of a plug-in's that is kept.
+/// Maximum of the characters kept of a plug-in's text.
 const MOST_TEXT: usize = 200;
 /// The kernel's error numbers are below this.
 const MOST_ERRNO: i32 = 4096;
@@ -34,30 +34,30 @@ const MOST_ERRNO: i32 = 4096;
 pub(crate) struct Plugin {
     file: String,
     functions: Functions,
-    /// What the plug-in's open gave.
+    /// The result of the plug-in's open.
     worker: *mut c_void,
-    /// Its own descriptors: what it was given stays open until it is closed.
+    /// The plug-in's descriptors, open until it is closed.
     _targets: Vec<Opened>,
-    /// By tag, what is outstanding.
+    /// The outstanding transfers, by tag.
     outstanding: Vec<Option<Outstanding>>,
     in_flight: u32,
-    /// Where the plug-in writes what came back.
+    /// Where the plug-in writes completions.
     given: Vec<abi::Completion>,
-    /// Where it writes why it fails.
+    /// Where it writes its error message.
     error: Box<[c_char; ERROR_ROOM]>,
 }
 
-/// What a transfer asked for.
+/// The request of a transfer.
 #[derive(Clone, Copy)]
 struct Outstanding {
     length: u32,
     kind: RequestKind,
 }
 
-/// Loads a plug-in, so that one that cannot be is known of before anything is prepared for it. Its own code runs.
+/// Loads a plug-in, so that a faulty one is rejected before any preparation for it. Its code runs.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault of the plug-in.
 pub fn check_plugin(plugin: &Named) -> Result<(), PluginError> {
     load::load(&plugin.file).map(|_| ())
 }
@@ -82,7 +82,7 @@ impl Personality for Plugin {
         self.in_flight += 1;
         let (kind, target, address) = (kind as u32, u32::from(target), address.cast());
         let transfer = abi::Transfer { tag, kind, target, length, offset, address };
-        // SAFETY: the worker is open and this is its thread; whoever submitted the transfer keeps its bytes for it.
+        // SAFETY: the worker is open and this is its thread; the caller keeps the bytes of the transfer.
         unsafe { (self.functions.submit)(self.worker, &raw const transfer) };
     }
 
@@ -161,7 +161,7 @@ impl Plugin {
             request_size: setup.workload.request_size.0 as u32,
         };
         let (mut worker, mut error) = (std::ptr::null_mut(), Box::new([0; ERROR_ROOM]));
-        // SAFETY: what the setup points to lasts until the call returns; the targets and the buffers outlive the worker.
+        // SAFETY: the setup's pointers are valid until the call returns; the targets and the buffers outlive the worker.
         let result = unsafe { (functions.open)(&raw const raw, &raw mut worker, error.as_mut_ptr(), ERROR_ROOM) };
         if result != 0 {
             return Err(failed(reason(result, error.as_slice())).into());
@@ -175,7 +175,7 @@ impl Plugin {
         Ok((plugin, Granted::of([description.as_str()])))
     }
 
-    /// Takes over what the plug-in says came back.
+    /// Checks and takes the completions that the plug-in wrote.
     #[inline]
     fn take(&mut self, count: i32, done: &mut Vec<Completion>) -> Result<(), PluginError> {
         let Ok(given) = u32::try_from(count) else {
@@ -187,12 +187,12 @@ impl Plugin {
         }
         for index in 0..given as usize {
             let abi::Completion { tag, result } = self.given[index];
-            let Some(asked) = self.outstanding.get_mut(tag as usize).and_then(Option::take) else {
+            let Some(outstanding) = self.outstanding.get_mut(tag as usize).and_then(Option::take) else {
                 return Err(self.broken(format!("a completion with the tag {tag}, which is not outstanding")));
             };
-            let is_whole = matches!(asked.kind, RequestKind::Trim | RequestKind::Flush);
-            if result > 0 && !is_whole && result as u32 > asked.length {
-                return Err(self.broken(format!("{result} bytes of a transfer of {}", asked.length)));
+            let is_whole = matches!(outstanding.kind, RequestKind::Trim | RequestKind::Flush);
+            if result > 0 && !is_whole && result as u32 > outstanding.length {
+                return Err(self.broken(format!("{result} bytes of a transfer of {}", outstanding.length)));
             }
             if result <= -MOST_ERRNO {
                 return Err(self.broken(format!("{result}, which is no error number")));
@@ -209,7 +209,7 @@ impl Plugin {
     }
 }
 
-/// What a function that failed said, or else what its error number means.
+/// The message of a function that failed, or else the meaning of its error number.
 fn reason(result: i32, error: &[c_char]) -> String {
     let said: Vec<u8> = error.iter().map(|byte| *byte as u8).take_while(|byte| *byte != 0).collect();
     let said = printable(&String::from_utf8_lossy(&said));
@@ -233,13 +233,13 @@ unsafe fn text_at(text: *const c_char) -> String {
     printable(&unsafe { CStr::from_ptr(text) }.to_string_lossy())
 }
 
-/// Its first characters, in one line, without what would control a terminal.
+/// The first characters of a text, in one line, without control characters.
 fn printable(text: &str) -> String {
     let text: String = text.chars().filter(|character| !character.is_control()).take(MOST_TEXT).collect();
     text.trim().to_owned()
 }
 
-/// Where an open file was found, as the kernel knows it.
+/// The path of an open file, from the kernel.
 fn path_of(descriptor: i32) -> Option<CString> {
     let path = std::fs::read_link(format!("/proc/self/fd/{descriptor}")).ok()?;
     CString::new(path.into_os_string().into_vec()).ok()

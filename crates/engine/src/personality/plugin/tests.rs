@@ -5,7 +5,7 @@ use super::*;
 use crate::buffers::Buffers;
 use halfpower_model::{Bytes, Workload};
 
-/// What the plug-in here is to do wrong; its worker's state.
+/// The state of a worker of the plug-in; its options name the fault to make.
 struct Script {
     options: String,
     taken: Vec<(u32, u32)>,
@@ -58,7 +58,7 @@ unsafe extern "C" fn reap(
         "no_error" => (1, abi::Completion { result: i32::MIN, ..good }),
         _ => (1, good),
     };
-    // A plug-in that returns more than there is room for at least does not write it.
+    // Completions beyond the room are counted, not written.
     for index in 0..count.clamp(0, room as i32) as usize {
         // SAFETY: there is room for `room` of them.
         unsafe { done.add(index).write(answer) };
@@ -90,7 +90,7 @@ fn table() -> abi::Personality {
     }
 }
 
-/// Opens with the options, submits two transfers and waits for the first; gives what was completed.
+/// Opens with the options, submits two transfers and waits for the first; returns the completions.
 fn two_transfers(options: &str) -> io::Result<Vec<(u32, i32)>> {
     let named = Named { file: "./script.so".to_owned(), options: options.to_owned() };
     let workload = Workload { request_size: Bytes(4096), plugin: Some(named.clone()), ..Workload::default() };
@@ -113,12 +113,12 @@ fn two_transfers(options: &str) -> io::Result<Vec<(u32, i32)>> {
 }
 
 #[test]
-fn one_that_keeps_to_the_interface_is_believed() {
+fn a_correct_plug_in_completes_its_transfers() {
     assert_eq!(two_transfers("").unwrap(), [(0, 512)]);
 }
 
 #[test]
-fn one_that_does_not_is_named_with_what_it_returned() {
+fn a_faulty_plug_in_is_named_with_its_result() {
     for (options, needle) in [
         ("nothing", "returned nothing, with 2 transfers outstanding"),
         ("too_many", "returned 3 completions of 2 outstanding transfers"),
@@ -137,7 +137,7 @@ fn one_that_does_not_is_named_with_what_it_returned() {
 }
 
 #[test]
-fn what_is_not_whole_is_refused() {
+fn an_incomplete_table_of_functions_is_rejected() {
     let cases = [
         (abi::Personality { abi_version: 2, ..table() }, "uses version 2 of the interface"),
         (abi::Personality { size: 16, ..table() }, "a part (16 bytes)"),
@@ -155,7 +155,7 @@ fn what_is_not_whole_is_refused() {
 }
 
 #[test]
-fn what_is_no_plug_in_is_refused() {
+fn a_file_that_is_no_plug_in_is_rejected() {
     let directory = tempfile::tempdir().unwrap();
     let text = directory.path().join("text.so");
     std::fs::write(&text, "not a shared object").unwrap();

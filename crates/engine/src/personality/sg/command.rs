@@ -1,4 +1,4 @@
-//! SCSI commands as bytes, and what READ CAPACITY answers: SBC-4 (INCITS 506) sections 5.11 to 5.45. All numbers are
+//! SCSI commands as bytes, and the answer to READ CAPACITY: SBC-4 (INCITS 506) sections 5.11 to 5.45. All numbers are
 //! big-endian.
 
 use super::super::device::{Blocks, WriteDone};
@@ -45,7 +45,7 @@ impl Command {
         Command::of(&[0x9e, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, CAPACITY_BYTES as u8, 0, 0])
     }
 
-    /// What is sent.
+    /// The bytes to send.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
     }
@@ -81,7 +81,7 @@ impl Command {
 /// UNMAP's parameter list with one range.
 pub(super) fn unmap_list(blocks: Blocks) -> [u8; UNMAP_LIST_BYTES] {
     let mut list = [0; UNMAP_LIST_BYTES];
-    // What follows each of the two lengths: the rest of the list, and the ranges.
+    // The lengths of the rest of the list and of the ranges, in bytes.
     list[1] = (UNMAP_LIST_BYTES - 2) as u8;
     list[3] = (UNMAP_LIST_BYTES - 8) as u8;
     list[8..16].copy_from_slice(&blocks.first.to_be_bytes());

@@ -35,7 +35,7 @@ impl Synchronous for Sg {
         let targets = setup.own_targets()?;
         let disks = targets.into_iter().map(|target| Disk::of(target.file)).collect::<io::Result<Vec<_>>>()?;
         disks.iter().try_for_each(|disk| disk.geometry.check(setup.workload))?;
-        Ok((Sg { disks, write_done: WriteDone::asked_by(setup.workload), cause: None }, Granted::default()))
+        Ok((Sg { disks, write_done: WriteDone::of(setup.workload), cause: None }, Granted::default()))
     }
 
     #[inline]
@@ -66,7 +66,7 @@ impl Sg {
             RequestKind::Trim => return trim(disk, transfer),
             RequestKind::Flush => (Command::synchronize_cache(), Data::none()),
         };
-        // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back.
+        // SAFETY: the caller of `transfer` keeps its bytes until it returns.
         unsafe { disk.run(&command, data) }
     }
 }
@@ -74,14 +74,14 @@ impl Sg {
 fn trim(disk: &Disk, transfer: &Transfer) -> Result<u32, DeviceError> {
     let mut list = unmap_list(disk.blocks(transfer)?);
     let data = Data { direction: Direction::ToDevice, address: list.as_mut_ptr(), length: UNMAP_LIST_BYTES as u32 };
-    // SAFETY: the data are the list's bytes, which nobody else has.
+    // SAFETY: the data are the list's bytes, which are borrowed nowhere else.
     unsafe { disk.run(&Command::unmap(), data) }
 }
 
 const SG_IO: libc::Ioctl = 0x2285;
-/// How long the kernel waits for the device before it resets it; the default of its own commands.
+/// Time after which the kernel resets the device, in ms; the kernel's default for its own commands.
 const TIMEOUT_MS: u32 = 60_000;
-/// How often a command is sent before it is taken for failed: what a device has to say first is said once, or twice.
+/// Attempts of a command: a device reports unit attention once or twice before it carries out a command.
 const TRIES: u32 = 4;
 
 /// `struct sg_io_hdr`.
@@ -116,7 +116,7 @@ struct Header {
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Header>() == 88, "as the kernel's");
 
-/// Which way data goes with a command, by the kernel's numbers.
+/// Direction of a command's data, by the kernel's numbers.
 #[derive(Clone, Copy, Debug)]
 #[repr(i32)]
 enum Direction {
@@ -125,7 +125,7 @@ enum Direction {
     FromDevice = -3,
 }
 
-/// Memory that goes with a command.
+/// The memory of a command's data.
 #[derive(Clone, Copy, Debug)]
 struct Data {
     direction: Direction,
@@ -134,7 +134,7 @@ struct Data {
 }
 
 impl Data {
-    /// Nothing.
+    /// No data.
     fn none() -> Data {
         Data { direction: Direction::None, address: std::ptr::null_mut(), length: 0 }
     }
@@ -152,10 +152,10 @@ impl Disk {
     /// The disk that a file is open on.
     ///
     /// # Errors
-    /// When it is none that takes SCSI commands, or does not answer; the message names the remedy.
+    /// If it takes no SCSI commands, or does not answer; the message names the remedy.
     fn of(file: File) -> io::Result<Disk> {
         let directory = device::disk_of(&file)?;
-        // Others hand SG_IO on to whatever lies below them, or know it and are no disk.
+        // Stacked devices pass SG_IO on to the device below, and other SCSI devices are no disks.
         if !directory.join("device/scsi_disk").is_dir() {
             let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let message = format!("{name} is not a SCSI or SATA disk; name one, or use another --personality");
@@ -178,26 +178,26 @@ impl Disk {
         let mut answer = [0; CAPACITY_BYTES];
         let data =
             Data { direction: Direction::FromDevice, address: answer.as_mut_ptr(), length: CAPACITY_BYTES as u32 };
-        // SAFETY: the data are the array's bytes, which nobody else has.
+        // SAFETY: the data are the array's bytes, which are borrowed nowhere else.
         unsafe { self.run(&Command::read_capacity(), data) }
             .map_err(|error| io::Error::other(format!("it does not report its capacity: {}", error.cause)))?;
         block_bytes(&answer).ok_or_else(|| io::Error::other("it reports an impossible capacity"))
     }
 
-    /// Sends a command and waits for its end; gives the bytes moved.
+    /// Sends a command and waits for its end; returns the bytes moved.
     ///
     /// # Errors
-    /// What the device, the adapter or the kernel said.
+    /// Of the device, the adapter or the kernel.
     ///
     /// # Safety
-    /// `data` is memory of the caller's that nobody else uses meanwhile, and that may be written when it is filled.
+    /// `data` is memory of the caller's without another use meanwhile, and writable if the command fills it.
     #[inline]
     unsafe fn run(&self, command: &Command, data: Data) -> Result<u32, DeviceError> {
         for _ in 0..TRIES {
             let mut sense = [0; SENSE_BYTES];
             let mut header = header(command, data, &mut sense);
             // SAFETY: the header is the kernel's structure, and what it points to lives until the call is over: the
-            // command, the sense bytes, and the data by the caller's word.
+            // command, the sense bytes, and the data by the caller's promise.
             if unsafe { libc::ioctl(self.file.as_raw_fd(), SG_IO, &raw mut header) } < 0 {
                 let error = io::Error::last_os_error();
                 if error.kind() == io::ErrorKind::Interrupted {

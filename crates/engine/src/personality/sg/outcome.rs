@@ -1,24 +1,24 @@
-//! What became of a SCSI command: the device's status and sense data (SAM-6 5.3, SPC-5 4.4 and annex F), and what the
-//! host adapter and the driver say beside it (Linux, scsi_status.h). The error number is the one that a plain read or
+//! The outcome of a SCSI command: the device's status and sense data (SAM-6 5.3, SPC-5 4.4 and annex F), and the status of the
+//! host adapter and of the driver (Linux, scsi_status.h). The error number is the one that a plain read or
 //! write of the same blocks ends with (scsi_error.c, scsi_lib.c and blk-core.c of Linux 6.1).
 
 use super::super::device::DeviceError;
 
-/// Room for sense data; nothing that is looked at lies further on.
+/// Room for sense data, in bytes; the fields read here lie within it.
 pub(super) const SENSE_BYTES: usize = 64;
 
 /// How a command ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// It was done.
+    /// It succeeded.
     Done,
-    /// The device had something to say first, that it was reset for example, and did not do it.
+    /// The device reported unit attention, such as a reset, instead of carrying it out.
     Again,
-    /// It was not done.
+    /// It failed.
     Failed(DeviceError),
 }
 
-/// What came back with a command.
+/// The kernel's answer to a command.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answer<'a> {
     /// The device's status byte.
@@ -27,7 +27,7 @@ pub(super) struct Answer<'a> {
     pub(super) host_status: u16,
     /// The driver's, `DRIVER_…`.
     pub(super) driver_status: u16,
-    /// Sense data; as much as there is.
+    /// Sense data, as many bytes as the device returned.
     pub(super) sense: &'a [u8],
 }
 
@@ -44,7 +44,7 @@ impl Answer<'_> {
 
     #[cold]
     fn examine(&self) -> Outcome {
-        // Of what says something, the nearest to the medium says the most.
+        // The report nearest to the medium is the most exact.
         if let Some(sense) = Sense::decode(self.sense) {
             return sense.outcome();
         }
@@ -65,7 +65,7 @@ impl Answer<'_> {
             (_, 0x10) => (libc::EREMOTEIO, "the device failed"),
             (_, 0x12) => (libc::ENOSPC, "the device has no space left"),
             (_, 0x13) => (libc::ENODATA, "the medium failed"),
-            // Good, condition met; and the driver's word that there is sense data, which says nothing bad then.
+            // Good, condition met; and the driver's flag for sense data, without an error in it.
             (0 | 4, 0) if matches!(driver, 0 | 8) => return Outcome::Done,
             (0 | 4, 0) if driver == 6 => (libc::ETIMEDOUT, "the device did not answer in time"),
             (status, host) => {
@@ -79,7 +79,7 @@ impl Answer<'_> {
     }
 }
 
-/// What sense data says: its key, additional sense code, and qualifier of that.
+/// Sense data: its key, additional sense code, and qualifier of that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sense {
     key: u8,
@@ -88,7 +88,7 @@ struct Sense {
 }
 
 impl Sense {
-    /// Reads sense data of the fixed or the descriptor format; none where there is none.
+    /// Parses sense data of the fixed or the descriptor format; none if there are no sense data.
     fn decode(bytes: &[u8]) -> Option<Sense> {
         let at = |index: usize| bytes.get(index).copied().unwrap_or(0);
         match bytes.first()? & 0x7f {
@@ -100,7 +100,7 @@ impl Sense {
 
     fn outcome(self) -> Outcome {
         match self.key {
-            // Nothing to tell, and an error that the device mended itself.
+            // No sense, and a recovered error.
             0x0 | 0x1 => Outcome::Done,
             0x6 => Outcome::Again,
             _ => Outcome::Failed(DeviceError { errno: self.errno(), cause: self.to_string() }),
@@ -118,7 +118,7 @@ impl Sense {
         }
     }
 
-    /// The additional sense code in words, where it is one that disks give to what we ask.
+    /// The additional sense code in words, if disks return it for our commands.
     fn code_words(self) -> Option<&'static str> {
         Some(match (self.code, self.qualifier) {
             (0x04, _) => "not ready",
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn both_formats_say_the_same() {
+    fn both_formats_are_parsed_alike() {
         let expected = DeviceError {
             errno: libc::ENODATA,
             cause: "the medium failed: the blocks cannot be read (sense 3h/11h/00h)".to_owned(),
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn sense_comes_to_the_errno_that_a_plain_read_gives() {
+    fn sense_has_the_error_number_of_a_plain_read() {
         let errno = |key, code, qualifier| failed(check_condition(&fixed(key, code, qualifier))).errno;
         assert_eq!(errno(0x2, 0x04, 0x02), libc::EIO);
         assert_eq!(errno(0x3, 0x0c, 0x00), libc::EIO);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_failure_is_none() {
+    fn success_and_unit_attention_are_no_failures() {
         let good = Answer { status: 0, host_status: 0, driver_status: 0, sense: &[] };
         assert_eq!(good.outcome(), Outcome::Done);
         assert_eq!(check_condition(&fixed(1, 0x17, 0)).outcome(), Outcome::Done, "a recovered error");
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn without_sense_the_nearest_to_the_medium_speaks() {
+    fn without_sense_the_status_nearest_to_the_medium_is_reported() {
         let good = Answer { status: 0, host_status: 0, driver_status: 0, sense: &[] };
         assert_eq!(failed(Answer { status: 0x18, ..good }).errno, libc::EBADE);
         assert_eq!(failed(Answer { status: 0x28, ..good }).errno, libc::EBUSY);

@@ -1,5 +1,5 @@
-//! What goes into a ring and what comes out of it, as the kernel lays them out (linux/io_uring.h): entries of 64 bytes,
-//! or 128 for commands to devices, and answers of 16, or 32.
+//! Entries and answers of a ring in the kernel's layout (linux/io_uring.h): entries of 64 bytes, or 128 for commands to devices,
+//! and answers of 16, or 32.
 
 use super::super::interface::Completion;
 use rustix::io_uring::{IoringOp, IoringSetupFlags, IoringSqeFlags, io_uring_sqe};
@@ -8,13 +8,13 @@ use std::mem::offset_of;
 /// An entry of the submission or the completion queue.
 ///
 /// # Safety
-/// It is laid out as the kernel expects it of a ring set up with the flags; and any bytes make an answer.
+/// It has the kernel's layout for a ring set up with the flags; and any bytes are a valid answer.
 pub(crate) unsafe trait Layout: Copy {
-    /// What the ring is to be set up with, for entries of this size.
+    /// The setup flags of a ring with entries of this size.
     const SETUP: IoringSetupFlags;
 }
 
-/// What is the same of all transfers of a kind on a file: written as one, which is as wide as a register.
+/// The part that all transfers of one kind on a file share, written at once because it is as wide as a register.
 #[repr(C, align(8))]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Head {
@@ -34,9 +34,9 @@ pub(crate) struct Entry {
     pub(crate) address: u64,
     pub(crate) length: u32,
     pub(crate) operation_flags: u32,
-    /// Comes back with the answer.
+    /// Returned with the answer.
     pub(crate) user_data: u64,
-    /// Which of the registered buffers.
+    /// Index of the registered buffer.
     pub(crate) buffer: u16,
     pub(crate) personality: u16,
     pub(crate) file_index: u32,
@@ -133,7 +133,7 @@ impl From<Done> for Completion {
     }
 }
 
-/// The same with what a command's answer has beside its result.
+/// The same with the further results of a command.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Done32 {

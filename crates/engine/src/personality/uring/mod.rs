@@ -1,9 +1,9 @@
-//! io_uring: transfers taken in go to the kernel with one call that also waits for the next completions.
+//! io_uring: accepted transfers go to the kernel with one call that also waits for the next completions.
 //!
-//! Every option of the ring is a setting (`options`); each is asked of the kernel, and what was obtained is recorded. A
-//! ring that polls the device (`iopoll`) is made only where a polled read of the target succeeds. What a ring cannot do
-//! is done at once by plain calls when it is taken in: trims of block devices before Linux 6.12, and trims and flushes
-//! where the device is polled, since there the kernel takes reads and writes only.
+//! Every option of the ring is a setting (`options`); the sample records which of them the kernel granted. A ring that polls the
+//! device (`iopoll`) is created only if a polled read of the target succeeds. Operations that a ring lacks are carried out by
+//! plain calls at submission: trims of block devices before Linux 6.12, and trims and flushes on a polled ring, where the kernel
+//! accepts reads and writes only.
 
 pub(crate) mod entry;
 pub(crate) mod options;
@@ -30,10 +30,10 @@ use std::io::{self, IoSliceMut};
 use std::time::Duration;
 
 pub(crate) struct Uring {
-    // First, so that it has let go of the targets when they are closed.
+    // First, so that it has released the targets before they are closed.
     ring: Ring<Entry, Done>,
     operations: Operations,
-    /// What the ring cannot do: done when it was taken in.
+    /// Completions of transfers without the ring.
     done_at_once: Vec<Completion>,
 }
 
@@ -54,17 +54,17 @@ impl Personality for Uring {
 
     fn open(setup: Setup<'_>) -> io::Result<(Self, Granted)> {
         let targets = setup.own_targets()?;
-        let (mut wished, mut unpolled) = (setup.workload.ring, None);
-        if is_wanted(wished, RingOption::Iopoll)
+        let (mut requested, mut unpolled) = (setup.workload.ring, None);
+        if is_wanted(requested, RingOption::Iopoll)
             && let Err(why) = targets.iter().try_for_each(|target| polling::probe(target, setup.workload))
         {
-            (wished, unpolled) = (wished.with(RingOption::Iopoll, Wish::Declined), Some(why));
+            (requested, unpolled) = (requested.with(RingOption::Iopoll, Wish::Declined), Some(why));
         }
-        let mut prepared = Prepared::new(setup.outstanding, wished)?;
+        let mut prepared = Prepared::new(setup.outstanding, requested)?;
         let descriptors: Vec<_> = targets.iter().map(|target| target.file.as_raw_fd()).collect();
         let files = prepared.files(&descriptors);
-        // As one region: what the kernel keeps of it stays near, where a description for each slot would be fetched from
-        // afar at every request.
+        // As one region: its description stays in the CPU's caches, whereas one per slot would be loaded from memory at every
+        // request.
         let slots = prepared.buffers(&setup.buffers.regions(LARGEST_REGION));
         let Prepared { ring, mut granted, .. } = prepared;
         granted.refused.extend(unpolled.map(|why| format!("{}: {why}", RingOption::Iopoll)));
@@ -78,7 +78,7 @@ impl Personality for Uring {
     #[inline(always)]
     unsafe fn submit(&mut self, transfer: Transfer) {
         let is_control = matches!(transfer.kind, RequestKind::Trim | RequestKind::Flush);
-        // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back, and the targets are ours.
+        // SAFETY: the caller keeps the bytes of the transfer until its completion, and the targets are ours.
         if is_control || !unsafe { self.ring.push(self.operations.transfer(&transfer)) } {
             self.submit_otherwise(transfer);
         }
@@ -86,7 +86,7 @@ impl Personality for Uring {
 
     #[inline]
     fn start(&mut self) {
-        // Refused for want of memory or room, the entries stay queued and go with the next call.
+        // If the kernel lacks memory or room, the entries stay queued until the next call.
         let _ = self.ring.submit();
     }
 
@@ -110,7 +110,7 @@ impl Personality for Uring {
 }
 
 impl Uring {
-    /// What is not a read or a write, or finds the queue full.
+    /// Submits a trim or a flush, or a transfer that finds the queue full.
     #[cold]
     fn submit_otherwise(&mut self, transfer: Transfer) {
         let entry = match transfer.kind {
@@ -130,7 +130,7 @@ impl Uring {
 /// `BLOCK_URING_CMD_DISCARD`, `_IO(0x12, 0)` of linux/blkdev.h (6.12).
 const DISCARD: u64 = 0x1200;
 
-/// How the transfers of a worker become entries.
+/// Builds entries of a worker's transfers.
 struct Operations {
     targets: Vec<Opened>,
     /// How an entry names the file of each.
@@ -139,7 +139,7 @@ struct Operations {
     heads: Vec<[Head; 2]>,
     slots: Option<Slots>,
     control: Control,
-    /// Whether control operations go through the ring at all.
+    /// Whether the ring polls, and so accepts no control operations.
     is_polled: bool,
     has_discard: bool,
 }
@@ -148,7 +148,7 @@ impl Operations {
     /// For a ring with files and buffers registered or not.
     ///
     /// # Errors
-    /// The kernel's, when it refuses a ring to find out about trims.
+    /// The kernel's, if it rejects the ring that tries a trim.
     fn new(
         ring: &Ring<Entry, Done>,
         targets: Vec<Opened>,
@@ -186,7 +186,7 @@ impl Operations {
         }
     }
 
-    /// A trim or a flush; done already where the ring cannot.
+    /// A trim or a flush; its completion if the ring has no operation for it.
     #[cold]
     fn control(&self, transfer: &Transfer) -> Result<Entry, Completion> {
         let target = &self.targets[usize::from(transfer.target)];
@@ -213,21 +213,21 @@ fn flush(entry: Entry, control: Control) -> Entry {
     Entry { operation_flags: flags.bits(), ..entry }
 }
 
-/// A hole in a file: the entry has the length where others have the address, and the mode where others have that.
+/// A hole in a file: the entry has its length in the field of the address, and its mode in the field of the length.
 fn punch(entry: Entry, offset: u64, length: u64) -> Entry {
     let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     Entry { offset, address: length, length: mode.bits(), ..entry }
 }
 
-/// Blocks of a device given back: a command of the block layer, with the length in the third address.
+/// A discard of a device's blocks: a command of the block layer, with the length in the third address.
 fn discard(entry: Entry, offset: u64, length: u64) -> Entry {
     let mut entry = Entry { offset: DISCARD, address: offset, ..entry };
     entry.more[..8].copy_from_slice(&length.to_ne_bytes());
     entry
 }
 
-/// Whether a device knows the command. One of no bytes is refused by a kernel that knows it (EINVAL), and by one that does
-/// not, or a device that keeps its blocks, with other words. Nothing is changed by either.
+/// Whether a device has the discard command. A kernel with the command rejects one of zero bytes with EINVAL; another kernel, or
+/// a device without discards, has another error. The device is not changed.
 fn takes_discards(device: &Opened) -> io::Result<bool> {
     let mut ring: Ring<Entry, Done> = Ring::new(1, IoringSetupFlags::empty())?;
     let entry = discard(Entry::new(IoringOp::UringCmd, FileName::Descriptor(device.file.as_raw_fd())), 0, 0);
@@ -236,10 +236,9 @@ fn takes_discards(device: &Opened) -> io::Result<bool> {
     Ok(result == -libc::EINVAL && takes_work_without_waiting(device))
 }
 
-/// Whether the driver takes work that must not wait, as the ring gives it trims. Those that do their work as it comes,
-/// zram for one, refuse it (EOPNOTSUPP), and only when a trim is really to be done. The kernel says so of a read too,
-/// before anything else is looked at: one byte is no direct read, and a buffered one that must not wait moves nothing
-/// from the device.
+/// Whether the driver accepts requests that must not wait, as the ring's trims are. Drivers that complete requests in the call,
+/// such as zram, reject them (EOPNOTSUPP), but only for a real trim. A read has the same error before any other check. One byte
+/// is no direct read, and a buffered read that must not wait moves nothing from the device.
 fn takes_work_without_waiting(device: &Opened) -> bool {
     let mut byte = [0];
     let buffers = &mut [IoSliceMut::new(&mut byte)];

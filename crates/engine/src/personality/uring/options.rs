@@ -1,8 +1,7 @@
-//! Makes a ring with the options that were wished for and that the kernel grants, and says which those are.
+//! Creates a ring with the requested options that the kernel grants, and reports those.
 //!
-//! All that is wished for is tried at once; where the kernel refuses that, option by option, each beside those it has
-//! granted. What goes only without another is settled before: a kernel thread that submits (`sqpoll`) finishes requests
-//! itself, so that there is nothing to defer.
+//! All options are tried together. If the kernel rejects that, they are added one by one to those granted. Options that exclude
+//! each other are settled before: a kernel thread that submits (`sqpoll`) completes requests itself, so nothing can be deferred.
 
 use super::entry::{FileName, Layout};
 use super::registered::Slots;
@@ -13,7 +12,7 @@ use rustix::io_uring::IoringSetupFlags;
 use std::io;
 use std::os::fd::RawFd;
 
-/// Options that the setup of a ring takes, in the order in which they are granted.
+/// Options of the setup of a ring, in the order in which they are tried.
 const SETUP: [(RingOption, IoringSetupFlags); 6] = [
     (RingOption::Sqpoll, IoringSetupFlags::SQPOLL),
     (RingOption::Iopoll, IoringSetupFlags::IOPOLL),
@@ -23,7 +22,7 @@ const SETUP: [(RingOption, IoringSetupFlags); 6] = [
     (RingOption::NoSqarray, IoringSetupFlags::NO_SQARRAY),
 ];
 
-/// Whether an option is to be had: asked for, or not said anything of and of use in general.
+/// Whether an option is tried: requested, or on by default and not declined.
 pub(super) fn is_wanted(options: RingOptions, option: RingOption) -> bool {
     match options.wish(option) {
         Wish::Asked => true,
@@ -32,42 +31,43 @@ pub(super) fn is_wanted(options: RingOptions, option: RingOption) -> bool {
     }
 }
 
-/// A ring in the making: what it was to have, and what came of that.
+/// A ring during its preparation: the requested options, and the granted and rejected ones.
 pub(crate) struct Prepared<S, A> {
     pub(crate) ring: Ring<S, A>,
     pub(crate) granted: Granted,
-    wished: RingOptions,
+    requested: RingOptions,
 }
 
 impl<S: Layout, A: Layout> Prepared<S, A> {
-    /// A ring for so many requests, registered with the calling thread where that is wanted.
+    /// A ring for `outstanding` requests, registered with the calling thread if that option is tried.
     ///
     /// # Errors
-    /// The kernel's, when it makes none even without options.
-    pub(crate) fn new(outstanding: u32, wished: RingOptions) -> io::Result<Self> {
-        let wanted: Vec<_> = SETUP.into_iter().filter(|(option, _)| is_wanted(wished, *option)).collect();
-        let together = wanted.iter().filter(|(option, _)| obstacle(wished, *option).is_none());
+    /// The kernel's, if it rejects a ring even without options.
+    pub(crate) fn new(outstanding: u32, requested: RingOptions) -> io::Result<Self> {
+        let wanted: Vec<_> = SETUP.into_iter().filter(|(option, _)| is_wanted(requested, *option)).collect();
+        let together = wanted.iter().filter(|(option, _)| obstacle(requested, *option).is_none());
         let all = together.clone().fold(IoringSetupFlags::empty(), |flags, (_, flag)| flags | *flag);
         let (ring, flags, errors) = match Ring::new(outstanding, all) {
             Ok(ring) => (ring, all, Vec::new()),
             Err(_) => one_by_one(outstanding, together.copied())?,
         };
-        let mut prepared = Prepared { ring, granted: Granted::default(), wished };
+        let mut prepared = Prepared { ring, granted: Granted::default(), requested };
         for (option, flag) in wanted {
             let error = errors.iter().find(|(refused, _)| *refused == option).map(|(_, error)| error);
-            let why = obstacle(wished, option).map(str::to_owned).or_else(|| error.map(|error| reason(option, error)));
+            let why =
+                obstacle(requested, option).map(str::to_owned).or_else(|| error.map(|error| reason(option, error)));
             prepared.note(option, if flags.contains(flag) { Ok(()) } else { Err(why.unwrap_or_default()) });
         }
-        if is_wanted(wished, RingOption::RegisteredRing) {
+        if is_wanted(requested, RingOption::RegisteredRing) {
             let registered = prepared.ring.register_itself();
             prepared.note_outcome(RingOption::RegisteredRing, &registered);
         }
         Ok(prepared)
     }
 
-    /// Registers files where that is wanted; gives how entries name them.
+    /// Registers files if that option is tried; returns their names in entries.
     pub(crate) fn files(&mut self, descriptors: &[RawFd]) -> Vec<FileName> {
-        if is_wanted(self.wished, RingOption::RegisteredFiles) {
+        if is_wanted(self.requested, RingOption::RegisteredFiles) {
             let registered = self.ring.register_files(descriptors);
             self.note_outcome(RingOption::RegisteredFiles, &registered);
             if registered.is_ok() {
@@ -77,9 +77,10 @@ impl<S: Layout, A: Layout> Prepared<S, A> {
         descriptors.iter().map(|descriptor| FileName::Descriptor(*descriptor)).collect()
     }
 
-    /// Registers the regions of a worker's buffers, which outlive the ring, where that is wanted; gives how entries name them.
+    /// Registers the regions of a worker's buffers, which outlive the ring, if that option is tried; returns their names in
+    /// entries.
     pub(crate) fn buffers(&mut self, regions: &[libc::iovec]) -> Option<Slots> {
-        if !is_wanted(self.wished, RingOption::RegisteredBuffers) {
+        if !is_wanted(self.requested, RingOption::RegisteredBuffers) {
             return None;
         }
         let registered = self.ring.register_buffers(regions);
@@ -87,11 +88,11 @@ impl<S: Layout, A: Layout> Prepared<S, A> {
         registered.ok()
     }
 
-    /// Notes what came of an option that was wanted: one that was not asked for is not missed.
+    /// Notes the outcome of an option; a rejection only if the user requested it.
     pub(crate) fn note(&mut self, option: RingOption, outcome: Result<(), String>) {
         match outcome {
             Ok(()) => self.granted.obtained.push(option.word().to_owned()),
-            Err(reason) if self.wished.wish(option) == Wish::Asked => {
+            Err(reason) if self.requested.wish(option) == Wish::Asked => {
                 self.granted.refused.push(format!("{option}: {reason}"));
             }
             Err(_) => {}
@@ -103,7 +104,7 @@ impl<S: Layout, A: Layout> Prepared<S, A> {
     }
 }
 
-/// What of the other options stands in an option's way.
+/// The conflict of an option with the others, if there is one.
 fn obstacle(options: RingOptions, option: RingOption) -> Option<&'static str> {
     let has = |other| is_wanted(options, other);
     match option {
@@ -135,7 +136,7 @@ fn one_by_one<S: Layout, A: Layout>(
     Ok((made, flags, errors))
 }
 
-/// Why the kernel refused an option, as far as its error number says.
+/// The likely reason of a rejected option, with the kernel's error.
 fn reason(option: RingOption, error: &io::Error) -> String {
     let needs = match option {
         RingOption::RegisteredFiles => "needs a higher limit on open files; raise ulimit -n",
@@ -157,7 +158,7 @@ mod tests {
     use crate::personality::uring::entry::{Done, Entry};
 
     #[test]
-    fn what_does_not_go_together_is_settled_in_words() {
+    fn conflicts_of_options_are_named() {
         let refused = |text: &str| -> Vec<String> {
             let options: RingOptions = text.parse().unwrap();
             let wanted = RingOption::ALL.iter().filter(|option| is_wanted(options, **option));
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_asked_for_is_missed() {
+    fn only_requested_options_are_reported_as_rejected() {
         if Ring::<Entry, Done>::new(2, IoringSetupFlags::empty()).is_err() {
             eprintln!("skipped: needs io_uring");
             return;
@@ -184,8 +185,8 @@ mod tests {
     }
 
     #[test]
-    fn one_after_another_ends_with_what_the_kernel_grants() {
-        // Deferring without a single issuer is refused; what comes after it is granted all the same.
+    fn options_tried_one_by_one_are_those_the_kernel_grants() {
+        // Deferring without a single issuer is rejected; the next option is granted.
         let wanted = [SETUP[3], SETUP[4]];
         let Ok((_ring, flags, errors)) = one_by_one::<Entry, Done>(4, wanted.into_iter()) else {
             eprintln!("skipped: needs io_uring");

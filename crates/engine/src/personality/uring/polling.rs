@@ -1,9 +1,9 @@
-//! Whether a target can be polled: a ring that asks the device for completions takes any file, and then fails every
-//! request of one it cannot ask. The device says so in its `queue/io_poll`, and a polled read of the target shows it.
+//! Whether a target can be polled: a polled ring accepts any file, and then fails every request to a file that cannot be polled.
+//! The device's `queue/io_poll` and a polled read of the target show it.
 //!
-//! A request that the block layer has to cut is not polled for (`bio_clear_polled` in block/blk-merge.c); before Linux 6.3
-//! it is not even begun: the kernel's worker tries it for ever, and the program cannot be ended. So a workload with such
-//! requests is not polled.
+//! A request that the block layer splits is not polled for (`bio_clear_polled` in block/blk-merge.c). Before Linux 6.3 it never
+//! begins: the kernel's worker retries it forever, and the program cannot be ended. So a workload with such requests is not
+//! polled.
 
 use super::entry::{Done, Entry, FileName};
 use super::ring::Ring;
@@ -17,7 +17,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-/// What is read: the smallest that any device takes.
+/// Size of the trial read: the smallest that every device accepts.
 const READ_BYTES: u32 = 4096;
 
 /// Why a target cannot be polled.
@@ -42,7 +42,7 @@ pub(super) fn probe(target: &Opened, workload: &Workload) -> Result<(), String> 
     }
 }
 
-/// The largest request that the block layer hands on whole, wherever it lies in memory.
+/// The largest request that the block layer never splits, wherever it lies in memory.
 fn uncut(disk: &Path) -> io::Result<Bytes> {
     // The administrator's limit, which is for requests of files and block devices, and the device's own.
     Ok(Bytes(largest_transfer(disk)?.min(queue(disk, "max_sectors_kb")?.saturating_mul(1024))))

@@ -1,8 +1,8 @@
-//! What a ring has registered, so that the kernel looks it up once and not at every request: files, buffers, the ring
-//! itself. And what the kernel says of the operations it knows.
+//! Registration of files, buffers and the ring itself, so that the kernel looks them up once and not at every request; and the
+//! operations that the kernel supports.
 //!
-//! All of it is let go of before the ring is closed: the kernel tears a ring down some time later, and until then it
-//! would keep the files busy and the memory pinned.
+//! All of it is unregistered before the ring is closed: the kernel destroys a ring later, and until then it would keep the
+//! files open and the memory pinned.
 
 use super::entry::Layout;
 use super::ring::Ring;
@@ -14,7 +14,7 @@ use std::ffi::c_void;
 use std::io;
 use std::num::NonZero;
 
-/// What is registered with a ring.
+/// The registrations of a ring.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Registered {
     files: bool,
@@ -43,11 +43,11 @@ impl Slots {
         Some(Slots { base: first.iov_base as usize, stride_pages: (regions.len() > 1).then_some(stride_pages) })
     }
 
-    /// Which of the registered buffers an address lies in.
+    /// Index of the registered buffer that an address lies in.
     #[inline]
     pub(crate) fn index(self, address: *const u8) -> u16 {
         let Some(stride_pages) = self.stride_pages else { return 0 };
-        // Of 32 bits, which all slots of the largest size have as pages: such a division is the quicker one.
+        // The pages of all slots fit 32 bits, and a division of 32 bits is faster.
         let pages = ((address as usize - self.base) >> Slots::PAGE_BITS) as u32;
         (pages / stride_pages) as u16
     }
@@ -73,7 +73,7 @@ impl<S: Layout, A: Layout> Ring<S, A> {
     pub(crate) fn register_buffers(&mut self, regions: &[libc::iovec]) -> io::Result<Slots> {
         let slots = Slots::of(regions).ok_or(io::ErrorKind::InvalidInput)?;
         // SAFETY: the kernel reads as many descriptions from there, and pins the pages; even where they were unmapped
-        // first, it would write to pages that are nobody else's.
+        // first, it would write to pages that have no other user.
         unsafe { self.register(IoringRegisterOp::RegisterBuffers, regions)? };
         self.registered.buffers = true;
         Ok(slots)
@@ -85,7 +85,7 @@ impl<S: Layout, A: Layout> Ring<S, A> {
     /// The kernel's, before 5.18.
     pub(crate) fn register_itself(&mut self) -> io::Result<()> {
         let mut update = kernel::io_uring_rsrc_update::default();
-        // "Any free place": the kernel writes the one it took.
+        // Any free index: the kernel writes the one it used.
         update.offset = u32::MAX;
         // The kernel's field is a number of 64 bits; rustix has a pointer in its place.
         update.data = kernel::io_uring_ptr::new(std::ptr::without_provenance_mut(self.descriptor.as_raw_fd() as usize));
@@ -100,15 +100,15 @@ impl<S: Layout, A: Layout> Ring<S, A> {
         Ok(())
     }
 
-    /// Whether the kernel has an operation; one before 5.6 does not say.
+    /// Whether the kernel has an operation; false before Linux 5.6, which does not report it.
     pub(crate) fn is_supported(&self, operation: IoringOp) -> bool {
         const OPERATIONS: u32 = 256;
         const SUPPORTED: u16 = 1;
-        // `struct io_uring_probe`: 16 bytes of its own, then 8 for each operation, with its flags in the third and fourth
-        // byte. As plain numbers: the kernel may know operations that rustix has no name for.
+        // `struct io_uring_probe`: 16 bytes, then 8 for each operation, with its flags in the third and fourth byte. As plain
+        // numbers: the kernel may have operations that rustix does not name.
         let mut probe = [0_u64; 2 + OPERATIONS as usize];
         let arguments = probe.as_mut_ptr().cast_const().cast::<c_void>();
-        // SAFETY: the kernel writes at most so many operations there, through a pointer that may be written.
+        // SAFETY: the kernel writes at most `OPERATIONS` of them there, through a writable pointer.
         let probed = unsafe {
             kernel::io_uring_register(self.descriptor.as_fd(), IoringRegisterOp::RegisterProbe, arguments, OPERATIONS)
         };
@@ -119,10 +119,10 @@ impl<S: Layout, A: Layout> Ring<S, A> {
 
 impl<S, A> Ring<S, A> {
     /// # Safety
-    /// The kernel may read the list, and what it names, as the operation does.
+    /// The list, and the objects that it names, are valid for the operation.
     unsafe fn register<T>(&self, operation: IoringRegisterOp, list: &[T]) -> io::Result<()> {
         let count = u32::try_from(list.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
-        // SAFETY: by the caller's word.
+        // SAFETY: the caller's promise.
         unsafe { kernel::io_uring_register(self.descriptor.as_fd(), operation, list.as_ptr().cast(), count)? };
         Ok(())
     }
@@ -130,16 +130,16 @@ impl<S, A> Ring<S, A> {
 
 impl<S, A> Drop for Ring<S, A> {
     fn drop(&mut self) {
-        // What fails is let go of when the kernel tears the ring down.
-        let let_go = |operation| {
+        // A registration that stays ends when the kernel destroys the ring.
+        let unregister = |operation| {
             // SAFETY: it reads nothing; the kernel insists on a null pointer.
             let _ = unsafe { kernel::io_uring_register(self.descriptor.as_fd(), operation, std::ptr::null(), 0) };
         };
         if self.registered.files {
-            let_go(IoringRegisterOp::UnregisterFiles);
+            unregister(IoringRegisterOp::UnregisterFiles);
         }
         if self.registered.buffers {
-            let_go(IoringRegisterOp::UnregisterBuffers);
+            unregister(IoringRegisterOp::UnregisterBuffers);
         }
         if self.registered.ring {
             let mut update = kernel::io_uring_rsrc_update::default();
@@ -158,7 +158,7 @@ mod tests {
     fn every_byte_of_a_slot_is_found_in_it() {
         for (stride, count) in [(4096, 32), (12_288, 16_384), (1 << 30, 16_384)] {
             let base = 0x4000_0000_0000;
-            // Nobody looks there.
+            // The address is not read.
             let region = |slot| libc::iovec {
                 iov_base: std::ptr::without_provenance_mut::<c_void>(base + slot * stride),
                 iov_len: stride,

@@ -1,9 +1,9 @@
-//! A ring: two queues in memory shared with the kernel, and the one call that hands entries over and waits for answers.
+//! A ring: two queues in memory shared with the kernel, and the one call that submits entries and waits for answers.
 //!
 //! The order of reads and writes is that of io_uring(7). Of the submission queue we own the tail and release it after
 //! the entries are written; the head is the kernel's. Of the completion queue the tail is the kernel's and acquired
 //! before the answers are read; we own the head and release it after. Source: the manual pages, and liburing's
-//! `queue.c`, whose ways with a polling kernel thread are taken over.
+//! `queue.c`, also for a polling kernel thread.
 //!
 //! A ring belongs to the thread that made it.
 
@@ -21,8 +21,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU32, fence};
 use std::time::Duration;
 
-/// How often the completion queue is looked at before the kernel is asked to wake us, where its own thread submits: some
-/// tens of microseconds.
+/// Polls of the completion queue before a wait in the kernel, if the kernel's thread submits: some tens of microseconds.
 const LOOKS: u32 = 2_000;
 
 /// Memory shared with the kernel.
@@ -52,17 +51,17 @@ impl std::ops::Deref for Shared {
     #[inline]
     fn deref(&self) -> &AtomicU32 {
         // SAFETY: `at` checked place and alignment; the mapping is part of the same ring, so it is still there,
-        // and everybody who writes the number, the kernel too, does it atomically.
+        // and all writers of the number, the kernel too, write it atomically.
         unsafe { self.0.as_ref() }
     }
 }
 
 /// A ring with entries `S` and answers `A`.
 pub(crate) struct Ring<S, A> {
-    /// Let go of before the ring is closed.
+    /// Unregistered before the ring is closed.
     pub(super) registered: Registered,
     pub(super) descriptor: OwnedFd,
-    /// What `io_uring_enter` takes for the ring, and the flag that says which of two things that is.
+    /// The ring's descriptor or registered index for `io_uring_enter`, and the flag of an index.
     pub(super) enter_number: RawFd,
     pub(super) enter_flags: IoringEnterFlags,
     setup: IoringSetupFlags,
@@ -73,9 +72,9 @@ pub(crate) struct Ring<S, A> {
     submission_head: Shared,
     submission_tail: Shared,
     submission_flags: Shared,
-    /// Our tail, ahead of the shared one by what is not handed over.
+    /// Our tail, ahead of the shared one by the entries not submitted.
     tail: u32,
-    /// The kernel's head when we last looked.
+    /// The kernel's head when last read.
     head_seen: u32,
 
     answers: NonNull<A>,
@@ -84,7 +83,7 @@ pub(crate) struct Ring<S, A> {
     completion_tail: Shared,
     head: u32,
 
-    // What the places above lie in.
+    // The memory of the pointers above.
     _queues: Mapping,
     _entries: Mapping,
 }
@@ -98,7 +97,7 @@ impl<S: Layout, A: Layout> Ring<S, A> {
         let count = outstanding.next_power_of_two();
         let setup = setup | S::SETUP | A::SETUP;
         let mut params = io_uring_params::default();
-        // No more answers than entries: what is outstanding is one or the other.
+        // No more answers than entries: an outstanding request occupies one or the other.
         params.flags = setup | IoringSetupFlags::CQSIZE;
         params.cq_entries = count;
         // SAFETY: it reads and writes the parameters, and no other ring is named.
@@ -114,7 +113,7 @@ impl<S: Layout, A: Layout> Ring<S, A> {
         let entries_bytes = size_of::<S>() * params.sq_entries as usize;
         let entries = map(&descriptor, entries_bytes, kernel::IORING_OFF_SQES)?;
         if has_array {
-            // The kernel looks into the array for which entry is next: always that of the same place.
+            // The array gives the kernel the index of the next entry: always the same index.
             (0..params.sq_entries)
                 .for_each(|index| shared(&queues, submission.array + 4 * index).store(index, Relaxed));
         }
@@ -145,7 +144,7 @@ impl<S: Layout, A: Layout> Ring<S, A> {
     /// Puts an entry into the queue; false when there is no room: see [`Ring::make_room`].
     ///
     /// # Safety
-    /// What the entry names, memory and files, stays until its answer is back, and nobody else uses the memory.
+    /// The memory and files of the entry stay valid until its answer arrives, and the memory has no other use.
     #[inline]
     #[must_use]
     pub(crate) unsafe fn push(&mut self, entry: S) -> bool {
@@ -157,17 +156,17 @@ impl<S: Layout, A: Layout> Ring<S, A> {
             }
         }
         let index = self.tail & (self.entry_count - 1);
-        // SAFETY: the index is below the number of entries, all of which are mapped, and the kernel does not look at
-        // this one: it is not between its head and the tail released to it.
+        // SAFETY: the index is below the number of entries, all of which are mapped, and the kernel does not read this one:
+        // it is not between its head and the tail released to it.
         unsafe { self.entries.add(index as usize).write(entry) };
         self.tail = self.tail.wrapping_add(1);
         true
     }
 
-    /// Hands over what is in the queue.
+    /// Submits the entries of the queue.
     ///
     /// # Errors
-    /// The kernel's. What it did not take stays in the queue.
+    /// The kernel's. Entries that it did not take stay in the queue.
     #[inline]
     pub(crate) fn submit(&mut self) -> io::Result<()> {
         match self.publish() {
@@ -177,11 +176,10 @@ impl<S: Layout, A: Layout> Ring<S, A> {
         }
     }
 
-    /// Hands over what is in the queue and waits until `at_least` answers are there to be taken, or until something
-    /// interrupts that.
+    /// Submits the entries of the queue and waits for `at_least` answers, or until a signal.
     ///
     /// # Errors
-    /// The kernel's, but for those that pass.
+    /// The kernel's, except temporary ones.
     #[inline]
     pub(crate) fn submit_and_wait(&mut self, at_least: u32) -> io::Result<()> {
         let queued = self.publish();
@@ -198,11 +196,11 @@ impl<S: Layout, A: Layout> Ring<S, A> {
         passing(self.enter(queued, at_least, IoringEnterFlags::GETEVENTS))
     }
 
-    /// Hands over what is in the queue, lets the kernel finish what it has put off for us, and waits for an answer, but
-    /// not longer than `at_most` by more than a wake-up takes; a polled ring does not wait at all.
+    /// Submits the entries of the queue, lets the kernel run deferred work, and waits for an answer, up to `at_most` and the time
+    /// of a wake-up. A polled ring does not wait.
     ///
     /// # Errors
-    /// The kernel's, but for those that pass.
+    /// The kernel's, except temporary ones.
     pub(crate) fn submit_and_poll(&mut self, at_most: Duration) -> io::Result<()> {
         let mut queued = self.publish();
         if self.has_poller() {
@@ -212,7 +210,7 @@ impl<S: Layout, A: Layout> Ring<S, A> {
         if queued == 0 && self.ready() > 0 {
             return Ok(());
         }
-        // The kernel minds no limit where it asks the device: there, one look at a time is taken.
+        // The kernel ignores the limit while it polls the device, so it polls once per call.
         if at_most.is_zero() || !self.can_time_out || self.is_polled() {
             return passing(self.enter(queued, 0, IoringEnterFlags::GETEVENTS));
         }
@@ -239,22 +237,22 @@ impl<S: Layout, A: Layout> Ring<S, A> {
     /// As of [`Ring::push`].
     #[inline]
     pub(crate) unsafe fn push_with_room(&mut self, entry: S) -> io::Result<()> {
-        // SAFETY: by the caller's word.
+        // SAFETY: the caller's promise.
         while !unsafe { self.push(entry) } {
             self.make_room()?;
         }
         Ok(())
     }
 
-    /// Submits one entry and gives what is made of its answer.
+    /// Submits one entry and returns its answer, converted by `made`.
     ///
     /// # Errors
-    /// The kernel's; the entry may then still be at work.
+    /// The kernel's; the entry may then still be outstanding.
     ///
     /// # Safety
     /// As of [`Ring::push`].
     pub(crate) unsafe fn once<T>(&mut self, entry: S, made: impl Fn(A) -> T) -> io::Result<T> {
-        // SAFETY: by the caller's word.
+        // SAFETY: the caller's promise.
         unsafe { self.push_with_room(entry)? };
         let mut answers = Vec::new();
         loop {
@@ -281,12 +279,12 @@ impl<S: Layout, A: Layout> Ring<S, A> {
         self.enter(0, 0, IoringEnterFlags::SQ_WAIT)
     }
 
-    /// Takes the answers that are there, each as `made`.
+    /// Takes the available answers, each converted by `made`.
     #[inline]
     pub(crate) fn take<T>(&mut self, into: &mut Vec<T>, mut made: impl FnMut(A) -> T) {
         // Acquired: the kernel moves its tail after it wrote the answers.
         let count = self.ready();
-        // Who spins for an answer finds none most of the time, and leaves the line alone that the kernel reads.
+        // A spinning caller mostly finds none, and does not write the cache line that the kernel reads.
         if count == 0 {
             return;
         }
@@ -302,7 +300,7 @@ impl<S: Layout, A: Layout> Ring<S, A> {
         self.completion_head.store(self.head, Release);
     }
 
-    /// Answers there to be taken.
+    /// Number of available answers.
     #[inline]
     fn ready(&self) -> u32 {
         self.completion_tail.load(Acquire).wrapping_sub(self.head)
@@ -314,7 +312,7 @@ impl<S: Layout, A: Layout> Ring<S, A> {
         self.ready() >= at_least
     }
 
-    /// Lets the kernel see what is in the queue; gives how many entries it has not taken.
+    /// Publishes the entries of the queue; returns the number that the kernel has not taken.
     #[inline]
     fn publish(&mut self) -> u32 {
         // Released: the entries are written before the kernel sees a tail past them.
@@ -327,15 +325,15 @@ impl<S: Layout, A: Layout> Ring<S, A> {
         self.setup.contains(IoringSetupFlags::SQPOLL)
     }
 
-    /// Whether a call that waits asks the device.
+    /// Whether a waiting call polls the device.
     fn is_polled(&self) -> bool {
         self.setup.contains(IoringSetupFlags::IOPOLL) && !self.has_poller()
     }
 
-    /// Wakes the kernel's thread where it has gone to sleep.
+    /// Wakes the kernel's thread if it sleeps.
     fn wake_poller(&self) -> io::Result<()> {
-        // It says that it sleeps and then looks at the tail; we move the tail and then look whether it sleeps. Only a
-        // full fence keeps a write before a later read, so that one of the two sees the other.
+        // It sets its flag and then reads the tail; we write the tail and then read its flag. Only a full fence orders a write
+        // before a later read, so that at least one of the two sees the other's write.
         fence(SeqCst);
         let flags = IoringSqFlags::from_bits_retain(self.submission_flags.load(Relaxed));
         if flags.contains(IoringSqFlags::NEED_WAKEUP) {
@@ -346,7 +344,7 @@ impl<S: Layout, A: Layout> Ring<S, A> {
 
     #[inline]
     fn enter(&self, queued: u32, at_least: u32, flags: IoringEnterFlags) -> io::Result<()> {
-        // SAFETY: whoever pushed the entries promised that what they name stays.
+        // SAFETY: the caller of `push` promised that memory and files of the entries stay valid.
         unsafe { kernel::io_uring_enter(self.enter_name(), queued, at_least, flags | self.enter_flags)? };
         Ok(())
     }
@@ -354,12 +352,12 @@ impl<S: Layout, A: Layout> Ring<S, A> {
     #[inline]
     fn enter_name(&self) -> BorrowedFd<'_> {
         // SAFETY: it is our descriptor, or, with the flag that says so, its number among this thread's registered rings,
-        // which the kernel alone looks at; both live as long as the ring.
+        // which only the kernel interprets; both are valid as long as the ring.
         unsafe { BorrowedFd::borrow_raw(self.enter_number) }
     }
 }
 
-/// Lets pass what a call may end with that was to be made again: signals, want of memory or room, time that is up.
+/// Ignores the errors of a call that the caller repeats: signals, lack of memory or room, a timeout.
 #[inline]
 fn passing(entered: io::Result<()>) -> io::Result<()> {
     match entered {

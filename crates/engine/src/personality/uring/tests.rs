@@ -28,7 +28,7 @@ fn taken(ring: &mut Ring<Entry, Done>) -> Vec<u64> {
 }
 
 #[test]
-fn entries_go_round_and_answers_carry_what_they_were_given() {
+fn entries_wrap_around_and_answers_carry_their_user_data() {
     for flags in [IoringSetupFlags::empty(), IoringSetupFlags::NO_SQARRAY] {
         let Some(mut ring) = ring::<Entry, Done>(4, flags) else { continue };
         // Three at a time in a ring of four: every place is every entry's in turn, and the indices wrap.
@@ -70,7 +70,7 @@ fn wide_entries_and_answers_are_reported_apart() {
     let Some(mut ring) = ring::<Entry128, Done32>(2, IoringSetupFlags::empty()) else { return };
     for turn in 0..5 {
         for number in [turn, 100 + turn] {
-            // A no-operation with the bytes of a command around it: the kernel looks at the first 64 only.
+            // A no-operation with the bytes of a command around it: the kernel reads the first 64 only.
             let entry = Entry128::command(nop(number), 0, &[0; 80]);
             // SAFETY: it names nothing.
             assert!(unsafe { ring.push(entry) });
@@ -83,7 +83,7 @@ fn wide_entries_and_answers_are_reported_apart() {
 }
 
 #[test]
-fn polling_waits_as_long_as_it_may_and_no_longer() {
+fn polling_waits_up_to_its_limit() {
     let deferred = IoringSetupFlags::SINGLE_ISSUER | IoringSetupFlags::DEFER_TASKRUN;
     for flags in [IoringSetupFlags::empty(), deferred] {
         let Some(mut ring) = ring::<Entry, Done>(2, flags) else { continue };
@@ -106,7 +106,7 @@ fn polling_waits_as_long_as_it_may_and_no_longer() {
         ring.submit_and_poll(Duration::ZERO).unwrap();
         assert!(taken(&mut ring).is_empty(), "it was handed over, and is not done");
         rustix::io::write(&writer, b"bytes").unwrap();
-        // The kernel has put the rest of the work off for us: looking without waiting must do it.
+        // The kernel has deferred the rest of the work: a poll without waiting must run it.
         let deadline = Instant::now() + Duration::from_secs(5);
         let mut seen = Vec::new();
         while seen.is_empty() && Instant::now() < deadline {
@@ -118,16 +118,16 @@ fn polling_waits_as_long_as_it_may_and_no_longer() {
 }
 
 #[test]
-fn a_dropped_ring_has_let_go_of_its_files() {
+fn a_dropped_ring_has_released_its_files() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let Some(mut ring) = ring::<Entry, Done>(2, IoringSetupFlags::empty()) else { return };
     let held = File::open(file.path()).unwrap();
     flock(held.as_fd(), FlockOperation::NonBlockingLockExclusive).unwrap();
     ring.register_files(&[held.as_raw_fd()]).unwrap();
-    // The lock belongs to the open file, which the ring has now to itself.
+    // The lock belongs to the open file, which only the ring holds now.
     drop(held);
     let other = File::open(file.path()).unwrap();
     assert!(flock(&other, FlockOperation::NonBlockingLockExclusive).is_err(), "the ring holds it");
     drop(ring);
-    flock(&other, FlockOperation::NonBlockingLockExclusive).expect("let go of at once, not some time later");
+    flock(&other, FlockOperation::NonBlockingLockExclusive).expect("released at once, not some time later");
 }
