@@ -1,7 +1,7 @@
 //! The page cache: drops a target from it, loads the target, and measures how much of the target it holds.
 //!
 //! The share is measured by mincore(2) in evenly spread windows, because posix_fadvise promises nothing. The kernel reveals it
-//! only to users who may write the file; for others it is unknown.
+//! only to users with permission to write the file; for others it is unknown.
 
 use crate::mapping::Mapping;
 use halfpower_model::{Bytes, Cancel};

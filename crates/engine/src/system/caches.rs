@@ -1,5 +1,5 @@
 //! The caches of the CPUs (Linux, Documentation/ABI/stable/sysfs-devices-system-cpu): of one of them, and of the
-//! machine. A cache whose size or sharers the kernel does not tell is left out.
+//! machine. A cache without a reported size or sharers is left out.
 
 use super::{Root, cpus_in, entries, number, text};
 use halfpower_model::Bytes;
@@ -26,7 +26,7 @@ pub(crate) fn data_caches(root: &Root, cpu: u32) -> Vec<DataCache> {
     data.into_iter().map(cache).collect()
 }
 
-/// Each kind of cache of these CPUs once, with how many there are: a cache is distinguished by who shares it.
+/// Each kind of cache of these CPUs once, with its number of instances, which are distinguished by their sharers.
 pub(super) fn all<'p>(cpus: impl IntoIterator<Item = &'p Path>) -> Vec<Cache> {
     let mut found: BTreeMap<(u32, String, Bytes), BTreeSet<BTreeSet<u32>>> = BTreeMap::new();
     for cache in cpus.into_iter().flat_map(entries_of) {

@@ -1,4 +1,4 @@
-//! Block devices in sysfs: what each is, and what it is made of, down to the hardware or to the file of a loop device.
+//! Block devices in sysfs: their facts, and the devices below, down to the hardware or to the file of a loop device.
 
 use super::filesystem::{mount_above, whole_disk};
 use super::limits::Groups;
@@ -9,10 +9,10 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Deeper stacks than this do not exist; a circle in sysfs must not hang us.
+/// Maximum depth of a stack, deeper than any real one: ends a circle in sysfs.
 const DEEPEST: u32 = 16;
 
-/// What a file, a directory or a block device lies on.
+/// The storage of a file, a directory or a block device.
 pub(crate) fn storage_of(root: &Root, path: &Path) -> Storage {
     storage_at(root, path, &Groups::read(root), 0)
 }
@@ -48,7 +48,7 @@ fn members_beside(root: &Root, device: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A device by its directory, and what lies below.
+/// A device by its directory, with the devices below.
 fn device(root: &Root, directory: &Path, groups: &Groups, depth: u32) -> Device {
     let number_text = text(directory.join("dev")).unwrap_or_default();
     let kind = kind_of(directory);
@@ -115,8 +115,8 @@ fn made_as(directory: &Path, kind: DeviceKind) -> Option<String> {
             let uuid = text(directory.join("dm/uuid")).unwrap_or_default();
             let known =
                 [("CRYPT-", "encryption"), ("LVM-", "LVM volume"), ("mpath-", "multipath"), ("part", "partition")];
-            let what = known.iter().find(|(prefix, _)| uuid.starts_with(prefix)).map_or("mapping", |(_, what)| what);
-            Some(text(directory.join("dm/name")).map_or(what.to_owned(), |name| format!("{what} {name}")))
+            let kind = known.iter().find(|(prefix, _)| uuid.starts_with(prefix)).map_or("mapping", |(_, kind)| kind);
+            Some(text(directory.join("dm/name")).map_or(kind.to_owned(), |name| format!("{kind} {name}")))
         }
         DeviceKind::Raid => {
             let mut words = text(directory.join("md/level"))?;

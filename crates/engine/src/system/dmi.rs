@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 const MEMORY_DEVICE: u8 = 17;
 const END: u8 = 127;
 
-/// Every module that is there. Tables that break off give what came before.
+/// Every installed module. Truncated tables have the modules before their end.
 pub(super) fn modules(tables: &[u8]) -> Vec<MemoryModule> {
     let mut modules = Vec::new();
     let mut rest = tables;
@@ -84,14 +84,14 @@ fn module(structure: &Structure<'_>) -> Option<MemoryModule> {
         place: places.into_iter().flatten().collect::<Vec<_>>().join(" "),
         size_bytes: Bytes(size_bytes),
         kind: kind.map(str::to_owned),
-        // What it is run at, else what it could be.
+        // The configured speed, else the maximum.
         megatransfers_per_s: speed(0x20, 0x58).or_else(|| speed(0x15, 0x54)),
         width_bytes: structure.word(0x0a).filter(|bits| (8..1024).contains(bits)).map(|bits| u32::from(bits) / 8),
     })
 }
 
-/// How many channels have modules: by the channels that the slots are named after (`P0 CHANNEL A`, `ChannelA-DIMM0`,
-/// `DIMM_A1`, `CPU1_DIMM_B2`). One module is on one channel whatever it is called; none where the names do not tell.
+/// Number of channels with modules, by the channels in the names of the slots (`P0 CHANNEL A`, `ChannelA-DIMM0`, `DIMM_A1`,
+/// `CPU1_DIMM_B2`). A single module is on one channel whatever its name; none if the names have no channels.
 pub(super) fn channels(modules: &[MemoryModule]) -> Option<u32> {
     if modules.len() == 1 {
         return Some(1);
@@ -101,7 +101,7 @@ pub(super) fn channels(modules: &[MemoryModule]) -> Option<u32> {
     (!names.is_empty()).then_some(names.len() as u32)
 }
 
-/// What tells a module's channel from others: its letter, and the socket or controller before it.
+/// The identity of a module's channel: its letter, and the socket or controller before it.
 fn channel(place: &str) -> Option<String> {
     let (before, letter) = match place.find("CHANNEL") {
         Some(at) => (&place[..at], place[at + 7..].trim_start_matches([' ', '_', '-']).chars().next()?),
@@ -110,7 +110,7 @@ fn channel(place: &str) -> Option<String> {
             (&place[..at], place[at + 4..].trim_start_matches([' ', '_', '-']).chars().next()?)
         }
     };
-    // `DIMM 0` numbers slots, and says nothing of channels.
+    // `DIMM 0` numbers slots, not channels.
     let is_channel = letter.is_ascii_alphabetic() || place.contains("CHANNEL");
     let digits: String = before.chars().filter(char::is_ascii_digit).collect();
     is_channel.then(|| format!("{digits} {letter}"))
@@ -155,12 +155,12 @@ pub(super) mod tests {
             width_bytes: Some(8),
         };
         assert_eq!(found[0], first);
-        assert_eq!(found[1].megatransfers_per_s, Some(3200), "what it could be, where nobody says what it is");
+        assert_eq!(found[1].megatransfers_per_s, Some(3200), "the maximum, if the configured speed is unknown");
         assert_eq!(channels(&found), Some(2));
     }
 
     #[test]
-    fn tables_that_break_off_give_what_came_before() {
+    fn truncated_tables_have_the_modules_before_their_end() {
         let whole = [device(1024, 3200, "A", "B"), device(2048, 3200, "C", "D")].concat();
         for end in 0..whole.len() {
             assert_eq!(modules(&whole[..end]).len(), usize::from(end >= whole.len() / 2), "{end}");

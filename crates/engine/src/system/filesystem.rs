@@ -9,21 +9,21 @@ use std::path::{Path, PathBuf};
 /// A line of /proc/self/mountinfo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
-    /// `major:minor` of the device files on it report.
+    /// Device number `(major, minor)` that files on it report.
     pub device: (u32, u32),
-    /// What of the file system is mounted, `/` for all of it.
+    /// The mounted directory of the file system, `/` for all of it.
     pub root: PathBuf,
-    /// Where it is mounted.
+    /// The mount point.
     pub point: PathBuf,
     /// Options of the mount and of the file system.
     pub options: String,
     /// Type of the file system.
     pub kind: String,
-    /// What is mounted: a device's path or a name.
+    /// The source: a device's path or a name.
     pub source: String,
 }
 
-/// Every mount this process sees; empty where /proc is not there.
+/// Every mount that this process sees; empty without /proc.
 pub fn mounts() -> Vec<Mount> {
     mounts_in(&Root::host())
 }
@@ -94,7 +94,7 @@ pub(crate) fn mount_above(root: &Root, path: &Path) -> Option<Mount> {
 }
 
 impl Mount {
-    /// The directory in sysfs of the device that is mounted, by its name: btrfs and others report a number of their own.
+    /// The directory in sysfs of the device that is mounted, by its name, because btrfs and others report another number.
     pub(crate) fn source_device(&self, root: &Root) -> Option<PathBuf> {
         let source = root.canonical(Path::new(&self.source).is_absolute().then_some(Path::new(&self.source))?)?;
         fs::canonicalize(root.path("/sys/class/block").join(source.file_name()?)).ok()
@@ -108,13 +108,13 @@ pub(crate) fn is_network(filesystem: &str) -> bool {
     NETWORK.contains(&filesystem)
 }
 
-/// Whether the files of such a file system may be other files elsewhere, or on a disk that hosts share.
+/// Whether such a file system passes its files on from elsewhere, or is on a disk that hosts share.
 pub(crate) fn is_passed_on(filesystem: &str) -> bool {
     let is_fuse = filesystem == "fuse" || filesystem.starts_with("fuse.");
     is_fuse || matches!(filesystem, "virtiofs" | "vboxsf" | "ocfs2" | "gfs2")
 }
 
-/// Whether the files of such a file system are the kernel's own answers, made as they are read.
+/// Whether such a file system is virtual: the kernel generates its files when they are read.
 pub(crate) fn is_made_up(filesystem: &str) -> bool {
     const MADE_UP: [&str; 14] = [
         "proc",
@@ -140,7 +140,7 @@ pub fn is_memory(filesystem: &str) -> bool {
     matches!(filesystem, "tmpfs" | "ramfs") || is_among_devices(filesystem)
 }
 
-/// Whether it is where the kernel keeps the names of devices.
+/// Whether such a file system has the kernel's device nodes.
 pub(crate) fn is_among_devices(filesystem: &str) -> bool {
     filesystem == "devtmpfs"
 }
@@ -151,12 +151,12 @@ pub(crate) fn whole_disk(device: &Path) -> PathBuf {
     parent.unwrap_or(device).to_owned()
 }
 
-/// The number of the whole disk that a device is of.
+/// The number of the whole disk of a device.
 pub(crate) fn disk_number(device: (u32, u32)) -> Option<(u32, u32)> {
     number_of(&whole_disk(&Root::host().device(device)?))
 }
 
-/// The number of the device whose directory in sysfs this is.
+/// The number of a device, by its directory in sysfs.
 pub(crate) fn number_of(directory: &Path) -> Option<(u32, u32)> {
     parse_number(&text(directory.join("dev"))?)
 }

@@ -1,13 +1,13 @@
-//! The levels of a target, from memory to device, and the peak of each, from what was found of it.
+//! The levels of a target, from memory to device, and the peak of each, from its storage.
 //!
-//! Where a stack has several disks, each has its channel at every level; what leads to several of them is there once. A
-//! file system without a disk ends at its network, or at the memory.
+//! If a stack has several disks, each has its channel at every level; a shared link has one channel. A file system without a disk
+//! ends at its network, or at the memory.
 
 use halfpower_model::environment::DeviceLimit;
 use halfpower_model::reading::inspect::{Device, DeviceKind, Limit, Link, Memory, Storage};
 use halfpower_model::{BytesPerSecond, Channel, Level, LevelName};
 
-/// The levels of what lies on this storage. A device's own peak is not known to the kernel.
+/// The levels of a target on this storage. The kernel does not know a device's own peak.
 pub(crate) fn levels(storage: &Storage, memory: &Memory) -> Vec<Level> {
     let mut levels = vec![Level::of(LevelName::Memory, [channel("memory", memory.pap_bytes_per_s, &memory.source)])];
     let bottom = bottom(storage);
@@ -48,7 +48,7 @@ pub(crate) fn levels(storage: &Storage, memory: &Memory) -> Vec<Level> {
     levels
 }
 
-/// What control groups let this process move to and from every device below.
+/// Limits of control groups on every device below.
 pub(crate) fn limits(storage: &Storage) -> Vec<DeviceLimit> {
     let of = |device: &Device| {
         let named = |limit: &Limit| DeviceLimit { device: device.name.clone(), limit: limit.clone() };
@@ -94,7 +94,7 @@ fn limit_channels(device: &Device, through: Option<&str>, name: LevelName, chann
     device.below.iter().chain(backing).for_each(|below| limit_channels(below, Some(&device.name), name, channels));
 }
 
-/// The least that a group lets through, and which group.
+/// The lowest limit of a group, and the group.
 fn limit_of(device: &Device, name: LevelName) -> Option<(BytesPerSecond, &str)> {
     let rate = |limit: &Limit| match name {
         LevelName::ReadLimit => limit.read_bytes_per_s,

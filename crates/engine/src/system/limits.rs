@@ -98,7 +98,7 @@ fn io_max(group: &Group, number: &str) -> Limit {
     })
 }
 
-/// What follows a device's number.
+/// The text after a device's number.
 fn of_device<'a>(lines: &'a str, number: &str) -> Option<&'a str> {
     lines.lines().find_map(|line| line.split_once(' ').filter(|(device, _)| *device == number)).map(|(_, rest)| rest)
 }

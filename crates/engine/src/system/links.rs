@@ -1,10 +1,10 @@
-//! The links between the CPU and a disk, from the disk's place in sysfs: each part of the path that is the lower end
-//! of a link is one.
+//! The links between the CPU and a disk, from the disk's place in sysfs: each part of the path that is the lower end of a link is
+//! one.
 //!
-//! What a link carries at best is its rate less its coding: PCI Express Base Specification (8b/10b below 8 GT/s, 128b/130b
+//! The peak of a link is its rate less its coding: PCI Express Base Specification (8b/10b below 8 GT/s, 128b/130b
 //! below 64, then flits with 236 of 256 bytes for packets), Serial ATA 3 and SAS-3 (8b/10b), SAS-4 (128b/150b), USB 3.2
-//! (8b/10b at 5 Gbit/s, 128b/132b above), USB 2 and parallel ATA (none that costs). Packet headers come off that again: no
-//! device reaches it, and none passes it.
+//! (8b/10b at 5 Gbit/s, 128b/132b above), USB 2 and parallel ATA (no coding). Packet headers take a further part, so no
+//! device reaches the peak.
 
 use super::{entries, is_numbered, name_of, number, text};
 use halfpower_model::BytesPerSecond;
@@ -39,14 +39,14 @@ pub(super) fn of(disk: &Path) -> Vec<Link> {
     links
 }
 
-/// Where the hardware is. A disk that several controllers lead to is in a place of its own; the first that works counts.
+/// The place of the hardware. A disk of several controllers is elsewhere in sysfs; its first working controller counts.
 fn place_of(disk: &Path) -> PathBuf {
     let controllers = controllers(disk);
     let is_live = |path: &&PathBuf| text(path.join("state")).is_none_or(|state| state == "live");
     controllers.iter().find(is_live).or(controllers.first()).cloned().unwrap_or_else(|| disk.to_owned())
 }
 
-/// The controllers that lead to an NVMe disk in a place of its own, beside links to them; none of any other.
+/// The controllers of an NVMe disk whose directory has links to them beside it; empty for any other disk.
 pub(super) fn controllers(disk: &Path) -> Vec<PathBuf> {
     let Some(subsystem) = disk.parent().filter(|parent| name_of(parent).starts_with("nvme-subsys")) else {
         return Vec::new();
@@ -112,7 +112,7 @@ fn is_usb_device(name: &str) -> bool {
 fn pci(lower: &Path, port: Option<&Path>) -> Link {
     let rate = |directory: &Path, of: &str| {
         let gigabits_per_s = first_number(&text(directory.join(format!("{of}_link_speed")))?)?;
-        // 0 and 255 are what it says of a link that is none.
+        // 0 and 255 mean that there is no link.
         let lanes =
             number::<u32>(directory.join(format!("{of}_link_width"))).filter(|lanes| (1..=32).contains(lanes))?;
         Some(LinkRate { gigabits_per_s, lanes })
@@ -162,7 +162,7 @@ fn first_number(text: &str) -> Option<f64> {
     text.split_whitespace().next()?.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0)
 }
 
-/// A port of Serial ATA, or of the parallel one before it, where the disk tells its mode.
+/// A port of Serial ATA, or of parallel ATA, where the disk reports its mode.
 fn ata(directory: &Path, name: &str) -> Link {
     let number = name.trim_start_matches("ata");
     let port = directory.join(format!("link{number}"));
@@ -178,7 +178,7 @@ fn ata(directory: &Path, name: &str) -> Link {
         let device_name = name_of(&device);
         text(device.join("ata_device").join(device_name).join("xfer_mode"))
     });
-    // Two disks may share the cable: the faster mode is what it does.
+    // Two disks may share the cable: the faster mode is the cable's.
     let best = modes.filter_map(|mode| Some((mode_rate(&mode)?, mode))).max_by(|a, b| a.0.total_cmp(&b.0));
     match best {
         Some((megabytes, mode)) => Link {
@@ -223,7 +223,7 @@ fn sas(directory: &Path, name: &str) -> Option<Link> {
     Some(coded(empty, now, share, &format!("SAS {} Gbit/s", significant(now.gigabits_per_s)), coding))
 }
 
-/// A device on USB; its own best is not told.
+/// A device on USB; its maximum rate is unknown.
 fn usb(directory: &Path, name: &str) -> Option<Link> {
     let megabits = first_number(&text(directory.join("speed"))?)?;
     // 20 Gbit/s are two lanes of 10.
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_is_a_link_more() {
+    fn a_switch_adds_a_link() {
         let tree = Tree::new();
         let ends = ["0000:00:01.0", "0000:01:00.0", "0000:02:04.0", "0000:03:00.0"];
         for depth in 1..=4 {
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sata_disk_has_its_port_and_a_controller_that_says_nothing() {
+    fn a_sata_disk_has_its_port_and_a_controller_of_unknown_rate() {
         let tree = Tree::new();
         let found = links(&tree, &tree.sata("sda"));
         assert_eq!(found[1], shown("ata3", 600.0, "SATA 6 Gbit/s, 8b/10b"));
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parallel_ata_disk_tells_its_mode() {
+    fn a_parallel_ata_disk_has_the_rate_of_its_mode() {
         let tree = Tree::new();
         let port = "devices/pci0000:00/0000:00:01.1/ata1";
         tree.files(&format!("sys/{port}/link1/ata_link/link1"), &[("sata_spd", "<unknown>")]);
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_hypervisor_makes_says_nothing() {
+    fn virtual_devices_have_no_rate() {
         let tree = Tree::new();
         let virtio = "devices/pci0000:00/0000:00:02.0/virtio1";
         let disk = tree.device(&format!("{virtio}/block/vda"), "254:0", &[]);
@@ -361,7 +361,7 @@ mod tests {
         assert_eq!(places(&disk), [("0000:00:02.0".to_owned(), None), ("virtio1".to_owned(), None)]);
         let disk = tree.device(&format!("{virtio}/host0/target0:0:1/0:0:1:0/block/sda"), "8:0", &[]);
         assert_eq!(places(&disk)[1..], [("virtio1".to_owned(), None), ("target0:0:1".to_owned(), None)]);
-        // An adapter that hides its disks, with a link that tells nothing usable.
+        // An adapter that hides its disks, with a link of unknown rate.
         tree.pci("pci0000:00/0000:00:04.0", ("Unknown", "0"), ("Unknown", "255"));
         let disk = tree.device("devices/pci0000:00/0000:00:04.0/host1/target1:2:0/1:2:0:0/block/sdb", "8:16", &[]);
         assert_eq!(places(&disk), [("0000:00:04.0".to_owned(), None), ("target1:2:0".to_owned(), None)]);

@@ -9,11 +9,11 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 const CPUS: &str = "/sys/devices/system/cpu";
-/// Every kernel has it, with tables or without.
+/// Exists on every kernel, with tables or without.
 const FIRMWARE: &str = "/sys/firmware";
 const TABLES: &str = "/sys/firmware/dmi/tables/DMI";
 
-/// What the machine is made of.
+/// The parts of the machine.
 pub(crate) fn machine(root: &Root) -> Machine {
     let cpus = running(root);
     let vulnerabilities = entries(&root.path(format!("{CPUS}/vulnerabilities")));
@@ -40,7 +40,7 @@ fn numbered(root: &Root, directory: &str, prefix: &str) -> Vec<PathBuf> {
     entries(&root.path(directory)).into_iter().filter(|path| is_numbered(path, prefix)).collect()
 }
 
-/// The CPUs that are running: one that is not has no topology.
+/// The online CPUs: an offline CPU has no topology.
 fn running(root: &Root) -> Vec<PathBuf> {
     let all = numbered(root, CPUS, "cpu");
     all.into_iter().filter(|cpu| cpu.join("topology").is_dir()).collect()
@@ -51,7 +51,7 @@ pub(crate) fn cpu_model(root: &Root) -> Option<String> {
     of_cpuinfo(root, "model name")
 }
 
-/// What chooses the CPUs' clocks, each once.
+/// The governors of the CPUs' clocks, each once.
 pub(crate) fn governors(root: &Root) -> BTreeSet<String> {
     running(root).iter().filter_map(|cpu| text(cpu.join("cpufreq/scaling_governor"))).collect()
 }
@@ -86,7 +86,7 @@ fn facts(root: &Root, cpus: &[PathBuf]) -> Cpus {
     }
 }
 
-/// What the machine runs in: told by the flag that every hypervisor sets, named by what else shows.
+/// The hypervisor: recognised by the CPU flag that every hypervisor sets, named by the clock source or the vendor.
 fn virtualisation(root: &Root, vendor: Option<&str>) -> Option<String> {
     if let Some(kind) = text(root.path("/sys/hypervisor/type")) {
         return Some(kind);
@@ -102,7 +102,7 @@ fn virtualisation(root: &Root, vendor: Option<&str>) -> Option<String> {
     Some(named.or(vendor).unwrap_or("an unnamed hypervisor").to_owned())
 }
 
-/// The memory, with its modules where the firmware's tables are there to be read.
+/// The memory, with its modules if the firmware's tables are readable.
 pub(crate) fn memory(root: &Root) -> Memory {
     let tables = fs::read(root.path(TABLES));
     let modules = tables.as_deref().map(dmi::modules).unwrap_or_default();
@@ -126,7 +126,7 @@ pub(crate) fn memory(root: &Root) -> Memory {
     Memory { size_bytes: meminfo(root, "MemTotal:").unwrap_or_default(), modules, channels, pap_bytes_per_s, source }
 }
 
-/// What all channels give: transfers a second of the slowest module, by the bytes of one, by the channels.
+/// The peak of all channels: transfers per second of the slowest module × bytes of a transfer × channels.
 fn memory_peak(modules: &[MemoryModule], channels: Option<u32>) -> Result<(BytesPerSecond, String), &'static str> {
     if modules.is_empty() {
         return Err("the firmware's tables list no memory module");
@@ -147,7 +147,7 @@ fn memory_peak(modules: &[MemoryModule], channels: Option<u32>) -> Result<(Bytes
     Ok((BytesPerSecond(rate), format!("{kind}-{speed} × {width} bytes × {channels} {plural}").replace(" at-", " at ")))
 }
 
-/// Memory that programs could have now.
+/// Memory available to programs now.
 pub(crate) fn available_memory() -> Option<Bytes> {
     meminfo(&Root::host(), "MemAvailable:")
 }
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hidden_is_not_known() {
+    fn hidden_facts_are_unknown() {
         let found = machine(&Tree::new().root());
         let cpus = &found.cpus;
         assert_eq!((cpus.sockets, cpus.cores, cpus.threads, found.numa_nodes), (None, None, None, None));
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hypervisor_is_named_by_what_shows() {
+    fn a_hypervisor_is_named_by_its_clock_or_vendor() {
         let tree = Tree::new();
         tree.files("proc", &[("cpuinfo", "flags : fpu hypervisor sse")]);
         assert_eq!(machine(&tree.root()).virtualisation.as_deref(), Some("an unnamed hypervisor"));

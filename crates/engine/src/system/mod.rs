@@ -1,7 +1,7 @@
-//! What this machine is made of and what lies below a file, read from procfs, sysfs and the firmware's tables.
+//! Facts of this machine and of the storage below a file, from procfs, sysfs and the firmware's tables.
 //!
-//! Every reader takes a [`Root`], so that the tests can show it machines that are not here. What the kernel does not tell
-//! stays unknown. Nothing is opened but what these trees hold; serial numbers and addresses are not read. Sources: Linux,
+//! Every reader takes a [`Root`], so that tests can supply other machines. Facts that the kernel does not report stay
+//! unknown. Only files of these trees are opened; serial numbers and addresses are not read. Sources: Linux,
 //! Documentation/ABI (sysfs-block, sysfs-bus-pci, sysfs-ata, sysfs-class-scsi…), and those each file names.
 
 pub mod cache;
@@ -38,7 +38,7 @@ impl Root {
         self.0.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// What a path leads to, as it is called below this root; none where there is nothing.
+    /// The canonical form of a path, below this root; none if the file does not exist.
     pub(crate) fn canonical(&self, absolute: &Path) -> Option<PathBuf> {
         let found = fs::canonicalize(self.path(absolute)).ok()?;
         let within = found.strip_prefix(fs::canonicalize(&self.0).ok()?).ok()?;
@@ -51,7 +51,7 @@ impl Root {
     }
 }
 
-/// The major and minor number of a device, as stat(2) has them in one.
+/// The major and minor number of a device number of stat(2).
 pub(crate) fn numbers(device: u64) -> (u32, u32) {
     (rustix::fs::major(device), rustix::fs::minor(device))
 }
@@ -69,7 +69,7 @@ pub(crate) fn pin(cpu: u32) -> rustix::io::Result<()> {
     rustix::thread::sched_setaffinity(None, &set)
 }
 
-/// A file's text without blanks around it; none where there is none.
+/// A file's text without blanks around it; none if it is empty or missing.
 pub(crate) fn text(path: impl AsRef<Path>) -> Option<String> {
     let text = fs::read(path).ok()?;
     let text = String::from_utf8_lossy(&text);
@@ -77,19 +77,19 @@ pub(crate) fn text(path: impl AsRef<Path>) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// A file's number, or anything else that is read from text.
+/// A file's number, or another type parsed from its text.
 pub(crate) fn number<N: FromStr>(path: impl AsRef<Path>) -> Option<N> {
     text(path)?.parse().ok()
 }
 
-/// What a directory of links leads to, in the order of their names.
+/// The targets of the links in a directory, in the order of their names.
 pub(crate) fn links_in(directory: &Path) -> Vec<PathBuf> {
     let mut entries = entries(directory);
     entries.retain_mut(|entry| fs::canonicalize(&*entry).map(|found| *entry = found).is_ok());
     entries
 }
 
-/// The entries of a directory in the order of their names; none where there is no such directory.
+/// The entries of a directory in the order of their names; empty if it does not exist.
 pub(crate) fn entries(directory: &Path) -> Vec<PathBuf> {
     let mut entries: Vec<PathBuf> =
         fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect();

@@ -1,9 +1,9 @@
-//! Network file systems: which server, by what interface, and the options that decide what a request costs.
+//! Network file systems: server, interface, and the options that decide the cost of a request.
 //!
-//! From the mount's line and the routes in procfs (proc_pid_net(5)); no name is looked up, so a server whose address the
-//! mount does not tell has no route. Rules that choose among several tables of routes are not looked at. An interface's
-//! peak is its `speed` (Linux, Documentation/ABI/testing/sysfs-class-net): bits of data, the line's coding is off already,
-//! the headers of frames are not. Addresses are looked at and not kept.
+//! From the mount's line and the routes in procfs (proc_pid_net(5)); names are not resolved, so a server without an address in the
+//! mount has no route. Rules that choose among several tables of routes are not read. An interface's
+//! peak is its `speed` (Linux, Documentation/ABI/testing/sysfs-class-net): bits of data without the line's coding, but with the
+//! headers of frames. Addresses are not kept.
 
 use super::filesystem::Mount;
 use super::{Root, entries, links, number, text};
@@ -14,7 +14,7 @@ use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 
-/// Options that change how much goes over the network for a request, or when.
+/// Options that change the bytes on the network per request, or their time.
 const OPTIONS: [&str; 27] = [
     "proto",
     "trans",
@@ -40,16 +40,16 @@ const OPTIONS: [&str; 27] = [
     "rdma",
     "direct_io",
     "strictcache",
-    // What 9p calls its caches before Linux 6.4.
+    // Names of 9p's caches before Linux 6.4.
     "mmap",
     "loose",
     "fscache",
 ];
 
-/// Routes that refuse lead nowhere (RTF_REJECT).
-const REFUSES: u32 = 0x200;
+/// The flag of a route that rejects packets (RTF_REJECT).
+const REJECTS: u32 = 0x200;
 
-/// Of a network file system; none of any other.
+/// The network of a file system; none if it is local.
 pub(super) fn of(root: &Root, mount: &Mount) -> Option<Network> {
     if !super::filesystem::is_network(&mount.kind) {
         return None;
@@ -122,7 +122,7 @@ fn channel(root: &Root, tag: &str) -> Option<PathBuf> {
     fs::canonicalize(devices.iter().find(is_it)?).ok()
 }
 
-/// The interface that packets to an address leave by: the longest route, and of those the one of the least metric.
+/// The interface to an address: by the longest route, and among those by the lowest metric.
 fn interface(root: &Root, address: IpAddr) -> Option<String> {
     let read = |name: &str| text(root.path(format!("/proc/self/net/{name}"))).unwrap_or_default();
     let routes: Vec<Route> = match address {
@@ -133,7 +133,7 @@ fn interface(root: &Root, address: IpAddr) -> Option<String> {
         IpAddr::V6(address) => read("ipv6_route").lines().filter_map(|line| route_v6(line, address)).collect(),
     };
     let best = routes.into_iter().min_by_key(|route| (std::cmp::Reverse(route.length), route.metric))?;
-    (best.flags & REFUSES == 0).then_some(best.interface)
+    (best.flags & REJECTS == 0).then_some(best.interface)
 }
 
 /// A route that leads to the address.
@@ -181,7 +181,7 @@ fn links_of(root: &Root, interface: &str) -> Vec<Link> {
     let directory = root.path(format!("/sys/class/net/{interface}"));
     let mut found = fs::canonicalize(&directory).map(|card| links::of(&card)).unwrap_or_default();
     let link = |source: &str| links::link(interface, LinkKind::Network, None, None, source);
-    // -1 is what one says that does not know, and reading it fails for one that is down.
+    // It is -1 if unknown, and unreadable if the interface is down.
     found.push(match number::<f64>(directory.join("speed")).filter(|megabits| *megabits > 0.0) {
         Some(megabits) => Link {
             now: Some(LinkRate { gigabits_per_s: megabits / 1e3, lanes: 1 }),
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_are_read_as_they_are_written() {
+    fn sources_are_split_into_server_and_share() {
         for (source, server, share) in [
             ("server:/export/a b", Some("server"), "/export/a b"),
             ("//server/share/below", Some("server"), "share/below"),
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_hypervisor_shares_has_its_channel() {
+    fn a_shared_folder_of_a_hypervisor_has_its_channel() {
         let tree = tree("9p lab rw,access=client,loose,msize=8192,trans=virtio");
         let device = "sys/devices/pci0000:00/0000:00:05.0/virtio2";
         tree.files(device, &[("mount_tag", "lab")]);

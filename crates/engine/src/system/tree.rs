@@ -1,4 +1,4 @@
-//! Trees for the tests, as sysfs and procfs have them: an NVMe disk behind a switch, SATA, SAS, USB, what is stacked.
+//! Trees of sysfs and procfs for tests: an NVMe disk behind a switch, SATA, SAS, USB, stacked devices.
 
 use super::Root;
 use std::fs;
@@ -67,7 +67,7 @@ impl Tree {
         self.files(&format!("sys/devices/{place}"), &files);
     }
 
-    /// A disk on PCIe 4.0 ×4, whose socket does ×4 of 5.0, behind no switch.
+    /// A disk on PCIe 4.0 ×4 in a socket of PCIe 5.0, without a switch.
     pub(super) fn nvme(&self, name: &str, number: &str) -> PathBuf {
         let port = "pci0000:40/0000:40:01.1";
         self.pci(port, ("16.0 GT/s PCIe", "4"), ("32.0 GT/s PCIe", "16"));

@@ -1,5 +1,5 @@
-//! Facts of a directory before a test file is made in it: space, file system, direct I/O, whether its cache can be dropped.
-//! Examined with a file without a name, which is gone when it is closed.
+//! Facts of a directory before a test file is created in it: space, file system, direct I/O, whether its cache can be dropped.
+//! Examined with a file without a name, which ends when it is closed.
 
 use super::error::TargetError;
 use super::facts::{Access, describe_open};
@@ -13,32 +13,32 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Written to see whether it can be put out of the cache again.
+/// Bytes written, to test whether they can be dropped from the page cache.
 const PROBE: usize = 1 << 20;
 
 /// Facts of a directory.
 #[derive(Clone, Debug)]
 pub struct DirectoryFacts {
-    /// Facts of a file that would be made here; its size is that of the probe.
+    /// Facts of a file in it; its size is that of the probe.
     pub facts: TargetFacts,
-    /// Space that this user may still use.
+    /// Free space for this user.
     pub free_bytes: Bytes,
-    /// Whether the page cache lets go of a file when asked; none where that cannot be seen.
+    /// Whether a file can be dropped from the page cache; none if unknown.
     pub cache_can_be_emptied: Option<bool>,
 }
 
 impl DirectoryFacts {
-    /// Looks at a directory.
+    /// Examines a directory.
     ///
     /// # Errors
-    /// When it is not there, not a directory, or cannot be written.
+    /// If it does not exist, is no directory, or cannot be written.
     pub fn of(directory: &Path) -> Result<DirectoryFacts, TargetError> {
         needs_proc()?;
         let fail = |error: io::Error| TargetError::from_io("write", directory, error);
         let folder = rustix::fs::open(directory, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
             .map_err(|error| fail(error.into()))?;
         refuse_made_up(directory)?;
-        // What is made there is made by a slip: a name of a device that is not there.
+        // A file there comes from a wrong device name.
         if filesystem::mount_of(directory).is_some_and(|mount| filesystem::is_among_devices(&mount.kind)) {
             return Err(TargetError::Rejected(format!(
                 "{} is where devices have their names (devtmpfs), and a file made there would be in memory; check the \
@@ -48,12 +48,12 @@ impl DirectoryFacts {
         }
         let space = fstatvfs(&folder).map_err(|error| fail(error.into()))?;
         let free_bytes = Bytes(space.f_bavail.saturating_mul(space.f_frsize));
-        // Where the file system has no files without a name, one whose name is taken away at once.
+        // Without files without a name, one whose name is removed at once.
         let file = match Nameless::create(directory)? {
             Some(nameless) => nameless.into_file(),
             None => TestFile::create(directory, format!("halfpower-probe-{}", std::process::id()))?.into_file()?,
         };
-        // A file system with less room than the probe tells its facts all the same.
+        // A file system with less room than the probe still has facts.
         let written = rustix::io::pwrite(&file, &vec![1; PROBE], 0);
         let (facts, _) = describe_open(directory, &file, Access::Overwrite)?;
         Ok(DirectoryFacts {
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_is_looked_at_and_left_as_it_was() {
+    fn a_directory_is_examined_and_left_unchanged() {
         let directory = tempfile::tempdir().unwrap();
         let found = DirectoryFacts::of(directory.path()).unwrap();
         assert!(found.free_bytes.0 > 0 && found.facts.filesystem.is_some());

@@ -21,9 +21,9 @@ pub enum TargetError {
     /// Anything else the system reported.
     #[error("cannot {action} {path}")]
     System {
-        /// What was tried.
+        /// The action.
         action: &'static str,
-        /// On what.
+        /// Its path.
         path: String,
         /// The system's error.
         #[source]
@@ -37,7 +37,7 @@ impl TargetError {
         TargetError::Rejected(format!("{} is not written: {reason}", path.display()))
     }
 
-    /// What the system reported about opening or examining a path, with the remedy of the usual cases.
+    /// A system error about a path, with the remedy of the usual cases.
     pub fn from_io(action: &'static str, path: &Path, source: io::Error) -> Self {
         let (is_directory, attribute) = (path.is_dir(), attribute_of(path));
         let path = path.display().to_string();
@@ -81,7 +81,7 @@ pub(super) fn a_directory(path: &str) -> String {
     )
 }
 
-/// The attribute that lets nobody write a file, or make files in a directory, and its letter for chattr(1).
+/// The attribute that prevents writes to a file, or new files in a directory, and its letter for chattr(1).
 fn attribute_of(path: &Path) -> Option<(&'static str, char)> {
     let found = rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::BASIC_STATS).ok()?.stx_attributes;
     let attributes = [(StatxAttributes::IMMUTABLE, "immutable", 'i'), (StatxAttributes::APPEND, "append-only", 'a')];
@@ -89,7 +89,7 @@ fn attribute_of(path: &Path) -> Option<(&'static str, char)> {
     set.map(|(_, name, flag)| (name, flag))
 }
 
-/// What to say of a device that cannot be opened exclusively, of which the tree names no user.
+/// The message for a device that cannot be opened exclusively, without a user in the tree.
 pub(super) fn held(device: &str) -> String {
     format!(
         "{device} is held exclusively by a mount in another container, a file system's journal, a volume manager or \

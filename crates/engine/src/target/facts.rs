@@ -1,4 +1,4 @@
-//! What a target is and what lies below it: file system, mount, disk. What the kernel does not say stays unknown.
+//! Facts of a target and of the storage below it: file system, mount, disk. Facts that the kernel does not report stay unknown.
 
 use super::error::{TargetError, a_directory};
 use super::reopened::{flags_for, open_again};
@@ -17,12 +17,12 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, absolute};
 
-/// Whether requests may change what the target holds.
+/// Whether requests may change the target's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Reads only.
     Read,
-    /// Reads and writes: what it holds is lost.
+    /// Reads and writes: its data is lost.
     Overwrite,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn describe_open(path: &Path, file: &File, access: Access) -> Result<
 /// If it does not exist or cannot be a target.
 pub(crate) fn facts_unopened(path: &Path) -> Result<(TargetFacts, Storage), TargetError> {
     let metadata = std::fs::metadata(path).map_err(|error| TargetError::from_io("examine", path, error))?;
-    // A file that would be made in a directory lies on the same storage.
+    // A new file in a directory is on the same storage.
     let kind = if metadata.is_dir() { TargetKind::File } else { kind_of(path, &metadata)? };
     let size = match kind {
         TargetKind::BlockDevice => Root::host().device(numbers(metadata.rdev())).map(|device| size_of(&device)),
@@ -83,11 +83,10 @@ pub(super) fn kind_of(path: &Path, metadata: &Metadata) -> Result<TargetKind, Ta
     }
 }
 
-/// The multiple direct I/O must keep to; none where it is refused. The kernel says (statx, Linux 6.1), else a device's
-/// logical block, else what a read of the file shows. Other errors are no refusal: a limit on open
-/// files, or a medium that is damaged.
+/// Alignment of direct I/O; none if the target rejects direct I/O. From the kernel (statx, Linux 6.1), else a device's logical
+/// block, else by a trial read of the file. Other errors are no rejection: a limit on open files, or a damaged medium.
 fn direct_alignment(file: &File, facts: &TargetFacts) -> io::Result<Option<Bytes>> {
-    // They take O_DIRECT since Linux 6.6 and still read from memory.
+    // They accept O_DIRECT since Linux 6.6 and still read from memory.
     if facts.filesystem.as_deref().is_some_and(filesystem::is_memory) {
         return Ok(None);
     }

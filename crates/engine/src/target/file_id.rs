@@ -1,10 +1,9 @@
-//! Which file it is, for longer than its name and its number last.
+//! The identity of a file, valid longer than its name and its number.
 //!
-//! A file's number (inode) is given out again as soon as the file is gone, and the number of its file system (device)
-//! may be another one after the next mount. What is never used twice is the time of birth to the nanosecond (`statx`)
-//! and the handle that the kernel makes for file servers, which holds the inode's generation (`name_to_handle_at`).
-//! Both are only compared for being equal, so no clock has to be right. A file system that has neither leaves it
-//! unproven whether two files are one.
+//! A file's number (inode) is reused as soon as the file is removed, and the number of its file system (device) may change with
+//! the next mount. Never reused are the time of birth in nanoseconds (`statx`) and the kernel's handle for file servers, which
+//! holds the inode's generation (`name_to_handle_at`). Both are only compared for equality, so no clock has to be right. On a
+//! file system with neither, the identity stays unproven.
 
 use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags, fstat, statx};
 use serde::{Deserialize, Serialize};
@@ -14,30 +13,30 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::Path;
 
-/// The most bytes of a handle (`MAX_HANDLE_SZ`).
+/// Maximum size of a handle, in bytes (`MAX_HANDLE_SZ`).
 const HANDLE_BYTES: usize = 128;
 
-/// What tells a file from every other one there was or will be.
+/// The identity of a file, different from every other file's at any time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileId {
     /// Number of the file system, until it is mounted again.
     device: u64,
     /// Number of the file on it.
     inode: u64,
-    /// When it was made, in nanoseconds since 1970; none where the file system does not keep that.
+    /// Time of birth, in nanoseconds since 1970; none if the file system does not record it.
     born_ns: Option<i64>,
-    /// The kernel's handle in hexadecimal, its type first; none where there is none.
+    /// The kernel's handle in hexadecimal, its type first; none on a file system without handles.
     handle: Option<String>,
 }
 
 /// Whether two are one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sameness {
-    /// It is the very file.
+    /// They are one file.
     Same,
-    /// It is another one.
+    /// They are two files.
     Other,
-    /// Nothing is there that could prove either.
+    /// The file system does not allow either conclusion.
     Unproven,
 }
 
@@ -45,34 +44,34 @@ impl FileId {
     /// Of an open file or directory.
     ///
     /// # Errors
-    /// When the file system fails.
+    /// If the file system fails.
     pub fn of(file: impl AsFd) -> io::Result<FileId> {
         let file = file.as_fd();
         let status = fstat(file)?;
         Ok(FileId { device: status.st_dev, inode: status.st_ino, born_ns: born_ns(file), handle: handle(file) })
     }
 
-    /// Of what lies at a path, links followed.
+    /// Of the file at a path, following links.
     ///
     /// # Errors
-    /// When nothing is there, or it cannot be looked at.
+    /// If there is no file, or it cannot be examined.
     pub fn at(path: &Path) -> io::Result<FileId> {
         FileId::of(rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?)
     }
 
-    /// Whether this is that file.
+    /// Whether both identify one file.
     pub fn compare(&self, other: &FileId) -> Sameness {
         if self.born_ns.zip(other.born_ns).is_some_and(|(one, other)| one != other) {
             return Sameness::Other;
         }
-        // Without the one, the other is unique on its own file system only.
-        let is_told = match (&self.born_ns, &self.handle) {
+        // Either of them alone is unique on its file system only.
+        let is_unique = match (&self.born_ns, &self.handle) {
             (Some(_), Some(_)) => true,
             (None, None) => false,
             _ => self.device == other.device,
         };
         let is_equal = (self.inode, self.born_ns, &self.handle) == (other.inode, other.born_ns, &other.handle);
-        if is_told && is_equal { Sameness::Same } else { Sameness::Unproven }
+        if is_unique && is_equal { Sameness::Same } else { Sameness::Unproven }
     }
 }
 
@@ -94,8 +93,8 @@ struct Handle {
 fn handle(file: BorrowedFd<'_>) -> Option<String> {
     let mut handle = Handle { length: HANDLE_BYTES as u32, kind: 0, bytes: [0; HANDLE_BYTES] };
     let mut mount = 0_i32;
-    // SAFETY: the name is an empty C string, `handle` has room for the `length` bytes that it says, `mount` for an int,
-    // and all of them outlive the call.
+    // SAFETY: the name is an empty C string, `handle` has room for the `length` bytes in it, `mount` for an int, and all of
+    // them outlive the call.
     let status = unsafe {
         libc::syscall(
             libc::SYS_name_to_handle_at,
@@ -112,11 +111,11 @@ fn handle(file: BorrowedFd<'_>) -> Option<String> {
     Some(text)
 }
 
-/// Opens what bears a name, so that its number is not given out again meanwhile; links are not followed. Nothing is
-/// read, written or waited for.
+/// Opens a file by its name without following links, so that its number is not reused meanwhile. It reads and writes nothing, and
+/// does not wait.
 ///
 /// # Errors
-/// When nothing is there, or it cannot be looked at.
+/// If there is no file, or it cannot be examined.
 pub(super) fn pin(path: &Path) -> io::Result<File> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
@@ -131,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_never_used_twice_proves_anything() {
+    fn only_unique_parts_prove_an_identity() {
         let noted = id(5, Some(99), Some("1:aa"));
         let elsewhere = FileId { device: 8, ..noted.clone() };
         assert_eq!(noted.compare(&elsewhere), Sameness::Same, "mounted again, with another number");
@@ -147,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_used_again_is_another_file() {
+    fn a_reused_number_is_another_file() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         for _ in 0..200 {

@@ -1,9 +1,8 @@
 //! Detects other programs that truncate, extend, rename or replace a file during a run.
 //!
-//! The length is looked at with each progress, so every 50 ms, and by the watching thread, never in a worker's loop. A
-//! look asks for what the kernel holds itself, so that none makes a network file system send what was written. A file
-//! that is cut short and has grown back before the next look goes unnoticed. Of devices nothing is said: the kernel
-//! lets nobody cut one short, and requests to one that was taken away fail.
+//! The watching thread checks the length with each progress report, every 50 ms, never in a worker's loop. It takes the kernel's
+//! cached length, so that a network file system does not send dirty pages for it. A file that was truncated and extended again
+//! between two checks goes unnoticed. Devices are not checked: they cannot be truncated, and requests to a removed one fail.
 
 use super::in_use;
 use super::open::Target;
@@ -13,12 +12,12 @@ use halfpower_model::{Bytes, Observer, Progress, TargetKind, Workload};
 use rustix::fs::{AtFlags, StatxFlags, statx};
 use std::path::Path;
 
-/// Looks at the targets and passes the progress on.
+/// Checks the targets at each progress report, and passes the report on.
 pub(crate) struct InterferenceWatch<'a> {
     targets: &'a [Target],
     /// Whether the workload itself changes the length.
     grows: bool,
-    /// The least each target was seen to hold.
+    /// The smallest length seen of each target.
     least: Vec<Bytes>,
     observer: &'a mut dyn Observer,
 }
@@ -31,7 +30,7 @@ impl Observer for InterferenceWatch<'_> {
 }
 
 impl<'a> InterferenceWatch<'a> {
-    /// Targets that the workload is about to be run on.
+    /// For the targets of a workload, before it runs.
     pub(crate) fn new(
         targets: &'a Chosen<'_>,
         workload: &Workload,
@@ -48,7 +47,7 @@ impl<'a> InterferenceWatch<'a> {
         }
     }
 
-    /// What was done to the targets until now; none where nothing was.
+    /// The changes of the targets so far, if there are any.
     pub(crate) fn warning(mut self) -> Option<Warning> {
         self.look();
         let changes = self.targets.iter().zip(&self.least).flat_map(|(target, least)| {
@@ -61,7 +60,7 @@ impl<'a> InterferenceWatch<'a> {
     }
 }
 
-/// Bytes of a file, as far as this host knows; none for what is no file.
+/// Length of a file, as cached on this host; none for other targets.
 fn length(target: &Target) -> Option<Bytes> {
     let file = target.file.as_ref().filter(|_| target.facts.kind == TargetKind::File)?;
     let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
@@ -70,7 +69,7 @@ fn length(target: &Target) -> Option<Bytes> {
 
 fn resized(target: &Target, least: Bytes) -> Option<String> {
     let (path, size, now) = (&target.facts.path, target.facts.size_bytes, length(target)?);
-    // Sizes that are near read the same where they are rounded.
+    // Similar sizes would be rounded to the same text.
     let is_near = |other: Bytes| other != size && other.0.abs_diff(size.0) < size.0 / 100;
     let in_bytes = is_near(now) || is_near(least);
     let shown = |bytes: Bytes| if in_bytes { format!("{} B", bytes.0) } else { bytes.to_string() };
@@ -119,7 +118,7 @@ mod tests {
         (directory, path, targets)
     }
 
-    /// What is said of what was done before a progress and after it.
+    /// The warning after changes before and after a progress report.
     fn warning_after(state: FileState, before: impl Fn(&Path), after: impl Fn(&Path)) -> Option<String> {
         let (_directory, path, mut targets) = target();
         let workload = Workload { file_state: state, ..Workload::default() };
@@ -140,7 +139,7 @@ mod tests {
     fn leave(_: &Path) {}
 
     #[test]
-    fn a_file_that_is_left_alone_is_not_spoken_of() {
+    fn an_unchanged_file_has_no_warning() {
         for state in FileState::ALL {
             assert_eq!(warning_after(*state, leave, leave), None, "{state}");
         }

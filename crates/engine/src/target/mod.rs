@@ -1,4 +1,4 @@
-//! Targets: what the requests go to. Opens them, finds out what they are, and guards devices that are in use.
+//! Targets of requests: opens and examines them, and protects those in use.
 
 pub(crate) mod directory;
 mod error;

@@ -16,10 +16,10 @@ use std::path::Path;
 pub const NULL_TARGET: &str = "null:";
 /// Share of holes above which a read measures memory rather than storage.
 const MAX_HOLE_SHARE: f64 = 0.01;
-/// What the null target pretends to hold.
+/// Size of the null target.
 const NULL_SIZE: Bytes = Bytes(1 << 40);
 
-/// A target, open. Workers reopen it through its descriptor, so that nobody can put another file under its name.
+/// An open target. Workers reopen it through its descriptor, so that no other file can take its name.
 #[derive(Debug)]
 pub struct Target {
     pub(super) facts: TargetFacts,
@@ -28,7 +28,7 @@ pub struct Target {
     pub(super) devices: Devices,
     /// Locks on the storage below, as long as it is open.
     _claims: Claims,
-    /// Of a target to be overwritten: what the kernel cannot tell of other users.
+    /// Of a target to be overwritten: why other users are unknown.
     unknown_use: Option<String>,
     /// True once a workload has put it into another state than that of a file that holds data.
     pub(super) is_reshaped: bool,
@@ -38,7 +38,7 @@ impl Target {
     /// Opens a file, a block device or `null:`.
     ///
     /// # Errors
-    /// When it cannot be used as asked; a block device in use is never opened for writing.
+    /// If it cannot be used with this access; a block device in use is never opened for writing.
     pub fn open(path: &Path, access: Access) -> Result<Target, TargetError> {
         needs_proc()?;
         if path.as_os_str() == NULL_TARGET {
@@ -59,8 +59,8 @@ impl Target {
         if access == Access::Overwrite {
             refuse_read_only(path, &named)?;
             claims = in_use::claim(path, &named)?;
-            // An exclusive open of a device fails while anything mounted or stacked claims it. A file that somebody has
-            // a lease on is not waited for.
+            // An exclusive open of a device fails while a mount or a stacked device claims it. The open does not wait for the
+            // end of a lease on a file.
             options.custom_flags(if kind == TargetKind::BlockDevice { libc::O_EXCL } else { libc::O_NONBLOCK });
         }
         let file = options.open(path).map_err(|error| match error.raw_os_error() {
@@ -68,7 +68,7 @@ impl Target {
             _ => fail(error),
         })?;
         leave_no_trace(&file);
-        // What was opened counts, not what the name meant a moment ago.
+        // The opened file counts, not the file that had the name before.
         let metadata = file.metadata().map_err(fail)?;
         if kind_of(path, &metadata)? != kind || Node::of(&metadata) != Node::of(&named) {
             return Err(fail(io::Error::other("it was replaced while it was being opened")));
@@ -85,15 +85,15 @@ impl Target {
         Target { facts, file, access, devices, _claims: Claims::default(), unknown_use: None, is_reshaped: false }
     }
 
-    /// A file of our own, open for reading and writing.
+    /// A test file, open for reading and writing.
     pub(crate) fn of_file(path: &Path, file: File) -> Result<Target, TargetError> {
         let (facts, devices) = describe_open(path, &file, Access::Overwrite)?;
-        // Nobody else has it yet; other runs are to see that it is being written.
+        // It has no other user yet; the lock shows other runs that it is being written.
         in_use::keep_from(&file, Locks::of(facts.filesystem.as_deref()), true);
         Ok(Target::of(facts, Some(file), devices, Access::Overwrite))
     }
 
-    /// The same, after it has grown.
+    /// The target with new facts, after it has grown.
     ///
     /// # Errors
     /// The kernel's.
@@ -103,12 +103,12 @@ impl Target {
         Ok(Target { facts, devices, ..self })
     }
 
-    /// What it is and what it lies on.
+    /// Its facts.
     pub fn facts(&self) -> &TargetFacts {
         &self.facts
     }
 
-    /// What cannot be told of other programs that may use a target to be overwritten; none where all is known.
+    /// Why other users of a target to be overwritten are unknown; none if they are known.
     pub fn unknown_use(&self) -> Option<&str> {
         self.unknown_use.as_deref()
     }
@@ -144,7 +144,7 @@ impl Target {
         self.access
     }
 
-    /// Opens it once more, as the workload's buffering asks.
+    /// Opens it again with the workload's buffering.
     pub(crate) fn reopen(&self, workload: &Workload) -> Result<Option<Opened>, MeasureError> {
         let Some(file) = &self.file else { return Ok(None) };
         let flags = flags_for(workload.operation.destroys(), workload.buffering);
@@ -155,17 +155,17 @@ impl Target {
         Ok(Some(Opened { file, kind: self.facts.kind, size: self.facts.size_bytes, flags: flags.bits() }))
     }
 
-    /// Whether it is a file that has its size and is stored from its first byte to its last, without holes.
+    /// Whether it is a file of full length without holes.
     pub fn is_filled(&self) -> bool {
         let size = self.facts.size_bytes;
         let length = self.file.as_ref().and_then(|file| file.metadata().ok()).map(|metadata| metadata.len());
         length >= Some(size.0) && self.hole_share(size) == 0.0
     }
 
-    /// Refuses to read where nothing is stored: it would measure memory, not storage. Gives the share of holes.
+    /// Rejects reads of holes, which would measure memory, not storage. Returns the share of holes.
     ///
     /// # Errors
-    /// When more than a hundredth of the first `span` bytes are holes, with the remedy.
+    /// If more than a hundredth of the first `span` bytes are holes, with the remedy.
     pub fn refuse_holes(&self, span: Bytes) -> Result<f64, MeasureError> {
         let hole_share = self.hole_share(span);
         if hole_share <= MAX_HOLE_SHARE {
@@ -179,19 +179,19 @@ impl Target {
         )))
     }
 
-    /// The share of the first `span` bytes that nothing is stored for: holes and extents never written.
+    /// The share of holes and unwritten extents in the first `span` bytes.
     pub(crate) fn hole_share(&self, span: Bytes) -> f64 {
         let Some(file) = &self.file else { return 0.0 };
         if self.facts.kind != TargetKind::File || span.0 == 0 {
             return 0.0;
         }
-        // A file cut short since it was opened is for the requests to find out, not a hole.
+        // A file truncated since it was opened has no hole there: its requests will fail.
         let end = file.metadata().map_or(span.0, |metadata| metadata.len().min(span.0));
         hole_bytes(file, end) as f64 / span.0 as f64
     }
 }
 
-/// Refuses to write a block device that the kernel lets nobody write.
+/// Rejects writes to a read-only block device.
 fn refuse_read_only(path: &Path, facts: &std::fs::Metadata) -> Result<(), TargetError> {
     let device = Root::host().device(numbers(facts.rdev())).filter(|_| facts.file_type().is_block_device());
     match device.and_then(|device| number::<u8>(device.join("ro"))) {
@@ -203,7 +203,7 @@ fn refuse_read_only(path: &Path, facts: &std::fs::Metadata) -> Result<(), Target
     }
 }
 
-/// Refuses what the kernel makes up as it is read.
+/// Rejects files of the kernel's virtual file systems.
 pub(super) fn refuse_made_up(path: &Path) -> Result<(), TargetError> {
     match filesystem::mount_of(path).filter(|mount| filesystem::is_made_up(&mount.kind)) {
         None => Ok(()),
@@ -215,13 +215,13 @@ pub(super) fn refuse_made_up(path: &Path) -> Result<(), TargetError> {
     }
 }
 
-/// Workers open the target anew through /proc/self/fd.
+/// Rejects a host without /proc, because workers open targets through /proc/self/fd.
 pub(super) fn needs_proc() -> Result<(), TargetError> {
     let text = "/proc is not mounted, and targets are opened through it; mount it (mount -t proc proc /proc)";
     if Path::new("/proc/self/fd").is_dir() { Ok(()) } else { Err(TargetError::Rejected(text.to_owned())) }
 }
 
-/// Bytes of holes before `end`. A file with very many is taken to continue as it began.
+/// Bytes of holes before `end`; extrapolated for a file with very many.
 fn hole_bytes(file: &File, end: u64) -> u64 {
     const SEGMENTS: usize = 10_000;
     let seek = |place| rustix::fs::seek(file, place).ok();
@@ -237,7 +237,7 @@ fn hole_bytes(file: &File, end: u64) -> u64 {
         if data == end {
             return holes;
         }
-        // A file system that knows no holes says the end.
+        // A file system without holes returns the end.
         at = seek(rustix::fs::SeekFrom::Hole(data)).unwrap_or(end);
     }
     (holes as f64 / at as f64 * end as f64) as u64
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_target_says_so() {
+    fn other_files_are_rejected_as_targets() {
         let directory = tempfile::tempdir().unwrap();
         let message = |path: &Path| Target::open(path, Access::Read).unwrap_err().to_string();
         assert!(message(directory.path()).contains("is a directory"));
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_makes_up_is_no_storage() {
+    fn virtual_file_systems_are_no_storage() {
         for path in ["/proc/meminfo", "/sys/devices/system/cpu/online"] {
             let message = Target::open(Path::new(path), Access::Read).unwrap_err().to_string();
             assert!(message.contains(&format!("{path} is not storage")), "{message}");

@@ -1,4 +1,4 @@
-//! A target opened once more, with its own flags: for a workload, and for each worker.
+//! A target opened again with other flags, for a workload and for each worker.
 
 use crate::system::filesystem::whole_disk;
 use crate::system::{Root, numbers};
@@ -11,7 +11,7 @@ use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-/// A target opened once more for a workload, as its buffering asks.
+/// A target opened again for a workload, with its buffering.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Opened<F = File> {
     pub(crate) file: F,
@@ -25,7 +25,7 @@ pub(crate) struct Opened<F = File> {
 pub(crate) type OpenedHandle = Opened<RawFd>;
 
 impl Opened {
-    /// As another process may attach it.
+    /// A handle for another process.
     pub(crate) fn handle(&self) -> OpenedHandle {
         Opened { file: self.file.as_raw_fd(), kind: self.kind, size: self.size, flags: self.flags }
     }
@@ -33,9 +33,9 @@ impl Opened {
     /// The target of the process that started this one.
     ///
     /// # Safety
-    /// This process has inherited the descriptor, and nobody else here owns it.
+    /// This process has inherited the descriptor, which has no other owner here.
     pub(crate) unsafe fn attach(handle: OpenedHandle) -> Opened {
-        // SAFETY: the caller hands it over.
+        // SAFETY: the caller passes its ownership.
         let file = unsafe { File::from_raw_fd(handle.file) };
         Opened { file, kind: handle.kind, size: handle.size, flags: handle.flags }
     }
@@ -47,14 +47,14 @@ impl Opened {
         Opened { file, kind: TargetKind::File, size, flags: (OFlags::RDWR | OFlags::CLOEXEC).bits() }
     }
 
-    /// The directory in sysfs of the disk below, which has the queue: a partition has none of its own.
+    /// The directory in sysfs of the disk below, which has the queue of its partitions too.
     pub(crate) fn disk(&self) -> Option<PathBuf> {
         let facts = self.file.metadata().ok()?;
         let number = if self.kind == TargetKind::BlockDevice { facts.rdev() } else { facts.dev() };
         Some(whole_disk(&Root::host().device(numbers(number))?))
     }
 
-    /// Opens it once more, as another program would: with a place to read ahead from that is its own.
+    /// Opens it again, as another program would, with its own position of read-ahead.
     pub(crate) fn reopen(&self) -> io::Result<Opened> {
         let file = open_again(&self.file, OFlags::from_bits_retain(self.flags))?;
         Ok(Opened { file, ..*self })
@@ -73,18 +73,18 @@ pub(super) fn flags_for(write: bool, buffering: Buffering) -> OFlags {
     flags
 }
 
-/// Reads through this descriptor leave the date of the last read alone, where the file is ours.
+/// Reads through this descriptor do not change the access time, if the file is ours.
 pub(super) fn leave_no_trace(file: &File) {
-    // Only the owner may: for others their reads are seen.
+    // Only the owner may; other users' reads change it.
     let _ = rustix::fs::fcntl_getfl(file).and_then(|flags| rustix::fs::fcntl_setfl(file, flags | OFlags::NOATIME));
 }
 
-/// Opens what a descriptor stands for once more; without a trace in the access times where we may, as fio does: reading
-/// is not to write, and the bookkeeping is not what is measured.
+/// Opens the file of a descriptor again; without changes of the access time if permitted, as fio does, because these would be
+/// writes.
 pub(super) fn open_again(file: &File, flags: OFlags) -> io::Result<File> {
     let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
     let open = |flags| rustix::fs::open(&path, flags, rustix::fs::Mode::empty());
-    // Only the owner may leave no trace.
+    // Only the owner may use O_NOATIME.
     let opened = open(flags | OFlags::NOATIME).or_else(|_| open(flags));
     Ok(File::from(opened?))
 }

@@ -19,15 +19,15 @@ use std::path::Path;
 pub(crate) struct Targets(Vec<Target>);
 
 impl Targets {
-    /// The one target there is.
+    /// A single target.
     pub(crate) fn one(target: Target) -> Targets {
         Targets(vec![target])
     }
 
-    /// Several targets as they were named.
+    /// Several targets, in the order of their names.
     ///
     /// # Errors
-    /// When there is none, two share storage, or `null:` is among others.
+    /// If the list is empty, two share storage, or `null:` is among others.
     pub(crate) fn new(targets: Vec<Target>) -> Result<Targets, TargetError> {
         if targets.len() != 1 && (targets.is_empty() || targets.iter().any(|target| target.file.is_none())) {
             let text = "a workload needs one or more files and devices, or null: alone; name those";
@@ -43,15 +43,15 @@ impl Targets {
         Ok(Targets(targets))
     }
 
-    /// What they are.
+    /// Their facts.
     pub(crate) fn facts(&self) -> Vec<TargetFacts> {
         self.0.iter().map(|target| target.facts.clone()).collect()
     }
 
-    /// Those that a workload goes to.
+    /// The targets of a workload.
     ///
     /// # Errors
-    /// When there are not as many.
+    /// If there are fewer.
     pub(crate) fn of(&mut self, workload: &Workload) -> Result<Chosen<'_>, MeasureError> {
         let count = self.0.len() as u32;
         let chosen = workload.among.range(count).and_then(|range| self.0.get_mut(range));
@@ -83,8 +83,8 @@ impl Chosen<'_> {
         Ok(locked?.into_iter().flatten().collect())
     }
 
-    /// Refuses what would destroy data, or measure memory for storage. Gives the share of what the requests go to that
-    /// nothing is stored for, where that is not what the workload asks for.
+    /// Rejects a workload that would destroy data, or measure memory instead of storage. Returns the share of holes in its span,
+    /// 0 if its file state has holes.
     ///
     /// # Errors
     /// With the remedy.
@@ -101,7 +101,7 @@ impl Chosen<'_> {
         let part = self.part(workload);
         let mut hole_share = 0.0;
         for target in self.0.iter() {
-            // One that an earlier workload has changed will be filled again.
+            // A file changed by an earlier workload will be filled again.
             if workload.file_state == FileState::Written && !target.is_reshaped {
                 let share =
                     if workload.operation.reads() { target.refuse_holes(part)? } else { target.hole_share(part) };
@@ -111,7 +111,7 @@ impl Chosen<'_> {
         Ok(hole_share)
     }
 
-    /// Brings every file into the state the workload asks for.
+    /// Brings every file into the workload's state.
     ///
     /// # Errors
     /// See [`Target::bring_into_state`].
@@ -119,14 +119,14 @@ impl Chosen<'_> {
         self.0.iter_mut().try_for_each(|target| target.bring_into_state(workload, cancel))
     }
 
-    /// Brings the page cache into the state the workload asks for; gives the share of the targets it then holds, where
-    /// the kernel reports it for all of them.
+    /// Brings the page cache into the workload's state; returns the share of the targets in it, if the kernel reports it for all
+    /// of them.
     ///
     /// # Errors
     /// The kernel's.
     pub(crate) fn prepare_cache(&self, workload: &Workload, cancel: &Cancel) -> Result<Option<f64>, MeasureError> {
         let part = self.part(workload);
-        let looks = workload.cache != CachePolicy::Keep
+        let is_examined = workload.cache != CachePolicy::Keep
             && !workload.buffering.is_direct()
             && workload.file_state == FileState::Written;
         let mut cached_share = Some(0.0);
@@ -138,13 +138,13 @@ impl Chosen<'_> {
                 CachePolicy::Warm => cache::make_warm(file, part, cancel),
             }
             .map_err(|source| target.failed("prepare the cache for", source))?;
-            let share = if looks { cache::cached_share(file, part) } else { None };
+            let share = if is_examined { cache::cached_share(file, part) } else { None };
             cached_share = cached_share.zip(share).map(|(sum, share)| sum + share / self.0.len() as f64);
         }
         Ok(cached_share)
     }
 
-    /// Opens each once more, as the workload's buffering asks; nothing for `null:`.
+    /// Opens each again with the workload's buffering; empty for `null:`.
     ///
     /// # Errors
     /// The kernel's.
@@ -173,7 +173,7 @@ impl Chosen<'_> {
         files.try_for_each(|(target, file)| file.sync_all().map_err(|source| target.failed("flush", source)))
     }
 
-    /// How much of each target, from its start, the requests go to.
+    /// The part of each target, from its start, that requests use.
     fn part(&self, workload: &Workload) -> Bytes {
         workload.layout.part(workload.span, self.0.len() as u32)
     }
@@ -185,16 +185,16 @@ impl Target {
     }
 }
 
-/// Refuses paths of which two lead to the same storage; those that lead nowhere yet are passed over.
+/// Rejects paths of which two lead to the same storage; missing files are ignored.
 ///
 /// # Errors
-/// Naming the two.
+/// Names the two.
 pub fn refuse_same<P: AsRef<Path>>(paths: &[P]) -> Result<(), TargetError> {
     let known = paths.iter().filter_map(|path| Some((path.as_ref(), fs::metadata(path).ok()?)));
     refuse(&known.collect::<Vec<_>>())
 }
 
-/// The same for what was examined already.
+/// The same for examined files.
 fn refuse(targets: &[(&Path, Metadata)]) -> Result<(), TargetError> {
     if targets.len() < 2 {
         return Ok(());
@@ -229,7 +229,7 @@ mod tests {
             let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
             std::fs::write(file.path(), vec![7; SIZE as usize]).unwrap();
             file.as_file().sync_all().unwrap();
-            // Nobody else may have a file open that is written.
+            // A target to be overwritten must not be open elsewhere.
             file.into_temp_path()
         })
     }
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workload_goes_to_those_it_names() {
+    fn a_workload_uses_the_targets_it_names() {
         let files = files::<3>();
         let mut host = host(&files, Access::Overwrite).unwrap();
         for (among, written) in [("only=2", [false, true, false]), ("first=2", [true, true, false])] {
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_must_not_be_written_saves_them_all() {
+    fn a_target_opened_for_reading_prevents_writes_to_all() {
         let files = files::<2>();
         let open = |file: &tempfile::TempPath, access| Target::open(file, access).unwrap();
         let targets = vec![open(&files[0], Access::Overwrite), open(&files[1], Access::Read)];

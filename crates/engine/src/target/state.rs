@@ -1,7 +1,7 @@
-//! What a file is like before it is written: brings it there, before the measurement and through its open descriptor.
+//! The state of a file before it is written, set up before the measurement and through its open descriptor.
 //!
-//! Each state but the plain one costs the file all it held, so only a file that may be overwritten is touched, and
-//! never a device. Reserved blocks are asked of the file system itself (fallocate(2)), never imitated by writing zeros.
+//! Every state but the plain one destroys the file's data, so only a file that may be overwritten is changed, and never a
+//! device. The file system itself reserves blocks (fallocate(2)); they are never imitated by writing zeros.
 
 use super::error::TargetError;
 use super::facts::Access;
@@ -15,18 +15,18 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Part of a workload's seed that draws what a file is filled with.
+/// Part of a workload's seed for the bytes that fill a file.
 const FILL_SEED: u64 = 1 << 44;
 
 impl Target {
-    /// Brings the file into the state the workload wants, at the size it had when it was opened.
+    /// Brings the file into the workload's state, at its size when it was opened.
     ///
     /// # Errors
-    /// When it must not be written, is no file, or its file system cannot do that, with the remedy.
+    /// If it must not be written, is no file, or its file system cannot do that, with the remedy.
     pub(crate) fn bring_into_state(&mut self, workload: &Workload, cancel: &Cancel) -> Result<(), MeasureError> {
         let state = workload.file_state;
         let leaves_holes = workload.leaves_holes() && self.facts.kind == TargetKind::File;
-        // Somebody's file is written as it is; one that an earlier workload has changed gets its data back.
+        // A user's file is used as it is; a file changed by an earlier workload is filled again.
         if state == FileState::Written && !self.is_reshaped {
             self.is_reshaped = leaves_holes;
             return Ok(());
@@ -59,7 +59,7 @@ impl Target {
         Ok(())
     }
 
-    /// What to say where the file system refused.
+    /// The error if the file system rejects a state.
     fn cannot(&self, state: FileState, error: rustix::io::Errno) -> MeasureError {
         let path = &self.facts.path;
         let filesystem = self.facts.filesystem.as_deref().unwrap_or("its file system");
@@ -77,7 +77,7 @@ fn failed(path: &str, state: FileState, source: io::Error) -> MeasureError {
     MeasureError::System { action: "prepare", subject: format!("{path} to be {state}"), source }
 }
 
-/// Empties a file and gives it what the state says, which is no data.
+/// Truncates a file and brings it into a state without data.
 fn reshape(file: &File, state: FileState, size: Bytes) -> rustix::io::Result<()> {
     ftruncate(file, 0)?;
     match state {
@@ -100,7 +100,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         std::fs::write(file.path(), vec![7; SIZE as usize]).unwrap();
         file.as_file().sync_all().unwrap();
-        // Nobody else may have a file open that is written.
+        // A target to be overwritten must not be open elsewhere.
         let file = file.into_temp_path();
         let target = Target::open(&file, access).unwrap();
         (file, target)
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn each_state_is_what_it_says() {
+    fn each_state_has_its_length_and_blocks() {
         let (_file, mut target) = target(Access::Overwrite);
         for state in FileState::ALL.iter().rev() {
             bring(&mut target, *state).unwrap_or_else(|error| panic!("{state}: {error}"));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn data_that_is_there_is_left_alone() {
+    fn existing_data_is_kept() {
         let (file, mut target) = target(Access::Overwrite);
         for state in [FileState::Written, FileState::Truncated] {
             bring(&mut target, state).unwrap();
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn filling_ends_when_somebody_says_stop_and_is_made_up_for() {
+    fn cancelled_filling_ends_and_is_completed_later() {
         let (file, mut target) = target(Access::Overwrite);
         bring(&mut target, FileState::Append).unwrap();
         let cancel = Cancel::default();
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_read_keeps_its_length() {
+    fn a_file_opened_for_reading_keeps_its_length() {
         let (file, mut target) = target(Access::Read);
         for state in FileState::ALL.iter().filter(|state| **state != FileState::Written) {
             assert!(bring(&mut target, *state).unwrap_err().to_string().contains("--overwrite"), "{state}");
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_has_no_state() {
+    fn only_files_have_a_state() {
         let mut null = Target::open(Path::new(super::super::NULL_TARGET), Access::Overwrite).unwrap();
         assert!(bring(&mut null, FileState::Sparse).unwrap_err().to_string().contains("is not a file"));
     }

@@ -1,9 +1,9 @@
-//! The test file a run makes in a directory, and takes away again.
+//! The test file that a run creates in a directory and removes afterwards.
 //!
-//! It is made under a new name (never over an existing file, never through a link), filled with incompressible bytes
-//! so that no layer below can store it as nothing, and removed only while its name still leads to the very file made.
-//! It is held open until then, so that nothing else is given its number. Where the file system has files without a name,
-//! it is known which file it is before it gets one: a program that is killed leaves none that cannot be told.
+//! It gets a new name, never replaces a file and never follows a link. Incompressible bytes fill it, so that no layer below can
+//! compress it away. It is removed only while its name still leads to the created file, and stays open until then, so that its
+//! number is not reused. If the file system has files without a name, its identity is known before it has a name, so a killed
+//! program leaves no unidentified file.
 
 use super::error::TargetError;
 use super::file_id::pin;
@@ -23,15 +23,15 @@ pub use super::file_id::{FileId, Sameness};
 /// Bytes written at a time.
 const CHUNK: usize = 4 << 20;
 
-/// A file of our own.
+/// A test file.
 #[derive(Debug)]
 pub struct TestFile {
     path: PathBuf,
-    /// Open from its first moment to its last.
+    /// Open as long as the file exists.
     pinned: File,
 }
 
-/// A test file that has no name yet, and is gone when it is dropped.
+/// A test file that has no name yet; dropped, it is removed.
 #[derive(Debug)]
 pub struct Nameless {
     folder: OwnedFd,
@@ -39,7 +39,7 @@ pub struct Nameless {
     directory: PathBuf,
 }
 
-/// Where test files lie that this process has yet to remove or to leave to the user.
+/// Paths of the test files that this process has neither removed nor kept.
 static THERE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn there() -> MutexGuard<'static, Vec<PathBuf>> {
@@ -50,23 +50,23 @@ fn strike(path: &Path) {
     there().retain(|other| other != path);
 }
 
-/// Where test files lie that this process would leave behind if it ended now.
+/// Paths of the test files that this process would leave behind if it ended now.
 pub fn still_there() -> Vec<PathBuf> {
     there().clone()
 }
 
 impl TestFile {
-    /// Makes an empty file `name` in `directory`, for this user only. It is removed when the value is dropped.
+    /// Creates an empty file `name` in `directory`, for this user only. It is removed when the value is dropped.
     ///
     /// # Errors
-    /// When the directory cannot be written or the name is taken.
+    /// If the directory cannot be written or the name exists.
     pub fn create(directory: &Path, name: impl AsRef<Path>) -> Result<TestFile, TargetError> {
         let fail = |error: rustix::io::Errno| TargetError::from_io("write", directory, error.into());
         let folder = rustix::fs::open(directory, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(fail)?;
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::RDWR | OFlags::CLOEXEC;
         let name = name.as_ref();
         let file = openat(&folder, name, flags, Mode::RUSR | Mode::WUSR).map_err(|error| match error {
-            // Something bears the name after all: a link that leads nowhere, or what was made a moment ago.
+            // The name exists: a dangling link, or a new file.
             rustix::io::Errno::EXIST => taken(&directory.join(name), error),
             error => fail(error),
         })?;
@@ -78,20 +78,20 @@ impl TestFile {
         TestFile { path, pinned }
     }
 
-    /// Makes an empty file at `path`, as [`create`](Self::create) does.
+    /// Creates an empty file at `path`, as [`create`](Self::create) does.
     ///
     /// # Errors
-    /// When the directory cannot be written or the name is taken.
+    /// If the directory cannot be written or the name exists.
     pub fn create_at(path: &Path) -> Result<TestFile, TargetError> {
         let (directory, name) = split(path)?;
         Self::create(directory, name)
     }
 
-    /// Takes over the file that lies at `path` if it is the one meant; without an `id`, if it is empty: one that was
-    /// killed before anybody could note which file it was. Links are not followed.
+    /// Takes over the test file at `path` if it has this `id`, or is empty if none was recorded: a program may be killed before it
+    /// records one. Links are not followed.
     ///
     /// # Errors
-    /// When it is not there, another file, or nothing proves which file it is.
+    /// If it does not exist, is another file, or is not identified.
     pub fn adopt(path: &Path, id: Option<&FileId>) -> Result<TestFile, TargetError> {
         let fail = |error: io::Error| TargetError::from_io("find", path, error);
         let pinned = pin(path).map_err(fail)?;
@@ -102,7 +102,7 @@ impl TestFile {
         }
     }
 
-    /// Which file it is.
+    /// Its identity.
     ///
     /// # Errors
     /// When the file system fails.
@@ -110,15 +110,15 @@ impl TestFile {
         FileId::of(&self.pinned).map_err(|error| TargetError::from_io("examine", &self.path, error))
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Fills it with `size` bytes drawn from `seed` and puts them on the medium; reports to `progress` how many are written.
+    /// Fills it with `size` bytes generated from `seed` and flushes them; `progress` gets the number of bytes written.
     ///
     /// # Errors
-    /// When the file system is full or fails, or `cancel` says so.
+    /// If the file system is full or fails, or if cancelled.
     pub fn fill(
         &self,
         size: Bytes,
@@ -131,10 +131,10 @@ impl TestFile {
         fill(&self.path, &file, size, seed, cancel, progress)
     }
 
-    /// Gives it a length, with nothing stored: for workloads that write it themselves.
+    /// Sets its length without data, for workloads that write it themselves.
     ///
     /// # Errors
-    /// When the file system refuses, or another file has taken its name.
+    /// If the file system rejects it, or another file has taken its name.
     pub fn stretch(&self, size: Bytes) -> Result<(), TargetError> {
         let failed = |error: io::Error| TargetError::from_io("write", &self.path, error);
         self.open_for_filling().and_then(|file| file.set_len(size.0)).map_err(failed)
@@ -149,7 +149,7 @@ impl TestFile {
         Target::of_file(&self.path, self.reopen(OFlags::empty()).map_err(fail)?)
     }
 
-    /// Opens it by its name, if that still leads to it.
+    /// Opens it by its name, if the name still leads to it.
     fn reopen(&self, flags: OFlags) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | flags;
         let file = File::from(rustix::fs::open(&self.path, flags, Mode::empty())?);
@@ -159,7 +159,7 @@ impl TestFile {
         Err(io::Error::other("another file has taken its name"))
     }
 
-    /// Direct where it can be, so that filling does not leave the cache full; buffered otherwise.
+    /// With direct I/O if possible, so that filling does not fill the page cache; else buffered.
     fn open_for_filling(&self) -> io::Result<File> {
         self.reopen(OFlags::DIRECT).or_else(|_| self.reopen(OFlags::empty()))
     }
@@ -174,7 +174,7 @@ impl TestFile {
         result
     }
 
-    /// Takes its name away at once.
+    /// Removes its name and returns the open file.
     pub(super) fn into_file(self) -> Result<File, TargetError> {
         let file = self.pinned.try_clone().map_err(|error| TargetError::from_io("open", &self.path, error))?;
         self.remove().map(|()| file)
@@ -192,14 +192,14 @@ impl Drop for TestFile {
         if self.path.as_os_str().is_empty() {
             return;
         }
-        // A failure leaves the file for its maker to find.
+        // A file that cannot be removed stays.
         let _ = remove(&self.path, &self.pinned);
         strike(&self.path);
     }
 }
 
 impl Nameless {
-    /// Makes an empty file in `directory`, for this user only; none where the file system has no files without a name.
+    /// Creates an empty file in `directory`, for this user only; none if the file system has no files without a name.
     ///
     /// # Errors
     /// When the directory cannot be written.
@@ -218,7 +218,7 @@ impl Nameless {
         self.file
     }
 
-    /// Which file it is, and will be.
+    /// Its identity, also after it has a name.
     ///
     /// # Errors
     /// When the file system fails.
@@ -226,10 +226,10 @@ impl Nameless {
         FileId::of(&self.file).map_err(|error| TargetError::from_io("examine", &self.directory, error))
     }
 
-    /// Gives it a name that nothing has.
+    /// Gives it a new name.
     ///
     /// # Errors
-    /// When the name is taken, or the file system refuses.
+    /// If the name exists, or the file system rejects it.
     pub fn name(self, name: impl AsRef<Path>) -> Result<TestFile, TargetError> {
         let path = self.directory.join(&name);
         let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
@@ -238,8 +238,7 @@ impl Nameless {
     }
 }
 
-/// Whether a file that lies where a test file was made is that one: the one of this `id`, or while none was noted, an
-/// empty one.
+/// Whether a file at the path of a test file is that test file: it has this `id`, or is empty if none was recorded.
 fn sameness(file: &File, id: Option<&FileId>) -> io::Result<Sameness> {
     let status = fstat(file)?;
     if rustix::fs::FileType::from_raw_mode(status.st_mode) != rustix::fs::FileType::RegularFile {
@@ -252,18 +251,18 @@ fn sameness(file: &File, id: Option<&FileId>) -> io::Result<Sameness> {
     }
 }
 
-/// Whether the test file of this `id` lies at a path, as [`TestFile::adopt`] would find it.
+/// Whether the file at a path is the test file of this `id`, by the rule of [`TestFile::adopt`].
 ///
 /// # Errors
-/// When nothing is there, or it cannot be looked at.
+/// If there is no file, or it cannot be examined.
 pub fn is_at(path: &Path, id: Option<&FileId>) -> io::Result<Sameness> {
     sameness(&pin(path)?, id)
 }
 
-/// Fills an open file from its start; `path` is what messages call it. As [`TestFile::fill`].
+/// Fills an open file from its start, as [`TestFile::fill`]; messages name `path`.
 ///
 /// # Errors
-/// When the file system is full or fails, or `cancel` says so.
+/// If the file system is full or fails, or if cancelled.
 pub fn fill(
     path: &Path,
     file: &File,
@@ -273,8 +272,8 @@ pub fn fill(
     mut progress: impl FnMut(Bytes),
 ) -> Result<(), TargetError> {
     let failed = |error: io::Error| TargetError::from_io("write", path, error);
-    // Space is set aside first, so that a full file system says so at once. Not every file system can. The size grows
-    // with what is written: a file whose filling was cut off is known by it.
+    // Space is reserved first, so that a full file system fails at once. Not every file system can. The length grows with the
+    // writes, so an incompletely filled file is recognised.
     if let Err(full @ rustix::io::Errno::NOSPC) = fallocate(file, FallocateFlags::KEEP_SIZE, 0, size.0) {
         return Err(failed(full.into()));
     }
@@ -295,7 +294,7 @@ pub fn fill(
     file.sync_all().map_err(failed)
 }
 
-/// Why a file is not made where something is.
+/// The error for an existing name.
 fn taken(path: &Path, error: rustix::io::Errno) -> TargetError {
     match std::fs::read_link(path) {
         Ok(leads) if !path.exists() => TargetError::Rejected(format!(
@@ -315,7 +314,7 @@ fn split(path: &Path) -> Result<(&Path, &std::ffi::OsStr), TargetError> {
         .ok_or_else(|| TargetError::from_io("find the directory of", path, io::ErrorKind::InvalidInput.into()))
 }
 
-/// Removes an open file by its name; one that has none any more is no error.
+/// Removes an open file by its name; a file without a name is no error.
 fn remove(path: &Path, pinned: &File) -> Result<(), TargetError> {
     let fail = |error: io::Error| TargetError::from_io("remove", path, error);
     let Err(error) = remove_at(path, pinned) else { return Ok(()) };
@@ -326,7 +325,7 @@ fn remove(path: &Path, pinned: &File) -> Result<(), TargetError> {
     if error.kind() != io::ErrorKind::NotFound {
         return Err(fail(error));
     }
-    // Its directory was renamed: the kernel knows where it is now.
+    // If its directory was renamed, the kernel has its new path.
     let now = std::fs::read_link(format!("/proc/self/fd/{}", pinned.as_raw_fd())).map_err(fail)?;
     if now.file_name() == path.file_name() && remove_at(&now, pinned).is_ok() {
         return Ok(());
@@ -343,7 +342,7 @@ fn remove_at(path: &Path, pinned: &File) -> io::Result<()> {
     Ok(unlinkat(&folder, name, AtFlags::empty())?)
 }
 
-/// Whether two names lead to one file, of which one is open: its number cannot have been given to another.
+/// Whether two names lead to one file. One of them is open, so its number has not been reused.
 fn is_one_inode(one: &rustix::fs::Stat, other: &rustix::fs::Stat) -> bool {
     (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 }
@@ -357,7 +356,7 @@ fn write_all(file: &File, mut bytes: &[u8], mut at: u64) -> io::Result<()> {
                 at += moved as u64;
             }
             Err(rustix::io::Errno::INTR) => {}
-            // The last piece of a direct file may not be a whole block: it goes through the cache.
+            // The last part may be less than a block, which direct I/O rejects: it is written through the cache.
             Err(rustix::io::Errno::INVAL) if rustix::fs::fcntl_getfl(file)?.contains(OFlags::DIRECT) => {
                 let flags = rustix::fs::fcntl_getfl(file)?;
                 rustix::fs::fcntl_setfl(file, flags - OFlags::DIRECT)?;
@@ -401,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn what_took_its_name_is_not_opened() {
+    fn another_file_with_its_name_is_not_opened() {
         let directory = tempfile::tempdir().unwrap();
         let file = TestFile::create(directory.path(), "t").unwrap();
         file.fill(Bytes(4096), 1, &Cancel::default(), |_| {}).unwrap();
@@ -425,7 +424,7 @@ mod tests {
         std::fs::rename(&before, &after).unwrap();
         file.remove().unwrap();
         assert_eq!(std::fs::read_dir(&after).unwrap().count(), 0);
-        // Taken somewhere else by its own name it is somebody's wish.
+        // A file that the user moved is kept.
         let file = TestFile::create(&after, "t").unwrap();
         std::fs::rename(file.path(), after.join("mine")).unwrap();
         let message = file.remove().unwrap_err().to_string();
@@ -444,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_known_which_file_it_is_before_it_has_a_name() {
+    fn its_identity_is_known_before_it_has_a_name() {
         let directory = tempfile::tempdir().unwrap();
         let Some(nameless) = Nameless::create(directory.path()).unwrap() else {
             eprintln!("skipped: this file system has no files without a name");

@@ -1,4 +1,4 @@
-//! What this host's kernel says of devices, loop devices, mounts and swap, as a [`Tree`].
+//! Reads devices, loop devices, mounts and swap of this host as a [`Tree`].
 //!
 //! From sysfs and procfs, and for loop devices from `LOOP_GET_STATUS64`, which gives the numbers of the file below: the
 //! path in sysfs may be hidden, renamed, removed, in another mount namespace, or contain any byte.
@@ -21,7 +21,7 @@ const SELF: &str = "/proc/self";
 const SYSFS_MAGIC: u64 = 0x6265_6572;
 
 impl Node {
-    /// What these facts are of.
+    /// The file or device of these facts.
     pub(crate) fn of(facts: &Metadata) -> Node {
         match facts.file_type().is_block_device() {
             true => Node::Device(facts.rdev()),
@@ -45,12 +45,12 @@ fn is_of(path: impl AsRef<Path>, magic: u64) -> bool {
     rustix::fs::statfs(path.as_ref()).is_ok_and(|found| found.f_type as u64 == magic)
 }
 
-/// Everything that the kernel says now.
+/// The tree now.
 pub(crate) fn read() -> Tree {
     read_whole().0
 }
 
-/// The same, with a device of which sysfs does not show anything, if there is one: parts of it may be hidden.
+/// The same, with the name of a device that sysfs hides, if there is one.
 pub(super) fn read_whole() -> (Tree, Option<String>) {
     let root = Root::host();
     let mut tree = Tree::default();
@@ -58,7 +58,7 @@ pub(super) fn read_whole() -> (Tree, Option<String>) {
     let mut hidden = (!is_of(&devices, SYSFS_MAGIC)).then(|| "any device".to_owned());
     for link in entries(&devices) {
         let is_shown = fs::canonicalize(&link).is_ok_and(|directory| add_device(&mut tree, &directory));
-        // One that is gone was removed just now.
+        // A missing one was removed just now.
         if !is_shown && link.symlink_metadata().is_ok() {
             hidden.get_or_insert_with(|| name_of(&link));
         }
@@ -76,7 +76,7 @@ pub(super) fn read_whole() -> (Tree, Option<String>) {
                     tree.name(node, layer.to_string_lossy());
                     tree.used(node, format!("is a layer of the overlay on {point}{seen_by}; name the file there"));
                 }
-                // As a layer it stands for a whole machine.
+                // As a layer, it means the whole machine.
                 None if layer == Path::new("/") => {}
                 None => {
                     tree.overlay_unknown.get_or_insert_with(|| format!("{point}{seen_by}"));
@@ -109,9 +109,9 @@ fn node_of(directory: &Path) -> Option<Node> {
     number_of(directory).map(|(major, minor)| Node::Device(makedev(major, minor)))
 }
 
-/// Adds a device by its directory in sysfs; false where that says nothing.
+/// Adds a device by its directory in sysfs; false if the directory is hidden.
 fn add_device(tree: &mut Tree, directory: &Path) -> bool {
-    // A path of NVMe multipath has neither a number nor a node, so that nobody can open it.
+    // A path of NVMe multipath has neither a number nor a node, so it cannot be opened.
     let Some(node) = node_of(directory) else { return number::<u8>(directory.join("hidden")) == Some(1) };
     // The kernel writes `!` for a slash.
     tree.name(node, name_of(directory).replace('!', "/"));
@@ -133,7 +133,7 @@ fn add_device(tree: &mut Tree, directory: &Path) -> bool {
     true
 }
 
-/// Partitions of a disk that have sectors in common with one of them.
+/// Partitions of a disk that overlap one of them.
 fn overlapping(partition: &Path, disk: &Path) -> Vec<Node> {
     let sectors = |directory: &Path| {
         let start = number::<u64>(directory.join("start"))?;
@@ -145,8 +145,8 @@ fn overlapping(partition: &Path, disk: &Path) -> Vec<Node> {
     others.filter(meets).filter_map(|other| node_of(&other)).collect()
 }
 
-/// Adds what a loop device lies on. Where the device cannot be opened, which takes rights, the path in sysfs has to do:
-/// one that leads to a file is believed, any other may be of every file there is.
+/// Adds the file or device below a loop device. If the loop device cannot be opened, for lack of permission, the path in sysfs is
+/// used if it leads to a file; otherwise the device may lie on any file.
 fn add_loop(tree: &mut Tree, node: Node, directory: &Path) {
     let Node::Device(device) = node else { return };
     let path = fs::read(directory.join("loop/backing_file")).unwrap_or_default();
@@ -173,7 +173,7 @@ fn add_loop(tree: &mut Tree, node: Node, directory: &Path) {
     }
 }
 
-/// The file or device below a loop device; none where it has none, or no more.
+/// The file or device below a loop device; none if it is detached.
 fn loop_status(file: &File) -> Option<Node> {
     /// `LOOP_GET_STATUS64` of linux/loop.h.
     const LOOP_GET_STATUS64: libc::Ioctl = 0x4c05;
@@ -200,7 +200,7 @@ fn loop_status(file: &File) -> Option<Node> {
 /// Opens a block device by its number, for reading.
 ///
 /// # Errors
-/// The kernel's; [`std::io::ErrorKind::NotFound`] where /dev has no node with the number.
+/// The kernel's; [`std::io::ErrorKind::NotFound`] if /dev has no node with the number.
 pub(super) fn open_device(device: u64, name: &str, flags: libc::c_int) -> std::io::Result<File> {
     let by_number = format!("/dev/block/{}:{}", major(device), minor(device));
     let mut error = std::io::Error::from(std::io::ErrorKind::NotFound);
@@ -217,7 +217,7 @@ pub(super) fn open_device(device: u64, name: &str, flags: libc::c_int) -> std::i
     Err(error)
 }
 
-/// The mounts of every mount namespace that has a process this one can see, each with the process, by its directory.
+/// The mounts of every mount namespace with a visible process, each with the directory of that process.
 fn mounts_everywhere() -> Vec<(PathBuf, Mount)> {
     let namespace = |process: &Path| fs::read_link(process.join("ns/mnt")).ok();
     let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
@@ -230,8 +230,8 @@ fn mounts_everywhere() -> Vec<(PathBuf, Mount)> {
     found
 }
 
-/// The directories that an overlay is made of, which must not be written while it is mounted (Documentation/filesystems/
-/// overlayfs.rst): what is open through it cannot be seen on them.
+/// The layers of an overlay, which must not be written while it is mounted (Documentation/filesystems/overlayfs.rst): they do not
+/// show files opened through the overlay.
 fn layers(mount: &Mount) -> Vec<PathBuf> {
     if mount.kind != "overlay" {
         return Vec::new();
@@ -247,14 +247,14 @@ fn layers(mount: &Mount) -> Vec<PathBuf> {
     found
 }
 
-/// The directory of an overlay that takes what is written; none where it takes nothing.
+/// The upper layer of an overlay, which takes its writes; none if it is read-only.
 pub(super) fn upper_layer(mount: &Mount) -> Option<PathBuf> {
     let is_overlay = mount.kind == "overlay";
     let upper = mount.options.split(',').find_map(|option| option.strip_prefix("upperdir=")).filter(|_| is_overlay)?;
     Some(PathBuf::from(unescape(upper)))
 }
 
-/// Layers are parted by colons; one in a name follows a backslash.
+/// Splits layers at colons; a colon in a name follows a backslash.
 fn split_layers(text: &OsStr) -> Vec<PathBuf> {
     let mut layers = vec![Vec::new()];
     let mut bytes = text.as_bytes().iter();
@@ -278,7 +278,7 @@ fn images(mount: &Mount) -> Vec<PathBuf> {
     std::iter::once(PathBuf::from(&mount.source)).chain(more.map(|path| PathBuf::from(unescape(path)))).collect()
 }
 
-/// What an absolute path leads to for a process; none for its root directory.
+/// The file or device at an absolute path as seen by a process; none for its root directory.
 fn located(process: &Path, path: &Path) -> Option<Node> {
     let path = path.strip_prefix("/").ok().filter(|path| !path.as_os_str().is_empty())?;
     fs::metadata(process.join("root").join(path)).map(|facts| Node::of(&facts)).ok()

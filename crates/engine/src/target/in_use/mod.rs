@@ -1,8 +1,8 @@
 //! Whether what a target would overwrite is in use. docs/SAFETY.md has the rules in one table.
 //!
-//! Asked are the kernel's own answers where there are any: an exclusive open of every block device that the requests
-//! reach, and a lease on a file. The tree of devices, mounts and loop devices tells who the user is, and what no exclusive
-//! open tells: loop devices claim nothing below them. Nothing is changed by asking.
+//! The kernel itself decides where it can: by an exclusive open of every block device that the requests reach, and by a lease on a
+//! file. The tree of devices, mounts and loop devices names the user, and finds users that an exclusive open does not: loop
+//! devices claim nothing below them. The checks change nothing.
 
 mod host;
 mod opened;
@@ -18,21 +18,21 @@ use std::path::{Path, PathBuf};
 pub(crate) use tree::Node;
 use tree::{How, Tree};
 
-/// What keeps others from the storage below a target while it is open: files and devices that its requests reach by way of
-/// loop devices and overlays, locked, the devices opened exclusively.
+/// Locks on the storage below a target while it is open: locked files, and exclusively opened devices, that its requests reach
+/// through loop devices and overlays.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     files: Vec<File>,
-    /// What cannot be known of other users.
+    /// Why other users are unknown.
     unknown: Option<String>,
-    /// A loop device that may lie on the target, unless the target says that it is open nowhere.
+    /// A loop device that may lie on the target, unless the kernel reports that the target is open nowhere else.
     loop_unknown: Option<String>,
 }
 
-/// Refuses a target to be overwritten that is in use, by what is known before it is opened, and claims what lies below.
+/// Rejects a target to be overwritten that is in use, by the facts known before it is opened, and claims the storage below.
 ///
 /// # Errors
-/// With the user and the remedy, or that it cannot be known.
+/// With the user and the remedy, or if the users are unknown.
 pub(super) fn claim(path: &Path, facts: &Metadata) -> Result<Claims, TargetError> {
     let refuse = |reason: String| TargetError::in_use(path, reason);
     if let Some(missing) = host::missing() {
@@ -60,7 +60,7 @@ pub(super) fn claim(path: &Path, facts: &Metadata) -> Result<Claims, TargetError
         if let (Node::File(..), Some(place)) = (node, place) {
             claims.file(place, &tree).map_err(refuse)?;
         }
-        // Of a file that is opened itself, the kernel says more.
+        // The lease on the target itself is more exact for a file.
         if node != target || !is_file {
             claims.processes(node, tree.text(node)).map_err(refuse)?;
         }
@@ -73,7 +73,7 @@ pub(super) fn claim(path: &Path, facts: &Metadata) -> Result<Claims, TargetError
 }
 
 impl Claims {
-    /// Refuses a file in the layer of an overlay, and one on an overlay whose file in the upper layer is in use; claims that.
+    /// Rejects a file in a layer of an overlay, and a file on an overlay whose copy in the upper layer is in use; claims that copy.
     fn file(&mut self, path: &Path, tree: &Tree) -> Result<(), String> {
         let path = std::fs::canonicalize(path).unwrap_or_default();
         let facts = |path: &Path| std::fs::metadata(path).map(|facts| Node::of(&facts)).ok();
@@ -98,7 +98,7 @@ impl Claims {
         }
         let within = mount.root.join(path.strip_prefix(&mount.point).unwrap_or(&path));
         let real = upper.join(within.strip_prefix("/").unwrap_or(&within));
-        // One in a lower layer is copied before it is written.
+        // A file of a lower layer is copied before it is written.
         let Ok(facts) = std::fs::metadata(&real) else { return Ok(()) };
         let user = tree.user_of(Node::of(&facts)).or_else(|| opened::lease(&facts, true).map(holds_a_lease));
         if let Some(user) = user {
@@ -113,7 +113,7 @@ impl Claims {
         Ok(())
     }
 
-    /// Refuses what a process has open.
+    /// Rejects a file or device that a process has open.
     fn processes(&mut self, node: Node, name: &str) -> Result<(), String> {
         let processes = opened::processes_with(node, None);
         if processes.some_unseen {
@@ -140,7 +140,7 @@ impl Claims {
     }
 }
 
-/// The same file as other mounts of its file system show it: below a bind mount the directories above it are others.
+/// The paths of the same file on other mounts of its file system: a bind mount has other directories above the file.
 fn elsewhere(path: &Path) -> Vec<PathBuf> {
     let Some(own) = mount_of(path) else { return Vec::new() };
     let within = own.root.join(path.strip_prefix(&own.point).unwrap_or(path));
@@ -151,7 +151,7 @@ fn elsewhere(path: &Path) -> Vec<PathBuf> {
     others.filter_map(there).filter(|place| file.is_some() && node(place) == file).collect()
 }
 
-/// Refuses to open a file that another program holds a lease on, for the kernel would take it from that.
+/// Rejects a file with a lease of another program, because opening it would break the lease.
 ///
 /// # Errors
 /// With the program.
@@ -175,7 +175,7 @@ pub(super) fn keep_others_from_writers(facts: &Metadata) -> Result<Vec<File>, St
     let mut locked = Vec::new();
     for node in tree.sharing(target) {
         let Node::Device(device) = node else { continue };
-        // The target itself is locked already. For a device that cannot be opened here, /proc has to do.
+        // The target itself is locked already. A device that cannot be opened here is checked by /proc alone.
         if node != target
             && let Ok(file) = host::open_device(device, tree.text(node), libc::O_NONBLOCK)
         {
@@ -191,8 +191,8 @@ pub(super) fn keep_others_from_writers(facts: &Metadata) -> Result<Vec<File>, St
     Ok(locked)
 }
 
-/// Refuses a target that is open here for reading and writing and that somebody else has open, or a lock on. Keeps others
-/// from it that mind locks. Gives what cannot be told.
+/// Rejects a target that is open here for reading and writing and is open or locked elsewhere. Locks it. Returns why other users
+/// are unknown, if they are.
 ///
 /// # Errors
 /// With the user and the remedy.
@@ -210,8 +210,8 @@ pub(super) fn check_open(
     }
 }
 
-/// Who else uses what is open here for reading and writing, as an error with the remedy; else what cannot be known of that.
-/// Locks it.
+/// The other user of a file that is open here for reading and writing, as an error with the remedy; else why other users are
+/// unknown, if they are. Locks it.
 fn user_of_open(file: &File, locks: Locks) -> Result<Option<String>, String> {
     let facts = file.metadata().map_err(|error| format!("it cannot be examined ({error})"))?;
     let is_device = facts.file_type().is_block_device();
@@ -223,7 +223,7 @@ fn user_of_open(file: &File, locks: Locks) -> Result<Option<String>, String> {
     }
     let others = match (is_device, locks) {
         (true, _) => Others::None,
-        // NFS and CIFS grant leases by what their server has promised, not by who has the file open.
+        // NFS and CIFS grant leases by the promises of their server, not by the open files.
         (_, Locks::OfNetwork | Locks::Mandatory) => Others::Unknown,
         _ => opened::others(file),
     };
@@ -242,26 +242,26 @@ fn user_of_open(file: &File, locks: Locks) -> Result<Option<String>, String> {
         .then(|| "the kernel cannot say whether another program uses it".to_owned()))
 }
 
-/// Whether another program holds an exclusive lock on what is open here for reading: it is likely to write it.
+/// Whether another program holds an exclusive lock on a file open here for reading, and so probably writes it.
 pub(super) fn is_being_written(file: &File, locks: Locks) -> bool {
     locks != Locks::Mandatory && opened::is_locked(file)
 }
 
-/// Keeps other runs from a file as long as it is open here: all of them, or those that write it. False where another
-/// program holds a lock on it.
+/// Locks a file against other runs as long as it is open here: exclusively, or against runs that write. False if another program
+/// holds a lock on it.
 pub(super) fn keep_from(file: &File, locks: Locks, exclusive: bool) -> bool {
     locks == Locks::Mandatory || opened::lock(file, exclusive)
 }
 
-/// What a lock means on a file system, and whether a lease means anything.
+/// The meaning of locks and leases on a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Locks {
-    /// As fcntl(2) and flock(2) have it.
+    /// As in fcntl(2) and flock(2).
     OfHost,
-    /// Locks are the server's, and leases say nothing of other hosts.
+    /// Locks are the server's, and leases do not cover other hosts.
     OfNetwork,
-    /// As fcntl(2) and flock(2) have it on this host. Somebody may use the same contents elsewhere: FUSE and virtiofs pass
-    /// requests on to other files, and cluster file systems share their disk.
+    /// As in fcntl(2) and flock(2) on this host. The same data may be used elsewhere: FUSE and virtiofs pass requests on to other
+    /// files, and cluster file systems share their disk.
     PassedOn,
     /// A lock keeps out every other open of the file, the workers' among them: CIFS.
     Mandatory,

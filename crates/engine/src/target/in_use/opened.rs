@@ -1,7 +1,7 @@
 //! Whether another program has a file or device open, or a lock or lease on it.
 //!
-//! Of a file the kernel knows: it grants a write lease (fcntl(2), F_SETLEASE) only while nobody else has the file open, in
-//! whatever container, by whatever name, be it a process, a loop device or a file system mounted from it. /proc tells who.
+//! The kernel grants a write lease on a file (fcntl(2), F_SETLEASE) only while the file has no other open, in any container and by
+//! any name, of a process, a loop device or a file system mounted from it. /proc names the process.
 
 use super::host::{processes, program};
 use super::tree::Node;
@@ -16,23 +16,23 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Some programs look at a file or device for a moment only, as udev does whenever somebody has written a device, and a
-/// process that has ended is let go of somewhat later: they are waited for.
+/// Some programs open a file or device for a moment, as udev does after every write to a device, and an ended process releases its
+/// files somewhat later. So a check is repeated.
 const TRIES: u32 = 10;
 const BETWEEN_TRIES: Duration = Duration::from_millis(50);
 
-/// What the kernel says of other users of a file.
+/// Whether a file has other users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Others {
-    /// Nobody else has it open.
+    /// It is open nowhere else.
     None,
-    /// Somebody has.
+    /// It is open elsewhere.
     Some,
-    /// It does not say: a network file system, or a file of another user.
+    /// The kernel does not report it: a network file system, or a file of another user.
     Unknown,
 }
 
-/// Whether anybody else has a file open, and keeps it so, that is open for reading and writing here.
+/// Whether a file that is open here for reading and writing stays open elsewhere.
 pub(super) fn others(file: &File) -> Others {
     for _ in 1..TRIES {
         match others_now(file) {
@@ -47,7 +47,7 @@ fn others_now(file: &File) -> Others {
     /// Which signal a broken lease sends (asm-generic/fcntl.h).
     const F_SETSIG: libc::c_int = 10;
     let descriptor = file.as_raw_fd();
-    // Another program that opens the file this very moment has the kernel send a signal; the usual one would end us.
+    // If another program opens the file now, the kernel sends a signal; the default one would end this program.
     // SAFETY: an open descriptor and a number.
     unsafe { libc::fcntl(descriptor, F_SETSIG, libc::SIGURG) };
     // SAFETY: an open descriptor and a number.
@@ -61,22 +61,22 @@ fn others_now(file: &File) -> Others {
     if error == Some(libc::EAGAIN) { Others::Some } else { Others::Unknown }
 }
 
-/// Whether a file is swap space: the kernel lets nobody map such a file for writing (ETXTBSY). Nothing is written.
+/// Whether a file is swap space: the kernel rejects writable mappings of it (ETXTBSY). Nothing is written.
 pub(super) fn is_swap(file: &File) -> bool {
     let access = ProtFlags::READ | ProtFlags::WRITE;
     let mapping = Mapping::shared(file, rustix::param::page_size(), 0, access, MapFlags::empty());
     mapping.is_err_and(|error| error == rustix::io::Errno::TXTBSY)
 }
 
-/// The process that holds a lock of fcntl(2) which a write would run into, as databases and virtual machines do.
+/// The process that holds a lock of fcntl(2) against writes, as databases and virtual machines do.
 pub(super) fn record_lock(file: &File) -> Option<String> {
     // SAFETY: a plain structure of numbers, for which zeros are a value.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
     lock.l_type = libc::F_WRLCK as libc::c_short;
     lock.l_whence = libc::SEEK_SET as libc::c_short;
     // SAFETY: the descriptor is open, and the structure outlives the call, which takes no lock.
-    let asked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) };
-    if asked != 0 || lock.l_type == libc::F_UNLCK as libc::c_short {
+    let result = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) };
+    if result != 0 || lock.l_type == libc::F_UNLCK as libc::c_short {
         return None;
     }
     Some(if lock.l_pid > 0 {
@@ -87,8 +87,8 @@ pub(super) fn record_lock(file: &File) -> Option<String> {
 }
 
 /// Takes a lock of flock(2) that lasts as long as the file is open: exclusive to write, shared to verify, so that no two runs
-/// write one target, and none verifies what another writes. False where somebody else's stands against it. Where the file
-/// system knows no locks there is none.
+/// write one target, and none verifies a target that another writes. False if a lock of another program conflicts. On a file
+/// system without locks, there are no conflicts.
 pub(super) fn lock(file: &File, exclusive: bool) -> bool {
     let operation =
         if exclusive { FlockOperation::NonBlockingLockExclusive } else { FlockOperation::NonBlockingLockShared };
@@ -102,25 +102,25 @@ pub(super) fn lock(file: &File, exclusive: bool) -> bool {
     !is_taken()
 }
 
-/// Whether another program holds an exclusive lock on a file that is open here. None is kept: a program that waits for its
-/// own lock would wait for a run that only reads.
+/// Whether another program holds an exclusive lock on a file that is open here. The lock taken for the test is released: it would
+/// block other programs during a run that only reads.
 pub(super) fn is_locked(file: &File) -> bool {
     let taken = lock(file, false);
-    // What was taken is given back; nothing can be done where that fails.
+    // The lock is released; there is no remedy if that fails.
     let _ = rustix::fs::flock(file, FlockOperation::Unlock);
     !taken
 }
 
-/// What processes there are that have a file or device open.
+/// Processes that have a file or device open.
 #[derive(Debug, Default)]
 pub(super) struct Processes {
-    /// One of them, as a message names it.
+    /// One of them, in words.
     pub(super) first: Option<String>,
-    /// Whether some cannot be examined: other users', or those outside of this container.
+    /// Whether some cannot be examined: those of other users, or outside of this container.
     pub(super) some_unseen: bool,
 }
 
-/// The processes that have a file open or mapped, or a device open for writing or mapped, in another way than by `own`.
+/// The processes that have a file open or mapped, or a device open for writing or mapped, except by `own`.
 pub(super) fn processes_with(node: Node, own: Option<&File>) -> Processes {
     /// The number of the host's own namespace of processes (linux/proc_ns.h, PROC_PID_INIT_INO).
     const HOST: &str = "pid:[4026531836]";
@@ -140,7 +140,7 @@ pub(super) fn processes_with(node: Node, own: Option<&File>) -> Processes {
         }
         let mut descriptors = entries(&process.join("fd"));
         if descriptors.is_empty() {
-            // Its first thread has ended, and others go on.
+            // Its first thread has ended, and others still run.
             let threads = entries(&process.join("task"));
             descriptors = threads.iter().flat_map(|thread| entries(&thread.join("fd"))).collect();
         }
@@ -153,7 +153,7 @@ pub(super) fn processes_with(node: Node, own: Option<&File>) -> Processes {
     found
 }
 
-/// What a path of /proc stands for. A file system whose server does not answer is not waited for.
+/// The file or device of a link in /proc, without waiting for a server that does not answer.
 fn node_at(path: &Path) -> Option<Node> {
     let facts = statx(CWD, path, AtFlags::STATX_DONT_SYNC, StatxFlags::TYPE | StatxFlags::INO).ok()?;
     let is_device = FileType::from_raw_mode(u32::from(facts.stx_mode)) == FileType::BlockDevice;
@@ -163,8 +163,8 @@ fn node_at(path: &Path) -> Option<Node> {
     })
 }
 
-/// The process that holds a lease on a file which opening it would break: any lease to write, a write lease to read. Known
-/// without opening it, which would have the kernel send the process a signal.
+/// The process that holds a lease on a file which an open would break: any lease for writing, a write lease for reading. It is
+/// found without opening the file, because the kernel would send the process a signal.
 pub(super) fn lease(facts: &Metadata, to_write: bool) -> Option<String> {
     let (major, minor) = (major(facts.dev()), minor(facts.dev()));
     let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
@@ -176,7 +176,7 @@ pub(super) fn lease(facts: &Metadata, to_write: bool) -> Option<String> {
         let mut hexadecimal = || u32::from_str_radix(numbers.next()?, 16).ok();
         let device = (hexadecimal()?, hexadecimal()?);
         let inode: u64 = numbers.next()?.parse().ok()?;
-        // The number of a btrfs is another one here than in what stat(2) says.
+        // A btrfs has another number here than in stat(2).
         let is_it = inode == facts.ino() && (device == (major, minor) || major == 0);
         let breaks = to_write || kind == "WRITE";
         (is_it && breaks).then(|| program(&Path::new("/proc").join(process)))
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_a_file_open_is_noticed() {
+    fn other_opens_of_a_file_are_found() {
         let path = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap().into_temp_path();
         let own = again(&path);
         if others(&own) == Others::Unknown {
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn locks_of_others_are_noticed() {
+    fn locks_of_others_are_found() {
         let path = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap().into_temp_path();
         let holder = again(&path);
         assert_eq!(record_lock(&again(&path)), None);

@@ -1,13 +1,12 @@
-//! Which storage shares bytes with which, and who uses it. Pure: no file, no system call; the kernel's answers are
-//! collected in `host`.
+//! Shared bytes of files and devices, and their users. Pure: no file, no system call; `host` collects the kernel's facts.
 //!
-//! `Tree::user_of` is the rule that decides whether a device or file may be overwritten. docs/SAFETY.md explains it; the
-//! test below has a row for each way one thing can rest on another.
+//! `Tree::user_of` is the rule that decides whether a device or file may be overwritten. docs/SAFETY.md explains it; the test below
+//! has a row for each way in which one node can rest on another.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// A block device, or a file or directory, by the numbers that the kernel knows it by.
+/// A block device, or a file or directory, by the kernel's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Node {
     /// A block device: its number (`st_rdev`).
@@ -16,7 +15,7 @@ pub(crate) enum Node {
     File(u64, u64),
 }
 
-/// How one thing rests on another.
+/// How one node rests on another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {
     /// A loop device on a file or device: it passes requests on to the same bytes.
@@ -37,35 +36,35 @@ struct Edge {
     how: How,
 }
 
-/// Everything known of what rests on what, and of who uses it.
+/// The nodes, the edges between them, and their uses.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tree {
     names: BTreeMap<Node, String>,
     edges: Vec<Edge>,
-    /// What a device or file is used for, and how to end that: "is mounted on /mnt; unmount it first".
+    /// Uses of devices and files, with the remedy: "is mounted on /mnt; unmount it first".
     uses: Vec<(Node, String)>,
-    /// A loop device that may lie on anything, in words and with the remedy.
+    /// A loop device that may lie on any file, in words and with the remedy.
     pub(super) loop_unknown: Option<String>,
-    /// Where files are that loop devices lie on.
+    /// Paths of files below loop devices.
     pub(super) paths: BTreeMap<Node, PathBuf>,
-    /// Where an overlay is mounted of which a layer could not be found.
+    /// The mount point of an overlay with a layer that could not be found.
     pub(super) overlay_unknown: Option<String>,
 }
 
-/// Where a thing stands as seen from the target.
+/// Where a node is, relative to the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Target,
     Above,
     Below,
-    /// On something that the target rests on.
+    /// On a node that the target rests on.
     Beside,
 }
 
 /// A walk through the tree.
 struct Search {
     seen: BTreeSet<Node>,
-    /// Whether devices that rest on the target count though nobody uses them.
+    /// Whether unused devices that rest on the target count.
     idle: bool,
 }
 
@@ -79,12 +78,12 @@ impl Place {
         }
     }
 
-    /// Where what rests on it stands.
+    /// The place of a node that rests on it.
     fn upper(self) -> Place {
         if matches!(self, Place::Target | Place::Above) { Place::Above } else { Place::Beside }
     }
 
-    /// Where what it rests on stands.
+    /// The place of a node that it rests on.
     fn lower(self) -> Place {
         if matches!(self, Place::Target | Place::Below) { Place::Below } else { Place::Beside }
     }
@@ -96,7 +95,7 @@ impl Tree {
         self.names.insert(node, name.into());
     }
 
-    /// Whether a target is one that the kernel lists; of a file nobody expects that.
+    /// Whether the kernel lists a target; always true for a file.
     pub(crate) fn knows(&self, target: Node) -> bool {
         matches!(target, Node::File(..)) || self.names.contains_key(&target)
     }
@@ -106,29 +105,29 @@ impl Tree {
         self.edges.push(Edge { upper, lower, how });
     }
 
-    /// What a device or file is used for, with the remedy.
+    /// Adds a use of a device or file, with the remedy.
     pub(crate) fn used(&mut self, node: Node, what: impl Into<String>) {
         self.uses.push((node, what.into()));
     }
 
-    /// Who else uses bytes of a target, in words and with the remedy; none where nobody does.
+    /// Another user of a target's bytes, in words and with the remedy; none if there is no other.
     pub(crate) fn user_of(&self, target: Node) -> Option<String> {
-        // What is mounted says more than a loop device that nobody uses.
+        // A mount is a better reason than an unused loop device.
         let user = |idle| self.user_of_bytes(target, Place::Target, &mut Search { seen: BTreeSet::new(), idle });
         user(false).or_else(|| user(true))
     }
 
-    /// What the first of these directories is used for, as layers of overlays are, with the remedy.
+    /// The use of the first used directory, such as a layer of an overlay, with the remedy.
     pub(crate) fn use_of_directory(&self, mut directories: impl Iterator<Item = Node>) -> Option<String> {
         directories.find_map(|directory| self.use_of(directory, Place::Target))
     }
 
-    /// Who uses `node`, all of whose bytes may be the target's.
+    /// The user of `node`, all of whose bytes may be the target's.
     fn user_of_bytes(&self, node: Node, place: Place, search: &mut Search) -> Option<String> {
         if !search.seen.insert(node) {
             return None;
         }
-        // Overlapping partitions rest on each other, and are looked at once.
+        // Overlapping partitions rest on each other, and are visited once.
         let mut uppers = self.edges.iter().filter(|edge| edge.lower == node && edge.how != How::Overlap);
         let mut lowers = self.edges.iter().filter(|edge| edge.upper == node);
         self.use_of(node, place)
@@ -136,7 +135,7 @@ impl Tree {
             .or_else(|| lowers.find_map(|edge| self.lower_user(edge, place.lower(), search)))
     }
 
-    /// Who uses what a thing rests on, as far as that reaches the target.
+    /// The user of a node below, as far as it reaches the target.
     fn lower_user(&self, edge: &Edge, place: Place, search: &mut Search) -> Option<String> {
         match edge.how {
             How::Loop => self.user_of_bytes(edge.lower, place, search),
@@ -145,7 +144,7 @@ impl Tree {
         }
     }
 
-    /// Who uses what rests on a thing whose bytes may be the target's.
+    /// The user of a node above, whose bytes may be the target's.
     fn upper_user(&self, edge: &Edge, place: Place, search: &mut Search) -> Option<String> {
         if search.seen.contains(&edge.upper) {
             return None;
@@ -162,8 +161,8 @@ impl Tree {
         })
     }
 
-    /// Who uses the disk of a partition, or a member of a stacked device, in such a way that it reaches the target: all of
-    /// it at once, or by a loop device. Its other partitions and the other devices that share it have bytes of their own.
+    /// The user of the disk of a partition, or of a member of a stacked device, if its use reaches the target: a use of the whole, or
+    /// by a loop device. Other partitions, and other devices that share it, have other bytes.
     fn user_of_whole(&self, edge: &Edge, place: Place, search: &mut Search) -> Option<String> {
         let whole = edge.lower;
         if !search.seen.insert(whole) {
@@ -185,7 +184,7 @@ impl Tree {
         Some(format!("{}{} {what}", self.text(node), place.text()))
     }
 
-    /// What a message calls it.
+    /// Its name in messages.
     pub(crate) fn text(&self, node: Node) -> &str {
         self.names.get(&node).map_or("the file", String::as_str)
     }
@@ -221,7 +220,7 @@ impl Tree {
         found
     }
 
-    /// A thing and all that rests on it, to any depth.
+    /// A node and all nodes that rest on it, to any depth.
     fn above(&self, node: Node) -> Vec<Node> {
         let mut found = vec![node];
         let mut next = 0;
@@ -234,7 +233,7 @@ impl Tree {
         found
     }
 
-    /// How two targets share storage; none where they do not.
+    /// How two targets share storage; none if they do not.
     pub(crate) fn relation(&self, one: Node, other: Node) -> Option<&'static str> {
         if one == other {
             return Some(if matches!(one, Node::Device(_)) { "are one device" } else { "are one file" });
@@ -273,7 +272,7 @@ impl Tree {
         })
     }
 
-    /// A thing and everything that it rests on, to any depth.
+    /// A node and all nodes that it rests on, to any depth.
     fn cone(&self, node: Node) -> BTreeSet<Node> {
         self.reached(node).into_iter().map(|(node, _)| node).collect()
     }
@@ -381,7 +380,7 @@ mod tests {
             "loop1, which shares storage with it, is mounted",
         ),
         ("loop0p1 / loop0, loop0 > file, loop0p2 / loop0, loop0p2 !", "loop0p1", ""),
-        // A circle, which the kernel does not allow, ends all the same.
+        // A circle, which the kernel does not allow, ends too.
         ("loop0 > loop1, loop1 > loop0", "loop0", "loop1 is a loop device on loop0"),
     ];
 
@@ -445,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn what_shares_bytes_with_a_target_is_not_its_neighbour() {
+    fn neighbours_share_no_bytes_with_a_target() {
         for (text, target, wanted) in [
             ("sda1 / sda, sda2 / sda", "sda1", &["sda", "sda1"][..]),
             ("sda1 / sda, sda2 / sda", "sda", &["sda", "sda1", "sda2"]),
