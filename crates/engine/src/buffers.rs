@@ -1,12 +1,12 @@
-//! The memory that requests read into and write from: one region a worker, a page-aligned slot for each request that
-//! can be outstanding, filled before the measurement.
+//! The memory of requests: one region per worker, with a page-aligned slot for each request that can be outstanding, filled
+//! before the measurement.
 
 use crate::mapping::Mapping;
 use halfpower_model::Data;
 use halfpower_model::random::Random;
 use std::io;
 
-/// What every slot starts at a multiple of; enough for any O_DIRECT.
+/// Alignment of every slot, in bytes; enough for any O_DIRECT.
 pub(crate) const SLOT_ALIGNMENT: usize = 4096;
 
 /// A worker's buffers.
@@ -38,7 +38,7 @@ impl Buffers {
         (0..self.slots).for_each(|slot| data.fill(self.slot_mut(slot, 0), &mut random));
     }
 
-    /// Address of byte `from` of a slot. Whoever uses it answers for both: beyond the slot it leads nowhere.
+    /// Address of byte `from` of a slot. The caller is responsible for both: beyond the slot it is invalid.
     #[inline]
     pub(crate) fn address(&self, slot: usize, from: usize) -> *mut u8 {
         debug_assert!(slot < self.slots && from < self.slot_bytes);
@@ -53,8 +53,8 @@ impl Buffers {
         unsafe { std::slice::from_raw_parts_mut(self.address(slot, from), self.slot_bytes - from) }
     }
 
-    /// The whole where it is at most `most` bytes, else each slot with the room up to the next: for registering them with
-    /// io_uring.
+    /// The regions to register with io_uring: one of all slots if it has at most `most` bytes, else one per slot, up to the
+    /// next.
     pub(crate) fn regions(&self, most: usize) -> Vec<libc::iovec> {
         if self.region().iov_len <= most {
             return vec![self.region()];

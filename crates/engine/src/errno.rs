@@ -1,6 +1,6 @@
 //! Names and remedies of the errors that storage gives.
 
-/// The name of an error number, `EIO`; `errno 123` where it has none here.
+/// The name of an error number, `EIO`; `errno 123` if it is not listed here.
 pub(crate) fn name(errno: i32) -> String {
     known(errno).map_or_else(|| format!("errno {errno}"), |(_, name, _)| (*name).to_owned())
 }
@@ -14,7 +14,7 @@ fn known(errno: i32) -> Option<&'static (i32, &'static str, &'static str)> {
     KNOWN.iter().find(|(number, ..)| *number == errno)
 }
 
-/// What to do where a limit on open files was met; none for other errors.
+/// The remedy for a limit on open files; none for other errors.
 pub(crate) fn limit_remedy(error: &std::io::Error) -> Option<String> {
     match error.raw_os_error()? {
         libc::EMFILE => {

@@ -81,12 +81,12 @@ impl Host {
         Host { environment: environment(first, facts), targets, clock: Clock::host() }
     }
 
-    /// Takes over peaks that were given, of every target.
+    /// Takes over given peaks, for every target.
     pub fn give_peaks(&mut self, given: &[GivenPeak]) {
         self.environment.all_targets_mut().for_each(|target| target.give_peaks(given));
     }
 
-    /// Reads back from the medium what a sample has written; gives what was read.
+    /// Reads back from the medium the blocks that a sample has written; returns the totals of these reads.
     fn read_back(
         &mut self,
         sample: &mut Sample,
@@ -114,7 +114,7 @@ impl Host {
             verification::conclude_reading(sample, &raw, ledger, &place, cancel.is_cancelled());
             read.requests += raw.counts.iter().map(Snapshot::requests).sum::<u64>();
             read.bytes += raw.counts.iter().map(|counts| counts.bytes).sum::<u64>();
-            // A reader that broke down keeps its blocks: the next would wait for them for ever.
+            // A reader that broke down keeps its blocks: the next would wait for them forever.
             if raw.workers.iter().any(|worker| worker.breakdown.is_some()) {
                 break;
             }
@@ -128,10 +128,10 @@ impl Host {
         Ok(read)
     }
 
-    /// Reads what an earlier sample has written, and checks it: a sample of its own, of that reading.
+    /// Reads and checks the blocks that an earlier sample has written; returns the sample of these reads.
     ///
     /// # Errors
-    /// When the target cannot be read, or the earlier sample wrote nothing that can be checked.
+    /// If the target cannot be read, or the earlier sample wrote nothing that can be checked.
     pub fn verify(&mut self, written: &Sample, cancel: &Cancel) -> Result<Sample, MeasureError> {
         let workload = &written.workload;
         let ledger = verification::ledger_of(written).map_err(no_memory)?;
@@ -190,7 +190,7 @@ impl Testbed for Host {
         let cached_share_before = chosen.prepare_cache(workload, cancel)?;
         let loop_ns_per_request = loop_cost_ns(workload, clock)?;
         let counters = chosen.counters();
-        let looking = (workload.block_phases == BlockPhases::On).then(|| Watching::start(&chosen.disks()));
+        let phases = (workload.block_phases == BlockPhases::On).then(|| Watching::start(&chosen.disks()));
         let before = counters.as_ref().and_then(|counters| counters.read());
         let cpu_before = Moment::now();
         let ledger = (workload.verify != Verify::Off).then(|| Ledger::new(workload)).transpose().map_err(no_memory)?;
@@ -198,7 +198,7 @@ impl Testbed for Host {
         let mut watched = InterferenceWatch::new(&chosen, workload, observer);
         let raw = for_personality!(workload.personality,
             P => run::run::<P>(workload, &targets, clock, volumes, &mut watched, cancel))?;
-        let seen = looking.map(|looking| looking.map(Watching::finish));
+        let phases = phases.map(|phases| phases.map(Watching::finish));
         let account = Moment::now().zip(cpu_before).map(|(after, before)| after.since(&before, 0.0));
         let after = counters.as_ref().and_then(|counters| counters.read());
         let elapsed_s = raw.elapsed.seconds();
@@ -218,7 +218,7 @@ impl Testbed for Host {
             cancelled: cancel.is_cancelled(),
         };
         let mut sample = record::sample(workload, &raw, context);
-        match seen {
+        match phases {
             Some(Ok(phases)) => sample.block.iter_mut().for_each(|block| block.phases = phases.clone().map(Box::new)),
             Some(Err(why)) => sample.instrument.refused.push(format!("block_phases: {why}")),
             None => {}

@@ -5,7 +5,7 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, mun
 use std::io;
 use std::ptr::{NonNull, null_mut};
 
-/// A mapping at an address that the kernel chose. What is read or written through it is up to its owner.
+/// A mapping at an address that the kernel chose. Its owner is responsible for reads and writes through it.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     base: NonNull<u8>,

@@ -1,4 +1,4 @@
-//! Verification after the fact: reading back what was written, in the same run or a later one.
+//! Verification by reading back the written blocks, in the same run or a later one.
 
 use crate::run::RawRun;
 use crate::worker::ledger::Ledger;
@@ -10,23 +10,22 @@ use halfpower_model::{
 use std::io;
 use std::ops::Range;
 
-/// One copy of what a volume holds: the volume, and the targets that hold the copy. Each is read back on its own.
+/// The copies of the volumes: a volume, and the targets that hold one copy of it. Each is read back by itself.
 pub(crate) fn copies(written: &Workload) -> Vec<(usize, Range<usize>)> {
     let targets = 0..written.targets as usize;
     match written.layout {
         Layout::Each => targets.map(|target| (target, target..target + 1)).collect(),
         Layout::Stripe { .. } => vec![(0, targets)],
-        // A read would go to one of the sides, and nobody would look at the others.
+        // A read goes to one of the sides alone, so each is read by itself.
         Layout::Mirror { .. } => targets.map(|target| (0, target..target + 1)).collect(),
     }
 }
 
-/// A workload that reads once all that a copy of one of `written`'s volumes holds; its span is empty where nothing was
-/// written.
+/// A workload that reads once all blocks of one copy of a volume of `written`; its span is empty if nothing was written.
 pub(crate) fn reading(written: &Workload, ledger: &Ledger, volume: usize) -> Workload {
     let block = written.verify_block();
     let span = Bytes(ledger.end(volume));
-    // In requests as large as those were, where these come out even.
+    // Requests of the written size, if they fill the span exactly.
     let room = span.0.saturating_sub(written.offset.0);
     let even = written.request_size.0.is_multiple_of(block.0) && room.is_multiple_of(written.request_size.0);
     let request_size = if even { written.request_size } else { block };
@@ -47,7 +46,7 @@ pub(crate) fn reading(written: &Workload, ledger: &Ledger, volume: usize) -> Wor
     }
 }
 
-/// The same requests on one worker as fast as it can, with nothing before or after them.
+/// The same requests on one worker without a rate, and without steps before or after them.
 pub(crate) fn plain(workload: &Workload) -> Workload {
     Workload {
         workers: 1,
@@ -74,7 +73,7 @@ pub(crate) fn ledger_of(written: &Sample) -> io::Result<Ledger> {
     Ledger::replay(&written.workload, &submitted, failed)
 }
 
-/// Adds what a run of writes found to the sample: what its reads found wrong, and what it failed to write.
+/// Adds the verification of a run of writes to its sample: blocks that its reads found wrong, and failed writes.
 pub(crate) fn conclude(sample: &mut Sample, raw: &RawRun, ledger: &Ledger) {
     let block_bytes = sample.workload.verify_block();
     let verified = sample.verified.get_or_insert_with(|| Verified { block_bytes, ..Verified::default() });
@@ -88,8 +87,7 @@ pub(crate) fn conclude(sample: &mut Sample, raw: &RawRun, ledger: &Ledger) {
     find(sample, raw, ledger, "");
 }
 
-/// Adds what reading back a copy found; `place` says which, where there are several. What could not be read is as good as
-/// wrong.
+/// Adds the result of reading back a copy; `place` names it if there are several. Blocks that cannot be read count as wrong.
 pub(crate) fn conclude_reading(sample: &mut Sample, raw: &RawRun, ledger: &Ledger, place: &str, cancelled: bool) {
     find(sample, raw, ledger, place);
     let broken = raw.workers.iter().find_map(|worker| worker.breakdown.clone());
@@ -108,7 +106,7 @@ pub(crate) fn conclude_reading(sample: &mut Sample, raw: &RawRun, ledger: &Ledge
     }
 }
 
-/// Blocks that were checked, and what was wrong with them.
+/// Adds the number of checked and of wrong blocks, and the first wrong one.
 fn find(sample: &mut Sample, raw: &RawRun, ledger: &Ledger, place: &str) {
     let Some(verified) = &mut sample.verified else { return };
     (verified.blocks, verified.wrong) = (ledger.checked(), ledger.wrong());

@@ -60,7 +60,7 @@ impl Accounts {
         Ok(Accounts { soaker, makes_dirty, reaches_kernel, threads: None, lead: None, begun: None })
     }
 
-    /// While the workers prepare: reads what is slow to read, and measures how long that takes.
+    /// While the workers prepare: reads the kernel threads, which is slow, and measures how long that takes.
     pub(crate) fn look_ahead(&mut self) {
         if !self.reaches_kernel {
             return;
@@ -69,7 +69,7 @@ impl Accounts {
         self.lead = self.threads.as_ref().map(|threads| threads.took * 2);
     }
 
-    /// The measured part begins after `left`. Returns how long nothing is to be done here; none after slow work.
+    /// The measured part begins after `left`. Returns the time until the next call is due; none after slow work.
     pub(crate) fn approach(&mut self, left: Duration) -> Option<Duration> {
         if left.is_zero() {
             self.begin();

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_stored_yet_is_read() {
+    fn dirty_pages_and_their_thresholds_are_read() {
         let text = |held| {
             format!(
                 "nr_free_pages 9\nnr_writeback_temp 7\nnr_dirty {held}\nnr_writeback 2\nnr_dirty_threshold 40\nnr_dirty_background_threshold 20\n"
@@ -95,6 +95,6 @@ mod tests {
         assert_eq!(dirty.braked_share, Some(0.25));
         assert_eq!((dirty.before_bytes, dirty.after_bytes), (Bytes(5 * page), Bytes(32 * page)));
         assert_eq!(dirty.wait_from_bytes(), Bytes(30 * page));
-        assert_eq!(parse("nr_dirty 3\nnr_writeback 2\n"), None, "without thresholds nothing is told");
+        assert_eq!(parse("nr_dirty 3\nnr_writeback 2\n"), None, "without thresholds it is unknown");
     }
 }

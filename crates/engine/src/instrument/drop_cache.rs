@@ -2,7 +2,7 @@
 //!
 //! The studies read a large file between two tests. Linux has posix_fadvise for one target, after a flush, since it keeps
 //! dirty pages; and drop_caches for the whole machine. If neither helps, for example with mapped pages, reading a scratch file
-//! evicts the target. mincore(2) shows what is still cached.
+//! evicts the target. mincore(2) shows the share still cached.
 
 use crate::system::{cache, filesystem};
 use crate::target::{Access, Target, TargetError};
@@ -14,7 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
-/// The page cache only: dentries and inodes do not affect what is measured here.
+/// The page cache only: dentries and inodes do not affect the figures here.
 const PAGES: &str = "1\n";
 /// Checks of the targets per pass over the scratch file, and maximum passes: pages used twice are evicted by others used
 /// twice.
@@ -44,7 +44,7 @@ pub struct DroppedTarget {
     pub steps: Vec<Step>,
 }
 
-/// A step, and what it left.
+/// A step, and its result.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// How.

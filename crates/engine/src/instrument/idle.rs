@@ -22,7 +22,7 @@ pub struct Idleness {
     pub error_share: f64,
     /// Each CPU this process may use, by number.
     pub cpus: Vec<IdleCpu>,
-    /// The kernel's account of the same time and CPUs; none if there is none.
+    /// The kernel's account of the same time and CPUs; none if unknown.
     pub account: Option<SystemAccount>,
 }
 

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_threads_used_is_told_by_kind() {
+    fn the_use_of_threads_is_summed_by_kind() {
         let directory = tempfile::tempdir().unwrap();
         let thread = |number: u32, stat: String, schedstat: Option<&str>| {
             let place = directory.path().join(number.to_string());

@@ -18,7 +18,7 @@ const WARMUP: Nanoseconds = Nanoseconds(500_000_000);
 const LOOK: Nanoseconds = Nanoseconds(400_000_000);
 const LOOK_BYTES: u64 = 4096;
 
-/// What is read, how, and how often.
+/// Region, requests and repetitions.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkOptions {
     /// Size of the region of each target.
@@ -136,14 +136,14 @@ impl LinkSetup {
 
 /// Measures every setting, and the latencies of each target. If cancelled, it returns the complete repetitions.
 ///
-/// `tell` gets the number of measurements done, their total, and the throughput of the last.
+/// `progress` gets the number of measurements done, their total, and the throughput of the last.
 ///
 /// # Errors
 /// If a request fails, or it was cancelled before the first repetition ended.
 pub fn measure(
     settings: &mut [LinkSetup],
     options: &LinkOptions,
-    tell: &mut dyn FnMut(u64, u64, BytesPerSecond),
+    progress: &mut dyn FnMut(u64, u64, BytesPerSecond),
     cancel: &Cancel,
 ) -> Result<LinkSamples, MeasureError> {
     let mut looks = Vec::new();
@@ -168,7 +168,7 @@ pub fn measure(
             };
             samples.add(index, &sample);
             done += 1;
-            tell(done, total, sample.total.bytes_per_s);
+            progress(done, total, sample.total.bytes_per_s);
         }
     }
     Ok(samples)
@@ -235,13 +235,13 @@ mod tests {
     fn every_setting_is_measured_in_each_repetition() {
         let mut settings =
             [setting(vec![0], 99), setting(vec![1], 99), setting(vec![2], 99), setting(vec![0, 1, 2], 99)];
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         let samples =
-            measure(&mut settings, &OPTIONS, &mut |done, total, _| told.push((done, total)), &Cancel::default());
+            measure(&mut settings, &OPTIONS, &mut |done, total, _| reported.push((done, total)), &Cancel::default());
         let samples = samples.unwrap();
         assert_eq!(samples.rates[1], (vec![1], vec![24e6; 3]));
         assert_eq!(samples.rates[3], (vec![0, 1, 2], vec![60e6; 3]));
-        assert_eq!((told.len(), told.last()), (12, Some(&(12, 12))));
+        assert_eq!((reported.len(), reported.last()), (12, Some(&(12, 12))));
         assert_eq!(samples.looks.len(), 3);
         let look = &samples.looks[0];
         assert_eq!(look.far.as_ref().and_then(|far| far.quantile(0.5)).map(|ns| ns / 1_000_000), Some(8));

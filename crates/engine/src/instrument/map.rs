@@ -45,7 +45,7 @@ pub struct Places {
     count: u64,
 }
 
-/// The target is too small for so many places.
+/// The target is too small for this number of places.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path} has {size}, which does not hold {places} places of {read} each; use a smaller --places or --read-size")]
 pub struct TooSmall {
@@ -126,7 +126,7 @@ fn read_once(
     took_ns.map(|took_ns| took_ns.max(1)).ok_or(MeasureError::Cancelled)
 }
 
-/// The read size that takes about 10 ms in the middle of the target: 256 KiB to 64 MiB, less if so many places have no room.
+/// The read size that takes about 10 ms in the middle of the target: 256 KiB to 64 MiB, less if the places would overlap.
 ///
 /// # Errors
 /// If a read fails.

@@ -1,4 +1,4 @@
-//! Instruments: what is read beside the requests themselves. Each states its own cost or resolution.
+//! Instruments: measurements beside the requests themselves. Each states its cost or resolution.
 
 pub(crate) mod accounts;
 pub(crate) mod clock;

@@ -1,6 +1,6 @@
 //! The soaker: a busy loop of the lowest priority on every CPU. The time that it does not get was used by something else.
 //!
-//! Each loop is a pinned process of its own, so that the program's own CPU time excludes it, with the policy SCHED_IDLE.
+//! Each loop is a pinned process, so that the program's own CPU time excludes it, with the policy SCHED_IDLE.
 //! With sched_autogroup that policy counts within a session only, so each loop moves to a session of the lowest weight. The
 //! loop is a chain of dependent multiplications without memory accesses. Its speed depends on their latency, not on a
 //! sibling thread of the core.
@@ -192,14 +192,14 @@ fn agree(one: u64, other: u64) -> bool {
     least > 0 && most as f64 <= least as f64 * (1.0 + AGREEING)
 }
 
-/// What a loop that counted so far in these ticks did not have of them, and by how much that may be wrong: a span was
-/// calibrated at so many ticks, and the fastest since was the `best`, 0 where there was none.
+/// The busy share of a CPU whose loop made `counts` in `ticks`, and its error. A span took `calibrated` ticks in the
+/// calibration, and `best` ticks at the fastest since then, 0 if there was none.
 fn busy(counts: u64, ticks: u64, calibrated: u64, best: u64) -> (f64, f64) {
     let fastest = if best == 0 { calibrated } else { calibrated.min(best) } as f64;
     let ticks = ticks as f64;
     let soaked = (counts as f64 / SPAN as f64 * fastest / ticks).min(1.0);
-    // A loop at another speed than calibrated counted the wrong time. It may have been amid a count at both ends, and it takes
-    // a little from other programs.
+    // A loop at another speed than calibrated counted the wrong time. A count may have begun before either end, and the loop
+    // takes a little time from other programs.
     let drift = if best == 0 { 0.0 } else { (best as f64 / calibrated as f64 - 1.0).abs() };
     let busy = 1.0 - soaked;
     (busy, (soaked * drift + 2.0 * fastest / SPAN as f64 / ticks + TAKEN * busy).min(1.0))

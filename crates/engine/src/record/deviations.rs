@@ -1,4 +1,4 @@
-//! Warns of a sample that did not run as asked: its queue depth or rate was not reached, it was paused, or its end cut off
+//! Warns of a sample that deviated from its workload: its queue depth or rate was not reached, it was paused, or its end cut off
 //! slow requests.
 
 use super::warnings::submits_synchronously;
@@ -9,7 +9,7 @@ use halfpower_model::{Nanoseconds, Rate, Sample, Workload};
 
 /// Share of the depth below which it was not reached.
 const DEPTH_SHARE: f64 = 0.75;
-/// Share from which on a rate that was asked for is what set the pace.
+/// Share of the workload's rate from which the rate was the limit.
 const KEPT_SHARE: f64 = 0.97;
 
 /// Observations of the workers and of the watching thread during a sample.
@@ -17,7 +17,7 @@ const KEPT_SHARE: f64 = 0.97;
 pub(super) struct Observations {
     /// Requests outstanding at the end that do not count.
     cut_off: CutOff,
-    /// How long the program stood still.
+    /// Time of a pause of the program.
     stood_still: Nanoseconds,
     /// Share of the workers' time in which a request waited for one that it overlaps.
     held_share: f64,
@@ -35,7 +35,7 @@ impl Observations {
                 requests: outcomes().map(|outcome| outcome.overhang.requests).sum(),
                 longest_ns: longest(outcomes().map(|outcome| outcome.overhang.longest_ticks).max()),
                 longest_response_ns: longest(outcomes().map(|outcome| outcome.overhang.longest_response_ticks).max()),
-                // Those were waited for; of which only the longest is known.
+                // They completed after the window, and only the longest is known.
                 ..CutOff::default()
             },
             stood_still: Nanoseconds(u64::try_from(raw.stood_still.as_nanos()).unwrap_or(u64::MAX)),
@@ -44,14 +44,14 @@ impl Observations {
     }
 }
 
-/// What of its observations could make a sample's figures wrong.
+/// Warnings of a sample by its observations.
 pub(super) fn warnings(sample: &Sample, observations: &Observations) -> Vec<Warning> {
     let cut_off = stalled_at_end(sample, &observations.cut_off);
     let found = [paused(sample, observations), cut_off, rate_not_reached(sample), depth(sample, observations)];
     found.into_iter().flatten().collect()
 }
 
-/// A pause that is longer than all that was measured went on beside it.
+/// A pause. One longer than the measured part was in part outside of it.
 fn paused(sample: &Sample, observations: &Observations) -> Option<Warning> {
     let measured = Nanoseconds::from_seconds(sample.elapsed_s);
     let figures = match observations.stood_still <= measured {
@@ -64,7 +64,7 @@ fn paused(sample: &Sample, observations: &Observations) -> Option<Warning> {
     (observations.stood_still.0 > 0).then(|| Warning::new("paused", message, remedy))
 }
 
-/// Whether a rate was asked for and kept to, and so set the pace.
+/// Whether the workload has a rate and reached it, so that the rate was the limit.
 pub(super) fn keeps_rate(workload: &Workload, total: &Totals) -> bool {
     match workload.rate {
         None => false,
@@ -73,19 +73,19 @@ pub(super) fn keeps_rate(workload: &Workload, total: &Totals) -> bool {
     }
 }
 
-/// A depth that was not reached, with the cause where it is known.
+/// A queue depth that was not reached, with the cause if known.
 fn depth(sample: &Sample, observations: &Observations) -> Option<Warning> {
     let workload = &sample.workload;
-    let asked = f64::from(workload.depth) * f64::from(workload.workers);
+    let depth = f64::from(workload.depth) * f64::from(workload.workers);
     let is_expected = sample.is_complete()
         // Reported with the reason elsewhere.
         && !submits_synchronously(workload)
         && workload.rate.is_none()
         && workload.durability.every().is_none()
         && sample.total.requests > 0;
-    let message = format!("the mean queue depth was {:.1}, not {asked}", sample.depth_mean.counted);
-    (is_expected && sample.depth_mean.counted < DEPTH_SHARE * asked).then(|| {
-        // A worker that waits for nothing has its whole depth: so much is missing of those that wait.
+    let message = format!("the mean queue depth was {:.1}, not {depth}", sample.depth_mean.counted);
+    (is_expected && sample.depth_mean.counted < DEPTH_SHARE * depth).then(|| {
+        // A worker without waits reaches its whole depth, so the waits explain the missing share.
         if observations.held_share > 1.0 - DEPTH_SHARE {
             let waited = format!(
                 "{:.0} % of the time a request waited for one that it overlaps",

@@ -1,4 +1,4 @@
-//! Makes the sample record of what a run gave, and says what could make it wrong.
+//! Builds the sample record of a run, with warnings of possible errors.
 
 mod deviations;
 mod no_effect;
@@ -19,7 +19,7 @@ use halfpower_model::sample::{
 };
 use halfpower_model::{Arrivals, BytesPerSecond, Environment, Histogram, Personality, Sample, TargetKind, Workload};
 
-/// What is known beside the run itself.
+/// Facts beside the run itself.
 pub(crate) struct Context {
     pub(crate) environment: Environment,
     pub(crate) clock: Clock,
@@ -39,11 +39,14 @@ pub(crate) struct Context {
 pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sample {
     let elapsed_s = context.elapsed_s;
     let histograms = RequestKind::ALL.map(|kind| raw.counts[kind as usize].histogram());
-    // Flushes that come between the writes are told apart: they are not what was asked for, but what it takes.
-    let asked = |kind: &RequestKind| workload.operation.has(*kind);
+    // Flushes between writes are not part of the operation, so they are counted separately.
+    let is_of_operation = |kind: &RequestKind| workload.operation.has(*kind);
     let mut all = Histogram::default();
-    RequestKind::ALL.iter().filter(|kind| asked(kind)).for_each(|kind| all.merge(&histograms[*kind as usize]));
-    let has = |kind: RequestKind| asked(&kind) || histograms[kind as usize].count() > 0;
+    RequestKind::ALL
+        .iter()
+        .filter(|kind| is_of_operation(kind))
+        .for_each(|kind| all.merge(&histograms[*kind as usize]));
+    let has = |kind: RequestKind| is_of_operation(&kind) || histograms[kind as usize].count() > 0;
     let of = |kind: RequestKind| {
         let (histogram, counts) = (&histograms[kind as usize], &raw.counts[kind as usize]);
         let short_transfers = counts.short_transfers;
@@ -58,17 +61,17 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
     let total = Totals { short_transfers: short, errors: errors(raw, None), ..Totals::of(&all, bytes, elapsed_s) };
     let cpu = cpu_time(raw, &context, total.requests, bytes);
     let depth_mean = depth_mean(workload, raw, &all);
-    // The flush and the closing are not the program's to pace.
+    // The time of the flush and the close does not depend on the loop.
     let outcomes = || raw.workers.iter().map(|worker| &worker.outcome);
     let end_ticks = outcomes().map(|outcome| outcome.end_ticks).max().unwrap_or(0);
     let end_s = context.clock.nanoseconds(end_ticks) as f64 / 1e9;
-    let pace_s = (elapsed_s - end_s) * f64::from(workload.workers);
-    let loop_share = context.loop_ns_per_request * total.requests as f64 / 1e9 / pace_s.max(1e-9);
+    let loop_s = (elapsed_s - end_s) * f64::from(workload.workers);
+    let loop_share = context.loop_ns_per_request * total.requests as f64 / 1e9 / loop_s.max(1e-9);
     let is_programs = workload.personality == Personality::Null || loop_share > 0.5;
     let generator_bound = total.requests > 0 && is_programs && !deviations::keeps_rate(workload, &total);
     let is_open = workload.arrivals != Arrivals::Closed;
     let workers = worker_totals(raw, context.clock);
-    let [asked_read, asked_write] = [&read, &write].map(|totals| totals.as_ref().map_or(0, |totals| totals.bytes));
+    let requested = [&read, &write].map(|totals| totals.as_ref().map_or(0, |totals| totals.bytes));
     let mut sample = Sample {
         started_at: raw.started_at,
         elapsed_s,
@@ -92,7 +95,7 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
         intervals: raw.intervals.clone(),
         depth_mean,
         cpu,
-        block: context.block.map(|block| amplified(block, workload, [asked_read, asked_write])),
+        block: context.block.map(|block| amplified(block, workload, requested)),
         dirty: raw.accounted.dirty,
         instrument: Instrument {
             loop_ns_per_request: Some(context.loop_ns_per_request),
@@ -111,11 +114,11 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
     sample
 }
 
-/// Bytes at the device over bytes asked for. The device's count has the warm-up in it, so not where there was one.
-fn amplified(mut block: Block, workload: &Workload, asked: [u64; 2]) -> Block {
-    for (direction, asked) in [&mut block.read, &mut block.write].into_iter().zip(asked) {
-        if let Some(direction) = direction.as_mut().filter(|_| workload.warmup.0 == 0 && asked > 0) {
-            direction.amplification = Some(direction.bytes as f64 / asked as f64);
+/// Adds the bytes at the device over the requested bytes. Not after a warm-up, which the device's count includes.
+fn amplified(mut block: Block, workload: &Workload, requested: [u64; 2]) -> Block {
+    for (direction, requested) in [&mut block.read, &mut block.write].into_iter().zip(requested) {
+        if let Some(direction) = direction.as_mut().filter(|_| workload.warmup.0 == 0 && requested > 0) {
+            direction.amplification = Some(direction.bytes as f64 / requested as f64);
         }
     }
     block
@@ -157,7 +160,7 @@ fn parallel(workers: &[WorkerTotals], bytes: u64, elapsed_s: f64, bytes_at_first
     }
 }
 
-/// The first thing that went wrong: a worker that broke down, or a request that failed.
+/// The first failure: a worker that broke down, or a failed request.
 fn failure(raw: &RawRun, target: TargetKind) -> Option<Failure> {
     let broken = raw.workers.iter().zip(0..).find_map(|(worker, index)| Some((index, worker.breakdown.as_ref()?)));
     let breakdown = broken.map(|(index, why): (u32, _)| Failure {
@@ -179,7 +182,7 @@ fn errors(raw: &RawRun, kind: Option<RequestKind>) -> std::collections::BTreeMap
 fn describe(failure: &RequestFailure, target: TargetKind) -> Failure {
     let request = failure.request;
     let why = failure.explanation().unwrap_or_else(|| {
-        // The kernel gives a disk that was taken away no bytes any more.
+        // The kernel returns no bytes from a removed disk.
         let is_device = target == TargetKind::BlockDevice;
         let text = if is_device { "device; was it removed?" } else { "target; was it truncated meanwhile?" };
         format!("the end of the {text}")

@@ -1,24 +1,24 @@
 //! Warns of requests without effect: repeated trims, and flushes without writes between them.
 //!
-//! What was trimmed again is told by making the workers' requests once more: with the seed and their number they are
-//! known. The workers take turns here, which is not the order they ran in; of a share that makes little difference.
-//! Only so many are looked at; those after them find no more to do, so the share is the least it can have been.
+//! Repeated trims are found by generating the workers' requests again from the seed and their numbers. The workers alternate here,
+//! unlike in the run, which changes the share little. Only the first requests are counted; later ones repeat more, so the share
+//! is a lower bound.
 
 use halfpower_model::sample::Warning;
 use halfpower_model::stream::{Request, RequestStream};
 use halfpower_model::{Operation, RequestKind, Sample, Sharing, TargetKind, Workload};
 use std::sync::atomic::AtomicU64;
 
-/// Share of idle requests above which figures mislead.
+/// Share of requests without effect above which figures mislead.
 const MAX_SHARE: f64 = 0.05;
-/// Units of which it is kept whether they were trimmed, a bit each: 32 MiB.
+/// Maximum of units in the map of trimmed units, one bit each: 32 MiB.
 const UNITS_MAX: u64 = 1 << 28;
-/// Units that are looked at: some 0.1 s.
+/// Maximum of units counted: about 0.1 s.
 const STEPS_MAX: u64 = 1 << 25;
-/// Requests of a worker before it is the next one's turn.
+/// Requests of a worker before the next worker's.
 const BATCH: usize = 128;
 
-/// What could make the figures of trims and flushes wrong.
+/// Warnings of trims and flushes without effect.
 pub(super) fn warnings(sample: &Sample, hole_share: f64) -> Vec<Warning> {
     let workload = &sample.workload;
     let mut warnings = Vec::new();
@@ -58,8 +58,8 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64) -> Vec<Warning> {
     warnings
 }
 
-/// Share of the flushes that follow another with nothing changed between: kinds are drawn independently, so it is the
-/// chance that of flushes and changes the one before was a flush.
+/// Share of the flushes that follow another without a change between: kinds are independent, so it is the probability that the
+/// last flush or change before was a flush.
 fn idle_flushes(operation: Operation) -> f64 {
     let percent = |kind| f64::from(operation.percent(kind));
     let flushes = percent(RequestKind::Flush);
@@ -67,8 +67,8 @@ fn idle_flushes(operation: Operation) -> f64 {
     if flushes > 0.0 { flushes / (flushes + changes) } else { 0.0 }
 }
 
-/// Share of what was trimmed, the warm-up included, that had been trimmed before and not written since; 0 where the span
-/// has too many places to keep track of.
+/// Share of the trimmed units, including the warm-up, that had been trimmed before and not written since; 0 if the span has too
+/// many units.
 fn trimmed_again(workload: &Workload, submitted: &[u64]) -> f64 {
     let unit = workload.grain().0;
     let units = workload.span.0.div_ceil(unit);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn uniform_places_repeat_as_the_law_says() {
+    fn uniform_places_repeat_by_the_law_of_chance() {
         // k draws of n places reach n (1 - (1 - 1/n)^k) of them; for k = n that is 1 - 1/e, and 1/e are repeats.
         let many = Workload { request_size: Bytes(4096), span: Bytes(100_000 * 4096), ..trims(Pattern::Random) };
         let again = trimmed_again(&many, &[100_000]);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_since_is_trimmed_anew() {
+    fn a_write_between_makes_a_trim_new() {
         let mix = |text: &str| Workload { operation: text.parse().unwrap(), ..trims(Pattern::Random) };
         let mostly_written = trimmed_again(&mix("mix=write:95,trim:5"), &[100_000]);
         let mostly_trimmed = trimmed_again(&mix("mix=read:40,trim:60"), &[100_000]);

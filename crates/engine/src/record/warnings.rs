@@ -1,14 +1,14 @@
-//! What could make a sample's figures wrong.
+//! Warnings of a sample whose figures may be wrong.
 
 use super::no_effect;
 use crate::instrument::accounts::TICK_S;
 use halfpower_model::sample::{Warning, came_around, in_write_cache, left_in_buffer, memory_speed, once_over};
 use halfpower_model::{Buffering, CachePolicy, Personality, Sample, Workload};
 
-/// From this share of the workers' time on that they were ready and had no CPU, others had theirs.
+/// Share of the workers' time, runnable without a CPU, from which other programs used their CPUs.
 const WAITED_MOST: f64 = 0.1;
 
-/// Everything that could.
+/// All warnings of a sample.
 pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> Vec<Warning> {
     let workload = &sample.workload;
     let mut warnings = Vec::new();
@@ -53,9 +53,9 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> 
         "write the whole file once before the run",
     );
     let stolen_s = sample.cpu.steal_s.unwrap_or(0.0);
-    // The kernel's steps may make it a little more than there was.
+    // The ticks of the kernel's count may exceed the elapsed time a little.
     let stolen = (stolen_s / stolen_over_s.max(0.01) / f64::from(sample.environment.cpus)).min(1.0);
-    // One step of the kernel's count may be no more than a moment of it.
+    // A single tick of the kernel's count may stand for a much shorter time.
     warn(
         stolen > 0.05 && stolen_s > 1.5 * TICK_S,
         "time_stolen",
@@ -94,7 +94,7 @@ pub(super) fn submits_synchronously(workload: &Workload) -> bool {
     workload.personality == Personality::Libaio && !workload.buffering.is_direct()
 }
 
-/// What to do where the program set the pace; and that it could do more, where others had its CPUs.
+/// The remedy if the program was the bottleneck, also if it lacked CPUs.
 fn program_remedy(sample: &Sample) -> String {
     let workers_s = sample.elapsed_s * f64::from(sample.workload.workers);
     let waited = sample.cpu.waited_s.map(|waited_s| waited_s / workers_s).filter(|share| *share >= WAITED_MOST);
@@ -109,15 +109,15 @@ fn program_remedy(sample: &Sample) -> String {
     }
 }
 
-/// What a device may still have had, of writes without a flush or where it needs none; how much it can have the kernel does not
-/// tell.
+/// Warns of writes that may still be in the device's cache or buffer: without a flush, or if it ignores flushes. The kernel does not
+/// report its size.
 fn unflushed(sample: &Sample) -> Option<Warning> {
     let has = |kind: &str| sample.environment.all_targets().any(|target| target.write_cache.as_deref() == Some(kind));
     let left = has("write through").then(|| left_in_buffer(sample, None)).flatten();
     left.or_else(|| has("write back").then(|| in_write_cache(sample, None))?)
 }
 
-/// What the workers surely used cannot be more than what was used at all.
+/// Warns if the CPU time of the workers exceeds that of the whole machine.
 fn bounds_cross(sample: &Sample) -> Option<Warning> {
     let lower_s = sample.cpu.lower.user_s + sample.cpu.lower.system_s;
     let error_s = sample.cpu.soaker.map_or(0.0, |soaker| soaker.error_s);

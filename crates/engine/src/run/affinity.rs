@@ -5,7 +5,7 @@ use halfpower_model::Workload;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io;
 
-/// Pins the calling thread as the workload asks.
+/// Pins the calling thread to its CPU of the workload, if CPUs are given.
 pub(super) fn pin(workload: &Workload, index: u32) -> io::Result<()> {
     let Some(cpu) = workload.cpus.get(index as usize % workload.cpus.len().max(1)) else { return Ok(()) };
     if *cpu as usize >= CpuSet::MAX_CPU {
@@ -25,7 +25,7 @@ impl Restricted {
     /// Restricts to this many CPUs, if a number is given.
     ///
     /// # Errors
-    /// When there are not so many, or the kernel refuses.
+    /// If there are fewer CPUs, or the kernel rejects it.
     pub(super) fn to(cpus: Option<u32>) -> io::Result<Restricted> {
         let Some(cpus) = cpus else { return Ok(Restricted { before: None }) };
         let before = sched_getaffinity(None)?;
@@ -44,7 +44,7 @@ impl Restricted {
 impl Drop for Restricted {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
-            // What was allowed before still is, unless somebody took it away meanwhile.
+            // The CPUs before are still allowed, unless the process lost one meanwhile.
             let _ = sched_setaffinity(None, before);
         }
     }
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_program_keeps_to_one_cpu_for_a_while() {
+    fn a_restriction_to_one_cpu_ends_with_its_value() {
         let before = sched_getaffinity(None).unwrap();
         let restricted = Restricted::to(Some(1)).unwrap();
         assert_eq!(sched_getaffinity(None).unwrap().count(), 1);

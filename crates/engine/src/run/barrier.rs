@@ -38,9 +38,9 @@ impl Barrier {
             }
             Start::Never => GIVEN_UP,
         };
-        // Released: who sees the state sees the tick.
+        // Release: a thread that reads this state also reads the tick.
         self.state.store(state, Release);
-        // Nobody may be waiting, which is no error.
+        // It is no error if no thread waits.
         let _ = futex::wake(&self.state, futex::Flags::empty(), i32::MAX as u32);
     }
 
@@ -57,7 +57,7 @@ impl Barrier {
                 STARTED => return Start::At(self.tick.load(Relaxed)),
                 _ => return Start::Never,
             }
-            // Ends at once where it was opened meanwhile, and by signals: it is looked again in any case.
+            // Returns at once if it was released meanwhile, and after signals, so the state is read again.
             let _ = futex::wait(&self.state, futex::Flags::empty(), CLOSED, None);
         }
     }
@@ -69,7 +69,7 @@ mod tests {
     use crate::shared_memory::Shared;
 
     #[test]
-    fn everybody_goes_when_it_opens() {
+    fn all_waiting_threads_are_released() {
         for (start, tick) in [(Start::At(7), Some(7)), (Start::Never, None)] {
             let barrier = &Shared::<Barrier>::new(1).unwrap();
             let wait = || match barrier[0].wait() {

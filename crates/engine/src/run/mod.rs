@@ -1,4 +1,4 @@
-//! Runs a workload's workers, each on a thread or in a process of its own, and watches them.
+//! Runs a workload's workers, each on a thread or in a process, and watches them.
 
 mod affinity;
 mod barrier;
@@ -89,13 +89,13 @@ impl Drop for ThreadLink<'_> {
         if std::thread::panicking() {
             self.stop.store(true, Relaxed);
         }
-        // The receiver outlives the workers; were it gone, nobody would be waiting.
+        // The receiver outlives the workers; without it no thread would wait.
         let _ = self.events.send(Event::Done);
     }
 }
 
-/// Runs the workload with the personality `P`, on targets that were opened for it; one whose blocks are verified with
-/// what they should hold.
+/// Runs the workload with the personality `P`, on targets that were opened for it. `ledger` holds the expected blocks of a
+/// verified workload.
 pub(crate) fn run<P: Personality>(
     workload: &Workload,
     targets: &[Opened],
@@ -147,7 +147,7 @@ pub(crate) fn run<P: Personality>(
     })
 }
 
-/// What a worker ended with, or why it broke down.
+/// The outcome of a worker, or why it broke down.
 fn join(worker: ScopedJoinHandle<'_, io::Result<Outcome>>) -> Result<Outcome, String> {
     let panicked = |panic: Box<dyn Any + Send>| format!("it panicked: {}", panic_message(&*panic));
     worker.join().map_err(panicked)?.map_err(|error| error.to_string())
@@ -219,7 +219,7 @@ fn await_ready(shared: &Shared<'_>, events: &Receiver<Event>, cancel: &Cancel) -
                 }
                 continue;
             }
-            // Ended without being ready: it panicked, which joining it will tell.
+            // It panicked; joining it gives the message.
             Ok(Event::Done) | Err(RecvTimeoutError::Disconnected) => {
                 return Err(io::Error::other("a worker ended before it was ready"));
             }

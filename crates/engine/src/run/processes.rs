@@ -1,7 +1,7 @@
-//! A worker that is a process: a thread of its own here starts it, hears it, and notices if it dies or is stopped.
+//! A worker that is a process: a thread of this process reads its messages, and notices if it dies or is stopped.
 //!
-//! So the rest of a run sees no difference from threads. Counters, cursors, the barrier, the stop flag and the ledger lie in
-//! memory that all share.
+//! So the rest of a run is the same as with threads. Counters, cursors, the barrier, the stop flag and the ledger lie in memory
+//! that all share.
 
 use super::state::{Ready, Shared};
 use super::worker_process::Message;
@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// A worker's process; ended when dropped.
 pub(super) struct Child {
     pid: Pid,
-    hears: BufReader<UnixStream>,
+    socket: BufReader<UnixStream>,
     /// Its exit status, once it was waited for.
     status: Option<WaitStatus>,
     /// Since when it is stopped, and how long it was stopped before.
@@ -27,10 +27,10 @@ pub(super) struct Child {
 }
 
 impl Child {
-    pub(super) fn new(pid: Pid, hears: UnixStream) -> io::Result<Child> {
-        hears.set_read_timeout(Some(LOOK))?;
-        let hears = BufReader::new(hears);
-        Ok(Child { pid, hears, status: None, stopped_at: None, stopped: Duration::ZERO })
+    pub(super) fn new(pid: Pid, socket: UnixStream) -> io::Result<Child> {
+        socket.set_read_timeout(Some(LOOK))?;
+        let socket = BufReader::new(socket);
+        Ok(Child { pid, socket, status: None, stopped_at: None, stopped: Duration::ZERO })
     }
 
     /// Relays its messages until it has ended.
@@ -57,7 +57,7 @@ impl Child {
         {
             ready(Err(io::Error::other(error.to_string())));
         }
-        self.go_on();
+        self.note_continued();
         ended.map(|outcome| Outcome { stopped: self.stopped, ..outcome })
     }
 
@@ -65,7 +65,7 @@ impl Child {
     fn message(&mut self, shared: &Shared<'_>) -> io::Result<Message> {
         let mut line = Vec::new();
         loop {
-            match self.hears.read_until(b'\n', &mut line) {
+            match self.socket.read_until(b'\n', &mut line) {
                 Ok(_) if line.ends_with(b"\n") => return Ok(serde_json::from_slice(&line)?),
                 Ok(_) => {
                     self.wait(WaitOptions::empty());
@@ -76,10 +76,10 @@ impl Child {
                         return Err(self.how_it_ended());
                     }
                     if shared.stop().load(Relaxed) || shared.is_over() {
-                        // It may be stopped, and is to end. One that runs does not notice.
+                        // It must end, also if it is stopped. A running one ignores the signal.
                         let _ = kill_process(self.pid, Signal::CONT);
                     }
-                    // If it is gone, its last message may still be there to be read.
+                    // If it has ended, its last message may still be unread.
                     self.wait(WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED);
                 }
                 Err(error) => return Err(error),
@@ -89,17 +89,17 @@ impl Child {
 
     fn wait(&mut self, options: WaitOptions) {
         if self.status.is_none() {
-            // An error means that it was waited for elsewhere.
+            // An error means that its status was taken elsewhere.
             match waitpid(Some(self.pid), options).ok().flatten().map(|(_, status)| status) {
                 Some(status) if status.stopped() => self.stopped_at = Some(Instant::now()),
-                Some(status) if status.continued() => self.go_on(),
-                gone => self.status = gone,
+                Some(status) if status.continued() => self.note_continued(),
+                ended => self.status = ended,
             }
         }
     }
 
-    /// It continues.
-    fn go_on(&mut self) {
+    /// Adds the time since it was stopped.
+    fn note_continued(&mut self) {
         self.stopped += self.stopped_at.take().map_or(Duration::ZERO, |since| since.elapsed());
     }
 
@@ -116,7 +116,7 @@ impl Child {
 impl Drop for Child {
     fn drop(&mut self) {
         if self.status.is_none() {
-            // It has nothing left to do, and one that somebody has stopped would not end by itself.
+            // Its work is done, and a stopped process would not end by itself.
             let _ = kill_process(self.pid, Signal::KILL);
             self.wait(WaitOptions::empty());
         }

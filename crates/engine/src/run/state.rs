@@ -1,4 +1,4 @@
-//! What the workers of a run share with each other and with the thread that watches them.
+//! State that the workers of a run share with each other and with the watching thread.
 
 use super::barrier::Barrier;
 use crate::instrument::clock::Clock;
@@ -22,25 +22,25 @@ pub(super) enum Event {
 /// Reports that a worker is ready to start, with the options granted, or cannot be.
 pub(super) type Ready<'a> = &'a dyn Fn(io::Result<Granted>);
 
-/// What the workers of a run share, processes too.
+/// State that the workers of a run share, also as processes.
 pub(super) struct Shared<'a> {
     pub(super) workload: &'a Workload,
     pub(super) targets: &'a [Opened],
     pub(super) clock: Clock,
     pub(super) ledger: Option<Volumes<'a>>,
     pub(super) records: shared_memory::Shared<Record>,
-    /// One for each target that has workers of its own, else one.
+    /// One per volume.
     pub(super) cursors: shared_memory::Shared<AtomicU64>,
     pub(super) common: shared_memory::Shared<Common>,
 }
 
-/// What there is one of in a run.
+/// The single values of a run.
 #[repr(C)]
 pub(super) struct Common {
     pub(super) barrier: Barrier,
     /// Ends every worker.
     pub(super) stop: AtomicBool,
-    /// Workers that have finished, and the bytes of all when the first had.
+    /// Workers that have finished, and the bytes of all when the first finished.
     pub(super) finished: AtomicU64,
     pub(super) bytes_at_first_finish: AtomicU64,
 }

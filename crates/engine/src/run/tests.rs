@@ -132,7 +132,7 @@ fn a_number_of_requests_ends_with_the_last_of_them() {
 }
 
 #[test]
-fn where_the_flush_counts_so_does_what_was_out_when_the_time_was_up() {
+fn with_a_timed_flush_requests_outstanding_at_the_end_count() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     for depth in [1, 4] {
         let raw = run_law::<DEEP>(&Workload { durability: Durability::FlushAtEnd, ..workload(depth) });
@@ -143,7 +143,7 @@ fn where_the_flush_counts_so_does_what_was_out_when_the_time_was_up() {
 }
 
 #[test]
-fn a_stall_past_the_end_of_the_window_leaves_word() {
+fn a_stall_past_the_end_of_the_window_is_recorded() {
     for rate in [None, Some(Rate::Requests(1_000_000_000))] {
         let arrivals = if rate.is_some() { Arrivals::Constant } else { Arrivals::Closed };
         let raw = run_law::<STALLING>(&Workload { arrivals, rate, ..workload(8) });
@@ -152,7 +152,7 @@ fn a_stall_past_the_end_of_the_window_leaves_word() {
         let overhang = raw.workers[0].outcome.overhang;
         // Each waits for the seven that were submitted before it as well.
         assert_eq!((overhang.requests, overhang.longest_ticks), (8, STALL_NS + 7 * SERVICE_NS), "{rate:?}");
-        // So many arrive that those that go have come at the very beginning.
+        // The backlog grows so fast that every submitted request arrived at the very beginning.
         let since_arrival = if rate.is_some() { STALL_NS + STALLS_FROM - WARMUP_NS } else { 0 };
         assert!(overhang.longest_response_ticks >= since_arrival, "{overhang:?}");
         assert_eq!(rate.is_some(), overhang.longest_response_ticks > 0, "{overhang:?}");
@@ -184,7 +184,7 @@ fn few_slow_requests_lengthen_the_window_to_their_own_time() {
         assert!((0.99..=1.0).contains(&outcome.depth_mean), "{outcome:?}");
         assert_eq!(outcome.overhang, Overhang::default(), "what was waited for counts");
     }
-    // No more than were asked for, some of which were begun before it.
+    // At most the queue depth is outstanding, in part from before the window.
     let (outcome, latencies) = run_slow(3, 60, 100, None);
     assert!((1.0..=3.0).contains(&outcome.depth_mean) && latencies.count() >= 4, "{outcome:?}");
 }

@@ -48,7 +48,7 @@ pub(super) fn watch(
         let wait = wait.min(nothing_to_do);
         let (is_over, waits_from) = (shared.is_over(), Instant::now());
         match events.recv_timeout(wait) {
-            // Many end at once: looking at the counts after each would take longer than all of them did.
+            // Many end together: reading the counts after each would take longer than the workers did.
             Ok(_) => done += 1 + events.try_iter().count() as u32,
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,

@@ -1,4 +1,4 @@
-//! What one worker does, on a thread or in a process: prepares, waits for the others, works.
+//! The work of one worker, on a thread or in a process: it prepares, waits for the others, and runs.
 
 use super::affinity::pin;
 use super::barrier::Start;
@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Part of a workload's seed that draws the data written.
 const DATA_SEED: u64 = 1 << 40;
 
-/// What a worker does, from its preparation to its end.
+/// Runs a worker from its preparation to its end.
 pub(super) fn work<P: Personality>(shared: &Shared<'_>, index: u32, ready: Ready<'_>) -> io::Result<Outcome> {
     let workload = shared.workload;
     let outcome = if !Extras::are_needed(workload, shared.ledger.is_some()) {
@@ -60,7 +60,7 @@ fn prepare<'a, P: Personality, const FULL: bool>(
 ) -> io::Result<(Worker<'a, P, FULL>, Granted)> {
     let workload = shared.workload;
     pin(workload, index)?;
-    // Before the personality, whose threads it counts as well.
+    // Before the personality, because it includes the threads that the personality starts.
     let meter = Meter::start();
     let (slots, slot_bytes) =
         if P::MOVES_DATA { (workload.depth as usize, workload.request_size.0 as usize) } else { (1, 1) };
@@ -92,7 +92,7 @@ fn prepare<'a, P: Personality, const FULL: bool>(
 /// Worker `index`'s part of the limits.
 fn schedule(workload: &Workload, index: u32, clock: Clock, measure_from: u64) -> Schedule {
     let limits = &workload.limits;
-    // Of several sizes they are counted as they go.
+    // Requests of several sizes are counted while they run.
     let by_bytes = limits.bytes.filter(|_| workload.sizes.is_empty());
     let by_bytes = by_bytes.map(|bytes| bytes.0.div_ceil(workload.request_size.0));
     let requests = [limits.requests, by_bytes].into_iter().flatten().min();
@@ -103,12 +103,12 @@ fn schedule(workload: &Workload, index: u32, clock: Clock, measure_from: u64) ->
         measure_until: limits.duration.map_or(u64::MAX, |span| measure_from.saturating_add(clock.ticks(span.0))),
         requests: share.unwrap_or(u64::MAX),
         count_drain: has_timed_end(workload),
-        // At a rate it is the arrivals that tell how many there are in a time.
+        // At a rate, the arrivals determine the number of requests in the window.
         few: if workload.rate.is_some() { 0 } else { FEW_REQUESTS.div_ceil(workers) },
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub(super) fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())

@@ -1,4 +1,4 @@
-//! A worker's process: this program, started once more by the one that measures and handed what it works with.
+//! A worker's process: this program, started again by the measuring process, with an order in inherited memory.
 //!
 //! A process forked from one that has threads may make only async-signal-safe calls, and plug-ins, panics and libaio do
 //! more. So each worker's process executes `/proc/self/exe`. `docs/decisions/worker-processes.md` has the figures.
@@ -71,7 +71,7 @@ struct Order {
 pub(super) struct Launcher {
     /// The order, in memory.
     order: OwnedFd,
-    /// All that a process inherits.
+    /// Every descriptor that a process inherits.
     inherited: Vec<RawFd>,
 }
 
@@ -106,7 +106,7 @@ impl Launcher {
     pub(super) fn start(&self, index: u32) -> io::Result<Child> {
         let (own, childs) = UnixStream::pair()?;
         let mut command = Command::new("/proc/self/exe");
-        // The argument names the test that this is in a test's program; others do not look at it.
+        // The argument names a test of the test program; other programs ignore it.
         command.arg0("halfpower").arg("worker_process").env(VARIABLE, format!("{}:{index}", self.order.as_raw_fd()));
         // Standard output belongs to the program's own results.
         command.stdin(OwnedFd::from(childs)).stdout(Stdio::null());
@@ -135,8 +135,8 @@ fn send(mut socket: &UnixStream, message: &Message) {
     let _ = socket.write_all(&line);
 }
 
-/// Does the work of a worker where this process was started as one, and is true then. Call it first in `main`: a process
-/// that measures with worker processes starts its own program for each.
+/// Runs a worker if this process was started as one, and returns whether it was. Call it first in `main`: a process that
+/// measures with worker processes starts its own program for each.
 pub fn worker_process() -> bool {
     let Ok(order) = std::env::var(VARIABLE) else { return false };
     let Some((descriptor, index)) = order.split_once(':') else { return false };
@@ -150,7 +150,7 @@ pub fn worker_process() -> bool {
 
 fn carry_out(descriptor: &str, index: u32, socket: &UnixStream) -> io::Result<Outcome> {
     leave_signals_to_parent()?;
-    // Opened once more: the others of the run read the same order.
+    // Opened again, because the other workers read the same file.
     let order: Order = serde_json::from_slice(&std::fs::read(format!("/proc/self/fd/{descriptor}"))?)?;
     if getppid().map(|pid| pid.as_raw_nonzero().get()) != Some(order.parent) {
         return Err(io::Error::other("the process that started it has ended"));
@@ -192,6 +192,6 @@ fn leave_signals_to_parent() -> io::Result<()> {
         // SAFETY: it sets no handler, and no code of this process has set one.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
-    // In place of `exe`, for whoever lists processes.
+    // Shown by ps(1) in place of `exe`.
     Ok(rustix::thread::set_name(c"halfpower")?)
 }

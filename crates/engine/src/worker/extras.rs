@@ -29,7 +29,7 @@ pub(crate) struct Extras<'a> {
     page: Option<Page<'a>>,
     /// A request that waits for its blocks, and its intended arrival.
     held: Option<(Request, u64)>,
-    /// Since when one waits, and the ticks waited in the measured part.
+    /// Tick since which one waits, and the ticks waited in the measured part.
     held_since: Option<u64>,
     held_ticks: u64,
     /// The worker's own descriptors of its targets.
@@ -53,7 +53,7 @@ fn bytes_of_several_sizes(workload: &Workload) -> Option<u64> {
     Some(limit.0.div_ceil(u64::from(workload.workers)))
 }
 
-/// Whether something after the last request counts: a flush, or closing the targets.
+/// Whether a step after the last request counts: a flush, or closing the targets.
 pub(crate) fn has_timed_end(workload: &Workload) -> bool {
     workload.durability == Durability::FlushAtEnd || workload.closing == Closing::Timed
 }
@@ -107,7 +107,7 @@ impl<'a> Extras<'a> {
         }
     }
 
-    /// Starts the arrivals, which count up to the tick `until`, and truncates the file where the workload asks for it.
+    /// Starts the arrivals, which count up to the tick `until`, and truncates the file if its state is truncated.
     ///
     /// # Errors
     /// The kernel's.
@@ -262,7 +262,7 @@ mod tests {
     use halfpower_model::{Bytes, Rate, Verify};
 
     #[test]
-    fn what_is_held_waits_for_a_completion_and_does_not_look_meanwhile() {
+    fn a_held_request_waits_for_a_completion_without_polling() {
         let workload = Workload {
             request_size: Bytes(4096),
             span: Bytes(1 << 20),

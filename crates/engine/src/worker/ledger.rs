@@ -1,7 +1,7 @@
-//! What every block of a verified target should hold: its generation, and whether a request is at it.
+//! The expected contents of every block of a verified target: its generation, and whether a request is using it.
 //!
-//! Requests that overlap would race, and a check would cry wolf: a request claims its blocks before it goes and lets go
-//! of them when it is back, whoever of the workers issued it. Who cannot have them waits.
+//! Overlapping requests would race and cause false mismatches. So a request of any worker claims its blocks before its submission
+//! and releases them at its completion; a request whose blocks are claimed waits.
 
 use crate::shared_memory::{Handle, Shared};
 use halfpower_model::content::{Mismatch, Stamper, UNWRITTEN};
@@ -13,14 +13,14 @@ use std::ops::RangeInclusive;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// A request is at the block.
+/// A request uses the block.
 const BUSY: u32 = 1 << 31;
-/// The last write of it failed: it may or may not have happened.
+/// Its last write failed: the block may hold either generation.
 const UNSURE: u32 = 1 << 30;
-/// The rest is the generation.
+/// The other bits are the generation.
 const GENERATION: u32 = UNSURE - 1;
 
-/// The blocks of every volume of a workload; with handles for its memory, it is what another process attaches.
+/// The blocks of every volume of a workload; with handles for its memory, for another process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Ledger<B = Shared<AtomicU32>, C = Shared<AtomicU64>> {
     seed: u64,
@@ -46,21 +46,21 @@ pub(crate) struct LedgerHandle {
 }
 
 impl LedgerHandle {
-    /// What a process inherits of it.
+    /// The descriptors for a process to inherit.
     pub(crate) fn descriptors(&self) -> [RawFd; 2] {
         [self.ledger.blocks.descriptor, self.ledger.counts.descriptor]
     }
 }
 
 impl<'a> Volumes<'a> {
-    /// As another process may attach them.
+    /// A handle for another process.
     pub(crate) fn handle(self) -> LedgerHandle {
         let Ledger { seed, block_bytes, blocks_a_volume, ref blocks, ref counts } = *self.ledger;
         let (blocks, counts) = (blocks.handle(), counts.handle());
         LedgerHandle { ledger: Ledger { seed, block_bytes, blocks_a_volume, blocks, counts }, first: self.first }
     }
 
-    /// The part of a volume, counted from the first.
+    /// The page of a volume, counted from the first.
     pub(crate) fn page(self, volume: usize) -> Page<'a> {
         self.ledger.page(self.first + volume)
     }
@@ -76,10 +76,10 @@ pub(crate) struct Page<'a> {
 }
 
 impl Ledger {
-    /// A ledger in which nothing was written.
+    /// A ledger without written blocks.
     ///
     /// # Errors
-    /// When there is not enough memory.
+    /// If there is not enough memory.
     pub(crate) fn new(workload: &Workload) -> io::Result<Ledger> {
         let block_bytes = workload.verify_block().0;
         let blocks_a_volume = usize::try_from(workload.span.0.div_ceil(block_bytes)).map_err(io::Error::other)?;
@@ -96,15 +96,15 @@ impl Ledger {
     /// As of [`Shared::attach`], of both descriptors.
     pub(crate) unsafe fn attach(handle: LedgerHandle) -> io::Result<(Ledger, usize)> {
         let Ledger { seed, block_bytes, blocks_a_volume, blocks, counts } = handle.ledger;
-        // SAFETY: the caller hands them over, and `Volumes::handle` made both of these types.
+        // SAFETY: the caller passes their ownership, and `Volumes::handle` made both of these types.
         let (blocks, counts) = unsafe { (Shared::attach(blocks)?, Shared::attach(counts)?) };
         Ok((Ledger { seed, block_bytes, blocks_a_volume, blocks, counts }, handle.first))
     }
 
-    /// The ledger after each worker has submitted so many requests of the workload's stream, and `failed` were not done.
+    /// The ledger after each worker has submitted this number of requests of the workload's stream, of which `failed` failed.
     ///
     /// # Errors
-    /// When there is not enough memory.
+    /// If there is not enough memory.
     pub(crate) fn replay(workload: &Workload, submitted: &[u64], failed: &[(u32, Request)]) -> io::Result<Ledger> {
         let ledger = Ledger::new(workload)?;
         let cursors: Vec<_> = (0..workload.volumes()).map(|_| AtomicU64::new(0)).collect();
@@ -137,7 +137,7 @@ impl Ledger {
         Volumes { ledger: self, first }
     }
 
-    /// The part of a volume.
+    /// The page of a volume.
     fn page(&self, volume: usize) -> Page<'_> {
         let first = volume * self.blocks_a_volume;
         Page {
@@ -148,13 +148,13 @@ impl Ledger {
         }
     }
 
-    /// Bytes of a volume up to the last block that was written: a file may end there.
+    /// Bytes of a volume up to the last written block: a file may end there.
     pub(crate) fn end(&self, volume: usize) -> u64 {
         self.page(volume).blocks.iter().rposition(is_written).map_or(0, |last| (last as u64 + 1) * self.block_bytes)
     }
 
-    /// Lets go of the blocks of a volume that somebody still has, now that all workers have ended: their requests may or
-    /// may not have been done. Gives these blocks as writes.
+    /// Releases the blocks of a volume that are still claimed after all workers have ended: their requests may or may not have been
+    /// carried out. Returns these blocks as writes.
     pub(crate) fn abandon(&self, volume: usize) -> Vec<Request> {
         let mut requests: Vec<Request> = Vec::new();
         for (block, offset) in self.page(volume).blocks.iter().zip((0..).step_by(self.block_bytes as usize)) {
@@ -167,24 +167,24 @@ impl Ledger {
         requests
     }
 
-    /// Blocks that were checked.
+    /// Number of checked blocks.
     pub(crate) fn checked(&self) -> u64 {
         self.counts[0].load(Ordering::Relaxed)
     }
 
-    /// Those of them found wrong.
+    /// Number of wrong blocks among them.
     pub(crate) fn wrong(&self) -> u64 {
         self.counts[1].load(Ordering::Relaxed)
     }
 }
 
-/// What a block with this entry may hold.
+/// The generations that a block with this entry may hold.
 fn admissible(entry: u32) -> RangeInclusive<u32> {
     let generation = entry & GENERATION;
     if entry & UNSURE == 0 { generation..=generation } else { generation.saturating_sub(1)..=generation }
 }
 
-/// Whether the block was surely written, so that there is something to check.
+/// Whether the block was certainly written, and so can be checked.
 fn is_written(block: &AtomicU32) -> bool {
     !admissible(block.load(Ordering::Relaxed)).contains(&UNWRITTEN)
 }
@@ -196,7 +196,7 @@ impl Page<'_> {
         &self.blocks[first..last.max(first)]
     }
 
-    /// Claims the blocks of a request; false when another has one of them.
+    /// Claims the blocks of a request; false if another request has one of them.
     pub(crate) fn claim(&self, request: &Request) -> bool {
         let blocks = self.blocks_of(request);
         let taken = blocks.iter().position(|block| block.fetch_or(BUSY, Ordering::Acquire) & BUSY != 0);
@@ -208,10 +208,10 @@ impl Page<'_> {
         taken.is_none()
     }
 
-    /// Stamps what a write is about to write: a generation more for each block that was claimed.
+    /// Stamps the data of a write, with the next generation for each claimed block.
     pub(crate) fn stamp(&self, buffer: &mut [u8], request: &Request) {
         self.blocks_of(request).iter().for_each(|block| {
-            // Sure again, if this write is done.
+            // Certain again if this write succeeds.
             let next = (block.load(Ordering::Relaxed) & GENERATION) + 1;
             block.store(BUSY | (next & GENERATION).max(1), Ordering::Relaxed);
         });
@@ -219,10 +219,10 @@ impl Page<'_> {
         self.stamper.stamp(buffer, request.offset, generation);
     }
 
-    /// Checks what a read has read.
+    /// Checks the data of a read.
     ///
     /// # Errors
-    /// The first block that is not as it was written; every wrong one is counted.
+    /// The first block that is not as written; every wrong one is counted.
     pub(crate) fn check(&self, buffer: &[u8], request: &Request) -> Result<(), Mismatch> {
         let entry = |block: u64| admissible(self.blocks[block as usize].load(Ordering::Relaxed));
         let blocks = self.blocks_of(request);
@@ -238,7 +238,7 @@ impl Page<'_> {
         first
     }
 
-    /// Lets go of the blocks of a request; those of a write that failed may hold either generation.
+    /// Releases the blocks of a request; those of a failed write may hold either generation.
     pub(crate) fn release(&self, request: &Request, failed: bool) {
         let unsure = if failed && request.kind == RequestKind::Write { UNSURE } else { 0 };
         self.blocks_of(request).iter().for_each(|block| {
@@ -254,7 +254,7 @@ mod tests {
     use halfpower_model::Bytes;
 
     #[test]
-    fn what_a_worker_left_behind_is_free_again_and_may_be_either() {
+    fn abandoned_blocks_are_released_and_may_hold_either_generation() {
         let workload = Workload { request_size: Bytes(4096), span: Bytes(1 << 20), ..Workload::default() };
         let ledger = Ledger::new(&workload).unwrap();
         let page = ledger.page(0);

@@ -1,4 +1,4 @@
-//! A worker: one thread or process that keeps its requests outstanding and records what they do.
+//! A worker: one thread or process that keeps its requests outstanding and records their results.
 //!
 //! Each turn of the loop reads the clock once, and once more per further batch that it submits. This reading ends the
 //! service time of the reaped requests and starts that of the next ones. So service time includes a few nanoseconds of the
@@ -74,7 +74,7 @@ pub(crate) struct Outcome {
     pub(crate) failures: Vec<RequestFailure>,
     /// The first block that was not as it was written, in a sentence.
     pub(crate) mismatch: Option<String>,
-    /// What [`Personality::would_block`] counted in the measured part.
+    /// The count of [`Personality::would_block`] in the measured part.
     pub(crate) would_block: Option<u64>,
     /// Requests that were outstanding at the end of the window and do not count.
     pub(crate) overhang: Overhang,
@@ -207,14 +207,14 @@ pub(crate) struct Worker<'a, P, const FULL: bool> {
     done: Vec<Completion>,
     phase: Phase,
     count_drain: bool,
-    /// What the schedule calls few, and whether it was no more.
+    /// The schedule's limit of few requests, and whether there were fewer.
     few: u64,
     is_of_few: bool,
     /// Tick of the last completion of the warm-up, of the start without one; outstanding requests times ticks from there to
     /// where the window begins.
     settled_at: u64,
     lead_ticks: u64,
-    /// Requests that may still be submitted; without a limit, more than a life is long enough for.
+    /// Requests that may still be submitted; without a limit, `u64::MAX`.
     remaining: u64,
     /// Outstanding requests times ticks over the measured part, and the tick up to which they are counted.
     depth_ticks: u64,
@@ -289,7 +289,7 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
             } else if self.in_flight() == 0 {
                 let Some(tick) = self.next_submission() else { break };
                 if FULL && self.around.extras.is_holding() {
-                    // Whoever has its blocks may need this CPU to let go of them.
+                    // The worker with its blocks may need this CPU to release them.
                     std::thread::yield_now();
                 }
                 now = wait_until(self.around.clock, tick.min(next_event), self.around.stop);
@@ -316,7 +316,7 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
         self.finish(&schedule, last_reap)
     }
 
-    /// The warm-up is over: what completes from now on counts. Gives the tick of the next event.
+    /// The warm-up is over: later completions count. Returns the tick of the next event.
     #[cold]
     fn begin_measuring(&mut self, schedule: &Schedule) -> u64 {
         self.phase = Phase::Measuring;
@@ -328,13 +328,12 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
         if FULL {
             self.around.extras.measure_from(schedule.measure_from, self.outstanding_bytes());
         }
-        // What is outstanding will count, so it is part of the number.
+        // Outstanding requests will count, so they are part of the number.
         self.remaining = schedule.requests.saturating_sub(self.in_flight());
         schedule.measure_until
     }
 
-    /// The rare turns of the loop: the time is up, the requests are used up, somebody says stop. Gives the tick of the
-    /// next one.
+    /// Changes the phase at the end of the time, after the last request, or at a stop. Returns the tick of the next event.
     #[cold]
     fn change_phase(&mut self, schedule: &Schedule, now: u64) -> u64 {
         let time_is_up = now >= schedule.measure_until;
@@ -394,7 +393,7 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
         (self.slots.len() - self.free.len()) as u64
     }
 
-    /// Adds what was outstanding since the last reading.
+    /// Adds the requests outstanding since the last reading.
     #[inline]
     fn count_depth(&mut self, now: u64) {
         if self.phase == Phase::Measuring || self.is_of_few {
@@ -403,7 +402,7 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
         }
     }
 
-    /// Waits for completions: for as many as were asked for, or, where more requests will arrive, no longer than that.
+    /// Waits for completions: for the workload's batch, or until the next arrival.
     #[inline]
     fn await_completions(&mut self, now: u64) -> io::Result<()> {
         if FULL && let Some(patience) = self.patience(now) {
@@ -413,7 +412,7 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
         self.personality.reap(&mut self.done, at_least)
     }
 
-    /// What comes after the last request: the flush and the closing that count.
+    /// The steps after the last request: the timed flush and close.
     fn finish(mut self, schedule: &Schedule, last_reap: u64) -> io::Result<Outcome> {
         let (measured_from, lead_ticks) =
             if self.is_of_few { (self.settled_at, self.lead_ticks) } else { (schedule.measure_from, 0) };

@@ -1,7 +1,7 @@
-//! When the next request may go: the arrivals of an open loop, or the gaps of one that is held back.
+//! The time of the next request: the arrivals of an open loop, or the gaps of a loop held to a rate.
 //!
-//! An open loop's requests have an intended arrival, whether anybody is free to issue them or not. None is skipped: what
-//! could not go in time goes as soon as it can, and its response time counts from the intended arrival.
+//! An open loop's requests have an intended arrival, whether a slot is free or not. None is skipped: a late request is submitted as
+//! soon as possible, and its response time counts from the intended arrival.
 
 use super::recorder::Recorder;
 use crate::instrument::clock::Clock;
@@ -12,12 +12,12 @@ use halfpower_model::workload::Arrivals;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Waits longer than this sleep first; what is left is spun, since a sleeper may be woken that much late.
+/// Longer waits sleep first and spin for this rest, because a sleeper may be woken that much late.
 const SPIN_NS: u64 = 150_000;
-/// The longest sleep: whoever sleeps must hear a stop.
+/// Maximum length of a sleep, so that a stop is noticed.
 const SLEEP_NS: u64 = 20_000_000;
 
-/// The longest delay that a loop which is held back makes up for.
+/// Maximum delay that a loop held to a rate makes up for.
 const MADE_UP_NS: u64 = 10_000_000;
 
 /// What a worker records of its arrivals in the measured part.
@@ -52,7 +52,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// The pace of a worker; none where nothing holds it back.
+    /// The pace of a worker; none without a rate.
     pub(crate) fn new(workload: &Workload, worker: u32, clock: Clock) -> Option<Pace> {
         let arrivals = ArrivalStream::new(workload, worker)?;
         let is_open = workload.arrivals != Arrivals::Closed;
@@ -68,7 +68,7 @@ impl Pace {
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };
     }
 
-    /// The tick before which no request may go.
+    /// The tick before which no request may be submitted.
     #[inline]
     pub(crate) fn next(&self) -> u64 {
         self.next
@@ -79,7 +79,7 @@ impl Pace {
         self.is_open
     }
 
-    /// A request of `length` bytes goes now; gives the tick at which it was to go.
+    /// A request of `length` bytes is submitted now; returns the tick of its intended submission.
     pub(crate) fn take(&mut self, length: u32, now: u64) -> u64 {
         let intended = self.next;
         if self.is_open {
@@ -88,36 +88,36 @@ impl Pace {
             self.next = self.origin + self.clock.ticks(self.arrivals.next_ns());
             intended
         } else {
-            // Held back: a short delay is made up for, so that the rate is kept, a long one is not.
+            // Held to a rate: a short delay is made up for, so that the rate is kept; a long one is not.
             let gap = self.clock.ticks(self.arrivals.gap_ns(length) as u64);
             self.next = (intended + gap).max(now.saturating_sub(self.clock.ticks(MADE_UP_NS)));
             now
         }
     }
 
-    /// Counts what has arrived by now and was not submitted, going through `most` arrivals at most: a loop that cannot
-    /// keep up must not spend its time on counting by how much. Requests of a byte rate are taken for `length` bytes; no
-    /// more than `remaining` are still asked for.
+    /// Counts the requests that have arrived by now and were not submitted, up to `most` arrivals per call: an overloaded loop must
+    /// not spend its time on counting its backlog. Requests of a byte rate count as `length` bytes; at most `remaining` requests
+    /// are left to submit.
     pub(crate) fn count_backlog(&mut self, now: u64, length: u32, most: u64, remaining: u64, lateness: &Lateness) {
         if !self.is_open {
             return;
         }
-        let asked_for = i64::try_from(remaining).unwrap_or(i64::MAX);
+        let left = i64::try_from(remaining).unwrap_or(i64::MAX);
         for _ in 0..most {
-            if self.backlog >= asked_for || self.origin + self.clock.ticks(self.due.next_ns()) > now {
+            if self.backlog >= left || self.origin + self.clock.ticks(self.due.next_ns()) > now {
                 break;
             }
             self.due.advance(length);
             self.backlog += 1;
         }
-        let backlog = u64::try_from(self.backlog.min(asked_for)).unwrap_or(0);
+        let backlog = u64::try_from(self.backlog.min(left)).unwrap_or(0);
         if backlog > lateness.backlog_max.load(Relaxed) {
             lateness.backlog_max.store(backlog, Relaxed);
         }
         lateness.backlog_at_end.store(backlog, Relaxed);
     }
 
-    /// How long a wait for completions may take, so that the next arrival is not missed.
+    /// Maximum wait for completions, so that the next arrival is not missed.
     pub(crate) fn patience(&self, now: u64) -> Duration {
         let left_ns = self.clock.nanoseconds(self.next.saturating_sub(now));
         Duration::from_nanos(left_ns.saturating_sub(SPIN_NS).min(SLEEP_NS))
@@ -157,7 +157,7 @@ mod tests {
         pace.begin(5_000_000);
         // Five have arrived, at 5 to 9 ms.
         pace.count_backlog(9_500_000, 4096, 3, u64::MAX, lateness);
-        assert_eq!(lateness.backlog_max.load(Relaxed), 3, "no more than it was told to");
+        assert_eq!(lateness.backlog_max.load(Relaxed), 3, "no more than its limit");
         pace.count_backlog(9_500_000, 4096, u64::MAX, u64::MAX, lateness);
         assert_eq!(lateness.backlog_max.load(Relaxed), 5);
         assert_eq!([0; 5].map(|_| pace.take(4096, 9_500_000)), [5, 6, 7, 8, 9].map(|ms| ms * 1_000_000));
@@ -167,12 +167,12 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_asked_for_is_no_backlog() {
+    fn arrivals_beyond_the_number_of_requests_are_no_backlog() {
         let lateness = &Shared::<Lateness>::new(1).unwrap()[0];
         let mut pace = pace(Arrivals::Constant);
         pace.begin(0);
         let backlog = || (lateness.backlog_max.load(Relaxed), lateness.backlog_at_end.load(Relaxed));
-        // A thousand have arrived, of the seven that were asked for.
+        // A thousand would have arrived, but seven requests are left.
         pace.count_backlog(1_000_000_000, 4096, u64::MAX, 7, lateness);
         assert_eq!(backlog(), (7, 7));
         assert_eq!([0; 4].map(|_| pace.take(4096, 1_000_000_000)), [0, 1, 2, 3].map(|ms| ms * 1_000_000));
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_held_back_makes_up_for_short_delays_only() {
+    fn a_loop_held_to_a_rate_makes_up_for_short_delays_only() {
         let mut pace = pace(Arrivals::Closed);
         pace.begin(0);
         assert_eq!((pace.take(4096, 0), pace.next()), (0, 1_000_000));

@@ -1,4 +1,4 @@
-//! What a worker records, shared with the thread that watches.
+//! Counters of a worker, shared with the watching thread.
 //!
 //! Only the worker writes: plain loads and stores, no locked instruction in the hot loop. The watching thread reads the
 //! same counters for progress and intervals; a reading may be a few requests behind, never torn.
@@ -15,7 +15,7 @@ pub(crate) struct Recorder {
     counts: [AtomicU64; BUCKETS],
     bytes: AtomicU64,
     sum_ns: AtomicU64,
-    /// The smallest latency taken from the largest number: zero while there is none.
+    /// `u64::MAX` less the smallest latency; zero before the first request.
     least_inverted: AtomicU64,
     max_ns: AtomicU64,
     short_transfers: AtomicU64,
@@ -64,7 +64,7 @@ impl Recorder {
         }
     }
 
-    /// Requests counted until now; takes a while.
+    /// Requests counted until now; slow.
     pub(crate) fn requests(&self) -> u64 {
         self.counts.iter().map(|count| count.load(Relaxed)).sum()
     }
@@ -74,7 +74,7 @@ impl Recorder {
         self.bytes.load(Relaxed)
     }
 
-    /// Counts a transfer that moved less than was asked.
+    /// Counts a short transfer.
     #[cold]
     pub(crate) fn record_short(&self) {
         add(&self.short_transfers, 1);
@@ -116,7 +116,7 @@ impl Snapshot {
         Histogram::from_counts(self.counts.clone(), self.sum_ns, self.min_ns, self.max_ns)
     }
 
-    /// What came since `earlier`, as a histogram good for percentiles; its extremes are those of the whole.
+    /// The counts since `earlier` as a histogram, for percentiles; its extremes are those of the whole.
     pub(crate) fn since(&self, earlier: &Snapshot) -> Histogram {
         let counts = self.counts.iter().zip(&earlier.counts).map(|(now, then)| now.saturating_sub(*then)).collect();
         Histogram::from_counts(counts, self.sum_ns - earlier.sum_ns, self.min_ns, self.max_ns)

@@ -21,7 +21,7 @@ unsafe impl Send for Buffer {}
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    /// Zeros; the first thread to touch them gets pages of its own node.
+    /// Zeros; the first thread to touch them gets pages of its NUMA node.
     ///
     /// # Errors
     /// If the kernel denies it.
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pages_of_one_mapping_are_told_from_those_of_the_next() {
+    fn huge_pages_are_those_of_the_mapping_at_an_address() {
         let maps = "1000-3000 rw-p 0 0:0 0\nSize: 8 kB\nAnonHugePages:  4 kB\nVmFlags: rd\n\
                     3000-9000 rw-p 0 0:0 0 [heap]\nAnonHugePages:  8 kB\n9000-a000 rw-p 0 0:0 0\nSize: 4 kB\n";
         assert_eq!(huge_bytes(maps, 0x2fff), Some(4096));

@@ -192,7 +192,7 @@ macro_rules! vector_kernels {
     };
     (@copy $name:ident, $feature:literal, $width:literal, $register:literal, $move:literal, $store:literal, $leave:literal,
      $fence:literal) => {
-        /// Copies what lies between `source` and `destination` to there.
+        /// Copies the bytes between `source` and `destination` to `destination`.
         #[target_feature(enable = $feature)]
         unsafe fn $name(source: *const u8, destination: *mut u8, passes: u64) {
             // SAFETY: loads from the source and stores into the destination, as long as the source.

@@ -1,4 +1,4 @@
-//! What is measured: threads, working sets and rounds, by the options and this host.
+//! The plan of a measurement: threads, working sets and rounds, by the options and this host.
 
 use super::error::MemoryError;
 use super::kernels::GRANULE;
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_named_is_measured_and_nothing_else() {
+    fn named_threads_and_sizes_are_the_whole_plan() {
         let options = MemoryOptions { quick: false, threads: vec![3, 1, 3], sizes: vec![Bytes(1 << 20), Bytes(4096)] };
         let plan = plan(&options, 4, 1 << 30).unwrap();
         let sizes = vec![Bytes(4096), Bytes(1 << 20)];
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_and_what_was_not_asked_for_is_left_out() {
+    fn impossible_options_are_rejected_and_default_sizes_fit_the_memory() {
         let named = |threads: &[u32], sizes: &[u64]| MemoryOptions {
             quick: false,
             threads: threads.to_vec(),

@@ -84,7 +84,7 @@ impl Part {
 fn read_doubles(doubles: &[[f64; UNROLLED]]) {
     for turn in doubles {
         for double in turn {
-            // SAFETY: a reference can be read; volatile, so that it is, though nobody wants the value.
+            // SAFETY: a reference can be read; volatile, so that the unused read is not left out.
             unsafe { ptr::read_volatile(double) };
         }
     }
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_null_test_that_was_held_up_makes_no_rate() {
+    fn a_disturbed_null_test_does_not_change_the_rate() {
         let (null_ns, rates) = less_null(1000.0, &[9000.0, 100.0, 5000.0], &[1100.0, 600.0, 2100.0]).unwrap();
         assert_eq!((null_ns, rates.rounds), (100.0, vec![1e9, 2e9, 0.5e9]));
         assert_eq!(less_null(1000.0, &[100.0], &[90.0, 400.0]).unwrap().1.rounds.len(), 1);

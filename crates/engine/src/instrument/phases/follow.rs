@@ -44,14 +44,14 @@ pub(super) struct Event {
     pub(super) sector: u64,
 }
 
-/// The state of a request.
+/// When a request was queued and issued, in ns.
 #[derive(Clone, Copy)]
 struct Life {
     queued_at: u64,
     issued_at: Option<u64>,
 }
 
-/// What was seen so far.
+/// The phases of all requests followed so far.
 #[derive(Default)]
 pub(super) struct Follower {
     queued: Histogram,

@@ -123,7 +123,7 @@ impl Ring {
         heads.tail.store(tail, Release);
     }
 
-    /// A copy of bytes of the ring, whose end goes on at its start.
+    /// Copies bytes of the ring, which wraps around.
     fn copy(&self, from: u64, length: usize, into: &mut Vec<u8>) {
         into.clear();
         let start = from as usize % DATA_BYTES;
