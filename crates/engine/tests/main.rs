@@ -30,7 +30,7 @@ fn host(path: &Path, access: Access) -> Host {
     Host::new(Target::open(path, access).unwrap())
 }
 
-/// The host of a file; none, saying so, where a personality does not work on it.
+/// The host of a file; none, with a message, if a personality does not work on it.
 fn host_for(personality: Personality, path: &Path, access: Access) -> Option<Host> {
     let host = host(path, access);
     let works = host.describe().supports(personality);
@@ -40,7 +40,7 @@ fn host_for(personality: Personality, path: &Path, access: Access) -> Option<Hos
     works.then_some(host)
 }
 
-/// What these keys say, each with its value: `operation=write depth=8`.
+/// The options of keys with values: `operation=write depth=8`.
 fn spec(text: &str) -> WorkloadSpec {
     let read = |word: &str| {
         let (key, value) = word.split_once('=').unwrap();
@@ -61,7 +61,7 @@ fn worker_process() {
 }
 
 #[test]
-fn null_completes_everything_and_says_the_program_set_the_pace() {
+fn null_completes_everything_and_reports_the_program_as_the_bottleneck() {
     let mut host = host(Path::new(NULL_TARGET), Access::Read);
     let sample = measure(&mut host, &spec("depth=32 requests=100000"));
     assert_eq!(sample.total.requests, 100_000);
@@ -79,7 +79,7 @@ impl Drop for Mount {
     }
 }
 
-/// A tmpfs of 1 MiB with a sparse file of 8 MiB on it; none, saying so, where it cannot be mounted.
+/// A tmpfs of 1 MiB with a sparse file of 8 MiB on it; none, with a message, if it cannot be mounted.
 fn small_filesystem() -> Option<(Mount, PathBuf)> {
     let directory = tempfile::tempdir().unwrap();
     let flags = rustix::mount::MountFlags::empty();

@@ -1,5 +1,5 @@
-//! Whole runs, the same for every personality and for the example plug-ins: the same work leaves the same bytes, a
-//! cancelled run ends, what fails ends with its cause. What a single transfer does is tried beside the personalities.
+//! Whole runs of every personality and of the example plug-ins: the same work leaves the same bytes, a cancelled run ends, and a
+//! failed run names its cause. Single transfers are tested beside the personalities.
 
 #[path = "../../../../examples/built.rs"]
 pub(super) mod examples;
@@ -39,10 +39,10 @@ pub(super) fn spec_of(named: &NamedPersonality) -> WorkloadSpec {
     WorkloadSpec { personality: Some(personality), plugin, ..common }
 }
 
-/// The plug-in in memory has one memory for the whole program: its tests take turns.
+/// For the tests of the plug-in in memory, which has one memory for the whole program.
 pub(super) static RAM: Mutex<()> = Mutex::new(());
 
-/// A run of the plug-in that fails on demand, on storage of its own; none where it cannot be built.
+/// A run of the plug-in that fails on demand, on its own storage; none if it cannot be built.
 fn ram(options: &str, spec: WorkloadSpec) -> Option<Result<Sample, MeasureError>> {
     let _turn = RAM.lock().unwrap_or_else(PoisonError::into_inner);
     let named = plugin(examples::ram()?, options);

@@ -42,7 +42,7 @@ fn a_shared_cursor_takes_every_block_once() {
     }
 }
 
-/// Sends a signal to one worker's process after some requests, and then cancels, if it is to.
+/// Sends a signal to one worker's process after some requests, and cancels if it has a `cancel`.
 struct SignalOne {
     signal: Option<Signal>,
     cancel: Option<Cancel>,
@@ -84,7 +84,7 @@ fn signal_one(host: &mut Host, signal: Signal, spec: &WorkloadSpec, cancels: boo
 }
 
 #[test]
-fn what_a_killed_process_wrote_is_neither_forgotten_nor_called_wrong() {
+fn writes_of_a_killed_process_are_verified_without_false_mismatches() {
     for (personality, depth) in [(Personality::Sync, 1), (Personality::IoUring, 16)] {
         for verify in ["stamp", "read_back"] {
             let (_directory, path) = file(4 << 20);
@@ -120,27 +120,27 @@ fn the_figures_side_by_side_have_the_bytes_and_the_time_of_a_killed_process() {
 }
 
 #[test]
-fn a_process_that_somebody_stopped_hears_the_end_all_the_same() {
+fn a_stopped_process_ends_with_a_cancelled_run() {
     let failure = with_signal(Signal::STOP, 60, true).failure.expect("it was interrupted");
     assert_eq!(failure.code, "interrupted");
 }
 
 #[test]
-fn a_process_that_somebody_stopped_does_not_keep_the_run_past_its_time() {
+fn a_stopped_process_does_not_prolong_the_run() {
     let sample = with_signal(Signal::STOP, 1, false);
     assert!(sample.is_complete(), "{:?}", sample.failure);
     assert!(sample.warnings.iter().any(|warning| warning.code == "paused"), "{:?}", sample.warnings);
 }
 
 #[test]
-fn hundreds_of_processes_are_all_there_and_are_all_gone_afterwards() {
+fn hundreds_of_processes_run_and_end() {
     let (_directory, path) = file(4 << 20);
     let mut host = host(&path, Access::Read);
     let spec = spec("pattern=random buffering=buffered workers=200 processes=on requests=400");
     let workload = spec.resolve(host.describe()).unwrap();
     let measure = move || {
         let sample = host.measure(&workload, &mut (), &Cancel::default()).unwrap();
-        // Of this thread: other tests have children of their own.
+        // Of this thread alone, because other tests have children too.
         let children = std::fs::read_to_string("/proc/thread-self/children").unwrap();
         (sample, children)
     };

@@ -1,4 +1,4 @@
-//! What is special to the vectored, mmap and libaio personalities.
+//! Special behaviour of the vectored, mmap and libaio personalities.
 
 use crate::{file, host, host_for, measure, small_filesystem, spec};
 use halfpower_engine::{Access, cache};
@@ -61,7 +61,7 @@ fn a_device_that_fails_below_a_mapping_ends_with_eio() {
     let mut host = host(&device, Access::Read);
     let workload = spec(&format!("{MAPPED} requests=1024")).resolve(host.describe()).unwrap();
     cache::make_cold(&File::open(&device).unwrap(), Bytes(4 << 20)).unwrap();
-    // The device keeps its size, and what lies beyond its file cannot be read.
+    // The device keeps its size, and blocks beyond the end of its file cannot be read.
     File::options().write(true).open(&path).unwrap().set_len(2 << 20).unwrap();
     let sample = host.measure(&workload, &mut (), &Cancel::default());
     drop(host);
@@ -94,7 +94,7 @@ fn mappings_are_advised_of_the_order() {
 }
 
 #[test]
-fn what_would_block_is_counted_and_done() {
+fn transfers_that_would_block_are_counted_and_repeated() {
     let (_directory, path) = file(4 << 20);
     if !cache_can_be_emptied(&path) {
         return;
@@ -111,7 +111,7 @@ fn what_would_block_is_counted_and_done() {
 }
 
 #[test]
-fn dontcache_leaves_nothing_of_what_was_read_in_the_page_cache() {
+fn dontcache_leaves_no_read_data_in_the_page_cache() {
     let (_directory, path) = file(4 << 20);
     if !cache_can_be_emptied(&path) {
         return;
@@ -132,7 +132,7 @@ fn dontcache_leaves_nothing_of_what_was_read_in_the_page_cache() {
 }
 
 #[test]
-fn a_flag_that_is_not_granted_is_left_out_and_said() {
+fn a_rejected_flag_is_left_out_and_reported() {
     let Some((_mount, path)) = small_filesystem() else { return };
     std::fs::write(&path, vec![7; 1 << 19]).unwrap();
     let mut host = host(&path, Access::Overwrite);

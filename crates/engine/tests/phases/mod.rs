@@ -1,16 +1,16 @@
-//! Where requests spend their time below the file system, and what the device moved for them.
+//! Phases of requests in the block layer, and the bytes that the device moved for them.
 
 use crate::{file, host, measure, spec};
 use halfpower_engine::Access;
 use halfpower_model::sample::Phases;
 use halfpower_model::{Sample, Testbed};
 
-/// The phases of a sample; none, saying so, where they cannot be had here.
+/// The phases of a sample; none, with a message, if they are unavailable here.
 fn phases(sample: &Sample) -> Option<&Phases> {
     let refused = &sample.instrument.refused;
     let phases = sample.block.as_ref().and_then(|block| block.phases.as_deref());
     if phases.is_none() {
-        assert!(sample.block.is_none() || !refused.is_empty(), "nothing was said of why there are none");
+        assert!(sample.block.is_none() || !refused.is_empty(), "no reason is given for missing phases");
         eprintln!("skipped: {refused:?}, or the target has no device");
     }
     phases
@@ -25,7 +25,7 @@ fn requests_are_followed_from_the_queue_to_their_end() {
         return;
     }
     let spec = spec("buffering=direct block_phases=on request_size=4KiB pattern=random requests=2000");
-    // Other tests keep the device busy as well, and what is looked at may be theirs.
+    // Other tests use the device too, and the observed requests may be theirs.
     for _ in 0..20 {
         let sample = measure(&mut host, &spec);
         let Some(phases) = phases(&sample) else { return };
@@ -60,7 +60,7 @@ fn a_request_too_large_for_the_device_is_split() {
         eprintln!("skipped: needs direct I/O on a device that takes at most 16 MiB at a time");
         return;
     }
-    // Other tests keep the device busy as well, and what is looked at may be theirs.
+    // Other tests use the device too, and the observed requests may be theirs.
     for _ in 0..20 {
         let sample = measure(&mut host, &spec("buffering=direct block_phases=on request_size=32MiB requests=10"));
         match phases(&sample) {

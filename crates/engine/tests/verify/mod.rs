@@ -1,4 +1,4 @@
-//! Verification: finds every flipped bit, and never cries wolf.
+//! Verification finds every flipped bit, and reports no false mismatch.
 
 use super::conformance::{RAM, examples, plugin, spec_of};
 use super::{Mount, file, host, host_for, measure, small_filesystem, spec};
@@ -14,7 +14,7 @@ use std::sync::PoisonError;
 
 /// Writes at random that overlap.
 const OVERLAPPING: &str = "operation=write pattern=random request_size=8KiB align=4KiB";
-/// Of every place one.
+/// One write at each place.
 const SHUFFLED: &str = "operation=write pattern=shuffled request_size=8KiB requests=4000";
 
 #[test]
@@ -39,7 +39,7 @@ fn ten_clean_runs_of_overlapping_requests_report_nothing() {
 fn a_bit_that_a_plug_in_flips_is_found_during_the_run() {
     let Some(ram) = examples::ram() else { return };
     let _turn = RAM.lock().unwrap_or_else(PoisonError::into_inner);
-    // Of the file only the name and the size matter: what is written is in the plug-in.
+    // Only the name and the size of the file matter: the plug-in keeps the written data.
     let (_directory, path) = file(1 << 20);
     for (options, is_right) in [("", true), ("flip_every=100", false)] {
         let spec = spec("operation=mix=50 depth=4 verify=stamp requests=2000").or(&spec_of(&plugin(ram, options)));
@@ -73,7 +73,7 @@ fn every_flipped_bit_is_found_later_and_the_first_is_shown() {
     let clean = verify(&mut host, &written);
     assert_eq!(clean.verified.as_ref().map(|verified| (verified.blocks, verified.wrong)), Some((1024, 0)));
     let mut random = Random::new(5);
-    // In a hundred blocks at a time, so that each flipped bit makes a block wrong of its own.
+    // In a hundred blocks at a time, so that each flipped bit makes another block wrong.
     for _ in 0..10 {
         let mut blocks: Vec<u64> = (0..1024).collect();
         random.shuffle(&mut blocks);
@@ -102,7 +102,7 @@ fn a_write_that_was_lost_is_found() {
     // Twice as much of the same stream: the first block has a later generation then.
     let written = measure(&mut host, &stamped(8000));
     assert_eq!(verify(&mut host, &written).verified.unwrap().wrong, 0);
-    assert_ne!(verify(&mut host, &before).verified.unwrap().wrong, 0, "what was written since is not what was then");
+    assert_ne!(verify(&mut host, &before).verified.unwrap().wrong, 0, "later writes differ from the earlier ones");
     std::fs::File::options().write(true).open(&path).unwrap().write_all_at(&block, 0).unwrap();
     let found = verify(&mut host, &written).verified.unwrap();
     assert_eq!(found.wrong, 1, "{found:?}");
@@ -180,7 +180,7 @@ fn a_file_system_that_fills_up_is_verified_up_to_where_it_got() {
         let written = measure(&mut host, &spec(&writes));
         assert_eq!(written.failure.as_ref().map(|failure| failure.code.as_str()), Some("ENOSPC"), "{buffering}");
         assert_eq!(written.total.errors.get("ENOSPC"), Some(&1));
-        // What is counted is stored, and of the request that failed a part at most.
+        // All counted requests are stored, and at most a part of the failed one.
         let blocks = written.total.bytes / 4096;
         let content = std::fs::read(&path).unwrap();
         let stored = content.chunks(4096).filter(|block| block.iter().any(|byte| *byte != 0)).count() as u64;

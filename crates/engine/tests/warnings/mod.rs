@@ -1,4 +1,4 @@
-//! Samples that could mislead say so, and those that do not mislead say nothing.
+//! Misleading samples have warnings, and others have none.
 
 use super::{file, host, measure, spec};
 use halfpower_engine::Access;
@@ -16,7 +16,7 @@ fn of(operation: &str, how_many: &str) -> WorkloadSpec {
 }
 
 #[test]
-fn trims_that_come_around_and_flushes_of_nothing_say_so() {
+fn repeated_trims_and_empty_flushes_are_reported() {
     for (operation, requests, code, said) in [
         ("trim", 64, "trims_repeat", None),
         ("trim", 256, "trims_repeat", Some("at least 75 %")),
@@ -30,7 +30,7 @@ fn trims_that_come_around_and_flushes_of_nothing_say_so() {
         assert_eq!(message.is_some(), said.is_some(), "{requests} {operation}: {message:?}");
         assert!(message.is_none_or(|message| message.starts_with(said.unwrap())), "{message:?}");
         assert_eq!(message_of(&sample, "sparse_target"), None);
-        // The same target is filled again; for a host of its own the holes are somebody's.
+        // The same host fills its target again; for another host the holes are a user's.
         let again = measure(&mut host, &of("trim", "requests=64"));
         assert_eq!((message_of(&again, "trims_repeat"), message_of(&again, "sparse_target")), (None, None));
         if std::fs::metadata(&path).unwrap().blocks() * 512 >= 4 << 20 {
