@@ -36,9 +36,9 @@ pub struct Host {
 /// This host with targets that need not exist yet, for planning.
 pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Environment {
     // Cached: they rarely change while the program runs, and reading them delays a sample.
-    static CPU_MODEL: OnceLock<Option<String>> = OnceLock::new();
-    static GOVERNOR: OnceLock<String> = OnceLock::new();
-    static PERSONALITIES: OnceLock<Vec<PersonalityFacts>> = OnceLock::new();
+    static CACHED: OnceLock<(Option<String>, String, Vec<PersonalityFacts>)> = OnceLock::new();
+    let read = || (cpu_model(&Root::host()), Vec::from_iter(governors(&Root::host())).join(", "), personalities());
+    let (cpu_model, governors, personalities) = CACHED.get_or_init(read).clone();
     let system = rustix::system::uname();
     let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
     let memory = rustix::system::sysinfo();
@@ -48,14 +48,13 @@ pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Envir
         kernel: text(system.release()),
         cpus: cpu_numbers.len().max(1) as u32,
         cpu_numbers,
-        cpu_model: CPU_MODEL.get_or_init(|| cpu_model(&Root::host())).clone(),
-        // Several where they differ.
-        governor: Some(GOVERNOR.get_or_init(|| Vec::from_iter(governors(&Root::host())).join(", ")).clone())
-            .filter(|governors| !governors.is_empty()),
+        cpu_model,
+        // Several if they differ.
+        governor: Some(governors).filter(|governors| !governors.is_empty()),
         machine_file_crc32c: None,
         memory_bytes: Bytes(memory.totalram as u64 * u64::from(memory.mem_unit)),
         clock: Clock::host().facts(),
-        personalities: PERSONALITIES.get_or_init(personalities).clone(),
+        personalities,
         target,
         more_targets,
     }

@@ -6,7 +6,6 @@
 
 use crate::system::machine::of_cpuinfo;
 use crate::system::{Root, text};
-use halfpower_model::Nanoseconds;
 use halfpower_model::environment::ClockFacts;
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::OnceLock;
@@ -122,11 +121,6 @@ impl Clock {
             cost_ns: (previous - first) as f64 * tick_ns / READS as f64,
         }
     }
-
-    /// Time since a fixed moment.
-    pub fn now(self) -> Nanoseconds {
-        Nanoseconds(self.nanoseconds(self.tick()))
-    }
 }
 
 /// Whether both CPU and kernel report the counter as steady.
@@ -176,10 +170,10 @@ mod tests {
         // An interrupt between the readings of the two clocks is no error of the clock: take the best of a few tries.
         let best = (0..10)
             .map(|_| {
-                let (before, instant) = (clock.now(), Instant::now());
+                let (before, instant) = (clock.tick(), Instant::now());
                 std::thread::sleep(Duration::from_millis(20));
-                let (after, elapsed) = (clock.now(), instant.elapsed());
-                ((after.0 - before.0) as f64 / elapsed.as_nanos() as f64 - 1.0).abs()
+                let (after, elapsed) = (clock.tick(), instant.elapsed());
+                (clock.nanoseconds(after - before) as f64 / elapsed.as_nanos() as f64 - 1.0).abs()
             })
             .fold(f64::INFINITY, f64::min);
         assert!(best < 1e-3, "off by {best}");

@@ -139,11 +139,6 @@ impl Target {
         self.file.as_ref()
     }
 
-    /// Whether it may be written.
-    pub fn access(&self) -> Access {
-        self.access
-    }
-
     /// Opens it again with the workload's buffering.
     pub(crate) fn reopen(&self, workload: &Workload) -> Result<Option<Opened>, MeasureError> {
         let Some(file) = &self.file else { return Ok(None) };

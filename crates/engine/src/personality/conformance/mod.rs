@@ -67,8 +67,7 @@ enum Storage {
 fn subjects() -> Vec<Subject> {
     let mut subjects = Vec::new();
     for personality in Name::ALL.iter().copied() {
-        let (storage, asking, ring) = (Storage::Target, Asking::InTurn, RingOptions::default());
-        let subject = Subject { personality, plugin: None, storage, asking, ring };
+        let subject = Subject::new(personality);
         if let Some(reason) = for_personality!(personality, P => <P as Personality>::unavailable()) {
             eprintln!("skipped: {personality}, {reason}");
         } else if !for_personality!(personality, P => <P as Personality>::MOVES_DATA) {
@@ -92,9 +91,7 @@ fn subjects() -> Vec<Subject> {
 /// The plug-in that fails on demand, with options; none where it cannot be built.
 fn ram(options: &str) -> Option<Subject> {
     let plugin = Plugin { file: examples::ram()?.display().to_string(), options: options.to_owned() };
-    let storage = Storage::Own;
-    let (asking, ring) = (Asking::InTurn, RingOptions::default());
-    Some(Subject { personality: Name::Plugin, plugin: Some(plugin), storage, asking, ring })
+    Some(Subject { plugin: Some(plugin), storage: Storage::Own, ..Subject::new(Name::Plugin) })
 }
 
 /// Defines a test of each check, which runs for every subject.
@@ -113,6 +110,11 @@ macro_rules! every_personality {
 use every_personality;
 
 impl Subject {
+    fn new(personality: Name) -> Subject {
+        let (storage, asking, ring) = (Storage::Target, Asking::InTurn, RingOptions::default());
+        Subject { personality, plugin: None, storage, asking, ring }
+    }
+
     fn label(&self) -> String {
         match (&self.plugin, self.asking) {
             (Some(plugin), _) => format!("plugin:{plugin}"),

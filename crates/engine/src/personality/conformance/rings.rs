@@ -12,8 +12,7 @@ fn uring(ring: RingOptions) -> Option<Subject> {
         eprintln!("skipped: {why}");
         return None;
     }
-    let (personality, storage, asking) = (Name::IoUring, Storage::Target, Asking::InTurn);
-    Some(Subject { personality, plugin: None, storage, asking, ring })
+    Some(Subject { ring, ..Subject::new(Name::IoUring) })
 }
 
 fn has(granted: &Granted, option: RingOption) -> bool {

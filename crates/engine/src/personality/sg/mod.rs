@@ -194,8 +194,19 @@ impl Disk {
     #[inline]
     unsafe fn run(&self, command: &Command, data: Data) -> Result<u32, DeviceError> {
         for _ in 0..TRIES {
-            let mut sense = [0; SENSE_BYTES];
-            let mut header = header(command, data, &mut sense);
+            let mut sense = [0_u8; SENSE_BYTES];
+            let mut header = Header {
+                interface: i32::from(b'S'),
+                direction: data.direction as i32,
+                command_length: command.bytes().len() as u8,
+                sense_room: SENSE_BYTES as u8,
+                data_length: data.length,
+                data: data.address as usize,
+                command: command.bytes().as_ptr() as usize,
+                sense: sense.as_mut_ptr() as usize,
+                timeout_ms: TIMEOUT_MS,
+                ..Header::default()
+            };
             // SAFETY: the header is the kernel's structure, and what it points to lives until the call is over: the
             // command, the sense bytes, and the data by the caller's promise.
             if unsafe { libc::ioctl(self.file.as_raw_fd(), SG_IO, &raw mut header) } < 0 {
@@ -221,22 +232,6 @@ impl Disk {
             errno: libc::EIO,
             cause: "the device keeps reporting unit attention and does nothing".to_owned(),
         })
-    }
-}
-
-#[inline]
-fn header(command: &Command, data: Data, sense: &mut [u8; SENSE_BYTES]) -> Header {
-    Header {
-        interface: i32::from(b'S'),
-        direction: data.direction as i32,
-        command_length: command.bytes().len() as u8,
-        sense_room: SENSE_BYTES as u8,
-        data_length: data.length,
-        data: data.address as usize,
-        command: command.bytes().as_ptr() as usize,
-        sense: sense.as_mut_ptr() as usize,
-        timeout_ms: TIMEOUT_MS,
-        ..Header::default()
     }
 }
 
