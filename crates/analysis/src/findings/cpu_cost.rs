@@ -15,7 +15,7 @@ use crate::evidence::Evidence;
 use crate::models::fitted;
 use crate::resolution::begun_before;
 use crate::series::{Series, is_twin};
-use crate::statistics::{Equation, Interval, Line, Point, least_squares, mean, weighted_line};
+use crate::statistics::{Equation, Fit, Interval, Point, least_squares, mean, weighted_line};
 use crate::wording::{named, sentence};
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, BytesPerSecond, Estimate, Finding, FindingCode, Pattern, Quantity};
@@ -81,28 +81,38 @@ fn fit<'a>(series: &Series<'a>, bound: CostBound) -> Option<(CostFit, Vec<&'a Ce
         workload: series.workload().clone(),
         subject: series.subject.clone(),
         bound,
-        fixed: estimate(Quantity::MicrosecondsPerRequest, line.intercept, line.intercept_interval),
-        marginal: estimate(Quantity::MicrosecondsPerKib, line.slope, line.slope_interval),
-        r_squared: line.r_squared,
-        by_unit: if is_buffered { by_unit(&points, &estimate) } else { None },
+        fixed: estimate(Quantity::MicrosecondsPerRequest, line.coefficients[0], line.interval(0)),
+        marginal: estimate(Quantity::MicrosecondsPerKib, line.coefficients[1], line.interval(1)),
+        r_squared: r_squared(&points, &line),
+        by_unit: if is_buffered { by_unit(&points, &line, &estimate) } else { None },
         cells: cells.iter().map(|cell| cell.number).collect(),
         points: cells.iter().zip(&points).map(|(cell, point)| cost_point(cell, point, &line)).collect(),
     };
     Some((fit, cells))
 }
 
+/// 1 - (weighted squares about the line) / (weighted squares about the weighted mean); 1 if all points have one height.
+fn r_squared(points: &[Point], line: &Fit) -> f64 {
+    let weight: f64 = points.iter().map(|point| point.weight).sum();
+    let mean = points.iter().map(|point| point.weight * point.y).sum::<f64>() / weight;
+    let squares: f64 = points.iter().map(|point| point.weight * (point.y - mean).powi(2)).sum();
+    if squares > 0.0 { (1.0 - line.squares_left / squares).clamp(0.0, 1.0) } else { 1.0 }
+}
+
 /// The third part, if it is worth it.
-fn by_unit(points: &[Point], estimate: &dyn Fn(Quantity, f64, Option<Interval>) -> Estimate) -> Option<CostByUnit> {
-    let fit = |unit_kib: Option<u32>| {
+fn by_unit(
+    points: &[Point],
+    line: &Fit,
+    estimate: &dyn Fn(Quantity, f64, Option<Interval>) -> Estimate,
+) -> Option<CostByUnit> {
+    let fit = |unit_kib: u32| {
         let equation = |point: &Point| {
-            let units = unit_kib.map(|unit_kib| (point.x / f64::from(unit_kib)).ceil());
-            let terms = [1.0, point.x].into_iter().chain(units).collect();
+            let terms = vec![1.0, point.x, (point.x / f64::from(unit_kib)).ceil()];
             Equation { terms, value: point.y, weight: point.weight }
         };
         least_squares(&points.iter().map(equation).collect::<Vec<_>>())
     };
-    let plain = fit(None)?;
-    let fits = UNITS_KIB.iter().filter_map(|unit_kib| Some((*unit_kib, fit(Some(*unit_kib))?)));
+    let fits = UNITS_KIB.iter().filter_map(|unit_kib| Some((*unit_kib, fit(*unit_kib)?)));
     let (unit_kib, best) = fits.min_by(|(_, one), (_, other)| one.squares_left.total_cmp(&other.squares_left))?;
     let part = |quantity, index: usize| estimate(quantity, best.coefficients[index], best.interval(index));
     let parts = CostByUnit {
@@ -112,16 +122,16 @@ fn by_unit(points: &[Point], estimate: &dyn Fn(Quantity, f64, Option<Interval>) 
         each_unit: part(Quantity::MicrosecondsPerRequest, 2),
     };
     let is_told = [parts.call, parts.copy, parts.each_unit].into_iter().all(is_told_from_zero);
-    (is_told && best.is_worth(&plain, UNITS_KIB.len())).then_some(parts)
+    (is_told && best.is_worth(line, UNITS_KIB.len())).then_some(parts)
 }
 
-fn cost_point(cell: &Cell<'_>, point: &Point, line: &Line) -> CostPoint {
+fn cost_point(cell: &Cell<'_>, point: &Point, line: &Fit) -> CostPoint {
     let cpus = cell.repetitions.first().map_or(1, |observed| observed.sample.environment.cpus);
     let one = cell.workload.request_size.0 as f64 / (point.y / 1e6);
     CostPoint {
         request_size: cell.workload.request_size,
         us_per_request: point.y,
-        residual_us: point.y - (line.intercept + line.slope * point.x),
+        residual_us: point.y - (line.coefficients[0] + line.coefficients[1] * point.x),
         one_cpu: BytesPerSecond(one),
         // Unknown for imported samples.
         all_cpus: (cpus > 0).then(|| BytesPerSecond(one * f64::from(cpus))),
@@ -365,6 +375,8 @@ mod tests {
         let (_, findings) = costs(&run);
         assert!(findings[0].sentence.contains("with no significant marginal cost"), "{findings:?}");
         assert_eq!(findings[0].brief, "5.05 µs + < 0.185 ns per KiB");
+        let (fits, _) = costs(&sweep(&[4, 64, 1024], |_, _| 5.0));
+        assert_eq!(fits[0].r_squared, 1.0, "nothing is left to explain");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::cells::Cell;
 use crate::device::share_for_others;
 use crate::evidence::Evidence;
 use crate::rate_over_time::{Levels, MARGIN, Trend, rates_of};
-use crate::statistics::{Point, divisive_change_points, estimate, is_ever_steady, mean, mean_estimate, weighted_line};
+use crate::statistics::{divisive_change_points, estimate, is_ever_steady, line_through, mean, mean_estimate};
 use crate::warm_up::warm_up_of;
 use crate::wording::{caching, named, noted, place, ratio_to, sentence};
 use halfpower_model::sample::Warning;
@@ -156,13 +156,11 @@ fn slope(rates: &[f64]) -> Option<(Estimate, String)> {
     if is_ever_steady(rates) {
         return None;
     }
-    let points: Vec<Point> =
-        (0..).zip(rates).map(|(x, rate)| Point { x: f64::from(x), y: *rate, weight: 1.0 }).collect();
-    let line = weighted_line(&points)?;
-    let interval = line.slope_interval.filter(|interval| !interval.holds(0.0))?;
-    let span = (rates.len() - 1) as f64;
-    let over = |slope: f64| (line.intercept + slope * span) / line.intercept;
-    let change = estimate(Quantity::Ratio, over(line.slope), Some(interval.map(over)), rates.len());
+    let line = line_through(rates)?;
+    let interval = line.interval(1).filter(|interval| !interval.holds(0.0))?;
+    let (start, span) = (line.coefficients[0], (rates.len() - 1) as f64);
+    let over = |slope: f64| (start + slope * span) / start;
+    let change = estimate(Quantity::Ratio, over(line.coefficients[1]), Some(interval.map(over)), rates.len());
     let is_told = change.value.is_finite() && change.value > 0.0 && (change.value - 1.0).abs() > MARGIN;
     is_told.then(|| (change, format!("at the end it is {}", ratio_to(change, "its initial level"))))
 }

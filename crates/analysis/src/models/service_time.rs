@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn three_sizes_by_hand() {
-        // 1, 2 and 4 µs at 1, 2 and 3 KiB: with weights 1/t² the line is -10/33 + 14/11 x (see `statistics::line`).
+        // 1, 2 and 4 µs at 1, 2 and 3 KiB: with weights 1/t² the line is -10/33 + 14/11 x (see `findings::cpu_cost`).
         let cell = |(kib, us)| (read(kib), around(kib as f64 * 1024.0 / (us * 1e-6)));
         let run = Run::of([(1, 1.0), (2, 2.0), (3, 4.0)].map(cell));
         let line = model(&run).pieces[0];

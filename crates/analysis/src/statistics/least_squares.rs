@@ -211,36 +211,17 @@ pub struct Point {
     pub weight: f64,
 }
 
-/// A line.
-#[derive(Clone, Copy, Debug)]
-pub struct Line {
-    /// Its height at zero.
-    pub intercept: f64,
-    /// None with two points.
-    pub intercept_interval: Option<Interval>,
-    /// What it rises by for each unit of x.
-    pub slope: f64,
-    /// None with two points.
-    pub slope_interval: Option<Interval>,
-    /// 1 - (weighted squares about the line) / (weighted squares about the weighted mean); 1 where all points have
-    /// the same height, since then the line leaves nothing unexplained.
-    pub r_squared: f64,
+/// The line of least weighted squares: its coefficients are the height at zero and the slope. None where all points have the
+/// same place, or there are fewer than two.
+pub fn weighted_line(points: &[Point]) -> Option<Fit> {
+    let equation = |point: &Point| Equation { terms: vec![1.0, point.x], value: point.y, weight: point.weight };
+    least_squares(&points.iter().map(equation).collect::<Vec<_>>())
 }
 
-/// The line of least weighted squares; none where all points have the same place, or there are fewer than two.
-pub fn weighted_line(points: &[Point]) -> Option<Line> {
-    let equation = |point: &Point| Equation { terms: vec![1.0, point.x], value: point.y, weight: point.weight };
-    let fit = least_squares(&points.iter().map(equation).collect::<Vec<_>>())?;
-    let weight: f64 = points.iter().map(|point| point.weight).sum();
-    let mean_y = points.iter().map(|point| point.weight * point.y).sum::<f64>() / weight;
-    let squares_total: f64 = points.iter().map(|point| point.weight * (point.y - mean_y).powi(2)).sum();
-    Some(Line {
-        intercept: fit.coefficients[0],
-        intercept_interval: fit.interval(0),
-        slope: fit.coefficients[1],
-        slope_interval: fit.interval(1),
-        r_squared: if squares_total > 0.0 { (1.0 - fit.squares_left / squares_total).clamp(0.0, 1.0) } else { 1.0 },
-    })
+/// The same through values at 0, 1, 2 and so on, all of one weight.
+pub(crate) fn line_through(values: &[f64]) -> Option<Fit> {
+    let points = (0..).zip(values).map(|(x, value)| Point { x: f64::from(x), y: *value, weight: 1.0 });
+    weighted_line(&points.collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -285,26 +266,14 @@ mod tests {
 
     #[test]
     fn anscombes_first_set_gives_its_published_line() {
-        // y = 3 + 0.5 x, R² 0.667, standard error of the slope 0.118; of the intercept 1.1247 (R, `summary(lm(y1 ~ x1, anscombe))`).
-        let points = even(&anscombe());
-        let line = weighted_line(&points).unwrap();
-        assert!((line.intercept - 3.0001).abs() < 5e-5 && (line.slope - 0.5001).abs() < 5e-5, "{line:?}");
-        assert!((line.r_squared - 0.6665).abs() < 5e-5, "{line:?}");
-        // Half widths are t(9) = 2.26216 standard errors.
-        let half = |interval: Option<Interval>| interval.map(|interval| (interval.high - interval.low) / 2.0).unwrap();
-        assert!((half(line.slope_interval) / 2.262_16 - 0.1179).abs() < 5e-5, "{line:?}");
-        assert!((half(line.intercept_interval) / 2.262_16 - 1.1247).abs() < 5e-5, "{line:?}");
-    }
-
-    #[test]
-    fn three_weighted_points_by_hand() {
-        // Weights 1, 1/4, 1/16: Σw 21/16, x̄ 9/7, ȳ 4/3, Sxx 11/28, Sxy 1/2, so slope 14/11, intercept -10/33;
-        // Σw(y-ȳ)² = 2/3 and Sxy²/Sxx = 7/11, so R² 21/22.
-        let points = [(1.0, 1.0), (2.0, 2.0), (3.0, 4.0)].map(|(x, y): (f64, f64)| Point { x, y, weight: y.powi(-2) });
-        let line = weighted_line(&points).unwrap();
-        assert!((line.slope - 14.0 / 11.0).abs() < 1e-12, "{line:?}");
-        assert!((line.intercept + 10.0 / 33.0).abs() < 1e-12, "{line:?}");
-        assert!((line.r_squared - 21.0 / 22.0).abs() < 1e-12, "{line:?}");
+        // y = 3 + 0.5 x, standard error of the slope 0.118; of the intercept 1.1247 (R, `summary(lm(y1 ~ x1, anscombe))`).
+        let line = weighted_line(&even(&anscombe())).unwrap();
+        for (index, (value, error)) in [(3.0001, 1.1247), (0.5001, 0.1179)].into_iter().enumerate() {
+            assert!((line.coefficients[index] - value).abs() < 5e-5, "{line:?}");
+            // Half widths are t(9) = 2.26216 standard errors.
+            let interval = line.interval(index).unwrap();
+            assert!(((interval.high - interval.low) / 2.0 / 2.262_16 - error).abs() < 5e-5, "{line:?}");
+        }
     }
 
     #[test]
@@ -313,10 +282,9 @@ mod tests {
         assert!(weighted_line(&even(&[(1.0, 2.0)])).is_none());
         assert!(weighted_line(&even(&[(0.1, 2.0), (0.1, 3.0), (0.1, 4.0)])).is_none());
         let two = weighted_line(&even(&[(1.0, 2.0), (2.0, 4.0)])).unwrap();
-        assert!((two.slope - 2.0).abs() < 1e-15 * 2.0);
-        assert_eq!((two.slope_interval, two.intercept_interval), (None, None));
-        let flat = weighted_line(&even(&[(1.0, 2.0), (2.0, 2.0), (3.0, 2.0)])).unwrap();
-        assert!(flat.slope.abs() < 1e-15 && flat.r_squared == 1.0);
+        assert!((two.coefficients[1] - 2.0).abs() < 1e-15 * 2.0);
+        assert_eq!((two.interval(0), two.interval(1)), (None, None));
+        assert!(line_through(&[2.0, 2.0, 2.0]).unwrap().coefficients[1].abs() < 1e-15);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! Source: SNIA, "Solid State Storage Performance Test Specification", version 2.0.2 (2020), definition 2.1.24 of steady
 //! state.
 
-use super::least_squares::{Point, weighted_line};
+use super::least_squares::line_through;
 use super::mean::mean;
 
 /// The rounds that are looked at together.
@@ -21,9 +21,7 @@ pub fn is_ever_steady(rounds: &[f64]) -> bool {
 /// None where the mean is not above zero.
 fn is_steady(window: &[f64]) -> Option<bool> {
     let mean = mean(window).filter(|mean| *mean > 0.0)?;
-    let points: Vec<Point> =
-        (0..).zip(window).map(|(x, round)| Point { x: f64::from(x), y: *round, weight: 1.0 }).collect();
-    let slope = weighted_line(&points)?.slope * (WINDOW - 1) as f64;
+    let slope = line_through(window)?.coefficients[1] * (WINDOW - 1) as f64;
     let highest = window.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let lowest = window.iter().copied().fold(f64::INFINITY, f64::min);
     Some(highest - lowest <= RANGE_MOST * mean && slope.abs() <= SLOPE_MOST * mean)
