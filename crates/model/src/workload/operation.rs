@@ -1,7 +1,7 @@
 //! What the requests do, and how large they are.
 
 use crate::units::Bytes;
-use crate::words::{ChoiceError, by_text};
+use crate::words::{ChoiceError, Value, by_text, forms};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -114,25 +114,21 @@ impl Operation {
     }
 }
 
-impl fmt::Display for Operation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Operation::Mix(Mix { percent: [read, _, 0, 0] }) => write!(f, "mix={read}"),
-            Operation::Mix(mix) => {
-                let shares = RequestKind::ALL.into_iter().filter(|kind| mix.percent(*kind) > 0);
-                let shares: Vec<_> = shares.map(|kind| format!("{}:{}", kind.word(), mix.percent(kind))).collect();
-                write!(f, "mix={}", shares.join(","))
-            }
-            only => f.write_str(only.only().map_or("", RequestKind::word)),
+impl Value for Mix {
+    fn exact(&self) -> Option<String> {
+        if let [read, _, 0, 0] = self.percent {
+            return Some(read.to_string());
         }
+        let shares = RequestKind::ALL.into_iter().filter(|kind| self.percent(*kind) > 0);
+        let shares: Vec<_> = shares.map(|kind| format!("{}:{}", kind.word(), self.percent(kind))).collect();
+        Some(shares.join(","))
     }
 }
 
-/// The percents of a mix.
-fn shares(text: &str) -> Option<[u8; 4]> {
+fn mix(text: &str) -> Option<Mix> {
     let number = |text: &str| text.trim().trim_end_matches('%').parse().ok().filter(|share| (1..=99).contains(share));
     if let Some(percent) = number(text) {
-        return Mix::of_reads(percent).map(|mix| mix.percent);
+        return Mix::of_reads(percent);
     }
     let mut percent = [0_u8; 4];
     for share in text.split(',') {
@@ -140,25 +136,11 @@ fn shares(text: &str) -> Option<[u8; 4]> {
         let of_kind = &mut percent[RequestKind::of(name)? as usize];
         *of_kind = number(value).filter(|_| *of_kind == 0)?;
     }
-    (percent.iter().map(|percent| u32::from(*percent)).sum::<u32>() == 100).then_some(percent)
+    (percent.iter().map(|percent| u32::from(*percent)).sum::<u32>() == 100).then_some(Mix { percent })
 }
 
-impl FromStr for Operation {
-    type Err = ChoiceError;
-
-    fn from_str(word: &str) -> Result<Self, ChoiceError> {
-        let operation = match word {
-            "read" => Some(Operation::Read),
-            "write" => Some(Operation::Write),
-            "trim" => Some(Operation::Trim),
-            "flush" => Some(Operation::Flush),
-            _ => word.strip_prefix("mix=").and_then(shares).map(|percent| Operation::Mix(Mix { percent })),
-        };
-        operation.ok_or_else(|| ChoiceError::new(word, CHOICES))
-    }
-}
-
-by_text!(Operation);
+forms!(Operation, |_| CHOICES, { "read" => Read, "write" => Write, "trim" => Trim, "flush" => Flush, },
+    { "mix" => Mix { 0: mix } = mix, });
 
 /// Weighted sizes by operation. Written `4KiB:70/64KiB:30` for every operation, or
 /// `read=4KiB:70/64KiB:30,write=64KiB`; a weight left out is 1.
