@@ -178,15 +178,10 @@ fn environment() -> Environment {
         host: "test".to_owned(),
         kernel: "6".to_owned(),
         cpus: 2,
-        cpu_numbers: Vec::new(),
-        cpu_model: None,
-        governor: None,
-        machine_file_crc32c: None,
         memory_bytes: Bytes::GIB,
         clock: ClockFacts { source: "virtual".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 },
-        personalities: Vec::new(),
         target: TargetFacts::bare("/data/file", TargetKind::File, Bytes::GIB),
-        more_targets: Vec::new(),
+        ..Environment::default()
     }
 }
 
@@ -205,18 +200,7 @@ pub(crate) fn moved(requests: u64, bytes: u64) -> Option<Direction> {
 /// A device that was busy half of the time with these requests, none of a kind.
 pub(crate) fn block(requests: u64, bytes: u64) -> Block {
     let none = Some(Direction::default());
-    Block {
-        requests,
-        bytes,
-        merges: 0,
-        busy_fraction: 0.5,
-        devices: 1,
-        outstanding_mean: None,
-        read: none,
-        write: none,
-        trim: None,
-        phases: None,
-    }
+    Block { requests, bytes, busy_fraction: 0.5, devices: 1, read: none, write: none, ..Block::default() }
 }
 
 /// Intervals of equal length with these MB/s, and as many thousand requests per second.

@@ -122,42 +122,6 @@ fn harmonic_numbers_are_the_published_ones() {
     }
 }
 
-const MILLION: u64 = 1_000_000;
-
-/// Of draws from a million numbers, which share is below each of some ends.
-fn check_shares(name: &str, draw: impl Fn(&mut Random) -> u64, shares: &[(u64, f64)]) {
-    let mut random = Random::new(29);
-    let drawn: Vec<u64> = (0..100_000).map(|_| draw(&mut random)).collect();
-    for (end, share) in shares {
-        let found = drawn.iter().filter(|number| *number < end).count() as f64 / 1e5;
-        // 3.719 is the 0.9999 quantile.
-        let spread = 3.719 * (share * (1.0 - share) / 1e5).sqrt();
-        assert!((found - share).abs() <= spread, "{name}, below {end}: {found} and not {share}");
-    }
-}
-
-/// Against what a hand or a table gives.
-#[test]
-fn shares_are_what_was_asked() {
-    // By 1 / H(1 000 000) = 0.069 479 62.
-    let zipf = Zipf::new(MILLION, 1.0);
-    check_shares("zipf", |random| zipf.draw(random), &[(1, 0.069_480), (2, 0.104_219)]);
-    // Four fifths to a fifth, and again within it.
-    let pareto = Pareto::new(MILLION, 0.2);
-    let shares = [(8_000, 0.512), (40_000, 0.64), (200_000, 0.8), (MILLION, 1.0)];
-    check_shares("pareto", |random| pareto.draw(random), &shares);
-    let zones = HotCold::new(MILLION, 200, 800);
-    let shares = [(100_000, 0.4), (200_000, 0.8), (600_000, 0.9), (MILLION, 1.0)];
-    check_shares("hot and cold", |random| zones.draw(random), &shares);
-    // One, two and three deviations above the mean.
-    let narrow = Normal::new(MILLION, 0.05);
-    let shares = [(500_000, 0.5), (550_000, 0.841_345), (600_000, 0.977_250), (650_000, 0.998_650)];
-    check_shares("narrow normal", |random| narrow.draw(random), &shares);
-    // (Φ(0.25) - Φ(-0.25)) / (Φ(0.5) - Φ(-0.5)) = 0.197 412 651 / 0.382 924 923 are in the middle half.
-    let wide = Normal::new(MILLION, 1.0);
-    check_shares("wide normal", |random| wide.draw(random), &[(250_000, 0.242_231), (750_000, 0.757_769)]);
-}
-
 #[test]
 fn extremes_stay_inside() {
     // The largest fraction times a count that rounds up stays below the count.
