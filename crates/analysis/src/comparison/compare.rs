@@ -100,20 +100,18 @@ fn add_changes(
         };
         let [old_share, new_share] = [before, after].map(|group| figure.resolution(&group.samples));
         let contrast = Contrast { ratio: no_finer_ratio(contrast.ratio, new_share, old_share), ..contrast };
-        let alone = match beyond_noise(figure, margin, &old, &new) {
-            Alone::Beyond if !are_long_enough => Alone::Within,
-            alone => alone,
-        };
+        let of_single = verdict_of_single(figure, margin, &old, &new, contrast.ratio.value);
+        let of_single = of_single.map(|verdict| if are_long_enough { verdict } else { Verdict::Undecided });
         let (before, after) = (no_finer(old_mean, old_share), no_finer(new_mean, new_share));
-        changes.push((place, before, after, (contrast, held), alone));
+        changes.push((place, before, after, (contrast, held), of_single));
     }
     let contrasts: Vec<Contrast> = changes.iter().map(|change| change.3.0).collect();
     let looked_at = contrasts.iter().filter(|contrast| contrast.p_value.is_some()).count();
-    for ((place, before, after, (contrast, held), alone), verdict) in changes.into_iter().zip(verdicts(&contrasts)) {
+    for ((place, before, after, (contrast, held), of_single), verdict) in changes.into_iter().zip(verdicts(&contrasts))
+    {
         let (ratio, margin) = (contrast.ratio, held.margin());
-        let verdict = if alone == Alone::Beyond { direction(ratio.value) } else { verdict };
-        let (verdict, doubt) = judged(figure, held, &contrast, verdict, looked_at);
-        let (standing, single) = (standing(figure, verdict), alone != Alone::No);
+        let (verdict, doubt) = judged(figure, held, &contrast, of_single.unwrap_or(verdict), looked_at);
+        let (standing, single) = (standing(figure, verdict), of_single.is_some());
         let same_samples = are_the_same(pairs[place]);
         let change = Change { figure, before, after, ratio, margin, standing, doubt, single, same_samples };
         // With identical samples nothing differs, whatever the scatter.
@@ -129,33 +127,21 @@ fn are_the_same((before, after): (&Group<'_, '_>, &Group<'_, '_>)) -> bool {
     are_simulated && copies::are_equal(&before.samples, &after.samples)
 }
 
-/// Whether a side has a single sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Alone {
-    /// Both have several.
-    No,
-    /// The difference exceeds the margin, plausible noise and the other side's scatter.
-    Beyond,
-    /// It does not.
-    Within,
-}
-
-fn beyond_noise(figure: Figure, margin: Margin, old: &[f64], new: &[f64]) -> Alone {
+/// The verdict if a side has a single sample, which has no interval: a change if the difference exceeds the margin, plausible
+/// noise and the other side's scatter. None if both sides have several.
+fn verdict_of_single(figure: Figure, margin: Margin, old: &[f64], new: &[f64], ratio: f64) -> Option<Verdict> {
     let (single, others) = match (old, new) {
         ([single], others) | (others, [single]) => (*single, others),
-        _ => return Alone::No,
+        _ => return None,
     };
     let factor = mean(others).map_or(1.0, |mean| (single / mean).max(mean / single));
     let is_one_of_them = next_interval(others).is_some_and(|next| next.holds(single));
-    if factor > figure.plausible_noise().max(margin.ends().1) && !is_one_of_them {
-        Alone::Beyond
-    } else {
-        Alone::Within
-    }
-}
-
-fn direction(ratio: f64) -> Verdict {
-    if ratio > 1.0 { Verdict::Higher } else { Verdict::Lower }
+    let is_beyond = factor > figure.plausible_noise().max(margin.ends().1) && !is_one_of_them;
+    Some(match ratio > 1.0 {
+        _ if !is_beyond => Verdict::Undecided,
+        true => Verdict::Higher,
+        false => Verdict::Lower,
+    })
 }
 
 fn standing(figure: Figure, verdict: Verdict) -> Standing {
