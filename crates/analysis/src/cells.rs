@@ -46,7 +46,8 @@ pub(crate) fn gather<'a>(samples: &[Observed<'a>]) -> Vec<Cell<'a>> {
             requests_per_s: Vec::new(),
         });
         // Some imported samples have latencies only.
-        let has_a_rate = ["total.bytes_per_s", "total.requests_per_s"].iter().any(|field| observed.sample.tells(field));
+        let has_a_rate =
+            ["total.bytes_per_s", "total.requests_per_s"].iter().any(|field| observed.sample.is_known(field));
         match is_usable(observed.sample) {
             _ if !has_a_rate => {}
             true => cell.repetitions.push(*observed),
@@ -56,15 +57,16 @@ pub(crate) fn gather<'a>(samples: &[Observed<'a>]) -> Vec<Cell<'a>> {
     let mut cells: Vec<_> = cells.into_values().collect();
     for cell in &mut cells {
         cell.repetitions.sort_by_key(|observed| (observed.block, observed.id));
-        cell.bytes_per_s = telling(&cell.repetitions, "total.bytes_per_s", |sample| sample.total.bytes_per_s.0);
-        cell.requests_per_s = telling(&cell.repetitions, "total.requests_per_s", |sample| sample.total.requests_per_s);
+        cell.bytes_per_s = known_figures(&cell.repetitions, "total.bytes_per_s", |sample| sample.total.bytes_per_s.0);
+        cell.requests_per_s =
+            known_figures(&cell.repetitions, "total.requests_per_s", |sample| sample.total.requests_per_s);
     }
     cells
 }
 
 /// A figure of each repetition that has it.
-fn telling(repetitions: &[Observed<'_>], field: &str, figure: fn(&Sample) -> f64) -> Vec<f64> {
-    repetitions.iter().map(|observed| observed.sample).filter(|sample| sample.tells(field)).map(figure).collect()
+fn known_figures(repetitions: &[Observed<'_>], field: &str, figure: fn(&Sample) -> f64) -> Vec<f64> {
+    repetitions.iter().map(|observed| observed.sample).filter(|sample| sample.is_known(field)).map(figure).collect()
 }
 
 /// A sample counts if it ran to its limits with finite rates.

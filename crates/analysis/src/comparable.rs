@@ -64,7 +64,7 @@ pub(crate) fn bare(workload: &Workload, axes: &[Axis]) -> Workload {
         ..workload.clone()
     };
     // Whether these are known does not matter either.
-    ["seed", "interval_s", "limits"].into_iter().for_each(|field| bare.unknown.tell(field));
+    ["seed", "interval_s", "limits"].into_iter().for_each(|field| bare.unknown.remove(field));
     for axis in axes {
         match axis {
             Axis::RequestSize => bare.request_size = Bytes(0),
@@ -120,7 +120,7 @@ pub(crate) fn distinctions(named: &[(String, &Workload)], axes: &[Axis]) -> Vec<
         let others: BTreeSet<&String> = namesakes().chain([index]).flat_map(|one| fields[one].keys()).collect();
         let is_worded = |key: &str| ["personality", "plugin", "cache", "warmup_s", "cpus"].contains(&key);
         let others = others.into_iter().filter(|key| !is_worded(key) && differs(key));
-        let others = others.map(|key| match workload.tells(key) {
+        let others = others.map(|key| match workload.is_known(key) {
             true => in_words(key, fields[index].get(key)),
             false => format!("{} unknown", key.replace('_', " ")),
         });

@@ -88,7 +88,7 @@ pub(crate) fn block<'a>(samples: impl Iterator<Item = &'a Sample>) -> Bytes {
 pub(crate) fn submitted(sample: &Sample) -> Option<u64> {
     let by_workers: u64 = sample.workers.iter().map(|worker| worker.submitted).sum();
     let completed =
-        || (sample.workload.warmup.0 == 0 && sample.tells("total.requests")).then_some(sample.total.requests);
+        || (sample.workload.warmup.0 == 0 && sample.is_known("total.requests")).then_some(sample.total.requests);
     let submitted = if by_workers > 0 { Some(by_workers) } else { completed() };
     submitted.filter(|requests| *requests > 0 && sample.workload.sizes.is_empty() && sample.workload.request_size.0 > 0)
 }
@@ -108,7 +108,7 @@ mod tests {
         run.device_reads(0, |_| (1500, 1500 * 8192));
         let sample = &mut run.samples[0].sample;
         sample.workload.warmup = Nanoseconds(500_000_000);
-        assert!(DeviceReads::of(sample).is_none(), "of the warm-up's requests nobody tells");
+        assert!(DeviceReads::of(sample).is_none(), "the requests of the warm-up are unknown");
         sample.workers = vec![WorkerTotals { submitted: 1500, ..WorkerTotals::default() }];
         let reads = DeviceReads::of(sample).unwrap();
         assert_eq!((reads.per_byte, reads.per_request, reads.bytes_each), (2.0, 1.0, Some(8192.0)));
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_for_others_is_told_of_direct_requests_alone() {
+    fn what_was_for_others_is_reported_of_direct_requests_alone() {
         let shares = |workload: Workload, bytes: u64| {
             let mut run = Run::of([(workload, [4_096_000.0])]);
             run.device_reads(0, |_| (1000, bytes));

@@ -124,19 +124,19 @@ impl Run {
     }
 }
 
-/// That a text has this part.
+/// Asserts that a text contains a part.
 #[track_caller]
 pub(crate) fn says(text: &str, part: &str) {
     assert!(text.contains(part), "{text:?} does not say {part:?}");
 }
 
-/// That a text begins so.
+/// Asserts that a text begins with a part.
 #[track_caller]
 pub(crate) fn begins(text: &str, part: &str) {
     assert!(text.starts_with(part), "{text:?} does not begin with {part:?}");
 }
 
-/// That a text ends so.
+/// Asserts that a text ends with a part.
 #[track_caller]
 pub(crate) fn ends(text: &str, part: &str) {
     assert!(text.ends_with(part), "{text:?} does not end with {part:?}");
@@ -185,14 +185,14 @@ fn environment() -> Environment {
     }
 }
 
-/// A channel with this peak in MB/s, if anybody tells it.
+/// A channel with this peak in MB/s, if known.
 pub(crate) fn channel(at: &str, through: Option<&str>, megabytes: Option<f64>) -> Channel {
     let (at, through) = (at.to_owned(), through.map(str::to_owned));
-    let source = if megabytes.is_some() { "given" } else { "nobody tells" }.to_owned();
+    let source = if megabytes.is_some() { "given" } else { "unknown" }.to_owned();
     Channel { at, through, pap_bytes_per_s: megabytes.map(|rate| BytesPerSecond(rate * 1e6)), source }
 }
 
-/// So many requests of one direction.
+/// Requests of one direction.
 pub(crate) fn moved(requests: u64, bytes: u64) -> Option<Direction> {
     Some(Direction { requests, bytes, amplification: None })
 }
@@ -232,7 +232,7 @@ impl Normal {
         (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * turn).cos()
     }
 
-    /// So many, each of which leans on the one before by this share.
+    /// A series with this autocorrelation between neighbours.
     pub(crate) fn leaning(&mut self, lean: f64, count: usize) -> impl Iterator<Item = f64> {
         let mut value = self.draw();
         (0..count).map(move |_| {

@@ -21,7 +21,7 @@ const CUT_OFF_TIMES: f64 = 2.0;
 /// The contradiction in a sample; none if its figures agree or are too few.
 pub(crate) fn warning(sample: &Sample) -> Option<Warning> {
     let workload = &sample.workload;
-    if !(sample.is_complete() && workload.tells("depth") && workload.tells("workers")) {
+    if !(sample.is_complete() && workload.is_known("depth") && workload.is_known("workers")) {
         return None;
     }
     let asked = f64::from(workload.depth) * f64::from(workload.workers);
@@ -30,12 +30,12 @@ pub(crate) fn warning(sample: &Sample) -> Option<Warning> {
     let longest_ns = latency.max.map(|ns| ns as f64).or(latency.mean).unwrap_or(0.0);
     let too_high = asked * (SLACK + share_of_time(sample, longest_ns));
     let too_low = asked * (SLACK + share_of_time(sample, CUT_OFF_NS.max(CUT_OFF_TIMES * longest_ns)));
-    let counted = Some(sample.depth_mean.counted).filter(|_| sample.tells("depth_mean") && is_of_one_time(sample));
+    let counted = Some(sample.depth_mean.counted).filter(|_| sample.is_known("depth_mean") && is_of_one_time(sample));
     let against = if outstanding > asked + too_high {
         format!("at most {} were configured", significant(asked))
     } else {
         let counted = counted.filter(|counted| {
-            outstanding > counted + too_high || (outstanding < counted - too_low && tells_its_end(sample))
+            outstanding > counted + too_high || (outstanding < counted - too_low && ends_cleanly(sample))
         })?;
         format!("{} were counted", significant(counted))
     };
@@ -51,17 +51,17 @@ pub(crate) fn warning(sample: &Sample) -> Option<Warning> {
 
 /// Rate × mean latency; none if one is unknown.
 fn outstanding(sample: &Sample) -> Option<f64> {
-    if sample.tells("depth_mean") {
+    if sample.is_known("depth_mean") {
         return Some(sample.depth_mean.little).filter(|little| little.is_finite());
     }
-    let told = sample.tells("total.requests_per_s").then_some(sample.total.requests_per_s)?;
-    Some(told * sample.total.latency_ns.mean? / 1e9).filter(|little| little.is_finite())
+    let rate = sample.is_known("total.requests_per_s").then_some(sample.total.requests_per_s)?;
+    Some(rate * sample.total.latency_ns.mean? / 1e9).filter(|little| little.is_finite())
 }
 
 /// As a share of the measured part; none if its length is unknown.
 fn share_of_time(sample: &Sample, time_ns: f64) -> f64 {
     let share = time_ns / 1e9 / sample.elapsed_s;
-    if sample.tells("elapsed_s") && share.is_finite() { share } else { 0.0 }
+    if sample.is_known("elapsed_s") && share.is_finite() { share } else { 0.0 }
 }
 
 /// Whether all workers spent the whole measured part on requests.
@@ -73,7 +73,7 @@ fn is_of_one_time(sample: &Sample) -> bool {
 }
 
 /// Whether no long request was cut off and no worker stalled.
-fn tells_its_end(sample: &Sample) -> bool {
+fn ends_cleanly(sample: &Sample) -> bool {
     sample.warnings.iter().all(|warning| !["stalled_at_end", "paused"].contains(&warning.code.as_str()))
 }
 
@@ -128,6 +128,6 @@ mod tests {
         sample.total.latency_ns.mean = Some(800e6);
         assert!(warning(&sample).unwrap().message.contains("8000 outstanding requests, but at most 8"));
         sample.total.latency_ns.mean = None;
-        assert_eq!(warning(&sample), None, "too little is told");
+        assert_eq!(warning(&sample), None, "too little is known");
     }
 }

@@ -65,7 +65,7 @@ fn is_it(one: &Part, other: &Part) -> bool {
 }
 
 /// Parts with one kind and name but for a number, such as the disks of a stripe, the busiest first; the group of the busiest
-/// first. `of` tells a part's name, kind and busy share.
+/// first. `of` gives a part's name, kind and busy share.
 pub(crate) fn grouped<'a, T: Copy>(
     parts: impl IntoIterator<Item = T>,
     of: impl Fn(T) -> (&'a str, PartKind, f64),
@@ -99,14 +99,14 @@ pub(crate) fn without_number(name: &str) -> &str {
 pub fn busiest_first<'a>(parts: impl IntoIterator<Item = (&'a str, PartKind, f64)>) -> Vec<String> {
     let parts = parts.into_iter().filter(|(_, kind, _)| *kind != PartKind::Wait);
     let percent = |share: f64| format!("{:.0}", share * 100.0);
-    let told = |group: Vec<(&str, PartKind, f64)>| {
+    let line = |group: Vec<(&str, PartKind, f64)>| {
         let (most, least) = (percent(group[0].2), percent(group[group.len() - 1].2));
         let mean = percent(group.iter().map(|(_, _, busy)| busy).sum::<f64>() / group.len() as f64);
         let range = if least == most { String::new() } else { format!(" ({least} to {most} %)") };
         let number = if group.len() > 1 { format!("{} × ", group.len()) } else { String::new() };
         format!("{number}{} {mean} %{range}", without_number(group[0].0))
     };
-    grouped(parts, |part| part).into_iter().map(told).collect()
+    grouped(parts, |part| part).into_iter().map(line).collect()
 }
 
 #[cfg(test)]
@@ -127,8 +127,8 @@ mod tests {
         run.samples[0].sample.parts = vec![part("pci", PartKind::Bus, 0.9), part("disk 1", PartKind::Device, 0.5)];
         run.samples[1].sample.parts = vec![part("pci", PartKind::Bus, 0.7)];
         let analysis = analyse(&run.observed());
-        let told: Vec<_> = analysis.cells[0].parts.iter().map(|part| (part.name.as_str(), part.busy.value)).collect();
-        assert_eq!(told, [("pci", 0.8), ("disk 1", 0.25)]);
+        let parts: Vec<_> = analysis.cells[0].parts.iter().map(|part| (part.name.as_str(), part.busy.value)).collect();
+        assert_eq!(parts, [("pci", 0.8), ("disk 1", 0.25)]);
         assert!(analysis.cells[1].parts.is_empty());
     }
 
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_busiest_by_itself_is_told_first() {
+    fn the_busiest_by_itself_is_named_first() {
         let parts = [("disk 1", 0.0), ("disk 2", 1.0), ("bus", 0.7)].map(|(name, busy)| (name, PartKind::Device, busy));
         assert_eq!(busiest_first(parts), ["2 × disk 50 % (0 to 100 %)", "bus 70 %"]);
         let parts = [("ssd 1", PartKind::Device, 0.2), ("ssd 2", PartKind::Device, 0.4), ("ssd", PartKind::Bus, 1.0)];

@@ -108,7 +108,7 @@ mod tests {
         let of = |run: &Run| crate::analyse(&run.observed()).cells[0].bytes_per_s;
         let rate = of(&one);
         assert_eq!((rate.low, rate.high), (Some(0.75 * rate.value), Some(1.25 * rate.value)));
-        // Ended by a completion, or told by another program.
+        // Ended by a completion, or imported from another program.
         for placed in &mut one.samples {
             placed.sample.elapsed_s += 0.01;
         }
@@ -137,11 +137,11 @@ mod tests {
     }
 
     #[test]
-    fn few_requests_are_told() {
-        let told = |requests| warning(&run(requests).samples[0].sample).map(|warning| warning.message);
-        assert!(told(1).unwrap().ends_with("only one request per trial: a disturbance of one changes it"));
-        assert!(told(9).unwrap().contains("only 9 requests per trial"));
-        assert_eq!(told(10), None);
+    fn few_requests_are_reported() {
+        let message = |requests| warning(&run(requests).samples[0].sample).map(|warning| warning.message);
+        assert!(message(1).unwrap().ends_with("only one request per trial: a disturbance of one changes it"));
+        assert!(message(9).unwrap().contains("only 9 requests per trial"));
+        assert_eq!(message(10), None);
         let remedy = warning(&run(1).samples[0].sample).unwrap().remedy;
         assert!(["--duration (io)", "`duration` (study)", "--thorough (run)"].iter().all(|way| remedy.contains(way)));
         let mut counted = run(4).samples.remove(0).sample;
@@ -153,18 +153,22 @@ mod tests {
     }
 
     #[test]
-    fn requests_of_the_warm_up_that_are_many_are_told() {
-        let told = |requests, depth, change: fn(&mut Sample)| {
+    fn requests_of_the_warm_up_that_are_many_are_reported() {
+        let message = |requests, depth, change: fn(&mut Sample)| {
             let mut sample = run(requests).samples.remove(0).sample;
             (sample.workload.depth, sample.workload.warmup) = (depth, Nanoseconds(20_000_000));
             sample.elapsed_s += 0.3;
             change(&mut sample);
             warning(&sample).map(|warning| warning.message)
         };
-        let said = told(46, 8, |_| {}).unwrap();
+        let said = message(46, 8, |_| {}).unwrap();
         says(&said, "46 requests per trial, up to 7 of them started in the warm-up");
-        assert_eq!(told(46, 4, |_| {}), None, "3 are less than a tenth");
-        assert_eq!(told(46, 8, |sample| sample.workload.warmup = Nanoseconds(0)), None, "none was under way");
-        assert_eq!(told(460, 80, |sample| sample.elapsed_s -= 0.3), None, "as many are left out at the window's end");
+        assert_eq!(message(46, 4, |_| {}), None, "3 are less than a tenth");
+        assert_eq!(message(46, 8, |sample| sample.workload.warmup = Nanoseconds(0)), None, "none was under way");
+        assert_eq!(
+            message(460, 80, |sample| sample.elapsed_s -= 0.3),
+            None,
+            "as many are left out at the window's end"
+        );
     }
 }

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn series_of_the_same_words_are_told_apart() {
+    fn series_of_the_same_words_are_distinguished() {
         let mut run = Run::default();
         run.add(Workload { cache: CachePolicy::Cold, ..buffered(read(4)) }, &[1.0]);
         run.add(Workload { cache: CachePolicy::Warm, ..buffered(read(4)) }, &[1.0]);

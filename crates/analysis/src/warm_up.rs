@@ -126,15 +126,15 @@ mod tests {
     }
 
     #[test]
-    fn an_approach_is_a_warm_up_and_told_with_what_it_changes() {
+    fn an_approach_is_a_warm_up_and_reported_with_what_it_changes() {
         // The mean of the approach is 1 - 0.7 × 30 / 500 of the level: what follows is 1.04 of the figure.
         let slow = sample(1, approach(0.3, 500));
-        let told = warning(&slow).unwrap();
-        assert_eq!(told.code, "warm_up");
-        says(&told.message, "are a warm-up: without it throughput is 1.04 times [");
+        let slowed = warning(&slow).unwrap();
+        assert_eq!(slowed.code, "warm_up");
+        says(&slowed.message, "are a warm-up: without it throughput is 1.04 times [");
         let rest = warm_up_of(&slow).unwrap().rest;
         assert!(rest.low.unwrap() > 1.02 && rest.high.unwrap() < 1.07, "{rest:?}");
-        begins(&told.remedy, "exclude it with --warmup ");
+        begins(&slowed.remedy, "exclude it with --warmup ");
         let fast = warning(&levels(&[(150, 10.9), (250, 10.0)])).unwrap();
         assert!(fast.message.contains("throughput is 96."), "a beginning that is too fast: {}", fast.message);
     }
@@ -144,17 +144,17 @@ mod tests {
         let mut slow = sample(1, approach(0.3, 500));
         let end_s = warm_up_of(&slow).unwrap().end_s;
         slow.workload.warmup = Nanoseconds(3_000_000_000);
-        let told = warning(&slow).unwrap();
+        let slowed = warning(&slow).unwrap();
         let time = Nanoseconds::from_seconds((end_s * 100.0 + 300.0).ceil() / 100.0).exactly();
-        assert!(told.message.contains("after the excluded warm-up") && told.remedy.contains(&time), "{told:?}");
+        assert!(slowed.message.contains("after the excluded warm-up") && slowed.remedy.contains(&time), "{slowed:?}");
         slow.origin = Some(Box::default());
         assert!(!warning(&slow).unwrap().remedy.contains("--warmup"), "of another program");
     }
 
     #[test]
     fn steady_samples_and_what_does_not_matter_have_none() {
-        let told = (0..300).filter(|seed| warning(&sample(*seed, std::iter::repeat_n(10.0, 400))).is_some()).count();
-        assert!(told <= 3, "{told} of 300 steady samples");
+        let warned = (0..300).filter(|seed| warning(&sample(*seed, std::iter::repeat_n(10.0, 400))).is_some()).count();
+        assert!(warned <= 3, "{warned} of 300 steady samples");
         assert!(warning(&sample(1, approach(0.9, 500))).is_none(), "half a percent");
         assert!(warning(&sample(1, approach(0.3, 99))).is_none(), "too few intervals");
         let mut flushed = sample(1, approach(0.3, 500));
@@ -163,8 +163,8 @@ mod tests {
     }
 
     #[test]
-    fn what_drift_tells_is_no_warm_up_and_a_rise_that_settles_is_no_drift() {
-        let told = |sample: Sample| {
+    fn what_drift_shows_is_no_warm_up_and_a_rise_that_settles_is_no_drift() {
+        let found = |sample: Sample| {
             let mut run = Run::of([(read(64), [1e9])]);
             run.samples[0].sample = sample;
             let analysis = crate::analyse(&run.observed());
@@ -172,14 +172,14 @@ mod tests {
             let warm_ups = analysis.warnings.iter().filter(|(warning, _)| warning.code == "warm_up");
             (warm_ups.count(), drifts.count())
         };
-        assert_eq!(told(levels(&[(100, 10.0), (400, 20.0)])), (1, 0), "a rise that settles");
-        assert_eq!(told(levels(&[(150, 30.0), (350, 10.0)])), (0, 1), "a fall");
-        assert_eq!(told(levels(&[(350, 10.0), (150, 20.0)])), (0, 1), "still changing in the second half");
-        assert_eq!(told(levels(&[(500, 10.0)])), (0, 0));
+        assert_eq!(found(levels(&[(100, 10.0), (400, 20.0)])), (1, 0), "a rise that settles");
+        assert_eq!(found(levels(&[(150, 30.0), (350, 10.0)])), (0, 1), "a fall");
+        assert_eq!(found(levels(&[(350, 10.0), (150, 20.0)])), (0, 1), "still changing in the second half");
+        assert_eq!(found(levels(&[(500, 10.0)])), (0, 0));
     }
 
     #[test]
-    fn a_run_tells_how_exact_it_is_within_itself() {
+    fn a_run_shows_how_exact_it_is_within_itself() {
         let steady = sample(5, std::iter::repeat_n(10.0, 400));
         let within = within_run(&steady).unwrap();
         let half = within.mean.relative_half_width().unwrap();

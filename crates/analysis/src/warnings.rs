@@ -19,10 +19,10 @@ pub(crate) fn collect(samples: &[Observed<'_>]) -> Vec<(Warning, u32)> {
     for sample in samples.iter().map(|observed| observed.sample) {
         let doubts = derived_warnings(sample);
         let is_of_storage = wording::reaches_storage(&sample.workload);
-        let told = sample.warnings.iter().filter(|warning| is_of_storage || warning.code != MEMORY_SPEED);
+        let kept = sample.warnings.iter().filter(|warning| is_of_storage || warning.code != MEMORY_SPEED);
         // A sample counts once per code.
         let mut codes = BTreeSet::new();
-        for warning in told.chain(&doubts).filter(|warning| codes.insert(&warning.code)) {
+        for warning in kept.chain(&doubts).filter(|warning| codes.insert(&warning.code)) {
             match collected.iter_mut().find(|(known, _)| known.code == warning.code) {
                 Some((_, count)) => *count += 1,
                 None => collected.push((warning.clone(), 1)),
@@ -87,7 +87,7 @@ mod tests {
         let counts: Vec<_> = collected.iter().map(|(warning, count)| (warning.code.as_str(), *count)).collect();
         assert_eq!(counts, [("stolen", 2), ("sparse", 1)]);
         assert!(collected[0].0.message.starts_with("2 %"));
-        // Memory speed is told where the findings do not.
+        // Memory speed is reported where the findings do not.
         let memory = vec![Warning::new(MEMORY_SPEED, "of memory", "flush")];
         run.samples.iter_mut().for_each(|placed| placed.sample.warnings.clone_from(&memory));
         let Workload { buffering, cache, .. } = &mut run.samples[0].sample.workload;
@@ -97,14 +97,14 @@ mod tests {
 
     #[test]
     fn a_device_that_works_most_for_others_is_warned_of() {
-        let told = |bytes: u64| {
+        let messages = |bytes: u64| {
             let mut run = Run::of([(read(4), [4_096_000.0])]);
             run.device_reads(0, |_| (5000, bytes));
             collect(&run.observed()).into_iter().map(|(warning, _)| warning.message).collect::<Vec<_>>()
         };
         let message = "80 % of the device's bytes came from other programs or file-system metadata: without them the figure may be higher";
-        assert_eq!(told(5 * 1001 * 4096), [message]);
-        assert!(told(1001 * 4096 * 3 / 2).is_empty(), "a third");
+        assert_eq!(messages(5 * 1001 * 4096), [message]);
+        assert!(messages(1001 * 4096 * 3 / 2).is_empty(), "a third");
     }
 
     #[test]
@@ -118,8 +118,8 @@ mod tests {
     }
 
     #[test]
-    fn the_course_of_a_log_is_told_though_nobody_told_its_workload() {
-        let told = |levels: &[u64], is_of_bytes: bool, is_log: bool| {
+    fn a_log_of_an_unknown_workload_has_its_levels_reported() {
+        let message = |levels: &[u64], is_of_bytes: bool, is_log: bool| {
             let mut sample = crate::fixtures::sample(read(4), 1e9);
             sample.workload.interval = Nanoseconds(200_000_000);
             if is_log {
@@ -131,10 +131,9 @@ mod tests {
             doubts.into_iter().find(|doubt| doubt.code == "rate_changed").map(|doubt| doubt.message)
         };
         let fell = [102, 104, 98, 101, 99, 103, 41, 40, 42, 39, 41, 40, 38];
-        let message = told(&fell, true, true).unwrap();
-        ends(&message, "101 MB/s for 1.2 s, 40.1 MB/s at the end");
-        assert!(told(&fell, false, true).unwrap().contains(" IOPS for 1.2 s"));
-        assert_eq!(told(&fell, true, false), None, "a finding says it");
-        assert_eq!(told(&[100, 102, 98, 101, 99, 103, 100, 98, 99, 102, 101, 100, 99], true, true), None);
+        ends(&message(&fell, true, true).unwrap(), "101 MB/s for 1.2 s, 40.1 MB/s at the end");
+        assert!(message(&fell, false, true).unwrap().contains(" IOPS for 1.2 s"));
+        assert_eq!(message(&fell, true, false), None, "a finding says it");
+        assert_eq!(message(&[100, 102, 98, 101, 99, 103, 100, 98, 99, 102, 101, 100, 99], true, true), None);
     }
 }

@@ -111,7 +111,7 @@ pub(crate) fn reaches_storage(workload: &Workload) -> bool {
 pub(crate) fn memory_note(workload: &Workload) -> &'static str {
     match (reaches_storage(workload), workload.operation.writes()) {
         (true, _) => "",
-        (false, true) if !workload.tells("durability") => {
+        (false, true) if !workload.is_known("durability") => {
             " Whether they were flushed is unknown: this may be memory speed."
         }
         (false, true) => " Not flushed: this is memory speed, not storage speed.",
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_told_from_storage() {
+    fn memory_is_distinguished_from_storage() {
         let case = |operation, buffering, durability, cache| {
             reaches_storage(&Workload { operation, buffering, durability, cache, ..read(4) })
         };

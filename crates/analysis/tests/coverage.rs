@@ -79,9 +79,9 @@ impl Table {
     /// How often `trial` holds the truth, of the times that it has an interval.
     fn covers(&mut self, name: &str, trials: usize, mut trial: impl FnMut(&mut Draws) -> Option<bool>) {
         let mut draws = self.draws();
-        let told: Vec<bool> = (0..trials).filter_map(|_| trial(&mut draws)).collect();
-        let held = told.iter().filter(|held| **held).count() as f64 / told.len() as f64;
-        let withheld = match trials - told.len() {
+        let results: Vec<bool> = (0..trials).filter_map(|_| trial(&mut draws)).collect();
+        let held = results.iter().filter(|held| **held).count() as f64 / results.len() as f64;
+        let withheld = match trials - results.len() {
             0 => String::new(),
             none => format!(", no interval in {:.1} %", 100.0 * none as f64 / trials as f64),
         };

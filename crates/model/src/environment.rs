@@ -1,6 +1,6 @@
-//! What a workload was measured on: the host, its clock, its personalities, the target and the device below it.
+//! The environment of a measurement: host, clock, personalities, target and its device.
 //!
-//! Whatever the system does not tell is absent, never guessed.
+//! Facts that the system does not report are absent, never guessed.
 
 use crate::levels::{GivenPeak, Level, LevelName, together};
 use crate::origin::{Unknown, default_as_null, null_as_default, with_unknown};
@@ -9,8 +9,7 @@ use crate::units::{Bytes, BytesPerSecond};
 use crate::workload::{Among, Layout, Personality, Workload};
 use serde::{Deserialize, Serialize};
 
-/// A testbed describing itself. Of an imported record hardly anything is known: no name, no CPU, no memory and no
-/// clock are null in records.
+/// Facts of a testbed. Unknown ones of an imported record are null: host, kernel, CPUs, memory, clock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
     /// Host name, or the simulated machine's.
@@ -19,45 +18,45 @@ pub struct Environment {
     /// Kernel release.
     #[serde(serialize_with = "default_as_null", deserialize_with = "null_as_default")]
     pub kernel: String,
-    /// CPUs that may be used.
+    /// Number of usable CPUs.
     #[serde(serialize_with = "default_as_null", deserialize_with = "null_as_default")]
     pub cpus: u32,
-    /// Their numbers; empty where they are not known. Not part of the record.
+    /// Their numbers; empty if unknown. Not part of the record.
     #[serde(skip)]
     pub cpu_numbers: Vec<u32>,
     /// The CPU's name.
     pub cpu_model: Option<String>,
-    /// What chooses the CPUs' clock, `performance`; none where the kernel does not tell.
+    /// The CPU frequency governor, such as `performance`; none if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub governor: Option<String>,
-    /// What tells the file of a simulated machine from another that says something else: the CRC-32C of what it says, whatever its
-    /// comments and its order. Those of several with a comma between; none of a host.
+    /// CRC-32C of the content of a simulated machine's file, without comments and order. Several are separated by commas; none on a
+    /// host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine_file_crc32c: Option<String>,
     /// Memory of the host.
     #[serde(serialize_with = "default_as_null", deserialize_with = "null_as_default")]
     pub memory_bytes: Bytes,
-    /// The clock latencies are taken with.
+    /// The clock of the latencies.
     #[serde(serialize_with = "default_as_null", deserialize_with = "null_as_default")]
     pub clock: ClockFacts,
-    /// The ways to do I/O, each with whether it works here.
+    /// The personalities, and whether each works here.
     #[serde(serialize_with = "default_as_null", deserialize_with = "null_as_default")]
     pub personalities: Vec<PersonalityFacts>,
-    /// What the requests go to; the first, where there are several.
+    /// The target; the first of several.
     pub target: TargetFacts,
-    /// The others, where there are several.
+    /// Further targets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub more_targets: Vec<TargetFacts>,
 }
 
-/// A clock, as measured on the spot.
+/// A clock, measured at the start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClockFacts {
-    /// Where the time is from: `tsc`, `monotonic`, `virtual`.
+    /// Its source: `tsc`, `monotonic`, `virtual`.
     pub source: String,
-    /// The smallest step that was seen.
+    /// Smallest step.
     pub resolution_ns: f64,
-    /// What reading it once costs.
+    /// Time of one reading.
     pub cost_ns: f64,
 }
 
@@ -66,14 +65,14 @@ pub struct ClockFacts {
 pub struct PersonalityFacts {
     /// Which.
     pub personality: Personality,
-    /// Why it does not; none when it does.
+    /// Why it does not work; none if it works.
     pub unavailable: Option<String>,
-    /// On a simulated machine, what its word stands for there; none where it is itself.
+    /// On a simulated machine, the I/O method that the word stands for; none if it is the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stands_for: Option<String>,
 }
 
-/// What kind of thing a target is.
+/// Kinds of targets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetKind {
@@ -81,17 +80,17 @@ pub enum TargetKind {
     File,
     /// A block device.
     BlockDevice,
-    /// Nothing: requests complete at once.
+    /// No target: requests complete immediately.
     Null,
     /// A volume of a simulated machine.
     Simulated,
-    /// What an imported record does not tell.
+    /// Unknown, in imported records.
     #[default]
     Unknown,
 }
 
 impl TargetKind {
-    /// Whether its time is virtual: nobody waits for it, nothing wears, and a run repeats exactly.
+    /// Whether its time is virtual: runs take no real time, wear out nothing and repeat exactly.
     pub fn is_time_virtual(self) -> bool {
         self == TargetKind::Simulated
     }
@@ -106,16 +105,16 @@ impl TargetKind {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct TargetFacts {
-    /// As it was named.
+    /// Its name as given.
     pub path: String,
-    /// What it is.
+    /// Its kind.
     pub kind: TargetKind,
-    /// Bytes that can be addressed.
+    /// Its size.
     #[serde(deserialize_with = "null_as_default")]
     pub size_bytes: Bytes,
-    /// Bytes that are backed by the medium; less than the size for a sparse file. None where it does not apply.
+    /// Allocated bytes; less than the size for a sparse file. None if it does not apply.
     pub allocated_bytes: Option<Bytes>,
-    /// Multiple that offsets, sizes and buffers must keep to for direct I/O; none where O_DIRECT is refused.
+    /// Alignment of offsets, sizes and buffers for direct I/O; none if O_DIRECT is not supported.
     pub direct_alignment_bytes: Option<Bytes>,
     /// The file system's type.
     pub filesystem: Option<String>,
@@ -123,17 +122,17 @@ pub struct TargetFacts {
     pub mount_options: Option<String>,
     /// The whole disk's kernel name, `vda`.
     pub device: Option<String>,
-    /// How it is attached; `docs/FORMAT.md` lists the words.
+    /// Its transport; `docs/FORMAT.md` lists the words.
     pub transport: Option<String>,
     /// The device's model.
     pub model: Option<String>,
     /// The revision of its firmware.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub firmware: Option<String>,
-    /// Its write cache as the kernel knows it, `write back` or `write through`.
+    /// Its write cache by the kernel's account, `write back` or `write through`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_cache: Option<String>,
-    /// Whether the kernel takes it for a spinning disk.
+    /// Whether the kernel treats it as a hard disk.
     pub rotational: Option<bool>,
     /// The I/O scheduler in use.
     pub scheduler: Option<String>,
@@ -141,35 +140,34 @@ pub struct TargetFacts {
     pub read_ahead_bytes: Option<Bytes>,
     /// Logical block of the device.
     pub logical_block_bytes: Option<Bytes>,
-    /// Peak advertised performance, where it was given.
+    /// Peak advertised performance, if given.
     pub pap_bytes_per_s: Option<BytesPerSecond>,
-    /// What lies between a program and the medium, from memory to device, each with its peak.
+    /// The levels from memory to device, each with its peak.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<Level>,
-    /// What control groups let this process move to and from the devices below.
+    /// Limits of control groups on this process.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<DeviceLimit>,
 }
 
-/// What a control group lets this process move to and from one device.
+/// A control group's limit on one device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceLimit {
     /// The device's kernel name.
     pub device: String,
-    /// How much.
+    /// The limit.
     #[serde(flatten)]
     pub limit: Limit,
 }
 
 impl Environment {
-    /// Of an imported record: the target's name and size as far as they are told, and nothing else.
+    /// Of an imported record: the target's name, and its size if known.
     pub fn unknown(path: impl Into<String>, size: Option<Bytes>) -> Self {
         let target = TargetFacts::bare(path, TargetKind::Unknown, size.unwrap_or_default());
         Environment { target, ..Environment::default() }
     }
 
-    /// Several as one, with the targets of all: names one after the other, and nothing where they have different figures. None
-    /// of none.
+    /// Several joined to one with all targets: names are listed, and differing figures become unknown. None without any.
     pub fn joined<'a>(environments: impl Iterator<Item = &'a Environment>) -> Option<Environment> {
         let mut whole: Option<Environment> = None;
         let mut names: [Vec<&str>; 3] = Default::default();
@@ -197,7 +195,7 @@ impl Environment {
         whole.map(|whole| Environment { host, kernel, machine_file_crc32c, ..whole })
     }
 
-    /// The kernel's names of the disks that the targets are on, each once.
+    /// Kernel names of the targets' disks, each once.
     pub fn devices(&self) -> Vec<&str> {
         let mut devices: Vec<&str> = Vec::new();
         for device in self.all_targets().filter_map(|target| target.device.as_deref()) {
@@ -208,17 +206,17 @@ impl Environment {
         devices
     }
 
-    /// The levels from memory to device of all targets together.
+    /// The levels of all targets together.
     pub fn levels(&self) -> Vec<Level> {
         together(self.all_targets().map(|target| target.levels.as_slice()))
     }
 
-    /// How many targets there are.
+    /// Number of targets.
     pub fn targets(&self) -> u32 {
         1 + self.more_targets.len() as u32
     }
 
-    /// The numbers of the CPUs as a list of stretches: `0-3,8`.
+    /// The CPU numbers as a list of ranges: `0-3,8`.
     pub fn cpu_list(&self) -> String {
         let stretches = self.cpu_numbers.chunk_by(|one, next| one + 1 == *next);
         let written = stretches.map(|stretch| match stretch {
@@ -233,12 +231,12 @@ impl Environment {
         std::iter::once(&self.target).chain(&self.more_targets)
     }
 
-    /// The same, to change them.
+    /// The same, mutable.
     pub fn all_targets_mut(&mut self) -> impl Iterator<Item = &mut TargetFacts> {
         std::iter::once(&mut self.target).chain(&mut self.more_targets)
     }
 
-    /// The same with some of the targets alone; none where there are not as many.
+    /// The same with some of the targets only; none if there are too few.
     pub fn among(&self, among: Among) -> Option<Environment> {
         let range = among.range(self.targets())?;
         let mut chosen = self.all_targets().skip(range.start).take(range.len()).cloned();
@@ -251,13 +249,13 @@ impl Environment {
         self.all_targets().min_by_key(|target| target.size_bytes).unwrap_or(&self.target)
     }
 
-    /// The multiple that direct I/O must keep to on every target; none where one of them refuses it.
+    /// The alignment of direct I/O for all targets; none if one does not support it.
     pub fn direct_alignment(&self) -> Option<Bytes> {
         let most = |most: Bytes, target: &TargetFacts| Some(most.max(target.direct_alignment_bytes?));
         self.all_targets().try_fold(Bytes(1), most)
     }
 
-    /// Bytes that requests can be addressed to: those of the smallest target, or of what the layout makes of them all.
+    /// Bytes of the smallest target, or of the volume that the layout makes of all.
     pub fn volume_size(&self, layout: Layout) -> Bytes {
         let smallest = self.smallest_target().size_bytes.0;
         Bytes(match layout {
@@ -266,12 +264,12 @@ impl Environment {
         })
     }
 
-    /// What a personality's word stands for here; none where it is itself.
+    /// The I/O method that a personality's word stands for here; none if it is the same.
     pub fn stands_for(&self, personality: Personality) -> Option<&str> {
         self.personalities.iter().find(|facts| facts.personality == personality)?.stands_for.as_deref()
     }
 
-    /// By which way a workload's requests go here: `io_uring`, `by asynchronous requests of Windows 2000`.
+    /// The I/O method of a workload here: `io_uring`, `by asynchronous requests of Windows 2000`.
     pub fn way(&self, workload: &Workload) -> String {
         let stands_for = self.stands_for(workload.personality);
         stands_for.map_or_else(|| workload.named_personality().to_string(), |what| format!("by {what}"))
@@ -286,17 +284,17 @@ impl Environment {
 with_unknown!(TargetFacts, |facts| facts.size().is_none().then(|| Unknown::from_iter(["size_bytes"])));
 
 impl TargetFacts {
-    /// Bytes that can be addressed; none where an imported record does not tell.
+    /// Its size; none if unknown, in imported records.
     pub fn size(&self) -> Option<Bytes> {
         (self.kind != TargetKind::Unknown || self.size_bytes.0 > 0).then_some(self.size_bytes)
     }
 
-    /// Facts of something that has a size and nothing else.
+    /// A target with only a name, kind and size.
     pub fn bare(path: impl Into<String>, kind: TargetKind, size: Bytes) -> Self {
         TargetFacts { path: path.into(), kind, size_bytes: size, ..TargetFacts::default() }
     }
 
-    /// Takes over peaks that were given: the levels' own say counts no more.
+    /// Replaces the levels' peaks by given ones.
     pub fn give_peaks(&mut self, given: &[GivenPeak]) {
         for GivenPeak { level: name, bytes_per_s } in given {
             let at = match name {
@@ -314,7 +312,7 @@ impl TargetFacts {
         }
     }
 
-    /// The peaks that were given, as they were given.
+    /// The given peaks.
     pub fn given_peaks(&self) -> Vec<GivenPeak> {
         let rate = |level: &Level| level.channels.first().and_then(|channel| channel.pap_bytes_per_s);
         let given = self.levels.iter().filter(|level| level.is_given());

@@ -1,10 +1,10 @@
-//! A finding: a claim with its estimate, its interval and the samples it rests on.
+//! A finding: a claim with estimates, intervals and samples.
 
 use crate::units::{BytesPerSecond, Nanoseconds, significant};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What an estimate is of, and so its unit.
+/// Quantities of estimates, with their units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
@@ -20,17 +20,17 @@ pub enum Quantity {
     Workers,
     /// Microseconds of CPU time per I/O.
     MicrosecondsPerRequest,
-    /// Microseconds of CPU time a KiB.
+    /// Microseconds of CPU time per KiB.
     MicrosecondsPerKib,
-    /// Milliseconds of CPU time a MB (10^6).
+    /// Milliseconds of CPU time per MB (10^6).
     MillisecondsPerMegabyte,
     /// Latency in nanoseconds.
     Nanoseconds,
-    /// Money for each request of up to 8 KiB a second.
+    /// Money per request of up to 8 KiB per second.
     PricePerKaps,
-    /// Money for each request of a megabyte a second.
+    /// Money per request of a megabyte per second.
     PricePerMaps,
-    /// MB (10^6) for each unit of money.
+    /// MB (10^6) per unit of money.
     MegabytesPerPrice,
     /// A ratio of two like figures.
     Ratio,
@@ -39,11 +39,11 @@ pub enum Quantity {
 /// A figure with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// Of what.
+    /// Its quantity.
     pub quantity: Quantity,
     /// The best single figure.
     pub value: f64,
-    /// Lower end of the 95 % interval; none when there are too few repetitions for one.
+    /// Lower end of the 95 % CI; none with too few repetitions.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
@@ -51,15 +51,15 @@ pub struct Estimate {
     pub repetitions: u32,
 }
 
-/// Which kind of claim a finding makes.
+/// Kinds of findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingCode {
-    /// The highest throughput or rate measured of its kind.
+    /// The highest throughput or IOPS of a kind of requests.
     Peak,
     /// The request size that reaches half of the peak.
     HalfPower,
-    /// The depth where throughput stops growing.
+    /// The queue depth at which throughput stops rising.
     Knee,
     /// The bottleneck of a workload, with what was ruled out.
     #[serde(rename = "bottleneck")]
@@ -68,43 +68,43 @@ pub enum FindingCode {
     Dip,
     /// Fixed and marginal CPU cost.
     CpuCost,
-    /// A CPU that is full, or the throughput at which it would be.
+    /// A saturated CPU, or the throughput at which it would be saturated.
     CpuSaturation,
-    /// What buffering gains or costs against direct.
+    /// Gain or loss of buffered against direct requests.
     BufferingGain,
-    /// What a flush in the timing costs.
+    /// Cost of timed flushes.
     FlushCost,
-    /// Small writes that make the system read before it writes.
+    /// Read-modify-write of small writes.
     SmallWritePenalty,
-    /// What writing beyond the end of a file costs against writing into one that is there.
+    /// Cost of writes beyond the end of a file against writes into existing data.
     ExtensionCost,
-    /// What requests cost that do not lie on the boundaries of blocks.
+    /// Cost of misaligned requests.
     Misalignment,
-    /// Several writers that deliver less together than one alone.
+    /// Several writers with less throughput together than one alone.
     WriterCollapse,
-    /// Reads and writes that are far apart.
+    /// Reads and writes that differ by more than a factor of two.
     Asymmetry,
-    /// The slowest requests are out of proportion to the others.
+    /// Tail latency beyond chance.
     TailLatency,
-    /// A run meant to be of the storage was served by a cache.
+    /// Reads meant for the storage that a cache served.
     CacheHits,
-    /// The rate changed over time: drift, burst credit, throttling.
+    /// Throughput that changed over time: drift, burst credit, throttling.
     Drift,
-    /// Whether several targets hold one another back.
+    /// Whether several targets share a limit.
     SharedLimit,
-    /// What throughput, requests and capacity cost.
+    /// Price of throughput, IOPS and capacity.
     Price,
     /// How to do I/O here.
     Recommendation,
 }
 
-/// How far the requests behind a finding went.
+/// How far the requests of a finding reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
     /// To the storage.
     Storage,
-    /// No further than memory: writes nobody flushed, reads of a cache that was filled on purpose.
+    /// Memory only: unflushed writes, reads of a warmed cache.
     Memory,
 }
 
@@ -113,17 +113,17 @@ pub enum Reach {
 pub struct Finding {
     /// Its kind.
     pub code: FindingCode,
-    /// What it is about, in the words of a workload: `sequential read, QD8, direct`.
+    /// Its subject in the words of a workload: `sequential read, QD8, direct`.
     pub subject: String,
-    /// What its figures are of.
+    /// Storage or memory.
     pub reach: Reach,
-    /// The claim in a few words, to stand beside the subject: `128 KiB (at 79.3 KiB ± 14 %)`.
+    /// The claim in a few words, beside the subject: `128 KiB (at 79.3 KiB ± 14 %)`.
     pub brief: String,
     /// The claim in a sentence.
     pub sentence: String,
-    /// The figures it states, the main one first.
+    /// Its figures, the main one first.
     pub estimates: Vec<Estimate>,
-    /// The store's numbers of the samples it rests on.
+    /// Store numbers of its samples.
     pub samples: Vec<i64>,
 }
 
@@ -150,7 +150,7 @@ impl Quantity {
         }
     }
 
-    /// The unit that suits a figure: what it is in the quantity's own, and its name.
+    /// The unit to display a figure in: its factor and name.
     fn unit(self, value: f64) -> (f64, &'static str) {
         match self {
             Quantity::BytesPerSecond => BytesPerSecond(value).unit(),
@@ -208,13 +208,13 @@ impl fmt::Display for Estimate {
         };
         let lopsided = ((high - self.value) - (self.value - low)).abs() > 0.2 * (high - low);
         match self.quantity {
-            // Depths are counted: one that never varies needs no interval.
+            // Counts that never vary need no interval.
             Quantity::Depth | Quantity::Workers if self.quantity.number(low) == self.quantity.number(high) => Ok(()),
-            // A share of a share, or of a count, is misread.
+            // A relative error of a share or of a count would be misread.
             Quantity::Depth | Quantity::Workers | Quantity::Ratio => self.write_interval(f, low, high),
             _ if half < 0.001 => write!(f, " ± 0.1 %"),
             _ if lopsided || half > 0.5 => self.write_interval(f, low, high),
-            // Upwards, but for what rounding added.
+            // Rounded up, without rounding errors.
             _ if half < 0.1 => write!(f, " ± {} %", significant((half * 1000.0 - 1e-6).ceil() / 10.0)),
             _ => write!(f, " ± {:.0} %", (half * 100.0 - 1e-6).ceil()),
         }

@@ -5,8 +5,8 @@
 //! without loss. Minimum, maximum and sum are exact; percentiles and the deviation come from the buckets. Percentiles
 //! of several workers or repetitions come from the merged histogram: averages of percentiles are not offered.
 //!
-//! One that was read from a record is kept packed, in some hundred bytes: a run can have a hundred thousand of them. One
-//! that is added to has all its buckets laid out, which takes 30 kB.
+//! A histogram read from a record stays packed in some hundred bytes, because a run can have a hundred thousand of them. Adding to
+//! one expands all buckets, which takes 30 kB.
 
 mod packed;
 
@@ -48,9 +48,9 @@ pub fn bucket_middle(bucket: usize) -> u64 {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "Compact", into = "Compact")]
 pub struct Histogram {
-    /// What was read; nothing once it is laid out.
+    /// As read; empty once expanded.
     packed: Packed,
-    /// Of every bucket.
+    /// Counts of all buckets.
     laid_out: Option<Vec<u64>>,
     count: u64,
     sum: f64,
@@ -104,7 +104,7 @@ impl Histogram {
         self.max = self.max.max(other.max);
     }
 
-    /// The counts of every bucket, to add to them.
+    /// The expanded counts, to add to them.
     fn laid_out(&mut self) -> &mut [u64] {
         self.laid_out.get_or_insert_with(|| {
             let mut counts = vec![0; BUCKETS];
@@ -113,18 +113,18 @@ impl Histogram {
         })
     }
 
-    /// The same in few bytes, for one that is kept and that nothing more is added to.
+    /// The same packed, for a complete histogram.
     pub fn packed(self) -> Self {
         let packed = self.bins().collect();
         Histogram { packed, laid_out: None, ..self }
     }
 
-    /// What it takes in memory beside itself, in bytes.
+    /// Its heap memory in bytes.
     pub fn memory(&self) -> usize {
         self.packed.memory() + self.laid_out.as_ref().map_or(0, |counts| size_of_val(&counts[..]))
     }
 
-    /// How many values.
+    /// Number of values.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -177,14 +177,14 @@ impl Histogram {
         Some(bucket_middle(bucket).clamp(self.min, self.max))
     }
 
-    /// The buckets that hold something, lowest first, each with its count.
+    /// The non-empty buckets in ascending order, each with its count.
     pub fn bins(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         let laid_out = self.laid_out.iter().flatten().copied().enumerate().filter(|(_, count)| *count > 0);
         laid_out.chain(self.packed.bins())
     }
 }
 
-/// Of the same values, however they are kept.
+/// Equality of the values, packed or expanded.
 impl PartialEq for Histogram {
     fn eq(&self, other: &Self) -> bool {
         (self.count, self.sum, self.min, self.max) == (other.count, other.sum, other.min, other.max)
@@ -222,7 +222,7 @@ impl TryFrom<Compact> for Histogram {
         if count > 0 && min > max {
             return Err("the smallest value of a histogram is above its largest".to_owned());
         }
-        // Our own records have them so.
+        // Records of this program are sorted already.
         bins.sort_by_key(|(bucket, _)| *bucket);
         let min = if count > 0 { min } else { u64::MAX };
         Ok(Histogram { packed: bins.into_iter().collect(), laid_out: None, count, sum, min, max })

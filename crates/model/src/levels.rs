@@ -1,9 +1,8 @@
-//! The pyramid's levels: what lies between a program and the medium, from memory to device, and the peak that each
-//! advertises (PAP).
+//! The pyramid's levels between program and medium, from memory to device, each with its peak advertised performance (PAP).
 //!
-//! A level has channels: the links, devices and limits that the bytes of a target pass side by side or one through
-//! another. What a level gives in all follows from them, so that several targets behind one bus count that bus once.
-//! Nothing is guessed: a channel that does not say has no peak, and a level whose peak hangs on it has none either.
+//! A level has channels: links, devices and limits that a target's bytes pass in parallel or in series. The peak of a level
+//! follows from them, so several targets behind one bus count that bus once. Nothing is guessed: a channel of unknown peak has
+//! none, nor has a level that depends on it.
 
 use crate::units::{BytesPerSecond, UnitError};
 use crate::words::words;
@@ -11,17 +10,17 @@ use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
 words! {
-    /// Which level, in the order in which bytes pass them on their way to the device.
+    /// Names of levels, in their order from memory to device.
     pub enum LevelName {
         /// The machine's memory.
         Memory = "memory",
-        /// What a control group lets through of reads.
+        /// A control group's limit on reads.
         ReadLimit = "read_limit",
-        /// What a control group lets through of writes.
+        /// A control group's limit on writes.
         WriteLimit = "write_limit",
-        /// What controllers are attached by, and whatever else several devices may share.
+        /// The bus of the controllers, or another shared path.
         Bus = "bus",
-        /// What the device itself is attached by.
+        /// The link of the device.
         Link = "link",
         /// The device.
         Device = "device",
@@ -33,11 +32,11 @@ words! {
 pub struct Level {
     /// Which.
     pub name: LevelName,
-    /// Its peak advertised performance; none where that is not known.
+    /// Its peak advertised performance; none if unknown.
     pub pap_bytes_per_s: Option<BytesPerSecond>,
-    /// Where that figure is from, or why there is none.
+    /// The source of that figure, or why there is none.
     pub source: String,
-    /// What it consists of.
+    /// Its channels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<Channel>,
 }
@@ -45,27 +44,27 @@ pub struct Level {
 /// A part of a level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Channel {
-    /// What it is called on this machine; the same name is the same channel.
+    /// Its name on this machine, which identifies it.
     pub at: String,
-    /// The channel of this level that lies between it and the CPU; none where nothing of the level does.
+    /// The channel of this level between it and the CPU; none if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub through: Option<String>,
-    /// Its peak; none where it does not say, or nothing holds it back.
+    /// Its peak; none if unknown or unlimited.
     pub pap_bytes_per_s: Option<BytesPerSecond>,
-    /// Where that figure is from, or why there is none.
+    /// The source of that figure, or why there is none.
     pub source: String,
 }
 
-/// A peak that somebody gave: `device=3500MB/s`.
+/// A peak given by the user: `device=3500MB/s`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GivenPeak {
-    /// Of which level.
+    /// The level.
     pub level: LevelName,
-    /// How much: of a bus as a whole, of each link and of each device.
+    /// The peak of a whole bus, of each link or of each device.
     pub bytes_per_s: BytesPerSecond,
 }
 
-/// Where a peak is from that was given.
+/// The source of a given peak.
 const GIVEN: &str = "given";
 
 impl FromStr for GivenPeak {
@@ -86,7 +85,7 @@ impl FromStr for GivenPeak {
 }
 
 impl Level {
-    /// A level of these channels; the first of several with one name counts.
+    /// A level of these channels; of several with one name the first counts.
     pub fn of(name: LevelName, channels: impl IntoIterator<Item = Channel>) -> Level {
         let mut different: Vec<Channel> = Vec::new();
         for channel in channels {
@@ -98,31 +97,31 @@ impl Level {
         Level { name, pap_bytes_per_s: peak.map(BytesPerSecond), source: sources(&behind), channels: different }
     }
 
-    /// The channels that its peak is of, or that leave it open.
+    /// The channels that determine its peak, or make it unknown.
     pub fn held_by(&self) -> Vec<&Channel> {
         peak_of(&self.channels, None).1
     }
 
-    /// Whether the peak is one that somebody gave.
+    /// Whether the user gave the peak.
     pub fn is_given(&self) -> bool {
         self.channels.iter().any(|channel| channel.source == GIVEN)
     }
 
-    /// The same level with a peak that was given; where it had no channel, of this name.
+    /// The same level with a given peak; without channels, with one of this name.
     pub(crate) fn given(&self, rate: BytesPerSecond, at: &str) -> Level {
         let mut roots: Vec<String> =
             self.channels.iter().filter(|c| c.through.is_none()).map(|c| c.at.clone()).collect();
         if roots.is_empty() {
             roots.push(at.to_owned());
         }
-        // What lies below a bus whose peak is given is in that figure.
+        // The peak of a bus includes all below it.
         let channel = |at| Channel { at, through: None, pap_bytes_per_s: Some(rate), source: GIVEN.to_owned() };
         Level::of(self.name, roots.into_iter().map(channel))
     }
 }
 
-/// What all channels below `through` give together, and the channels that say so, or that leave it open. A channel gives
-/// no more than itself, and no more than those below it together.
+/// The peak of all channels below `through` together, and the channels that determine it or make it unknown. A channel delivers at
+/// most its own peak and the sum of those below it.
 fn peak_of<'c>(channels: &'c [Channel], through: Option<&str>) -> (Option<f64>, Vec<&'c Channel>) {
     let mut sum = Some(0.0);
     let mut behind = Vec::new();
@@ -135,7 +134,7 @@ fn peak_of<'c>(channels: &'c [Channel], through: Option<&str>) -> (Option<f64>, 
             (None, Some(below)) => (Some(below), theirs),
             (own, _) => (own, vec![channel]),
         };
-        // One that leaves it open says more than those that do not.
+        // An unknown channel makes the sum unknown.
         match (sum, peak) {
             (Some(so_far), Some(peak)) => sum = Some(so_far + peak),
             (Some(_), None) => {
@@ -150,7 +149,7 @@ fn peak_of<'c>(channels: &'c [Channel], through: Option<&str>) -> (Option<f64>, 
     (sum, behind)
 }
 
-/// Each source once, with how many there are of it.
+/// Each source once, with its count.
 fn sources(channels: &[&Channel]) -> String {
     let mut counted: Vec<(usize, &str)> = Vec::new();
     for channel in channels {
@@ -166,7 +165,7 @@ fn sources(channels: &[&Channel]) -> String {
     counted.iter().map(one).collect::<Vec<_>>().join(" + ")
 }
 
-/// The levels of several paths taken together: what they share counts once.
+/// The levels of several paths together; shared channels count once.
 pub fn together<'l>(paths: impl IntoIterator<Item = &'l [Level]>) -> Vec<Level> {
     let paths: Vec<&[Level]> = paths.into_iter().collect();
     let mut names: Vec<LevelName> = paths.iter().flat_map(|levels| levels.iter().map(|level| level.name)).collect();
@@ -174,7 +173,7 @@ pub fn together<'l>(paths: impl IntoIterator<Item = &'l [Level]>) -> Vec<Level> 
     names.dedup();
     let level = |name: LevelName| {
         let found: Vec<&Level> = paths.iter().filter_map(|path| path.iter().find(|level| level.name == name)).collect();
-        // A limit that not all are under holds back nothing of them together.
+        // A limit on only some of the targets does not limit all together.
         let is_limit = matches!(name, LevelName::ReadLimit | LevelName::WriteLimit);
         (!is_limit || found.len() == paths.len())
             .then(|| Level::of(name, found.into_iter().flat_map(|level| level.channels.iter().cloned())))

@@ -1,6 +1,6 @@
-//! The vocabulary every part of Halfpower speaks: units, workloads, request streams, samples, testbeds, findings.
+//! The vocabulary of all crates: units, workloads, request streams, samples, testbeds, findings.
 //!
-//! This crate does no I/O, reads no clock and has no `unsafe`. Words mean what `docs/ARCHITECTURE.md` says they mean.
+//! This crate does no I/O, reads no clock and has no `unsafe`. `docs/ARCHITECTURE.md` defines the words.
 
 pub mod arrivals;
 #[cfg(test)]

@@ -1,21 +1,20 @@
-//! What each of several workloads is called among the others: its words, and whatever else tells it from them.
+//! Names that distinguish several workloads: their words, and settings that the words do not show.
 //!
-//! A setting is named where the words of a workload would be the same with the value that another one has. That is
-//! tried out rather than listed, so that words and names cannot drift apart.
+//! A setting is named if a workload's words would be the same with another workload's value. The code tries this out, so that
+//! no list of keys has to match the words.
 
 use crate::key::{KEYS, Key};
 use crate::workload::{Among, CachePolicy, Personality, Workload};
 use std::collections::{HashMap, HashSet};
 
-/// Keys that tell workloads apart where nothing else does: a plan gives cells limits of its own and takes a warm-up away,
-/// and a size is cut to whole requests.
+/// Keys that are named only if nothing else distinguishes two workloads: a plan changes limits and warm-ups, and a size is
+/// rounded to whole requests.
 const LAST: [&str; 5] = ["size", "duration", "requests", "bytes", "warmup"];
 
-/// What each workload is called among them all, in their order. `shown` are the keys that stand beside the name.
+/// The name of each workload, in their order. `shown` are keys that are displayed beside the name.
 ///
-/// A key is named in every name that would not tell it otherwise, if any two of the workloads differ in it, but for the file
-/// cache left as it is, the personality that nobody has to ask for, all of one target and a machine of which nothing is set; a limit, a size or a warm-up only where nothing else
-/// tells two of them apart.
+/// If two workloads differ in a key, it is part of every name whose words do not show it. Usual values are left out
+/// (`is_usual`). Limits, sizes and warm-ups are named only if nothing else distinguishes two workloads.
 pub fn names(workloads: &[&Workload], shown: &[&str]) -> Vec<String> {
     let mut names: Vec<String> = workloads.iter().map(ToString::to_string).collect();
     let words = names.clone();
@@ -29,8 +28,8 @@ pub fn names(workloads: &[&Workload], shown: &[&str]) -> Vec<String> {
         if values.len() < 2 {
             continue;
         }
-        // By all that is the same but for this setting, how many of its values give the same words: in a grid there are
-        // as many words to make as there are workloads, not the square of that.
+        // For each workload without this setting, the number of values that give the same words. In a grid this makes as many
+        // words as there are workloads, not their square.
         let mut readings: HashMap<Workload, HashMap<String, usize>> = HashMap::new();
         for ((name, words), workload) in names.iter_mut().zip(&words).zip(workloads) {
             let mut rest = Workload { seed: 0, ..(*workload).clone() };
@@ -64,28 +63,28 @@ pub fn names(workloads: &[&Workload], shown: &[&str]) -> Vec<String> {
     names
 }
 
-/// Whether a setting has the value that one expects. There is one for each workload, so that names still differ.
+/// Whether a setting has its usual value. There is one for each workload, so names still differ.
 fn is_usual(key: &str, workload: &Workload) -> bool {
     let is_deep = workload.buffering.is_direct() || workload.depth > 1;
     match key {
-        "cache" => workload.tells(key) && workload.cache == CachePolicy::Keep,
+        "cache" => workload.is_known(key) && workload.cache == CachePolicy::Keep,
         "personality" => {
-            workload.tells(key)
+            workload.is_known(key)
                 && workload.personality == if is_deep { Personality::IoUring } else { Personality::Sync }
         }
-        "among" => workload.tells(key) && workload.among == Among::All,
+        "among" => workload.is_known(key) && workload.among == Among::All,
         "set" => workload.set.is_empty(),
         _ => false,
     }
 }
 
-/// The other keys, but for the seed: repetitions differ by it, and workloads do not.
+/// The other keys, without the seed, which differs between repetitions only.
 fn first() -> impl Iterator<Item = &'static Key> {
     KEYS.iter().filter(|key| !LAST.contains(&key.name) && key.name != "seed")
 }
 
 fn add(name: &mut String, key: &Key, workload: &Workload) {
-    let value = if workload.tells(key.field()) { key.shown(workload) } else { "not known".to_owned() };
+    let value = if workload.is_known(key.field()) { key.shown(workload) } else { "not known".to_owned() };
     *name = format!("{name}, {} {value}", key.name);
 }
 
@@ -116,7 +115,7 @@ mod tests {
         assert_eq!(names[0], format!("{plain}, QD1, direct, sharing parts, align none"));
         assert_eq!(names[1], format!("{plain}, QD1, direct, sharing whole, align 512 B"));
         assert!(named(&[workload(), shared.clone()], &[])[1].contains("cache cold"));
-        // Only those that nothing else tells apart name their limits.
+        // Limits are named only where nothing else differs.
         let longer = Limits { duration: Some(Nanoseconds(7_000_000_000)), ..workload().limits };
         let [first, second, other] =
             [workload(), Workload { limits: longer, ..workload() }, Workload { limits: longer, ..batched(1, 2) }];
@@ -146,24 +145,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_is_not_given_a_value() {
-        let untold = |fields: &[&str], depth| Workload {
+    fn unknown_fields_are_given_no_value() {
+        let unknown = |fields: &[&str], depth| Workload {
             submit_batch: 0,
             limits: Limits { duration: None, requests: None, bytes: None },
             unknown: fields.iter().copied().collect(),
             depth,
             ..workload()
         };
-        let names = named(&[workload(), untold(&["submit_batch", "limits"], 1)], &[]);
+        let names = named(&[workload(), unknown(&["submit_batch", "limits"], 1)], &[]);
         assert!(names[0].ends_with("submit_batch 1"), "{names:?}");
         assert!(names[1].ends_with("submit_batch not known"), "{names:?}");
         let batched = Workload { submit_batch: 0, ..workload() };
-        let names = named(&[batched, untold(&["limits"], 1)], &[]);
+        let names = named(&[batched, unknown(&["limits"], 1)], &[]);
         assert!(names[0].ends_with("duration 5 s") && names[1].ends_with("duration not known"), "{names:?}");
     }
 
     #[test]
-    fn every_setting_tells_two_workloads_apart() {
+    fn every_setting_distinguishes_two_workloads() {
         let other = "operation=write pattern=random sharing=cursor among=only=2 layout=mirror buffering=none cache=warm \
                      file_state=sparse durability=fsync=1 time_close=on data=zeros verify=stamp personality=libaio \
                      ring=sqpoll rw_flags=hipri processes=on workers=5 depth=9 submit_batch=3 wait_batch=3 \

@@ -1,7 +1,7 @@
-//! Samples that another program measured: where each is from, and which parts of its record its source does not tell.
+//! Samples of other programs: their origin, and the fields of the record that their source lacks.
 //!
-//! What is not told is null in records. Inside, the field holds its type's default, which means nothing: whoever shows
-//! or compares it asks first ([`Workload::tells`](crate::Workload::tells), [`Sample::tells`](crate::Sample::tells)).
+//! Unknown fields are null in records. In memory they hold their type's default, which means nothing. Check
+//! [`Workload::is_known`](crate::Workload::is_known) or [`Sample::is_known`](crate::Sample::is_known) before use.
 
 use crate::shared::Shared;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// Where an imported sample is from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// The form of the file: `sqlio`, `iozone`, `fio`.
+    /// The format of the file: `sqlio`, `iozone`, `fio`.
     pub format: String,
     /// The program that measured it, as the file names it.
     pub tool: Option<String>,
@@ -19,26 +19,26 @@ pub struct Origin {
     pub version: Option<String>,
     /// The file it was read from.
     pub file: String,
-    /// The line on which the record begins, from 1; none in forms whose records have no lines.
+    /// The line on which the record begins, from 1; none in formats without lines.
     pub line: Option<u64>,
-    /// What the record is called in the file: a job's name, a thread's number.
+    /// The record's name in the file: a job's name, a thread's number.
     pub record: Option<String>,
-    /// Fields of the sample, outside its workload, that the source does not tell.
+    /// Fields of the sample, outside its workload, that the source lacks.
     pub unknown: Unknown,
 }
 
-/// Names of fields that are not told, the inner ones with their path: `total.requests`.
+/// Names of unknown fields, the inner ones with their path: `total.requests`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Unknown(Shared<BTreeSet<String>>);
 
 impl Unknown {
-    /// True when everything is told.
+    /// True when every field is known.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether a field is not told.
+    /// Whether a field is unknown.
     pub fn has(&self, field: &str) -> bool {
         self.0.contains(field)
     }
@@ -48,19 +48,19 @@ impl Unknown {
         self.0.iter().map(String::as_str)
     }
 
-    /// Notes that a field is told after all.
-    pub fn tell(&mut self, field: &str) {
+    /// Marks a field as known.
+    pub fn remove(&mut self, field: &str) {
         if self.has(field) {
             self.0.remove(field);
         }
     }
 
-    /// Gives what is equal up for a part in another's.
+    /// Shares equal fields with another set.
     pub fn share(&mut self, other: &Unknown) {
         self.0.share(&other.0);
     }
 
-    /// A record with null in the place of every field that is not told.
+    /// A record with null in the place of every unknown field.
     pub(crate) fn blank(&self, mut record: Value) -> Value {
         for field in self.0.iter() {
             blank_in(&mut record, field);
@@ -69,8 +69,8 @@ impl Unknown {
     }
 }
 
-/// Serde of a record that is derived with `remote = "Self"`: null in the place of every field that is not known, by a
-/// function that gives these where there are any.
+/// Serde of a record that is derived with `remote = "Self"`: null for every unknown field. The function returns these, if there
+/// are any.
 macro_rules! with_unknown {
     ($type:ty, $unknown:expr) => {
         impl serde::Serialize for $type {
@@ -92,7 +92,7 @@ macro_rules! with_unknown {
 
 pub(crate) use with_unknown;
 
-/// Of a list, in each of its values.
+/// In a list, in each of its values.
 fn blank_in(record: &mut Value, field: &str) {
     let (key, inner) = field.split_once('.').map_or((field, None), |(key, inner)| (key, Some(inner)));
     match (record, inner) {
@@ -112,7 +112,7 @@ impl<'a> FromIterator<&'a str> for Unknown {
     }
 }
 
-/// `#[serde(serialize_with = "default_as_null")]`: of a field whose default cannot be true.
+/// `#[serde(serialize_with = "default_as_null")]`: for fields whose default is impossible as a value.
 pub(crate) fn default_as_null<S, T>(value: &T, serializer: S) -> Result<S::Ok, S::Error>
 where
     S: Serializer,
@@ -121,7 +121,7 @@ where
     if *value == T::default() { serializer.serialize_none() } else { value.serialize(serializer) }
 }
 
-/// `#[serde(deserialize_with = "null_as_default")]`: what is not told is null in the record and a default inside.
+/// `#[serde(deserialize_with = "null_as_default")]`: unknown fields are null in records and a default in memory.
 pub(crate) fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -138,27 +138,27 @@ mod tests {
 
     fn read() -> Workload {
         let (operation, request_size) = (Some(Operation::Read), Some(Bytes(8192)));
-        WorkloadSpec { operation, request_size, ..WorkloadSpec::default() }.told(None)
+        WorkloadSpec { operation, request_size, ..WorkloadSpec::default() }.imported(None)
     }
 
     #[test]
-    fn what_is_not_told_is_null_and_reads_back() {
+    fn unknown_fields_are_null_and_read_back() {
         let workload = read();
         let record = serde_json::to_value(&workload).unwrap();
         assert_eq!((&record["operation"], &record["request_size"]), (&json!("read"), &json!(8192)));
         for key in ["pattern", "depth", "workers", "personality", "buffering", "size", "seed", "warmup_s", "limits"] {
             assert_eq!(record[key], Value::Null, "{key}");
-            assert!(!workload.tells(key), "{key}");
+            assert!(!workload.is_known(key), "{key}");
         }
         assert_eq!(serde_json::from_value::<Workload>(record).unwrap(), workload);
         assert_eq!(workload.to_string(), "read, 8 KiB");
     }
 
     #[test]
-    fn a_sample_has_null_where_its_source_says_nothing() {
+    fn a_sample_has_null_for_fields_that_its_source_lacks() {
         let mut sample = Sample::imported(read(), Environment::unknown("a", None), Origin::default());
         sample.total.requests = 5;
-        sample.tell("total.requests");
+        sample.mark_known("total.requests");
         let record = serde_json::to_value(&sample).unwrap();
         let unknown =
             "/elapsed_s /total/bytes /generator_bound /cpu/lower /environment/cpus /environment/target/size_bytes";
@@ -167,6 +167,6 @@ mod tests {
         }
         assert_eq!(record.pointer("/total/requests"), Some(&json!(5)));
         assert_eq!(serde_json::from_value::<Sample>(record).unwrap(), sample);
-        assert!(sample.tells("total.requests") && !sample.tells("total.bytes"));
+        assert!(sample.is_known("total.requests") && !sample.is_known("total.bytes"));
     }
 }

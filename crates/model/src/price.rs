@@ -1,7 +1,6 @@
-//! What storage costs, as somebody says: nobody can measure it.
+//! The price of storage, given by the user.
 //!
-//! A number and the three letters of a currency; a number alone is US dollars, as in the studies. Currencies are names here:
-//! nothing is converted.
+//! A number and the three letters of a currency; a number alone is US dollars, as in the studies. Currencies are not converted.
 
 use crate::units::{Bytes, significant};
 use serde::{Deserialize, Serialize};
@@ -14,9 +13,9 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Price {
-    /// How much.
+    /// The amount.
     pub amount: f64,
-    /// Of what.
+    /// The currency.
     pub currency: Currency,
 }
 
@@ -24,12 +23,12 @@ pub struct Price {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Currency([u8; 3]);
 
-/// What storage costs, and how much it holds.
+/// Price and capacity of storage.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Offer {
-    /// Of all that is measured together.
+    /// Price of all targets together.
     pub price: Price,
-    /// Of the same; none where nobody said.
+    /// Their capacity; none if not given.
     #[serde(default, rename = "capacity_bytes", skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Bytes>,
 }

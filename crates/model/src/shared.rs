@@ -1,23 +1,23 @@
-//! A value that many records have and that is kept once: it reads like the value, and who changes his takes a copy first.
+//! A value that many records share: it derefs to the value and is copied on write.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::hash::{Hash, Hasher};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-/// A value, or one's part in it.
+/// A shared value.
 #[derive(Clone, Debug, Default, Eq)]
 pub struct Shared<T>(Arc<T>);
 
 impl<T> Shared<T> {
-    /// Whether both are a part in the same value.
+    /// Whether both share one value.
     pub fn is(&self, other: &Shared<T>) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
 impl<T: PartialEq> Shared<T> {
-    /// Gives an equal value of one's own up for a part in another's.
+    /// Replaces an equal value by a share in the other one.
     pub fn share(&mut self, other: &Shared<T>) {
         if !self.is(other) && self == other {
             *self = Shared(Arc::clone(&other.0));
@@ -25,7 +25,7 @@ impl<T: PartialEq> Shared<T> {
     }
 }
 
-/// What is the same is equal without a look.
+/// Shared values are equal without a comparison.
 impl<T: PartialEq> PartialEq for Shared<T> {
     fn eq(&self, other: &Self) -> bool {
         self.is(other) || self.0 == other.0

@@ -1,8 +1,7 @@
-//! What a person said of a workload, and what it resolves to on a machine.
+//! The user's input for a workload, and its resolution on a machine.
 //!
-//! A spec says only what was said; the rest is none. Layers (a study's defaults, a sweep's values, the command line)
-//! are laid over one another with [`WorkloadSpec::or`]. Resolving fills in the defaults, checks every value against
-//! the target, and looks nothing up itself: what it needs to know is in the [`Environment`].
+//! Unset keys of a spec are none. [`WorkloadSpec::or`] layers specs: a study's defaults, a sweep's values, the command line.
+//! Resolving fills in the defaults and checks every value against the target. It reads facts from the [`Environment`] only.
 
 mod imported;
 mod method;
@@ -18,21 +17,21 @@ use crate::workload::{
     Sharing, Verify, Wish, Workload,
 };
 
-/// Why what was said cannot be run here. Each message ends with the remedy, in which keys stand as `‹depth›`: whoever
-/// shows it puts them [in words](ResolveError::worded).
+/// Why a workload cannot run here. Each message ends with the remedy. Keys in it have the form `‹depth›`;
+/// [`worded`](ResolveError::worded) replaces them by the reader's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
-    /// More was asked for than there is.
+    /// The span is larger than the target.
     #[error("{path} has {size}, which does not hold {asked}; ask for less with ‹size› or name a larger target")]
     TooSmall {
         /// The target.
         path: String,
         /// Its size.
         size: Bytes,
-        /// What was asked for.
+        /// The request.
         asked: Bytes,
     },
-    /// O_DIRECT is refused.
+    /// O_DIRECT is not supported.
     #[error("{path} does not take direct I/O ({filesystem}); use ‹buffering› buffered")]
     NoDirect {
         /// The target.
@@ -40,25 +39,25 @@ pub enum ResolveError {
         /// The file system or kind.
         filesystem: String,
     },
-    /// O_DIRECT wants other sizes.
+    /// O_DIRECT needs other sizes.
     #[error(
         "direct I/O on {path} needs request sizes in multiples of {alignment}, not {size}; use one, or ‹buffering› buffered"
     )]
     Alignment {
         /// The target.
         path: String,
-        /// The multiple.
+        /// The alignment.
         alignment: Bytes,
-        /// What was asked for.
+        /// The request.
         size: Bytes,
     },
-    /// Nothing there to read or write.
+    /// The target is empty.
     #[error("{0} is empty; write it first or name another target")]
     Empty(String),
-    /// The target or the machine is not up to it.
+    /// The target or the machine does not support it.
     #[error("{0}")]
     Unavailable(String),
-    /// What was said does not go together.
+    /// Values contradict each other.
     #[error("{0}")]
     Contradiction(String),
 }
@@ -71,10 +70,10 @@ impl ResolveError {
 }
 
 impl WorkloadSpec {
-    /// The workload this comes to on a testbed.
+    /// The workload on a testbed.
     ///
     /// # Errors
-    /// When a value is out of range, contradicts another or asks for what the target cannot do.
+    /// If a value is out of range, contradicts another or is not supported by the target.
     pub fn resolve(&self, environment: &Environment) -> Result<Workload, ResolveError> {
         let pattern = self.pattern.unwrap_or_default();
         let default_size = if pattern.is_ordered() { 64 } else { 4 };
@@ -117,17 +116,17 @@ impl WorkloadSpec {
         fault.map_or(Ok(()), |message| contradiction(message.to_owned()))?;
         let is_limited = workload.limits.bytes.is_some() || workload.limits.requests.is_some();
         if workload.file_state != FileState::Written && !is_limited {
-            // Once the file has been written over, it is like any other.
+            // After one pass the file is like any other.
             workload.limits.bytes = Some(Bytes(workload.places() * workload.request_size.0 * workload.volumes()));
         }
         if workload.reads_a_cold_cache_in_order() && !is_limited {
-            // What comes around is in the cache.
+            // A second pass would hit the cache.
             workload.limits.bytes = Some(workload.once_over());
         }
         Ok(workload)
     }
 
-    /// Which targets, and the environment with just those where they are not all.
+    /// The targets, and an environment with only those if not all are used.
     fn resolve_among(&self, environment: &Environment) -> Result<(Among, Option<Environment>), ResolveError> {
         let among = self.among.unwrap_or_default();
         let targets = environment.targets();
@@ -142,7 +141,7 @@ impl WorkloadSpec {
         restricted.map(|restricted| (among, Some(restricted))).ok_or_else(|| ResolveError::Contradiction(fault()))
     }
 
-    /// The span in whole requests; every worker has room for one.
+    /// The span in whole requests; fails if a worker has no room for one.
     fn resolve_span(&self, environment: &Environment, workload: &Workload) -> Result<Bytes, ResolveError> {
         let target = environment.smallest_target();
         let (path, size, span) = (target.path.clone(), environment.volume_size(workload.layout), workload.span);
@@ -188,13 +187,13 @@ impl WorkloadSpec {
                 "{span} of {place} do not hold a request of {request}{each}; use smaller requests, or a larger ‹size› or target"
             ))?;
         }
-        // Whole requests, where places follow one another; a shifted or widened one is as long as it is.
+        // Rounded to whole requests, unless the offset, the alignment or several sizes decide the offsets.
         let is_whole = workload.align.is_none() && workload.offset.0 == 0 && workload.sizes.is_empty();
         Ok(if is_whole { Bytes(span.0 - span.0 % workload.request_size.0) } else { span })
     }
 }
 
-/// Only a simulated machine can be another one for a while.
+/// Settings need simulated targets.
 fn check_settings(workload: &Workload, environment: &Environment) -> Result<(), ResolveError> {
     match environment.all_targets().find(|target| target.kind != TargetKind::Simulated) {
         Some(real) if !workload.set.is_empty() => contradiction(format!(
@@ -205,7 +204,7 @@ fn check_settings(workload: &Workload, environment: &Environment) -> Result<(), 
     }
 }
 
-/// No more requests are handed over or waited for with one call than can be outstanding.
+/// A batch may not exceed the queue depth.
 fn check_batch(key: &str, batch: u32, depth: u32) -> Result<(), ResolveError> {
     if (1..=depth).contains(&batch) {
         return Ok(());
@@ -216,7 +215,7 @@ fn check_batch(key: &str, batch: u32, depth: u32) -> Result<(), ResolveError> {
     ))
 }
 
-/// Nothing keeps to CPUs that are not there. What is simulated keeps to none, and says so itself.
+/// CPUs must exist. Simulated machines reject these keys themselves.
 fn check_cpus(workload: &Workload, environment: &Environment) -> Result<(), ResolveError> {
     if environment.target.kind == TargetKind::Simulated {
         return Ok(());
@@ -234,7 +233,7 @@ fn check_cpus(workload: &Workload, environment: &Environment) -> Result<(), Reso
     }
 }
 
-/// Offset, alignment and sizes together, and with what direct I/O wants.
+/// Checks stride, offset, alignment and sizes against each other and against direct I/O.
 fn check_places(workload: &Workload, environment: &Environment) -> Result<(), ResolveError> {
     if let Pattern::Strided { stride } = workload.pattern
         && (stride < workload.step() || !stride.0.is_multiple_of(workload.step().0))
@@ -258,7 +257,7 @@ fn check_places(workload: &Workload, environment: &Environment) -> Result<(), Re
     }
 }
 
-/// What of it does not go together.
+/// Contradictions between keys, or with the targets.
 fn at_odds(workload: &Workload, environment: &Environment) -> Option<&'static str> {
     let writes = workload.operation.writes();
     let null = environment.target.kind == TargetKind::Null;

@@ -1,5 +1,4 @@
-//! A testbed: what a workload can be measured on. This host is one, a simulated machine another; whoever drives one
-//! cannot tell which.
+//! A testbed: a place to measure a workload. This host is one, a simulated machine another; their users see no difference.
 
 use crate::environment::Environment;
 use crate::sample::Sample;
@@ -8,18 +7,18 @@ use crate::workload::Workload;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Measures workloads on one target.
+/// Measures workloads on its targets.
 pub trait Testbed {
     /// The host, its instruments and the target.
     fn describe(&self) -> &Environment;
 
-    /// Runs one workload and gives what it measured.
+    /// Runs one workload and returns its sample.
     ///
-    /// A request that fails ends the sample early; the sample then says so in `failure` and holds what was measured
-    /// until then. A cancelled one holds what was measured, and says so too.
+    /// A failed request ends the sample early, and so does a cancellation. The sample then holds the part measured until
+    /// then, and the reason in `failure`.
     ///
     /// # Errors
-    /// When nothing could be measured at all.
+    /// If nothing could be measured.
     fn measure(
         &mut self,
         workload: &Workload,
@@ -27,24 +26,24 @@ pub trait Testbed {
         cancel: &Cancel,
     ) -> Result<Sample, MeasureError>;
 
-    /// Another one that measures the same at the same time; none where two would be in each other's way, as on a host.
+    /// A second testbed that can measure at the same time; none if they would disturb each other, as on a host.
     fn another(&self) -> Option<Box<dyn Testbed + Send>> {
         None
     }
 }
 
-/// Is told how a measurement goes.
+/// Receives the progress of a measurement.
 pub trait Observer {
-    /// Called a few times a second.
+    /// Called a few times per second.
     fn progress(&mut self, progress: &Progress);
 }
 
-/// Nobody watches.
+/// Ignores progress.
 impl Observer for () {
     fn progress(&mut self, _: &Progress) {}
 }
 
-/// How far a measurement is and what it shows.
+/// The progress of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// Since the first request.
@@ -57,22 +56,22 @@ pub struct Progress {
     pub rate: BytesPerSecond,
 }
 
-/// Ends what is being measured, cleanly, from another thread or a signal. Clones share one state.
+/// Cancels a measurement cleanly, from another thread or a signal handler. Clones share one state.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
 impl Cancel {
-    /// Over a flag that somebody else sets, a signal handler say.
+    /// From a flag that a signal handler sets, for example.
     pub fn from_flag(flag: Arc<AtomicBool>) -> Self {
         Cancel(flag)
     }
 
-    /// Ends it.
+    /// Cancels it.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was ended.
+    /// Whether it was cancelled.
     #[inline]
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
@@ -82,18 +81,18 @@ impl Cancel {
 /// Why nothing could be measured. Each message ends with the remedy where there is one.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
-    /// The operating system refused.
+    /// The operating system rejected a call.
     #[error("cannot {action} {subject}")]
     System {
-        /// What was tried: `open`, `read`.
+        /// The action: `open`, `read`.
         action: &'static str,
-        /// On what.
+        /// Its object.
         subject: String,
-        /// What it said.
+        /// The system's error.
         #[source]
         source: std::io::Error,
     },
-    /// The target does not do what the workload asks.
+    /// The target does not support the workload.
     #[error("{0}")]
     Unsupported(String),
     /// It was cancelled before the first request was counted.

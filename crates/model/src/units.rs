@@ -1,7 +1,7 @@
 //! Units as types: bytes, nanoseconds, bytes per second.
 //!
 //! Sizes of requests and files are binary (KiB, MiB, GiB), rates are decimal (MB/s, GB/s), as hardware is sold. What a
-//! person types is read here and nowhere else, so that a size means the same on the command line and in a study.
+//! user types is read only here, so a size means the same on the command line and in a study.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -30,7 +30,7 @@ pub struct BytesPerSecond(pub f64);
 #[error("{0}")]
 pub struct UnitError(String);
 
-/// What numbers can be followed by, and what it stands for.
+/// Units after a number and their factors.
 struct Units {
     factors: &'static [(u64, &'static [&'static str])],
     expected: &'static str,
@@ -65,7 +65,7 @@ const TIMES: Units = Units {
     smallest: "nanoseconds",
 };
 
-/// Units of sizes as they are shown, the largest first.
+/// Units of displayed sizes, the largest first.
 const SHOWN: [(u64, &str); 5] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")];
 
 impl Bytes {
@@ -106,7 +106,7 @@ impl Nanoseconds {
         self.0 as f64 / 1e9
     }
 
-    /// The unit that suits it: its nanoseconds, and its name.
+    /// The unit to display it in: nanoseconds and name.
     pub(crate) fn unit(self) -> (f64, &'static str) {
         match self.0 {
             0..1_000 => (1.0, "ns"),
@@ -119,7 +119,7 @@ impl Nanoseconds {
 }
 
 impl BytesPerSecond {
-    /// The unit that suits it: its bytes per second, and its name.
+    /// The unit to display it in: bytes per second and name.
     pub(crate) fn unit(self) -> (f64, &'static str) {
         match self.0 {
             rate if rate >= 999.5e6 => (1e9, "GB/s"),
@@ -180,7 +180,7 @@ impl FromStr for Nanoseconds {
 impl FromStr for BytesPerSecond {
     type Err = UnitError;
 
-    /// A size a second: `600MB/s`, `3.5GB/s`, `100MiB/s`.
+    /// A size per second: `600MB/s`, `3.5GB/s`, `100MiB/s`.
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let is_number = |size: &str| size.trim_start().starts_with(|c: char| c.is_ascii_digit() || c == '.');
         let size = text.trim_end().strip_suffix("/s").filter(|size| is_number(size));
@@ -237,20 +237,19 @@ pub fn significant(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// By how much a figure may be wrong, to the last digit that [`significant`] shows of it and never less than that one, so
-/// that no more accuracy is shown than there is.
+/// The error of a figure, rounded up to the last digit that [`significant`] shows, and at least one such digit.
 pub fn significant_error(error: f64, of: f64) -> String {
     if of == 0.0 || !of.is_finite() || !error.is_finite() {
         return significant(error);
     }
     let digits_before = of.abs().log10().floor() as i32 + 1;
     let steps_a_unit = 10_f64.powi((3 - digits_before).max(0));
-    // What is a whole number of steps but for the last bit stays that.
+    // Rounding errors of the last bit are not rounded up.
     let steps = (error.abs() * steps_a_unit - 1e-9).ceil().max(1.0);
     significant(steps / steps_a_unit)
 }
 
-/// A size in a record, or in a file that a person wrote.
+/// A size in a record or in a user's file.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "a number of bytes or a size such as \"64KiB\"")]
 enum Size {

@@ -7,13 +7,13 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
-/// A word that is none of the choices; the message lists them.
+/// An unknown word; the message lists the choices.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{word}` is not one of {choices}")]
 pub struct ChoiceError {
-    /// What was written.
+    /// The word.
     pub word: String,
-    /// What is valid.
+    /// The valid choices.
     pub choices: String,
 }
 
@@ -25,7 +25,7 @@ impl ChoiceError {
 
 /// A value as text.
 pub(crate) trait Value {
-    /// In a form that reads back as the same; none where there is none.
+    /// In a form that reads back as the same value; none if there is none.
     fn exact(&self) -> Option<String>;
 
     /// For people.
@@ -33,7 +33,7 @@ pub(crate) trait Value {
         self.exact().unwrap_or_else(|| "none".to_owned())
     }
 
-    /// The number that is bounded, if it is one.
+    /// Its number, for the bounds; none for other values.
     fn number(&self) -> Option<u64> {
         None
     }
@@ -86,10 +86,10 @@ impl Value for Vec<u32> {
     }
 }
 
-/// The one of these words that was said, else what was said. `-` and `_` inside a word count for nothing, so that
-/// `no-wait`, `no_wait` and `nowait` are one; in front they are none of the word's.
+/// The matching word, else the text itself. `-` and `_` inside a word are ignored, so `no-wait`, `no_wait` and `nowait` are
+/// equal; at an end they are not.
 pub(crate) fn settled<'w>(said: &'w str, words: &[&'w str]) -> &'w str {
-    // Records have them so.
+    // The spelling of records.
     if let Some(word) = words.iter().find(|word| **word == said) {
         return word;
     }
@@ -145,8 +145,8 @@ macro_rules! words {
     )+};
 }
 
-/// An enum of words, some with a value behind `=`; several fields of a value stand with slashes between. Each line of the
-/// second part has the function that reads the value, which may be left out.
+/// An enum of words, some with a value after `=`; several fields of a value are separated by slashes. Each line of the second part
+/// names the function that reads the value, which gets an empty text without `=`.
 macro_rules! forms {
     ($type:ident, $choices:expr, { $($word:literal => $plain:ident,)+ },
      { $($key:literal => $valued:ident { $($field:tt: $value:ident),+ } = $read:expr,)+ }) => {
@@ -182,7 +182,7 @@ macro_rules! forms {
     };
 }
 
-/// In records, a type is what its Display says, and is read by its FromStr. An empty text is no value.
+/// Serde by Display and FromStr. An empty text is no value.
 macro_rules! by_text {
     ($type:ty) => {
         impl serde::Serialize for $type {
@@ -207,7 +207,7 @@ macro_rules! by_text {
 
 pub(crate) use {by_text, forms, words};
 
-/// Reads a type from a text without keeping that: a record has two dozen words.
+/// Reads a type from text without allocating it, because a record has two dozen words.
 pub(crate) struct Text<T>(pub(crate) PhantomData<T>);
 
 impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for Text<T> {

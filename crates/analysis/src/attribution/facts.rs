@@ -70,7 +70,7 @@ pub(super) struct Facts<'a> {
     pub(super) running: Option<f64>,
     /// Share of the workers' time ready without a CPU.
     pub(super) waiting: Option<f64>,
-    /// Share of the workers' time on a CPU in their own threads, if that is told apart.
+    /// Share of the workers' time on a CPU in their own threads, if counted separately.
     pub(super) threads: Option<f64>,
     /// Configured outstanding requests.
     pub(super) outstanding: u64,

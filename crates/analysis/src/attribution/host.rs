@@ -228,7 +228,7 @@ pub(super) fn dirty_pages(facts: &Facts<'_>) -> Option<Standing> {
         return None;
     }
     let Some(dirty) = facts.sample.dirty else {
-        // Who knows the parts knows that none of them is dirty memory.
+        // A testbed that reports parts has none that is dirty memory.
         let unobserved = || open("dirty-page throttling: dirty memory was not observed");
         return if facts.knows_parts() { None } else { unobserved() };
     };

@@ -23,13 +23,13 @@ use halfpower_model::Sample;
 use suspect::Standing;
 pub use suspect::{Attribution, Owner, Sureness};
 
-/// What sets the pace of a sample, by its own figures alone: of an interrupted one, of what was measured until then. None where it
-/// failed, moved nothing, or is another program's.
+/// The bottleneck of a sample by its own figures; of an interrupted one, of the part measured. None if it failed, moved nothing
+/// or is another program's.
 pub fn attribute(sample: &Sample) -> Option<Attribution> {
     attribute_with(sample, Neighbours::default())
 }
 
-/// The same, with what other samples say.
+/// The same with figures of neighbouring cells.
 pub(crate) fn attribute_with(sample: &Sample, neighbours: Neighbours) -> Option<Attribution> {
     let is_measured = sample.failure.as_ref().is_none_or(|failure| failure.code == "interrupted");
     let is_usable = is_measured && sample.origin.is_none() && sample.total.requests > 0;
@@ -41,7 +41,7 @@ pub(crate) fn attribute_with(sample: &Sample, neighbours: Neighbours) -> Option<
     for standing in SUSPECTS.iter().filter_map(|suspect| suspect(&facts)) {
         match standing {
             Standing::RuledOut(why) => found.ruled_out.push(why),
-            // What stands behind the first one named is explained by it.
+            // The first one named explains those behind it.
             _ if found.owner.is_some() => {}
             Standing::Open(why) => found.open.push(why),
             Standing::Named(owner, sureness, at, reason) => {

@@ -23,9 +23,9 @@ const UNLIKE: f64 = 0.1;
 /// A saturated part is the bottleneck, whatever others of its kind do.
 pub(super) fn parts(facts: &Facts<'_>) -> Option<Standing> {
     let parts = &facts.sample.parts;
-    let (spared, told): (Vec<Group<'_>>, Vec<Group<'_>>) = groups(parts).partition(Group::is_spared);
-    let busiest = told.first()?;
-    let (name, first, share) = (busiest.told(), busiest.first, percent(busiest.first.busy));
+    let (spared, loaded): (Vec<Group<'_>>, Vec<Group<'_>>) = groups(parts).partition(Group::is_spared);
+    let busiest = loaded.first()?;
+    let (name, first, share) = (busiest.label(), busiest.first, percent(busiest.first.busy));
     if first.busy < FULL {
         let aside: String = spared.iter().map(Group::how_spared).collect();
         let idle = format!("the busiest part, {name}, was busy {share} of the time{aside}");
@@ -54,7 +54,7 @@ pub(super) fn parts(facts: &Facts<'_>) -> Option<Standing> {
         let reason = format!("they took {flushed} of the requests' time, and {name} was busy {share} of the time");
         return sure(Owner::Flushes, reason);
     }
-    let next = told.get(1).map(|next| format!("; the next, {}, {}", next.told(), percent(next.first.busy)));
+    let next = loaded.get(1).map(|next| format!("; the next, {}, {}", next.label(), percent(next.first.busy)));
     let (beside, kept) = (busiest.beside(), kept_from(first, &name, parts).unwrap_or_default());
     let next = next.unwrap_or_default();
     sure(owner, format!("the busiest part, {name}, was busy {share} of the time{beside}{next}{kept}"))
@@ -62,8 +62,8 @@ pub(super) fn parts(facts: &Facts<'_>) -> Option<Standing> {
 
 /// The parts whose work a deeper queue would not save, the busiest first, if none is saturated; empty if none are reported.
 fn idle<'a>(facts: &Facts<'a>) -> Vec<Group<'a>> {
-    let told: Vec<_> = groups(&facts.sample.parts).filter(|group| !group.is_spared()).collect();
-    if told.first().is_some_and(|first| first.first.busy < FULL) { told } else { Vec::new() }
+    let loaded: Vec<_> = groups(&facts.sample.parts).filter(|group| !group.is_spared()).collect();
+    if loaded.first().is_some_and(|first| first.first.busy < FULL) { loaded } else { Vec::new() }
 }
 
 /// Whether parts are reported and none is saturated.
@@ -72,14 +72,14 @@ pub(super) fn none_full(facts: &Facts<'_>) -> bool {
 }
 
 /// Whether different parts may have been saturated at different times: throughput changed, and the busy shares add up to 90 %.
-pub(super) fn by_turns(facts: &Facts<'_>) -> Option<Standing> {
-    let told = idle(facts);
-    let all: f64 = told.iter().map(|group| group.first.busy).sum();
-    let is_possible = facts.outstanding > 1 && !told.is_empty() && all >= FULL;
+pub(super) fn one_after_another(facts: &Facts<'_>) -> Option<Standing> {
+    let idle = idle(facts);
+    let all: f64 = idle.iter().map(|group| group.first.busy).sum();
+    let is_possible = facts.outstanding > 1 && !idle.is_empty() && all >= FULL;
     let (quantity, least, most) =
         levels_between(facts.sample).filter(|(_, least, most)| is_possible && *most >= FASTER * least)?;
-    let busy = told.iter().filter(|group| group.first.busy >= UNLIKE);
-    let busy: Vec<String> = busy.map(|group| format!("{} {}", group.told(), percent(group.first.busy))).collect();
+    let busy = idle.iter().filter(|group| group.first.busy >= UNLIKE);
+    let busy: Vec<String> = busy.map(|group| format!("{} {}", group.label(), percent(group.first.busy))).collect();
     let [most, least] = [most, least].map(|rate| quantity.format(rate));
     open(format!(
         "queue depth: throughput changed between {most} and {least}; a different part may have been saturated each time, which \
@@ -112,7 +112,7 @@ impl Group<'_> {
     }
 
     /// Their name; if the busiest stands out, its own: `atlas 2 (one of 4)`.
-    fn told(&self) -> String {
+    fn label(&self) -> String {
         match self.others() {
             [] => self.name.to_owned(),
             others => format!("{} (one of {})", self.first.name, others.len() + 1),
@@ -208,13 +208,13 @@ fn command_limit(facts: &Facts<'_>, idle: &str) -> Option<Standing> {
 }
 
 /// `; exos spent 64 % of that time seeking …`: which limit held back requests closer to a saturated arm that seeks.
-fn kept_from(arm: &Part, told: &str, parts: &[Part]) -> Option<String> {
+fn kept_from(arm: &Part, label: &str, parts: &[Part]) -> Option<String> {
     let number = |part: &'_ Part| part.name[without_number(&part.name).len()..].to_owned();
     let (name, gate) = command_limits(parts).find(|(_, gate)| number(gate) == number(arm))?;
     let (busy, key) = (percent(gate.busy), without_number(&gate.name));
     let reaching = Some(phase(arm, Part::REACHING)).filter(|reaching| *reaching >= MATTERS).map(percent)?;
     Some(format!(
-        "; {told} spent {reaching} of that time seeking and rotating, perhaps past closer requests: the command limit of {name} \
+        "; {label} spent {reaching} of that time seeking and rotating, perhaps past closer requests: the command limit of {name} \
          ({key}) kept others waiting {busy} of the time"
     ))
 }
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_may_have_been_full_by_turns_are_told() {
+    fn parts_that_may_have_been_full_one_after_another_are_reported() {
         let phases_of = |fast: u32, first: f64, flash: f64| {
             let parts = [("qvo 1", PartKind::Device, flash), ("sata", PartKind::Bus, 0.64)];
             let mut sample = queued(deep(8, write(1024)), &parts);
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_that_waits_tells_of_an_arm_that_is_busier_than_the_busiest() {
+    fn a_share_that_waits_names_an_arm_that_is_busier_than_the_busiest() {
         let parts = [
             ("atlas-10k 1", PartKind::Device, 0.75),
             ("server-pci", PartKind::Bus, 0.13),
@@ -529,7 +529,7 @@ mod tests {
     }
 
     #[test]
-    fn who_keeps_a_full_arm_from_what_is_nearer_is_told() {
+    fn a_limit_that_keeps_a_full_arm_from_closer_requests_is_reported() {
         let gated = |reaching: f64, waits: &[(&str, PartKind, f64)]| {
             let parts = [("exos 1", PartKind::Device, 0.999), ("sata", PartKind::Bus, 0.14)];
             let mut sample = with(clean(deep(32, read(8))), &[parts.as_slice(), waits].concat());

@@ -13,7 +13,7 @@
 
 use super::facts::{FASTER, FEWER, FULL, Facts, MATTERS, NO_FASTER, SPARE, percent, phase};
 use super::levels::{Medium, medium};
-use super::parts::{by_turns, none_full, waits_for_share};
+use super::parts::{none_full, one_after_another, waits_for_share};
 use super::suspect::{Owner, Standing, Sureness, likely, named, open, ruled_out, sure};
 use crate::parts::without_number;
 use halfpower_model::environment::DeviceLimit;
@@ -118,7 +118,7 @@ pub(super) fn depth(facts: &Facts<'_>) -> Option<Standing> {
             false => sure(Owner::Depth, format!("a queue deeper than {asked} reaches {ratio:.1} times this rate")),
         };
     }
-    if let Some(standing) = comes_round(facts).or_else(|| by_turns(facts)) {
+    if let Some(standing) = comes_round(facts).or_else(|| one_after_another(facts)) {
         return Some(standing);
     }
     if let Some(ratio) = deeper.filter(|ratio| *ratio <= NO_FASTER) {

@@ -291,7 +291,7 @@ fn writes_that_make_the_device_read_say_why() {
 }
 
 #[test]
-fn a_simulated_row_that_is_read_for_its_parity_is_told() {
+fn a_simulated_row_that_is_read_for_its_parity_is_reported() {
     let mut sample = clean(deep(8, write(64)));
     let of_busy = |sample: &mut Sample, busy| {
         sample.parts = vec![Part { busy, ..Part::idle("disk 1", PartKind::Device) }];
@@ -324,7 +324,7 @@ fn a_reader_beside_writes_in_part_is_not_taken_for_them() {
 }
 
 #[test]
-fn most_of_what_the_device_did_for_others_is_told_of_who_is_below() {
+fn most_of_what_the_device_did_for_others_is_reported_for_parts_below() {
     let mut sample = deep_reads();
     let read = |bytes| moved(24_414, bytes);
     busy(&mut sample, 0.99);
@@ -483,7 +483,7 @@ fn a_device_that_is_always_at_work_is_likely() {
 }
 
 #[test]
-fn a_simulated_machine_tells_which_part_is_full() {
+fn a_simulated_machine_shows_which_part_is_full() {
     let with = |parts: &[(&str, PartKind, f64)]| of(&with(deep_reads(), parts));
     let (bus, disk) = (PartKind::Bus, PartKind::Device);
     let found = with(&[("pci", bus, 0.97), ("atlas 1", disk, 0.79), ("atlas 2", disk, 0.8)]);

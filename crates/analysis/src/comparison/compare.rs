@@ -41,8 +41,8 @@ pub struct Comparison {
 
 /// Compares two groups; failed samples are skipped.
 pub fn compare(before: &[&Sample], after: &[&Sample], margins: Margins<'_>) -> Comparison {
-    let told = machine::told(before, after);
-    let [before_cells, after_cells] = told.each_ref().map(|side| gather(side));
+    let sides = machine::with_settings(before, after);
+    let [before_cells, after_cells] = sides.each_ref().map(|side| gather(side));
     let all: Vec<&Workload> = before_cells.iter().chain(&after_cells).map(|cell| cell.workload).collect();
     let mut names = halfpower_model::names::names(&all, &NO_PART);
     let after_names = names.split_off(before_cells.len());
@@ -84,8 +84,8 @@ fn add_changes(
 ) {
     let values = |group: &Group<'_, '_>, of_bytes: bool| -> Vec<f64> {
         // All or none: a mean over some would be of other samples.
-        let told: Option<Vec<f64>> = group.samples.iter().map(|sample| figure.of(sample, of_bytes)).collect();
-        told.unwrap_or_default()
+        let figures: Option<Vec<f64>> = group.samples.iter().map(|sample| figure.of(sample, of_bytes)).collect();
+        figures.unwrap_or_default()
     };
     let mut changes = Vec::new();
     for (place, (before, after)) in pairs.iter().enumerate() {

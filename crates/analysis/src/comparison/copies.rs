@@ -30,7 +30,7 @@ mod tests {
     use crate::fixtures::{Run, around, read};
 
     #[test]
-    fn a_run_is_told_from_its_copy_and_from_its_like() {
+    fn a_run_is_distinguished_from_its_copy_and_from_its_like() {
         let run = Run::of([(read(4), around(1e9))]);
         let samples: Vec<Sample> = run.observed().iter().map(|observed| observed.sample.clone()).collect();
         let all: Vec<&Sample> = samples.iter().collect();

@@ -81,17 +81,17 @@ impl Figure {
     pub(super) fn of(self, sample: &Sample, of_bytes: bool) -> Option<f64> {
         let figure = match self {
             Figure::Throughput if of_bytes => sample.total.bytes_per_s.0,
-            Figure::Throughput => sample.tells("total.requests_per_s").then_some(sample.total.requests_per_s)?,
+            Figure::Throughput => sample.is_known("total.requests_per_s").then_some(sample.total.requests_per_s)?,
             Figure::ParentThroughput => {
                 // With one worker it equals the throughput.
                 let parallel = sample.parallel.filter(|_| sample.workload.workers > 1)?;
-                sample.tells("parallel.parent_bytes_per_s").then_some(parallel.parent_bytes_per_s.0)?
+                sample.is_known("parallel.parent_bytes_per_s").then_some(parallel.parent_bytes_per_s.0)?
             }
             Figure::TailLatency => sample.total.latency_ns.p99? as f64,
             Figure::CpuCost => {
                 let lower = sample.cpu.lower;
-                let is_told = sample.tells("cpu.lower") && sample.tells("total.requests");
-                is_told.then(|| (lower.user_s + lower.system_s) * 1e6 / sample.total.requests as f64)?
+                let is_known = sample.is_known("cpu.lower") && sample.is_known("total.requests");
+                is_known.then(|| (lower.user_s + lower.system_s) * 1e6 / sample.total.requests as f64)?
             }
         };
         (figure.is_finite() && figure > 0.0).then_some(figure)

@@ -1,32 +1,32 @@
-//! What the simulated machine of a sample was set to, wherever that was said: in the workload, as a study says it, or in the
-//! target's name, as `--set` and the scripts of `plan --emit` do. It is the same machine, and so the same workload.
+//! The settings of a sample's simulated machine, wherever they were given: in the workload by a study, or in the target's name
+//! by `--set` and by the scripts of `plan --emit`. Both mean the same machine, and so the same workload.
 
 use super::matching::{Group, Index, gather};
 use halfpower_model::{Sample, Settings, TargetKind, Workload};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The key by which a volume is named among settings.
+/// The settings key that names a volume.
 const VOLUME: &str = "volume";
 
-/// What a machine is set to, by key.
+/// Settings of a machine by key.
 type Set<'a> = BTreeMap<Cow<'a, str>, Cow<'a, str>>;
 
-/// A sample's workload and the machine that it was on.
+/// A sample and the settings of its machine.
 struct Placed<'a> {
     sample: &'a Sample,
-    /// What the target's name says and the workload does not, the volume with its machine among it; nothing on a host.
+    /// Settings in the target's name only, with machine and volume; empty on a host.
     named: Set<'a>,
-    /// What the workload says, but for a volume: the target's name has it.
+    /// Settings of the workload, without the volume if the target's name has it.
     own: Set<'a>,
 }
 
-/// Samples with their workloads, of which each says all that parts its machine from those of the others.
-pub(super) type Told<'a> = Vec<(Cow<'a, Workload>, &'a Sample)>;
+/// Samples and their workloads, each with all settings that distinguish its machine from the others.
+pub(super) type WithSettings<'a> = Vec<(Cow<'a, Workload>, &'a Sample)>;
 
-/// The two sides, so that more of their workloads meet. Either what all samples of both have in their targets' names is the
-/// machine, and the rest parts workloads; or what all samples of each side have is its machine: what if it were another?
-pub(super) fn told<'a>(before: &[&'a Sample], after: &[&'a Sample]) -> [Told<'a>; 2] {
+/// Both sides, matched so that more of their workloads are common. Either the settings in all targets' names of both sides are
+/// the machine, and the others belong to the workload; or each side has its own machine, for a what-if comparison.
+pub(super) fn with_settings<'a>(before: &[&'a Sample], after: &[&'a Sample]) -> [WithSettings<'a>; 2] {
     let [before, after] =
         [before, after].map(|samples| samples.iter().map(|sample| placed(sample)).collect::<Vec<_>>());
     let [of_before, of_after] = [common(&before), common(&after)];
@@ -40,8 +40,8 @@ pub(super) fn told<'a>(before: &[&'a Sample], after: &[&'a Sample]) -> [Told<'a>
     if meet(&two_machines) > meet(&one_machine) { two_machines } else { one_machine }
 }
 
-/// How many workloads are in both.
-fn meet([before, after]: &[Told<'_>; 2]) -> usize {
+/// Number of common workloads.
+fn meet([before, after]: &[WithSettings<'_>; 2]) -> usize {
     let groups = gather(before);
     let index = Index::of(groups.iter().map(|group: &Group<'_, '_>| group.workload));
     gather(after).iter().filter(|group| index.find(group.workload).is_some()).count()
@@ -59,8 +59,8 @@ fn placed(sample: &Sample) -> Placed<'_> {
     Placed { sample, named, own }
 }
 
-/// The settings in the name of a simulated target, `sim:MACHINE:VOLUME,KEY=VALUE`; of one of several it ends with `#1`. Of a
-/// machine's file no more than its last name: its folder may be told from elsewhere.
+/// The settings in the name of a simulated target, `sim:MACHINE:VOLUME,KEY=VALUE`; one of several ends with `#1`. Of a
+/// machine file only the last part of the path counts, because the folder depends on where it is named from.
 fn of_name(path: &str) -> Set<'_> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let path = path.rsplit_once('#').filter(|(_, number)| is_number(number)).map_or(path, |(path, _)| path);
@@ -72,7 +72,7 @@ fn of_name(path: &str) -> Set<'_> {
     settings.chain([(Cow::from(VOLUME), Cow::from(volume))]).collect()
 }
 
-/// What the names of all have.
+/// Settings in the names of all.
 fn common<'a>(samples: &[Placed<'a>]) -> Set<'a> {
     let Some((first, others)) = samples.split_first() else { return Set::new() };
     let mut common = first.named.clone();
@@ -80,18 +80,18 @@ fn common<'a>(samples: &[Placed<'a>]) -> Set<'a> {
     common
 }
 
-/// The workloads with all that is set, but for these.
-fn without<'a>(samples: &[Placed<'a>], machine: &Set<'_>) -> Told<'a> {
-    let told = |placed: &Placed<'a>| {
+/// The workloads with all settings but these.
+fn without<'a>(samples: &[Placed<'a>], machine: &Set<'_>) -> WithSettings<'a> {
+    let workload = |placed: &Placed<'a>| {
         let Placed { sample, named, own } = placed;
         let apart = named.iter().filter(|(key, value)| machine.get(*key) != Some(*value));
         let set: BTreeMap<_, _> = own.iter().chain(apart).collect();
         let set = Settings(set.into_iter().map(|(key, value)| (key.to_string(), value.to_string())).collect());
         let workload = &sample.workload;
-        let is_as_said = workload.set == set;
-        (if is_as_said { Cow::Borrowed(workload) } else { Cow::Owned(Workload { set, ..workload.clone() }) }, *sample)
+        let is_unchanged = workload.set == set;
+        (if is_unchanged { Cow::Borrowed(workload) } else { Cow::Owned(Workload { set, ..workload.clone() }) }, *sample)
     };
-    samples.iter().map(told).collect()
+    samples.iter().map(workload).collect()
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ pub(super) fn apart(before: &[Group<'_, '_>], after: &[Group<'_, '_>]) -> Option
     };
     let (before, after) = (first(before), first(after));
     let pairs = before.iter().flat_map(|one| after.iter().map(move |other| differing(one, other)));
-    let keys = pairs.min_by_key(|(told, untold)| (told.len() + untold.len(), told.len()))?;
+    let keys = pairs.min_by_key(|(both, one)| (both.len() + one.len(), both.len()))?;
     let listed = |keys: &[String]| {
         let more = keys.len().saturating_sub(NAMED);
         let mut words: Vec<String> = keys.iter().take(NAMED).map(|key| words_of(key)).collect();
@@ -62,8 +62,8 @@ pub(super) fn apart(before: &[Group<'_, '_>], after: &[Group<'_, '_>]) -> Option
         let last = words.pop()?;
         Some(if words.is_empty() { last } else { format!("{} and {last}", words.join(", ")) })
     };
-    let untold = listed(&keys.1).map(|untold| format!("{untold}, unknown on one side"));
-    let words: Vec<String> = listed(&keys.0).into_iter().chain(untold).collect();
+    let one_sided = listed(&keys.1).map(|keys| format!("{keys}, unknown on one side"));
+    let words: Vec<String> = listed(&keys.0).into_iter().chain(one_sided).collect();
     Some(format!("The closest pair differs in {}.", words.join(", and in ")))
 }
 
@@ -77,10 +77,10 @@ fn differing(
     keys.dedup();
     let differs = |key: &&String| match key.as_str() {
         // A partial request at the end of a span does not count.
-        "size" => one.tells("size") != other.tells("size") || !same_span(one, other),
+        "size" => one.is_known("size") != other.is_known("size") || !same_span(one, other),
         key => one_fields.get(key) != other_fields.get(key),
     };
-    keys.into_iter().filter(differs).cloned().partition(|key| one.tells(key) && other.tells(key))
+    keys.into_iter().filter(differs).cloned().partition(|key| one.is_known(key) && other.is_known(key))
 }
 
 impl Group<'_, '_> {
@@ -91,10 +91,10 @@ impl Group<'_, '_> {
 }
 
 /// Samples by workload, in the order of their first ones; failed ones are skipped.
-pub(super) fn gather<'w, 'a>(told: &'w [(Cow<'_, Workload>, &'a Sample)]) -> Vec<Group<'w, 'a>> {
+pub(super) fn gather<'w, 'a>(samples: &'w [(Cow<'_, Workload>, &'a Sample)]) -> Vec<Group<'w, 'a>> {
     let mut groups: Vec<Group<'w, 'a>> = Vec::new();
     let mut index = Index::default();
-    for (workload, sample) in told.iter().filter(|(_, sample)| crate::cells::is_usable(sample)) {
+    for (workload, sample) in samples.iter().filter(|(_, sample)| crate::cells::is_usable(sample)) {
         match index.find(workload) {
             Some(place) => groups[place].samples.push(sample),
             None => {

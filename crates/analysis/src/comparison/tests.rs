@@ -60,7 +60,7 @@ fn what_all_that_changed_have_is_said_once() {
 }
 
 #[test]
-fn samples_whose_depth_nobody_tells_are_not_taken_for_one_workload() {
+fn samples_of_unknown_depth_are_not_taken_for_one_workload() {
     let unknown = Workload { unknown: ["depth"].into_iter().collect(), ..read(4) };
     let (one, several) = (run(&[(unknown.clone(), &[1e8])]), run(&[(unknown, &close(1e8))]));
     assert_eq!(compared(&one, &one).cells.len(), 1);
@@ -164,7 +164,7 @@ fn cpu_time_of_few_ticks_decides_nothing_in_one_sample() {
 }
 
 #[test]
-fn what_is_past_the_file_cache_is_told_as_far_as_it_is_known() {
+fn throughput_past_the_page_cache_is_reported_as_far_as_it_is_known() {
     let cells = |slow: &[f64], direct: &[f64]| run(&[(buffered(write(64)), slow), (write(64), direct)]);
     let said = |before: Run, after: Run| compared(&before, &after).sentence;
     let shown = said(cells(&close(9e7), &close(9e7)), cells(&close(1e7), &close(9e7)));
@@ -187,9 +187,9 @@ fn where_nothing_meets_it_is_said_what_parts_the_nearest() {
         change(&mut other);
         compared(&run(&[(read(4), &[1e8])]), &run(&[(deep(9, write(8)), &[1e8]), (other, &[1e8])])).sentence
     };
-    let untold = |workload: &mut Workload| workload.unknown = ["ring", "processes"].into_iter().collect();
+    let unknown = |workload: &mut Workload| workload.unknown = ["ring", "processes"].into_iter().collect();
     let words = "Undecided: the two have no workload in common. The closest pair differs in processes and ring, unknown on one side.";
-    assert_eq!(apart(untold), words);
+    assert_eq!(apart(unknown), words);
     let both = |workload: &mut Workload| (workload.depth, workload.unknown) = (8, ["ring"].into_iter().collect());
     let words = "Undecided: the two have no workload in common. The closest pair differs in depth, and in ring, unknown on one side.";
     assert_eq!(apart(both), words);
@@ -200,7 +200,7 @@ fn where_nothing_meets_it_is_said_what_parts_the_nearest() {
         *workload = Workload { unknown: ["submit_batch"].into_iter().collect(), ..write(4) };
     };
     ends(&apart(operation), "differs in operation, and in submit batch, unknown on one side.");
-    // Nobody told the seed and the limits: these are no part of what a workload is.
+    // Unknown seed and limits do not distinguish workloads.
     let seed = |workload: &mut Workload| workload.unknown = ["seed", "limits", "interval_s"].into_iter().collect();
     assert!(!apart(seed).contains("no workload in common"), "{}", apart(seed));
 }
@@ -235,7 +235,7 @@ fn less_latency_and_cost_are_better() {
 }
 
 #[test]
-fn what_the_two_were_measured_on_is_told_where_it_differs() {
+fn what_the_two_were_measured_on_is_reported_where_it_differs() {
     let (before, mut after) = (run(&[(read(4), &around(1e8))]), run(&[(read(4), &around(1e8))]));
     assert_eq!(compared(&before, &after).differences, []);
     for placed in &mut after.samples {
@@ -272,9 +272,9 @@ fn a_device_that_worked_most_for_others_on_one_side_is_a_difference() {
     };
     let differ = |before: u64, after: u64| compared(&beside(before), &beside(after)).differences;
     assert_eq!(differ(100_000_000, 130_000_000), [], "a quarter for others");
-    let [told] = &differ(100_000_000, 500_000_000)[..] else { panic!("one side only") };
-    assert_eq!(told.fact, "target.work_for_others");
-    assert_eq!((&told.before[0][..], &told.after[0][..]), ("less than half", "most of the I/O in 5 samples"));
+    let [other] = &differ(100_000_000, 500_000_000)[..] else { panic!("one side only") };
+    assert_eq!(other.fact, "target.work_for_others");
+    assert_eq!((&other.before[0][..], &other.after[0][..]), ("less than half", "most of the I/O in 5 samples"));
     assert_eq!(differ(500_000_000, 500_000_000), [], "on both");
 }
 
@@ -314,13 +314,13 @@ fn what_only_the_number_of_workloads_leaves_undecided_says_so() {
         made
     };
     let of = |others| compared(&cells(1e8, others), &cells(1.045e8, others));
-    let told = |comparison: &Comparison| {
+    let judged = |comparison: &Comparison| {
         let change = comparison.cells[0].change(Figure::Throughput).unwrap();
         (change.standing, change.doubt)
     };
-    assert_eq!(told(&of(0)), (Standing::Better, None));
+    assert_eq!(judged(&of(0)), (Standing::Better, None));
     let among = of(60);
-    assert_eq!(told(&among), (Standing::Undecided, Some(Doubt::OneOfMany { workloads: 61 })));
+    assert_eq!(judged(&among), (Standing::Undecided, Some(Doubt::OneOfMany { workloads: 61 })));
     says(&among.sentence, "1 of them would be significant alone, but not among 61");
     assert_eq!(among.cells[1].changes[0].doubt, None);
 }
@@ -337,13 +337,13 @@ fn twice(scatters: &[(u64, f64)]) -> Run {
 }
 
 #[test]
-fn the_same_twice_tells_the_noise_of_each_workload() {
+fn the_same_twice_shows_the_noise_of_each_workload() {
     let noise = against_itself(&twice(&[(4, 0.0005), (64, 0.05)]).observed(), 1).unwrap();
     let [throughput] = noise.figures.as_slice() else { panic!("{noise:?}") };
     assert_eq!((throughput.figure, throughput.workloads, throughput.called_changed), (Figure::Throughput, 2, 0));
     assert!(throughput.largest_of.contains("64 KiB") && throughput.largest_difference > 0.001, "{throughput:?}");
     // Quiet as it is, the first keeps the usual margin. The second's reaches half a width of t(8) = 2.306 × √(2 × 0.05²/5)
-    // = 7.3 % at least, give or take what ten draws tell of a scatter.
+    // = 7.3 % at least, give or take the error of a scatter of ten draws.
     assert!((0.03..0.25).contains(&throughput.largest_margin.unwrap()), "{throughput:?}");
     let arms: Vec<u32> = noise.comparison.cells.iter().map(|cell| cell.changes[0].before.repetitions).collect();
     assert_eq!(arms, [5, 5], "as many in either arm");
@@ -352,7 +352,7 @@ fn the_same_twice_tells_the_noise_of_each_workload() {
 
 #[test]
 fn arms_are_drawn_by_the_seed_and_not_by_the_order() {
-    // Odd blocks are all slower: arms that took turns would be told apart.
+    // Odd blocks are all slower: arms in alternating order would differ.
     let made = run(&[(read(4), &[1.0e8, 0.8e8, 1.01e8, 0.81e8, 0.99e8, 0.79e8, 1.0e8, 0.8e8, 1.01e8, 0.81e8])]);
     let values: Vec<f64> =
         (0..20).map(|seed| against_itself(&made.observed(), seed).unwrap().figures[0].median_difference).collect();
@@ -396,8 +396,8 @@ fn what_differs_from_itself_by_more_than_a_quarter_gives_no_margin() {
     for after in [1e8, 0.8e8, 0.6e8] {
         let comparison = with(after);
         let change = comparison.cells[1].change(Figure::Throughput).unwrap();
-        let told = (change.standing, change.doubt, change.margin);
-        assert_eq!(told, (Standing::Undecided, Some(Doubt::TooNoisy), None), "{after}");
+        let judged = (change.standing, change.doubt, change.margin);
+        assert_eq!(judged, (Standing::Undecided, Some(Doubt::TooNoisy), None), "{after}");
         assert_eq!((standing_of(&comparison, 0), comparison.outcome), (Standing::Equivalent, Outcome::Undecided));
         let margins = comparison.found_margins.unwrap();
         assert_eq!(margins.largest, Some(Margin::THROUGHPUT));
@@ -409,7 +409,7 @@ fn what_differs_from_itself_by_more_than_a_quarter_gives_no_margin() {
 }
 
 #[test]
-fn scatter_of_blocks_is_told_from_that_of_repetitions() {
+fn scatter_of_blocks_is_distinguished_from_that_of_repetitions() {
     let of = |between: f64, within: f64| {
         let (mut run, mut normal) = (Run::default(), Normal::new(7));
         let blocks: Vec<f64> = (0..40).map(|_| between * normal.draw()).collect();

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_other_way_round_elsewhere_is_told() {
+    fn what_is_the_other_way_round_elsewhere_is_reported() {
         let mut run = Run::default();
         for (kib, reads, writes) in [(4, 20e6, 100e6), (64, 300e6, 100e6)] {
             run.add(read(kib), &around(reads));

@@ -78,7 +78,7 @@ mod tests {
     use halfpower_model::{FileState, Workload};
 
     #[test]
-    fn gain_and_loss_are_told_by_size() {
+    fn gain_and_loss_are_reported_by_size() {
         let mut run = Run::default();
         for (kib, direct, cached) in [(2, 1e8, 12e8), (64, 10e8, 15e8), (1024, 20e8, 15e8)] {
             run.add(read(kib), &around(direct));

@@ -45,18 +45,19 @@ fn is_meant_for_storage(cell: &Cell<'_>) -> bool {
 
 fn finding(evidence: &Evidence<'_>, group: &Series<'_>) -> Option<Finding> {
     let peak = evidence.advertised_bytes_per_s;
-    let told: Vec<(&Cell<'_>, Sign)> = group.cells.iter().filter_map(|cell| Some((*cell, sign(cell, peak)?))).collect();
+    let signs: Vec<(&Cell<'_>, Sign)> =
+        group.cells.iter().filter_map(|cell| Some((*cell, sign(cell, peak)?))).collect();
     let (cell, Sign { estimate, words, .. }) =
-        told.iter().max_by(|one, other| one.1.weight.total_cmp(&other.1.weight))?;
+        signs.iter().max_by(|one, other| one.1.weight.total_cmp(&other.1.weight))?;
     let rate = BytesPerSecond(cell.mean_bytes_per_s());
     let claim = format!(
         "{} did not reach the storage: {words}{}; {rate} is cache speed{}",
         group.requests_of(cell.workload),
         cause(cell).map(|cause| format!(": {cause}")).unwrap_or_default(),
-        extent(told.len(), group.cells.len()),
+        extent(signs.len(), group.cells.len()),
     );
     let words = [format!("{words} ({})", place(cell.workload)), sentence(&claim)];
-    let cells = told.iter().map(|(cell, _)| *cell);
+    let cells = signs.iter().map(|(cell, _)| *cell);
     let finding = found(FindingCode::CacheHits, &group.subject, cells, words, vec![*estimate]);
     Some(Finding { reach: Reach::Memory, ..finding })
 }

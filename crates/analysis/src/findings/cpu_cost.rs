@@ -121,8 +121,8 @@ fn by_unit(
         copy: part(Quantity::MicrosecondsPerKib, 1),
         each_unit: part(Quantity::MicrosecondsPerRequest, 2),
     };
-    let is_told = [parts.call, parts.copy, parts.each_unit].into_iter().all(is_told_from_zero);
-    (is_told && best.is_worth(line, UNITS_KIB.len())).then_some(parts)
+    let all_count = [parts.call, parts.copy, parts.each_unit].into_iter().all(is_above_zero);
+    (all_count && best.is_worth(line, UNITS_KIB.len())).then_some(parts)
 }
 
 fn cost_point(cell: &Cell<'_>, point: &Point, line: &Fit) -> CostPoint {
@@ -160,7 +160,7 @@ fn finding(cost: &Cost<'_>) -> Finding {
 
 /// A fit in words with its R²; `bound` names the bound.
 fn parts(fit: &CostFit, bound: &str) -> String {
-    let parts = match (is_told_from_zero(fit.fixed), is_told_from_zero(fit.marginal)) {
+    let parts = match (is_above_zero(fit.fixed), is_above_zero(fit.marginal)) {
         (true, true) => format!("{bound} {} plus {}", fit.fixed, fit.marginal),
         (true, false) => {
             format!("{bound} {}, with no significant marginal cost", fit.fixed)
@@ -201,11 +201,11 @@ fn brief(fit: &CostFit) -> String {
     let fixed = |us: f64| format!("{} µs", significant(us));
     let marginal = |us: f64| Quantity::MicrosecondsPerKib.format(us);
     let part = |estimate: Estimate, words: &dyn Fn(f64) -> String| match estimate.high {
-        _ if is_told_from_zero(estimate) => Some(words(estimate.value)),
+        _ if is_above_zero(estimate) => Some(words(estimate.value)),
         Some(high) if high > 0.0 => Some(format!("< {}", words(high))),
         _ => None,
     };
-    if !is_told_from_zero(fit.fixed) && !is_told_from_zero(fit.marginal) {
+    if !is_above_zero(fit.fixed) && !is_above_zero(fit.marginal) {
         return "not resolved".to_owned();
     }
     let parts = [part(fit.fixed, &fixed), part(fit.marginal, &marginal)];
@@ -213,7 +213,7 @@ fn brief(fit: &CostFit) -> String {
 }
 
 /// Whether the whole interval is above zero.
-fn is_told_from_zero(estimate: Estimate) -> bool {
+fn is_above_zero(estimate: Estimate) -> bool {
     estimate.low.unwrap_or(estimate.value) > 0.0
 }
 

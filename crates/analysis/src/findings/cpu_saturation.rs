@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_cpu_and_a_nearly_full_one_are_told() {
+    fn a_full_cpu_and_a_nearly_full_one_are_reported() {
         let full = found(9.5, 1);
         assert_eq!(full[0].brief, "saturated at 100\u{202f}000 IOPS ± 2 %");
         says(&full[0].sentence, "uses 95 % of a CPU core: it is saturated");

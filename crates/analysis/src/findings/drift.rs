@@ -161,8 +161,8 @@ fn slope(rates: &[f64]) -> Option<(Estimate, String)> {
     let (start, span) = (line.coefficients[0], (rates.len() - 1) as f64);
     let over = |slope: f64| (start + slope * span) / start;
     let change = estimate(Quantity::Ratio, over(line.coefficients[1]), Some(interval.map(over)), rates.len());
-    let is_told = change.value.is_finite() && change.value > 0.0 && (change.value - 1.0).abs() > MARGIN;
-    is_told.then(|| (change, format!("at the end it is {}", ratio_to(change, "its initial level"))))
+    let is_large = change.value.is_finite() && change.value > 0.0 && (change.value - 1.0).abs() > MARGIN;
+    is_large.then(|| (change, format!("at the end it is {}", ratio_to(change, "its initial level"))))
 }
 
 #[cfg(test)]
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fall_is_told_as_it_was_seen_and_what_it_may_be_as_that() {
+    fn a_fall_is_reported_with_possible_causes() {
         let burst = run_of(5, &levels(&[(10, 30.0), (20, 10.0)])).findings(FindingCode::Drift);
         assert_eq!(burst[0].brief, "fell: 301 MB/s for 1 s, then 99.9 MB/s");
         assert!((burst[0].estimates[0].value - 1.0 / 3.0).abs() < 0.01);
@@ -213,13 +213,13 @@ mod tests {
     #[test]
     fn rates_that_wander_by_themselves_say_nothing() {
         for lean in [0.0, 0.5, 0.8] {
-            let told = |seed: &u64| {
+            let is_reported = |seed: &u64| {
                 let mut normal = Normal::new(*seed);
                 let wave: Vec<f64> =
                     normal.leaning(lean, 16).map(|value| 10.0 * (1.0 + 0.2 * value).max(0.1)).collect();
                 !run_of(1, &wave).findings(FindingCode::Drift).is_empty()
             };
-            let false_ones = (0..100).filter(told).count();
+            let false_ones = (0..100).filter(is_reported).count();
             assert!(false_ones <= 5, "{false_ones} of 100 leaning by {lean}");
         }
     }

@@ -60,7 +60,7 @@ mod tests {
     use halfpower_model::{FileState, Personality, Workload};
 
     #[test]
-    fn the_flush_is_told_by_size() {
+    fn the_flush_is_reported_by_size() {
         let mut run = Run::default();
         for (kib, bare, safe) in [(4, 1e9, 0.5e9), (1024, 5e9, 1e9)] {
             run.add(buffered(write(kib)), &around(bare));
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn the_drive_s_cache_and_flushes_between_are_told() {
+    fn the_drive_s_cache_and_flushes_between_are_reported() {
         let mut run = Run::default();
         run.add(write(4), &around(100e6));
         run.add(Workload { buffering: Buffering::None, ..write(4) }, &around(10e6));

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn sequential_requests_are_told_in_bytes() {
+    fn sequential_requests_are_reported_in_bytes() {
         let run = Run::of([(1, 0.5e9), (2, 1e9), (4, 1e9)].map(|(depth, rate)| (deep(depth, write(64)), [rate])));
         let words = "Sequential writes (64 KiB, direct): 1 GB/s at QD2, where it stops rising; the most at any depth is 1 GB/s.";
         assert_eq!(run.findings(FindingCode::Knee)[0].sentence, words);

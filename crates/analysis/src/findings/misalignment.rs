@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cost_is_told_with_the_proof() {
+    fn the_cost_is_reported_with_the_proof() {
         let mut run = Run::of([(buffered(random(write(4))), around(409_600_000.0))]);
         let cell = run.add(shift(buffered(random(write(4)))), &around(40_960_000.0));
         run.device_reads(cell, |block| {

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_without_an_arm_tells_nothing_by_places() {
+    fn a_target_without_an_arm_shows_nothing_by_places() {
         let mut flat = run(read, [600.0, 1200.0, 1200.0]);
         let near = flat.samples.last().unwrap().sample.clone();
         let far = flat.samples.iter_mut().find(|placed| placed.cell == 4).unwrap();

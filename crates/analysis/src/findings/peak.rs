@@ -56,7 +56,7 @@ mod tests {
     use halfpower_model::{Bytes, FileState, Layout, Reach, Workload};
 
     #[test]
-    fn what_a_write_cache_may_have_kept_is_told() {
+    fn what_a_write_cache_may_have_kept_is_reported() {
         let mut run = Run::of([4, 64, 1024].map(|kib| (write(kib), around(1e6 * kib as f64))));
         let briefs = |run: &Run| {
             let findings = crate::analyse(&run.observed()).findings;
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_machine_with_several_settings_the_best_is_told_first() {
+    fn of_a_machine_with_several_settings_the_best_is_reported_first() {
         let set = |disks: &str, workload| Workload { set: disks.parse().unwrap(), ..workload };
         let mut run = Run::default();
         for (disks, rate) in [("disks=1", 25e6), ("disks=4", 90e6), ("disks=2", 50e6)] {

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn one_deep_and_the_most_are_told_apart() {
+    fn one_deep_and_the_most_are_distinguished() {
         let cell = |(depth, rate)| (deep(depth, random(write(4))), around(rate * 4096.0));
         let mut run = Run::of([(1, 1e4), (8, 5e4), (32, 4e4)].map(cell));
         run.add(buffered(random(read(8))), &around(1e5 * 8192.0));
@@ -156,6 +156,6 @@ mod tests {
         assert!(unpriced.iter().all(|finding| finding.code != FindingCode::Price));
         let cell = |(depth, rate)| (Workload { targets: 0, ..deep(depth, random(read(8))) }, around(rate * 8192.0));
         let imported = Run::of([(1, 66.0), (32, 100.0)].map(cell));
-        assert_eq!(values(&prices(&imported, "209", None)[0]), ["3.167", "2.090"], "of so many targets nobody tells");
+        assert_eq!(values(&prices(&imported, "209", None)[0]), ["3.167", "2.090"], "the number of targets is unknown");
     }
 }

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn the_amplification_is_told_with_its_cost() {
+    fn the_amplification_is_reported_with_its_cost() {
         let mut run = of(900);
         let whole = run.add(buffered(random(write(4))), &[40_960_000.0; 3]);
         run.device_reads(whole, |_| (1, 4096));

@@ -79,8 +79,8 @@ fn finding(group: &Series<'_>) -> Option<Finding> {
 impl<'a> Tail<'a> {
     /// None without histograms or with too few requests.
     fn of(cell: &'a Cell<'a>) -> Option<Tail<'a>> {
-        let told = cell.repetitions.iter().filter_map(|observed| histogram(observed.sample));
-        let histograms: Vec<&Histogram> = told.filter(|histogram| histogram.count() >= OF_EACH_MIN).collect();
+        let measured = cell.repetitions.iter().filter_map(|observed| histogram(observed.sample));
+        let histograms: Vec<&Histogram> = measured.filter(|histogram| histogram.count() >= OF_EACH_MIN).collect();
         let mut merged = Histogram::default();
         histograms.iter().for_each(|histogram| merged.merge(histogram));
         let median_ns = merged.quantile(0.5).filter(|median| *median > 0)?;

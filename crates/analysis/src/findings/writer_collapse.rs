@@ -87,14 +87,14 @@ fn writers<'a>(cell: &'a Cell<'a>, alone: &'a Cell<'a>) -> Option<Writers<'a>> {
 
 /// Sum over the writers.
 fn sum_bytes_per_s(sample: &Sample) -> Option<f64> {
-    let parallel = sample.parallel.filter(|_| sample.tells("parallel.sum_bytes_per_s"));
+    let parallel = sample.parallel.filter(|_| sample.is_known("parallel.sum_bytes_per_s"));
     Some(parallel.map_or(sample.total.bytes_per_s, |parallel| parallel.sum_bytes_per_s).0)
 }
 
 /// The rate that the parent sees; with one writer, its own.
 fn parent_bytes_per_s(sample: &Sample) -> Option<f64> {
     match sample.parallel {
-        Some(parallel) => sample.tells("parallel.parent_bytes_per_s").then_some(parallel.parent_bytes_per_s.0),
+        Some(parallel) => sample.is_known("parallel.parent_bytes_per_s").then_some(parallel.parent_bytes_per_s.0),
         None => (sample.workload.workers == 1).then_some(sample.total.bytes_per_s.0),
     }
 }

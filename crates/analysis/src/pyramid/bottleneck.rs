@@ -38,7 +38,7 @@ enum Reason {
     NoneFull,
 }
 
-/// Finds it, marks every row, and tells it in a few words and in sentences.
+/// Finds it and marks every row; returns it in a few words and in sentences.
 pub(super) fn find(path: &IoPath<'_>, rows: &mut [PyramidLevel]) -> (Option<Stage>, String, String) {
     let holding = path.together.map(|together| together.holding());
     for row in rows.iter_mut() {

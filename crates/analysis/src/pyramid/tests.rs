@@ -133,7 +133,7 @@ fn two_disks_that_share_nothing_that_matters_are_their_own_bottleneck() {
     assert_eq!(of(&pyramid, Stage::Bus).standing, Standing::RuledOut);
     assert_eq!(figures(&pyramid, Stage::Bus), (Some(60.0), Some(48.0)));
     says(&pyramid.sentence, "bus (the targets share no limit)");
-    // Nobody tells what the disks give, and the bus alone is no answer.
+    // The disks' peaks are unknown, and the bus alone is no answer.
     let pyramid = only(&several(&scsi(2, Some(60.0), None), 24.0, 48.0));
     assert_eq!(pyramid.bottleneck, None);
 }
@@ -161,7 +161,7 @@ fn two_files_on_one_disk_have_the_disk_in_common() {
 }
 
 #[test]
-fn where_nobody_tells_a_peak_nothing_is_named() {
+fn without_a_known_peak_nothing_is_named() {
     let pyramid = only(&one(disk("sda", None, None, None), 1600.0));
     assert_eq!(pyramid.bottleneck, None);
     assert!(pyramid.levels.iter().all(|level| level.half == Half::CannotTell && level.share.is_none()));

@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_apart_is_refused() {
+    fn what_cannot_be_distinguished_is_refused() {
         let equation = |terms: &[f64], value| Equation { terms: terms.to_vec(), value, weight: 1.0 };
         assert!(least_squares(&[]).is_none());
         assert!(least_squares(&[equation(&[], 1.0)]).is_none());

@@ -127,7 +127,7 @@ fn place(environment: &Environment) -> String {
 fn way(analysed: &Analysed) -> Option<String> {
     let mut ways = analysed.samples.iter().map(|stored| {
         let Sample { workload, environment, .. } = &stored.sample;
-        workload.tells("personality").then(|| environment.way(workload))
+        workload.is_known("personality").then(|| environment.way(workload))
     });
     let first = ways.next()??;
     ways.all(|other| other.as_ref() == Some(&first)).then_some(first)

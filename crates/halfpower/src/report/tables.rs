@@ -190,7 +190,7 @@ pub(super) fn of_samples(samples: &[Observed<'_>]) -> Table {
     let workloads: Vec<_> = samples.iter().map(|observed| &observed.sample.workload).collect();
     let row = |(observed, name): (&Observed<'_>, String)| {
         let (sample, total) = (observed.sample, &observed.sample.total);
-        let told = |field: &str, text: String| or_dash(Some(text).filter(|_| sample.tells(field)));
+        let told = |field: &str, text: String| or_dash(Some(text).filter(|_| sample.is_known(field)));
         [
             observed.id.to_string(),
             (observed.block + 1).to_string(),

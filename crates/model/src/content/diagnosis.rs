@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_of_this_write_is_told_apart() {
+    fn what_is_not_of_this_write_is_distinguished() {
         for block_bytes in BLOCK_SIZES {
             let (stamper, old, offset) = stamped(block_bytes, 3);
             assert_eq!(found(stamper, &old, offset).what, Kind::Older(3));
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_write_is_told_with_its_cut() {
+    fn a_torn_write_is_reported_with_its_cut() {
         // Sectors are the target's, not the block's: 520-byte block 3 starts at 1560 and is cut at 2048.
         for (block_bytes, cut, boundary) in [(4096, 512, 12_800), (4096, 3584, 15_872), (520, 488, 2048)] {
             let (stamper, new, offset) = stamped(block_bytes, 5);

@@ -1,17 +1,17 @@
-//! Counts of the buckets that hold something, in as few bytes as they need: of each the step from the bucket before and the
-//! count, both as LEB128 (seven bits a byte, the lowest first, the eighth says that more follow).
+//! Packed counts of non-empty buckets: for each the step from the bucket before and the count, both as LEB128 (seven bits per byte,
+//! the lowest first; the eighth bit marks that more follow).
 
 /// Buckets with their counts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Packed(Box<[u8]>);
 
 impl Packed {
-    /// What it takes, in bytes.
+    /// Its size in bytes.
     pub(super) fn memory(&self) -> usize {
         self.0.len()
     }
 
-    /// Each bucket once, the lowest first, with its count.
+    /// Each bucket with its count, in ascending order.
     pub(super) fn bins(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         let mut rest = self.0.iter();
         let mut bucket = 0;
@@ -22,7 +22,7 @@ impl Packed {
     }
 }
 
-/// Of buckets in their order; one that comes several times holds the sum. Empty ones are left out.
+/// From buckets in ascending order; counts of equal ones are added, and empty ones left out.
 impl FromIterator<(usize, u64)> for Packed {
     fn from_iter<I: IntoIterator<Item = (usize, u64)>>(bins: I) -> Self {
         let bins = bins.into_iter().filter(|(_, count)| *count > 0);

@@ -1,7 +1,7 @@
 //! The keys of a workload, each written once in `table.rs`.
 //!
-//! An entry gives the specification, the key of a study, the option, the label of a cell and the emitted command. It also
-//! says what the simulator lacks, and is a row of the table in docs/FORMAT.md.
+//! From an entry follow the spec, the key of a study, the option, the label of a cell and the emitted command. It also has the
+//! simulator's reason for rejecting the key, and is a row of the table in docs/FORMAT.md.
 
 mod table;
 
@@ -13,35 +13,35 @@ use crate::workload::Workload;
 /// A key of a workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// Its name: in studies and records as it is, as an option with dashes.
+    /// Its name in studies and records; as an option with dashes.
     pub name: &'static str,
-    /// What people read of it, and what it goes with.
+    /// Its description and constraints.
     pub about: About,
     access: Access,
 }
 
-/// What people read of a key, and what it goes with.
+/// Description and constraints of a key.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// The heading it stands under in `--help`.
+    /// Its heading in `--help`.
     pub group: Group,
-    /// What its values look like.
+    /// The form of its values.
     pub kind: Kind,
-    /// What a word is called in `--help`; see [`Key::value_name`].
+    /// Placeholder of a word in `--help`; see [`Key::value_name`].
     pub value_name: &'static str,
-    /// The default where it depends on the target or on other keys; else it is that of [`Workload`].
+    /// The default if it depends on the target or on other keys; else it is that of [`Workload`].
     pub depends: Option<&'static str>,
     /// One line for `-h`.
     pub help: &'static str,
-    /// What `--help` adds; empty for nothing.
+    /// Further text of `--help`; may be empty.
     pub details: &'static str,
-    /// Further names of the option.
+    /// Aliases of the option.
     pub aliases: &'static [&'static str],
     /// fio's word for it; empty for none.
     pub fio: &'static str,
-    /// A key that cannot be given with it.
+    /// A key that contradicts it.
     pub contradicts: Option<&'static str>,
-    /// What a simulated machine lacks, and what to do; none for a key that is simulated, or refused by its value.
+    /// What a simulated machine lacks, and the remedy; none for a key that is simulated or rejected by its value.
     pub unsimulated: Option<&'static str>,
     /// Where it can be given.
     pub given: Given,
@@ -54,7 +54,7 @@ pub enum Group {
     Requests,
     /// Offsets and targets.
     Place,
-    /// How many there are at once.
+    /// Concurrency.
     Load,
     /// I/O method and page cache.
     Method,
@@ -62,7 +62,7 @@ pub enum Group {
     End,
 }
 
-/// What the values of a key look like, numbers with their bounds.
+/// The form of a key's values; numbers with their bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Bytes.
@@ -73,9 +73,9 @@ pub enum Kind {
     Time(Nanoseconds, Nanoseconds),
     /// On or off.
     Switch,
-    /// A list of CPUs: as a list in a study it is one value.
+    /// A list of CPUs; a list in a study is one value.
     Cpus,
-    /// A word, or one with a number; the examples show every form.
+    /// A word, perhaps with a number; the examples show every form.
     Word(&'static [&'static str]),
 }
 
@@ -84,13 +84,13 @@ pub enum Kind {
 pub enum Given {
     /// In studies and on the command line.
     Both,
-    /// In studies; the command line says it by naming targets or machines.
+    /// In studies; on the command line it follows from the targets or machines.
     Study,
     /// On the command line; in a study it belongs to the trial.
     CommandLine,
 }
 
-/// How a key reaches its field.
+/// Access to a key's field.
 #[derive(Clone, Copy, Debug)]
 struct Access {
     read: fn(&str) -> Result<WorkloadSpec, String>,
@@ -124,7 +124,7 @@ impl Key {
     /// The spec that gives this key a value.
     ///
     /// # Errors
-    /// What is wrong with the text, and what would do.
+    /// The fault of the text, and the valid values.
     pub fn read(&self, text: &str) -> Result<WorkloadSpec, String> {
         let text = match (self.about.kind, text) {
             (Kind::Switch, "true") => "on",
@@ -140,15 +140,15 @@ impl Key {
         Ok(spec)
     }
 
-    /// Whether a spec says something of it.
+    /// Whether a spec sets it.
     pub fn is_said(&self, spec: &WorkloadSpec) -> bool {
         (self.access.is_said)(spec)
     }
 
-    /// Whether the number that a spec gives it is within its bounds.
+    /// Checks that a spec's number is within its bounds.
     ///
     /// # Errors
-    /// What it must be.
+    /// The number and the valid range.
     pub fn check(&self, spec: &WorkloadSpec) -> Result<(), String> {
         let Some(number) = (self.access.number)(spec) else { return Ok(()) };
         match self.about.kind.bounds() {
@@ -162,23 +162,23 @@ impl Key {
         }
     }
 
-    /// The key that excludes it, where a spec says something of both.
+    /// The key that excludes it, where a spec gives both a value.
     pub(crate) fn contradicted_by(&self, spec: &WorkloadSpec) -> Option<&'static str> {
         let other = self.about.contradicts.filter(|_| self.is_said(spec))?;
         Key::named(other).is_some_and(|other| other.is_said(spec)).then_some(other)
     }
 
-    /// Gives a workload what a spec says of it.
+    /// Sets it in a workload from a spec.
     pub(crate) fn fill(&self, spec: &WorkloadSpec, workload: &mut Workload) {
         (self.access.fill)(spec, workload);
     }
 
-    /// Gives it the empty value of its type, which means nothing.
+    /// Sets it to the default of its type, for unknown fields.
     pub(crate) fn clear(&self, workload: &mut Workload) {
         (self.access.clear)(workload);
     }
 
-    /// Gives the first the value that the second has.
+    /// Copies the value from the second workload to the first.
     pub fn take(&self, one: &mut Workload, other: &Workload) {
         (self.access.take)(one, other);
     }
@@ -193,7 +193,7 @@ impl Key {
         self.is_same(workload, &Workload::default())
     }
 
-    /// The value in a form that reads back as the same; none where there is none.
+    /// The value in a form that reads back as the same; none if there is none.
     pub fn exact(&self, workload: &Workload) -> Option<String> {
         if self.name == "personality" {
             return Some(workload.named_personality().to_string());
@@ -206,7 +206,7 @@ impl Key {
         (self.access.shown)(workload)
     }
 
-    /// The field of a record that has it.
+    /// Its field in records.
     pub fn field(&self) -> &'static str {
         match self.name {
             "warmup" => "warmup_s",
@@ -221,7 +221,7 @@ impl Key {
         self.about.depends.map_or_else(|| self.shown(&Workload::default()), str::to_owned)
     }
 
-    /// What a value is called in `--help`.
+    /// The placeholder of its value in `--help`.
     pub fn value_name(&self) -> String {
         match self.about.kind {
             Kind::Size(..) => "SIZE".to_owned(),
@@ -260,7 +260,7 @@ impl Kind {
         }
     }
 
-    /// A number of this kind.
+    /// A number of this kind with its unit.
     fn shown(self, number: u64) -> String {
         match self {
             Kind::Size(..) => Bytes(number).to_string(),
@@ -269,7 +269,7 @@ impl Kind {
         }
     }
 
-    /// What a value may be, for messages and tables.
+    /// The valid values, for messages and tables.
     pub fn range(self) -> String {
         match self {
             Kind::Size(low, LARGEST) => format!("a size of {} or more, like 64KiB", Bytes(low)),

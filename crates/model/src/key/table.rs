@@ -12,32 +12,32 @@ use crate::workload::{
 
 /// Largest request.
 pub const MAX_REQUEST: Bytes = Bytes(1 << 30);
-/// Most requests outstanding a worker.
+/// Maximum of requests outstanding per worker.
 pub const MAX_DEPTH: u32 = 16_384;
-/// Most workers.
+/// Maximum of workers.
 pub const MAX_WORKERS: u32 = 1024;
-/// Most requests a second that can be asked for: more than any loop issues.
+/// Maximum of the requested IOPS: more than any loop issues.
 pub const MAX_RATE: u64 = 100_000_000;
-/// Closest spacing of the recorded intervals.
+/// Shortest recorded interval.
 pub const MIN_INTERVAL: Nanoseconds = Nanoseconds(10_000_000);
-/// The largest number: what a signed 64-bit offset can address.
+/// The largest number: the maximum of a signed 64-bit offset.
 pub const LARGEST: u64 = i64::MAX as u64;
-/// The longest time: longer ones are mistyped, and records keep seconds.
+/// The longest time: longer ones are typing errors, and records keep seconds.
 pub const LONGEST: Nanoseconds = Nanoseconds(7 * 24 * 3600 * 1_000_000_000);
 
-/// An entry: the key, the type of its value, the field of a workload that holds it, its heading, and what people read of it.
+/// An entry: key, type of its value, field of the workload, heading, and description.
 macro_rules! keys {
     ($($name:ident: $type:ty, $($field:ident).+, $group:ident { $($about:ident: $value:expr,)+ })+) => {
-        /// What was said of a workload, key by key; the rest is none.
+        /// The user's input for a workload, key by key; none for unset keys.
         #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
         pub struct WorkloadSpec {
             $(#[doc = concat!("The key `", stringify!($name), "`.")] pub $name: Option<$type>,)+
-            /// Which plug-in, where the personality is one.
+            /// The plug-in, if the personality is one.
             pub plugin: Option<Plugin>,
         }
 
         impl WorkloadSpec {
-            /// What this spec says, and where it says nothing, what `below` says.
+            /// This spec, with unset keys from `below`.
             #[must_use]
             pub fn or(self, below: &WorkloadSpec) -> WorkloadSpec {
                 WorkloadSpec {
@@ -69,7 +69,7 @@ macro_rules! keys {
     };
 }
 
-/// What most keys have.
+/// Defaults of the entries.
 const PLAIN: About = About {
     group: Group::Requests,
     kind: Kind::Switch,
@@ -421,7 +421,7 @@ soaker     also an upper bound, from an idle-priority busy loop on every
     }
 }
 
-/// The personality by name: `auto` says nothing, and a plug-in has a file.
+/// The personality by name: `auto` leaves it unset, and a plug-in has a file.
 pub(super) fn personality(text: &str) -> Result<WorkloadSpec, String> {
     if text == "auto" {
         return Ok(WorkloadSpec::default());

@@ -1,36 +1,36 @@
-//! What the device below did during a sample and what was left to write, as a system counts it.
+//! The device's work during a sample and the dirty memory, by the kernel's counters.
 
 use super::totals::Latency;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// What the block layer did during the sample, its warm-up and its flush included.
+/// Work of the block layer during the sample, with warm-up and flush.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Block {
     /// Requests the device completed.
     pub requests: u64,
-    /// Bytes it moved; what it trimmed is not moved.
+    /// Bytes it moved, trims excluded.
     pub bytes: u64,
     /// Requests merged into others.
     pub merges: u64,
-    /// Share of the time that a request was outstanding at the device; of several devices, the mean.
+    /// Share of the time with a request outstanding at the device; for several devices, the mean.
     pub busy_fraction: f64,
-    /// How many devices they are; a record of one leaves it out.
+    /// Number of devices; omitted in records of one.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub devices: u32,
-    /// Requests outstanding at them on average, all together; none where nobody counted.
+    /// Mean requests outstanding at all devices together; none if not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outstanding_mean: Option<f64>,
-    /// Reads alone; none where the kernel does not tell reads and writes apart.
+    /// Reads alone; none if the kernel does not count reads and writes separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<Direction>,
-    /// The same of writes.
+    /// Writes alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write: Option<Direction>,
-    /// Trims, with the bytes given back; none where the kernel does not count them (before Linux 4.18).
+    /// Trims, with the bytes discarded; none if the kernel does not count them (before Linux 4.18).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trim: Option<Direction>,
-    /// Where the requests spent their time; none where nobody asked.
+    /// Phases of the requests; none if not traced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phases: Option<Box<Phases>>,
 }
@@ -44,64 +44,64 @@ fn is_one(number: &u32) -> bool {
 }
 
 impl Block {
-    /// `requests outstanding 23.4 % of the time` from the share in figures; of several devices it is said that it is their mean.
+    /// `requests outstanding 23.4 % of the time`; for several devices with the note that it is their mean.
     pub fn outstanding(&self, share: &str) -> String {
         let mean = if self.devices > 1 { format!(", the mean of {} devices", self.devices) } else { String::new() };
         format!("requests outstanding {share} of the time{mean}")
     }
 }
 
-/// What the block layer did of one kind.
+/// Work of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Direction {
     /// Requests the device completed.
     pub requests: u64,
     /// Bytes it moved.
     pub bytes: u64,
-    /// Bytes it moved over bytes that were asked for; none where none were.
+    /// Bytes it moved over bytes requested; none without requests.
     pub amplification: Option<f64>,
 }
 
-/// The lives of requests in the block layer, as seen in short looks.
+/// Phases of requests in the block layer, traced in short periods.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Phases {
-    /// Requests that were followed from the queue to their end.
+    /// Requests traced from the queue to their completion.
     pub followed: u64,
-    /// From being queued to being issued to the driver.
+    /// Time from the queue to the driver.
     pub queued_ns: Latency,
-    /// From there to the completion.
+    /// Time from the driver to the completion.
     pub device_ns: Latency,
-    /// Share of the requests' lives that was spent queued; none where none was followed.
+    /// Share of the requests' time queued; none if none was traced.
     pub queued_share: Option<f64>,
-    /// What was submitted and was too large for one request.
+    /// Submissions that were too large for one request.
     pub split: u64,
-    /// What was submitted and became part of a request that was queued already.
+    /// Submissions that were merged into a queued request.
     pub merged: u64,
-    /// Requests that the driver gave back.
+    /// Requests that the driver requeued.
     pub requeued: u64,
-    /// Requests that had not ended when a look did: many of them mean that the slow ones are missing.
+    /// Requests still outstanding at the end of a trace period; if there are many, slow requests are missing.
     pub unfinished: u64,
-    /// Share of the time that was looked at.
+    /// Share of the time that was traced.
     pub looked_share: f64,
 }
 
 /// Dirty memory of the whole machine, at the start and the end of the measured part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Dirty {
-    /// Written by programs and not stored yet, at the start.
+    /// Dirty bytes at the start.
     pub before_bytes: Bytes,
-    /// The same at the end.
+    /// Dirty bytes at the end.
     pub after_bytes: Bytes,
-    /// From here on the kernel writes back by itself.
+    /// The kernel writes back in the background from this amount on.
     pub background_bytes: Bytes,
-    /// More than this it does not let programs make dirty; halfway from the background on it makes them wait.
+    /// Maximum of dirty bytes; writers are throttled from the middle between background and limit on.
     pub limit_bytes: Bytes,
-    /// Of the looks at it, some 50 ms apart, those at which it made programs wait; none where nobody looked in between.
+    /// Share of the observations, about every 50 ms, with throttled writers; none without observations.
     pub braked_share: Option<f64>,
 }
 
 impl Dirty {
-    /// From here on the kernel makes those who write wait (balance_dirty_pages: the middle of the two).
+    /// The kernel throttles writers from this amount on (balance_dirty_pages: the middle of the two).
     pub fn wait_from_bytes(&self) -> Bytes {
         Bytes(self.background_bytes.0.midpoint(self.limit_bytes.0))
     }

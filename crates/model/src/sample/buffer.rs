@@ -1,6 +1,5 @@
-//! Whether writes may have ended in a buffer of the device, so that a trial that writes little has the speed of the buffer: writes
-//! that nothing flushes, and those that end with a flush where the buffer outlasts a loss of power, so that a flush need not
-//! empty it.
+//! Whether writes may have ended in a buffer of the device, so that a short trial has the speed of the buffer: unflushed writes,
+//! and flushed ones if the buffer survives a loss of power, because a flush need not empty it.
 
 use super::record::{Sample, Warning};
 use crate::units::Bytes;
@@ -8,13 +7,13 @@ use crate::workload::{Buffering, Durability};
 
 /// The code of [`in_write_cache`].
 pub const IN_WRITE_CACHE: &str = "in_write_cache";
-/// How many times what the buffer holds has to be written that it matters no more: a tenth of it is left there.
+/// Multiple of the buffer's size from which on it does not matter: at most a tenth is left there.
 const ENOUGH: u64 = 10;
-/// What has to be written where nobody tells what the buffer holds: controllers have some, drives less.
+/// The least to write if the size of the buffer is unknown; larger than the buffers of drives and most controllers.
 const ENOUGH_FOR_ANY: Bytes = Bytes::GIB;
 
-/// A warning of a sample that wrote little against a buffer that needs no flush; of an unknown one where `buffer` is none.
-/// Only of samples whose figure has all from the first write to the flush behind the last.
+/// The warning for a sample that wrote little compared with a buffer that needs no flush; `buffer` is none if its size is
+/// unknown. Only for samples whose time includes the first write and the final flush.
 pub fn left_in_buffer(sample: &Sample, buffer: Option<Bytes>) -> Option<Warning> {
     let workload = &sample.workload;
     let is_whole = workload.durability == Durability::FlushAtEnd && workload.warmup.0 == 0 && sample.is_complete();
@@ -29,8 +28,8 @@ pub fn left_in_buffer(sample: &Sample, buffer: Option<Bytes>) -> Option<Warning>
     })
 }
 
-/// A warning of a sample of direct writes, none of which was flushed, that are few against what its device's write cache
-/// holds; of an unknown one where `cache` is none. What a page cache has besides is not looked at.
+/// The warning for a sample of unflushed direct writes that are few compared with the device's write cache; `cache` is none if
+/// its size is unknown. The page cache is not considered.
 pub fn in_write_cache(sample: &Sample, cache: Option<Bytes>) -> Option<Warning> {
     let workload = &sample.workload;
     let is_flushed = match workload.durability {
@@ -52,7 +51,7 @@ pub fn in_write_cache(sample: &Sample, cache: Option<Bytes>) -> Option<Warning> 
     Some(warning)
 }
 
-/// A warning, where it applies, of a sample that wrote little against what holds so much.
+/// The warning, if it applies, for a sample that wrote little compared with a buffer of this size.
 fn few(
     code: &str,
     sample: &Sample,
@@ -76,7 +75,7 @@ mod tests {
 
     type Judge = fn(&Sample, Option<Bytes>) -> Option<Warning>;
 
-    /// What is said of a second that wrote so many MiB, with a buffer of so many.
+    /// The warning for one second of writes in MiB, with a buffer in MiB.
     fn said(judge: Judge, workload: &Workload, mib: u64, buffer: Option<u64>) -> Option<String> {
         let write = Totals { bytes: mib << 20, ..Totals::default() };
         let empty = Sample::empty(workload.clone(), Environment::unknown("a", None));

@@ -1,5 +1,4 @@
-//! Whether requests that the end of a sample cut off took so long that its figures, which do not have them, say too little: on a
-//! host or a simulated machine.
+//! Whether requests cut off at the end of a sample took so long that its figures, which exclude them, are too low.
 
 use super::record::{Histograms, MEASURE_LONGER, Sample, Warning};
 use super::totals::Latency;
@@ -7,45 +6,44 @@ use crate::histogram::Histogram;
 use crate::stream::RequestKind;
 use crate::units::Nanoseconds;
 
-/// What was cut off by the end is worth a word when it took this many times the longest that was counted, and this long. So it is
-/// when a figure that is given would be this many times as high with it.
+/// Requests cut off at the end are reported if they took this many times the longest counted one, and at least this long, or if a
+/// figure would be this many times as high with them.
 const TIMES: u64 = 2;
 const LONG_NS: u64 = 10_000_000;
-/// Up to this share of the time that requests were outstanding is what an end cuts off of a run that is long enough.
+/// A long enough run loses up to this share of its outstanding time at the end.
 const LITTLE_TIME: f64 = 0.1;
 
 /// Requests outstanding at the end that do not count.
 #[derive(Clone, Debug, Default)]
 pub struct CutOff {
-    /// How many.
+    /// Their number.
     pub requests: u64,
-    /// The longest of them.
+    /// Time of the longest.
     pub longest_ns: u64,
-    /// That from its intended arrival.
+    /// The same from its intended arrival.
     pub longest_response_ns: u64,
-    /// Whether these are up to the end, where nobody waited for them, and not until they were done.
+    /// Whether the times end with the sample, because it did not wait for them, instead of with their completion.
     pub is_until_end: bool,
-    /// How long each took; of none where only the longest is known.
+    /// Time of each; empty if only the longest is known.
     pub latency: Histogram,
-    /// What of that was in the measured part, all together.
+    /// The sum of their times within the measured part.
     pub measured_ns: f64,
 }
 
 impl CutOff {
-    /// Whether the latencies of those that were counted do not stand for these, although one of those may have taken as long: the mean
-    /// or a percentile that is given would be far higher with them. Of a short run much is under way at its end, and no percentile
-    /// moves where the times of all are much alike.
+    /// Whether the mean or a percentile would be far higher with them, although a counted request may have taken as long. In a short
+    /// run many are outstanding at the end, but no percentile moves if all times are similar.
     fn moves(&self, sample: &Sample) -> bool {
         let given = &sample.total.latency_ns;
-        let told_ns = given.mean.unwrap_or(0.0) * sample.total.requests as f64;
-        // What was counted behind a warm-up has time before the measured part in it, and what was outstanding there has flushes.
+        let counted_ns = given.mean.unwrap_or(0.0) * sample.total.requests as f64;
+        // After a warm-up, counted times include some before the measured part, and outstanding ones include flushes.
         let outstanding_ns = sample.depth_mean.counted * sample.elapsed_s * 1e9;
-        let all_ns = (told_ns + self.measured_ns).min(outstanding_ns);
-        if self.longest_ns <= LONG_NS || all_ns - told_ns <= LITTLE_TIME * all_ns {
+        let all_ns = (counted_ns + self.measured_ns).min(outstanding_ns);
+        if self.longest_ns <= LONG_NS || all_ns - counted_ns <= LITTLE_TIME * all_ns {
             return false;
         }
-        // By Little's law the mean of all is what they were outstanding over how many were done.
-        if all_ns > told_ns * TIMES as f64 {
+        // By Little's law the mean is the outstanding time over the number of requests.
+        if all_ns > counted_ns * TIMES as f64 {
             return true;
         }
         let mut all = self.latency.clone();
@@ -58,14 +56,14 @@ impl CutOff {
     }
 }
 
-/// The latencies behind those of a sample's total.
+/// The histograms behind a sample's total.
 fn counted(sample: &Sample) -> impl Iterator<Item = &Histogram> {
     let Histograms { read, write, trim, flush, .. } = &sample.latency_histogram;
     let flush = flush.as_ref().filter(|_| sample.workload.operation.has(RequestKind::Flush));
     [read.as_ref(), write.as_ref(), trim.as_ref(), flush].into_iter().flatten()
 }
 
-/// A stall that reaches past the end of the window is in no figure.
+/// The warning for a stall beyond the end of the window, which is in no figure.
 pub fn stalled_at_end(sample: &Sample, cut_off: &CutOff) -> Option<Warning> {
     let CutOff { requests, longest_ns, longest_response_ns, is_until_end, .. } = *cut_off;
     let beyond = |cut_off_ns: u64, most: Option<u64>| {
@@ -110,7 +108,7 @@ mod tests {
 
     /// Whether a second has the warning, with so many requests counted and cut off, each with its milliseconds, and so many
     /// outstanding on average.
-    fn is_told_of(counted: &[(u64, u64)], cut_off: &[(u64, u64)], outstanding: f64) -> bool {
+    fn is_reported_with(counted: &[(u64, u64)], cut_off: &[(u64, u64)], outstanding: f64) -> bool {
         let (all, latency) = (histogram(counted.iter().copied()), histogram(cut_off.iter().copied()));
         let mut sample = Sample::empty(Workload::default(), Environment::unknown("a", None));
         (sample.total, sample.depth_mean.counted) = (Totals::of(&all, 0, 1.0), outstanding);
@@ -123,40 +121,43 @@ mod tests {
             latency,
             ..CutOff::default()
         };
-        stalled_at_end(&sample, &cut_off).is_some_and(|told| told.code == "stalled_at_end")
+        stalled_at_end(&sample, &cut_off).is_some_and(|warning| warning.code == "stalled_at_end")
     }
 
     /// The same with all outstanding from the start on.
-    fn is_told(counted: &[(u64, u64)], cut_off: &[(u64, u64)]) -> bool {
-        is_told_of(counted, cut_off, f64::INFINITY)
+    fn is_reported(counted: &[(u64, u64)], cut_off: &[(u64, u64)]) -> bool {
+        is_reported_with(counted, cut_off, f64::INFINITY)
     }
 
     #[test]
     fn one_long_answer_does_not_hide_those_that_had_none() {
-        assert!(is_told(&[(1000, 8)], &[(60, 900)]), "longer than any that was counted");
-        assert!(is_told(&[(1000, 8), (1, 990)], &[(100, 900)]), "most of the time was spent on these");
-        assert!(is_told(&[(1000, 8), (10, 990)], &[(100, 150)]), "the 95th percentile would be 150 ms and not 8 ms");
-        assert!(!is_told(&[(1000, 8), (100, 990)], &[(10, 900)]), "those are in the percentiles as they are");
-        assert!(!is_told(&[(1000, 8), (1, 990)], &[(1, 900)]), "a tenth of the time is not worth a word");
-        assert!(!is_told(&[(1000, 0), (1, 9)], &[(100, 9)]), "as short as this it is no stall");
+        assert!(is_reported(&[(1000, 8)], &[(60, 900)]), "longer than any that was counted");
+        assert!(is_reported(&[(1000, 8), (1, 990)], &[(100, 900)]), "most of the time was spent on these");
+        assert!(
+            is_reported(&[(1000, 8), (10, 990)], &[(100, 150)]),
+            "the 95th percentile would be 150 ms and not 8 ms"
+        );
+        assert!(!is_reported(&[(1000, 8), (100, 990)], &[(10, 900)]), "those are in the percentiles as they are");
+        assert!(!is_reported(&[(1000, 8), (1, 990)], &[(1, 900)]), "a tenth of the time is not worth a word");
+        assert!(!is_reported(&[(1000, 0), (1, 9)], &[(100, 9)]), "as short as this it is no stall");
     }
 
     /// Of a queue that is in order each request takes as long as the others: those under way say nothing else, be they many.
     #[test]
-    fn an_ordinary_end_is_not_told_of() {
+    fn an_ordinary_end_is_not_reported() {
         let queue = |ms: u64| (0..100).map(|number| (1, number * ms / 100)).collect::<Vec<_>>();
-        assert!(!is_told(&[(400, 250)], &queue(250)), "behind a warm-up");
-        assert!(!is_told(&[queue(250), vec![(300, 250)]].concat(), &queue(250)), "from an empty queue on");
-        assert!(!is_told(&[(100, 2000)], &[(50, 2000), (50, 1000)]), "behind a warm-up, in less than a latency");
+        assert!(!is_reported(&[(400, 250)], &queue(250)), "behind a warm-up");
+        assert!(!is_reported(&[queue(250), vec![(300, 250)]].concat(), &queue(250)), "from an empty queue on");
+        assert!(!is_reported(&[(100, 2000)], &[(50, 2000), (50, 1000)]), "behind a warm-up, in less than a latency");
         let [stream, starved] = [[(300, 50), (24, 1500)], [(24, 1400), (8, 40)]];
         assert!(
-            is_told(&stream, &starved) && !is_told_of(&stream, &starved, 52.0),
+            is_reported(&stream, &starved) && !is_reported_with(&stream, &starved, 52.0),
             "as many were starved at its start"
         );
         assert!(
-            is_told(&queue(1000), &[(150, 1000)]),
+            is_reported(&queue(1000), &[(150, 1000)]),
             "less than a latency from an empty queue on: none took its time"
         );
-        assert!(!is_told(&[(100, 8)], &[]), "all were waited for");
+        assert!(!is_reported(&[(100, 8)], &[]), "all were waited for");
     }
 }

@@ -1,4 +1,4 @@
-//! Samples that another program measured: unknown until it is told, and null in the record where it is not.
+//! Samples of other programs: every field is unknown, and null in the record, until it is marked as known.
 
 use super::record::Sample;
 use crate::environment::Environment;
@@ -6,7 +6,7 @@ use crate::origin::{Origin, Unknown, with_unknown};
 use crate::shared::Shared;
 use crate::workload::Workload;
 
-/// What nobody knows of an imported sample before its source was read.
+/// The unknown fields of an imported sample before its source is read.
 fn unknown_at_first() -> Unknown {
     const TOTALS: &str = "requests bytes requests_per_s bytes_per_s short_transfers errors";
     const PARALLEL: &str = "sum parent min max mean";
@@ -23,21 +23,21 @@ fn unknown_at_first() -> Unknown {
 with_unknown!(Sample, |sample| sample.origin.as_ref().map(|origin| origin.unknown.clone()));
 
 impl Sample {
-    /// A sample of another program, of which nothing is known yet but where it is from; see [`tell`](Self::tell).
+    /// A sample of another program with its origin. All other fields are unknown until [`mark_known`](Self::mark_known).
     pub fn imported(workload: Workload, environment: impl Into<Shared<Environment>>, origin: Origin) -> Self {
         let origin = Origin { unknown: unknown_at_first(), ..origin };
         Sample { origin: Some(origin.into()), ..Sample::empty(workload, environment) }
     }
 
-    /// Notes that a field of an imported sample holds what its source says.
-    pub fn tell(&mut self, field: &str) {
+    /// Marks a field of an imported sample as filled from its source.
+    pub fn mark_known(&mut self, field: &str) {
         if let Some(origin) = &mut self.origin {
-            origin.unknown.tell(field);
+            origin.unknown.remove(field);
         }
     }
 
-    /// Whether a field outside the workload is known: false for what the source of an imported sample does not tell.
-    pub fn tells(&self, field: &str) -> bool {
+    /// Whether a field outside the workload is known; false for fields that the source of an imported sample lacks.
+    pub fn is_known(&self, field: &str) -> bool {
         self.origin.as_ref().is_none_or(|origin| !origin.unknown.has(field))
     }
 }

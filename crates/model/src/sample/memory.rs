@@ -1,5 +1,5 @@
-//! Warns where the page cache, not the storage, did what was measured: writes that nobody waited for, and reads that the
-//! device below had little part in, by its own counters. Where it was asked for, by a warm cache, nothing is said.
+//! Warns if the page cache was measured instead of the storage: writes without a flush, and reads of which the device delivered
+//! little by its own counters. A requested warm cache gives no warning.
 
 use super::block::Block;
 use super::record::{Sample, Warning};
@@ -8,21 +8,21 @@ use crate::stream::RequestKind;
 use crate::units::significant;
 use crate::workload::{Buffering, CachePolicy, Durability, Pattern, Personality, RwFlag, Workload};
 
-/// Share of the bytes read that the device moved, below which a figure is that of memory. The counters have read-ahead,
-/// a warm-up and other programs in them, so the share is the most it can have been.
+/// Below this share of the bytes read from the device a figure is that of memory. The counters include read-ahead, warm-up and
+/// other programs, so the share is an upper bound.
 const MIN_SHARE: f64 = 0.5;
-/// Reads at the device for each write, from which on they and not memory set the pace; as in the attribution.
+/// From this number of device reads per write on they are the bottleneck, not memory; as in the attribution.
 const READS_FIRST: f64 = 0.25;
-/// Share of the bytes written that the device moved meanwhile, from which on it kept up: the figure is the storage's.
+/// From this share of the bytes written on, the device kept up, and the figure is the storage's.
 const KEPT_UP: f64 = 0.9;
-/// The same, below which nothing but memory had part in it; as memory is sure in the attribution.
+/// Below this share only memory was measured; as in the attribution.
 const MEMORY_ALONE: f64 = 0.1;
-/// The least that goes to a device of a write at a random place.
+/// The least that the device writes for a random write.
 const PAGE_BYTES: u64 = 4096;
 /// The code of [`memory_speed`].
 pub const MEMORY_SPEED: &str = "memory_speed";
 
-/// What a sample should say of itself that measured memory.
+/// The warning for a sample that measured memory.
 pub fn memory_speed(sample: &Sample) -> Option<Warning> {
     let workload = &sample.workload;
     let is_null = sample.environment.target.kind == TargetKind::Null || workload.personality == Personality::Null;
@@ -41,7 +41,7 @@ pub fn memory_speed(sample: &Sample) -> Option<Warning> {
     }
     let remedy = match workload.cache {
         CachePolicy::Cold if came_around(sample) => once_over(workload),
-        // It went over the span once at the most: somebody else read it, or the cache was not let go of.
+        // At most one pass: another program read it, or the cache was not dropped.
         CachePolicy::Cold => "set buffering to direct".to_owned(),
         CachePolicy::Keep | CachePolicy::Warm => "set cache to cold, or buffering to direct".to_owned(),
     };
@@ -53,7 +53,7 @@ pub fn memory_speed(sample: &Sample) -> Option<Warning> {
             );
             Some(Warning::new(MEMORY_SPEED, message, &remedy))
         }
-        // What a cold cache leaves unknown has warnings of its own.
+        // An unknown state after a cold start has its own warnings.
         None if workload.cache == CachePolicy::Keep => {
             let message = "how much was read from the page cache is unknown: this may be the speed of memory";
             Some(Warning::new(MEMORY_SPEED, message, &remedy))
@@ -62,9 +62,9 @@ pub fn memory_speed(sample: &Sample) -> Option<Warning> {
     }
 }
 
-/// What writes that nobody waited for were done by, if not by the storage.
+/// Why unflushed writes are not storage speed; none if they are.
 fn not_stored(sample: &Sample) -> Option<String> {
-    // Such writes wait for the device, though not until they are stored.
+    // Such writes wait for device reads, but not until they are stored.
     if let Some(reads) = reads_for_writes(sample).filter(|reads| *reads >= READS_FIRST) {
         let reads = significant(reads);
         return Some(format!(
@@ -82,7 +82,7 @@ fn not_stored(sample: &Sample) -> Option<String> {
     }
 }
 
-/// Share of the bytes written that the device moved meanwhile.
+/// Share of the bytes written that the device wrote during the sample.
 fn share_stored(sample: &Sample) -> Option<f64> {
     let (write, block) = (sample.write.as_ref()?, sample.block.as_ref()?);
     let least = if sample.workload.pattern == Pattern::Sequential { 0 } else { write.requests * PAGE_BYTES };
@@ -90,25 +90,25 @@ fn share_stored(sample: &Sample) -> Option<f64> {
     (asked > 0).then_some(block.write?.bytes as f64 / (asked as f64 * with_warmup(sample)))
 }
 
-/// How often the device read for each of the writes, where nothing else was to be read.
+/// Device reads per write; none if the workload reads too.
 fn reads_for_writes(sample: &Sample) -> Option<f64> {
     let (write, block) = (sample.write.as_ref()?, sample.block.as_ref()?);
-    // The device's count has the warm-up in it.
+    // The device's counters include the warm-up.
     let reads = block.read?.requests as f64 / with_warmup(sample);
     (sample.read.is_none() && write.requests > 0).then_some(reads / write.requests as f64)
 }
 
-/// How many times what was measured the warm-up and the measured part come to, at the same rate.
+/// Warm-up and measured part together, as a multiple of the measured part at the same rate.
 fn with_warmup(sample: &Sample) -> f64 {
     1.0 + sample.workload.warmup.seconds() / sample.elapsed_s.max(1e-9)
 }
 
-/// Whether more was read than the span holds, the warm-up included.
+/// Whether more was read than the span holds, with the warm-up.
 pub fn came_around(sample: &Sample) -> bool {
     sample.total.bytes as f64 * with_warmup(sample) > sample.workload.once_over().0 as f64
 }
 
-/// What keeps the requests from coming around.
+/// The remedy that limits reads to one pass.
 pub fn once_over(workload: &Workload) -> String {
     let said = workload.once_over().exactly();
     let without_warmup = if workload.warmup.0 > 0 { " without a warm-up" } else { "" };
@@ -119,7 +119,7 @@ fn share_of_device(asked: u64) -> impl Fn(&Block) -> Option<f64> {
     move |block| Some(block.read?.bytes as f64 / asked as f64)
 }
 
-/// Whether what is written may stay in the page cache.
+/// Whether writes may stay in the page cache.
 fn nobody_waits(workload: &Workload) -> bool {
     workload.operation.writes()
         && workload.buffering == Buffering::Buffered
@@ -136,11 +136,11 @@ mod tests {
     use crate::units::{Bytes, Nanoseconds};
     use crate::workload::Operation;
 
-    fn told(workload: Workload, device_bytes: Option<u64>) -> Option<String> {
+    fn message(workload: Workload, device_bytes: Option<u64>) -> Option<String> {
         warned(workload, device_bytes).map(|warning| warning.message)
     }
 
-    /// The warning of a sample of a million bytes, of which the device moved so many.
+    /// The warning of a sample of a million bytes, with these bytes moved by the device.
     fn warned(workload: Workload, device_bytes: Option<u64>) -> Option<Warning> {
         let workload = Workload { personality: Personality::Sync, ..workload };
         let mut sample = Sample::empty(workload, Environment::unknown("a", None));
@@ -163,12 +163,12 @@ mod tests {
     }
 
     #[test]
-    fn writes_that_nobody_waits_for_are_told() {
+    fn writes_that_nobody_waits_for_are_reported() {
         let write = || buffered(Operation::Write);
         let memory = "nothing waited until the writes were stored: this is the speed of memory, not of the storage";
-        assert_eq!(told(write(), None).as_deref(), Some(memory));
-        assert_eq!(told(write(), Some(4096)).as_deref(), Some(memory), "one read for ten writes");
-        let reads = told(write(), Some(10 * 4096)).unwrap();
+        assert_eq!(message(write(), None).as_deref(), Some(memory));
+        assert_eq!(message(write(), Some(4096)).as_deref(), Some(memory), "one read for ten writes");
+        let reads = message(write(), Some(10 * 4096)).unwrap();
         assert!(reads.contains("read 1 times for each of them: this is the speed of those reads"), "{reads}");
         let stored = |share: f64, workload: Workload| {
             let mut sample = Sample::empty(workload, Environment::unknown("a", None));
@@ -192,21 +192,21 @@ mod tests {
             Workload { buffering: Buffering::Direct, ..write() },
             Workload { rw_flags: "dsync".parse().unwrap(), ..write() },
         ] {
-            assert_eq!(told(waited_for.clone(), None), None, "{waited_for}");
+            assert_eq!(message(waited_for.clone(), None), None, "{waited_for}");
         }
     }
 
     #[test]
-    fn reads_that_the_device_had_little_part_in_are_told() {
+    fn reads_that_the_device_had_little_part_in_are_reported() {
         let read = |cache| Workload { cache, ..buffered(Operation::Read) };
-        let keep = |device| told(read(CachePolicy::Keep), device);
+        let keep = |device| message(read(CachePolicy::Keep), device);
         assert!(keep(Some(490_000)).is_some_and(|message| message.contains("the device moved 49 %")));
         assert_eq!(keep(Some(510_000)), None);
         assert!(keep(None).is_some_and(|message| message.contains("is unknown")));
-        assert!(told(read(CachePolicy::Cold), Some(0)).is_some(), "it was not cold, or did not stay so");
-        assert_eq!(told(read(CachePolicy::Cold), None), None, "cold_unknown says it");
-        assert_eq!(told(read(CachePolicy::Warm), Some(0)), None, "it was asked for");
-        assert_eq!(told(Workload { buffering: Buffering::Direct, ..read(CachePolicy::Keep) }, Some(0)), None);
+        assert!(message(read(CachePolicy::Cold), Some(0)).is_some(), "it was not cold, or did not stay so");
+        assert_eq!(message(read(CachePolicy::Cold), None), None, "cold_unknown says it");
+        assert_eq!(message(read(CachePolicy::Warm), Some(0)), None, "it was asked for");
+        assert_eq!(message(Workload { buffering: Buffering::Direct, ..read(CachePolicy::Keep) }, Some(0)), None);
     }
 
     #[test]

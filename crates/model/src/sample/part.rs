@@ -1,4 +1,4 @@
-//! How busy the parts of a simulated machine were: nobody can look into a real one like that.
+//! How busy the parts of a simulated machine were. A real machine does not show this.
 
 use crate::words::words;
 use serde::{Deserialize, Serialize};
@@ -7,39 +7,39 @@ use std::collections::BTreeMap;
 /// A part of a simulated machine during a sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Part {
-    /// As the machine's file calls it; of several disks of a kind with their number.
+    /// Its name in the machine file; with a number for several disks of a kind.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: PartKind,
-    /// Share of the measured time that it was busy, of all its servers: 0 to 1. Of a wait, that something waited so.
+    /// Busy share of the measured time over all its servers, 0 to 1; for a wait, the share with a request waiting.
     pub busy: f64,
-    /// What it did while it was busy, as shares of that; empty where that is not told apart.
+    /// Shares of the busy time by phase; empty if not recorded.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub phases: BTreeMap<String, f64>,
-    /// Of a controller, the buses that its bytes are on, by name; empty for others.
+    /// Names of a controller's buses; empty for other kinds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub buses: Vec<String>,
-    /// Of a wait, what it means where it is long; none for others.
+    /// Meaning of a long wait; none for other kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Wait>,
 }
 
-/// What a testbed says of a wait: `large writes waited 60 % of the time between their units`.
+/// The meaning of a wait: `large writes waited 60 % of the time between their units`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Wait {
-    /// What the requests wait for.
+    /// The reason.
     #[serde(rename = "for")]
     pub reason: WaitFor,
-    /// From this share of the time on it is the bottleneck.
+    /// It is the bottleneck from this share of the time on.
     pub from: f64,
     /// The requests that wait.
     pub who: String,
-    /// For what, or when.
+    /// The event they wait for, or when they wait.
     pub until: String,
 }
 
 impl Part {
-    /// The phase in which a controller is held while other parts move the bytes of what it is at.
+    /// The phase in which a controller waits for other parts to move its bytes.
     pub const HELD: &str = "held_for_others";
     /// A part that was never busy.
     pub fn idle(name: &str, kind: PartKind) -> Part {
@@ -52,43 +52,43 @@ impl Part {
         Part { wait: Some(wait), ..Part::idle(name, PartKind::Wait) }
     }
 
-    /// The phase of an arm in which the medium passes what was asked for under it.
+    /// The phase of an arm in which the requested sectors pass under it.
     pub const PASSING: &str = "passing";
-    /// The phase of an arm on its way there.
+    /// The phase of an arm that seeks and waits for rotation.
     pub const REACHING: &str = "reaching";
-    /// The phase of an arm on its way to what its write cache holds, while nobody waits for it: the cache has room for more.
+    /// The phase of an arm that destages its write cache while the cache has room, so that no request waits.
     pub const UNAWAITED: &str = "unawaited";
-    /// The phase of an arm on its way to what it would have been at sooner, had the host asked before it was free.
+    /// The phase of an arm on its way to a request that an earlier submission would have served sooner.
     pub const LATE: &str = "late";
 
-    /// Share of the time of its own work.
+    /// Share of the time with its own work.
     pub fn at_work(&self) -> f64 {
         self.busy * (1.0 - self.phases.get(Part::HELD).copied().unwrap_or(0.0))
     }
 }
 
 words! {
-    /// What a part is.
+    /// Kinds of parts.
     pub enum PartKind {
         /// The host's CPUs, all of them.
         Cpu = "cpu",
         /// A bus, a link or a wire.
         Bus = "bus",
-        /// Something between buses with a CPU of its own.
+        /// A part between buses with its own CPU.
         Controller = "controller",
-        /// A disk, or whatever else keeps the data.
+        /// A disk or another device that stores the data.
         Device = "device",
-        /// What requests wait for while nothing works on them: a share's window, or a wait of its.
+        /// A cause of waiting without work, such as a share's window.
         Wait = "wait",
     }
 
-    /// What requests wait for.
+    /// Reasons for a wait.
     pub enum WaitFor {
         /// A network share, by the rules of its protocol.
         Share = "share",
-        /// The end of a file, where the system extends it by one write at a time.
+        /// The end of a file that the system extends by one write at a time.
         Growth = "growth",
-        /// A controller or drive that admits so many commands to a disk.
+        /// A controller or drive that limits the commands per disk.
         Commands = "commands",
     }
 }

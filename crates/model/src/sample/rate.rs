@@ -1,18 +1,18 @@
-//! Whether a rate that was asked for was reached, on a host or a simulated machine.
+//! Whether a requested rate was reached.
 
 use super::record::{Sample, Warning};
 use crate::units::{BytesPerSecond, significant};
 use crate::workload::Rate;
 
-/// Share of the rate below which it was not reached, where chance does not explain it.
+/// Below this share the rate was not reached, unless chance explains it.
 const RATE_SHARE: f64 = 0.95;
-/// Standard deviations of a number of arrivals that chance explains.
+/// Standard deviations of the number of arrivals that chance explains.
 const DEVIATIONS: f64 = 5.0;
 
-/// A rate that was asked for and not kept to, open loop or closed.
+/// The warning for a requested rate that was not reached, open loop or closed.
 pub fn rate_not_reached(sample: &Sample) -> Option<Warning> {
     let workload = &sample.workload;
-    // A flush at the end is no part of the time in which requests go.
+    // No requests are issued during the final flush.
     let elapsed_s = sample.elapsed_s - sample.flush_s.unwrap_or(0.0);
     let rate = workload.rate.filter(|_| sample.is_complete() && elapsed_s > 0.0)?;
     let (asked, reached, arrivals_per_s) = match rate {

@@ -1,6 +1,6 @@
 //! The record of a sample. `docs/FORMAT.md` describes it for readers.
 //!
-//! A figure nobody measured is null with a reason beside it, or absent.
+//! An unmeasured figure is null with a reason beside it, or absent.
 
 use super::block::{Block, Dirty};
 use super::part::Part;
@@ -14,28 +14,28 @@ use crate::units::{Bytes, BytesPerSecond, Nanoseconds};
 use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
 
-/// The remedy for a trial that was too short, with what each command calls it.
+/// The remedy for a trial that was too short.
 pub const MEASURE_LONGER: &str = "measure longer: a longer duration, or a thorough survey";
 
-/// The name of this record's form.
+/// The name of the record format.
 pub const SCHEMA: &str = "halfpower.sample/1";
 
-/// One sample. A run can have a hundred thousand: what few of them have is in a box, and what they have alike is shared.
+/// One sample. A run can have a hundred thousand, so rare fields are boxed and equal ones shared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Sample {
     /// [`SCHEMA`].
     pub schema: String,
-    /// What measured it.
+    /// The program that measured it.
     pub program: Shared<Program>,
-    /// What was run.
+    /// The workload.
     pub workload: Workload,
-    /// What it was run on.
+    /// The testbed.
     pub environment: Shared<Environment>,
     /// When the measured part began.
     #[serde(deserialize_with = "null_as_default")]
     pub started_at: jiff::Timestamp,
-    /// Length of the measured part, the flush included where it counts.
+    /// Length of the measured part, with a timed flush.
     #[serde(deserialize_with = "null_as_default")]
     pub elapsed_s: f64,
     /// Time of the flush at the end, part of `elapsed_s`; none when there was none.
@@ -52,54 +52,54 @@ pub struct Sample {
     /// Flushes between the writes or as requests; none when there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush: Option<Box<Totals>>,
-    /// Arrivals at a rate; none for a closed loop.
+    /// Open-loop figures; none for a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_loop: Option<Box<OpenLoop>>,
     /// Each worker's part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerTotals>,
-    /// The workers side by side; none for one alone.
+    /// Figures of parallel workers; none for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parallel: Option<Parallel>,
-    /// What verification found; none where blocks were not stamped.
+    /// Result of the verification; none if blocks were not stamped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verified>,
-    /// Service times, submit to reap.
+    /// Service times, from submission to reaping.
     pub latency_histogram: Histograms,
-    /// The course of the sample.
+    /// Figures by interval.
     pub intervals: Vec<Interval>,
     /// Requests outstanding, as achieved.
     #[serde(deserialize_with = "null_as_default")]
     pub depth_mean: DepthMean,
     /// CPU time.
     pub cpu: Cpu,
-    /// What the block layer did; none where the kernel does not tell or nobody asked.
+    /// Block-layer counters; none if the kernel has none or they were not requested.
     pub block: Option<Block>,
-    /// What the page cache held that was not stored yet; none where nothing was written through it.
+    /// Dirty pages; none if nothing was written through the page cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dirty: Option<Dirty>,
-    /// How busy the parts of a simulated machine were, from the program to the medium; empty for all others.
+    /// How busy the parts of a simulated machine were, from the program to the medium; empty on a host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
     /// The instrument's own cost.
     pub instrument: Instrument,
-    /// True when the program, not the storage, set the pace.
+    /// Whether the load generator, not the storage, was the bottleneck.
     #[serde(deserialize_with = "null_as_default")]
     pub generator_bound: bool,
-    /// Share of the span that was in the page cache when the measurement began; none where nobody looked.
+    /// Share of the span in the page cache before the measurement; none if not examined.
     pub cached_share_before: Option<f64>,
-    /// Why it ended before its limits; none when it did not.
+    /// Why it ended before its limits; none if it did not.
     pub failure: Option<Failure>,
-    /// What could make the figures wrong.
+    /// Possible errors of the figures.
     pub warnings: Vec<Warning>,
-    /// Whatever the user wants remembered.
+    /// The user's note.
     pub note: Option<String>,
-    /// Where it is from, if another program measured it.
+    /// Its origin, if another program measured it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Box<Origin>>,
 }
 
-/// What measured a sample.
+/// The program that measured a sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
     /// Version of the program.
@@ -110,43 +110,42 @@ pub struct Program {
     pub features: Vec<String>,
 }
 
-/// An open loop: requests arrive whether those before are done or not, and none is skipped.
+/// Open loop: requests arrive whether or not earlier ones are done, and none is skipped.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpenLoop {
     /// From the intended arrival to the completion.
     pub response_ns: Latency,
     /// From the intended arrival to the submission.
     pub lateness_ns: Latency,
-    /// Most requests that had arrived and were not submitted; of several workers, the sum of each one's most.
+    /// Maximum of requests that had arrived but were not submitted; for several workers, the sum of each one's maximum.
     pub backlog_max: u64,
-    /// Those at the end of the measured part.
+    /// The same at the end of the measured part.
     pub backlog_at_end: u64,
 }
 
-/// One worker's part of a sample.
+/// One worker's figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerTotals {
     /// Completed requests.
     pub requests: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// From the start to its own end, its flush and closing included where they count; to the last completion where it
-    /// broke down.
+    /// From the start to its own end, with a timed flush and close; after a failure, to the last completion.
     pub elapsed_s: f64,
     /// Bytes over that time.
     pub bytes_per_s: BytesPerSecond,
-    /// Requests it submitted, the warm-up included: with the seed, these are what it wrote. Up to a batch too many where it
-    /// broke down and nothing was verified.
+    /// Requests it submitted, with the warm-up: with the seed they identify what it wrote. Up to a batch too many after a failure
+    /// without verification.
     pub submitted: u64,
 }
 
-/// Workers side by side, as `iozone -t` puts it.
+/// Figures of parallel workers, as in `iozone -t`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Parallel {
-    /// The sum of the workers' rates: what the children see.
+    /// The sum of the workers' rates, as the children see it.
     #[serde(deserialize_with = "null_as_default")]
     pub sum_bytes_per_s: BytesPerSecond,
-    /// All bytes over the time to the last finish: what the parent sees.
+    /// All bytes over the time until the last worker finishes, as the parent sees it.
     #[serde(deserialize_with = "null_as_default")]
     pub parent_bytes_per_s: BytesPerSecond,
     /// The slowest worker's rate.
@@ -158,26 +157,25 @@ pub struct Parallel {
     /// The mean of the workers' rates.
     #[serde(deserialize_with = "null_as_default")]
     pub mean_bytes_per_s: BytesPerSecond,
-    /// Bytes that all had moved when the first one finished.
+    /// Bytes of all workers until the first one finished.
     #[serde(deserialize_with = "null_as_default")]
     pub bytes_at_first_finish: u64,
 }
 
-/// What verification found.
+/// Result of a verification.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verified {
     /// The unit that is stamped and checked.
     pub block_bytes: Bytes,
-    /// Blocks that were read and whose content was known; each copy of a mirror is one.
+    /// Checked blocks with known content; each copy of a mirror counts.
     pub blocks: u64,
-    /// Those that were not as they were written.
+    /// Blocks that differ from what was written.
     pub wrong: u64,
-    /// The first of them, in a sentence; none where all were right.
+    /// The first of them in a sentence; none if all were right.
     pub first_wrong: Option<String>,
-    /// Time that reading back took, after the measured part; none where nothing was read back.
+    /// Time of reading back, after the measured part; none if nothing was read back.
     pub read_back_s: Option<f64>,
-    /// Requests that were not done, and blocks that a worker that broke down was at, each with its worker: they may hold
-    /// what was there before.
+    /// Failed requests and those outstanding at a failure, each with its worker: their blocks may hold older data.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<(u32, Request)>,
 }
@@ -198,12 +196,12 @@ pub struct Histograms {
     /// Response times of an open loop, of all operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<Histogram>,
-    /// Of requests of whatever kind, where the source of an imported sample does not tell the kinds apart.
+    /// Of all requests, if the source of an imported sample does not separate the kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub any: Option<Histogram>,
 }
 
-/// One stretch of a sample.
+/// One interval of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Its end, from the start of the measured part.
@@ -214,9 +212,9 @@ pub struct Interval {
     /// Bytes completed in it.
     #[serde(deserialize_with = "null_as_default")]
     pub bytes: u64,
-    /// Median latency in it.
+    /// Its median latency.
     pub latency_p50_ns: Option<u64>,
-    /// 99th percentile in it.
+    /// Its 99th percentile.
     pub latency_p99_ns: Option<u64>,
 }
 
@@ -229,63 +227,63 @@ pub struct DepthMean {
     pub counted: f64,
 }
 
-/// CPU time of the sample. `lower` is surely the sample's; `system` and `upper_s` are of the whole machine.
+/// CPU time of the sample. `lower` is of the sample alone; `system` and `upper_s` are of the whole machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cpu {
-    /// The workers' own threads by getrusage: what the program surely used.
+    /// The workers' own threads by getrusage: a lower bound.
     #[serde(deserialize_with = "null_as_default")]
     pub lower: CpuTime,
-    /// The most it can have cost, by `upper_method`; none when not measured.
+    /// Upper bound by `upper_method`; none if not measured.
     pub upper_s: Option<f64>,
     /// How the upper bound was measured.
     pub upper_method: Option<String>,
-    /// Time the hypervisor took from this machine.
+    /// Time that the hypervisor took from this machine.
     pub steal_s: Option<f64>,
     /// Lower bound over requests.
     pub lower_us_per_request: Option<f64>,
     /// Upper bound over requests.
     pub upper_us_per_request: Option<f64>,
-    /// CPU clocks over bytes; none where they cannot be counted.
+    /// CPU clocks per byte; none if they cannot be counted.
     pub clocks_per_byte: Option<f64>,
-    /// Instructions over bytes; none where they cannot be counted.
+    /// Instructions per byte; none if they cannot be counted.
     pub instructions_per_byte: Option<f64>,
-    /// What the workers' threads used, where the CPU's counters can be read.
+    /// CPU counters of the workers' threads; none if they cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counters: Option<Counters>,
-    /// Why they cannot.
+    /// Why they cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counters_unavailable: Option<String>,
-    /// Time the workers' threads were ready to run and had no CPU; none where the kernel does not count it.
+    /// Time that the workers' threads were ready without a CPU; none if the kernel does not count it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited_s: Option<f64>,
-    /// Of a simulated machine: what of the lower bound the workers' own threads were on a CPU; the rest is interrupts and the
-    /// system's.
+    /// On a simulated machine, the part of the lower bound that the workers' own threads used; the rest is interrupts and kernel
+    /// work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads_s: Option<f64>,
-    /// How often the workers' threads gave the CPU up.
+    /// Context switches of the workers' threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_switches: Option<ContextSwitches>,
-    /// The kernel's own account of the whole machine.
+    /// The kernel's accounting of the whole machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<SystemAccount>,
-    /// The kinds of the kernel's threads that used most of that, the most first.
+    /// The kernel threads that used most of it by kind, in descending order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernel_threads: Vec<KernelThread>,
-    /// What the upper bound rests on, where a soaker measured it.
+    /// Data behind the upper bound of a soaker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub soaker: Option<Soaker>,
 }
 
-/// How often threads gave the CPU up.
+/// Context switches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextSwitches {
-    /// To wait for something.
+    /// Switches to wait for an event.
     pub voluntary: u64,
-    /// Because somebody else was to have it.
+    /// Preemptions.
     pub involuntary: u64,
 }
 
-/// The CPU's own counters, user and kernel, over the measured part.
+/// CPU counters, user and kernel, over the measured part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Clocks.
@@ -294,61 +292,61 @@ pub struct Counters {
     pub instructions: u64,
 }
 
-/// The kernel's account of all CPUs (/proc/stat), in its ticks.
+/// The kernel's accounting of all CPUs (/proc/stat), in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SystemAccount {
-    /// The time it is over.
+    /// Its length.
     pub wall_s: f64,
     /// Programs.
     pub user_s: f64,
     /// Programs of low priority.
     pub nice_s: f64,
-    /// The kernel, on behalf of programs and in threads of its own.
+    /// The kernel, for programs and in its own threads.
     pub system_s: f64,
     /// Interrupts.
     pub irq_s: f64,
-    /// What interrupts left to be done.
+    /// Deferred work of interrupts.
     pub softirq_s: f64,
-    /// The hypervisor ran something else.
+    /// Taken by the hypervisor.
     pub steal_s: f64,
-    /// Nothing to do.
+    /// Idle.
     pub idle_s: f64,
-    /// Nothing to do, and a request outstanding.
+    /// Idle with a request outstanding.
     pub iowait_s: f64,
-    /// All but idle, waiting and stolen time, and less what a soaker used.
+    /// All but idle, waiting and stolen time, without a soaker's.
     pub busy_s: f64,
-    /// The kernel's own threads, which are in `system_s` and `softirq_s`; none where they cannot be seen.
+    /// The kernel's own threads, part of `system_s` and `softirq_s`; none if not visible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_threads_s: Option<f64>,
 }
 
 impl SystemAccount {
-    /// All time it accounts for, of all CPUs.
+    /// All time of all CPUs.
     pub fn total_s(&self) -> f64 {
         let at_work_s = self.user_s + self.nice_s + self.system_s + self.irq_s + self.softirq_s;
         at_work_s + self.steal_s + self.idle_s + self.iowait_s
     }
 }
 
-/// What threads of the kernel of one kind used.
+/// CPU time of one kind of kernel threads.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KernelThread {
-    /// Their name without its number and what it is at: `kworker`, `loop`, `jbd2`.
+    /// Their name without number and task: `kworker`, `loop`, `jbd2`.
     pub kind: String,
     /// CPU time of all of the kind.
     pub time_s: f64,
 }
 
-/// What an upper bound by a soaker rests on.
+/// Data behind a soaker's upper bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Soaker {
     /// CPUs soaked.
     pub cpus: u32,
-    /// Share of their time that was not left for the soaker.
+    /// Share of their time that the soaker did not get.
     pub busy_share: f64,
-    /// The same while it was calibrated, just before: what the machine is at without the workload.
+    /// The same during the calibration just before, without the workload.
     pub calibration_busy_share: f64,
-    /// By how much the upper bound may be wrong.
+    /// Possible error of the upper bound.
     pub error_s: f64,
 }
 
@@ -361,18 +359,17 @@ pub struct CpuTime {
     pub system_s: f64,
 }
 
-/// What measuring costs.
+/// Cost of measuring.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Instrument {
-    /// Time the loop itself needs a request, storage left out, measured just before; none where not measured.
+    /// Time of the empty loop per request, measured just before; none if not measured.
     pub loop_ns_per_request: Option<f64>,
     /// Options of the personality that the kernel granted.
     pub obtained: Shared<Vec<String>>,
-    /// Options that were asked for and not granted, each with the reason: `sqpoll: needs ...`.
+    /// Requested options that were not granted, each with the reason: `sqpoll: needs ...`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<String>,
-    /// Transfers that would have had to wait and, having been told not to, were done again so that they could; none
-    /// where nobody told them.
+    /// `nowait` transfers that would have blocked and were repeated without the flag; none without `nowait`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub would_block: Option<u64>,
 }
@@ -386,14 +383,14 @@ pub struct Failure {
     pub message: String,
 }
 
-/// Something that could make the figures wrong.
+/// A possible error of the figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
-    /// A stable word for it.
+    /// Its stable code.
     pub code: String,
-    /// What it is.
+    /// The message.
     pub message: String,
-    /// What to do.
+    /// The remedy.
     pub remedy: String,
 }
 
@@ -417,13 +414,13 @@ impl Histograms {
         total
     }
 
-    /// Packs each of them, where nothing more is added to any.
+    /// Packs each of them once it is complete.
     pub fn pack(&mut self) {
         let all = [&mut self.read, &mut self.write, &mut self.trim, &mut self.flush, &mut self.response, &mut self.any];
         all.into_iter().for_each(|histogram| *histogram = histogram.take().map(Histogram::packed));
     }
 
-    /// What they take in memory beside themselves, in bytes.
+    /// Their heap memory in bytes.
     pub fn memory(&self) -> usize {
         let all = [&self.read, &self.write, &self.trim, &self.flush, &self.response, &self.any];
         all.into_iter().flatten().map(Histogram::memory).sum()
@@ -431,7 +428,7 @@ impl Histograms {
 }
 
 impl Sample {
-    /// Gives what it has in common with another one up for a part in that.
+    /// Shares equal fields with another sample, to save memory.
     pub fn share(&mut self, other: &Sample) {
         self.program.share(&other.program);
         self.environment.share(&other.environment);
@@ -442,18 +439,18 @@ impl Sample {
         }
     }
 
-    /// A sample in which nothing has happened yet; whoever measures fills it in.
+    /// A sample without figures, for the testbed to fill.
     pub fn empty(workload: Workload, environment: impl Into<Shared<Environment>>) -> Self {
         let (schema, program) = (SCHEMA.to_owned(), Program::this().into());
         Sample { schema, program, workload, environment: environment.into(), ..Sample::default() }
     }
 
-    /// The measured part as a span.
+    /// Length of the measured part.
     pub fn elapsed(&self) -> Nanoseconds {
         Nanoseconds::from_seconds(self.elapsed_s)
     }
 
-    /// True when the sample ran to its limits and can be used for claims.
+    /// Whether the sample ran to its limits, so that claims may rest on it.
     pub fn is_complete(&self) -> bool {
         self.failure.is_none()
     }

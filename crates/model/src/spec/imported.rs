@@ -1,13 +1,13 @@
-//! The workload of a record that another program made: no default is filled in.
+//! Workloads of imported records: no defaults are filled in.
 
 use crate::key::{KEYS, WorkloadSpec};
 use crate::workload::{Limits, Workload};
 use std::collections::BTreeSet;
 
 impl WorkloadSpec {
-    /// The workload of a record that another program made: what is said here is known, and so is how many targets
-    /// there are if that is given; all else is noted as unknown.
-    pub fn told(&self, targets: Option<u32>) -> Workload {
+    /// The workload of an imported record: set keys are known, and the number of targets if given; all else is marked as
+    /// unknown.
+    pub fn imported(&self, targets: Option<u32>) -> Workload {
         let mut workload = Workload { targets: targets.unwrap_or_default(), ..Workload::default() };
         let mut unknown: BTreeSet<&str> = targets.is_none().then_some("targets").into_iter().collect();
         for key in KEYS {
@@ -15,7 +15,7 @@ impl WorkloadSpec {
                 key.fill(self, &mut workload);
             } else {
                 key.clear(&mut workload);
-                // Nobody else has simulated machines.
+                // Other programs have no simulated machines.
                 unknown.extend((key.name != "set").then(|| key.field()));
             }
         }

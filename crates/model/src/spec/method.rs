@@ -1,4 +1,4 @@
-//! The way requests are done: which it is where nobody said, and what it goes together with.
+//! Buffering and personality: their defaults and contradictions.
 
 use super::{ResolveError, WorkloadSpec, contradiction, unavailable};
 use crate::environment::{Environment, TargetFacts, TargetKind};
@@ -33,8 +33,7 @@ impl WorkloadSpec {
         }
     }
 
-    /// What requests would have to be a multiple of to be direct, where they go through the page cache though nobody said
-    /// so and the targets take direct ones.
+    /// The alignment that direct I/O would need, if requests are buffered by default only because their size misses it.
     pub fn missed_direct(&self, environment: &Environment, workload: &Workload) -> Option<Bytes> {
         let is_chosen = self.buffering.is_some() || self.keeps_nothing() || self.personality == Some(Personality::Mmap);
         let is_missed = !is_chosen && !workload.buffering.is_direct() && environment.target.kind != TargetKind::Null;
@@ -42,7 +41,7 @@ impl WorkloadSpec {
         (!workload.request_size.0.is_multiple_of(alignment.0)).then_some(alignment)
     }
 
-    /// Whether it is asked for that the page cache keeps nothing, which takes one that is used.
+    /// Whether the `dontcache` flag is set, which needs buffered I/O.
     fn keeps_nothing(&self) -> bool {
         self.rw_flags.is_some_and(|flags| flags.has(RwFlag::Dontcache))
     }
@@ -87,7 +86,7 @@ impl WorkloadSpec {
     }
 }
 
-/// What of the way does not go together.
+/// Contradictions of the I/O method.
 pub(super) fn at_odds(workload: &Workload) -> Option<&'static str> {
     let flags = workload.rw_flags;
     let direct = workload.buffering.is_direct();

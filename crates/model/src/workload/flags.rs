@@ -7,36 +7,36 @@ use std::str::FromStr;
 words! {
     /// A flag of one read or write.
     pub enum RwFlag {
-        /// RWF_HIPRI: the program asks the device until it is done, instead of being woken.
+        /// RWF_HIPRI: polls the device for the completion.
         Hipri = "hipri",
         /// RWF_DSYNC: on the medium when the write returns.
         Dsync = "dsync",
-        /// RWF_NOWAIT: only what can be done at once; the rest is counted, and done again without.
+        /// RWF_NOWAIT: transfers that would block are counted and repeated without the flag.
         Nowait = "nowait",
-        /// RWF_DONTCACHE: through the page cache, which keeps nothing of it.
+        /// RWF_DONTCACHE: leaves nothing in the page cache.
         Dontcache = "dontcache",
     }
 }
 
-/// A set of them; written `none`, or `nowait,dontcache`.
+/// A set of flags; written `none`, or `nowait,dontcache`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RwFlags(u8);
 
 impl RwFlags {
-    /// Texts for every choice.
+    /// An example of every choice.
     pub const EXAMPLES: [&'static str; 5] = ["none", "hipri", "dsync", "nowait", "dontcache"];
 
-    /// True when there is none.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0 == 0
     }
 
-    /// True when the flag is in it.
+    /// Whether the flag is in the set.
     pub fn has(self, flag: RwFlag) -> bool {
         self.0 & (1 << flag as u8) != 0
     }
 
-    /// The set with a flag more.
+    /// The set with another flag.
     #[must_use]
     pub fn with(self, flag: RwFlag) -> RwFlags {
         RwFlags(self.0 | 1 << flag as u8)

@@ -1,157 +1,156 @@
-//! The way requests are done: caches, personality and its options, workers, layout of the targets.
+//! I/O method: caches, personality and its options, workers, layout of the targets.
 
 use crate::units::Bytes;
 use crate::words::{Value, forms, positive, words};
 use std::str::FromStr;
 
 words! {
-    /// How the page cache and the drive's cache are used.
+    /// Use of the page cache and of the drive's cache.
     pub enum Buffering {
         /// Through the page cache.
         Buffered = "buffered",
-        /// O_DIRECT: past the page cache.
+        /// O_DIRECT: bypasses the page cache.
         Direct = "direct",
-        /// Through the page cache, and on the medium when the write returns (O_DSYNC).
+        /// Written through the page cache: on the medium when the write returns (O_DSYNC).
         Through = "through",
-        /// Neither: direct and written through (O_DIRECT and O_DSYNC).
+        /// Direct and written through (O_DIRECT and O_DSYNC).
         None = "none",
     }
 
-    /// A way to do I/O.
+    /// An I/O method.
     pub enum Personality {
-        /// pread and pwrite; one request outstanding a worker.
+        /// pread and pwrite; one request outstanding per worker.
         Sync = "sync",
-        /// preadv2 and pwritev2, with flags; one request outstanding a worker.
+        /// preadv2 and pwritev2 with flags; one request outstanding per worker.
         Vectored = "vectored",
-        /// Copies in and out of a mapping of the target; one request outstanding a worker.
+        /// Copies to and from a mapping of the target; one request outstanding per worker.
         Mmap = "mmap",
         /// The kernel's older asynchronous I/O: io_submit and io_getevents.
         Libaio = "libaio",
         /// io_uring.
         IoUring = "io_uring",
-        /// SCSI commands straight to the disk; one request outstanding a worker.
+        /// SCSI commands to the whole disk; one request outstanding per worker.
         Sg = "sg",
-        /// NVMe commands straight to the namespace.
+        /// NVMe commands to the namespace.
         Nvme = "nvme",
-        /// Completes every request at once: measures the program itself.
+        /// Completes every request immediately: measures the program itself.
         Null = "null",
         /// A shared object that the user named.
         Plugin = "plugin",
     }
 
-    /// What is done to the page cache before the measurement.
+    /// State of the page cache before the measurement.
     pub enum CachePolicy {
-        /// Nothing.
+        /// As it is.
         Keep = "keep",
-        /// The span is put out of the cache, and what is left of it is recorded.
+        /// The span is dropped from the cache; the rest that remains is recorded.
         Cold = "cold",
         /// The span is read into the cache.
         Warm = "warm",
     }
 
-    /// What a worker is.
+    /// Kinds of workers.
     pub enum WorkerKind {
         /// A thread of the program.
         Thread = "off",
-        /// A process of its own, as with parallel writers.
+        /// A separate process, as in parallel writers.
         Process = "on",
     }
 
-    /// Whether it is looked where requests spend their time in the kernel's block layer.
+    /// Whether block-layer phases are traced.
     pub enum BlockPhases {
-        /// It is not.
+        /// Not traced.
         Off = "off",
-        /// It is, for short whiles; takes root.
+        /// Traced in short periods; needs root.
         On = "on",
     }
 
-    /// Which side of a mirror is read.
+    /// Which copy of a mirror is read.
     pub enum MirrorReads {
-        /// Each in turn.
+        /// Round-robin.
         RoundRobin = "round_robin",
-        /// The one with the fewest requests outstanding of this worker.
+        /// The one with the fewest outstanding requests of this worker.
         ShortestQueue = "shortest_queue",
-        /// The one whose last request of this worker ended nearest.
+        /// The one whose last request of this worker ended at the nearest offset.
         Nearest = "nearest",
     }
 
-    /// How the CPU time of a sample is accounted for.
+    /// How the CPU time of a sample is measured.
     pub enum CpuAccounting {
-        /// By the kernel's accounts, which costs the sample nothing.
+        /// By the kernel's accounting, without cost for the sample.
         Account = "account",
-        /// By a soaker besides: a busy loop on every CPU that takes what nobody wants. It gives an upper bound, and
-        /// may disturb what else is measured.
+        /// Also by a soaker: an idle-priority busy loop on every CPU. It gives an upper bound, and may disturb other figures.
         Soaker = "soaker",
     }
 }
 
-/// How several targets make one.
+/// How several targets form one volume.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Layout {
-    /// There is one, or each worker has its own: the first worker the first, and so on in turn.
+    /// One target, or separate ones that are assigned to the workers round-robin.
     #[default]
     Each,
-    /// One volume whose bytes go to the targets in turn, a chunk to each.
+    /// One volume, striped over the targets in chunks.
     Stripe {
-        /// Bytes on one target before the next comes.
+        /// Bytes on one target before the next.
         chunk: Bytes,
     },
-    /// Every target holds the same: writes go to all of them, a read to one.
+    /// Every target holds the same data: writes go to all, a read to one.
     Mirror {
-        /// Which one.
+        /// Choice of the copy to read.
         reads: MirrorReads,
     },
 }
 
-/// Which of several targets a workload goes to.
+/// Which of several targets a workload uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Among {
     /// All of them.
     #[default]
     All,
-    /// The first so many.
+    /// This number of targets from the first on.
     First(u32),
-    /// One alone, counted from 1.
+    /// A single target, counted from 1.
     Only(u32),
-    /// In a study: each alone, a workload for each.
+    /// In a study: one workload for each target alone.
     Each,
-    /// In a study: the first, the first two, and so on to all of them.
+    /// In a study: one workload for the first, the first two, and so on up to all.
     Growing,
 }
 
 impl Buffering {
-    /// True when the page cache is passed by.
+    /// Whether the page cache is bypassed.
     pub fn is_direct(self) -> bool {
         matches!(self, Buffering::Direct | Buffering::None)
     }
 
-    /// True when each write is on the medium before it returns.
+    /// Whether each write is on the medium before it returns.
     pub fn is_through(self) -> bool {
         matches!(self, Buffering::Through | Buffering::None)
     }
 }
 
 impl Personality {
-    /// True when a worker can have more than one request outstanding.
+    /// Whether a worker can have more than one request outstanding.
     pub fn is_deep(self) -> bool {
         !matches!(self, Personality::Sync | Personality::Vectored | Personality::Mmap | Personality::Sg)
     }
 
-    /// True when it speaks to a disk itself, past the page cache and the kernel's block layer.
+    /// Whether it sends commands to the disk, past the page cache and the block layer.
     pub fn is_passthrough(self) -> bool {
         matches!(self, Personality::Sg | Personality::Nvme)
     }
 }
 
 impl Among {
-    /// One of each form.
+    /// An example of each form.
     pub const EXAMPLES: &'static [&'static str] = &["all", "first=2", "only=3", "each", "growing"];
 
-    /// The choices this stands for with so many targets: itself, unless it is one that a study makes several of.
+    /// The choices it expands to in a study with this number of targets; most expand to themselves.
     pub fn expand(self, targets: u32) -> Vec<Among> {
         match self {
             Among::Each => (1..=targets).map(Among::Only).collect(),
-            // The first alone is the same as the first of them.
+            // `first=1` is the same as `only=1`.
             Among::Growing => {
                 (1..=targets).map(|count| if count == 1 { Among::Only(1) } else { Among::First(count) }).collect()
             }
@@ -159,7 +158,7 @@ impl Among {
         }
     }
 
-    /// The places of the targets among so many; none where there are not as many, and for what stands for several choices.
+    /// The indices of the targets used, of this number; none if there are too few, or for choices that a study expands.
     pub fn range(self, targets: u32) -> Option<std::ops::Range<usize>> {
         let range = match self {
             Among::All => 0..targets,
@@ -177,7 +176,7 @@ forms!(Among, |_| AMONG, { "all" => All, "each" => Each, "growing" => Growing, }
     { "first" => First { 0: count } = positive, "only" => Only { 0: number } = positive, });
 
 impl Layout {
-    /// Bytes that each of so many targets holds of a volume.
+    /// Bytes of a volume that each of this number of targets holds.
     pub fn part(self, volume: Bytes, targets: u32) -> Bytes {
         match self {
             Layout::Each | Layout::Mirror { .. } => volume,
@@ -200,10 +199,10 @@ fn reads(text: &str) -> Option<MirrorReads> {
 forms!(Layout, |_| LAYOUTS, { "each" => Each, },
     { "stripe" => Stripe { chunk: chunk } = chunk, "mirror" => Mirror { reads: reads } = reads, });
 
-/// The highest number of a CPU.
+/// The highest CPU number.
 const MAX_CPU: u32 = 65_535;
 
-/// A list of CPUs as it is written, like `0,2-4`.
+/// A list of CPUs, like `0,2-4`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CpuList(pub Vec<u32>);
 

@@ -1,7 +1,7 @@
 //! A workload: everything about the requests, every default filled in.
 //!
-//! What a person said is a [`WorkloadSpec`](crate::WorkloadSpec); this is what it resolves to on a machine, and what a
-//! sample records. Every value has one text, the same in records, in studies and on the command line.
+//! The user's input is a [`WorkloadSpec`](crate::WorkloadSpec). It resolves to a workload on a machine, which a sample records.
+//! Every value has the same text in records, in studies and on the command line.
 
 mod flags;
 mod method;
@@ -34,50 +34,49 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Workload {
-    /// What the requests do.
+    /// Kinds of requests.
     #[serde(deserialize_with = "null_as_default")]
     pub operation: Operation,
-    /// Where they go.
+    /// Order of the offsets.
     #[serde(deserialize_with = "null_as_default")]
     pub pattern: Pattern,
-    /// How workers share a pattern that has an order.
+    /// How workers share an ordered pattern.
     #[serde(deserialize_with = "null_as_default")]
     pub sharing: Sharing,
-    /// Bytes of each; of the largest where there are several sizes.
+    /// Request size; the largest of several.
     #[serde(deserialize_with = "null_as_default")]
     pub request_size: Bytes,
-    /// Several sizes by operation; empty where all are of the one.
+    /// Several sizes by operation; empty for one size.
     #[serde(default, skip_serializing_if = "Sizes::is_empty", deserialize_with = "null_as_default")]
     pub sizes: Sizes,
-    /// What places are multiples of, counted from the offset; none: the request size.
+    /// Alignment of the request offsets, counted from `offset`; none for the request size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub align: Option<Bytes>,
-    /// The first place: shifts every request, as a volume that is misaligned would.
+    /// First offset: shifts every request, as a misaligned volume would.
     #[serde(deserialize_with = "null_as_default")]
     pub offset: Bytes,
-    /// Requests outstanding a worker.
+    /// Queue depth: requests outstanding per worker.
     #[serde(deserialize_with = "null_as_default")]
     pub depth: u32,
-    /// Requests handed to the kernel with one call, at most. With 1 the device starts on the first while the next are
-    /// being made; more cost less CPU time per I/O.
+    /// Maximum of requests submitted with one call. With 1 the device starts early; larger batches cost less CPU time per I/O.
     #[serde(deserialize_with = "null_as_default")]
     pub submit_batch: u32,
-    /// Requests that a worker waits for with one call.
+    /// Completions that a worker waits for with one call.
     #[serde(deserialize_with = "null_as_default")]
     pub wait_batch: u32,
-    /// Threads or processes that issue requests.
+    /// Number of workers.
     #[serde(deserialize_with = "null_as_default")]
     pub workers: u32,
-    /// Which of the two.
+    /// Threads or processes.
     #[serde(rename = "processes", deserialize_with = "null_as_default")]
     pub worker_kind: WorkerKind,
-    /// Use of caches.
+    /// Use of the page cache.
     #[serde(deserialize_with = "null_as_default")]
     pub buffering: Buffering,
-    /// The way to do it.
+    /// I/O method.
     #[serde(deserialize_with = "null_as_default")]
     pub personality: Personality,
-    /// Which plug-in, where the personality is one.
+    /// The plug-in, if the personality is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plugin: Option<Plugin>,
     /// Options of the io_uring personality.
@@ -86,16 +85,16 @@ pub struct Workload {
     /// Flags of each read and write.
     #[serde(default, skip_serializing_if = "RwFlags::is_empty", deserialize_with = "null_as_default")]
     pub rw_flags: RwFlags,
-    /// How several targets make one.
+    /// How several targets form one volume.
     #[serde(deserialize_with = "null_as_default")]
     pub layout: Layout,
-    /// Which of the targets it goes to, where there are several.
+    /// Which of several targets are used.
     #[serde(default, skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub among: Among,
-    /// How many it goes to.
+    /// Number of targets used.
     #[serde(deserialize_with = "null_as_default")]
     pub targets: u32,
-    /// How much of the target, from its start, the requests go to; of each, where workers have their own.
+    /// Bytes used from the start of the target; of each target, if workers have their own.
     #[serde(rename = "size", deserialize_with = "null_as_default")]
     pub span: Bytes,
     /// When the sample ends.
@@ -104,13 +103,13 @@ pub struct Workload {
     /// How requests arrive.
     #[serde(deserialize_with = "null_as_default")]
     pub arrivals: Arrivals,
-    /// At what rate; none for as fast as they can.
+    /// Rate limit; none without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// Time at the start that is not counted.
+    /// Time at the start that is not measured.
     #[serde(rename = "warmup_s", deserialize_with = "null_as_default")]
     pub warmup: Nanoseconds,
-    /// Spacing of the recorded intervals.
+    /// Length of the recorded intervals.
     #[serde(rename = "interval_s", deserialize_with = "null_as_default")]
     pub interval: Nanoseconds,
     /// State of the page cache before.
@@ -125,31 +124,31 @@ pub struct Workload {
     /// Whether the timing includes closing.
     #[serde(rename = "time_close", deserialize_with = "null_as_default")]
     pub closing: Closing,
-    /// What the bytes of writes are like, where they are not stamped.
+    /// Data of writes that are not stamped.
     #[serde(deserialize_with = "null_as_default")]
     pub data: Data,
     /// Whether blocks are stamped and checked.
     #[serde(deserialize_with = "null_as_default")]
     pub verify: Verify,
-    /// Draws the offsets, the mix and the data.
+    /// Seed of offsets, mix and data.
     #[serde(deserialize_with = "null_as_default")]
     pub seed: u64,
-    /// Whether it is looked where requests spend their time.
+    /// Whether block-layer phases are traced.
     #[serde(default, skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub block_phases: BlockPhases,
-    /// CPUs the workers are pinned to in turn; empty: not pinned.
+    /// CPUs that the workers are pinned to, round-robin; empty if not pinned.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_as_default")]
     pub cpus: Vec<u32>,
-    /// How many CPUs the whole program may use; none: all.
+    /// Number of CPUs for the whole program; none for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_count: Option<u32>,
-    /// How CPU time is accounted for.
+    /// How CPU time is measured.
     #[serde(deserialize_with = "null_as_default")]
     pub cpu_accounting: CpuAccounting,
-    /// Settings of the machine, where it is simulated: laid over those of the target.
+    /// Settings of a simulated machine, which override those of the target.
     #[serde(default, skip_serializing_if = "Settings::is_empty", deserialize_with = "null_as_default")]
     pub set: Settings,
-    /// Fields that the source of an imported record does not tell.
+    /// Fields that the source of an imported record lacks.
     #[serde(default, skip_serializing_if = "Unknown::is_empty")]
     pub unknown: Unknown,
 }
@@ -159,8 +158,8 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl Default for Workload {
-    /// What a person who says nothing gets: sequential reads of 64 KiB, one at a time, for 5 s. Its span is empty and
-    /// its way the plainest: both depend on the target.
+    /// The defaults: sequential reads of 64 KiB at QD1 for 5 s. Span, buffering and personality depend on the target and are set
+    /// when a spec is resolved.
     fn default() -> Self {
         Workload {
             operation: Operation::Read,
@@ -209,8 +208,7 @@ impl Default for Workload {
 with_unknown!(Workload, |workload| (!workload.unknown.is_empty()).then(|| workload.unknown.clone()));
 
 impl Workload {
-    /// Whether it reads one place after another from a cache that was emptied and that keeps what was read: beyond its
-    /// span it would find what it just put there.
+    /// Whether it reads sequentially from a cold page cache that keeps the data: a second pass would hit the cache.
     pub fn reads_a_cold_cache_in_order(&self) -> bool {
         self.cache == CachePolicy::Cold
             && self.pattern == Pattern::Sequential
@@ -219,26 +217,25 @@ impl Workload {
             && self.operation.reads()
     }
 
-    /// What going over every span once comes to.
+    /// Bytes of one pass over every span.
     pub fn once_over(&self) -> Bytes {
         Bytes(self.span.0.saturating_sub(self.offset.0).saturating_mul(self.volumes()))
     }
 
-    /// Whether a field of the record is known: false for what the source of an imported one does not tell.
-    pub fn tells(&self, field: &str) -> bool {
+    /// Whether a field of the record is known; false for fields that the source of an imported one lacks.
+    pub fn is_known(&self, field: &str) -> bool {
         !self.unknown.has(field)
     }
 
-    /// Whether it is known well enough to make claims of, and to take two that look the same for the same: of an imported
-    /// one something may be missing.
+    /// Whether enough is known for claims, and to treat two equal workloads as the same. Imported ones may lack fields.
     pub fn is_described(&self) -> bool {
         let needed = ["operation", "pattern", "request_size", "depth", "workers", "buffering"];
-        self.unknown.is_empty() || needed.iter().all(|field| self.tells(field))
+        self.unknown.is_empty() || needed.iter().all(|field| self.is_known(field))
     }
 
-    /// What the requests do, with where they go as far as that is known: `random read`, `write`.
+    /// Pattern and operation as far as known: `random read`, `write`.
     pub fn work(&self) -> String {
-        match (self.tells("pattern"), self.tells("operation")) {
+        match (self.is_known("pattern"), self.is_known("operation")) {
             (true, true) => format!("{} {}", self.pattern, self.operation),
             (false, true) => self.operation.to_string(),
             (true, false) => format!("{} requests", self.pattern),
@@ -246,44 +243,44 @@ impl Workload {
         }
     }
 
-    /// The personality as a person names it.
+    /// The personality as a user names it.
     pub fn named_personality(&self) -> NamedPersonality {
         NamedPersonality { personality: self.personality, plugin: self.plugin.clone() }
     }
 
-    /// How many spans there are: one, or one for each target where workers have their own.
+    /// Number of spans: one, or one for each target if workers have their own.
     pub fn volumes(&self) -> u64 {
         if self.layout == Layout::Each { u64::from(self.targets) } else { 1 }
     }
 
-    /// Whether files do not hold data everywhere when it is over, or did not before: the next workload may want them to.
+    /// Whether files may have holes before or after it, which the next workload may not accept.
     pub fn leaves_holes(&self) -> bool {
         self.file_state != FileState::Written || self.operation.has(RequestKind::Trim)
     }
 
-    /// Which of the volumes a worker's requests go to.
+    /// The volume of a worker's requests.
     pub fn volume_of(&self, worker: u32) -> usize {
         worker as usize % self.volumes() as usize
     }
 
-    /// What every place and every size is a multiple of.
+    /// The greatest common divisor of all offsets and sizes.
     pub fn grain(&self) -> Bytes {
         let sizes = self.sizes.all().chain([self.request_size, self.step(), self.offset]);
         Bytes(sizes.fold(0, |common, bytes| greatest_common_divisor(common, bytes.0)))
     }
 
-    /// The unit in which blocks are stamped and checked: what every place and size is a multiple of, 4 KiB at most.
+    /// The block that is stamped and checked: [`grain`](Self::grain), at most 4 KiB.
     pub fn verify_block(&self) -> Bytes {
         let grain = self.grain();
         if grain.0.is_multiple_of(4096) { Bytes(4096) } else { grain }
     }
 
-    /// How many targets a byte is written to.
+    /// Copies of each byte written.
     pub fn copies(&self) -> u64 {
         if matches!(self.layout, Layout::Mirror { .. }) { u64::from(self.targets) } else { 1 }
     }
 
-    /// Which of the workers of its target a worker is, from 0, and how many those are.
+    /// A worker's number among those of its target, from 0, and how many they are.
     pub fn position(&self, worker: u32) -> (u64, u64) {
         let groups = if self.layout == Layout::Each { self.targets.clamp(1, self.workers) } else { 1 };
         let group = worker % groups;
@@ -295,16 +292,16 @@ impl Workload {
         self.sizes.all().min().unwrap_or(self.request_size)
     }
 
-    /// From one place a request can go to, to the next.
+    /// Distance between possible request offsets.
     pub fn step(&self) -> Bytes {
         let align =
             self.align.unwrap_or(if self.sizes.is_empty() { self.request_size } else { self.smallest_request() });
-        // Requests that follow one another do not overlap.
+        // Sequential requests do not overlap.
         let apart = self.pattern.is_ordered() && self.sizes.is_empty();
         if apart { Bytes(self.request_size.0.next_multiple_of(align.0.max(1))) } else { align }
     }
 
-    /// How many places requests can go to: from the offset on, a step apart, the largest request inside the span.
+    /// Number of possible request offsets: multiples of the step from `offset` on, with the largest request inside the span.
     pub fn places(&self) -> u64 {
         let room = self.span.0.saturating_sub(self.offset.0);
         room.checked_sub(self.request_size.0).map_or(0, |last| last / self.step().0.max(1) + 1)
@@ -322,12 +319,12 @@ impl fmt::Display for Workload {
             write!(f, "flush")?;
         } else if !self.sizes.is_empty() {
             write!(f, "{}, {}", self.work(), self.sizes)?;
-        } else if self.tells("request_size") {
+        } else if self.is_known("request_size") {
             write!(f, "{}, {}", self.work(), self.request_size)?;
         } else {
             write!(f, "{}", self.work())?;
         }
-        if self.tells("depth") {
+        if self.is_known("depth") {
             write!(f, ", QD{}", self.depth)?;
         }
         match (self.workers, self.worker_kind) {
@@ -350,7 +347,7 @@ impl fmt::Display for Workload {
             every => every.to_string(),
         };
         let rest = [
-            (self.tells("buffering"), buffering.to_owned()),
+            (self.is_known("buffering"), buffering.to_owned()),
             (!self.rw_flags.is_empty(), self.rw_flags.to_string()),
             (self.offset.0 > 0, format!("shifted by {}", self.offset)),
             (self.layout != Layout::Each, self.layout.to_string()),

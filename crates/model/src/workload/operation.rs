@@ -1,4 +1,4 @@
-//! What the requests do, and how large they are.
+//! Kinds and sizes of requests.
 
 use crate::units::Bytes;
 use crate::words::{ChoiceError, Value, by_text, forms};
@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What one request does.
+/// Kinds of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-// As wide as what is left of a request beside it, so that one is copied in two pieces.
+// Fills the rest of a 16-byte request, so that a request is copied in two pieces.
 #[repr(u32)]
 pub enum RequestKind {
     /// Reads.
     Read = 0,
     /// Writes.
     Write = 1,
-    /// Gives the blocks back: discards them on a device, punches a hole in a file.
+    /// Discards blocks on a device, or punches a hole in a file.
     Trim = 2,
-    /// Makes what was written safe; no offset, no length.
+    /// Flushes written data; no offset, no length.
     Flush = 3,
 }
 
@@ -35,7 +35,7 @@ impl RequestKind {
     }
 }
 
-/// What the requests do.
+/// Kinds of a workload's requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// Reads only.
@@ -43,18 +43,18 @@ pub enum Operation {
     Read,
     /// Writes only.
     Write,
-    /// Trims only: blocks are given back.
+    /// Trims only.
     Trim,
     /// Flushes only.
     Flush,
-    /// Several, drawn at random.
+    /// Several kinds, drawn at random.
     Mix(Mix),
 }
 
 /// Shares of a mix in percent; written `mix=70` for 70 % reads and 30 % writes, else `mix=read:60,write:30,trim:10`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mix {
-    /// By the number of the kind; they add up to 100, and two of them at least are not 0.
+    /// By kind; they add up to 100, and at least two are not 0.
     percent: [u8; 4],
 }
 
@@ -62,7 +62,7 @@ const CHOICES: &str =
     "read, write, trim, flush, mix=PERCENT (share of reads, 1 to 99), mix=read:60,write:30,trim:9,flush:1";
 
 impl Mix {
-    /// Reads and writes; none unless 1 to 99 % read.
+    /// Reads and writes; none unless reads are 1 to 99 %.
     pub fn of_reads(percent: u8) -> Option<Mix> {
         (1..=99).contains(&percent).then(|| Mix { percent: [percent, 100 - percent, 0, 0] })
     }
@@ -93,22 +93,22 @@ impl Operation {
         }
     }
 
-    /// True when some requests are of the kind.
+    /// Whether some requests are of this kind.
     pub fn has(self, kind: RequestKind) -> bool {
         self.percent(kind) > 0
     }
 
-    /// True when some requests read.
+    /// Whether some requests read.
     pub fn reads(self) -> bool {
         self.has(RequestKind::Read)
     }
 
-    /// True when some requests write.
+    /// Whether some requests write.
     pub fn writes(self) -> bool {
         self.has(RequestKind::Write)
     }
 
-    /// True when what the target holds is lost, by writes or trims.
+    /// Whether writes or trims destroy data of the target.
     pub fn destroys(self) -> bool {
         self.writes() || self.has(RequestKind::Trim)
     }
@@ -143,10 +143,10 @@ forms!(Operation, |_| CHOICES, { "read" => Read, "write" => Write, "trim" => Tri
     { "mix" => Mix { 0: mix } = mix, });
 
 /// Weighted sizes by operation. Written `4KiB:70/64KiB:30` for every operation, or
-/// `read=4KiB:70/64KiB:30,write=64KiB`; a weight left out is 1.
+/// `read=4KiB:70/64KiB:30,write=64KiB`; a missing weight is 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Sizes {
-    /// By the number of the kind: sizes and their weights; empty for a kind that nothing was said of.
+    /// Sizes and weights by kind; empty for unspecified kinds.
     by_kind: [Vec<(Bytes, u32)>; 4],
 }
 
@@ -154,12 +154,12 @@ const SIZE_CHOICES: &str =
     "a list of sizes and weights, like 4KiB:70/64KiB:30 or read=4KiB:70/64KiB:30,write=64KiB (weights up to 1000)";
 
 impl Sizes {
-    /// True when nothing was said: every request has the one request size.
+    /// Whether every request has the one request size.
     pub fn is_empty(&self) -> bool {
         self.by_kind.iter().all(Vec::is_empty)
     }
 
-    /// The sizes of a kind with their weights; empty when every request of it has the one request size.
+    /// The sizes of a kind with their weights; empty if all have the one request size.
     pub fn of(&self, kind: RequestKind) -> &[(Bytes, u32)] {
         &self.by_kind[kind as usize]
     }

@@ -1,47 +1,47 @@
-//! Where the requests go.
+//! Access patterns: the order of request offsets.
 
 use crate::units::Bytes;
 use crate::words::{Value, forms, settled, words};
 use std::fmt;
 use std::str::FromStr;
 
-/// Where the requests go. Places are multiples of the step, from the offset on; `docs/METHOD.md` gives each law.
+/// Access patterns. Offsets are multiples of the step, from `offset` on; `docs/METHOD.md` gives each law.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Pattern {
-    /// One after another, from a place that the seed draws, around the end to the start.
+    /// Ascending from an offset that the seed draws, around the end to the start.
     #[default]
     Sequential,
-    /// The same, downwards.
+    /// The same, descending.
     Reverse,
-    /// Every request so far behind the one before; at the end, from the start again one step on, until all is covered.
+    /// A fixed stride between requests; at the end again from the start plus one step, until all offsets are used.
     Strided {
-        /// From the start of a request to that of the next.
+        /// Distance between the starts of two requests.
         stride: Bytes,
     },
     /// Uniform.
     Random,
-    /// In random order, each place once before any comes again.
+    /// In random order, each offset once before any repeats.
     Shuffled,
-    /// The place of rank k with a probability as 1 / k^θ; the ranks are spread over the span.
+    /// The offset of rank k with a probability proportional to 1 / k^θ; ranks are spread over the span.
     Zipf {
         /// θ.
         theta: Thousandths,
     },
-    /// Self-similar: the share h of the places takes 1 - h of the requests, and so on within it; ranks spread.
+    /// Self-similar: a share h of the offsets gets 1 - h of the requests, and so on within it; ranks are spread.
     Pareto {
         /// h.
         share: Thousandths,
     },
-    /// A share of the requests to a share of the places, the rest to the rest; ranks spread.
+    /// A share of the requests to a share of the offsets, the rest to the rest; ranks are spread.
     HotCold {
-        /// Percent of the requests that go to the hot places.
+        /// Percent of the requests to the hot offsets.
         requests_percent: u8,
-        /// Percent of the places that are hot.
+        /// Percent of the offsets that are hot.
         places_percent: u8,
     },
     /// Around the middle of the span.
     Normal {
-        /// The standard deviation as a share of the span.
+        /// Standard deviation as a share of the span.
         deviation: Thousandths,
     },
 }
@@ -51,13 +51,13 @@ pub enum Pattern {
 pub struct Thousandths(pub u32);
 
 words! {
-    /// How several workers share a pattern that has an order.
+    /// How several workers share an ordered pattern.
     pub enum Sharing {
-        /// Each has its own equal part of the span, so that none reads what another has just read.
+        /// Each worker has its own equal part of the span.
         Parts = "parts",
-        /// One cursor for all: each takes the next request.
+        /// One cursor for all: each worker takes the next request.
         Cursor = "cursor",
-        /// Each goes through the whole: what one reads, another may have just read.
+        /// Each worker covers the whole span, and may find data in a cache that another has just read.
         Whole = "whole",
     }
 }
@@ -66,7 +66,7 @@ const CHOICES: &str = "sequential, reverse, strided=SIZE, random, shuffled, zipf
                        normal=DEVIATION";
 
 impl Pattern {
-    /// Words for every pattern, with an example where it takes a number.
+    /// An example of every pattern.
     pub const EXAMPLES: [&'static str; 9] = [
         "sequential",
         "reverse",
@@ -79,7 +79,7 @@ impl Pattern {
         "normal=0.1",
     ];
 
-    /// True when one request tells where the next goes.
+    /// Whether each offset follows from the one before.
     pub fn is_ordered(self) -> bool {
         matches!(self, Pattern::Sequential | Pattern::Reverse | Pattern::Strided { .. })
     }
@@ -128,7 +128,7 @@ fn percents(text: &str) -> Option<(u8, u8)> {
     Some((percent(requests)?, percent(places)?))
 }
 
-/// What is valid: for a pattern with a number, what that may be.
+/// The valid choices; for a pattern with a number, the range of that number.
 fn choices(text: &str) -> &'static str {
     let Some((word, _)) = text.split_once('=') else { return CHOICES };
     match settled(word, &["hot_cold"]) {

@@ -1,7 +1,7 @@
-//! Plug-ins as they are named: a file, and options that are for the plug-in to understand.
+//! Names of plug-ins: a file and options, which the plug-in interprets.
 //!
-//! A name is only a name: nothing here looks whether there is such a file. Whoever loads it runs code with the rights of
-//! the user, so that is done only where the user named it, never because a study or a record does.
+//! Nothing here opens the file. A loaded plug-in runs with the user's rights, so the program loads one only if the user names
+//! it on the command line, never because a study or a record does.
 
 use super::method::Personality;
 use crate::words::{ChoiceError, by_text};
@@ -13,9 +13,9 @@ const FORMS: &str = "plugin:FILE, plugin:FILE,OPTIONS (FILE with a slash in it, 
 /// A plug-in; written `FILE` or `FILE,OPTIONS`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Plugin {
-    /// The shared object. It has a slash in it, so that it is this file and no other of the name is searched for.
+    /// The shared object, with a slash in its path, so that the loader searches no other folder.
     pub file: String,
-    /// What comes after the first comma, as it is; may be empty.
+    /// The text after the first comma, unchanged; may be empty.
     pub options: String,
 }
 
@@ -40,12 +40,12 @@ impl FromStr for Plugin {
 
 by_text!(Plugin);
 
-/// A personality as a person names it: its word, or `plugin:FILE,OPTIONS`.
+/// A personality as a user names it: its word, or `plugin:FILE,OPTIONS`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NamedPersonality {
     /// Which.
     pub personality: Personality,
-    /// Which plug-in, for [`Personality::Plugin`] alone.
+    /// The plug-in of [`Personality::Plugin`].
     pub plugin: Option<Plugin>,
 }
 

@@ -1,45 +1,45 @@
-//! The options of an io_uring: each asked for, declined, or left to the program.
+//! Options of io_uring: each requested, declined, or left to the program.
 
 use crate::words::{ChoiceError, by_text, words};
 use std::fmt;
 use std::str::FromStr;
 
 words! {
-    /// An option of a ring.
+    /// An option of io_uring.
     pub enum RingOption {
-        /// The kernel looks the targets up once, not at every request.
+        /// Registers the targets once.
         RegisteredFiles = "registered_files",
-        /// The kernel pins the buffers once, not at every request.
+        /// Pins the buffers once.
         RegisteredBuffers = "registered_buffers",
-        /// One thread submits, and the kernel knows it (Linux 6.0).
+        /// Only one thread submits (Linux 6.0).
         SingleIssuer = "single_issuer",
-        /// The kernel finishes requests when they are waited for, not whenever it is entered (Linux 6.1).
+        /// Completes requests when they are waited for (Linux 6.1).
         DeferTaskrun = "defer_taskrun",
-        /// The kernel does not interrupt the program to finish requests (Linux 5.19).
+        /// Does not interrupt the thread to complete requests (Linux 5.19).
         CoopTaskrun = "coop_taskrun",
-        /// No table between the queue and its entries (Linux 6.6).
+        /// No index array beside the submission queue (Linux 6.6).
         NoSqarray = "no_sqarray",
-        /// The ring itself is looked up once, not at every call (Linux 5.18).
+        /// Registers the ring's descriptor (Linux 5.18).
         RegisteredRing = "registered_ring",
-        /// A thread of the kernel looks for requests, so that submitting takes no call.
+        /// A kernel thread polls for submissions.
         Sqpoll = "sqpoll",
-        /// The kernel asks the device whether requests are done, and takes no interrupt.
+        /// Polls the device for completions.
         Iopoll = "iopoll",
     }
 }
 
-/// What was said of an option.
+/// The user's choice for an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// Nothing: what is fastest in general is taken where the kernel has it.
+    /// None: the program uses the usually fastest options that the kernel has.
     Default,
-    /// It is wanted, and missed where the kernel refuses it.
+    /// Requested; reported if the kernel does not grant it.
     Asked,
-    /// It is not wanted.
+    /// Declined.
     Declined,
 }
 
-/// What was said of the options of a ring; written `default`, or as a list like `sqpoll,no-registered_files`.
+/// The user's choice of options; written `default`, or as a list like `sqpoll,no-registered_files`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RingOptions {
     asked: u16,
@@ -47,7 +47,7 @@ pub struct RingOptions {
 }
 
 impl RingOptions {
-    /// What was said of one.
+    /// The choice for one option.
     pub fn wish(self, option: RingOption) -> Wish {
         match (self.asked & option.bit() != 0, self.declined & option.bit() != 0) {
             (true, _) => Wish::Asked,
@@ -56,7 +56,7 @@ impl RingOptions {
         }
     }
 
-    /// The same, but for one option.
+    /// The same with another choice for one option.
     #[must_use]
     pub fn with(self, option: RingOption, wish: Wish) -> Self {
         let (asked, declined) = (self.asked & !option.bit(), self.declined & !option.bit());
@@ -67,7 +67,7 @@ impl RingOptions {
         }
     }
 
-    /// True when nothing was said of any.
+    /// Whether all are left to the program.
     pub fn is_default(&self) -> bool {
         *self == RingOptions::default()
     }
@@ -106,13 +106,13 @@ fn unknown(word: &str) -> ChoiceError {
 impl FromStr for RingOptions {
     type Err = ChoiceError;
 
-    /// Where an option is named twice, the last time counts.
+    /// If an option is named twice, the last one counts.
     fn from_str(text: &str) -> Result<Self, ChoiceError> {
         if text == "default" {
             return Ok(RingOptions::default());
         }
         text.split(',').map(str::trim).try_fold(RingOptions::default(), |options, word| {
-            // `no_sqarray` is a name; only what is none is looked at for a prefix.
+            // `no_sqarray` is a name, so names are tried before prefixes.
             if let Ok(option) = word.parse() {
                 return Ok(options.with(option, Wish::Asked));
             }

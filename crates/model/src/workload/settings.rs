@@ -1,7 +1,6 @@
-//! Settings of a simulated machine that are said beside its file: `pci.rate=533MB/s`.
+//! Settings of a simulated machine beside its file: `pci.rate=533MB/s`.
 //!
-//! What a key means is for the machine to know; here it is a key and a text. One is of no part: `volume` names another volume
-//! of the machine.
+//! The simulator interprets the keys; here they are text. The key `volume` names another volume of the machine.
 
 use crate::words::{ChoiceError, by_text};
 use std::fmt;
@@ -9,7 +8,7 @@ use std::str::FromStr;
 
 const FORMS: &str = "KEY=VALUE or several with commas between, like disks=4 or pci.rate=533MB/s,disks=4";
 
-/// Settings of a simulated machine, in the order in which they were said.
+/// Settings of a simulated machine, in the order given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Settings(pub Vec<(String, String)>);
 
@@ -25,13 +24,13 @@ impl Settings {
         (value, Settings(self.0.iter().filter(|(known, _)| known != key).cloned().collect()))
     }
 
-    /// What is said of one key alone.
+    /// The settings of one key only.
     #[must_use]
     pub fn only(&self, key: &str) -> Settings {
         Settings(self.0.iter().filter(|(known, _)| known == key).cloned().collect())
     }
 
-    /// These, and then others, which count where both have a key.
+    /// These with others, which override equal keys.
     #[must_use]
     pub fn and(mut self, others: &Settings) -> Settings {
         self.0.retain(|(key, _)| !others.0.iter().any(|(other, _)| other == key));
@@ -58,7 +57,7 @@ fn is_key(text: &str) -> bool {
 impl FromStr for Settings {
     type Err = ChoiceError;
 
-    /// A comma that no key follows belongs to the value.
+    /// A comma without a key after it belongs to the value.
     fn from_str(text: &str) -> Result<Self, ChoiceError> {
         let wrong = || ChoiceError::new(text, FORMS);
         let mut settings: Vec<(String, String)> = Vec::new();

@@ -1,4 +1,4 @@
-//! The course of a sample: how requests arrive, when it ends, what makes written data safe, what the file is like.
+//! Timing of a sample: arrivals, limits, flushes, and the state of the file before.
 
 use crate::units::{Bytes, Nanoseconds};
 use crate::words::{ChoiceError, by_text, forms, positive, words};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// When a sample ends: whichever comes first.
+/// When a sample ends: the first limit reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Limits {
     /// Measured time.
@@ -18,62 +18,62 @@ pub struct Limits {
     pub bytes: Option<Bytes>,
 }
 
-/// With fewer requests than these done in its window, a measured part goes from completion to completion: the rate of a
-/// window is a multiple of one request a window, which is then more than 1 % of it.
+/// With fewer requests in its window, a measured part goes from completion to completion, because one request would be more than
+/// 1 % of the rate.
 pub const FEW_REQUESTS: u64 = 100;
 
-/// What makes written data safe, inside the timing.
+/// Flushes inside the timing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Durability {
-    /// Nothing: the sample ends when the last write returned.
+    /// None: the sample ends when the last write has returned.
     #[default]
     None,
-    /// An fsync by each worker after its last write; the time counts.
+    /// A timed fsync by each worker after its last write.
     FlushAtEnd,
-    /// An fsync by each worker after so many of its writes, before the next: none after its last.
+    /// An fsync by each worker between writes; none after the last.
     Fsync {
-        /// Writes between two.
+        /// Writes between two flushes.
         every: u32,
     },
-    /// An fdatasync by each worker after so many of its writes, before the next.
+    /// An fdatasync by each worker between writes; none after the last.
     Fdatasync {
-        /// Writes between two.
+        /// Writes between two flushes.
         every: u32,
     },
 }
 
 words! {
-    /// Whether closing the target is part of the timing.
+    /// Whether closing the target is timed.
     pub enum Closing {
-        /// The time ends before.
+        /// The time ends before the close.
         Untimed = "off",
-        /// Each worker closes its target, and the time counts.
+        /// Each worker closes its target inside the timing.
         Timed = "on",
     }
 
     /// How requests arrive.
     pub enum Arrivals {
-        /// As fast as those before are done, or, with a rate, no faster than that.
+        /// Closed loop: as earlier requests complete, at most at the rate if there is one.
         Closed = "closed",
-        /// At the rate, evenly, whether those before are done or not.
+        /// Open loop: evenly at the rate.
         Constant = "constant",
-        /// At the rate, by chance: gaps are exponential, whether those before are done or not.
+        /// Open loop: at the rate with exponential gaps.
         Poisson = "poisson",
     }
 
-    /// What a file is like before it is written.
+    /// State of a file before it is written.
     pub enum FileState {
         /// It holds data from its first byte to its last.
         Written = "written",
-        /// Its blocks are reserved (fallocate) and hold nothing yet.
+        /// Its blocks are reserved (fallocate) and hold no data yet.
         Preallocated = "preallocated",
-        /// It is empty, and every write makes it longer.
+        /// It is empty, and every write extends it.
         Append = "append",
         /// It is empty, and its last block is written before all others, inside the timing.
         LastFirst = "last_first",
-        /// It holds data, and is cut to nothing inside the timing; then every write makes it longer.
+        /// It holds data, and is truncated inside the timing; then every write extends it.
         Truncated = "truncated",
-        /// It has its length, and nothing is stored.
+        /// It has its length, but no data is stored.
         Sparse = "sparse",
     }
 
@@ -81,9 +81,9 @@ words! {
     pub enum Verify {
         /// Neither.
         Off = "off",
-        /// Writes are stamped, and reads of the same run checked; what is left can be checked later.
+        /// Writes are stamped, and reads of the same run checked; the data can be checked later.
         Stamp = "stamp",
-        /// The same, and when the writing is over everything written is read back.
+        /// The same, and all written data is read back at the end.
         ReadBack = "read_back",
     }
 }
@@ -98,22 +98,22 @@ pub enum Rate {
 }
 
 impl FileState {
-    /// True when every write makes the file longer, so that requests go on from the end.
+    /// Whether every write extends the file.
     pub fn grows(self) -> bool {
         matches!(self, FileState::Append | FileState::LastFirst | FileState::Truncated)
     }
 
-    /// True when the file holds data before.
+    /// Whether the file holds data before.
     pub fn holds_data(self) -> bool {
         matches!(self, FileState::Written | FileState::Truncated)
     }
 }
 
 impl Durability {
-    /// Words for every choice, with an example where it takes a number.
+    /// An example of every choice.
     pub const EXAMPLES: [&'static str; 4] = ["none", "flush_at_end", "fsync=100", "fdatasync=100"];
 
-    /// Writes between two flushes; none where there are no flushes between.
+    /// Writes between two flushes; none without flushes between writes.
     pub fn every(self) -> Option<u32> {
         match self {
             Durability::Fsync { every } | Durability::Fdatasync { every } => Some(every),
@@ -121,7 +121,7 @@ impl Durability {
         }
     }
 
-    /// True for fdatasync.
+    /// Whether it uses fdatasync.
     pub fn is_data_only(self) -> bool {
         matches!(self, Durability::Fdatasync { .. })
     }

@@ -38,7 +38,7 @@ pub(super) fn write(samples: &[StoredSample]) -> Exported {
 }
 
 fn began(sample: &Sample) -> Option<jiff::Timestamp> {
-    sample.tells("started_at").then_some(sample.started_at)
+    sample.is_known("started_at").then_some(sample.started_at)
 }
 
 /// The lines of a sample, whose time counts from a base.
@@ -66,7 +66,7 @@ fn lines(stored: &StoredSample, base: jiff::Timestamp) -> Result<String, &'stati
         let _ = writeln!(lines, "Tag={tag},{start_s:.6},{:.6},{max_ms}.{max_rest_ns:06},{payload}", sample.elapsed_s);
         is_empty = false;
     }
-    let is_known = sample.is_complete() && !is_empty && sample.tells("elapsed_s");
+    let is_known = sample.is_complete() && !is_empty && sample.is_known("elapsed_s");
     is_known.then_some(lines).ok_or("it failed, or its latencies or how long it took are not known")
 }
 

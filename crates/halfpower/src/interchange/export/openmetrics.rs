@@ -107,7 +107,7 @@ fn buckets(text: &mut String, labels: &str, histogram: &Histogram, stamp: &str) 
 fn labels(stored: &StoredSample) -> String {
     let sample = &stored.sample;
     let workload = &sample.workload;
-    let known = |field: &str, value: String| if workload.tells(field) { value } else { String::new() };
+    let known = |field: &str, value: String| if workload.is_known(field) { value } else { String::new() };
     let labels = [
         ("sample", stored.id.to_string()),
         ("cell", stored.cell.to_string()),
@@ -130,7 +130,7 @@ fn labels(stored: &StoredSample) -> String {
 
 /// When the sample ended, in seconds; nothing where that is not known.
 fn stamp(sample: &Sample) -> String {
-    if !sample.tells("started_at") || !sample.tells("elapsed_s") {
+    if !sample.is_known("started_at") || !sample.is_known("elapsed_s") {
         return String::new();
     }
     format!(" {:.3}", sample.started_at.as_millisecond() as f64 / 1e3 + sample.elapsed_s)

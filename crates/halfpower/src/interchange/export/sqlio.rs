@@ -16,21 +16,21 @@ pub(super) fn write(samples: &[StoredSample]) -> Exported {
 fn row(sample: &Sample) -> Result<String, &'static str> {
     let workload = &sample.workload;
     let operation = match workload.operation {
-        Operation::Read if workload.tells("operation") => "read",
+        Operation::Read if workload.is_known("operation") => "read",
         Operation::Write => "write",
         _ => return Err("a trace has reads or writes alone"),
     };
     if !sample.is_complete() {
         return Err("it failed");
     }
-    if !["request_size", "depth", "workers", "buffering"].iter().all(|field| workload.tells(field)) {
+    if !["request_size", "depth", "workers", "buffering"].iter().all(|field| workload.is_known(field)) {
         return Err("its size, depth, threads or buffering is not known, and a trace must say them");
     }
     if !workload.sizes.is_empty() || !workload.request_size.0.is_multiple_of(1024) {
         return Err("its requests are not of one size in whole KB");
     }
     let figures = ["total.requests_per_s", "elapsed_s", "cpu.lower", "started_at"];
-    if !figures.iter().all(|figure| sample.tells(figure)) {
+    if !figures.iter().all(|figure| sample.is_known(figure)) {
         return Err("its IOPS, its time or its CPU time is not known, and a trace must say them");
     }
     let buffering = match workload.buffering {
@@ -67,7 +67,7 @@ fn comment(sample: &Sample) -> String {
     let note: String = sample.note.iter().flat_map(|note| note.chars()).map(without_commas).collect();
     let pattern = workload.pattern.to_string();
     let says = note.split_whitespace().any(|word| word.eq_ignore_ascii_case(&pattern));
-    let pattern = if says || !workload.tells("pattern") { String::new() } else { format!("{pattern} ") };
+    let pattern = if says || !workload.is_known("pattern") { String::new() } else { format!("{pattern} ") };
     let set: String = workload.set.0.iter().map(|(key, value)| format!("{key}={value} ")).collect();
     let front: String = format!("{pattern}{set}").chars().map(without_commas).collect();
     if front.is_empty() { note } else { format!("{front}{note}").trim_end().to_owned() }

@@ -264,11 +264,11 @@ proptest! {
             let median = |of: &Sample| of.total.latency_ns.p50.map(bucket_of);
             prop_assert_eq!(median(back), median(sample));
             prop_assert!((back.elapsed_s - sample.elapsed_s).abs() <= 1e-6);
-            prop_assert_eq!(back.tells("started_at"), known);
+            prop_assert_eq!(back.is_known("started_at"), known);
             prop_assert!(!known || (back.started_at - sample.started_at).total(jiff::Unit::Second)?.abs() <= 1e-5);
             prop_assert_eq!(back.total.latency_ns.max, sample.total.latency_ns.max);
             // What the form has not is not there.
-            prop_assert!(!back.workload.tells("operation") && !back.tells("total.requests") && !back.tells("cpu.lower"));
+            prop_assert!(!back.workload.is_known("operation") && !back.is_known("total.requests") && !back.is_known("cpu.lower"));
         }
         // What was lost once is all that is lost.
         let histograms = |samples| {
@@ -287,7 +287,7 @@ proptest! {
         let mut sample = if known { Sample::empty(workload, environment) }
             else { Sample::imported(workload, environment, Origin::default()) };
         sample.total.bytes_per_s.0 = rate;
-        sample.tell("total.bytes_per_s");
+        sample.mark_known("total.bytes_per_s");
         let mut histogram = Histogram::default();
         values.iter().for_each(|value| histogram.record(*value));
         sample.total.latency_ns = Latency::of(&histogram);

@@ -154,7 +154,7 @@ impl Phase<'_> {
         let (label, version) = (self.text("label", "/label"), self.text("version", "/config/version"));
         let from = origin(Format::Elbencho, source, Some(self.line), label.as_deref(), version.as_deref());
         let spec = self.spec(operation)?;
-        let mut sample = Sample::imported(spec.told(None), Environment::unknown("", None), from);
+        let mut sample = Sample::imported(spec.imported(None), Environment::unknown("", None), from);
         let elapsed_ms = self.figure("time ms [last]", "/last_done/elapsed_time_ms")?;
         if elapsed_ms.is_some_and(|elapsed_ms| elapsed_ms <= 0.0) {
             // Over no time there is no rate.

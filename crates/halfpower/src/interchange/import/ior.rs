@@ -97,7 +97,7 @@ fn sample_of(
     let record = test.get("TestID").map(|id| format!("test {id}"));
     let version = document.get("Version").and_then(Value::as_str);
     let from = origin(Format::Ior, source, Some(line), record.as_deref(), version);
-    let mut sample = Sample::imported(spec.told(None), Environment::unknown(name.unwrap_or_default(), None), from);
+    let mut sample = Sample::imported(spec.imported(None), Environment::unknown(name.unwrap_or_default(), None), from);
     let seconds = result.get("totalTime").and_then(figure).filter(|seconds| *seconds > 0.0);
     let requests_per_s = request.map(|request| bytes_per_s / request.0 as f64);
     // A stonewall ends a test before all of it was moved.

@@ -69,7 +69,7 @@ pub(super) fn fill(sample: &mut Sample, kind: Option<RequestKind>, figures: Figu
         ("bytes_per_s", figures.bytes_per_s.is_some()),
         ("short_transfers", figures.short_transfers.is_some()),
     ];
-    known.iter().filter(|(_, known)| *known).for_each(|(field, _)| sample.tell(&format!("{part}.{field}")));
+    known.iter().filter(|(_, known)| *known).for_each(|(field, _)| sample.mark_known(&format!("{part}.{field}")));
     let totals = Totals {
         requests: figures.requests.unwrap_or_default(),
         bytes: figures.bytes.unwrap_or_default(),
@@ -99,19 +99,19 @@ pub(super) fn fill_only(sample: &mut Sample, figures: Figures) {
 /// Notes how long it took.
 pub(super) fn lasted(sample: &mut Sample, elapsed_s: f64) {
     sample.elapsed_s = elapsed_s;
-    sample.tell("elapsed_s");
+    sample.mark_known("elapsed_s");
 }
 
 /// Notes when it began.
 pub(super) fn began(sample: &mut Sample, at: jiff::Timestamp) {
     sample.started_at = at;
-    sample.tell("started_at");
+    sample.mark_known("started_at");
 }
 
 /// Notes the CPU time and what that is per I/O.
 pub(super) fn used(sample: &mut Sample, user_s: f64, system_s: f64) {
     sample.cpu.lower = CpuTime { user_s, system_s };
-    sample.tell("cpu.lower");
+    sample.mark_known("cpu.lower");
     let requests = sample.total.requests as f64;
     sample.cpu.lower_us_per_request = (requests > 0.0).then(|| (user_s + system_s) * 1e6 / requests);
 }

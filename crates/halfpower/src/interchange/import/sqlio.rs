@@ -169,7 +169,7 @@ impl<'a> Row<'a> {
             collected.doubt("pattern_from_comment", message, "check that the comments say what was run");
         }
         let mut sample = Sample::imported(
-            spec.told(None),
+            spec.imported(None),
             Environment::unknown("", size),
             origin(Format::Sqlio, source, Some(self.line), None, None),
         );

@@ -224,6 +224,6 @@ fn a_distance_of_lines_that_a_record_cannot_hold_is_not_told() {
         let lines = format!("{ms}, 5, 0, 0\n");
         assert_eq!(check_import("a_bw.1.log", lines.as_bytes(), Format::FioLog), Ok(()));
         let imported = import_bytes("a_bw.1.log", lines.as_bytes(), None).unwrap();
-        assert_eq!(imported.samples[0].workload.tells("interval_s"), is_told, "{ms}");
+        assert_eq!(imported.samples[0].workload.is_known("interval_s"), is_told, "{ms}");
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn files(samples: &[StoredSample]) -> (Vec<(PathBuf, String)>, Vec<St
         let share = if mix { format!("{}", workload.operation.percent(RequestKind::Read)) } else { String::new() };
         let name = format!("{kind}{share}-{}-{}.json", workload.depth, workload.workers);
         let size = workload.request_size.to_string().replace(' ', "");
-        let buffering = if workload.tells("buffering") { format!("-{}", workload.buffering) } else { String::new() };
+        let buffering = if workload.is_known("buffering") { format!("-{}", workload.buffering) } else { String::new() };
         let folder = (1_usize..)
             .map(|number| format!("{size}{buffering}{}", if number > 1 { format!("-{number}") } else { String::new() }))
             .find(|folder| *cells.entry((folder.clone(), name.clone())).or_insert(stored.cell) == stored.cell);

@@ -42,7 +42,7 @@ fn document(stored: &StoredSample) -> Result<Value, &'static str> {
     }
     let options = options::of(sample)?;
     let elapsed_ms = (sample.elapsed_s * 1e3).round() as u64;
-    if !sample.tells("elapsed_s") || elapsed_ms == 0 {
+    if !sample.is_known("elapsed_s") || elapsed_ms == 0 {
         return Err("fio counts milliseconds, and it took none that is known");
     }
     let mut job = Map::new();
@@ -64,7 +64,7 @@ fn document(stored: &StoredSample) -> Result<Value, &'static str> {
     for (key, classes) in ["latency_ns", "latency_us", "latency_ms"].into_iter().zip(classes(&histogram)) {
         put(key, classes);
     }
-    if sample.tells("cpu.lower") && sample.workload.tells("workers") {
+    if sample.is_known("cpu.lower") && sample.workload.is_known("workers") {
         // fio's run time of a group is that of all its jobs together.
         let job_ms = elapsed_ms.saturating_mul(u64::from(sample.workload.workers.max(1)));
         let percent = |cpu_s: f64| json!(cpu_s * 1e5 / job_ms as f64);
@@ -73,7 +73,7 @@ fn document(stored: &StoredSample) -> Result<Value, &'static str> {
         put("sys_cpu", percent(sample.cpu.lower.system_s));
     }
     let mut document = json!({ "fio version": format!("halfpower-{}", sample.program.version), "jobs": [] });
-    if sample.tells("started_at") {
+    if sample.is_known("started_at") {
         let start_ms = sample.started_at.as_millisecond();
         put("job_start", json!(start_ms));
         let end_ms = start_ms.saturating_add_unsigned(elapsed_ms);
@@ -96,7 +96,7 @@ fn part(sample: &Sample, kind: RequestKind) -> Result<(Option<&Totals>, Option<&
         return Ok((None, None));
     }
     let told = ["requests", "bytes", "requests_per_s", "bytes_per_s"];
-    if totals.is_none() || told.iter().any(|field| !sample.tells(&format!("{name}.{field}"))) {
+    if totals.is_none() || told.iter().any(|field| !sample.is_known(&format!("{name}.{field}"))) {
         return Err("fio counts requests, bytes and their rates, and these are not all known");
     }
     Ok((totals, histogram.as_ref().filter(|histogram| histogram.count() > 0)))
@@ -128,7 +128,7 @@ fn direction(sample: &Sample, totals: Option<&Totals>, histogram: Option<&Histog
         "iops_stddev": deviation,
         "iops_samples": rates.len(),
     });
-    if sample.tells("total.short_transfers") {
+    if sample.is_known("total.short_transfers") {
         part["short_ios"] = json!(totals.short_transfers);
     }
     if let Some(histogram) = histogram {
@@ -169,7 +169,7 @@ fn latency(latency: Latency, count: u64) -> Value {
 
 /// Requests a second of each interval.
 fn rates(sample: &Sample) -> Vec<f64> {
-    if !sample.tells("intervals.requests") {
+    if !sample.is_known("intervals.requests") {
         return Vec::new();
     }
     let starts = [0.0].into_iter().chain(sample.intervals.iter().map(|interval| interval.at_s));

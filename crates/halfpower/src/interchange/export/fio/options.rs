@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 pub(super) fn of(sample: &Sample) -> Result<Map<String, Value>, &'static str> {
     let workload = &sample.workload;
     let needed = ["operation", "pattern", "request_size", "depth", "workers"];
-    if needed.iter().any(|field| !workload.tells(field)) {
+    if needed.iter().any(|field| !workload.is_known(field)) {
         return Err("its operation, pattern, size, depth or workers is not known, and fio's options say them");
     }
     if !workload.sizes.is_empty() {
@@ -33,7 +33,7 @@ pub(super) fn of(sample: &Sample) -> Result<Map<String, Value>, &'static str> {
     words(workload)
         .into_iter()
         .chain(more_words(workload))
-        .filter(|(field, ..)| workload.tells(field))
+        .filter(|(field, ..)| workload.is_known(field))
         .for_each(|(_, key, value)| put(key, value));
     let files: Vec<String> = sample
         .environment

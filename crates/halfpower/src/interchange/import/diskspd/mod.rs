@@ -90,7 +90,7 @@ fn of_span(span: Element<'_>, profile: Option<Element<'_>>, from: Origin) -> Res
         span.child("Thread").and_then(|thread| thread.child("Target")).and_then(|target| target.text("FileSize"));
     let file_size = file_size.and_then(whole).map(Bytes).filter(|_| !path.is_empty());
     spec.size = spec.size.or(file_size);
-    let mut sample = Sample::imported(spec.told(None), Environment::unknown(path, file_size), from);
+    let mut sample = Sample::imported(spec.imported(None), Environment::unknown(path, file_size), from);
     let parts = [(None, 0, "Total"), (Some(RequestKind::Read), 2, "Read"), (Some(RequestKind::Write), 4, "Write")];
     for (kind, at, word) in parts {
         if kind.is_none() || counts[at] > 0 {

@@ -119,7 +119,7 @@ impl Reader {
             ..spec
         };
         let environment = Environment::unknown(if self.targets.len() == 1 { &path } else { "" }, None);
-        let mut sample = Sample::imported(spec.told(None), environment, facts(source, span.line, self.spans, None));
+        let mut sample = Sample::imported(spec.imported(None), environment, facts(source, span.line, self.spans, None));
         let kinds = [None, Some(RequestKind::Read), Some(RequestKind::Write)];
         for (kind, part) in kinds.into_iter().zip(span.parts) {
             if let Some(part) = part.filter(|part| kind.is_none() || part.requests > Some(0)) {

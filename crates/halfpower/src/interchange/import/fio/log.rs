@@ -167,7 +167,7 @@ impl Direction {
             ..WorkloadSpec::default()
         };
         let from = origin(Format::FioLog, source, Some(1), None, None);
-        let mut sample = Sample::imported(spec.told(None), Environment::unknown("", None), from);
+        let mut sample = Sample::imported(spec.imported(None), Environment::unknown("", None), from);
         let over_s = entries.iter().map(|entry| entry.at_ms).max().unwrap_or(0) as f64 / 1e3;
         lasted(&mut sample, over_s);
         // Requests have a size; windows have none.
@@ -189,7 +189,7 @@ impl Direction {
                     });
                 }
                 if back.is_none() {
-                    sample.tell("intervals.requests");
+                    sample.mark_known("intervals.requests");
                 }
                 let all = histogram_of(&self.counts).ok_or_else(|| Fault::whole(OVERFLOW))?;
                 Figures::over(over_s, Some(histogram.insert(all).count()), None)
@@ -212,7 +212,7 @@ impl Direction {
             _ => {
                 let is_bandwidth = kind == Kind::Bandwidth;
                 let per_s = windows_of_rates(&mut sample, entries, is_bandwidth, over_s, collected)?;
-                sample.tell(if is_bandwidth { "intervals.bytes" } else { "intervals.requests" });
+                sample.mark_known(if is_bandwidth { "intervals.bytes" } else { "intervals.requests" });
                 Figures {
                     bytes_per_s: per_s.filter(|_| is_bandwidth),
                     requests_per_s: per_s.filter(|_| !is_bandwidth),
@@ -288,7 +288,7 @@ impl Windows {
         let usual_ms = usual.map_or(0, |from| distances[from + alike(from) / 2]);
         if (1..=LONGEST_INTERVAL_MS).contains(&usual_ms) {
             sample.workload.interval = Nanoseconds(usual_ms * 1_000_000);
-            sample.workload.unknown.tell("interval_s");
+            sample.workload.unknown.remove("interval_s");
         }
         Windows { usual_ms, before_ms: 0, idle_ms: 0 }
     }

@@ -151,7 +151,7 @@ fn sample_of(
     let files = options.map(Options::files).unwrap_or_default();
     let environment = environment(files.iter().map(String::as_str), None);
     let targets = u32::try_from(files.len()).ok().filter(|count| *count > 0);
-    let mut sample = Sample::imported(spec.told(targets), environment, origin);
+    let mut sample = Sample::imported(spec.imported(targets), environment, origin);
     fill_directions(&mut sample, directions, mixed);
     if let (Some(ms), Some(user), Some(system)) =
         (job.get("job_runtime").and_then(count), cpu_share(job, "usr_cpu"), cpu_share(job, "sys_cpu"))

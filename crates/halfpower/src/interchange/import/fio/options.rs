@@ -236,7 +236,7 @@ mod tests {
         let global = json!({ "direct": "1", "ioengine": "libaio", "bs": "64k" });
         let job = json!({ "rw": "randrw", "rwmixread": "70", "iodepth": "16", "blocksize": "8k", "size": "1g",
             "runtime": "2m", "numjobs": "4", "group_reporting": "", "fsync": "8", "random_distribution": "zipf:0.99" });
-        let workload = Options::of(Some(&global), &job).spec().told(None);
+        let workload = Options::of(Some(&global), &job).spec().imported(None);
         assert_eq!(workload.to_string(), "zipf=0.99 mix=70, 8 KiB, QD16 × 4 processes, direct, fsync=8");
         assert_eq!((workload.personality, workload.span), (Personality::Libaio, Bytes(1 << 30)));
         assert_eq!(workload.limits.duration, Some(Nanoseconds(120_000_000_000)));

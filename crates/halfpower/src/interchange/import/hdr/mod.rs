@@ -212,7 +212,7 @@ impl Log {
     /// A sample of which no more is known than when it was.
     fn sample(&self, course: &Course, record: Option<&str>, source: Source<'_>) -> Sample {
         let from = origin(Format::Hdr, source, Some(course.line), record, None);
-        let mut sample = Sample::imported(WorkloadSpec::default().told(None), Environment::unknown("", None), from);
+        let mut sample = Sample::imported(WorkloadSpec::default().imported(None), Environment::unknown("", None), from);
         let elapsed_s = course.end_s - course.start_s;
         if elapsed_s > 0.0 {
             lasted(&mut sample, elapsed_s);

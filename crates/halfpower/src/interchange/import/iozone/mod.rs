@@ -140,7 +140,7 @@ impl Head {
         let from = origin(Format::Iozone, source, Some(line), Some(name), self.version.as_deref());
         let shown = if targets.is_some() { self.files.len() } else { 1 };
         let environment = environment(self.files.iter().take(shown).map(String::as_str), spec.size);
-        let mut sample = Sample::imported(spec.told(targets), environment, from);
+        let mut sample = Sample::imported(spec.imported(targets), environment, from);
         if let Some(began) = self.began {
             collected.began_in_utc(&mut sample, began);
         }

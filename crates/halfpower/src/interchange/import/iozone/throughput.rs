@@ -115,7 +115,7 @@ impl Reader {
             };
             if let Some(rate) = per_s(figure) {
                 *place = BytesPerSecond(rate);
-                sample.tell(&format!("parallel.{word}_bytes_per_s"));
+                sample.mark_known(&format!("parallel.{word}_bytes_per_s"));
             }
         }
         sample.parallel = Some(parallel);
