@@ -1,4 +1,4 @@
-//! When requests arrive, where they do so at a rate: the gaps of an open loop, or of one that is held back.
+//! Arrival times of requests at a rate: open loop, or closed loop with a limit.
 
 use crate::distribution::exponential_gap;
 use crate::random::{Random, derive_seed};
@@ -7,22 +7,22 @@ use crate::workload::{Arrivals, Rate, Workload};
 /// Part of a worker's seed that draws the gaps.
 const GAPS: u64 = 1 << 42;
 
-/// The moments at which one worker's requests arrive, without end.
+/// The endless arrival times of one worker's requests.
 ///
-/// Each worker has its share of the rate; several streams of exponential gaps make one of the whole rate, and even gaps
-/// of several workers are set evenly between one another.
+/// Each worker has its share of the rate. Together, exponential streams make one of the whole rate; even streams are
+/// interleaved evenly.
 #[derive(Clone, Debug)]
 pub struct ArrivalStream {
     random: Random,
     by_chance: bool,
-    /// Mean gap after a request is `fixed_ns` and `ns_per_byte` for each of its bytes; one of the two is 0.
+    /// The mean gap after a request is `fixed_ns` plus `ns_per_byte` per byte; one of them is 0.
     fixed_ns: f64,
     ns_per_byte: f64,
     next_ns: f64,
 }
 
 impl ArrivalStream {
-    /// The arrivals of worker `worker`; none where the workload has no rate.
+    /// The arrivals of worker `worker`; none without a rate.
     pub fn new(workload: &Workload, worker: u32) -> Option<ArrivalStream> {
         let workers = f64::from(workload.workers);
         let (fixed_ns, ns_per_byte) = match workload.rate? {
@@ -37,19 +37,19 @@ impl ArrivalStream {
         Some(ArrivalStream { random, by_chance, fixed_ns, ns_per_byte, next_ns })
     }
 
-    /// When the next request arrives, in nanoseconds from the start.
+    /// Arrival of the next request in nanoseconds from the start.
     #[inline]
     pub fn next_ns(&self) -> u64 {
         self.next_ns as u64
     }
 
-    /// The gap in nanoseconds that a request of `length` bytes leaves to the next.
+    /// The gap in nanoseconds after a request of `length` bytes.
     pub fn gap_ns(&mut self, length: u32) -> f64 {
         let mean_ns = self.fixed_ns + self.ns_per_byte * f64::from(length);
         if self.by_chance { exponential_gap(&mut self.random, mean_ns) } else { mean_ns }
     }
 
-    /// The next request, of `length` bytes, has arrived.
+    /// Advances past the next request, of `length` bytes.
     #[inline]
     pub fn advance(&mut self, length: u32) {
         self.next_ns += self.gap_ns(length);

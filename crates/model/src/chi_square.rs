@@ -1,4 +1,4 @@
-//! Pearson's chi-square test, for the tests of what is drawn at random.
+//! Pearson's chi-square test, for tests of random draws.
 
 /// The 0.9999 quantile of the standard normal distribution: one sound sampler in ten thousand would fail a test, were
 /// the seeds not fixed.

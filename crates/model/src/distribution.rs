@@ -1,12 +1,12 @@
-//! Where skewed access goes: samplers that give a number below a count, and the gap between random arrivals.
+//! Samplers of skewed distributions below a count, and of gaps between random arrivals.
 //!
 //! Each takes its random numbers from a [`Random`] and needs no table. [`Zipf`], [`Pareto`] and [`HotCold`] give ranks,
 //! the popular ones first; a [`Permutation`](crate::permutation::Permutation) spreads them over the span. [`Normal`]
 //! gives places.
 //!
 //! They are part of the format: a stored seed replays the same requests for ever and on every machine. So logarithms
-//! and exponentials are `libm`'s, written out in Rust, and never the platform's; the rest is exact in IEEE 754. A draw
-//! starts from 53 random bits: shares are off by 2^-53 or so, and in a count above that not every number comes up.
+//! and exponentials are `libm`'s, in Rust, never the platform's; the rest is exact in IEEE 754. A draw has 53 random bits: shares
+//! are off by about 2^-53, and above that count not every number occurs.
 //!
 //! Sources. Zipf: rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone
 //! discrete distributions", ACM TOMACS 6(3), 1996): the area under x^-theta is inverted and the result rounded; what
@@ -18,7 +18,7 @@
 
 use crate::random::Random;
 
-/// Panics unless there is a number to draw.
+/// Panics without a number to draw.
 fn check_count(count: u64) {
     assert!((1..=1 << 63).contains(&count), "a distribution has 1 to 2^63 numbers, not {count}");
 }
@@ -36,9 +36,8 @@ pub fn exponential_gap(random: &mut Random, mean: f64) -> f64 {
     -mean * libm::log(1.0 - random.next_unit())
 }
 
-/// From this number on every draw is accepted. The curve is so flat there that one in 2^52 / (theta (theta + 1)) at
-/// most would not be, and in a large count the rounding of the two sides of that comparison is more than their
-/// difference.
+/// From this number on every draw is accepted. The curve is so flat there that at most one in 2^52 / (theta (theta + 1)) would be
+/// rejected, and rounding errors of the comparison would exceed the difference.
 const FLAT: u64 = 1 << 24;
 
 /// Zipf's distribution over the ranks below a count.
@@ -49,7 +48,7 @@ pub struct Zipf {
     /// The areas where rank 0 begins and where the last rank ends.
     first: f64,
     last: f64,
-    /// A draw that is rounded up by no more than this is surely accepted.
+    /// A draw rounded up by no more than this is accepted without a test.
     sure: f64,
 }
 
@@ -72,10 +71,10 @@ impl Area {
         if self.exponent == 0.0 { logarithm } else { libm::expm1(self.exponent * logarithm) / self.exponent }
     }
 
-    /// The x up to which the area is `area`.
+    /// The x up to which the area under the curve is `area`.
     #[inline]
     fn inverse(self, area: f64) -> f64 {
-        // Rounding must not ask for the logarithm of less than nothing.
+        // Rounding must not lead to the logarithm of a negative number.
         let logarithm = match self.exponent {
             0.0 => area,
             exponent => libm::log1p((area * exponent).max(-1.0)) / exponent,
@@ -85,7 +84,7 @@ impl Area {
 }
 
 impl Zipf {
-    /// Over the ranks below `count`. With `theta` 0 all are alike; around 1 is usual.
+    /// Over the ranks below `count`. With `theta` 0 all are equally likely; around 1 is usual.
     ///
     /// # Panics
     /// When `count` is 0 or above 2^63, or `theta` is negative or not finite.
@@ -147,7 +146,7 @@ impl Pareto {
     }
 }
 
-/// What the shares are parts of.
+/// The unit of the shares, per mille.
 const WHOLE: u64 = 1000;
 
 /// Two uniform zones over the ranks below a count, the hot one first.
@@ -162,7 +161,7 @@ pub struct HotCold {
 
 impl HotCold {
     /// Over the ranks below `count`: `draws_per_mille` of the draws go to the first `space_per_mille` of the ranks.
-    /// Both zones have a rank at least, where there are two.
+    /// Both zones have at least one rank if there are two.
     ///
     /// # Panics
     /// When `count` is 0 or above 2^63, `space_per_mille` is not 1 to 999, or `draws_per_mille` is above 1000.

@@ -1,21 +1,20 @@
-//! A seeded order of the numbers below a count, without a table: each comes up once, in constant memory.
+//! A seeded permutation of the numbers below a count, without a table, in constant memory.
 //!
-//! Random access without repeat reads the blocks at `at(0)`, `at(1)`, …; a skewed distribution puts its popular ranks
-//! all over the span through it. It is part of the format, like the generator: a stored seed gives the same order for
-//! ever. Not for secrets.
+//! Shuffled access reads the blocks at `at(0)`, `at(1)`, …; a skewed distribution spreads its popular ranks over the span with
+//! it. It is part of the format, like the generator: a stored seed gives the same order for ever. Not for secrets.
 //!
 //! Source: Black and Rogaway, "Ciphers with Arbitrary Finite Domains" (CT-RSA 2002). A number is cut into two parts,
-//! and each in turn is moved by a hash of the other: their generalised Feistel network. What falls outside the count is
-//! sent through again until it falls inside: their cycle walking. The lower part's range is the power of two next below
-//! the square root of the count, the upper part's the smallest that covers the count: so nothing is divided, and fewer
-//! than one number in the square root of the count is outside at all.
+//! and each in turn is moved by a hash of the other (their generalised Feistel network). Results outside the count are
+//! passed through again (their cycle walking). The lower part's range is the largest power of two up to the square root of
+//! the count, the upper part's the smallest that covers the count, so no division is needed, and less than one number in
+//! the square root of the count is outside.
 
 use crate::random::Random;
 
-/// Times each part is moved.
+/// Number of moves of each part.
 const ROUNDS: usize = 3;
 
-/// The keys of one move: a folded multiplication, which is a good hash when both factors are random.
+/// The keys of one move: a folded multiplication, a good hash if both factors are random.
 #[derive(Clone, Copy, Debug)]
 struct Key {
     addend: u64,
@@ -40,8 +39,8 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// The order that `seed` gives to the numbers below `count`. Below 32 not every order comes up equally often, and
-    /// below 4 only rotations do.
+    /// The order of the numbers below `count` by `seed`. Below 32 not all orders are equally likely, and below 4 only rotations
+    /// occur.
     ///
     /// # Panics
     /// When `count` is 0 or above 2^63.
@@ -58,7 +57,7 @@ impl Permutation {
         }
     }
 
-    /// How many numbers it orders.
+    /// The number of numbers.
     pub fn count(&self) -> u64 {
         self.count
     }

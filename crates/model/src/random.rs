@@ -10,7 +10,7 @@ pub struct Random {
     state: [u64; 4],
 }
 
-/// One step of SplitMix64: also a good way to make several seeds of one.
+/// One step of SplitMix64; also derives several seeds from one.
 pub fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
@@ -19,7 +19,7 @@ pub fn split_mix(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A seed for one part (a worker, a block of repetitions, a cell) of what one recorded seed stands for.
+/// The seed of one part (a worker, a block of repetitions, a cell) from the recorded seed.
 pub fn derive_seed(seed: u64, part: u64) -> u64 {
     let mut state = seed;
     let base = split_mix(&mut state);

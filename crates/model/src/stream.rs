@@ -1,8 +1,8 @@
-//! The request stream: which operation, where, how long. Made from a workload, a seed and a worker's number.
+//! The request stream: kind, offset and length, generated from a workload, a seed and a worker's number.
 //!
-//! Engine and simulator consume the same stream, so a run on either is the same work and replays exactly. Requests are
-//! made in batches: what depends on the workload is decided once a batch, outside the loop that makes them. One thing is
-//! not in the seed: who of several workers takes the next request of a cursor they share.
+//! Engine and simulator use the same stream, so runs on either are the same work and repeat exactly. Requests are generated in
+//! batches, and the workload is examined once per batch, outside the loop. The seed does not decide which worker takes the next
+//! request of a shared cursor.
 
 mod places;
 
@@ -21,7 +21,7 @@ pub struct Request {
     pub offset: u64,
     /// Number of bytes; 0 for a flush.
     pub length: u32,
-    /// What it does.
+    /// Its kind.
     pub kind: RequestKind,
 }
 
@@ -36,7 +36,7 @@ pub struct RequestStream<'a> {
     is_plain: bool,
 }
 
-/// Sizes of a kind with the sums of their weights up to each.
+/// Sizes of a kind with cumulative weights.
 type Weighted = Vec<(u32, u64)>;
 
 /// Parts of a worker's seed.
@@ -48,7 +48,7 @@ impl<'a> RequestStream<'a> {
     /// target, 0 at first; elsewhere none.
     ///
     /// # Panics
-    /// When the span has no room for one request a worker; resolving a workload makes sure of it.
+    /// If the span has no room for one request per worker; resolving a workload checks this.
     pub fn new(workload: &Workload, worker: u32, cursor: Option<&'a AtomicU64>) -> Self {
         let seed = |part| derive_seed(workload.seed, u64::from(worker) * 2 + part);
         let weighted = |kind| {
@@ -69,12 +69,12 @@ impl<'a> RequestStream<'a> {
         }
     }
 
-    /// How many requests may be made before they are needed: with a cursor that others move, only the next.
+    /// Number of requests that may be generated ahead: one with a shared cursor.
     pub fn look_ahead(&self) -> usize {
         if self.places.is_shared() { 1 } else { usize::MAX }
     }
 
-    /// Writes the next requests over all of `batch`.
+    /// Overwrites `batch` with the next requests.
     pub fn fill(&mut self, batch: &mut [Request]) {
         match self.operation.only() {
             Some(kind) => batch.iter_mut().for_each(|request| request.kind = kind),

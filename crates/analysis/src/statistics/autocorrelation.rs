@@ -1,16 +1,14 @@
-//! Series whose values lean on the ones before: how many independent ones they are worth, and the mean with an interval.
+//! Autocorrelated series: the number of independent values they are worth, and the mean with an interval.
 //!
-//! Seconds of one run are such a series. Their number says little; the *autocorrelation time* says how many of them make one
-//! independent value. It is summed up from pairs of neighbouring autocovariances as long as these are positive, and none
-//! counts for more than the one before. It comes out a little short in short series, so that nothing rests on it but whether
-//! there is enough of the series.
+//! Seconds of one run are such a series. The *autocorrelation time* is the number of values per independent one. It is the sum of
+//! pairs of neighbouring autocovariances while these are positive, each at most as large as the one before. It is slightly too
+//! short in short series, so it decides only whether a series is long enough.
 //!
-//! The interval is that of batch means: the series is cut into five equal parts, whose means hardly depend on one
-//! another, and Student's t is used on those. Five, because what is left of the dependence then matters least: with 20
-//! autocorrelation times they hold the truth in 93 to 95 %, where ten or twenty batches, and the interval by the effective
-//! size itself, hold it in 86 to 92 %. Shorter series have no interval.
+//! The interval is that of batch means: the series is cut into five equal parts, whose means are nearly independent,
+//! with Student's t. With 20 autocorrelation times five batches cover the truth in 93 to 95 %, but ten or twenty batches, and
+//! the interval by the effective size, in 86 to 92 %. Shorter series have no interval.
 //!
-//! A series' mean is not a repetition: another run may find another level. This is for what one run can say alone.
+//! The mean of a series is no repetition: another run may have another level. The interval is within one run only.
 //! Sources: Geyer, "Practical Markov chain Monte Carlo", Statistical Science 7 (1992), section 3.3, for the sum; Law and
 //! Carson, "A sequential procedure for determining the length of a steady-state simulation", Operations Research 27
 //! (1979), and Schmeiser, "Batch size effects in the analysis of simulation output", Operations Research 30 (1982), for
@@ -25,8 +23,8 @@ const BATCHES: usize = 5;
 const TIMES_MIN: f64 = 20.0;
 const VALUES_MIN: usize = 100;
 
-/// How many independent values a series is worth: its length over its autocorrelation time, never more than its length. A
-/// series that does not scatter is worth one value, none is worth nothing.
+/// Number of independent values of a series: its length over its autocorrelation time, at most its length. A constant series has
+/// one, an empty one zero.
 fn effective_size(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     let covariance = autocovariance(values);
@@ -47,8 +45,8 @@ fn effective_size(values: &[f64]) -> f64 {
     count / time.max(1.0)
 }
 
-/// How many independent values would tell the mean as well as the five batches do, and never more than `effective_size`: that
-/// sum ends at the first pair below zero, and does not see longer waves behind it.
+/// Number of independent values whose mean is as precise as that of five batches; at most `effective_size`, whose sum ends at the
+/// first pair below zero and misses longer waves.
 pub fn worth_by_batches(values: &[f64]) -> f64 {
     let by_batches = variance(values).zip(variance(&batch_means(values)));
     let by_batches = by_batches.map_or(f64::INFINITY, |(single, batch)| BATCHES as f64 * single / batch);
@@ -58,11 +56,11 @@ pub fn worth_by_batches(values: &[f64]) -> f64 {
 /// The means of five equal parts.
 fn batch_means(values: &[f64]) -> Vec<f64> {
     let batch = (values.len() / BATCHES).max(1);
-    // What is left over is at the beginning, where a series is the least settled.
+    // The remainder is skipped at the beginning, where a series is the least settled.
     values[values.len().saturating_sub(batch * BATCHES)..].chunks(batch).filter_map(mean).collect()
 }
 
-/// The covariance of the series with itself a number of values later; none where that is all of it.
+/// The autocovariance at a lag; none if the lag is the whole series.
 fn autocovariance(values: &[f64]) -> impl Fn(usize) -> Option<f64> {
     let mean = mean(values).unwrap_or(0.0);
     move |lag| {
@@ -72,13 +70,13 @@ fn autocovariance(values: &[f64]) -> impl Fn(usize) -> Option<f64> {
     }
 }
 
-/// The mean of a series, the warm-up left out. No interval with fewer than a hundred values or twenty autocorrelation times; none
-/// of nothing. `repetitions` is one: it is one run.
+/// The mean of a series without warm-up; none if empty. No interval with fewer than a hundred values or twenty autocorrelation
+/// times. `repetitions` is one.
 pub fn series_mean(quantity: Quantity, values: &[f64]) -> Option<Estimate> {
     let enough = values.len() >= VALUES_MIN && effective_size(values) >= TIMES_MIN;
     let interval = enough.then(|| mean_interval(&batch_means(values)));
     let mean = mean(values)?;
-    // The few left over may lie beyond where nothing scatters.
+    // The skipped values may lie beyond a narrow interval.
     Some(estimate(quantity, mean, interval.flatten().map(|interval| interval.with(mean)), 1))
 }
 
@@ -149,6 +147,6 @@ mod tests {
         assert_eq!(series_mean(Quantity::Ratio, &series(0.0, 99, 1)).unwrap().low, None);
         assert_eq!(series_mean(Quantity::Ratio, &series(0.97, 200, 1)).unwrap().low, None);
         assert!(series_mean(Quantity::Ratio, &series(0.5, 200, 1)).unwrap().low.is_some());
-        assert_eq!(series_mean(Quantity::Ratio, &[7.0; 200]).unwrap().low, None, "what never moves tells nothing");
+        assert_eq!(series_mean(Quantity::Ratio, &[7.0; 200]).unwrap().low, None, "a constant series");
     }
 }

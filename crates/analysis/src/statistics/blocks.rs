@@ -1,7 +1,7 @@
 //! Randomised complete blocks: several settings, each measured once in every block.
 //!
-//! Figure = setting + block + scatter, where the block takes up what drifts with time. It takes for granted that settings
-//! scatter alike and that a block adds the same to all; where it multiplies, as with rates, take logarithms.
+//! Figure = setting + block + scatter, where the block contains the drift over time. All settings must scatter equally, and a block
+//! must add the same to all; for factors, as with rates, use logarithms.
 //! Source: Fisher, "The Design of Experiments" (1935), chapter 4; Montgomery, "Design and Analysis of Experiments",
 //! 8th edition (2013), section 4.1.
 
@@ -10,16 +10,14 @@ use super::mean::{mean, variance};
 /// Deviations of the parts of a table's figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RandomisedBlocks {
-    /// Of a single figure from its setting and block.
+    /// Within a block: of a single figure.
     pub within: f64,
-    /// Of blocks from one another, without what the scatter of single figures makes of it; zero where they differ by no
-    /// more than that.
+    /// Between blocks, without the part due to the scatter of single figures; zero if that explains it.
     pub between: f64,
 }
 
 impl RandomisedBlocks {
-    /// Of a table with a row for each setting and a column for each block. None unless there are two of either at least and
-    /// every setting is in every block.
+    /// From a table with a row for each setting and a column for each block. None unless it is complete and at least 2 by 2.
     pub fn of(table: &[Vec<f64>]) -> Option<RandomisedBlocks> {
         let count = table.first()?.len();
         if table.len() < 2 || count < 2 || table.iter().any(|row| row.len() != count) {

@@ -1,15 +1,13 @@
-//! The bootstrap over repetitions: an interval for a figure that has no formula for one.
+//! The bootstrap over repetitions: an interval for a figure without a formula.
 //!
-//! Each cell's repetitions are drawn anew with replacement, cell by cell, and the figure is worked out from what was
-//! drawn, 5000 times. Which of these figures are the ends is set by BCa: moved for the bias of the figure (how many of
-//! the drawn ones lie below it) and for how its scatter changes with it (the acceleration, from leaving out one
-//! repetition after the other). The middle 95 % would be too narrow: of five repetitions it holds the truth five times in
-//! six. So the ends are first moved out to where Student's t interval has them, with the degrees of freedom that Welch's
-//! rule finds in what each cell does to the figure: few where one cell decides, more where several do.
+//! Each cell's repetitions are resampled with replacement, and the figure is computed from the means, 5000 times. BCa chooses the
+//! ends among these figures: corrected for the figure's bias (the share of resamples below it) and for its acceleration (from
+//! leaving out one repetition at a time). The middle 95 % would be too narrow: with five repetitions they cover the truth five
+//! times in six. So the ends are first moved out like those of Student's t interval, with Welch's degrees of freedom of the
+//! cells' influences: few if one cell dominates, more if several do.
 //!
-//! A figure of several cells has an interval from four repetitions of each on; a figure of one from fifteen: of five even
-//! the whole range of resamples holds the truth too rarely, of ten where they are skewed. The seed is fixed, so that a stored result gives the same
-//! report again.
+//! A figure of several cells has an interval from four repetitions of each on, a figure of one cell from fifteen. With fewer, even
+//! the whole range of resamples covers the truth too rarely. The seed is fixed, so a stored result gives the same report.
 //! Sources: Efron, "Better bootstrap confidence intervals", Journal of the American Statistical Association 82 (1987);
 //! Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapter 14, and problem 14.15 for several samples;
 //! Hesterberg, "What teachers should know about the bootstrap", The American Statistician 69 (2015), for the expansion.
@@ -26,9 +24,8 @@ const OF_EACH_MIN: usize = 4;
 const ALONE_MIN: usize = 15;
 const SEED: u64 = 1997;
 
-/// The interval of `figure`, a function of the cells' means in the order of `cells`. It may be infinite where a
-/// resample has no answer. None without cells, or with fewer than four repetitions of one, or
-/// fifteen of the only one.
+/// The interval of `figure`, a function of the cells' means in the order of `cells`. Infinite if a resample has no answer. None
+/// without cells, with fewer than four repetitions of one, or fifteen of a single one.
 pub fn bootstrap_of_means(cells: &[Vec<f64>], figure: impl Fn(&[f64]) -> f64) -> Option<Interval> {
     let least = if cells.len() == 1 { ALONE_MIN } else { OF_EACH_MIN };
     let repetitions = cells.iter().map(Vec::len).min().filter(|repetitions| *repetitions >= least)?;
@@ -53,7 +50,7 @@ pub fn bootstrap_of_means(cells: &[Vec<f64>], figure: impl Fn(&[f64]) -> f64) ->
     Some(Interval { low: figures[low.min(high)], high: figures[high.max(low)] })
 }
 
-/// A figure of the cells' means with that interval, widened where it must be to hold the figure.
+/// A figure of the cells' means with that interval, widened to contain the figure.
 pub(crate) fn bootstrap_estimate(
     quantity: Quantity,
     value: f64,
@@ -64,34 +61,33 @@ pub(crate) fn bootstrap_estimate(
     estimate(quantity, value, bootstrap_of_means(cells, figure).map(|interval| interval.with(value)), fewest)
 }
 
-/// How far the ends are out before they are moved, in deviations of a normal distribution: 1.96 for many repetitions,
-/// more for few.
+/// Distance of the ends before BCa, in normal deviations: 1.96 for many repetitions, more for few.
 fn reach(repetitions: usize, degrees_of_freedom: f64) -> f64 {
     let count = repetitions as f64;
     (count / (count - 1.0)).sqrt() * t_quantile(degrees_of_freedom)
 }
 
-/// Where the share of figures below the one of all repetitions puts that one, in the same deviations.
+/// The bias in normal deviations, from the share of resamples below the figure of all repetitions.
 fn bias(sorted: &[f64], of_all: f64) -> f64 {
     let below = sorted.partition_point(|figure| *figure < of_all);
     let up_to = sorted.partition_point(|figure| *figure <= of_all);
-    // Half of the equal ones; never none or all, whose place would be infinite.
+    // Half of the equal ones; never 0 or 1, which would be infinite.
     let share = (below + up_to) as f64 / 2.0 / sorted.len() as f64;
     let least = 0.5 / sorted.len() as f64;
     Normal::standard().inverse_cdf(share.clamp(least, 1.0 - least))
 }
 
-/// What leaving out one repetition after the other does to the figure.
+/// The influence of single repetitions on the figure, by leaving out one at a time.
 #[derive(Clone, Copy, Debug)]
 struct Influence {
-    /// How the figure's scatter changes with it.
+    /// Change of the figure's scatter with the figure.
     acceleration: f64,
-    /// What the scatter is estimated from: repetitions less one where a single cell decides, more where several do (Welch).
+    /// Degrees of freedom of the scatter (Welch): repetitions less one if a single cell dominates, more if several do.
     degrees_of_freedom: f64,
 }
 
 impl Influence {
-    /// No acceleration and the least freedom where leaving one out leaves no figure, or changes none.
+    /// Without acceleration and with the fewest degrees of freedom if a figure is undefined or never changes.
     fn of(cells: &[Vec<f64>], figure: &impl Fn(&[Vec<f64>]) -> f64) -> Influence {
         let (mut squares, mut cubes, mut welch) = (0.0, 0.0, 0.0);
         let mut fewest = f64::INFINITY;
@@ -122,7 +118,7 @@ impl Influence {
     }
 }
 
-/// An end, in deviations, with its bias and acceleration.
+/// An end in normal deviations, corrected for bias and acceleration.
 fn moved(end: f64, bias: f64, acceleration: f64) -> f64 {
     let from_bias = bias + end;
     let slack = 1.0 - acceleration * from_bias;

@@ -1,38 +1,36 @@
-//! Where the level of a series changes: the partition into stretches with the least cost, every one counted.
+//! Changes in the level of a series: the partition into stretches with the least cost, found exactly.
 //!
 //! The cost of a stretch is the sum of the squared distances to its mean, in units of the scatter, and each change costs
 //! four times the logarithm of the number of values. Schwarz's criterion would be two (a place and a level); twice that
-//! keeps flat series whole whose scatter has a long tail or two humps, as the times of reads have. The median instead of
-//! the mean would not: it jumps from one hump to the other.
+//! avoids false changes in flat series with long-tailed or bimodal scatter, as in read latencies. The median instead of the
+//! mean would jump between the modes.
 //!
-//! A value far off is first moved to three times the scatter from the median of its eleven neighbours (itself among
-//! them), so that it cannot stand for a stretch of its own. That leaves every step where it is as long as six values or
-//! more are on either side of it, and a stretch has at least six. The scatter is taken from neighbours, whose distances
-//! hold few changes: the mean of the smaller nine tenths of them, which outliers and changes do not reach. It refuses to
-//! see less than a resolution that is given.
+//! An outlier is first moved to three times the scatter from the median of its eleven neighbours (itself included), so that it
+//! forms no stretch. A stretch has at least six values, so this moves no step. The scatter is the mean of the smaller nine tenths
+//! of the distances between neighbours, which excludes outliers and changes. It is at least a given resolution.
 //!
-//! It sees levels only; [`super::divisive_change_points`] sees scatter and shape as well. The values must be independent but for
-//! the changes: [`super::lasting_changes()`] is for those that lean on one another.
+//! Only levels are considered; [`super::divisive_change_points`] considers scatter and shape too. The values must be independent
+//! except for the changes; [`super::lasting_changes()`] is for autocorrelated ones.
 //!
 //! Sources: Jackson and others, "An algorithm for optimal partitioning of data on an interval", IEEE Signal Processing
 //! Letters 12 (2005), for the search; Yao, "Estimating the number of change-points via Schwarz' criterion", Statistics &
 //! Probability Letters 6 (1988), for cost and penalty; Hampel, "The influence curve and its role in robust estimation",
-//! Journal of the American Statistical Association 69 (1974), for what is done to values far off.
+//! Journal of the American Statistical Association 69 (1974), for outliers.
 
 /// The fewest values of a stretch.
 const STRETCH_MIN: usize = 6;
-/// What a change costs, times the logarithm of the number of values.
+/// Cost of a change, times the logarithm of the number of values.
 const PENALTY: f64 = 4.0;
-/// How far from the median of its neighbours a value may be, in units of the scatter.
+/// Maximum distance of a value from the median of its neighbours, in units of the scatter.
 pub(super) const FAR_OFF: f64 = 3.0;
-/// The share of the distances between neighbours that tell the scatter, and their mean where values are normal with a
-/// deviation of 1: the distances are normal with √2, folded; nine tenths are below 1.645 √2, and the mean of those is
+/// The share of the distances between neighbours that count for the scatter, and their mean for normal values with a deviation
+/// of 1: the distances are normal with √2, folded; nine tenths are below 1.645 √2, and the mean of those is
 /// √2 × 0.798 × (1 - e^(-1.645² / 2)) / 0.9.
 const KEPT: f64 = 0.9;
 const MEAN_KEPT: f64 = 0.93;
 
-/// The first index of every stretch but the first, in order; none in a series that is flat. No scatter below
-/// `resolution`, which is above zero, is believed.
+/// The first index of every stretch but the first, in order; empty for a flat series. The scatter is taken to be at least
+/// `resolution`, which is above zero.
 pub fn change_points(values: &[f64], resolution: f64) -> Vec<usize> {
     let count = values.len();
     if count < 2 * STRETCH_MIN {
@@ -65,7 +63,7 @@ pub(super) fn moved_in(values: &[f64], most: f64) -> Vec<f64> {
         let mut window = values[index.saturating_sub(near)..values.len().min(index + near + 1)].to_vec();
         window.sort_by(f64::total_cmp);
         let (lower, upper) = (window[(window.len() - 1) / 2], window[window.len() / 2]);
-        // Between two middles, where the window is cut off at an end, either side may be right.
+        // A window of even length at an end has two medians.
         value.clamp(lower - most, upper + most)
     };
     values.iter().enumerate().map(moved).collect()
@@ -79,7 +77,7 @@ pub(super) fn scatter(values: &[f64]) -> f64 {
     distances.iter().sum::<f64>() / distances.len() as f64 / MEAN_KEPT
 }
 
-/// Sums from the first value on, of the values and of their squares; taken from their mean, so that little is lost.
+/// Cumulative sums of the values and of their squares, relative to the mean to limit rounding errors.
 struct Sums(Vec<(f64, f64)>);
 
 impl Sums {

@@ -1,13 +1,13 @@
-//! What changed between two ways, or two runs: a ratio with its interval, and a verdict by an equivalence margin.
+//! Comparison of two methods or runs: a ratio with its interval, and a verdict by an equivalence margin.
 //!
-//! The margin ε is what does not matter: a ratio from 1/(1+ε) to 1+ε. The printed interval decides, so that a reader can
+//! A ratio from 1/(1+ε) to 1+ε does not matter; ε is the margin. The printed interval decides, so that a reader can
 //! check it: wholly within the margin the two are equivalent (two one-sided tests, each at 2.5 %), wholly outside they
-//! changed, else it is undecided. So a machine whose runs differ by less than ε cries no wolf however exact they are, and
-//! one that is noisy cannot be called the same. Over many cells a change needs the adjusted p-value
-//! as well ([`super::adjusted_p_values`]). One repetition on a side has no interval, and stays undecided here.
-//! Sources: Schuirmann, "A comparison of the two one-sided tests procedure and the power approach", Journal of
-//! Pharmacokinetics and Biopharmaceutics 15 (1987), for equivalence; Murphy and Myors, "Testing the hypothesis that
-//! treatments have negligible effects", Journal of Applied Psychology 84 (1999), for changes beyond a margin.
+//! changed, else it is undecided. So precise runs that differ by less than ε are no change, and noisy ones are not
+//! called equivalent. Over many cells a change needs the adjusted p-value as well ([`super::adjusted_p_values`]). One
+//! repetition on a side has no interval, and stays undecided here. Sources: Schuirmann, "A comparison of the two
+//! one-sided tests procedure and the power approach", Journal of Pharmacokinetics and Biopharmaceutics 15 (1987), for
+//! equivalence; Murphy and Myors, "Testing the hypothesis that treatments have negligible effects", Journal of Applied
+//! Psychology 84 (1999), for changes beyond a margin.
 
 use super::interval::t_share_below;
 use super::mean::{mean, variance};
@@ -15,7 +15,7 @@ use super::ratio::{Fieller, logarithms, paired_ratio, ratio_of_means};
 use halfpower_model::Estimate;
 use serde::{Deserialize, Serialize};
 
-/// The share of false ones among the changes named.
+/// False discovery rate of named changes.
 const FALSE_SHARE: f64 = 0.05;
 
 /// The change of a ratio that does not matter: 0.02 is a ratio from 1/1.02 to 1.02.
@@ -23,22 +23,19 @@ const FALSE_SHARE: f64 = 0.05;
 pub struct Margin(f64);
 
 impl Margin {
-    /// Of throughput and rates.
+    /// For throughput and rates.
     pub const THROUGHPUT: Margin = Margin(0.02);
-    /// Of CPU cost.
+    /// For CPU cost.
     pub const COST: Margin = Margin(0.02);
-    /// Of the 99th percentile of latency.
+    /// For p99 latency.
     pub const TAIL: Margin = Margin(0.05);
-    /// Of what matters however little it is.
-    pub const NONE: Margin = Margin(0.0);
 
-    /// A margin of one's own; none unless it is a number of zero or more.
+    /// Another margin; none unless it is a finite number of zero or more.
     pub fn new(share: f64) -> Option<Margin> {
         (share.is_finite() && share >= 0.0).then_some(Margin(share))
     }
 
-    /// What a comparison of the same with the same found: how far an end of the ratio's interval lies from 1. None without
-    /// an interval.
+    /// The margin that an A/A comparison implies: the distance of the interval's farther end from 1. None without an interval.
     pub fn of_the_same(ratio: Estimate) -> Option<Margin> {
         Margin::new((1.0 / ratio.low?).max(ratio.high?) - 1.0)
     }
@@ -54,17 +51,17 @@ impl Margin {
     }
 }
 
-/// What a comparison comes to.
+/// Verdict of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The new is more, by more than the margin.
+    /// The new is higher by more than the margin.
     Higher,
-    /// The new is less, by more than the margin.
+    /// The new is lower by more than the margin.
     Lower,
-    /// By less than the margin, if at all.
+    /// They differ by less than the margin.
     Equivalent,
-    /// The repetitions do not tell.
+    /// The repetitions allow both.
     Undecided,
 }
 
@@ -73,7 +70,7 @@ pub enum Verdict {
 pub struct Contrast {
     /// The new over the old.
     pub ratio: Estimate,
-    /// The margin it is held against.
+    /// The margin it is compared with.
     pub margin: Margin,
     /// The chance of a ratio as far beyond the margin if the true one were at its edge, two-sided: 5 % or less where the
     /// interval lies outside. None without an interval.
@@ -81,7 +78,7 @@ pub struct Contrast {
 }
 
 impl Contrast {
-    /// Of pairs from the same blocks, the new one first. None without pairs or with a figure of zero.
+    /// From pairs of the same blocks, the new one first. None without pairs or with a figure of zero.
     pub fn paired(blocks: &[(f64, f64)], margin: Margin) -> Option<Contrast> {
         let ratio = paired_ratio(blocks)?;
         let logarithms = logarithms(blocks)?;
@@ -96,7 +93,7 @@ impl Contrast {
         Some(Contrast { ratio, margin, p_value: p_value.map(|p_value| p_value.min(1.0)) })
     }
 
-    /// Of two samples apart. None where either is empty or the old mean is not above zero.
+    /// From two independent samples. None if one is empty or the old mean is not above zero.
     pub fn apart(new: &[f64], old: &[f64], margin: Margin) -> Option<Contrast> {
         let ratio = ratio_of_means(new, old)?;
         let (low, high) = margin.ends();
@@ -120,8 +117,7 @@ impl Contrast {
     }
 }
 
-/// The verdicts on cells that are looked at together: so that of those called changed only one in twenty is not, some that
-/// would be changed alone are undecided here.
+/// The verdicts on several cells together, with a false discovery rate of 5 %: some that would be changes alone are undecided.
 pub fn verdicts(contrasts: &[Contrast]) -> Vec<Verdict> {
     let p_values: Vec<f64> = contrasts.iter().filter_map(|contrast| contrast.p_value).collect();
     let mut adjusted = adjusted_p_values(&p_values).into_iter();

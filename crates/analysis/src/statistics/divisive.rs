@@ -1,14 +1,13 @@
-//! Where the distribution of a series changes, by level, scatter or shape: E-divisive.
+//! Changes in the distribution of a series, by level, scatter or shape: E-divisive.
 //!
-//! A stretch is cut where the energy distance between the parts, weighed by their sizes, is the largest; that is a change
-//! when fewer than one in twenty of 199 random orders of every stretch gives one as large. The stretch with the largest is
-//! cut first, and so on until one is not a change. The values must be independent but for the changes: take the means of
-//! batches of a series that leans on itself. For levels alone, with values far off, [`super::change_points()`] is surer of the
-//! place. The seed is fixed.
+//! A stretch is cut at the largest weighted energy distance between its parts. The cut is a change if fewer than one in twenty of 199
+//! random orders of every stretch gives a distance as large. The largest is cut first, until one is no change. The values must be
+//! independent except for the changes; use batch means of an autocorrelated series. For levels with outliers,
+//! [`super::change_points()`] locates changes more precisely. The seed is fixed.
 //!
-//! Its time grows with n log n. The distances that a value adds to a sum follow from how many smaller and larger values
-//! came before it and from their sums, which a tree over the ranks holds: one look at a stretch takes n log n, not n². A
-//! test ends once the random orders cannot make a change of it any more, which never changes the answer. A series of more
+//! Its time grows with n log n. The distances that a value adds follow from the numbers and sums of smaller and larger values before
+//! it, which a tree over the ranks holds, so a stretch takes n log n, not n². A test ends once the remaining random orders cannot
+//! change its result. A series of more
 //! than 400 values is cut by the means of batches of equal size, which keeps the level of the test and bounds the number of
 //! tests. Each place is then looked for once more among the values themselves, within a batch on either side. A change that
 //! lasts for fewer than five batches can be missed.
@@ -29,12 +28,12 @@ const STRETCH_MIN: usize = 5;
 const PERMUTATIONS: usize = 199;
 const SIGNIFICANCE: f64 = 0.05;
 const SEED: u64 = 2014;
-/// Of more values, several are taken together.
+/// More values are grouped in batches.
 const VALUES_MAX: usize = 400;
 /// Equal distances of two orders differ by no more than this share, since their sums are rounded in another order.
 const ROUNDING: f64 = 1e-9;
 
-/// The first index of every stretch but the first, in order; none in a series that does not change.
+/// The first index of every stretch but the first, in order; empty without a change.
 pub fn divisive_change_points(values: &[f64]) -> Vec<usize> {
     let together = values.len().div_ceil(VALUES_MAX).max(1);
     if together == 1 {
@@ -57,7 +56,7 @@ pub fn divisive_change_points(values: &[f64]) -> Vec<usize> {
     coarse.into_iter().map(fine).collect()
 }
 
-/// The cuts of values that are few enough.
+/// The cuts without batches.
 fn cuts(values: &[f64]) -> Vec<usize> {
     let mut random = Random::new(SEED);
     let mut starts = vec![0];
@@ -86,7 +85,7 @@ fn cuts(values: &[f64]) -> Vec<usize> {
 fn is_chance(mut stretches: Vec<Vec<Ranked>>, distance: f64, random: &mut Random) -> bool {
     let least = distance * (1.0 - ROUNDING);
     let most = SIGNIFICANCE * (PERMUTATIONS + 1) as f64;
-    // The series itself is one of the orders.
+    // The series itself counts as one order.
     let mut as_large = 1;
     (0..PERMUTATIONS).any(|_| {
         let is_as_large = stretches.iter_mut().any(|stretch| {
@@ -98,7 +97,7 @@ fn is_chance(mut stretches: Vec<Vec<Ranked>>, distance: f64, random: &mut Random
     })
 }
 
-/// A value of a stretch, from the mean of the stretch, and how many of it are smaller.
+/// A value relative to the mean of its stretch, and its rank.
 #[derive(Clone, Copy, Debug)]
 struct Ranked {
     value: f64,
@@ -116,11 +115,11 @@ impl Ranked {
     }
 }
 
-/// How many values have come, and their sum, in a tree over their ranks (Fenwick).
+/// Number and sum of the values so far, in a tree over their ranks (Fenwick).
 struct Tree(Vec<(f64, f64)>);
 
 impl Tree {
-    /// The sums of all distances among the first value, the first two, and so on, in the order in which they come.
+    /// The sum of all distances among the first n values, for each n.
     fn distances<'a>(values: impl ExactSizeIterator<Item = &'a Ranked>) -> Vec<f64> {
         let mut tree = Tree(vec![(0.0, 0.0); values.len() + 1]);
         let (mut all, mut distances) = ((0.0, 0.0), 0.0);
@@ -135,7 +134,7 @@ impl Tree {
         values.map(add).collect()
     }
 
-    /// Of the ranks below one.
+    /// Number and sum of values of lower rank.
     fn below(&self, rank: usize) -> (f64, f64) {
         let (mut node, mut sums) = (rank, (0.0, 0.0));
         while node > 0 {

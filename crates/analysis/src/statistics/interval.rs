@@ -1,4 +1,4 @@
-//! Intervals and estimates, and what several estimators share.
+//! Intervals and estimates, shared by several estimators.
 
 use halfpower_model::{Estimate, Quantity};
 
@@ -12,25 +12,25 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether a figure lies in it, the ends included.
+    /// Whether it contains a figure, ends included.
     pub fn holds(self, figure: f64) -> bool {
         self.low <= figure && figure <= self.high
     }
 
-    /// The same, widened where it must be to hold a figure.
+    /// The same, widened to contain a figure.
     #[must_use]
     pub fn with(self, figure: f64) -> Interval {
         Interval { low: self.low.min(figure), high: self.high.max(figure) }
     }
 
-    /// The interval of a figure that grows with this one.
+    /// The interval of an increasing function of this figure.
     #[must_use]
     pub fn map(self, figure: impl Fn(f64) -> f64) -> Interval {
         Interval { low: figure(self.low), high: figure(self.high) }
     }
 }
 
-/// A figure with what is known of its interval.
+/// A figure with its interval, if known.
 pub(crate) fn estimate(quantity: Quantity, value: f64, interval: Option<Interval>, repetitions: usize) -> Estimate {
     Estimate {
         quantity,

@@ -1,35 +1,33 @@
-//! Where the level of a series changes for longer than the series wanders by itself.
+//! Changes in the level of an autocorrelated series.
 //!
-//! [`change_points`] takes values for independent but for the changes. A series that leans on itself wanders, and every
-//! wave of it would be a change. So a change that was found there stands only where it explains what leaning alone does
-//! not: the series is an autoregression of the first order about a level, by its exact likelihood, and a change about
-//! several levels has to be so much more likely that five times the logarithm of the number of values is made
-//! up for. How much a value leans on the one before (0 to 0.98) is fitted anew each time, so that neither steps are taken
-//! for leaning nor leaning for steps. Changes are taken in one by one, the one that explains the most first. A series that a
-//! straight line explains as well has no levels and does not wander either: all its changes stand.
+//! [`change_points`] assumes independent values, so every wave of an autocorrelated series would be a change. A change found there
+//! is kept only if autocorrelation alone does not explain it. The model is a first-order autoregression about one or several
+//! levels, by its exact likelihood; each change must gain five times the logarithm of the number of values. The autocorrelation
+//! (0 to 0.98) is fitted again each time, so steps and autocorrelation are not confused. Changes are added one by one, the best
+//! first. If a straight line explains a series as well, all its changes are kept.
 //!
-//! Of series of 12 to 240 values that lean on themselves by 0, 0.5, 0.8 or 0.9 fewer than 5 % are said to change
+//! Among series of 12 to 240 values with an autocorrelation of 0, 0.5, 0.8 or 0.9 fewer than 5 % show a change
 //! (`tests/coverage.rs`); a step of six times the scatter is found in all.
 //!
 //! Sources: Davis, Huang and Yao, "Testing for a change in the parameter values and order of an autoregressive model", Annals
 //! of Statistics 23 (1995), for the ratio of likelihoods; Robbins, Gallagher, Lund and Aue, "Mean shift testing in correlated
-//! data", Journal of Time Series Analysis 32 (2011), for why what is left of one step ahead is looked at; the penalty is
+//! data", Journal of Time Series Analysis 32 (2011), for the use of one-step-ahead residuals; the penalty is
 //! set by simulation.
 
 use super::change_points::{FAR_OFF, change_points, moved_in, scatter};
 use super::mean::mean;
 
-/// What a change must explain, times the logarithm of the number of values.
+/// Gain of a change, times the logarithm of the number of values.
 const PENALTY: f64 = 5.0;
-/// The most that a value leans on the one before: closer to one no level is left to speak of.
+/// Maximum autocorrelation; closer to one there is no level.
 const LEAN_MOST: f64 = 0.98;
 
-/// The first index of every stretch but the first, in order; none in a series that is flat or wanders. No scatter below
-/// `resolution`, which is above zero, is believed.
+/// The first index of every stretch but the first, in order; empty for a flat or merely autocorrelated series. The scatter is taken
+/// to be at least `resolution`, which is above zero.
 pub fn lasting_changes(values: &[f64], resolution: f64) -> Vec<usize> {
     let mut candidates = change_points(values, resolution);
     let (Some(middle), false) = (mean(values), candidates.is_empty()) else { return Vec::new() };
-    // In units of the scatter, so that a slope of one matters whatever the values' unit.
+    // In units of the scatter, so that the slopes below do not depend on the values' unit.
     let scale = scatter(values).max(resolution);
     let values: Vec<f64> = moved_in(values, FAR_OFF * scale).iter().map(|value| (value - middle) / scale).collect();
     let series = Series { values: &values, resolution: resolution / scale };
@@ -64,12 +62,12 @@ struct Series<'a> {
 }
 
 impl Series<'_> {
-    /// Minus twice the logarithm of the likelihood, but for what is the same for all, about levels that begin at `starts`.
+    /// Minus twice the log-likelihood, up to a constant, about levels that begin at `starts`.
     fn about_levels(&self, starts: &[usize]) -> f64 {
         self.least_deviance(|lean| squares_left(self.values, starts, lean))
     }
 
-    /// The same about a straight line. What is left is a parabola over the slope, so three slopes tell the least.
+    /// The same about a straight line. The residual is a parabola over the slope, so three slopes give its minimum.
     fn about_a_line(&self) -> f64 {
         let centre = (self.values.len() - 1) as f64 / 2.0;
         let tilted = |slope: f64| -> Vec<f64> {
@@ -94,8 +92,8 @@ impl Series<'_> {
     }
 }
 
-/// The squares that the best levels leave, each value foretold by how far the one before was from its level. The first
-/// counts by the variance of the whole. The normal equations of neighbouring levels have three diagonals.
+/// The residual squares of the best levels, with each value predicted from the one before. The first counts by the stationary
+/// variance. The normal equations are tridiagonal.
 fn squares_left(values: &[f64], starts: &[usize], lean: f64) -> f64 {
     let count = starts.len();
     let (mut own, mut beside, mut right) = (vec![0.0; count], vec![0.0; count], vec![0.0; count]);
@@ -118,7 +116,7 @@ fn squares_left(values: &[f64], starts: &[usize], lean: f64) -> f64 {
             right[level] += (1.0 - lean) * ahead;
         }
     }
-    // Elimination from the top; what each level explains is told once those above it are out.
+    // Elimination from the top; each level's share follows once those above it are eliminated.
     for level in 0..count {
         if level > 0 {
             let share = beside[level] / own[level - 1];

@@ -1,9 +1,8 @@
 //! Weighted least squares with any number of terms, with 95 % t intervals of the coefficients.
 //!
-//! The weights are relative: they say how much each equation counts against the others, not how exact it is; the scatter
-//! about the fit says that. So a model that does not fit shows in wider intervals. As many equations as terms give
-//! coefficients without intervals. Solved by singular values after every term is brought to the same size, so that
-//! terms that can hardly be told apart cost digits, not the answer, and ones that cannot are refused.
+//! Weights are relative: they compare equations, and the scatter about the fit gives their precision. So a bad fit has wider
+//! intervals. As many equations as terms give coefficients without intervals. Solved by singular values of scaled terms, so nearly
+//! collinear terms cost digits, and collinear ones are rejected.
 //! Source: Draper and Smith, "Applied Regression Analysis", 3rd edition (1998); Golub and Van Loan, "Matrix Computations",
 //! 4th edition (2013), section 5.5; Schwarz, "Estimating the dimension of a model", Annals of Statistics 6 (1978), for BIC.
 
@@ -12,17 +11,17 @@ use super::mean::t_quantile;
 use super::ratio::fieller;
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
-/// A relative error that is none.
+/// A relative error of rounding.
 const NEGLIGIBLE: f64 = 1e-9;
 
 /// One equation: terms × coefficients = value.
 #[derive(Clone, Debug)]
 pub struct Equation {
-    /// What each coefficient is multiplied by; as many in every equation.
+    /// Factors of the coefficients; as many in every equation.
     pub terms: Vec<f64>,
-    /// What they should come to.
+    /// The right side.
     pub value: f64,
-    /// How much it counts; above zero.
+    /// Its weight; above zero.
     pub weight: f64,
 }
 
@@ -31,9 +30,9 @@ pub struct Equation {
 pub struct Fit {
     /// One for each term.
     pub coefficients: Vec<f64>,
-    /// How the coefficients scatter together, row by row; none with no more equations than terms.
+    /// Covariance matrix by rows; none with no more equations than terms.
     covariance: Option<Vec<Vec<f64>>>,
-    /// The weighted squares that are left.
+    /// Weighted residual squares.
     pub squares_left: f64,
     /// Equations less terms.
     pub degrees_of_freedom: usize,
@@ -48,9 +47,8 @@ impl Fit {
         Some(Interval { low: value - half, high: value + half })
     }
 
-    /// What one sum of coefficients is over another, each coefficient as often as `above` and `below` say, by Fieller's
-    /// theorem: what the ratio must be for the difference of the one and so many times the other to lie within t standard
-    /// errors of zero. None where the sum below is not above zero; without an interval where it may be zero.
+    /// The ratio of two linear combinations of the coefficients, with factors `above` and `below`, and its interval by Fieller's
+    /// theorem. None if the one below is not above zero; no interval if it may be zero.
     pub fn ratio(&self, above: &[f64], below: &[f64]) -> Option<(f64, Option<Interval>)> {
         let sum = |shares: &[f64]| shares.iter().zip(&self.coefficients).map(|(share, one)| share * one).sum::<f64>();
         let (top, bottom) = (sum(above), sum(below));
@@ -66,13 +64,12 @@ impl Fit {
         Some((top / bottom, interval().map(|interval| interval.with(top / bottom))))
     }
 
-    /// How far the equations are from the fit on average, where each weighs by its relative error: 0.02 is 2 %.
+    /// Mean relative error of the equations, with weights by relative error: 0.02 is 2 %.
     pub fn relative_error(&self) -> f64 {
         (self.squares_left / self.equations()).sqrt()
     }
 
-    /// Schwarz's criterion, for comparing models of the same equations: the smaller the better. Endlessly good where
-    /// nothing is left to explain.
+    /// Schwarz's criterion for models of the same equations: the smaller the better; minus infinity for an exact fit.
     pub fn bic(&self) -> f64 {
         self.equations() * (self.squares_left / self.equations()).ln()
             + self.coefficients.len() as f64 * self.equations().ln()
@@ -82,15 +79,14 @@ impl Fit {
         (self.degrees_of_freedom + self.coefficients.len()) as f64
     }
 
-    /// Whether a richer fit of the same equations, with a place in it that was the best of so many, is worth what it has
-    /// more. Two conditions: Schwarz's criterion, in which the place counts as one coefficient, and an F test at 5 % over
-    /// the number of places (Bonferroni), since of ten equations with five places Schwarz alone
-    /// finds a break in two straight lines of five.
+    /// Whether a richer fit of the same equations, with the best of `places` places, is worth its terms. Two conditions: Schwarz's
+    /// criterion, in which the place counts as a coefficient, and an F test at 5 % over the number of places (Bonferroni). With
+    /// ten equations and five places Schwarz alone finds a break in two of five straight lines.
     pub fn is_worth(&self, plain: &Fit, places: usize) -> bool {
         let place = if places > 1 { self.equations().ln() } else { 0.0 };
         let added = plain.degrees_of_freedom as f64 - self.degrees_of_freedom as f64;
         let free = self.degrees_of_freedom as f64;
-        // What rounding leaves is nothing: an exact line needs no break.
+        // An exact line needs no break, whatever rounding errors remain.
         if self.degrees_of_freedom == 0 || added <= 0.0 || plain.relative_error() < NEGLIGIBLE {
             return false;
         }
@@ -100,8 +96,7 @@ impl Fit {
     }
 }
 
-/// The coefficients with the least weighted squares. None without terms, with fewer equations than terms, or where the
-/// equations do not tell the terms apart.
+/// The least-squares fit. None without terms, with fewer equations than terms, or with collinear terms.
 pub fn least_squares(equations: &[Equation]) -> Option<Fit> {
     let terms = equations.first().map(|equation| equation.terms.len()).filter(|terms| *terms > 0)?;
     if equations.len() < terms || equations.iter().any(|equation| equation.terms.len() != terms) {
@@ -134,7 +129,7 @@ pub fn least_squares(equations: &[Equation]) -> Option<Fit> {
     };
     let rest = |scaled: &[f64]| less(&values, &sum(&columns, scaled));
     let mut scaled = solved(&values);
-    // Once more on what is left, which takes the last digits' errors away.
+    // One refinement removes errors of the last digits.
     scaled = scaled.iter().zip(solved(&rest(&scaled))).map(|(one, more)| one + more).collect();
     let left = rest(&scaled);
     let squares_left = dot(&left, &left);
@@ -154,8 +149,8 @@ pub fn least_squares(equations: &[Equation]) -> Option<Fit> {
     })
 }
 
-/// A matrix, by its columns, turned until they are orthogonal, and the turn, by its columns: the matrix times the turn is what
-/// it was turned into. Their lengths are the singular values. One-sided Jacobi rotations (Hestenes): Golub and Van Loan,
+/// A matrix (by columns) rotated until its columns are orthogonal, and the rotation (by columns). The columns' lengths are the
+/// singular values. One-sided Jacobi rotations (Hestenes): Golub and Van Loan,
 /// section 8.6.3.
 fn orthogonal(mut columns: Vec<Vec<f64>>) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
     /// Six to ten are usual.
@@ -163,7 +158,7 @@ fn orthogonal(mut columns: Vec<Vec<f64>>) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
     let terms = columns.len();
     let mut turn: Vec<Vec<f64>> =
         (0..terms).map(|column| (0..terms).map(|row| f64::from(u8::from(row == column))).collect()).collect();
-    // What rounding leaves of a product of so many rows.
+    // Rounding error of a product of this many rows.
     let rounding = f64::EPSILON * (columns.first().map_or(1, Vec::len) as f64).sqrt();
     for _ in 0..MOST_SWEEPS {
         let mut is_orthogonal = true;
@@ -200,19 +195,19 @@ fn less(one: &[f64], other: &[f64]) -> Vec<f64> {
     one.iter().zip(other).map(|(one, other)| one - other).collect()
 }
 
-/// A point and how much it counts; the weight is above zero.
+/// A weighted point; the weight is above zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
-    /// Where.
+    /// Position.
     pub x: f64,
-    /// How high.
+    /// Height.
     pub y: f64,
-    /// How much it counts against the others.
+    /// Relative weight.
     pub weight: f64,
 }
 
-/// The line of least weighted squares: its coefficients are the height at zero and the slope. None where all points have the
-/// same place, or there are fewer than two.
+/// The line of least weighted squares: its coefficients are the height at zero and the slope. None if all points have the
+/// same position, or with fewer than two.
 pub fn weighted_line(points: &[Point]) -> Option<Fit> {
     let equation = |point: &Point| Equation { terms: vec![1.0, point.x], value: point.y, weight: point.weight };
     least_squares(&points.iter().map(equation).collect::<Vec<_>>())
@@ -289,7 +284,7 @@ mod tests {
 
     #[test]
     fn longleys_data_give_their_certified_values() {
-        // NIST Statistical Reference Datasets, Longley: terms that can hardly be told apart.
+        // NIST Statistical Reference Datasets, Longley: nearly collinear terms.
         let certified = [
             (-3_482_258.634_595_82, 890_420.383_607_373),
             (15.061_872_271_373_3, 84.914_925_774_766_9),

@@ -1,16 +1,16 @@
 //! The mean of repetitions and its 95 % interval by Student's t.
 //!
-//! The repetitions are taken as independent draws; seconds or requests within one are not, and must not be passed in
-//! ([`series_mean`](super::series_mean) takes those). Where the scatter is skewed the interval holds the truth a little
-//! less often: with five repetitions of a lognormal with σ = 0.25 in 94 %, with σ = 0.5 in 91 % of the cases; the
-//! [median](super::median_estimate) has no such weakness.
+//! Repetitions must be independent; seconds or requests within one are not ([`series_mean`](super::series_mean) is for
+//! those). With skewed scatter the interval contains the truth slightly less often: with five repetitions of a
+//! lognormal with σ = 0.25 in 94 %, with σ = 0.5 in 91 % of the cases; the [median](super::median_estimate) has no such
+//! weakness.
 //! Source: Student, "The probable error of a mean", Biometrika 6 (1908).
 
 use super::interval::{Interval, estimate};
 use halfpower_model::{Estimate, Quantity};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The mean; none of nothing.
+/// The mean; none if empty.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
@@ -21,7 +21,7 @@ pub(super) fn variance(values: &[f64]) -> Option<f64> {
     Some(values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64)
 }
 
-/// How many standard errors a two-sided 95 % interval reaches to either side; infinite without a degree of freedom.
+/// Standard errors on either side of a two-sided 95 % interval; infinite without a degree of freedom.
 pub(super) fn t_quantile(degrees_of_freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, degrees_of_freedom).map_or(f64::INFINITY, |students_t| students_t.inverse_cdf(0.975))
 }
@@ -31,31 +31,31 @@ pub fn mean_interval(values: &[f64]) -> Option<Interval> {
     about_mean(values, 1.0 / values.len() as f64)
 }
 
-/// Where one more value lies with 95 % confidence if it is of the same as these, which wants them normal; none under two
-/// values. Source: Hahn and Meeker, "Statistical Intervals" (1991), section 4.7.
+/// 95 % prediction interval of one more value, for normal values; none under two values. Source: Hahn and Meeker,
+/// "Statistical Intervals" (1991), section 4.7.
 pub fn next_interval(values: &[f64]) -> Option<Interval> {
     about_mean(values, 1.0 + 1.0 / values.len() as f64)
 }
 
-/// t deviations to either side of the mean, where the square of one is this share of the variance.
+/// The mean ± t deviations, whose square is this share of the variance.
 fn about_mean(values: &[f64], share: f64) -> Option<Interval> {
     let half = t_quantile(values.len().checked_sub(1)? as f64) * (variance(values)? * share).sqrt();
     let mean = mean(values)?;
     Some(Interval { low: mean - half, high: mean + half })
 }
 
-/// The mean of a quantity that cannot be negative, so that its interval is cut at zero; none of nothing.
+/// The mean of a non-negative quantity, with its interval cut at zero; none if empty.
 pub fn mean_estimate(quantity: Quantity, values: &[f64]) -> Option<Estimate> {
     let interval = mean_interval(values).map(|interval| Interval { low: interval.low.max(0.0), ..interval });
     Some(estimate(quantity, mean(values)?, interval, values.len()))
 }
 
-/// Whether half of the 95 % t interval over the mean is at most so much: 0.02 is ±2 %. Not under two values, nor where the
-/// mean is zero.
+/// Whether half the 95 % t interval over the mean is at most `precision`: 0.02 is ±2 %. False under two values or with a mean of
+/// zero.
 ///
-/// A cell has been repeated often enough by this width, never by its value or a comparison: a rule that looked at the
-/// difference would stop where chance made one. Still, an interval that stops once it looks narrow is a little too narrow:
-/// with at least ten repetitions it holds the truth in 93.7 % or more, with five in 92.3 % at the worst.
+/// Repetitions stop by this width, never by a value or a comparison, because a rule by the difference would stop on chance. Still,
+/// an interval at which repetitions stop is slightly too narrow: with at least ten repetitions it covers the truth in 93.7 % or
+/// more, with five in 92.3 % at worst.
 /// Source: Chow and Robbins, "On the asymptotic theory of fixed-width sequential confidence intervals for the mean",
 /// Annals of Mathematical Statistics 36 (1965).
 pub fn is_precise(values: &[f64], precision: f64) -> bool {

@@ -1,8 +1,8 @@
-//! The median of repetitions and its interval by order statistics, which asks nothing of their distribution.
+//! The median of repetitions and its interval by order statistics, for any distribution.
 //!
 //! The true median lies between the k-th value from either end with the chance that a fair coin shows heads so often.
-//! These chances are steps, so the end of the interval is interpolated between the pair that holds the truth a little too
-//! often and the next one that does not often enough: near 95 % whatever the distribution. Fewer than six values have
+//! These chances are steps, so the ends of the interval are interpolated between the pair that covers the truth slightly too
+//! often and the next one that does so too rarely: near 95 % for any distribution. Fewer than six values have
 //! none. Source: Hettmansperger and Sheather, "Confidence intervals based on interpolated order statistics", Statistics
 //! & Probability Letters 4 (1986).
 
@@ -10,7 +10,7 @@ use super::interval::{Interval, estimate};
 use halfpower_model::{Estimate, Quantity};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-/// The median; none of nothing.
+/// The median; none if empty.
 pub fn median_estimate(quantity: Quantity, values: &[f64]) -> Option<Estimate> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -27,8 +27,7 @@ pub fn median_estimate(quantity: Quantity, values: &[f64]) -> Option<Estimate> {
     Some(estimate(quantity, middle, interval, count))
 }
 
-/// How many values lie beyond the outer pair, and how far the interval's ends lie from it towards the inner pair, as a
-/// share of their distance.
+/// Number of values beyond the outer pair, and the position of the interval's ends between outer and inner pair, as a share.
 fn ends(count: usize) -> Option<(usize, f64)> {
     let heads = Binomial::new(0.5, count as u64).ok()?;
     let held = |rank: usize| 1.0 - 2.0 * heads.cdf(rank as u64);

@@ -1,6 +1,6 @@
-//! Estimators, tests and verdicts over plain numbers; they know nothing of storage.
+//! Estimators, tests and verdicts over plain numbers, independent of storage.
 //!
-//! One way for each question, chosen by what its intervals hold in simulation (`tests/coverage.rs`; the table is in
+//! One method for each question, chosen by the coverage of its intervals in simulation (`tests/coverage.rs`; the table is in
 //! docs/decisions/statistics.md):
 //!
 //! | question | answer | from |
@@ -14,8 +14,7 @@
 //! | the mean of an autocorrelated series | [`series_mean`], batch means | 20 autocorrelation times |
 //! | what changed | [`Contrast`] and [`verdicts`] | as the ratio |
 //!
-//! Values are numbers: what is not finite is left out before it comes here. None gives an interval where the numbers do
-//! not carry one. Intervals are 95 %.
+//! Callers exclude values that are not finite. No method gives an interval that the numbers do not support. Intervals are 95 %.
 
 mod autocorrelation;
 mod blocks;

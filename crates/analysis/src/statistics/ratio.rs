@@ -1,13 +1,13 @@
-//! Ratios of two workloads: measured in the same randomised blocks, or in two runs apart.
+//! Ratios of two workloads, measured in the same randomised blocks or in two independent runs.
 //!
 //! Paired: each block gives one ratio; the estimate is their geometric mean and the interval Student's t of their
-//! logarithms, so that whatever slowed a whole block cancels out, and a/b and b/a say the same. The ratio of the means by
-//! Fieller's theorem holds the truth as often, but where blocks differ by half its interval is a quarter wider.
+//! logarithms, so effects on a whole block cancel, and a/b and b/a agree. The ratio of the means by Fieller's
+//! theorem covers the truth as often, but with blocks that differ by half its interval is a quarter wider.
 //!
-//! Apart: the ratio of the means by Fieller's theorem, with Welch's degrees of freedom, so that the two may scatter
-//! differently: what a ratio must be for the difference of the one mean and so many times the other to lie within t
-//! standard errors of zero. It is that of the printed means, and works with zeros among the values. The bootstrap holds the
-//! truth as often, but takes five thousand times the work and has no p-value.
+//! Independent: the ratio of the means by Fieller's theorem, with Welch's degrees of freedom for unequal scatter. It contains the
+//! ratios r for which (one mean - r × the other) is within t standard errors of zero. It is the ratio of the printed means, and
+//! allows zeros among the values. The bootstrap covers the truth as often, but takes five thousand times the work and has no
+//! p-value.
 //!
 //! Sources: Fleming and Wallace, "How not to lie with statistics: the correct way to summarize benchmark results", CACM
 //! 29 (1986), for the geometric mean; Fieller, "Some problems in interval estimation", Journal of the Royal Statistical
@@ -25,14 +25,13 @@ pub fn paired_ratio(blocks: &[(f64, f64)]) -> Option<Estimate> {
     Some(estimate(Quantity::Ratio, mean(&logarithms)?.exp(), interval, blocks.len()))
 }
 
-/// The logarithm of each block's ratio; none where one is zero or below.
+/// The logarithm of each block's ratio; none if a figure is zero or negative.
 pub(super) fn logarithms(blocks: &[(f64, f64)]) -> Option<Vec<f64>> {
     blocks.iter().map(|(above, below)| (*above > 0.0 && *below > 0.0).then(|| (above / below).ln())).collect()
 }
 
-/// The ratio of the mean of one sample to that of another, of figures that cannot be negative, so that the interval is cut at
-/// zero. None where either is empty or the mean below is not above
-/// zero; no interval with a single value on a side, or where zero is among what the mean below may be.
+/// The ratio of two means of non-negative figures, with its interval cut at zero. None if a sample is empty or the mean below is
+/// not above zero; no interval with a single value on a side, or if the mean below may be zero.
 pub fn ratio_of_means(above: &[f64], below: &[f64]) -> Option<Estimate> {
     let value = mean(above)? / mean(below).filter(|mean| *mean > 0.0)?;
     let interval = Fieller::of(above, below).and_then(|fieller| fieller.interval());
@@ -54,7 +53,7 @@ impl Fieller {
         let (m, n) = (above.len() as f64, below.len() as f64);
         let (above_mean, below_mean) = (mean(above)?, mean(below)?);
         let (above_variance, below_variance) = (variance(above)? / m, variance(below)? / n);
-        // Of the difference of the one and so many times the other.
+        // Of the difference (above - ratio × below).
         let (first, second) = (above_variance, (above_mean / below_mean).powi(2) * below_variance);
         let welch = (first + second).powi(2) / (first.powi(2) / (m - 1.0) + second.powi(2) / (n - 1.0));
         Some(Fieller {
@@ -67,14 +66,14 @@ impl Fieller {
         })
     }
 
-    /// Neither mean can be below zero, so no true ratio is: what is cut off holds none.
+    /// Both means are non-negative, so negative ratios are cut off.
     fn interval(self) -> Option<Interval> {
         let squares = [self.above_variance, 0.0, self.below_variance];
         let interval = fieller([self.above, self.below], squares, self.degrees_of_freedom)?;
         Some(Interval { low: interval.low.max(0.0), ..interval })
     }
 
-    /// The chance of means as high as these or higher if the true ratio is this one.
+    /// The probability of a difference at least this high if this is the true ratio.
     pub(super) fn chance_of_more(self, ratio: f64) -> f64 {
         let difference = self.above - ratio * self.below;
         let error = (self.above_variance + ratio.powi(2) * self.below_variance).sqrt();
@@ -83,7 +82,7 @@ impl Fieller {
 }
 
 /// The ratio of two figures with these squared errors: of the first, of both together, of the second. The roots of
-/// (above - ratio × below)² = t² × (what that difference scatters by)². None where zero is among what the second may be.
+/// (above - ratio × below)² = t² × (standard error of that difference)². None if the second may be zero.
 pub(super) fn fieller([above, below]: [f64; 2], squares: [f64; 3], degrees_of_freedom: f64) -> Option<Interval> {
     let t_squared = t_quantile(degrees_of_freedom).powi(2);
     let constant = above.powi(2) - t_squared * squares[0];

@@ -8,7 +8,7 @@
 use super::least_squares::line_through;
 use super::mean::mean;
 
-/// The rounds that are looked at together.
+/// Rounds of a window.
 const WINDOW: usize = 5;
 const RANGE_MOST: f64 = 0.2;
 const SLOPE_MOST: f64 = 0.1;
@@ -18,7 +18,7 @@ pub fn is_ever_steady(rounds: &[f64]) -> bool {
     rounds.windows(WINDOW).any(|window| is_steady(window).unwrap_or(false))
 }
 
-/// None where the mean is not above zero.
+/// None if the mean is not above zero.
 fn is_steady(window: &[f64]) -> Option<bool> {
     let mean = mean(window).filter(|mean| *mean > 0.0)?;
     let slope = line_through(window)?.coefficients[1] * (WINDOW - 1) as f64;

@@ -1,18 +1,18 @@
-//! Where a series' warm-up ends: MSER-5.
+//! The end of a series' warm-up: MSER-5.
 //!
 //! The series is cut into batches of five; the batches to leave out are those without which the standard error of the mean
 //! of the rest is the smallest. Only the first half may be left out: where the best place is its very end, the series
-//! had not settled, and there is no answer. It finds a level that is approached, not one that is left; a series that
-//! changes later is [`super::change_points()`]' matter.
+//! had not settled, and there is no answer. It finds the approach to a level, not a later change, for which
+//! [`super::change_points()`] is.
 //! Source: White, "An effective truncation heuristic for bias reduction in simulation output", Simulation 69 (1997); the
 //! batches: White, Cobb and Spratt, "A comparison of five steady-state truncation heuristics for simulation", Proceedings
 //! of the Winter Simulation Conference (2000).
 
 const BATCH: usize = 5;
-/// The fewest batches that tell anything.
+/// Fewer batches have no answer.
 const BATCHES_MIN: usize = 10;
 
-/// How many of the first values to leave out; a multiple of five. None with fewer than fifty values, or where the series
+/// Number of values to exclude at the start; a multiple of five. None with fewer than fifty values, or where the series
 /// does not settle in its first half.
 pub fn warm_up(values: &[f64]) -> Option<usize> {
     let batches: Vec<f64> = values.chunks_exact(BATCH).map(|batch| batch.iter().sum::<f64>() / BATCH as f64).collect();

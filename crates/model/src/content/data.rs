@@ -1,27 +1,27 @@
-//! What the bytes of writes are like: what a compressor or a deduplicator below could make of them.
+//! Kinds of data in writes, by how well they compress or deduplicate.
 //!
-//! Buffers are filled with it before the measurement ([`Data::fill`]). At submission a [`Freshener`] makes each unit of
-//! 4 KiB unique, by its first eight bytes, so that a buffer written again and again is not a duplicate of itself. This
-//! keeps the shares stated here true for whatever compresses or deduplicates in units of up to 4 KiB. It does not hold
-//! against a compressor that looks over several requests at once: writes of the same buffer look alike to it.
+//! Buffers are filled before the measurement ([`Data::fill`]). At submission a [`Freshener`] makes each unit of
+//! 4 KiB unique, by its first eight bytes, so that a buffer that is written repeatedly is no duplicate of itself. So the
+//! shares below hold for compression and deduplication in units of up to 4 KiB. They do not hold for a compressor over several
+//! requests, which finds writes of the same buffer similar.
 
 use super::freshener::{Freshener, UNIT_BYTES, duplicate_mark, mark};
 use super::sequence;
 use crate::random::Random;
 use crate::words::{Value, forms};
 
-/// The longest pattern that can be repeated.
+/// The longest repeated pattern.
 pub const MAX_REPEATED_BYTES: usize = 64;
-/// The stretch that holds the compressible share: the smallest request, so that none is all zeros or all random.
+/// The unit of the compressible share: the smallest request, so that none is all zeros or all random.
 const STRETCH_BYTES: usize = 512;
 
 /// The bytes of writes that are not verified.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Data {
-    /// Nothing to compress, nothing twice.
+    /// Random bytes: neither compressible nor duplicate.
     #[default]
     Incompressible,
-    /// Of each 512 bytes a share is zeros, the rest is incompressible; written `compressible=50`.
+    /// A share of each 512 bytes is zeros, the rest is incompressible; written `compressible=50`.
     Compressible {
         /// The share of zeros, 0 to 100.
         percent: u8,
@@ -34,7 +34,7 @@ pub enum Data {
     },
     /// Zeros.
     Zeros,
-    /// The same few bytes over and over; written `pattern=c0ffee`.
+    /// A few bytes repeated; written `pattern=c0ffee`.
     Repeated {
         /// 1 to [`MAX_REPEATED_BYTES`] bytes.
         bytes: Vec<u8>,
@@ -42,7 +42,7 @@ pub enum Data {
 }
 
 impl Data {
-    /// Fills a buffer, before the measurement. What is not drawn from `random` is the same in every buffer.
+    /// Fills a buffer before the measurement. Only data drawn from `random` differs between buffers.
     pub fn fill(&self, buffer: &mut [u8], random: &mut Random) {
         match self {
             Data::Incompressible => sequence::write(buffer, random.next_bits()),
@@ -69,8 +69,7 @@ impl Data {
         }
     }
 
-    /// What makes a buffer unique again at each submission; none for data that is meant to be the same. Each worker
-    /// has its own, from a seed of its own.
+    /// Makes a buffer unique at each submission; none for constant data. Each worker has its own, with its own seed.
     pub fn freshener(&self, seed: u64) -> Option<Freshener> {
         match self {
             Data::Incompressible | Data::Compressible { .. } => Some(Freshener::new(seed, 0)),

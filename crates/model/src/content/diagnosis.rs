@@ -1,7 +1,7 @@
-//! What is wrong with a block that failed its check: bit rot, a lost, torn or misdirected write.
+//! Diagnosis of a block that failed its check: bit rot, a lost, torn or misdirected write.
 //!
-//! The block is made again as every generation that its header or its words speak of, and held against what was found:
-//! the generation that comes closest tells what happened. This is slow and runs once, after a mismatch.
+//! The block is generated again for every generation that its header or its words name, and compared with the data found. The
+//! closest generation shows the kind of damage. This is slow and runs once, after a mismatch.
 
 use super::mismatch::{Kind, Mismatch};
 use super::stamp::{CRC, Header, MIN_BLOCK_BYTES, Stamper, UNWRITTEN};
@@ -11,14 +11,14 @@ use std::ops::{Range, RangeInclusive};
 /// The unit a drive writes whole or not at all.
 const SECTOR_BYTES: u64 = 512;
 
-/// What a block may have been: as it was made for a generation, or zeros (none).
+/// A possible content of a block: that of a generation, or zeros (none).
 struct Candidate {
     generation: Option<u32>,
     bytes: Vec<u8>,
     differing_bytes: usize,
 }
 
-/// Says what is wrong with the first block of `rest`, what a request read from `offset` on.
+/// Diagnoses the first block of `rest`, the data read from `offset` on.
 #[cold]
 #[inline(never)]
 pub(super) fn diagnose(stamper: &Stamper, rest: &[u8], offset: u64, generations: RangeInclusive<u32>) -> Mismatch {
@@ -40,7 +40,7 @@ pub(super) fn diagnose(stamper: &Stamper, rest: &[u8], offset: u64, generations:
     }
 }
 
-/// Every generation that the caller, the header or a word of the data speaks of, the caller's newest first; and zeros.
+/// Every generation that the caller, the header or a word of the data names, the caller's newest first; and zeros.
 fn candidates(stamper: &Stamper, block: &[u8], offset: u64, generations: &RangeInclusive<u32>) -> Vec<Candidate> {
     let said = Header::read(block).map(|header| header.generation);
     let mut known = vec![*generations.end(), *generations.start()];
@@ -63,7 +63,7 @@ fn candidates(stamper: &Stamper, block: &[u8], offset: u64, generations: &RangeI
         .collect()
 }
 
-/// What an intact stamp says that is not the one expected.
+/// The difference between an intact stamp and the expected one.
 fn foreign_stamp(stamper: &Stamper, rest: &[u8], offset: u64, generations: &RangeInclusive<u32>) -> Option<Kind> {
     let header = Header::read(rest)?;
     let stamped_bytes = usize::try_from(header.block_bytes).ok().filter(|bytes| *bytes >= MIN_BLOCK_BYTES)?;
@@ -88,7 +88,7 @@ fn other_generation(generation: u32, generations: &RangeInclusive<u32>) -> Optio
     older.or((generation > *generations.end()).then_some(Kind::Newer(generation)))
 }
 
-/// Whether every sector is whole, and not all are of one write.
+/// A torn write: every sector is whole, but not all are of one write.
 fn torn(candidates: &[Candidate], block: &[u8], offset: u64) -> Option<Kind> {
     let sectors = sectors(block.len(), offset);
     let whole = |candidate: &Candidate, sector: &Range<usize>| {
@@ -115,7 +115,7 @@ fn sectors(length: usize, offset: u64) -> Vec<Range<usize>> {
     starts.zip(ends).map(|(start, end)| start..end).collect()
 }
 
-/// What a block without an intact stamp is, and the candidate that shows it.
+/// The damage of a block without an intact stamp, and the candidate that shows it.
 fn closest<'a>(
     stamper: &Stamper,
     candidates: &'a [Candidate],

@@ -1,13 +1,12 @@
-//! Makes what is written unique at the moment of submission, at the price of one store for each 4 KiB.
+//! Makes each write unique at submission, with one store per 4 KiB.
 //!
-//! Deduplicators work on units of 4 KiB and more, so eight new bytes at the start of each are enough to tell it from
-//! every other. Where a share of the writes is to be duplicates, the units drawn for it get the mark they were filled
-//! with instead, which is the same in every buffer.
+//! Deduplicators work on units of 4 KiB and more, so eight new bytes at the start of each make it unique. If a share of the writes
+//! is to be duplicates, the units drawn for it get the mark they were filled with, which is the same in every buffer.
 
 use super::sequence;
 use crate::random::derive_seed;
 
-/// What deduplicators compare: each such unit of a write is unique, or a copy.
+/// The unit of deduplicators: each unit of a write is unique, or a copy.
 pub const UNIT_BYTES: usize = 4096;
 
 /// From one mark to the next; odd, so that a worker's marks repeat after 2^64.
@@ -32,20 +31,20 @@ impl Freshener {
         }
     }
 
-    /// Makes every unit of the buffer unlike any that this worker wrote before, but for those drawn as duplicates.
+    /// Makes every unit of the buffer differ from all that this worker wrote before, except for drawn duplicates.
     #[inline]
     pub fn freshen(&mut self, buffer: &mut [u8]) {
         for (unit, index) in buffer.chunks_mut(UNIT_BYTES).zip(0..) {
             self.next = self.next.wrapping_add(STEP);
             let unique = sequence::mix(self.next);
-            // Selected by a mask: a branch that is drawn at random costs more than both marks.
+            // Selected by a mask: a random branch costs more than both marks.
             let duplicate = u64::from((unique >> 32) < self.duplicates_below).wrapping_neg();
             mark(unit, unique ^ ((unique ^ duplicate_mark(index)) & duplicate));
         }
     }
 }
 
-/// The mark of the unit of that number in a buffer, wherever it is a duplicate.
+/// The mark of a duplicate unit, by its number in the buffer.
 #[inline]
 pub(super) fn duplicate_mark(index: u64) -> u64 {
     sequence::mix(DUPLICATE_SEED.wrapping_add(index.wrapping_mul(STEP)))

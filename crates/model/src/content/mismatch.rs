@@ -1,50 +1,48 @@
-//! A block that is not as it was written, and the sentence that says so.
+//! A block that differs from what was written, with its message.
 
 use std::fmt;
 use std::ops::RangeInclusive;
 
-/// A block that is not as it was written.
+/// A block that differs from what was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// The first byte that differs from what was expected, counted from the start of the target.
+    /// Offset of the first wrong byte in the target.
     pub at: u64,
-    /// What it should be.
+    /// The expected byte.
     pub expected: u8,
-    /// What it is.
+    /// The byte found.
     pub found: u8,
-    /// Where the block starts in the target.
+    /// Offset of the block in the target.
     pub block: u64,
     /// Its size.
     pub block_bytes: usize,
-    /// The generations it might have had. Where the block has none of them, `expected` is of the newest.
+    /// The admissible generations. If the block has none of them, `expected` is of the newest.
     pub generations: RangeInclusive<u32>,
-    /// What happened to it.
+    /// The kind of damage.
     pub what: Kind,
 }
 
-/// What happened to a block. The generation of zeros is none.
+/// Kinds of damage. A generation of none means zeros.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The right block of an admissible generation, with so many bits in so many bytes changed since: bit rot, or a part
-    /// of it overwritten from elsewhere.
+    /// An admissible generation with this number of changed bits and bytes: bit rot, or partly overwritten.
     Damaged(u64, u64),
-    /// What was written for another place of this target, at that offset: a misdirected write or read.
+    /// Data for another offset of this target: a misdirected write or read.
     WrongPlace(u64),
-    /// What was written to another target, or by a run with another seed; with the key in its stamp.
+    /// Data of another target, or of a run with another seed; with the key of its stamp.
     OtherTarget(u64),
     /// It was stamped in blocks of another size.
     OtherBlockSize(u32),
-    /// What was written to it earlier, with its generation: a later write was lost.
+    /// An earlier generation: a later write was lost.
     Older(u32),
-    /// A later write than any that was expected, with its generation.
+    /// A later generation than any expected.
     Newer(u32),
-    /// Parts of it, cut at a sector, come from different writes: the generation of the first, where the next starts in the
-    /// target, and the generation of that. Where there are more than two, these are the first. After a power cut this is
-    /// to be expected of a write in flight that the drive does not promise to make whole.
+    /// Sectors of different writes: the generation of the first, the offset of the next in the target, and its generation; the first
+    /// two if there are more. Expected after a power loss during a write that the drive does not make atomic.
     Torn(Option<u32>, u64, Option<u32>),
     /// All zeros: never written, or trimmed.
     Zeros,
-    /// Nothing that was written here: no stamp, and hardly a byte of what should follow one.
+    /// Foreign data: no stamp, and hardly an expected byte.
     Foreign,
 }
 

@@ -1,8 +1,8 @@
-//! The content of written blocks: what kind of data a write carries, and the stamp that lets it be checked later.
+//! The content of written blocks: kinds of data, and stamps for later checks.
 //!
-//! A workload either verifies, and then every block is stamped ([`Stamper`]), or it does not, and then its buffers hold
-//! one kind of [`Data`], filled before the measurement and made unique at submission by a [`Freshener`]. Nothing here
-//! keeps track of what was written: the generations belong to the caller.
+//! A verifying workload stamps every block ([`Stamper`]). Others fill their buffers with one kind of [`Data`] before the
+//! measurement, and a [`Freshener`] makes each write unique at submission. The caller keeps the generations of written
+//! blocks.
 
 pub(crate) mod data;
 mod diagnosis;

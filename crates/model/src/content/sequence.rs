@@ -1,8 +1,8 @@
-//! Words of incompressible data that tell where they come from.
+//! Words of incompressible data from which their base can be computed.
 //!
 //! Word `i` of a sequence is a mix of `base + i * STEP`: a counter run through one multiplication and two xor-shifts,
-//! each of which can be undone. So data is made at the speed of memory, from any place on, and one word of it gives
-//! its base back. It is part of the format of a stamped block and must not change. Not for secrets.
+//! each of which is invertible. So data is generated at memory speed from any place on, and one word gives its base
+//! back. It is part of the format of a stamped block and must not change. Not for secrets.
 
 /// From one word to the next: 2^64 over the golden ratio, as in SplitMix64.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -10,7 +10,7 @@ const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 const FACTOR: u64 = 0xd6e8_feb8_6659_fd93;
 const FACTOR_INVERSE: u64 = inverse(FACTOR);
 
-/// What `odd` is multiplied with to give 1 (modulo 2^64), by Newton's iteration: each step doubles the right bits.
+/// The inverse of `odd` modulo 2^64, by Newton's iteration: each step doubles the correct bits.
 pub(super) const fn inverse(odd: u64) -> u64 {
     let mut result = odd;
     let mut right_bits = 3;
@@ -47,7 +47,7 @@ pub(super) fn write(data: &mut [u8], base: u64) {
     rest.copy_from_slice(&mix(next).to_le_bytes()[..rest.len()]);
 }
 
-/// The bases that the whole words of `data` come from, one a word: all the same where `data` is as it was written.
+/// The base of each whole word of `data`; all equal in undamaged data.
 pub(super) fn bases(data: &[u8]) -> impl Iterator<Item = u64> + '_ {
     let (words, _) = data.as_chunks::<8>();
     words

@@ -1,4 +1,4 @@
-//! Stamps: what lets a block be checked after it was written, in the same run or years later.
+//! Stamps that allow to check a block after it was written, in the same run or years later.
 //!
 //! A block is a 32-byte header and data. All numbers are little-endian:
 //!
@@ -12,10 +12,10 @@
 //! | 28–31 | bytes of a block |
 //! | 32– | data that follows from key, offset and generation |
 //!
-//! A block is found right by its header and its CRC alone; the data is made again only to show what is wrong. CRC-32C
+//! A check compares header and CRC only; the data is generated again only for a diagnosis. CRC-32C
 //! finds every error of one, two or three bits, every odd number of bits and every burst of up to 32 bits in blocks
 //! below 256 MiB, and any five bits in blocks of up to 655 bytes (Castagnoli, Bräuer and Herrmann, 1993; RFC 3385). Of
-//! other damage it misses one case in 2^32; a lost or misdirected write is never missed, as the header tells it.
+//! other damage it misses one case in 2^32; a lost or misdirected write is never missed, because the header shows it.
 
 use super::diagnosis;
 use super::mismatch::Mismatch;
@@ -27,13 +27,13 @@ use std::ops::RangeInclusive;
 pub const HEADER_BYTES: usize = 32;
 /// The smallest block that can be stamped.
 pub const MIN_BLOCK_BYTES: usize = 64;
-/// The generation of a block that was not written yet. No stamp has it.
+/// The generation of an unwritten block; no stamp has it.
 pub const UNWRITTEN: u32 = 0;
 
 const MAGIC: [u8; 4] = *b"HpwV";
-/// Where the CRC is.
+/// Place of the CRC.
 pub(super) const CRC: std::ops::Range<usize> = 4..8;
-/// Sets the seeds of targets apart from the others that come from the same recorded seed.
+/// Distinguishes seeds of targets from others of the same recorded seed.
 const TARGET_SEED: u64 = 0x7461_7267_6574_0001;
 /// From the data of one generation to that of the next.
 const GENERATION_STEP: u64 = 0xbf58_476d_1ce4_e5b9;
@@ -43,11 +43,11 @@ const GENERATION_STEP: u64 = 0xbf58_476d_1ce4_e5b9;
 pub struct Stamper {
     key: u64,
     block_bytes: usize,
-    /// CRC of the magic, which the rest of the block is added to.
+    /// CRC of the magic, with which the CRC of a block begins.
     crc_of_magic: u32,
 }
 
-/// What a header says.
+/// The content of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) key: u64,
@@ -57,7 +57,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// What stands where a header would be; none without the magic.
+    /// Reads a header; none without the magic.
     #[inline]
     pub(super) fn read(block: &[u8]) -> Option<Self> {
         let header: &[u8; HEADER_BYTES] = block.first_chunk()?;
@@ -86,7 +86,7 @@ impl Stamper {
     /// For the target `target_index` (from 0) of a workload with this seed, in blocks of `block_bytes`.
     ///
     /// # Panics
-    /// When a block is smaller than [`MIN_BLOCK_BYTES`] or larger than a `u32` says; resolving a workload makes sure.
+    /// If a block is smaller than [`MIN_BLOCK_BYTES`] or exceeds `u32`; resolving a workload checks this.
     pub fn new(seed: u64, target_index: u32, block_bytes: usize) -> Self {
         assert!(block_bytes >= MIN_BLOCK_BYTES && u32::try_from(block_bytes).is_ok(), "a block is 64 bytes to 4 GiB");
         let key = derive_seed(seed ^ TARGET_SEED, u64::from(target_index));
@@ -114,10 +114,10 @@ impl Stamper {
 
     /// Checks the blocks of a read from `offset`; `admissible` gives the generations that a block may have, by its
     /// number in the target: one for a block at rest, `old..=new` for one whose write may or may not have happened. A
-    /// range from [`UNWRITTEN`] admits whatever is there, since nobody knows what was there before.
+    /// range from [`UNWRITTEN`] on admits any data, because the old content is unknown.
     ///
     /// # Errors
-    /// The first block that is not as it was written.
+    /// The first block that differs from what was written.
     ///
     /// # Panics
     /// When `offset` or the buffer's length is no multiple of the block.
@@ -173,7 +173,7 @@ impl Stamper {
         crc32c::crc32c_append(self.crc_of_magic, &block[CRC.end..])
     }
 
-    /// Makes a block as it is written.
+    /// Generates a block as written.
     #[inline]
     pub(super) fn write_block(&self, block: &mut [u8], offset: u64, generation: u32) {
         self.header(offset, generation).write(block);
@@ -183,14 +183,14 @@ impl Stamper {
         block[CRC].copy_from_slice(&crc.to_le_bytes());
     }
 
-    /// Where the data of the block at `offset` starts from.
+    /// The start of the data sequence of the block at `offset`.
     #[inline]
     fn place(&self, offset: u64) -> u64 {
         sequence::mix(self.key.wrapping_add(offset))
     }
 
-    /// The generations that the words of a block's data come from, where they come from any: one a word that was
-    /// written to this place of this target. A foreign word passes for one once in 2^32.
+    /// The generation of each word of a block's data that was written to this offset of this target. A foreign word is mistaken for
+    /// one once in 2^32.
     pub(super) fn generations(&self, block: &[u8], offset: u64) -> impl Iterator<Item = u32> {
         const INVERSE: u64 = sequence::inverse(GENERATION_STEP);
         let place = self.place(offset);

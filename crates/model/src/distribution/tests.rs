@@ -86,7 +86,7 @@ fn draws_fit_the_known_shares() {
     }
 }
 
-/// The test above can fail: it tells a parameter from its neighbour.
+/// The test above can fail: it distinguishes a parameter from its neighbour.
 #[test]
 fn draws_do_not_fit_other_shares() {
     let neighbours = [

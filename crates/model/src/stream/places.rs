@@ -1,4 +1,4 @@
-//! Where the requests of a stream go: every pattern as a way to give the next of a number of places.
+//! Offsets of a stream's requests: every pattern gives the next of a number of places.
 
 use crate::distribution::{HotCold, Normal, Pareto, Zipf};
 use crate::permutation::Permutation;
@@ -7,7 +7,7 @@ use crate::stream::{Request, RequestKind};
 use crate::workload::{Pattern, Sharing, Workload};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Part of a workload's seed that spreads ranks and orders places: the same for every worker.
+/// Part of a workload's seed that spreads ranks and orders places; equal for all workers.
 const SPREAD: u64 = 1 << 41;
 
 /// The places of one worker.
@@ -23,9 +23,9 @@ pub(super) struct Places<'a> {
 #[derive(Clone, Debug)]
 enum Law<'a> {
     Ordered(Ordered<'a>),
-    /// One after another, of different sizes.
+    /// Sequential, of different sizes.
     Contiguous {
-        /// Bytes of the worker's part, and where in it the next request starts.
+        /// Bytes of the worker's part, and the start of the next request in it.
         part: u64,
         next: u64,
     },
@@ -37,13 +37,13 @@ enum Law<'a> {
     Normal(Normal),
 }
 
-/// Places in an order that is known: the n-th request goes to a place that follows from n.
+/// Places in a fixed order: that of the n-th request follows from n.
 #[derive(Clone, Debug)]
 struct Ordered<'a> {
     order: Order,
     count: u64,
     next: u64,
-    /// Moved by others too.
+    /// Shared with other workers.
     shared: Option<&'a AtomicU64>,
 }
 
@@ -51,13 +51,13 @@ struct Ordered<'a> {
 enum Order {
     Up,
     Down,
-    /// Every so many places; at the end from the start, one place on.
+    /// With this stride; at the end again from the start plus one place.
     Strided(u64),
     /// Up, but the last place before all others.
     LastFirst,
 }
 
-/// Every place once a round, the workers of a target taking turns.
+/// Every place once per round; the workers of a target alternate.
 #[derive(Clone, Debug)]
 struct Shuffled {
     seed: u64,
@@ -81,7 +81,7 @@ impl<'a> Places<'a> {
         assert!(count > 0, "the span holds a request for every worker");
         let step = workload.step().0;
         let mut first = workload.offset.0;
-        // Requests of several sizes are not counted: their part is bytes.
+        // The part of requests of several sizes is in bytes.
         let contiguous = workload.pattern.is_ordered() && !workload.sizes.is_empty();
         let room = (workload.span.0 - first) / if parted { workers } else { 1 };
         let part = if contiguous { room - room % step } else { count * step };
@@ -125,7 +125,7 @@ impl<'a> Places<'a> {
             batch.iter_mut().for_each(|request| request.offset = first + place() * step);
         };
         match &mut self.law {
-            // The two that set the pace of the fastest loops are compiled for themselves.
+            // The two patterns of the fastest loops are compiled separately.
             Law::Uniform(count) => {
                 batch.iter_mut().for_each(|request| request.offset = first + random.below(*count) * step);
             }
@@ -154,7 +154,7 @@ fn order(workload: &Workload, count: u64) -> Order {
     }
 }
 
-/// Where a request starts that follows on the one before, from the start again when it does not fit.
+/// The start of the next sequential request; again at the beginning if it does not fit.
 fn contiguous(part: u64, next: &mut u64, request: &Request, step: u64) -> u64 {
     let length = u64::from(request.length);
     if *next + length > part {
@@ -185,7 +185,7 @@ impl Ordered<'_> {
     }
 }
 
-/// The `index`-th place of 0, s, 2s, … then 1, s + 1, … below `count`: the first `count % s` rounds have a place more.
+/// The `index`-th place of 0, s, 2s, … then 1, s + 1, … below `count`: the first `count % s` rounds have one more place.
 fn strided(index: u64, count: u64, stride: u64) -> u64 {
     let (short, longer) = (count / stride, count % stride);
     let in_longer = longer * (short + 1);
