@@ -9,7 +9,7 @@ use halfpower_model::sample::{Block, Direction, Phases};
 use halfpower_model::{Estimate, Quantity};
 use serde::Serialize;
 
-/// Time of a cell's requests by block-layer phase, and what was done to them.
+/// Time of a cell's requests by block-layer phase, with splits, merges and requeues.
 #[derive(Clone, Debug, Serialize)]
 pub struct BlockLayer {
     /// Requests traced, in all repetitions.

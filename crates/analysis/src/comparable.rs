@@ -54,7 +54,7 @@ pub(crate) fn same_span(one: &Workload, other: &Workload) -> bool {
     one.span.0.abs_diff(other.span.0) < one.request_size.0.max(other.request_size.0)
 }
 
-/// A workload without the axes and what is ignored.
+/// A workload without the axes and ignored fields.
 pub(crate) fn bare(workload: &Workload, axes: &[Axis]) -> Workload {
     let mut bare = Workload {
         seed: 0,

@@ -1,9 +1,8 @@
 //! The measured cells of a run, arranged in the series that models and findings look at.
 
 use crate::cells::Cell;
-use crate::comparable::are_comparable;
+use crate::comparable::{Axis, are_comparable};
 use crate::series::{Series, group};
-use crate::wording::Varied;
 use halfpower_model::{Among, CpuAccounting, Estimate, Workload};
 
 /// The measured cells and their series.
@@ -35,17 +34,17 @@ impl<'a> Evidence<'a> {
             .filter(|rate| rate.is_finite() && *rate > 0.0);
         Evidence {
             cells: measured,
-            by_size: group(plain(), Varied::RequestSize, 1),
-            by_depth: group(plain(), Varied::Depth, 1),
-            by_workers: group(plain(), Varied::Workers, 1),
-            soaked_by_size: group(described().filter(is_soaked), Varied::RequestSize, 1),
+            by_size: group(plain(), &[Axis::RequestSize], 1),
+            by_depth: group(plain(), &[Axis::Depth], 1),
+            by_workers: group(plain(), &[Axis::Workers], 1),
+            soaked_by_size: group(described().filter(is_soaked), &[Axis::RequestSize], 1),
             advertised_bytes_per_s,
         }
     }
 
     /// The cells that count, in groups of at least `cells_min` that differ in size, depth and workers only.
     pub(crate) fn by_load(&self, cells_min: usize, counts: impl Fn(&Cell<'a>) -> bool) -> Vec<Series<'a>> {
-        group(self.cells.iter().copied().filter(|cell| counts(cell)), Varied::Load, cells_min)
+        group(self.cells.iter().copied().filter(|cell| counts(cell)), Axis::LOAD, cells_min)
     }
 
     /// The cell of a workload, as far as workloads are compared.

@@ -147,6 +147,11 @@ pub(crate) fn around(rate: f64) -> [f64; 5] {
     [0.98, 0.99, 1.0, 1.01, 1.02].map(|factor| factor * rate)
 }
 
+/// Random 4 KiB reads at these depths and IOPS.
+pub(crate) fn by_depth(rates: &[(u32, f64)]) -> Run {
+    Run::of(rates.iter().map(|(depth, iops)| (deep(*depth, random(read(4))), around(iops * 4096.0))))
+}
+
 /// Throughput with a fixed time per request and a final rate (Hockney).
 pub(crate) fn hockney(request: Bytes, fixed_s: f64, final_bytes_per_s: f64) -> f64 {
     let bytes = request.0 as f64;

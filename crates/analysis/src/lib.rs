@@ -62,7 +62,7 @@ pub fn analyse(samples: &[Observed<'_>]) -> Analysis {
     analyse_with(samples, &Context::default())
 }
 
-/// What is known besides the samples.
+/// Facts besides the samples.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Context<'a> {
     /// Memory bandwidth of the machine.

@@ -84,7 +84,7 @@ mod tests {
     use halfpower_model::sample::Latency;
     use halfpower_model::{Origin, Workload};
 
-    /// Eight deep for a second, so many by rate × latency and so many by count, the longest 1 ms.
+    /// One second at QD8 with these outstanding by rate × latency and by count; the longest request took 1 ms.
     fn sample(workload: Workload, little: f64, counted: f64) -> Sample {
         let mut run = Run::of([(workload, [1e9])]);
         let mut sample = run.samples.remove(0).sample;

@@ -86,7 +86,7 @@ mod tests {
     use crate::fixtures::{Run, read, says};
     use halfpower_model::Nanoseconds;
 
-    /// Five samples of a second without any scatter, of so many requests of 1 MiB.
+    /// Five samples of one second without scatter, with this number of 1 MiB requests.
     fn run(requests: u32) -> Run {
         let mut run = Run::default();
         run.add(read(1024), &[f64::from(requests) * 1_048_576.0; 5]);

@@ -4,7 +4,7 @@
 
 use crate::cells::Cell;
 use crate::comparable::{Axis, are_comparable, distinctions, groups};
-use crate::wording::{Varied, caching, circumstances, named, place};
+use crate::wording::{caching, circumstances, named, place};
 use halfpower_model::{CpuAccounting, Operation, Workload};
 
 /// A rate stops rising from this share of the maximum on.
@@ -43,10 +43,10 @@ impl<'a> Series<'a> {
 /// All series of at least `cells_min` cells: reads first, then sequential, direct, by depth and size.
 pub(crate) fn group<'a>(
     cells: impl IntoIterator<Item = &'a Cell<'a>>,
-    varied: Varied,
+    varied: &[Axis],
     cells_min: usize,
 ) -> Vec<Series<'a>> {
-    let mut groups = groups(cells.into_iter().filter(|cell| !cell.repetitions.is_empty()), varied.axes());
+    let mut groups = groups(cells.into_iter().filter(|cell| !cell.repetitions.is_empty()), varied);
     groups.retain(|group| group.len() >= cells_min);
     for group in &mut groups {
         group.sort_by_key(|cell| (cell.workload.request_size, cell.workload.depth, cell.workload.workers, cell.number));
@@ -62,7 +62,7 @@ pub(crate) fn group<'a>(
         })
         .collect();
     let names: Vec<_> = series.iter().map(|series| (series.subject.clone(), series.workload())).collect();
-    for (one, distinction) in series.iter_mut().zip(distinctions(&names, varied.axes())) {
+    for (one, distinction) in series.iter_mut().zip(distinctions(&names, varied)) {
         one.circumstances += &distinction;
         one.subject += &distinction;
         one.distinction = distinction;
@@ -108,7 +108,7 @@ mod tests {
     use crate::fixtures::{Run, buffered, deep, random, read, write};
     use halfpower_model::{Bytes, CachePolicy, Personality};
 
-    fn subjects(run: &Run, varied: Varied) -> Vec<(String, usize)> {
+    fn subjects(run: &Run, varied: &[Axis]) -> Vec<(String, usize)> {
         let observed = run.observed();
         let cells = gather(&observed);
         group(&cells, varied, 1).into_iter().map(|series| (series.subject, series.cells.len())).collect()
@@ -127,7 +127,7 @@ mod tests {
         }
         let (one, three) = (1, 3);
         assert_eq!(
-            subjects(&run, Varied::RequestSize),
+            subjects(&run, &[Axis::RequestSize]),
             [
                 ("sequential read, QD1, direct".to_owned(), one),
                 ("sequential read, QD8, direct".to_owned(), three),
@@ -137,10 +137,10 @@ mod tests {
                 ("sequential write, QD1, buffered".to_owned(), three),
             ]
         );
-        assert!(subjects(&run, Varied::Depth).contains(&("random read, 4 KiB, direct".to_owned(), three)));
+        assert!(subjects(&run, &[Axis::Depth]).contains(&("random read, 4 KiB, direct".to_owned(), three)));
         let observed = run.observed();
         let cells = gather(&observed);
-        let sizes: Vec<u64> = group(&cells, Varied::RequestSize, 1)[1]
+        let sizes: Vec<u64> = group(&cells, &[Axis::RequestSize], 1)[1]
             .cells
             .iter()
             .map(|cell| cell.workload.request_size.0 >> 10)
@@ -152,9 +152,9 @@ mod tests {
     fn the_end_of_the_span_does_not_part_a_series() {
         let over = |span, kib| Workload { span: Bytes(span), seed: kib, ..read(kib) };
         let mut run = Run::of([(over(9_998_336, 4), [1.0]), (over(9_961_472, 64), [1.0])]);
-        assert_eq!(subjects(&run, Varied::RequestSize).len(), 1, "10 000 000 without the part of a request");
+        assert_eq!(subjects(&run, &[Axis::RequestSize]).len(), 1, "10 000 000 without the part of a request");
         run.add(Workload { span: Bytes(20_000_000), ..read(128) }, &[1.0]);
-        assert_eq!(subjects(&run, Varied::RequestSize).len(), 2, "another span is another series");
+        assert_eq!(subjects(&run, &[Axis::RequestSize]).len(), 2, "another span is another series");
     }
 
     #[test]
@@ -164,7 +164,7 @@ mod tests {
         run.add(Workload { cache: CachePolicy::Warm, ..buffered(read(4)) }, &[1.0]);
         run.add(Workload { personality: Personality::Sync, ..read(4) }, &[1.0]);
         run.add(Workload { span: Bytes(1 << 20), ..read(4) }, &[1.0]);
-        let subjects: Vec<_> = subjects(&run, Varied::RequestSize).into_iter().map(|(subject, _)| subject).collect();
+        let subjects: Vec<_> = subjects(&run, &[Axis::RequestSize]).into_iter().map(|(subject, _)| subject).collect();
         assert_eq!(
             subjects,
             [

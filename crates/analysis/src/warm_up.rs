@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use crate::fixtures::{Normal, Run, begins, intervals, read, says};
 
-    /// A sample with these megabytes in each hundredth of a second, and 2 % of noise that leans on the interval before.
+    /// A sample with these megabytes per 10 ms interval, and 2 % of noise that leans on the interval before.
     fn sample(seed: u64, megabytes: impl Iterator<Item = f64>) -> Sample {
         let mut normal = Normal::new(seed);
         let mut noise = 0.0;

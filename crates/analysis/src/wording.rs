@@ -3,27 +3,6 @@
 use crate::comparable::Axis;
 use halfpower_model::{Buffering, CachePolicy, Durability, Estimate, Operation, Reach, RequestKind, RwFlag, Workload};
 
-/// What a series varies, and so leaves out of its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Varied {
-    RequestSize,
-    Depth,
-    Workers,
-    /// All three.
-    Load,
-}
-
-impl Varied {
-    pub(crate) fn axes(self) -> &'static [Axis] {
-        match self {
-            Varied::RequestSize => &[Axis::RequestSize],
-            Varied::Depth => &[Axis::Depth],
-            Varied::Workers => &[Axis::Workers],
-            Varied::Load => Axis::LOAD,
-        }
-    }
-}
-
 /// `random reads (4 KiB, QD8, direct)`: how a claim begins.
 pub(crate) fn named(workload: &Workload, how: &str) -> String {
     format!("{} {} ({how})", workload.pattern, requests(workload.operation))
@@ -80,13 +59,13 @@ pub(crate) fn depth(workload: &Workload) -> String {
 
 /// What stays the same: `QD8, direct` over sizes, `4 KiB, direct` over depths, `4 KiB, QD1 per worker, direct` over workers,
 /// `direct` over all.
-pub(crate) fn circumstances(workload: &Workload, varied: Varied) -> String {
+pub(crate) fn circumstances(workload: &Workload, varied: &[Axis]) -> String {
     let first = match (varied, workload.workers) {
-        (Varied::RequestSize, _) => depth(workload),
-        (Varied::Depth, 1) => workload.request_size.to_string(),
-        (Varied::Workers, _) => format!("{}, QD{} per worker", workload.request_size, workload.depth),
-        (Varied::Depth, workers) => format!("{}, {workers} workers", workload.request_size),
-        (Varied::Load, _) => return caching(workload),
+        ([Axis::RequestSize], _) => depth(workload),
+        ([Axis::Depth], 1) => workload.request_size.to_string(),
+        ([Axis::Depth], workers) => format!("{}, {workers} workers", workload.request_size),
+        ([Axis::Workers], _) => format!("{}, QD{} per worker", workload.request_size, workload.depth),
+        _ => return caching(workload),
     };
     format!("{first}, {}", caching(workload))
 }
@@ -143,10 +122,10 @@ mod tests {
 
     #[test]
     fn words_read_like_a_report() {
-        assert_eq!(circumstances(&read(4), Varied::RequestSize), "QD1, direct");
+        assert_eq!(circumstances(&read(4), &[Axis::RequestSize]), "QD1, direct");
         let workload = Workload { workers: 2, ..random(read(4)) };
-        assert_eq!(circumstances(&workload, Varied::RequestSize), "QD1 × 2 workers, direct");
-        assert_eq!(circumstances(&workload, Varied::Depth), "4 KiB, 2 workers, direct");
+        assert_eq!(circumstances(&workload, &[Axis::RequestSize]), "QD1 × 2 workers, direct");
+        assert_eq!(circumstances(&workload, &[Axis::Depth]), "4 KiB, 2 workers, direct");
         assert_eq!((kind(&workload).as_str(), kind(&write(4)).as_str()), ("random 4 KiB reads", "sequential writes"));
         assert_eq!(sentence("reads are fast"), "Reads are fast.");
     }

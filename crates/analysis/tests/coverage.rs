@@ -1,7 +1,7 @@
-//! What the intervals hold: each method on thousands of made-up data sets whose truth is known.
+//! Coverage of the intervals: each method on thousands of generated data sets with known truth.
 //!
 //! A 95 % interval must hold the truth in 93 to 97 % of them, from the least number of repetitions that the method is used
-//! with; two samples of the same must be called changed in under 5 %. What was chosen by it: docs/decisions/statistics.md.
+//! with; two samples of the same must be called changed in under 5 %. For the choices see docs/decisions/statistics.md.
 //! Seeded: the same figures every time. Run by `just coverage` (release build, five to eight minutes), not by `cargo test`.
 
 use halfpower_analysis::statistics::{
@@ -67,10 +67,10 @@ impl Draws {
     }
 }
 
-/// The rows of a table, printed as they come; what is out of bounds is complained of at the end.
+/// The rows of a table, printed at once; rows out of bounds fail at the end.
 #[derive(Default)]
 struct Table {
-    /// So that every row has draws of its own.
+    /// Number of rows, so that each has its own draws.
     rows: u64,
     wrong: Vec<String>,
 }

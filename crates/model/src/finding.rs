@@ -61,7 +61,7 @@ pub enum FindingCode {
     HalfPower,
     /// The queue depth at which throughput stops rising.
     Knee,
-    /// The bottleneck of a workload, with what was ruled out.
+    /// The bottleneck of a workload, with suspects ruled out.
     #[serde(rename = "bottleneck")]
     Owner,
     /// A request size slower than both its neighbours.

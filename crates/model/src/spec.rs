@@ -1,6 +1,6 @@
 //! The user's input for a workload, and its resolution on a machine.
 //!
-//! Unset keys of a spec are none. [`WorkloadSpec::or`] layers specs: a study's defaults, a sweep's values, the command line.
+//! An unset key of a spec is `None`. [`WorkloadSpec::or`] layers specs: a study's defaults, a sweep's values, the command line.
 //! Resolving fills in the defaults and checks every value against the target. It reads facts from the [`Environment`] only.
 
 mod imported;

@@ -25,7 +25,7 @@ pub struct Nanoseconds(pub u64);
 #[serde(transparent)]
 pub struct BytesPerSecond(pub f64);
 
-/// Why a text is not a size, a duration or a rate. The message names the text and what is valid.
+/// Why a text is not a size, a duration or a rate. The message names the text and the valid forms.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UnitError(String);

@@ -1,9 +1,9 @@
-//! The figures of a sample that the suspects use. A figure that was not measured is none.
+//! The figures of a sample that the suspects use. Unmeasured figures are none.
 
 use crate::device::{MOST_FOR_OTHERS, share_for_others};
 use crate::parts::{grouped, without_number};
 use halfpower_model::sample::{Block, Direction, Part, PartKind, Totals};
-use halfpower_model::{Buffering, Durability, Personality, RequestKind, RwFlag, Sample, TargetKind, Workload};
+use halfpower_model::{Durability, Personality, RwFlag, Sample, TargetKind, Workload};
 
 /// Saturated: share of its time that a worker wants a CPU, or a part is busy.
 pub(super) const FULL: f64 = 0.9;
@@ -38,7 +38,7 @@ pub(crate) struct Neighbours {
 /// Highest rates at other offsets over this rate; none if not measured.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Places {
-    /// Offsets that cost the medium less: sequential, or reads within a buffer-sized region.
+    /// Offsets that the medium reaches faster: sequential, or reads within a buffer-sized region.
     pub(crate) nearer: Option<f64>,
     /// Of sequential requests: random ones.
     pub(crate) at_random: Option<f64>,
@@ -124,12 +124,8 @@ impl<'a> Facts<'a> {
 
     /// Whether writes may stay in the page cache unflushed.
     pub(super) fn writes_into_memory(&self) -> bool {
-        let workload = self.workload;
-        workload.operation.writes()
-            && workload.buffering == Buffering::Buffered
-            && matches!(workload.durability, Durability::None | Durability::FlushAtEnd)
-            && !workload.operation.has(RequestKind::Flush)
-            && !workload.rw_flags.has(RwFlag::Dsync)
+        let is_unflushed = matches!(self.workload.durability, Durability::None | Durability::FlushAtEnd);
+        is_unflushed && self.workload.writes_to_cache()
     }
 
     /// Requested totals of one direction.

@@ -17,7 +17,7 @@ const LONGER: std::ops::RangeInclusive<f64> = 0.9..=1.43;
 /// Overhead per request on a bus, as the bytes it could have moved.
 const BESIDE: Bytes = Bytes(8192);
 
-/// Faster from here on at offsets that cost the medium less: a part that is 90 % busy leaves 1.11 at most.
+/// Faster from here on at offsets that the medium reaches faster: a part that is 90 % busy leaves 1.11 at most.
 const MEDIUM_FASTER: f64 = 1.12;
 /// Zones count as equally fast up to here.
 const EVERYWHERE: f64 = 1.05;

@@ -1,4 +1,4 @@
-//! Names the bottleneck of a sample, and rules out what it is not.
+//! Names the bottleneck of a sample, and rules out other suspects.
 //!
 //! Suspects are examined in an order in which one explains those behind it: a rate limit explains an idle CPU, a
 //! saturated CPU explains an idle device. A suspect is named on its own figures, never by elimination. The file system and

@@ -1,4 +1,4 @@
-//! What may limit a sample, and what the attribution found of it.
+//! Suspects that may limit a sample, and the result of the attribution.
 
 use crate::wording::sentence;
 use serde::Serialize;
@@ -39,7 +39,7 @@ pub enum Owner {
     Depth,
     /// The file system, or anything else above the device.
     FileSystem,
-    /// The device and what is behind it.
+    /// The device and all behind it.
     Device,
 }
 
@@ -49,7 +49,7 @@ pub enum Owner {
 pub enum Sureness {
     /// The figures leave room for another cause.
     Likely,
-    /// A figure of its own shows it.
+    /// Its own figures show it.
     Sure,
 }
 
@@ -88,7 +88,7 @@ pub(super) fn open(why: impl Into<String>) -> Option<Standing> {
     Some(Standing::Open(why.into()))
 }
 
-/// A figure of its own shows it.
+/// Its own figures show it.
 pub(super) fn sure(owner: Owner, reason: impl Into<String>) -> Option<Standing> {
     Some(Standing::Named(owner, Sureness::Sure, None, reason.into()))
 }
@@ -163,7 +163,7 @@ impl Attribution {
         format!("Bottleneck{likely}: {name}. {}{}", sentence(&self.reason), self.further())
     }
 
-    /// What was ruled out or left open, as further sentences.
+    /// Suspects ruled out or left open, as further sentences.
     pub fn further(&self) -> String {
         let list = |what: &str, reasons: &[String]| match reasons {
             [] => String::new(),

@@ -111,7 +111,7 @@ fn finding(plateau: &Plateau<'_>, paces: &Paces) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::attribution::Sureness;
-    use crate::fixtures::{Run, around, begins, block, deep, random, read, says};
+    use crate::fixtures::{Run, around, begins, block, by_depth, deep, read, says};
     use halfpower_model::Among;
     use halfpower_model::sample::Block;
 
@@ -122,10 +122,7 @@ mod tests {
 
     /// Random reads of 4 KiB at each depth, and a device that is busy so much.
     fn sweep(rates: &[(u32, f64)], busy_fraction: f64) -> Run {
-        let mut run = Run::default();
-        for (depth, rate) in rates {
-            run.add(deep(*depth, random(read(4))), &around(rate * 4096.0));
-        }
+        let mut run = by_depth(rates);
         for placed in &mut run.samples {
             placed.sample.cpu.lower.system_s = 0.2;
             placed.sample.instrument.loop_ns_per_request = Some(50.0);

@@ -110,7 +110,7 @@ mod tests {
     use crate::fixtures::{Run, around, buffered, random, read, says, write};
     use halfpower_model::{Bytes, Workload};
 
-    /// A thousand reads of 64 KiB of which the device did so many.
+    /// A thousand reads of 64 KiB of which the device did this number.
     fn of(workload: Workload, done: &[u64]) -> Run {
         let mut run = Run::default();
         let cell = run.add(workload, &vec![65_536_000.0; done.len()]);

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
     use crate::fixtures::{Run, around, deep, random, read, says};
 
-    /// A cell of 100 000 requests a second, each of which takes so much CPU time.
+    /// A cell of 100 000 IOPS with this CPU time per I/O.
     fn found(us_per_request: f64, workers: u32) -> Vec<Finding> {
         let mut run = Run::default();
         let workload = halfpower_model::Workload { workers, ..deep(32, random(read(4))) };

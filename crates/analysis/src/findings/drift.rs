@@ -171,7 +171,7 @@ mod tests {
     use crate::fixtures::{Normal, Run, begins, ends, intervals, read, says, write};
     use halfpower_model::Nanoseconds;
 
-    /// A run of one cell whose samples have these megabytes in each tenth of a second, 1 % of noise added.
+    /// A run of one cell whose samples have these megabytes per 0.1 s interval, 1 % of noise added.
     fn run_of(repetitions: usize, megabytes: &[f64]) -> Run {
         let mut run = Run::default();
         let mut normal = Normal::new(11);

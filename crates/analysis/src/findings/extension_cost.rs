@@ -18,7 +18,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
 
 fn cost(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Finding> {
     let workload = series.workload();
-    // Preallocated blocks are the reference where data is none, and of growing files only.
+    // Preallocated blocks are the reference without cells of existing data, for growing files only.
     let bases = [FileState::Written, FileState::Preallocated].into_iter();
     let bases = bases.take_while(|base| workload.file_state != *base);
     let (base, comparisons) = bases

@@ -19,7 +19,7 @@ use halfpower_model::{BytesPerSecond, Finding, FindingCode, Pattern, Quantity, W
 
 const SIZES_MIN: usize = 3;
 
-/// What half is taken of: what is advertised, or a cell's rate.
+/// The reference: the advertised peak, or a cell's rate.
 #[derive(Clone, Copy)]
 struct Reference<'a> {
     bytes_per_s: f64,

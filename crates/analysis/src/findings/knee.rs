@@ -91,15 +91,7 @@ pub(super) fn depth_estimate(series: &Series<'_>, depth: u32) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{Run, around, deep, random, read, says, write};
-
-    fn sweep(rates_of_4_kib: &[(u32, f64)]) -> Run {
-        let mut run = Run::default();
-        for (depth, requests_per_s) in rates_of_4_kib {
-            run.add(deep(*depth, random(read(4))), &around(requests_per_s * 4096.0));
-        }
-        run
-    }
+    use crate::fixtures::{Run, by_depth, deep, random, read, says, write};
 
     #[test]
     fn the_knee_by_hand() {
@@ -107,13 +99,13 @@ mod tests {
         assert_eq!(index_of_knee(&[50.0, 94.9, 95.0, 100.0, 97.0]), 2);
         assert_eq!(index_of_knee(&[100.0, 90.0, 80.0]), 0);
         assert_eq!(index_of_knee(&[50.0, 75.0, 100.0]), 2);
-        assert_eq!(sweep(&[(1, 10e3), (8, 20e3)]).findings(FindingCode::Knee), [], "two depths");
-        assert_eq!(sweep(&[(1, 0.0), (2, 0.0), (4, 0.0)]).findings(FindingCode::Knee), [], "no rate");
+        assert_eq!(by_depth(&[(1, 10e3), (8, 20e3)]).findings(FindingCode::Knee), [], "two depths");
+        assert_eq!(by_depth(&[(1, 0.0), (2, 0.0), (4, 0.0)]).findings(FindingCode::Knee), [], "no rate");
     }
 
     #[test]
     fn where_it_stops_is_said() {
-        let run = sweep(&[(1, 10e3), (2, 20e3), (4, 40e3), (8, 57e3), (16, 58e3), (32, 58e3)]);
+        let run = by_depth(&[(1, 10e3), (2, 20e3), (4, 40e3), (8, 57e3), (16, 58e3), (32, 58e3)]);
         let findings = run.findings(FindingCode::Knee);
         let words = "Random reads (4 KiB, direct): 57\u{202f}000 IOPS ± 2 % at QD8, where it stops rising; the most at any depth is 58\u{202f}000 IOPS. Fitted model, a fixed latency up to a throughput limit (0.578 % off on average): one I/O alone takes 100 µs ± 1.2 %, the limit of 57\u{202f}671 IOPS ± 1.2 % is reached at QD5.77 [5.68 to 5.86].";
         assert_eq!(findings[0].sentence, words);
@@ -126,7 +118,7 @@ mod tests {
     #[test]
     fn a_close_call_has_an_interval() {
         // 95.2 % with repetitions 2 % apart: some resamples find it short.
-        let run = sweep(&[(1, 50e3), (8, 95.2e3), (16, 100e3)]);
+        let run = by_depth(&[(1, 50e3), (8, 95.2e3), (16, 100e3)]);
         let findings = run.findings(FindingCode::Knee);
         assert_eq!((findings[0].estimates[0].low, findings[0].estimates[0].high), (Some(8.0), Some(16.0)));
         says(&findings[0].sentence, "QD8 [8 to 16]");
@@ -134,7 +126,7 @@ mod tests {
 
     #[test]
     fn what_still_grows_has_no_knee() {
-        let findings = sweep(&[(1, 10e3), (2, 20e3), (4, 40e3)]).findings(FindingCode::Knee);
+        let findings = by_depth(&[(1, 10e3), (2, 20e3), (4, 40e3)]).findings(FindingCode::Knee);
         assert!(findings[0].estimates.is_empty());
         assert_eq!(findings[0].brief, "beyond QD4, the highest depth measured");
         let words = "Random reads (4 KiB, direct): 40\u{202f}000 IOPS ± 2 % at QD4, the highest depth measured, and still rising.";

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 const MATTERS: f64 = 1.5;
 /// A span smaller by this factor is closer.
 const NEARER: u64 = 8;
-/// So many stream starts cover several zones of a disk; three would be in one zone once in 27.
+/// This number of stream starts covers several zones of a disk; three would be in one zone once in 27.
 const PLACES: usize = 4;
 
 /// Of each cell, by its number.
@@ -143,7 +143,7 @@ mod tests {
     use halfpower_model::sample::{Block, Direction};
     use halfpower_model::{Bytes, BytesPerSecond, Channel, Level, LevelName};
 
-    /// A disk that is slow far off, on a link of 100 MB/s; of streams eight deep, how long 16 and 32 KiB take, and 32 KiB over
+    /// A disk that is slow far off, on a link of 100 MB/s; of streams at QD8, how long 16 and 32 KiB take, and 32 KiB over
     /// the outermost part.
     fn run(of: fn(u64) -> Workload, [small_us, whole_us, part_us]: [f64; 3]) -> Run {
         let mut run = Run::default();

@@ -108,7 +108,7 @@ mod tests {
     use crate::fixtures::{Run, buffered, ends, read};
     use halfpower_model::FindingCode;
 
-    /// The brief of so many ratios of buffered to direct reads, each with its interval.
+    /// The brief of these ratios of buffered to direct reads, each with its interval.
     fn brief(ratios: &[(f64, f64)]) -> String {
         let mut run = Run::default();
         for (kib, (low, high)) in (0..).map(|exponent| 2 << exponent).zip(ratios) {

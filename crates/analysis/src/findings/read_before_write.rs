@@ -92,7 +92,7 @@ mod tests {
     use crate::fixtures::{Run, buffered, random, read, write};
     use halfpower_model::Workload;
 
-    /// Whether so many device reads of so many bytes in all are proof for 1000 writes of 512 bytes.
+    /// Whether this number of device reads and bytes is proof for 1000 writes of 512 bytes.
     fn is_proof(counts: &[(u64, u64)]) -> bool {
         let mut run = Run::default();
         let small = Workload { request_size: Bytes(512), ..buffered(random(write(1))) };

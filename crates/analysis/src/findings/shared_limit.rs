@@ -124,7 +124,7 @@ mod tests {
         Workload { among, targets, workers: targets, ..deep(8, read(1024)) }
     }
 
-    /// The findings of so many targets, each at some rate alone, all together at another.
+    /// The findings of several targets with these rates alone and together.
     fn limits(each: f64, together: &[f64]) -> Vec<Finding> {
         let mut run = Run::default();
         let count = together.len() as u32 + 1;

@@ -62,7 +62,7 @@ mod tests {
         Workload { request_size: Bytes(512), ..buffered(random(write(4))) }
     }
 
-    /// 1000 writes of 512 bytes for which the device read so many blocks.
+    /// 1000 writes of 512 bytes for which the device read this number of blocks.
     fn of(blocks: u64) -> Run {
         let mut run = Run::default();
         let cell = run.add(small(), &[512_000.0; 3]);

@@ -127,7 +127,7 @@ mod tests {
     use halfpower_model::Workload;
     use halfpower_model::random::Random;
 
-    /// Adds a cell whose requests take what is drawn, in ns.
+    /// Adds a cell with drawn latencies in ns.
     fn add(run: &mut Run, workload: Workload, repetitions: usize, requests: usize, draw: &mut dyn FnMut() -> f64) {
         let cell = run.add(workload, &vec![1e6; repetitions]);
         for placed in run.samples.iter_mut().filter(|placed| placed.cell == cell) {
@@ -137,7 +137,7 @@ mod tests {
         }
     }
 
-    /// Exponential latencies with a mean of 100 µs, the sum of so many; every so-manieth request takes 20 ms.
+    /// The sum of `stages` exponential latencies with a mean of 100 µs; one in `slow` requests takes 20 ms.
     fn latencies(random: &mut Random, stages: u32, slow: Option<u64>) -> f64 {
         if slow.is_some_and(|slow| random.below(slow) == 0) {
             return 20e6;

@@ -287,16 +287,8 @@ impl Concurrency {
 mod tests {
     use super::*;
     use crate::analyse;
-    use crate::fixtures::{Normal, Run, around, deep, ends, random, read};
+    use crate::fixtures::{Normal, Run, around, by_depth, deep, ends, random, read};
     use halfpower_model::FindingCode;
-
-    fn sweep(rates: &[(u32, f64)]) -> Run {
-        let mut run = Run::default();
-        for (depth, requests_per_s) in rates {
-            run.add(deep(*depth, random(read(4))), &around(requests_per_s * 4096.0));
-        }
-        run
-    }
 
     fn model(run: &Run) -> Concurrency {
         analyse(&run.observed()).models.concurrency.remove(0)
@@ -326,8 +318,8 @@ mod tests {
     #[test]
     fn equal_stations_are_a_balanced_network() {
         let depths = [1, 2, 4, 8, 16, 32];
-        let model = model(&sweep(&depths.map(|depth| (depth, mean_value_analysis(6, 20e-6, depth)))));
-        // A request visits all six, 20 µs each, and each of them serves 50 000 a second.
+        let model = model(&by_depth(&depths.map(|depth| (depth, mean_value_analysis(6, 20e-6, depth)))));
+        // A request visits all six, 20 µs each, and each of them serves 50 000 per second.
         assert_eq!((model.law, model.matches), (Law::Balanced, Match::Good));
         follows(&model.curve, (1.0, 32.0), |n| 50e3 * n / (n + 5.0));
         assert!(close(Some(model.alone), 120e3) && close(model.knee, 6.0) && close(model.limit, 50e3), "{model:?}");
@@ -336,7 +328,7 @@ mod tests {
     #[test]
     fn a_pipe_is_bounded() {
         let rates = [1, 2, 4, 8, 16, 32].map(|depth| (depth, (f64::from(depth) / 100e-6).min(57e3)));
-        let model = model(&sweep(&rates));
+        let model = model(&by_depth(&rates));
         assert_eq!((model.law, model.matches), (Law::Bounded, Match::Good));
         follows(&model.curve, (1.0, 32.0), |n| (n / 100e-6).min(57e3));
         assert!(close(Some(model.alone), 100e3) && close(model.knee, 5.7) && close(model.limit, 57e3), "{model:?}");
@@ -346,7 +338,7 @@ mod tests {
 
     #[test]
     fn what_only_grows_has_its_knee_beyond() {
-        let model = model(&sweep(&[1, 2, 4, 8].map(|depth| (depth, mean_value_analysis(100, 1e-6, depth)))));
+        let model = model(&by_depth(&[1, 2, 4, 8].map(|depth| (depth, mean_value_analysis(100, 1e-6, depth)))));
         assert_eq!(model.knee, None);
         ends(&model.sentence(), "its knee is beyond the measured range.");
     }
@@ -354,7 +346,7 @@ mod tests {
     /// A disk with an arm that takes the shorter ways the more it has to choose from: two Fireballs that a card makes one of.
     #[test]
     fn a_limit_below_a_rate_that_still_grows_is_not_said() {
-        let run = sweep(&[(1, 63.9), (2, 90.5), (4, 105.0), (8, 121.0), (16, 139.0), (32, 157.0)]);
+        let run = by_depth(&[(1, 63.9), (2, 90.5), (4, 105.0), (8, 121.0), (16, 139.0), (32, 157.0)]);
         let model = model(&run);
         let limit = model.limit.unwrap();
         assert!(limit.value < 157.0 && limit.high.unwrap() > 157.0 && model.relative_error < 0.05, "{model:?}");
@@ -373,13 +365,13 @@ mod tests {
     /// Where it grows no more, a limit may lie as far below the highest as its interval goes and the law is off.
     #[test]
     fn a_limit_agrees_with_what_was_measured_or_does_not_hold() {
-        let scattered = sweep(&[(1, 10e3), (2, 20e3), (4, 40e3), (8, 57e3), (16, 59e3), (32, 58e3)]);
+        let scattered = by_depth(&[(1, 10e3), (2, 20e3), (4, 40e3), (8, 57e3), (16, 59e3), (32, 58e3)]);
         let agrees = model(&scattered);
         assert!(agrees.limit.unwrap().value < 59e3 && agrees.exceeded_by.is_none(), "{agrees:?}");
         assert!(agrees.sentence().contains("is reached at"), "{}", agrees.sentence());
         // A peak, and less beyond it, with which no bound agrees.
         let peak = |depth: u32| (depth, if depth == 16 { 74e3 } else { (f64::from(depth) * 10e3).min(64e3) });
-        let peak = sweep(&(0..11).map(|power| peak(1 << power)).collect::<Vec<_>>());
+        let peak = by_depth(&(0..11).map(|power| peak(1 << power)).collect::<Vec<_>>());
         let contradicted = model(&peak);
         assert!(contradicted.relative_error < 0.05 && contradicted.matches == Match::Poor, "{contradicted:?}");
         assert!(contradicted.sentence().contains("holds here"), "{}", contradicted.sentence());
@@ -397,7 +389,7 @@ mod tests {
     fn the_published_curve_gives_its_own_parts_and_peak() {
         let [alpha, beta, gamma] = PUBLISHED.map(|(value, _)| value);
         let law = |n: f64| gamma * n / (1.0 + alpha * (n - 1.0) + beta * n * (n - 1.0));
-        let model = model(&sweep(&SPEC.map(|(users, _)| (users, law(f64::from(users))))));
+        let model = model(&by_depth(&SPEC.map(|(users, _)| (users, law(f64::from(users))))));
         assert_eq!(model.law, Law::UniversalScalability);
         follows(&model.curve, (1.0, 216.0), law);
         assert!((model.contention.unwrap() - alpha).abs() < 1e-9 && (model.coherency.unwrap() - beta).abs() < 1e-9);
@@ -439,10 +431,10 @@ mod tests {
         let (mut normal, mut held, mut universal) = (Normal::new(1993), 0, 0);
         for _ in 0..200 {
             let noisy = |depth: u32| (depth, mean_value_analysis(6, 20e-6, depth) * (1.0 + 0.02 * normal.draw()));
-            let run = sweep(&[1, 2, 4, 8, 16, 32].map(noisy));
+            let run = by_depth(&[1, 2, 4, 8, 16, 32].map(noisy));
             let observed = run.observed();
             let cells = crate::cells::gather(&observed);
-            let series = crate::series::group(&cells, crate::wording::Varied::Depth, 1);
+            let series = crate::series::group(&cells, &[crate::comparable::Axis::Depth], 1);
             let model = super::fit(&series[0], Load::Depth).unwrap();
             universal += u32::from(model.law == Law::UniversalScalability);
             let holds = |knee: Estimate| knee.low.unwrap() <= 6.0 && 6.0 <= knee.high.unwrap();

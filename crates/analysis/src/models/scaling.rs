@@ -166,7 +166,7 @@ mod tests {
         Workload { among, targets, workers: targets, ..deep(8, read(1024)) }
     }
 
-    /// Targets of these rates alone, and the first so many together.
+    /// Targets with these rates alone, and of the first ones together.
     fn model(alone: &[f64], together: impl Fn(f64) -> f64) -> Option<Scaling> {
         let mut run = Run::default();
         for (number, rate) in (1..).zip(alone) {

@@ -265,7 +265,7 @@ mod tests {
             }
             let observed = run.observed();
             let cells = crate::cells::gather(&observed);
-            let series = crate::series::group(&cells, crate::wording::Varied::RequestSize, 1);
+            let series = crate::series::group(&cells, &[crate::comparable::Axis::RequestSize], 1);
             match fit(&series[0]).unwrap().pieces[..] {
                 [line] => {
                     let half = line.half_size.unwrap();

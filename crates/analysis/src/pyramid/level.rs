@@ -117,7 +117,7 @@ impl Half {
     /// Of a figure and its peak.
     pub(super) fn of(rap: Option<Estimate>, pap: Option<f64>) -> Half {
         let Some((rap, pap)) = rap.zip(pap) else { return Half::CannotTell };
-        // An interval that includes the peak may mean the peak; one below half of its own value is too wide to say.
+        // An interval that includes the peak may mean the peak; one that begins below half of the value is too wide to decide.
         if rap.value > pap * BEYOND && rap.low.unwrap_or(rap.value).max(rap.value / 2.0) > pap {
             return Half::BeyondPeak;
         }

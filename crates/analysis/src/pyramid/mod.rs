@@ -32,7 +32,7 @@ pub struct Pyramid {
     pub bottleneck: Option<Stage>,
     /// In a few words.
     pub brief: String,
-    /// In sentences, with what was ruled out and what is open.
+    /// In sentences, with levels ruled out or open.
     pub sentence: String,
     /// Half-power size of the best requests' series.
     pub half_power: Option<HalfPowerSize>,

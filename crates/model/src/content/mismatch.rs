@@ -1,9 +1,9 @@
-//! A block that differs from what was written, with its message.
+//! A block that differs from the written one, with its message.
 
 use std::fmt;
 use std::ops::RangeInclusive;
 
-/// A block that differs from what was written.
+/// A block that differs from the written one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     /// Offset of the first wrong byte in the target.

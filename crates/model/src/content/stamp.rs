@@ -117,7 +117,7 @@ impl Stamper {
     /// range from [`UNWRITTEN`] on admits any data, because the old content is unknown.
     ///
     /// # Errors
-    /// The first block that differs from what was written.
+    /// The first block that differs from the written one.
     ///
     /// # Panics
     /// When `offset` or the buffer's length is no multiple of the block.

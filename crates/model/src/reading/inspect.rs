@@ -23,14 +23,14 @@ pub struct Inspected {
 pub struct InspectedTarget {
     /// As it was named.
     pub path: String,
-    /// What it is on.
+    /// Its storage.
     #[serde(flatten)]
     pub storage: Storage,
     /// From memory to device, each with its peak.
     pub levels: Vec<Level>,
 }
 
-/// What a file or a device is on.
+/// Storage of a file or device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Storage {
     /// The file system; none for a device.
@@ -58,7 +58,7 @@ pub struct FileSystem {
     pub mount_point: String,
     /// Options of the mount and of the file system.
     pub mount_options: String,
-    /// What is mounted.
+    /// The mounted source.
     pub source: String,
     /// The server and the path to it, of a network file system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,7 +85,7 @@ pub struct Network {
     pub unknown: Option<String>,
 }
 
-/// A block device and what lies below it.
+/// A block device and those below it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Device {
     /// The kernel's name, `vda`.
@@ -235,7 +235,7 @@ pub struct Limit {
 pub struct Backing {
     /// Its path.
     pub path: String,
-    /// What it is on.
+    /// Its storage.
     #[serde(flatten)]
     pub storage: Storage,
 }

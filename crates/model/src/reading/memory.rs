@@ -90,7 +90,7 @@ pub enum StudyTest {
 pub struct Bandwidth {
     /// Which.
     pub kernel: Kernel,
-    /// Threads, each with a working set of its own.
+    /// Threads, each with its own working set.
     pub threads: u32,
     /// The working set of a thread; of a copy, source and destination together.
     pub size_bytes: Bytes,
@@ -188,10 +188,7 @@ impl MemorySpeed {
     /// How many figures were disturbed, if they are too many for an idle machine; 1 of 186 there, 12 of 96 on a busy one.
     /// The best round of a disturbed figure is far above the median.
     pub fn disturbed(&self) -> Option<usize> {
-        let is_off = |cell: &&Bandwidth| {
-            let best = cell.bytes_per_s.rounds.iter().copied().fold(0.0, f64::max);
-            best > SPREAD_MAX * cell.bytes_per_s.median
-        };
+        let is_off = |cell: &&Bandwidth| cell.bytes_per_s.largest() > SPREAD_MAX * cell.bytes_per_s.median;
         let off = self.bandwidth.iter().filter(is_off).count();
         (off as f64 > OFF_MAX * self.bandwidth.len() as f64).then_some(off)
     }

@@ -106,8 +106,8 @@ mod tests {
         histogram
     }
 
-    /// Whether a second has the warning, with so many requests counted and cut off, each with its milliseconds, and so many
-    /// outstanding on average.
+    /// Whether a sample of one second has the warning, with these (count, ms) of counted and cut-off requests, and this mean number
+    /// outstanding.
     fn is_reported_with(counted: &[(u64, u64)], cut_off: &[(u64, u64)], outstanding: f64) -> bool {
         let (all, latency) = (histogram(counted.iter().copied()), histogram(cut_off.iter().copied()));
         let mut sample = Sample::empty(Workload::default(), Environment::unknown("a", None));

@@ -4,9 +4,8 @@
 use super::block::Block;
 use super::record::{Sample, Warning};
 use crate::environment::TargetKind;
-use crate::stream::RequestKind;
 use crate::units::significant;
-use crate::workload::{Buffering, CachePolicy, Durability, Pattern, Personality, RwFlag, Workload};
+use crate::workload::{CachePolicy, Durability, Pattern, Personality, Workload};
 
 /// Below this share of the bytes read from the device a figure is that of memory. The counters include read-ahead, warm-up and
 /// other programs, so the share is an upper bound.
@@ -29,7 +28,8 @@ pub fn memory_speed(sample: &Sample) -> Option<Warning> {
     if is_null || workload.buffering.is_direct() || sample.total.bytes == 0 {
         return None;
     }
-    if nobody_waits(workload)
+    if workload.durability == Durability::None
+        && workload.writes_to_cache()
         && let Some(what) = not_stored(sample)
     {
         let message = format!("nothing waited until the writes were stored{what}");
@@ -119,22 +119,13 @@ fn share_of_device(asked: u64) -> impl Fn(&Block) -> Option<f64> {
     move |block| Some(block.read?.bytes as f64 / asked as f64)
 }
 
-/// Whether writes may stay in the page cache.
-fn nobody_waits(workload: &Workload) -> bool {
-    workload.operation.writes()
-        && workload.buffering == Buffering::Buffered
-        && workload.durability == Durability::None
-        && !workload.operation.has(RequestKind::Flush)
-        && !workload.rw_flags.has(RwFlag::Dsync)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::environment::Environment;
     use crate::sample::{Direction, Totals};
     use crate::units::{Bytes, Nanoseconds};
-    use crate::workload::Operation;
+    use crate::workload::{Buffering, Operation};
 
     fn message(workload: Workload, device_bytes: Option<u64>) -> Option<String> {
         warned(workload, device_bytes).map(|warning| warning.message)
@@ -152,7 +143,7 @@ mod tests {
         memory_speed(&sample)
     }
 
-    /// What a device that read so many bytes counted.
+    /// Counters of a device that read this number of bytes.
     fn block(bytes: u64) -> Block {
         let read = Direction { requests: bytes >> 12, bytes, amplification: None };
         Block { requests: 1, bytes, devices: 1, read: Some(read), ..Block::default() }

@@ -217,6 +217,14 @@ impl Workload {
             && self.operation.reads()
     }
 
+    /// Whether writes may stay in the page cache until they are flushed.
+    pub fn writes_to_cache(&self) -> bool {
+        self.operation.writes()
+            && self.buffering == Buffering::Buffered
+            && !self.operation.has(RequestKind::Flush)
+            && !self.rw_flags.has(RwFlag::Dsync)
+    }
+
     /// Bytes of one pass over every span.
     pub fn once_over(&self) -> Bytes {
         Bytes(self.span.0.saturating_sub(self.offset.0).saturating_mul(self.volumes()))

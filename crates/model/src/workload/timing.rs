@@ -147,7 +147,7 @@ impl FromStr for Rate {
 
     /// A number of requests (`50000`, `50000/s`), or a size a second (`100MB/s`).
     fn from_str(text: &str) -> Result<Self, ChoiceError> {
-        let unknown = || ChoiceError::new(text, "requests a second, like 50000/s, or bytes a second, like 100MB/s");
+        let unknown = || ChoiceError::new(text, "requests per second, like 50000/s, or bytes per second, like 100MB/s");
         let amount = text.trim().strip_suffix("/s").unwrap_or(text).trim();
         let rate = match amount.parse::<u64>() {
             Ok(requests) => Rate::Requests(requests),
