@@ -142,14 +142,16 @@ impl Cell<'_> {
 
     /// Bytes per second of two cells in each block that both have.
     pub(crate) fn paired_with(&self, other: &Cell<'_>) -> Vec<(f64, f64)> {
-        let rate = |observed: &Observed<'_>| observed.sample.total.bytes_per_s.0;
-        self.repetitions
-            .iter()
-            .filter_map(|mine| {
-                let theirs = other.repetitions.iter().find(|theirs| theirs.block == mine.block)?;
-                Some((rate(mine), rate(theirs)))
-            })
-            .collect()
+        self.paired_by(other, |sample| Some(sample.total.bytes_per_s.0))
+    }
+
+    /// A figure of two cells in each block in which both have it.
+    pub(crate) fn paired_by(&self, other: &Cell<'_>, figure: impl Fn(&Sample) -> Option<f64>) -> Vec<(f64, f64)> {
+        let pair = |mine: &Observed<'_>| {
+            let theirs = other.repetitions.iter().find(|theirs| theirs.block == mine.block)?;
+            Some((figure(mine.sample)?, figure(theirs.sample)?))
+        };
+        self.repetitions.iter().filter_map(pair).collect()
     }
 }
 

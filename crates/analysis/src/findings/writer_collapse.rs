@@ -72,11 +72,7 @@ fn against_one<'a>(group: &[&'a Cell<'a>]) -> Vec<Writers<'a>> {
 
 fn writers<'a>(cell: &'a Cell<'a>, alone: &'a Cell<'a>) -> Option<Writers<'a>> {
     let judged = |rate: fn(&Sample) -> Option<f64>| {
-        let pairs = cell.repetitions.iter().filter_map(|several| {
-            let one = alone.repetitions.iter().find(|one| one.block == several.block)?;
-            Some((rate(several.sample)?, rate(one.sample)?))
-        });
-        let pairs: Vec<(f64, f64)> = pairs.collect();
+        let pairs = cell.paired_by(alone, rate);
         let contrast = Contrast::paired(&pairs, Margin::THROUGHPUT)?;
         let mean = pairs.iter().map(|(several, _)| several).sum::<f64>() / pairs.len() as f64;
         Some(Judged { contrast, bytes_per_s: mean, collapsed: false })
