@@ -15,6 +15,7 @@ pub(super) struct Figures {
     pub(super) requests_per_s: Option<f64>,
     pub(super) bytes_per_s: Option<f64>,
     pub(super) latency: Latency,
+    pub(super) histogram: Option<Histogram>,
     pub(super) short_transfers: Option<u64>,
 }
 
@@ -23,6 +24,11 @@ impl Figures {
     pub(super) fn over(seconds: f64, requests: Option<u64>, bytes: Option<u64>) -> Self {
         let per_s = |amount: Option<u64>| amount.filter(|_| seconds > 0.0).map(|amount| amount as f64 / seconds);
         Figures { requests, bytes, requests_per_s: per_s(requests), bytes_per_s: per_s(bytes), ..Figures::default() }
+    }
+
+    /// The same figures with the latencies of a histogram.
+    pub(super) fn with_histogram(self, histogram: Histogram) -> Self {
+        Figures { latency: Latency::of(&histogram), histogram: Some(histogram), ..self }
     }
 }
 
@@ -53,15 +59,17 @@ pub(super) fn environment<'f>(files: impl IntoIterator<Item = &'f str>, size: Op
     environment
 }
 
-/// Fills in the part of a kind, or the total.
+/// Sets the figures of one kind of request, or the total, whose histogram is of any kind.
 pub(super) fn fill(sample: &mut Sample, kind: Option<RequestKind>, figures: Figures) {
-    let part = match kind {
-        None => "total",
-        Some(RequestKind::Read) => "read",
-        Some(RequestKind::Write) => "write",
-        Some(RequestKind::Trim) => "trim",
-        Some(RequestKind::Flush) => "flush",
+    let histograms = &mut sample.latency_histogram;
+    let (part, histogram) = match kind {
+        None => ("total", &mut histograms.any),
+        Some(RequestKind::Read) => ("read", &mut histograms.read),
+        Some(RequestKind::Write) => ("write", &mut histograms.write),
+        Some(RequestKind::Trim) => ("trim", &mut histograms.trim),
+        Some(RequestKind::Flush) => ("flush", &mut histograms.flush),
     };
+    *histogram = figures.histogram;
     let known = [
         ("requests", figures.requests.is_some()),
         ("bytes", figures.bytes.is_some()),
@@ -88,10 +96,11 @@ pub(super) fn fill(sample: &mut Sample, kind: Option<RequestKind>, figures: Figu
     }
 }
 
-/// Fills in the total, and the same for the one kind of request there is.
-pub(super) fn fill_only(sample: &mut Sample, figures: Figures) {
+/// Sets the total, and the same for the only kind of request, if there is one kind.
+pub(super) fn fill_only(sample: &mut Sample, mut figures: Figures) {
     if let Some(kind) = sample.workload.operation.only() {
         fill(sample, Some(kind), figures.clone());
+        figures.histogram = None;
     }
     fill(sample, None, figures);
 }

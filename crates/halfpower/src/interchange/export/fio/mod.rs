@@ -9,6 +9,7 @@ mod files;
 mod options;
 
 use super::exported::Exported;
+use crate::interchange::percentiles;
 use crate::sanitize::sanitize_json;
 use crate::store::StoredSample;
 use halfpower_model::histogram::{Histogram, bucket_middle};
@@ -142,7 +143,7 @@ fn direction(sample: &Sample, totals: Option<&Totals>, histogram: Option<&Histog
 }
 
 /// A family of latencies; N is 0 where nothing was counted, as fio has it.
-fn latency(latency: Latency, count: u64) -> Value {
+fn latency(mut latency: Latency, count: u64) -> Value {
     let known = latency.mean.is_some();
     let mut family = json!({
         "min": latency.min.unwrap_or_default(),
@@ -151,17 +152,9 @@ fn latency(latency: Latency, count: u64) -> Value {
         "stddev": latency.stddev.unwrap_or_default(),
         "N": if known { count } else { 0 },
     });
-    let named = [
-        ("50.000000", latency.p50),
-        ("90.000000", latency.p90),
-        ("95.000000", latency.p95),
-        ("99.000000", latency.p99),
-        ("99.900000", latency.p99_9),
-        ("99.990000", latency.p99_99),
-    ];
-    for (name, value) in named {
+    for (percent, value) in &percentiles(&mut latency)[1..7] {
         if let Some(value) = value {
-            family["percentile"][name] = json!(value);
+            family["percentile"][format!("{percent:.6}")] = json!(value);
         }
     }
     family

@@ -11,6 +11,7 @@ use super::error::Fault;
 use super::record::{Figures, buffering, fill, lasted, of_reads, origin, size};
 use super::text::{number, whole};
 use super::{Collected, Format, Source};
+use crate::interchange::percentiles;
 use halfpower_model::sample::Latency;
 use halfpower_model::{
     Bytes, Environment, Nanoseconds, Operation, Origin, Pattern, RequestKind, Sample, WorkerKind, WorkloadSpec,
@@ -138,19 +139,9 @@ fn latency(span: Element<'_>, word: &str) -> Result<Latency, Fault> {
     Ok(latency)
 }
 
-/// Puts a percentile in its place, if it has one; 0 is the smallest and 100 the largest.
+/// Sets a percentile, if it is one of ours; 0 is the minimum, 100 the maximum.
 fn put(latency: &mut Latency, percentile: f64, value: Option<u64>) {
-    let places = [
-        (0.0, &mut latency.min),
-        (50.0, &mut latency.p50),
-        (90.0, &mut latency.p90),
-        (95.0, &mut latency.p95),
-        (99.0, &mut latency.p99),
-        (99.9, &mut latency.p99_9),
-        (99.99, &mut latency.p99_99),
-        (100.0, &mut latency.max),
-    ];
-    if let Some((_, place)) = places.into_iter().find(|(own, _)| (own - percentile).abs() < 1e-9) {
+    if let Some((_, place)) = percentiles(latency).into_iter().find(|(own, _)| (own - percentile).abs() < 1e-9) {
         *place = value;
     }
 }

@@ -4,6 +4,7 @@ use super::super::Collected;
 use super::super::json::{count, figure};
 use super::super::record::{Figures, histogram};
 use super::super::text::whole;
+use crate::interchange::percentiles;
 use halfpower_model::Histogram;
 use halfpower_model::sample::Latency;
 use serde_json::Value;
@@ -13,7 +14,6 @@ use serde_json::Value;
 pub(super) struct Direction {
     pub(super) runtime_ms: u64,
     pub(super) figures: Figures,
-    pub(super) histogram: Option<Histogram>,
 }
 
 /// The latencies, as fio names them: with submission first.
@@ -57,9 +57,10 @@ impl Direction {
             requests_per_s: (runtime_ms > 0).then_some(per_s),
             bytes_per_s: (runtime_ms > 0).then_some(bytes_per_s),
             latency,
+            histogram,
             short_transfers: part.get("short_ios").and_then(count),
         };
-        Ok(Some(Direction { runtime_ms, figures, histogram }))
+        Ok(Some(Direction { runtime_ms, figures }))
     }
 }
 
@@ -110,24 +111,16 @@ fn hold_together(collected: &mut Collected, runtime_ms: u64, requests: (f64, f64
 /// requests beyond, and no more than the largest, which fio's are where a bucket's end is beyond it.
 fn latency_of(family: &Value, unit: f64, requests: u64) -> Latency {
     let of = |key: &str| family.get(key).and_then(figure).map(|value| value * unit);
-    let percentile = |name: &str| {
-        let value = family.get("percentile")?.get(name).and_then(figure)? * unit;
-        let beyond = (requests as f64 * (1.0 - name.parse::<f64>().ok()? / 100.0)).round();
+    let percentile = |percent: f64| {
+        let value = family.get("percentile")?.get(format!("{percent:.6}")).and_then(figure)? * unit;
+        let beyond = (requests as f64 * (1.0 - percent / 100.0)).round();
         let most = of("max").unwrap_or(f64::INFINITY);
-        (beyond >= 10.0 || name == "50.000000").then_some(value.min(most) as u64)
+        (beyond >= 10.0 || percent == 50.0).then_some(value.min(most) as u64)
     };
-    Latency {
-        min: of("min").map(|value| value as u64),
-        mean: of("mean"),
-        stddev: of("stddev"),
-        p50: percentile("50.000000"),
-        p90: percentile("90.000000"),
-        p95: percentile("95.000000"),
-        p99: percentile("99.000000"),
-        p99_9: percentile("99.900000"),
-        p99_99: percentile("99.990000"),
-        max: of("max").map(|value| value as u64),
-    }
+    let mut latency = Latency { mean: of("mean"), stddev: of("stddev"), ..Latency::default() };
+    percentiles(&mut latency).into_iter().for_each(|(percent, place)| *place = percentile(percent));
+    (latency.min, latency.max) = (of("min").map(|value| value as u64), of("max").map(|value| value as u64));
+    latency
 }
 
 /// All directions: counts over the longest run time; percentiles only of a histogram that has them all.
@@ -135,7 +128,7 @@ pub(super) fn together(all: &[Direction], elapsed_ms: u64, histogram: &Histogram
     let sum = |of: fn(&Figures) -> Option<u64>| {
         all.iter().try_fold(0_u64, |sum, one| Some(sum.saturating_add(of(&one.figures)?)))
     };
-    let latency = if all.iter().all(|one| one.histogram.is_some()) {
+    let latency = if all.iter().all(|one| one.figures.histogram.is_some()) {
         Latency::of(histogram)
     } else {
         Latency {

@@ -13,7 +13,7 @@ use super::super::record::{Figures, fill_only, histogram, lasted, origin, size};
 use super::super::text::{lines, whole};
 use super::super::{Collected, Format, MAX_INTERVALS, Source};
 use halfpower_model::histogram::{SUB_BUCKET_BITS, bucket_low, bucket_middle};
-use halfpower_model::sample::{Interval, Latency};
+use halfpower_model::sample::Interval;
 use halfpower_model::units::significant;
 use halfpower_model::{Environment, Histogram, Nanoseconds, Operation, Sample, WorkloadSpec};
 use std::cmp::Reverse;
@@ -172,8 +172,7 @@ impl Direction {
         lasted(&mut sample, over_s);
         // Requests have a size; windows have none.
         let is_of_requests = entries.iter().all(|entry| entry.request_bytes > 0);
-        let mut histogram = None;
-        let mut figures = match kind {
+        let figures = match kind {
             Kind::Histogram => {
                 let message = "smallest, largest and mean latency are those of the histogram's buckets";
                 collected.doubt("latency_from_buckets", message, "import the JSON for the exact ones");
@@ -192,16 +191,19 @@ impl Direction {
                     sample.mark_known("intervals.requests");
                 }
                 let all = histogram_of(&self.counts).ok_or_else(|| Fault::whole(OVERFLOW))?;
-                Figures::over(over_s, Some(histogram.insert(all).count()), None)
+                Figures::over(over_s, Some(all.count()), None).with_histogram(all)
             }
             _ if is_of_requests => {
                 let bytes = entries.iter().try_fold(0_u64, |sum, entry| sum.checked_add(entry.request_bytes));
                 let bytes = bytes.ok_or_else(|| Fault::whole(OVERFLOW))?;
+                let figures = Figures::over(over_s, Some(entries.len() as u64), Some(bytes));
                 if kind == Kind::Latency {
-                    let latencies: &mut Histogram = histogram.insert(Histogram::default());
+                    let mut latencies = Histogram::default();
                     entries.iter().for_each(|entry| latencies.record(entry.value));
+                    figures.with_histogram(latencies)
+                } else {
+                    figures
                 }
-                Figures::over(over_s, Some(entries.len() as u64), Some(bytes))
             }
             Kind::Latency => {
                 return Err(Fault::whole(
@@ -220,11 +222,6 @@ impl Direction {
                 }
             }
         };
-        if let Some(histogram) = histogram {
-            figures.latency = Latency::of(&histogram);
-            let histograms = &mut sample.latency_histogram;
-            *[&mut histograms.read, &mut histograms.write, &mut histograms.trim][number] = Some(histogram);
-        }
         fill_only(&mut sample, figures);
         Ok(sample)
     }

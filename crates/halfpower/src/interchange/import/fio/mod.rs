@@ -14,7 +14,7 @@ use super::json::{Document, count, documents, figure};
 use super::record::{Figures, began, environment, fill, lasted, origin, used};
 use super::{Collected, Format, Source};
 use direction::Direction;
-use halfpower_model::sample::{Failure, Histograms, Warning};
+use halfpower_model::sample::{Failure, Warning};
 use halfpower_model::{Operation, RequestKind, Sample, WorkloadSpec};
 use options::Options;
 use serde_json::Value;
@@ -192,24 +192,15 @@ fn contradict(spec: &mut WorkloadSpec, directions: &[(RequestKind, Direction)], 
 }
 
 fn fill_directions(sample: &mut Sample, directions: Vec<(RequestKind, Direction)>, mixed: Option<Direction>) {
-    let mut histograms = Histograms::default();
     let all: Vec<Direction> = directions.iter().map(|(_, direction)| direction.clone()).chain(mixed).collect();
-    for (kind, direction) in directions {
-        match kind {
-            RequestKind::Read => histograms.read.clone_from(&direction.histogram),
-            RequestKind::Write => histograms.write.clone_from(&direction.histogram),
-            _ => histograms.trim.clone_from(&direction.histogram),
-        }
-        fill(sample, Some(kind), direction.figures);
-    }
+    directions.into_iter().for_each(|(kind, direction)| fill(sample, Some(kind), direction.figures));
     let elapsed_ms = all.iter().map(|direction| direction.runtime_ms).max().unwrap_or_default();
     let total = match &all[..] {
         [] => Figures { requests: Some(0), bytes: Some(0), ..Figures::default() },
-        [alone] => alone.figures.clone(),
-        several => direction::together(several, elapsed_ms, &histograms.total()),
+        [alone] => Figures { histogram: None, ..alone.figures.clone() },
+        several => direction::together(several, elapsed_ms, &sample.latency_histogram.total()),
     };
     fill(sample, None, total);
-    sample.latency_histogram = histograms;
     if elapsed_ms > 0 {
         lasted(sample, elapsed_ms as f64 / 1e3);
     } else {

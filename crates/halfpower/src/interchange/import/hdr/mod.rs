@@ -60,8 +60,7 @@ pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
     for course in std::mem::take(&mut log.courses) {
         let mut sample = log.sample(&course, course.tag.as_deref(), source);
         let Course { histogram: all, intervals, .. } = course;
-        fill(&mut sample, None, Figures { latency: Latency::of(&all), ..Figures::default() });
-        sample.latency_histogram.any = Some(all);
+        fill(&mut sample, None, Figures::default().with_histogram(all));
         if intervals.len() > 1 {
             sample.intervals = intervals;
         }
@@ -248,22 +247,20 @@ impl Log {
         let (id, _, first) = courses[0];
         let mut sample = self.sample(first, Some(id), source);
         for (_, kind, course) in courses {
-            let histograms = &mut sample.latency_histogram;
-            let (part, kind) = match *kind {
-                "read" => (&mut histograms.read, Some(RequestKind::Read)),
-                "write" => (&mut histograms.write, Some(RequestKind::Write)),
-                "trim" => (&mut histograms.trim, Some(RequestKind::Trim)),
-                "flush" => (&mut histograms.flush, Some(RequestKind::Flush)),
-                "response" => (&mut histograms.response, None),
+            let kind = match *kind {
+                "read" => RequestKind::Read,
+                "write" => RequestKind::Write,
+                "trim" => RequestKind::Trim,
+                "flush" => RequestKind::Flush,
+                "response" => {
+                    sample.latency_histogram.response = Some(course.histogram.clone());
+                    continue;
+                }
                 _ => {
                     return Err(Fault::at(course.line, "its tag ends with none of read, write, trim, flush, response"));
                 }
             };
-            *part = Some(course.histogram.clone());
-            if kind.is_some() {
-                let told = Figures { latency: Latency::of(&course.histogram), ..Figures::default() };
-                fill(&mut sample, kind, told);
-            }
+            fill(&mut sample, Some(kind), Figures::default().with_histogram(course.histogram.clone()));
         }
         // Whether flushes were asked for, and so are in the total, is not known.
         if sample.flush.is_none() {
