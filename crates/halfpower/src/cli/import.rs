@@ -84,9 +84,10 @@ impl File<'_> {
 }
 
 fn stage<'a>(staged: &Staged<'_>, number: usize, path: &'a Path, format: Option<Format>) -> anyhow::Result<File<'a>> {
-    let (mut places, mut targets, mut common) = (Places::default(), Vec::new(), None);
+    let (mut places, mut targets, mut common, mut samples) = (Places::default(), Vec::new(), None, 0);
     // Of `common`, the inner is none where samples have different ones.
-    let read = import(path, format, &mut |sample| {
+    let (format, mut warnings) = import(path, format, &mut |sample| {
+        samples += 1;
         let (cell, block) = places.next(&sample);
         for facts in sample.environment.all_targets() {
             // Each once, and no more than anybody reads.
@@ -101,7 +102,6 @@ fn stage<'a>(staged: &Staged<'_>, number: usize, path: &'a Path, format: Option<
         }
         Ok(staged.add(number, cell, block, &sample)?)
     })?;
-    let mut warnings = read.warnings;
     warnings.extend(staged.copy_of(number)?.map(|run| {
         let message = format!("run {run} holds the same samples already, so that this is one measurement twice");
         Warning::new("imported_before", message, "count one of the two only; `halfpower runs rm` takes one away")
@@ -110,10 +110,10 @@ fn stage<'a>(staged: &Staged<'_>, number: usize, path: &'a Path, format: Option<
     let file_name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     Ok(File {
         path,
-        format: read.format.word(),
-        samples: read.samples,
+        format: format.word(),
+        samples,
         warnings,
-        name: format!("{}: {file_name}", read.format.word()),
+        name: format!("{}: {file_name}", format.word()),
         environment: common.flatten().unwrap_or_else(|| Environment::unknown(targets.clone(), None)),
         target: if targets.is_empty() { "an unknown target".to_owned() } else { targets },
     })

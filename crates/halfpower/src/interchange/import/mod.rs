@@ -142,26 +142,16 @@ impl Format {
     }
 }
 
-/// What was read of a file, once its samples were kept.
-#[derive(Debug)]
-pub(crate) struct Read {
-    /// What it was.
-    pub(crate) format: Format,
-    /// How many samples it had.
-    pub(crate) samples: usize,
-    /// What had to be decided, and what was left out.
-    pub(crate) warnings: Vec<Warning>,
-}
-
-/// Reads a file of another program and gives its samples to `keep`, in their order and as they are read.
+/// Reads a file of another program and passes its samples to `keep`, in order, as they are read. Returns its format and
+/// the warnings.
 ///
 /// # Errors
-/// When it cannot be read, is of no form that is known, or breaks off from its form: with the line. What `keep` says.
+/// If the file cannot be read, its format is unknown, or a line is invalid; errors of `keep`.
 pub(crate) fn import(
     path: &Path,
     format: Option<Format>,
     keep: &mut dyn FnMut(Sample) -> anyhow::Result<()>,
-) -> anyhow::Result<Read> {
+) -> anyhow::Result<(Format, Vec<Warning>)> {
     let name = path.to_string_lossy();
     let unreadable = |source| ImportError::Unreadable { file: name.to_string(), source };
     let mut input = Input::open(path, Times::Once).map_err(unreadable)?;
@@ -170,12 +160,11 @@ pub(crate) fn import(
     if !is_cut(&name, &begin, format) {
         let bytes = input.read_up_to(MAX_FILE_BYTES, begin).map_err(unreadable)?;
         let Imported { format, samples, warnings } = import_bytes(&name, &bytes, format)?;
-        let count = samples.len();
         samples.into_iter().try_for_each(keep)?;
-        return Ok(Read { format, samples: count, warnings });
+        return Ok((format, warnings));
     }
     let format = Format::Halfpower;
-    let mut read = Read { format, samples: 0, warnings: Vec::new() };
+    let (mut is_empty, mut warnings) = (true, Vec::<Warning>::new());
     let mut pieces = Pieces::new(begin.chain(input));
     while let Some(piece) = pieces.next().map_err(unreadable)? {
         let imported = match import_bytes(&name, &piece.bytes, Some(format)) {
@@ -185,18 +174,16 @@ pub(crate) fn import(
             }
             imported => imported?,
         };
-        for sample in imported.samples {
-            keep(sample)?;
-            read.samples += 1;
-        }
-        let is_new = |warning: &Warning| read.warnings.iter().all(|known| known.code != warning.code);
+        imported.samples.into_iter().try_for_each(&mut *keep)?;
+        is_empty = false;
+        let is_new = |warning: &Warning| warnings.iter().all(|known| known.code != warning.code);
         let new: Vec<Warning> = imported.warnings.into_iter().filter(is_new).collect();
-        read.warnings.extend(new);
+        warnings.extend(new);
     }
-    if read.samples == 0 {
+    if is_empty {
         return Err(ImportError::Empty { file: name.into_owned(), format: format.word() }.into());
     }
-    Ok(read)
+    Ok((format, warnings))
 }
 
 /// Whether a file is read piece by piece, by how it begins: records of our own stand by themselves.
