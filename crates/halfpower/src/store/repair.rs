@@ -9,13 +9,14 @@ use super::create::create;
 use super::error::{During, StoreError};
 use super::handle::Store;
 use super::recover::{RUN_COLUMNS, Slot, TABLES, insert, recover};
-use super::run::{Run, RunStatus, json, word};
+use super::run::{Run, RunStatus, json};
 use super::run_id::RunId;
 use crate::reading::Reading;
 use halfpower_model::Sample;
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, Transaction};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -273,21 +274,13 @@ fn run_without_name(sound: &Transaction<'_>, sample: &Sample) -> rusqlite::Resul
     Ok(RunId(sound.last_insert_rowid()))
 }
 
-/// What a column of a run has instead, by what was made of the rest.
+/// The value of a column of a run that cannot be read. A run's JSON has its columns' names.
 fn stand_in(run: &Run, column: &str) -> Value {
-    let text = |text: &str| Value::Text(text.to_owned());
-    match column {
-        "id" => Value::Integer(run.id.0),
-        "kind" => Value::Text(word(run.kind)),
-        "name" => text(&run.name),
-        "command" => text(&run.command),
-        "target" => text(&run.target),
-        "seed" => Value::Integer(run.seed.cast_signed()),
-        "program" => Value::Text(json(&run.program)),
-        "environment" => Value::Text(json(&run.environment)),
-        "started_at" => Value::Text(run.started_at.to_string()),
-        "status" => Value::Text(word(run.status)),
-        _ => Value::Null,
+    match serde_json::to_value(run).unwrap_or_default()[column].take() {
+        Json::Null => Value::Null,
+        Json::String(text) => Value::Text(text),
+        Json::Number(number) => Value::Integer(number.as_u64().unwrap_or_default().cast_signed()),
+        record => Value::Text(record.to_string()),
     }
 }
 
