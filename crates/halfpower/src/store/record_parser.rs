@@ -3,29 +3,26 @@
 //! another one within a run.
 
 use super::run::json;
-use halfpower_model::sample::Program;
-use halfpower_model::{Environment, Sample, Shared};
+use halfpower_model::{Environment, Sample};
 use serde::de::IgnoredAny;
 
 /// How the environment begins, in records as this program writes them. Inside a text its quotes would be escaped.
 const KEY: &str = r#""environment":"#;
 
-/// Parses the records of a run one after the other.
+/// Parses the records of a run in order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Parser {
-    before: Option<Common>,
+    before: Option<Before>,
 }
 
-/// What may come again.
+/// A record that was parsed.
 #[derive(Clone, Debug)]
-struct Common {
-    /// The environment's text.
+struct Before {
+    /// Text of its environment.
     text: String,
-    /// The shortest there is, to be parsed in its place.
+    /// Text of the shortest environment, parsed in its place.
     short: String,
-    environment: Shared<Environment>,
-    program: Shared<Program>,
-    obtained: Shared<Vec<String>>,
+    sample: Sample,
 }
 
 impl Parser {
@@ -36,34 +33,27 @@ impl Parser {
         }
         let mut sample: Sample = serde_json::from_str(record)?;
         if let Some(before) = &self.before {
-            sample.environment.share(&before.environment);
-            before.share_rest(&mut sample);
+            sample.share(&before.sample);
         }
-        self.before = environment_of(record).map(|text| Common {
+        self.before = environment_of(record).map(|text| Before {
             text: text.to_owned(),
             short: json(&Environment::unknown("", None)),
-            environment: sample.environment.clone(),
-            program: sample.program.clone(),
-            obtained: sample.instrument.obtained.clone(),
+            sample: sample.clone(),
         });
         Ok(sample)
     }
 }
 
-impl Common {
-    /// None where the environment is another one, or the record is damaged: parsed as it is, it says where.
+impl Before {
+    /// A record with the same environment; none if it differs, or if the record is damaged: parsed whole, the error has
+    /// the right place.
     fn parse(&self, record: &str) -> Option<Sample> {
         let start = start_of_environment(record)?;
         let rest = record[start..].strip_prefix(self.text.as_str())?;
         let mut sample: Sample = serde_json::from_str(&[&record[..start], &self.short, rest].concat()).ok()?;
-        sample.environment = self.environment.clone();
-        self.share_rest(&mut sample);
+        sample.environment = self.sample.environment.clone();
+        sample.share(&self.sample);
         Some(sample)
-    }
-
-    fn share_rest(&self, sample: &mut Sample) {
-        sample.program.share(&self.program);
-        sample.instrument.obtained.share(&self.obtained);
     }
 }
 
@@ -120,7 +110,7 @@ mod tests {
         let sorted = serde_json::to_value(sample("/data/a", 5)).unwrap().to_string();
         let before = parser.before.clone().unwrap();
         assert!(before.parse(&sorted).is_none());
-        assert!(parser.parse(&sorted).unwrap().environment.is(&before.environment));
+        assert!(parser.parse(&sorted).unwrap().environment.is(&before.sample.environment));
     }
 
     #[test]
