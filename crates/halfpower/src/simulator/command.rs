@@ -10,7 +10,7 @@ use halfpower_sim::Simulated;
 use halfpower_sim::describe::{self, PathPart};
 use halfpower_sim::file::MachineFile;
 use halfpower_sim::shipped;
-use serde::Serialize;
+use serde_json::json;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -48,20 +48,6 @@ enum Action {
     Validate(validate::Arguments),
 }
 
-/// A machine as `--json` prints it.
-#[derive(Serialize)]
-struct Listed<'a> {
-    machine: &'a str,
-    description: String,
-    volumes: Vec<ListedVolume>,
-}
-
-#[derive(Serialize)]
-struct ListedVolume {
-    target: String,
-    description: String,
-}
-
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     match &arguments.action {
         Action::List => list(context),
@@ -71,27 +57,21 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
 }
 
 fn list(context: &Context) -> anyhow::Result<Ending> {
-    let mut listed = Vec::new();
+    let (mut listed, mut text) = (Vec::new(), String::new());
     for machine in shipped::machines() {
         let file = MachineFile::parse(machine, shipped::machine_text(machine).unwrap_or_default())?;
-        let volume = |(name, description): (&str, &str)| ListedVolume {
-            target: format!("sim:{machine}:{name}"),
-            description: description.to_owned(),
-        };
-        let volumes = file.volumes().map(volume).collect();
-        listed.push(Listed { machine, description: file.description.clone(), volumes });
-    }
-    context.print(&listed, || {
-        let mut text = String::new();
-        for Listed { machine, description, volumes } in &listed {
-            let _ = writeln!(text, "{machine}: {description}");
-            let width = volumes.iter().map(|volume| volume.target.len()).max().unwrap_or(0);
-            for ListedVolume { target, description } in volumes {
-                let _ = writeln!(text, "  {target:width$}  {description}");
-            }
+        let _ = writeln!(text, "{machine}: {}", file.description);
+        let target = |name: &str| format!("sim:{machine}:{name}");
+        let width = file.volumes().map(|(name, _)| target(name).len()).max().unwrap_or(0);
+        let mut volumes = Vec::new();
+        for (name, description) in file.volumes() {
+            let target = target(name);
+            let _ = writeln!(text, "  {target:width$}  {description}");
+            volumes.push(json!({ "target": target, "description": description }));
         }
-        text
-    })?;
+        listed.push(json!({ "machine": machine, "description": file.description, "volumes": volumes }));
+    }
+    context.print(&listed, || text)?;
     Ok(Ending::Done)
 }
 
@@ -105,16 +85,8 @@ fn show(context: &Context, machine: &str, set: &SetArgument) -> anyhow::Result<E
     let text = machine_text(machine)?;
     let checked = MachineFile::parse(machine, &text).and_then(|file| file.check_volumes());
     checked.map_err(usage)?;
-    context.print(&serde_json::json!({ "machine": machine, "text": text }), || text.clone())?;
+    context.print(&json!({ "machine": machine, "text": text }), || text.clone())?;
     Ok(Ending::Done)
-}
-
-/// A part of a volume's I/O path as `--json` prints it.
-#[derive(Serialize)]
-struct ShownPart {
-    parts: Vec<String>,
-    does: String,
-    makes: Option<String>,
 }
 
 fn show_path(context: &Context, target: &Path) -> anyhow::Result<Ending> {
@@ -125,23 +97,20 @@ fn show_path(context: &Context, target: &Path) -> anyhow::Result<Ending> {
     let made = Simulated::of_file(&machine, &text, &volume, &settings);
     let made = made.and_then(|made| Simulated::reject_ineffective([&made]).map(|()| made));
     let made = made.map_err(usage)?;
-    let shown = |PathPart { names, does, makes }: PathPart| ShownPart { parts: names, does, makes };
-    let path: Vec<ShownPart> = describe::path(made.machine()).into_iter().map(shown).collect();
-    let target = target.display().to_string();
-    let description = made.description();
-    context.print(&serde_json::json!({ "target": target, "description": description, "path": path }), || {
-        let mut text = format!("{target}: {description}\nFrom its disks to memory:\n");
-        for (number, ShownPart { parts, does, makes }) in path.iter().enumerate() {
-            let names = match &parts[..] {
-                [first, .., last] if parts.len() > 2 => format!("{first} to {last}"),
-                few => few.join(", "),
-            };
-            let _ = writeln!(text, "  {}  {names}: {does}", number + 1);
-            if let Some(makes) = makes {
-                let _ = writeln!(text, "     makes {makes}");
-            }
+    let (target, description) = (target.display().to_string(), made.description());
+    let mut text = format!("{target}: {description}\nFrom its disks to memory:\n");
+    let mut path = Vec::new();
+    for PathPart { names, does, makes } in describe::path(made.machine()) {
+        let shown = match &names[..] {
+            [first, .., last] if names.len() > 2 => format!("{first} to {last}"),
+            few => few.join(", "),
+        };
+        path.push(json!({ "parts": names, "does": does, "makes": makes }));
+        let _ = writeln!(text, "  {}  {shown}: {does}", path.len());
+        if let Some(makes) = makes {
+            let _ = writeln!(text, "     makes {makes}");
         }
-        text
-    })?;
+    }
+    context.print(&json!({ "target": target, "description": description, "path": path }), || text)?;
     Ok(Ending::Done)
 }

@@ -64,9 +64,9 @@ pub(crate) fn paper_figures(plan: &Plan, target: &str, published: &[Figure]) -> 
             .filter_map(|(number, in_plan)| Some((number, cells_of(figure, plan, &in_plan.cells, full)?)))
             .collect();
         let is_named = |(number, _): &&(usize, _)| is_printed_in(figure, &figures[*number].exhibit.label);
-        let suits = |(number, _): &&(usize, _)| figures[*number].exhibit.shows == shows(&figure.measure);
+        let suits = |(number, _): &&(usize, _)| figures[*number].exhibit.shows == figure.measure.shows();
         // Rates and costs are of any workload; of the others only those that are asked for.
-        let is_common = matches!(shows(&figure.measure), Shows::Throughput | Shows::Cpu);
+        let is_common = matches!(figure.measure.shows(), Shows::Throughput | Shows::Cpu);
         let any = found.first().filter(|_| is_common);
         let place = found.iter().find(is_named).or_else(|| found.iter().find(suits)).or(any);
         if let Some((number, cells)) = place.cloned() {
@@ -143,21 +143,6 @@ fn is_printed_in(figure: &Figure, label: &str) -> bool {
     figure.place.split([',', ';']).any(|place| place.trim().eq_ignore_ascii_case(label))
 }
 
-fn shows(measure: &Measure) -> Shows {
-    match measure {
-        Measure::FixedUs
-        | Measure::MarginalUs
-        | Measure::CpuUs
-        | Measure::CpuMsPerMegabyte
-        | Measure::CpuPercent
-        | Measure::ClocksPerByte { .. }
-        | Measure::SaturationMegabytes => Shows::Cpu,
-        Measure::ServiceMs => Shows::Latency,
-        Measure::BusyPercent { .. } | Measure::PhasePercent { .. } => Shows::Parts,
-        _ => Shows::Throughput,
-    }
-}
-
 impl Printed {
     /// Whether it is within what it may be off by; none where it is not known what it comes to here.
     pub(crate) fn is_within(&self) -> Option<bool> {
@@ -185,10 +170,5 @@ impl Printed {
             Measure::ServiceMs => Some(published * 1e6),
             _ => None,
         }
-    }
-
-    /// What kind of chart that is of.
-    pub(crate) fn shows(&self) -> Shows {
-        shows(&self.figure.measure)
     }
 }

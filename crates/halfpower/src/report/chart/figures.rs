@@ -138,7 +138,7 @@ fn label(cells: &[Measured<'_>], summary: &CellSummary, x: XAxis) -> String {
 /// What the paper prints of one of the workloads.
 fn paper_point(shows: Shows, printed: &Printed, cells: &[Measured<'_>], x: XAxis) -> Option<Point> {
     let (_, summary) = cells.iter().find(|(cell, _)| printed.cells.first() == Some(&cell.cell))?;
-    let value = printed.point(&summary.workload).filter(|_| printed.shows() == shows)?;
+    let value = printed.point(&summary.workload).filter(|_| printed.figure.measure.shows() == shows)?;
     let estimate = |quantity| Value::Estimate(Estimate { quantity, value, low: None, high: None, repetitions: 1 });
     let y = match shows {
         Shows::Latency => Value::LatencyNs(value as u64),

@@ -7,6 +7,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 
+use crate::study::Shows;
 use halfpower_model::WorkloadSpec;
 use serde::{Deserialize, Serialize};
 
@@ -157,47 +158,48 @@ pub(crate) fn off(error: f64) -> String {
 }
 
 impl Measure {
-    /// What it is of a workload, where its unit does not say.
-    pub(crate) fn words(&self) -> Option<String> {
-        Some(match self {
-            Measure::Copied => "copied".to_owned(),
-            Measure::MeanRequests => "mean".to_owned(),
-            Measure::LossPercent => "lost".to_owned(),
-            Measure::FixedUs => "fixed CPU time".to_owned(),
-            Measure::MarginalUs => "CPU time that grows".to_owned(),
-            Measure::CpuUs | Measure::CpuMsPerMegabyte | Measure::CpuPercent | Measure::ClocksPerByte { .. } => {
-                "CPU time".to_owned()
-            }
-            Measure::SaturationMegabytes => "where a CPU has nothing left".to_owned(),
-            Measure::BusyPercent { part } => format!("{part} is busy"),
-            Measure::PhasePercent { part, phase } => format!("{part}, {phase}"),
-            Measure::MegabyteAccesses | Measure::MegabyteAccessesPerDollar { .. } => "accesses of a MB".to_owned(),
-            Measure::MegabytesPerDollar { .. } => "capacity".to_owned(),
-            Measure::Megabytes
-            | Measure::Requests
-            | Measure::ServiceMs
-            | Measure::DollarsPerRequest { .. }
-            | Measure::RequestsPerDollar { .. } => return None,
-        })
+    /// The unit, the kind of chart that shows it, and the quantity if the unit does not name it.
+    fn about(&self) -> (&'static str, Shows, &'static str) {
+        match self {
+            Measure::Megabytes => ("MiB/s", Shows::Throughput, ""),
+            Measure::Copied => ("MiB/s", Shows::Throughput, "copied"),
+            Measure::Requests => ("IOPS", Shows::Throughput, ""),
+            Measure::MeanRequests => ("IOPS", Shows::Throughput, "mean"),
+            Measure::LossPercent => ("%", Shows::Throughput, "lost"),
+            Measure::FixedUs => ("µs per I/O", Shows::Cpu, "fixed CPU time"),
+            Measure::MarginalUs => ("µs per KiB", Shows::Cpu, "CPU time that grows"),
+            Measure::CpuUs => ("µs per I/O", Shows::Cpu, "CPU time"),
+            Measure::CpuMsPerMegabyte => ("ms per MiB", Shows::Cpu, "CPU time"),
+            Measure::CpuPercent => ("%", Shows::Cpu, "CPU time"),
+            Measure::ClocksPerByte { .. } => ("clocks per byte", Shows::Cpu, "CPU time"),
+            Measure::SaturationMegabytes => ("MiB/s", Shows::Cpu, "where a CPU has nothing left"),
+            Measure::ServiceMs => ("ms", Shows::Latency, ""),
+            Measure::BusyPercent { .. } | Measure::PhasePercent { .. } => ("%", Shows::Parts, ""),
+            Measure::DollarsPerRequest { .. } => ("dollars per IOPS", Shows::Throughput, ""),
+            Measure::RequestsPerDollar { .. } => ("IOPS per dollar", Shows::Throughput, ""),
+            Measure::MegabyteAccesses => ("IOPS", Shows::Throughput, "accesses of a MB"),
+            Measure::MegabyteAccessesPerDollar { .. } => ("IOPS per dollar", Shows::Throughput, "accesses of a MB"),
+            Measure::MegabytesPerDollar { .. } => ("MB per dollar", Shows::Throughput, "capacity"),
+        }
     }
 
-    /// Its unit.
-    pub(crate) fn unit(&self) -> &'static str {
+    /// The quantity, if the unit does not name it.
+    pub(crate) fn words(&self) -> Option<String> {
         match self {
-            Measure::Megabytes | Measure::Copied | Measure::SaturationMegabytes => "MiB/s",
-            Measure::Requests | Measure::MeanRequests | Measure::MegabyteAccesses => "IOPS",
-            Measure::LossPercent | Measure::CpuPercent | Measure::BusyPercent { .. } | Measure::PhasePercent { .. } => {
-                "%"
-            }
-            Measure::FixedUs | Measure::CpuUs => "µs per I/O",
-            Measure::MarginalUs => "µs per KiB",
-            Measure::CpuMsPerMegabyte => "ms per MiB",
-            Measure::ClocksPerByte { .. } => "clocks per byte",
-            Measure::ServiceMs => "ms",
-            Measure::DollarsPerRequest { .. } => "dollars per IOPS",
-            Measure::RequestsPerDollar { .. } | Measure::MegabyteAccessesPerDollar { .. } => "IOPS per dollar",
-            Measure::MegabytesPerDollar { .. } => "MB per dollar",
+            Measure::BusyPercent { part } => Some(format!("{part} is busy")),
+            Measure::PhasePercent { part, phase } => Some(format!("{part}, {phase}")),
+            _ => Some(self.about().2.to_owned()).filter(|words| !words.is_empty()),
         }
+    }
+
+    /// The unit.
+    pub(crate) fn unit(&self) -> &'static str {
+        self.about().0
+    }
+
+    /// The kind of chart that shows it.
+    pub(crate) fn shows(&self) -> Shows {
+        self.about().1
     }
 }
 
