@@ -64,12 +64,7 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
 
 /// The parts that exist, with commas.
 pub(crate) fn joined<T: AsRef<str>>(parts: impl IntoIterator<Item = Option<T>>) -> String {
-    let mut list = String::new();
-    for part in parts.into_iter().flatten() {
-        list += if list.is_empty() { "" } else { ", " };
-        list += part.as_ref();
-    }
-    list
+    parts.into_iter().flatten().map(|part| part.as_ref().to_owned()).collect::<Vec<_>>().join(", ")
 }
 
 /// A share in percent.

@@ -4,6 +4,7 @@ use crate::plan::Plan;
 use crate::sanitize::is_unprintable;
 use crate::simulator::name::SimulatedName;
 use crate::target::{Creation, Place, Site};
+use crate::text::counted;
 use halfpower_engine::NULL_TARGET;
 use halfpower_model::Workload;
 use std::ops::Range;
@@ -59,9 +60,8 @@ impl Emission<'_> {
             format!("Made by halfpower {} with: halfpower {}", env!("CARGO_PKG_VERSION"), self.typed),
             String::new(),
             format!(
-                "Every workload is measured {} time{}, the least that the study asks for{}.",
-                repetitions.min,
-                if repetitions.min == 1 { "" } else { "s" },
+                "Every workload is measured {}, the least that the study asks for{}.",
+                counted(repetitions.min as usize, "time"),
                 if repetitions.max > repetitions.min {
                     format!("; `halfpower study run` goes on, to {} at most", repetitions.max)
                 } else {
