@@ -1,9 +1,8 @@
-//! Claims: which process is at a run or a test file right now.
+//! Claims: locks that show which process uses a run or a test file.
 //!
-//! A claim is an exclusive lock (flock) on an empty file beside the store, `results.db.run-7.lock`. The kernel drops
-//! it when the process ends, however it ends; a process number could by then be another's, or belong to another
-//! container. A claim file without a lock means nothing and is removed when its run ends. A store in memory is seen by
-//! one process only and has no files.
+//! A claim is an exclusive lock (flock) on an empty file beside the store, `results.db.run-7.lock`. The kernel releases
+//! it when the process ends. A process number could be reused, or be in another container. A claim file without a lock
+//! means nothing and is removed when its run ends. A store in memory belongs to one process and needs no files.
 
 use super::companion_files::{beside, open_regular};
 use super::error::StoreError;
@@ -14,7 +13,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Looking at a claim holds it for an instant; a claim is tried this often before it counts as taken.
+/// Attempts before a claim counts as taken: checking a claim locks it for an instant.
 const TRIES: u32 = 5;
 const BETWEEN_TRIES: Duration = Duration::from_millis(10);
 
@@ -23,7 +22,7 @@ const NO_CLAIM: &str = "it is not Halfpower's, whose lock files are empty; move 
 /// The claims of one open store.
 #[derive(Debug)]
 pub(super) struct Claims {
-    /// The store's file; none in memory.
+    /// The store's file; none for a store in memory.
     store: Option<PathBuf>,
     held: HashMap<String, Option<File>>,
 }
@@ -33,15 +32,15 @@ impl Claims {
         Claims { store: store.map(Path::to_path_buf), held: HashMap::new() }
     }
 
-    /// The file of a claim; none in memory.
+    /// The file of a claim; none for a store in memory.
     fn path(&self, name: &str) -> Option<PathBuf> {
         Some(beside(self.store.as_ref()?, format!(".{name}.lock")))
     }
 
-    /// Takes a claim; false when another has it.
+    /// Takes a claim; returns false if another process has it.
     ///
     /// # Errors
-    /// When its file cannot be made, or is somebody else's.
+    /// If the file cannot be created, or is not a claim file.
     pub(super) fn take(&mut self, name: &str) -> Result<bool, StoreError> {
         self.try_to_take(name).map_err(|source| self.error("claim", name, source))
     }
@@ -58,7 +57,8 @@ impl Claims {
             let file = open_regular(OpenOptions::new().create(true).append(true), &path)?;
             let file = file.filter(is_empty).ok_or_else(|| io::Error::other(NO_CLAIM))?;
             match file.try_lock() {
-                // The last holder may have removed the file between opening and locking: a lock on that is none.
+                // The last holder may have removed the file between opening and locking; a lock on a removed file is no
+                // claim.
                 Ok(()) if is_at(&file, &path)? => {
                     self.held.insert(name.to_owned(), Some(file));
                     return Ok(true);
@@ -74,14 +74,14 @@ impl Claims {
     /// Whether this or another process has the claim.
     ///
     /// # Errors
-    /// When its file cannot be looked at.
+    /// If the file cannot be read.
     pub(super) fn is_taken(&self, name: &str) -> Result<bool, StoreError> {
         if self.held.contains_key(name) {
             return Ok(true);
         }
         let Some(path) = self.path(name) else { return Ok(false) };
         let taken = match open_regular(OpenOptions::new().read(true), &path).map(|file| file.filter(is_empty)) {
-            // Something that is no claim: nobody has this one.
+            // Not a claim file, so nobody has the claim.
             Ok(None) => Ok(false),
             Ok(Some(file)) => match file.try_lock_shared() {
                 Ok(()) => Ok(false),
@@ -94,28 +94,28 @@ impl Claims {
         taken.map_err(|source| self.error("look at", name, source))
     }
 
-    /// The names of those that this process has.
+    /// The names of the claims of this process.
     pub(super) fn held(&self) -> Vec<String> {
         self.held.keys().cloned().collect()
     }
 
-    /// What to say when a claim's file cannot be used.
+    /// The error if a claim's file cannot be used.
     fn error(&self, action: &'static str, name: &str, source: io::Error) -> StoreError {
         StoreError::File { action, path: self.path(name).unwrap_or_else(|| name.into()), source }
     }
 
-    /// Gives a claim up and removes its file.
+    /// Releases a claim and removes its file.
     pub(super) fn release(&mut self, name: &str) {
-        // The file goes while it is still locked, so that nobody locks it in between and loses it.
+        // The file is removed while it is locked, so that nobody else locks it in between.
         let held = self.held.remove(name);
         if let (Some(_), Some(path)) = (&held, self.path(name)) {
-            // Left behind it means nothing, so nobody has to hear of it.
+            // A file that stays means nothing.
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
-/// The file of a claim has nothing in it.
+/// Whether a file is empty, as claim files are.
 fn is_empty(file: &File) -> bool {
     file.metadata().is_ok_and(|facts| facts.len() == 0)
 }

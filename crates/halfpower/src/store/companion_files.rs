@@ -1,5 +1,5 @@
-//! What lies beside a store: SQLite's own files, which it deletes, writes over and replays by their names alone, and the
-//! files of claims. Whatever bears such a name and is none of them is refused and left as it is.
+//! Files beside a store: SQLite's own files, which it deletes, overwrites and replays by name, and claim files. Any
+//! other file with such a name is rejected and left unchanged.
 //!
 //! Forms: <https://sqlite.org/fileformat2.html> (journal, write-ahead log), <https://sqlite.org/walformat.html> (its index).
 
@@ -15,43 +15,43 @@ const JOURNAL: &str = "-journal";
 const LOG: &str = "-wal";
 const LOG_INDEX: &str = "-shm";
 
-/// How a journal begins.
+/// First bytes of a journal.
 const JOURNAL_MARK: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
-/// How a write-ahead log begins, with the checksums of either byte order.
+/// First bytes of a write-ahead log, with the checksums of either byte order.
 const LOG_MARKS: [[u8; 4]; 2] = [[0x37, 0x7f, 0x06, 0x82], [0x37, 0x7f, 0x06, 0x83]];
-/// How the index of one begins: its version.
+/// First bytes of the index of a log: its version.
 const LOG_INDEX_MARK: [u8; 4] = 3_007_000_u32.to_ne_bytes();
 
-/// How the database keeps what it is writing, as its header says.
+/// The journal mode in the database's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Journalling {
-    /// In a journal, which is rolled back. A store is like that only where another program made it so.
+    /// A rollback journal; only another program sets this mode.
     Rollback,
-    /// In a write-ahead log.
+    /// A write-ahead log.
     WriteAhead,
 }
 
-/// The file of a name that begins with the store's.
+/// The path of a file beside the store: its name and a suffix.
 pub(super) fn beside(store: &Path, suffix: impl AsRef<OsStr>) -> PathBuf {
     let mut path = OsString::from(store);
     path.push(suffix);
     path.into()
 }
 
-/// Refuses to make a store beside files that would be taken for its own.
+/// Rejects a new store beside files that SQLite would use as its own.
 ///
 /// # Errors
-/// With the first of them.
+/// The first such file.
 pub(super) fn refuse_beside_new(store: &Path) -> Result<(), StoreError> {
     let its_own = [JOURNAL, LOG, LOG_INDEX].map(|suffix| beside(store, suffix));
     let taken = its_own.into_iter().find(|path| path.symlink_metadata().is_ok()).or_else(|| claims_beside(store));
     taken.map_or(Ok(()), |path| Err(StoreError::Beside { path, store: store.into() }))
 }
 
-/// Refuses to open a store beside files that SQLite would take for its own.
+/// Rejects an existing store beside files that SQLite would use as its own.
 ///
 /// # Errors
-/// With the first of them, or when one cannot be read.
+/// The first such file, or a file that cannot be read.
 pub(super) fn refuse_beside(store: &Path, journalling: Journalling) -> Result<(), StoreError> {
     for (suffix, is_own) in [
         (JOURNAL, (|start: &[u8]| JOURNAL_MARK.starts_with(start)) as fn(&[u8]) -> bool),
@@ -75,7 +75,7 @@ pub(super) fn refuse_beside(store: &Path, journalling: Journalling) -> Result<()
     Ok(())
 }
 
-/// The first bytes of a regular file; none of anything else. Nothing is waited for.
+/// The first bytes of a regular file; none for another kind of file. Never waits.
 fn read_start(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let Some(file) = open_regular(OpenOptions::new().read(true), path)? else { return Ok(None) };
     let mut start = Vec::new();
@@ -83,13 +83,13 @@ fn read_start(path: &Path) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(start))
 }
 
-/// Opens a regular file without following a link or waiting for anybody; none where it is something else.
+/// Opens a regular file, without following links or waiting; none for another kind of file.
 pub(super) fn open_regular(options: &mut OpenOptions, path: &Path) -> io::Result<Option<File>> {
     use rustix::fs::OFlags;
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
     match options.custom_flags(flags.cast_signed()).open(path) {
         Ok(file) => Ok(file.metadata()?.is_file().then_some(file)),
-        // A link; a directory; a socket, or a pipe that nobody reads.
+        // A link, a directory, a socket, or a pipe without a reader.
         Err(error) if is_something_else(&error) => Ok(None),
         Err(error) => Err(error),
     }
@@ -101,7 +101,7 @@ fn is_something_else(error: &io::Error) -> bool {
     [Errno::LOOP, Errno::ISDIR, Errno::NXIO].map(Some).contains(&errno)
 }
 
-/// A file that has the name of a claim on something in this store.
+/// A file with the name of a claim of this store.
 fn claims_beside(store: &Path) -> Option<PathBuf> {
     let directory = store.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = store.file_name()?.as_bytes();

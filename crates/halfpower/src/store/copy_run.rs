@@ -1,4 +1,4 @@
-//! A run of another store taken over, with all that belongs to it.
+//! Copying a run from another store.
 
 use super::damage::damaged;
 use super::error::{During, StoreError};
@@ -9,16 +9,16 @@ use super::run_id::RunId;
 const ACTION: &str = "take a run over";
 
 impl Store {
-    /// Takes over a run of another store of the same form; gives its number here. When this returns it is on the medium.
+    /// Copies a run of another store with the same schema; returns its new number. On return it is on the medium.
     ///
     /// # Errors
-    /// When it cannot be read or written; nothing is left of it then.
+    /// If it cannot be read or written; then nothing of it is stored.
     pub(crate) fn copy_run_from(&mut self, other: &Store, run: RunId) -> Result<RunId, StoreError> {
         let transaction = self.connection.transaction().during(ACTION)?;
         let mut id = run;
         for (table, columns, ..) in &TABLES[..3] {
             let key = if *table == "runs" { "id" } else { "run_id" };
-            // `id` is given anew.
+            // `id` is assigned anew.
             let kept: Vec<&str> = columns.iter().copied().filter(|column| *column != "id").collect();
             let sql = format!("SELECT {} FROM {table} WHERE {key} = ? ORDER BY rowid", kept.join(", "));
             let mut statement = other.connection.prepare(&sql).during(ACTION)?;

@@ -1,5 +1,5 @@
-//! Making a store: it is built in memory and put where it belongs whole, so that a program that is killed leaves a store
-//! or nothing, and a file that is there is never replaced.
+//! Creating a store. The image is built in memory and linked to its name as a whole. So a killed program leaves a
+//! complete store or none, and no existing file is replaced.
 
 use super::error::StoreError;
 use super::schema::make_tables;
@@ -12,17 +12,17 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Where the header of a database says how it is written and read, and what is there with a write-ahead log.
+/// Bytes of the header with the read and write version; a write-ahead log sets both.
 const JOURNALLING: std::ops::RangeInclusive<usize> = 18..=19;
 const WRITE_AHEAD: u8 = 2;
 const MODE: u32 = 0o644;
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-/// Makes an empty store, unless something is there by now.
+/// Creates an empty store, unless the file exists by then.
 ///
 /// # Errors
-/// When it cannot be written; nothing of it is left then.
+/// If it cannot be written; then nothing of it stays.
 pub(super) fn create(path: &Path) -> Result<(), StoreError> {
     let made = image().map_err(Cause::from).and_then(|image| put(path, &image).map_err(Cause::from));
     made.map_err(|source| StoreError::Open { path: path.into(), source })
@@ -31,7 +31,7 @@ pub(super) fn create(path: &Path) -> Result<(), StoreError> {
 /// The bytes of an empty store.
 fn image() -> rusqlite::Result<Vec<u8>> {
     let mut connection = Connection::open_in_memory()?;
-    // So that removing a run can give its room back.
+    // So that removing a run can return its space.
     connection.pragma_update(None, "auto_vacuum", "incremental")?;
     make_tables(&connection)?;
     let mut image = connection.serialize(MAIN_DB)?.to_vec();
@@ -41,7 +41,7 @@ fn image() -> rusqlite::Result<Vec<u8>> {
     Ok(image)
 }
 
-/// Writes a file whole to the medium, or not at all; one that is there stays.
+/// Writes a file to the medium as a whole, or not at all; an existing file stays.
 pub(super) fn put(path: &Path, content: &[u8]) -> io::Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = File::open(parent)?;
@@ -52,7 +52,7 @@ pub(super) fn put(path: &Path, content: &[u8]) -> io::Result<()> {
             write(&file)?;
             linkat(CWD, format!("/proc/self/fd/{}", file.as_raw_fd()), CWD, path, AtFlags::SYMLINK_FOLLOW)
         }
-        // There are no files without a name here.
+        // This file system has no unnamed files.
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
             let temporary = super::companion_files::beside(path, format!(".new-{}", std::process::id()));
             let file = OpenOptions::new().write(true).create_new(true).mode(MODE).open(&temporary)?;
@@ -60,7 +60,7 @@ pub(super) fn put(path: &Path, content: &[u8]) -> io::Result<()> {
                 .and_then(|()| Ok(renameat_with(CWD, &temporary, CWD, path, RenameFlags::NOREPLACE)?))
                 .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO));
             if renamed.is_err() {
-                // The first error says more than a failure to tidy up would.
+                // The first error is more useful than one of the clean-up.
                 let _ = std::fs::remove_file(&temporary);
             }
             renamed

@@ -1,4 +1,4 @@
-//! What is damaged in a store: a record costs itself and nothing else. It is left out, and reported once.
+//! Damage in a store. A damaged record affects only itself: it is left out and reported once.
 
 use super::error::StoreError;
 use super::handle::Store;
@@ -7,10 +7,10 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Why something cannot be read.
+/// Why something is unreadable.
 pub(super) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-/// What was found damaged so far, and who reports it.
+/// Damage found so far, and the function that reports it.
 #[derive(Default)]
 pub(super) struct Damage {
     found: RefCell<BTreeSet<String>>,
@@ -19,10 +19,10 @@ pub(super) struct Damage {
     report: RefCell<Option<Report>>,
 }
 
-/// Reports what is damaged.
+/// Reports one message.
 type Report = Box<dyn Fn(&str)>;
 
-/// A sample that cannot be read.
+/// A sample that is unreadable.
 #[derive(Debug)]
 pub(super) struct Lost {
     /// Its number.
@@ -32,13 +32,13 @@ pub(super) struct Lost {
 }
 
 impl Damage {
-    /// Reports something that is damaged, the first time that it is found.
+    /// Reports damage the first time it is found.
     pub(super) fn note(&self, what: String) {
         self.warn(format!("{what}; `halfpower runs repair` makes the store sound and keeps what can be read"));
         self.found.borrow_mut().insert(what);
     }
 
-    /// Reports anything else that happens to the store, once.
+    /// Reports any other event of the store, once.
     pub(super) fn warn(&self, what: String) {
         if let Some(report) = self.report.borrow().as_ref().filter(|_| !self.warned.borrow().contains(&what)) {
             report(&what);
@@ -46,7 +46,7 @@ impl Damage {
         self.warned.borrow_mut().insert(what);
     }
 
-    /// Everything that was found.
+    /// All damage found.
     pub(super) fn found(&self) -> Vec<String> {
         self.found.borrow().iter().cloned().collect()
     }
@@ -72,18 +72,18 @@ impl fmt::Debug for Damage {
 }
 
 impl Store {
-    /// Has `report` called with everything that turns out to be damaged, each once.
+    /// Sets the function that is called with each damage, once.
     pub(crate) fn report_damage(&mut self, report: impl Fn(&str) + 'static) {
         *self.damage.report.borrow_mut() = Some(Box::new(report));
     }
 
-    /// How many samples of a run were left out, when it was read, because they are damaged.
+    /// The number of samples of a run that were left out because they are damaged.
     pub(crate) fn lost_samples(&self, run: RunId) -> usize {
         self.damage.lost.borrow().get(&run).map_or(0, BTreeSet::len)
     }
 }
 
-/// Of a record that was asked for and cannot be read.
+/// The error for a record that is unreadable.
 pub(super) fn damaged(what: impl Into<String>, source: impl Into<Cause>) -> StoreError {
     StoreError::Damaged { what: what.into(), source: source.into() }
 }

@@ -1,4 +1,4 @@
-//! Why the store cannot do what was asked.
+//! Errors of the store.
 
 use super::run_id::RunId;
 use super::schema::VERSION;
@@ -6,22 +6,22 @@ use halfpower_engine::TargetError;
 use rusqlite::ErrorCode;
 use std::path::PathBuf;
 
-/// Each message names the thing and, where there is one, the remedy.
+/// Each message names the thing and the remedy, if there is one.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StoreError {
-    /// Neither variable is set.
+    /// Neither environment variable is set.
     #[error("no place for the store: neither XDG_DATA_HOME nor HOME is set; name a file with --store")]
     NoHome,
-    /// Its name is no text.
+    /// Its name is not UTF-8.
     #[error("the store {path} is not UTF-8, as every name here has to be; name another file with --store")]
     NotText { path: PathBuf },
-    /// The file cannot be opened or made.
+    /// The file cannot be opened or created.
     #[error("cannot open the store {path}; name another file with --store, or leave it out with --no-store")]
     Open { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
-    /// It is something else.
+    /// It is another kind of file.
     #[error("{path} is not a store of Halfpower ({what}); name another file with --store")]
     Foreign { path: PathBuf, what: &'static str },
-    /// Something else bears a name that is the store's.
+    /// Another file has a name that the store needs.
     #[error(
         "{path} is in the way of the store {store}, which would write over it; move or rename it, or name another file \
          with --store"
@@ -34,40 +34,40 @@ pub(crate) enum StoreError {
          --format jsonl`) and import them with this one"
     )]
     OtherVersion { path: PathBuf, found: u32 },
-    /// SQLite refused.
+    /// SQLite returned an error.
     #[error("the store cannot {action}")]
     Sql { action: &'static str, source: rusqlite::Error },
-    /// There is no room for it.
+    /// The file system is full.
     #[error(
         "the store cannot {action}, because its file system is full; `halfpower runs clean` removes test files that were \
          left, `halfpower runs rm RUN` removes runs and gives their room back"
     )]
     Full { action: &'static str, source: rusqlite::Error },
-    /// What is stored cannot be read.
+    /// A record is unreadable.
     #[error("{what} is damaged; `halfpower runs repair` makes the store sound and keeps what can be read")]
     Damaged { what: String, source: Box<dyn std::error::Error + Send + Sync> },
     /// There is no such run.
     #[error("there is no run {0} in this store; `halfpower runs list` shows what there is")]
     NoRun(RunId),
-    /// Another process is at it.
+    /// Another process is measuring it.
     #[error("run {0} is still being measured by another process; wait for it, or end it")]
     InUse(RunId),
-    /// Nothing is left to do.
+    /// Every repetition is stored.
     #[error("run {0} is complete; start another one")]
     Complete(RunId),
-    /// The repetition is there already.
+    /// The repetition is already stored.
     #[error("run {run} has a sample of cell {cell} in block {block} already; a sample is never replaced")]
     SampleExists { run: RunId, cell: usize, block: u32 },
     /// A file beside the store, or a test file.
     #[error("cannot {action} {path}")]
     File { action: &'static str, path: PathBuf, source: std::io::Error },
-    /// Where a test file is to be.
+    /// The place of a test file is invalid.
     #[error(transparent)]
     Target(TargetError),
 }
 
 impl StoreError {
-    /// Whether it is what the file holds that keeps it from being opened as a store.
+    /// Whether the contents of the file, not its access, are the reason that it cannot be opened.
     pub(crate) fn is_of_content(&self) -> bool {
         let is_damage = |error: &rusqlite::Error| {
             let codes = [ErrorCode::DatabaseCorrupt, ErrorCode::NotADatabase, ErrorCode::Unknown];
@@ -82,9 +82,9 @@ impl StoreError {
     }
 }
 
-/// Says what was being done when SQLite refused.
+/// Adds the action to an error of SQLite.
 pub(super) trait During<T> {
-    /// The result with the action in its error.
+    /// The result, with the action in its error.
     fn during(self, action: &'static str) -> Result<T, StoreError>;
 }
 
@@ -97,7 +97,7 @@ impl<T> During<T> for rusqlite::Result<T> {
     }
 }
 
-/// Whether there was no room for what SQLite wanted to write.
+/// Whether SQLite had no space to write.
 pub(super) fn is_full(error: &rusqlite::Error) -> bool {
     use rusqlite::ffi::{SQLITE_IOERR_SHMMAP, SQLITE_IOERR_SHMSIZE};
     let of_index = [SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_SHMMAP].map(Some).contains(&error.sqlite_extended_error_code());

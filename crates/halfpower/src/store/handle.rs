@@ -15,14 +15,14 @@ pub(crate) struct Store {
     pub(super) connection: Connection,
     pub(super) claims: Claims,
     pub(super) damage: Rc<Damage>,
-    /// Where it is, by its own name; none in memory.
+    /// Its canonical path; none for a store in memory.
     pub(super) path: Option<PathBuf>,
-    /// The file itself, never closed: that would drop the locks which SQLite holds on it for this process (fcntl(2)).
+    /// The file itself, never closed: closing it would release SQLite's locks of this process (fcntl(2)).
     pub(super) file: Option<ManuallyDrop<File>>,
 }
 
 impl Store {
-    /// Carries a statement out; gives how many rows it changed.
+    /// Executes a statement; returns the number of rows it changed.
     pub(super) fn execute(&self, action: &'static str, sql: &str, values: impl Params) -> Result<usize, StoreError> {
         self.connection.execute(sql, values).during(action)
     }

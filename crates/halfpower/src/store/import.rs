@@ -1,8 +1,8 @@
-//! Imported results: the runs of one import with all of their samples, kept together or not at all, and whether they are
-//! there already.
+//! Imported results: the runs of an import with their samples, stored together or not at all, and whether the store
+//! already has them.
 //!
-//! Samples are staged in a temporary table as they are read, which keeps memory bounded and the store free for a run that
-//! is measuring; one transaction moves them into the store.
+//! Samples are staged in a temporary table as they are read, which bounds memory and leaves the store free for a run
+//! that is measuring. One transaction moves them into the store.
 
 use super::error::{During, StoreError};
 use super::handle::Store;
@@ -12,7 +12,7 @@ use halfpower_analysis::comparison::are_copies;
 use halfpower_model::Sample;
 use rusqlite::{Connection, Row, TransactionBehavior};
 
-/// Samples that are read and not kept yet.
+/// Samples that are read but not yet stored.
 pub(crate) struct Staged<'s> {
     store: &'s mut Store,
 }
@@ -21,7 +21,7 @@ impl Store {
     /// Begins an import.
     ///
     /// # Errors
-    /// When there is no room for a temporary table.
+    /// If there is no space for a temporary table.
     pub(crate) fn stage(&mut self) -> Result<Staged<'_>, StoreError> {
         let sql = "CREATE TEMP TABLE staged (id INTEGER PRIMARY KEY, file, cell, block, started_at, record)";
         self.connection.execute_batch(sql).during("set up an import")?;
@@ -34,10 +34,10 @@ impl Staged<'_> {
         &self.store.connection
     }
 
-    /// Takes a sample of a file, by its number, with its cell and block.
+    /// Stages a sample of a file (by number) with its cell and block.
     ///
     /// # Errors
-    /// When there is no room for it.
+    /// If there is no space.
     pub(crate) fn add(&self, file: usize, cell: usize, block: u32, sample: &Sample) -> Result<(), StoreError> {
         const ACTION: &str = "stage an imported sample";
         let sql = "INSERT INTO staged (file, cell, block, started_at, record) VALUES (?, ?, ?, ?, ?)";
@@ -46,13 +46,13 @@ impl Staged<'_> {
         statement.execute(values).during(ACTION).map(drop)
     }
 
-    /// The first run in the store that holds the same samples as a file.
+    /// The first run in the store with the same samples as a file.
     ///
     /// # Errors
-    /// When they cannot be read.
+    /// If they cannot be read.
     pub(crate) fn copy_of(&self, file: usize) -> Result<Option<RunId>, StoreError> {
         const ACTION: &str = "look for the same samples";
-        // Reading every record of the store would take long: few runs are as long and began at the same time.
+        // Reading every record would be slow; few runs have as many samples and the same start.
         let sql = "SELECT run_id FROM samples GROUP BY run_id
             HAVING (count(*), min(started_at)) = (SELECT count(*), min(started_at) FROM staged WHERE file = ?)
             ORDER BY run_id";
@@ -67,7 +67,7 @@ impl Staged<'_> {
         Ok(None)
     }
 
-    /// Whether a run, as long as the file, holds the same samples. A damaged record is no copy.
+    /// Whether a run with as many samples as the file has the same ones. A damaged record differs.
     fn is_copy(&self, file: usize, run: RunId) -> rusqlite::Result<bool> {
         let mut staged = self.connection().prepare("SELECT record FROM staged WHERE file = ? ORDER BY id")?;
         let mut stored = self.connection().prepare("SELECT record FROM samples WHERE run_id = ? ORDER BY id")?;
@@ -83,10 +83,10 @@ impl Staged<'_> {
         Ok(true)
     }
 
-    /// Keeps a run for each file, in their order, with its samples. When this returns they are on the medium.
+    /// Stores a run with its samples for each file, in order. On return they are on the medium.
     ///
     /// # Errors
-    /// When they cannot be written; nothing is left of any then.
+    /// If they cannot be written; then none is stored.
     pub(crate) fn keep(self, runs: &[NewRun<'_>]) -> Result<Vec<RunId>, StoreError> {
         const ACTION: &str = "keep imported samples";
         let behavior = TransactionBehavior::Immediate;
@@ -106,7 +106,7 @@ impl Staged<'_> {
 
 impl Drop for Staged<'_> {
     fn drop(&mut self) {
-        // It goes with the connection at the latest.
+        // The table is dropped with the connection at the latest.
         let _ = self.store.connection.execute_batch("DROP TABLE staged");
     }
 }

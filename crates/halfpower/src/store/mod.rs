@@ -1,12 +1,11 @@
-//! The store: one SQLite file with every run, every sample and every test file not yet removed.
+//! The store: one SQLite file with every run, every sample, and every test file that still exists.
 //!
 //! A sample is on the medium before `add_sample` returns (write-ahead log, `synchronous=FULL`), so a killed run loses
-//! the repetition it was measuring and nothing else. Records are kept as the very JSON of a
-//! [`Sample`](halfpower_model::Sample); nothing is derived here. A file of another program, or of another
-//! version, is refused and left as it is.
+//! only the repetition being measured. Records are stored as the JSON of a [`Sample`](halfpower_model::Sample); nothing
+//! is derived here. A file of another program or another version is rejected and left unchanged.
 //!
-//! Whether a run that says `running` still has a process is asked of the operating system, not guessed from process
-//! numbers: its process holds a lock on a file beside the store (`claims`).
+//! A process holds a lock on a file beside the store during its run (`claims`). So a run with the status `running`
+//! whose process is gone is recognised without process numbers.
 
 mod claims;
 mod companion_files;

@@ -1,8 +1,8 @@
-//! Where the store is while it is open. One that is moved away is written where it is now; one that is deleted is written
-//! again, with all that is in it.
+//! A store that is moved or deleted while it is open. A moved one is written at its new path; a deleted one is written
+//! again with its contents.
 //!
-//! SQLite has the file open and writes on, whatever becomes of its name; as it closes a file that was moved, it leaves the
-//! log where it was, which nobody would find again.
+//! SQLite keeps the file open whatever its name. When it closes a moved file, it leaves the log at the old path, where
+//! nobody would find it.
 
 use super::companion_files::beside;
 use super::error::{During, StoreError};
@@ -16,22 +16,22 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// What became of the file.
+/// The location of an open store's file.
 #[derive(Debug, PartialEq, Eq)]
 enum Location {
-    /// It is where it was.
+    /// At its path.
     Here,
-    /// It has another name.
+    /// At another path.
     Moved(PathBuf),
-    /// It has none any more.
+    /// Deleted.
     Deleted,
 }
 
 impl Store {
-    /// Sees to it that what was just written is found again.
+    /// Ensures that the last write can be found again.
     ///
     /// # Errors
-    /// When the store was deleted and cannot be written again.
+    /// If the store was deleted and cannot be written again.
     pub(super) fn follow_moved_file(&mut self) -> Result<(), StoreError> {
         let (Some(path), Some(file)) = (&self.path, &self.file) else { return Ok(()) };
         let path = path.clone();
@@ -55,11 +55,11 @@ impl Store {
             std::fs::DirBuilder::new().recursive(true).mode(0o700).create(parent).map_err(failed)?;
         }
         let temporary = beside(path, format!(".again-{}", std::process::id()));
-        // A name need not be UTF-8.
+        // A name may be no UTF-8.
         let name = ToSqlOutput::Borrowed(ValueRef::Text(temporary.as_os_str().as_bytes()));
         self.connection.execute("VACUUM INTO ?", (name,)).during(ACTION)?;
         File::open(&temporary).and_then(|file| file.sync_all()).map_err(failed)?;
-        // The log is of the file that is gone.
+        // The log belongs to the deleted file.
         if path.symlink_metadata().is_err() {
             remove_log(path);
         }
@@ -89,7 +89,7 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         let (Some(path), Some(file)) = (&self.path, &self.file) else { return };
-        // It would be in the way of the next store of that name.
+        // It would block the next store with that name.
         let is_moved = matches!(location(file, path), Ok(Location::Moved(_)));
         if is_moved && path.symlink_metadata().is_err() && self.empty_log().is_ok() {
             remove_log(path);

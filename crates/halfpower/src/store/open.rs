@@ -1,7 +1,7 @@
-//! Opening a store: where it is, whether the file is one, its connection's settings, its version.
+//! Opening a store: its path, whether the file is a store, the settings of the connection, its version.
 //!
-//! Whether a file is a store is read from its header before SQLite sees it: SQLite takes an empty file for an empty
-//! database, and rolls back, checkpoints and deletes what lies beside a file while it only looks at it.
+//! The header is checked before SQLite opens the file. SQLite takes an empty file for an empty database, and even while
+//! reading it rolls back, checkpoints and deletes files beside a database.
 
 use super::claims::Claims;
 use super::companion_files::{Journalling, beside, refuse_beside, refuse_beside_new};
@@ -23,23 +23,22 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// How long a process waits for another that is writing.
+/// Longest wait for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Store {
-    /// Where the store is when nobody said: `$XDG_DATA_HOME/halfpower/results.db`, else
-    /// `~/.local/share/halfpower/results.db`.
+    /// The default path: `$XDG_DATA_HOME/halfpower/results.db`, else `~/.local/share/halfpower/results.db`.
     ///
     /// # Errors
-    /// When the environment names neither place.
+    /// If the environment has neither.
     pub(crate) fn default_path() -> Result<PathBuf, StoreError> {
         path_from(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME"))
     }
 
-    /// Opens a store; makes the file, and the directories above it for the owner alone, where they are not there.
+    /// Opens a store. Creates the file if it is missing, and its directories with access for the owner only.
     ///
     /// # Errors
-    /// When the file cannot be opened or made, is not a store, or is of another version.
+    /// If the file cannot be opened or created, is not a store, or has another version.
     pub(crate) fn open(path: &Path) -> Result<Store, StoreError> {
         let failed = |source: Box<dyn std::error::Error + Send + Sync>| StoreError::Open { path: path.into(), source };
         if path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
@@ -48,11 +47,11 @@ impl Store {
                 made.map_err(|error| failed(error.into()))?;
             }
             refuse_no_text(path)?;
-            // Another process may make it at this moment, and what lies beside it is that one's.
+            // Another process may be creating it at this moment; then the files beside it are valid.
             refuse_beside_new(path).or_else(|refused| if path.exists() { Ok(()) } else { Err(refused) })?;
             create(path)?;
         }
-        // What lies beside a store is found by the name of the file itself, not of a link to it.
+        // SQLite finds the files beside a store by the name of the file itself, not of a link to it.
         let real = path.canonicalize().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => StoreError::Foreign { path: path.into(), what: "a link that leads nowhere" },
             _ => failed(error.into()),
@@ -81,10 +80,10 @@ impl Store {
         })
     }
 
-    /// A store that is gone when it is dropped.
+    /// A store in memory.
     ///
     /// # Errors
-    /// When SQLite has no memory for it.
+    /// If SQLite has too little memory.
     pub(crate) fn in_memory() -> Result<Store, StoreError> {
         let connection = Connection::open_in_memory().during("be made in memory")?;
         make_tables(&connection).during("be made in memory")?;
@@ -92,7 +91,7 @@ impl Store {
         Ok(Store { connection, claims: Claims::beside(None), damage: Rc::default(), path: None, file: None })
     }
 
-    /// A command that finds this store again, as it would be typed; none for one in memory, which nothing finds.
+    /// A command on this store, as the user would type it; none for a store in memory.
     pub(crate) fn command(&self, arguments: &str) -> Option<String> {
         let path = Path::new(self.connection.path().filter(|path| !path.is_empty())?);
         let is_usual = Store::default_path()
@@ -102,7 +101,7 @@ impl Store {
     }
 }
 
-/// The default place, by the XDG base directory specification: a relative path there does not count.
+/// The default path by the XDG base directory specification, which ignores relative paths.
 fn path_from(data_home: Option<OsString>, home: Option<OsString>) -> Result<PathBuf, StoreError> {
     let data_home = data_home.map(PathBuf::from).filter(|path| path.is_absolute());
     let home = home.filter(|home| !home.is_empty()).map(|home| Path::new(&home).join(".local/share"));
@@ -112,7 +111,7 @@ fn path_from(data_home: Option<OsString>, home: Option<OsString>) -> Result<Path
 /// Bytes of a database's header: <https://sqlite.org/fileformat2.html#the_database_header>.
 const HEADER_BYTES: usize = 100;
 
-/// Refuses what is no store, before SQLite looks at it.
+/// Rejects a file that is not a store, before SQLite opens it.
 fn check_header(file: &File, path: &Path) -> Result<Journalling, StoreError> {
     let foreign = |what| Err(StoreError::Foreign { path: path.into(), what });
     let mut header = [0; HEADER_BYTES];
@@ -136,14 +135,13 @@ fn check_header(file: &File, path: &Path) -> Result<Journalling, StoreError> {
     Ok(if header[18] == 1 { Journalling::Rollback } else { Journalling::WriteAhead })
 }
 
-/// Refuses a store of another version. Read by SQLite: the header may be behind the log.
+/// Rejects a store of another version. SQLite reads it, because the log may be newer than the header.
 fn check_version(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let found = version(connection).map_err(|error| StoreError::Open { path: path.into(), source: error.into() })?;
     if found == VERSION { Ok(()) } else { Err(StoreError::OtherVersion { path: path.into(), found }) }
 }
 
-/// Refuses a store under a name that is no text: what `--store` says is text, what is in the environment or behind a link
-/// may be none.
+/// Rejects a path that is not UTF-8: one from the environment, or the target of a link.
 fn refuse_no_text(path: &Path) -> Result<(), StoreError> {
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = folder.canonicalize().map_err(|error| StoreError::Open { path: path.into(), source: error.into() })?;
@@ -155,12 +153,12 @@ fn refuse_no_text(path: &Path) -> Result<(), StoreError> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sharing {
     Shared,
-    /// The index of the log is in memory: there is no room for its file.
+    /// The index of the log is in memory, because there is no space for its file.
     Alone,
 }
 
-/// Takes all the blocks of the log's index, as far as SQLite has not; false where there is no room for them. It writes
-/// a byte every 4 KiB; where blocks are smaller, a full disk would end the process with SIGBUS at one of the others.
+/// Allocates all blocks of the log's index that SQLite has not; returns false if there is no space. SQLite writes a
+/// byte every 4 KiB. With smaller blocks, a full disk would end the process with SIGBUS at one of the others.
 fn hold_log_index(store: &Path) -> bool {
     const PAGE: u64 = 4096;
     if rustix::fs::statvfs(store).is_ok_and(|space| space.f_frsize >= PAGE) {
@@ -168,7 +166,7 @@ fn hold_log_index(store: &Path) -> bool {
     }
     let index = beside(store, "-shm");
     let Ok(file) = File::options().read(true).write(true).open(index) else { return true };
-    // As the store itself, never closed.
+    // Never closed, like the store itself.
     let file = ManuallyDrop::new(file);
     let length = file.metadata().map_or(0, |facts| facts.len());
     let held = rustix::fs::fallocate(&*file, FallocateFlags::empty(), 0, length.max(1));
@@ -180,13 +178,13 @@ fn connect(path: &Path, sharing: Sharing) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(PATIENCE)?;
     if sharing == Sharing::Alone {
-        // Before SQLite looks for the log.
+        // Before SQLite opens the log.
         connection.pragma_update_and_check(None, "locking_mode", "exclusive", |_| Ok(()))?;
     }
     Ok(connection)
 }
 
-/// Turns the write-ahead log on. While another process turns it on, SQLite says busy at once instead of waiting.
+/// Turns the write-ahead log on. While another process does so, SQLite returns busy at once instead of waiting.
 fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     let start = Instant::now();
     loop {

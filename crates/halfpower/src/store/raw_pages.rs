@@ -1,25 +1,25 @@
-//! Reading rows out of the pages of a damaged store: of its tables' leaves, whatever has become of the pages that lead to
-//! them. Of a row that lies on several pages, the values before the first damaged page are read; the others are null.
+//! Reads rows from the pages of a damaged store: from the leaves of its tables, even if the pages above them are
+//! damaged. Of a row on several pages, the values before the first damaged page are read; the others are null.
 //!
-//! Form: <https://sqlite.org/fileformat2.html>. Pages in the write-ahead log count before those in the file.
+//! Format: <https://sqlite.org/fileformat2.html>. Pages in the write-ahead log override those in the file.
 
 use rusqlite::types::Value;
 use std::collections::BTreeMap;
 
-/// A page of a table's b-tree that has rows in it.
+/// Type of a leaf page of a table's b-tree.
 const LEAF: u8 = 0x0d;
 const LOG_HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
-/// Where the header of the file says how large pages are.
+/// Place of the page size in the header.
 const PAGE_SIZE: std::ops::Range<usize> = 16..18;
 const FIRST_PAGE_HEADER: usize = 100;
-/// What a store has where the header cannot be read.
+/// The page size of a store whose header is unreadable.
 const USUAL_PAGE_SIZE: usize = 4096;
 
-/// The pages of a store by their numbers.
+/// The pages of a store by number.
 pub(super) struct Pages<'f> {
     pages: BTreeMap<u32, &'f [u8]>,
-    /// Bytes of each that are used.
+    /// Used bytes of each page.
     usable: usize,
 }
 
@@ -30,7 +30,7 @@ impl<'f> Pages<'f> {
         let mut pages: BTreeMap<u32, &[u8]> = (1..).zip(file.chunks_exact(size)).collect();
         let salts = log.get(16..24);
         for frame in log.get(LOG_HEADER..).unwrap_or_default().chunks_exact(FRAME_HEADER + size) {
-            // The rest is left over from before.
+            // Frames of an earlier log follow.
             if frame.get(8..16) != salts {
                 break;
             }
@@ -39,7 +39,7 @@ impl<'f> Pages<'f> {
         Pages { pages, usable: size }
     }
 
-    /// Every row, each with its number.
+    /// Every row with its number.
     pub(super) fn rows(&self) -> impl Iterator<Item = (i64, Vec<Value>)> {
         self.pages.keys().flat_map(|page| self.rows_on(*page))
     }
@@ -75,7 +75,7 @@ impl<'f> Pages<'f> {
     }
 }
 
-/// The values of a record; none where it is none.
+/// The values of a record; none if it is invalid.
 fn values(payload: &[u8]) -> Option<Vec<Value>> {
     let mut rest = payload;
     let header = usize::try_from(varint(&mut rest)?).ok()?;
@@ -117,7 +117,7 @@ fn number(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0, |value, byte| value << 8 | u32::from(*byte))
 }
 
-/// Takes a number of variable length off the front.
+/// Removes a number of variable length from the front.
 fn varint(bytes: &mut &[u8]) -> Option<i64> {
     let mut value = 0_i64;
     for place in 0..9 {

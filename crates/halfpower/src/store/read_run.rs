@@ -1,4 +1,4 @@
-//! Reading runs. A column that is damaged has a stand-in, from the run's first sample where that has the same.
+//! Reading runs. A damaged column has a stand-in, from the run's first sample if that has the value.
 
 use super::damage::{Cause, Damage, damaged};
 use super::error::{During, StoreError};
@@ -14,14 +14,14 @@ use rusqlite::{OptionalExtension, Row};
 use serde::de::DeserializeOwned;
 use std::cell::RefCell;
 
-/// What stands for a text that is damaged.
+/// Stand-in for a damaged text.
 const DAMAGED: &str = "(damaged)";
 
 impl Store {
     /// A run.
     ///
     /// # Errors
-    /// When there is none, or nothing of it can be read.
+    /// If there is none, or nothing of it is readable.
     pub(crate) fn run(&self, id: RunId) -> Result<Run, StoreError> {
         let row = self.connection.query_row("SELECT * FROM runs WHERE id = ?", (id.0,), |row| Ok(self.run_of(id, row)));
         let error = match row.optional() {
@@ -34,10 +34,10 @@ impl Store {
         recovered.ok_or_else(|| damaged(format!("run {id}"), error))
     }
 
-    /// Every run, the oldest first. What cannot be read of one is reported.
+    /// Every run, the oldest first. Unreadable columns are reported.
     ///
     /// # Errors
-    /// When nothing can be read.
+    /// If nothing is readable.
     pub(crate) fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
         self.list().or_else(|error| {
             self.damage.note(format!("the list of runs is damaged, and it may count too few samples ({error})"));
@@ -90,7 +90,7 @@ impl Store {
         })
     }
 
-    /// The first sample of a run that can be read.
+    /// The first readable sample of a run.
     fn first_sample(&self, run: RunId) -> Option<Sample> {
         let mut statement = self.connection.prepare("SELECT record FROM samples WHERE run_id = ? ORDER BY id").ok()?;
         let records = statement.query_map((run.0,), |row| row.get::<_, String>(0)).ok()?;
@@ -114,12 +114,12 @@ impl Store {
     }
 }
 
-/// The columns of a run. What cannot be read is reported, and has its type's default.
+/// The columns of a run. An unreadable one is reported, and has its type's default.
 struct Columns<'a> {
     run: RunId,
     row: &'a Row<'a>,
     damage: &'a Damage,
-    /// The columns that could not be read.
+    /// Columns that are unreadable.
     damaged: RefCell<Vec<&'static str>>,
 }
 

@@ -1,4 +1,4 @@
-//! Readings of instruments: the record of each, as the JSON that `--json` prints.
+//! Readings of instruments, stored as the JSON that `--json` prints.
 
 use super::damage::damaged;
 use super::error::{During, StoreError};
@@ -10,20 +10,20 @@ use halfpower_model::reading::MemorySpeed;
 use rusqlite::OptionalExtension;
 
 impl Store {
-    /// Keeps a reading as a run of its own. When this returns it is on the medium.
+    /// Stores a reading as a run. On return it is on the medium.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub(crate) fn add_reading(&mut self, command: &str, target: &str, reading: &Reading) -> Result<RunId, StoreError> {
         let run = self.begin_reading(command, target, 0, reading)?;
         self.finish_run(run, RunStatus::Complete)?;
         Ok(run)
     }
 
-    /// Begins a run of its own with a reading that will grow.
+    /// Begins a run with a reading that will grow.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub(crate) fn begin_reading(
         &mut self,
         command: &str,
@@ -47,10 +47,10 @@ impl Store {
         Ok(run)
     }
 
-    /// Keeps what the reading of a run has come to, in place of what it was. When this returns it is on the medium.
+    /// Replaces the reading of a run by a newer one. On return it is on the medium.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub(crate) fn keep_reading(&mut self, run: RunId, reading: &Reading) -> Result<(), StoreError> {
         let sql = "INSERT INTO readings (run_id, record) VALUES (?, ?)
                    ON CONFLICT (run_id) DO UPDATE SET record = excluded.record";
@@ -58,10 +58,10 @@ impl Store {
         self.follow_moved_file()
     }
 
-    /// The reading of a run; none where it has samples.
+    /// The reading of a run; none if the run has samples.
     ///
     /// # Errors
-    /// When there is no such run, or the record is damaged.
+    /// If there is no such run, or the record is damaged.
     pub(crate) fn reading(&self, run: RunId) -> Result<Option<Reading>, StoreError> {
         if self.run(run)?.kind != RunKind::Instrument {
             return Ok(None);
@@ -73,11 +73,11 @@ impl Store {
         text.map(|text| serde_json::from_str(&text).map_err(damaged)).transpose()
     }
 
-    /// What `halfpower memory` measured on the machine of a run: the last time before the run, so that later readings do
-    /// not change its report, or else the first time after it; never one that others disturbed.
+    /// The memory throughput that `halfpower memory` measured on the machine of a run: the last undisturbed reading
+    /// before the run, so that later readings do not change its report, else the first one after it.
     ///
     /// # Errors
-    /// When the store cannot be read. A reading that is damaged is passed over: it is another run's.
+    /// If the store cannot be read. A damaged reading is skipped, because it belongs to another run.
     pub(crate) fn memory_beside(&self, run: &Run) -> Result<Option<MemorySpeed>, StoreError> {
         let sql = "SELECT record FROM readings JOIN runs ON runs.id = readings.run_id WHERE runs.name = 'memory'
                    ORDER BY runs.id > ?1, abs(runs.id - ?1)";

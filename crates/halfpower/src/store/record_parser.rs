@@ -1,12 +1,12 @@
-//! What a sample has in common with the one before it, which a run keeps once: the environment, the program and what the
-//! kernel granted. An environment of the same text is not even parsed again: it is a third of a record, and hardly ever
-//! another one within a run.
+//! Parses the records of a run and shares the parts that a sample has in common with the one before: environment,
+//! program, options that the kernel granted. An environment with the same text is not parsed again: it is a third of a
+//! record, and rarely changes within a run.
 
 use super::run::json;
 use halfpower_model::{Environment, Sample};
 use serde::de::IgnoredAny;
 
-/// How the environment begins, in records as this program writes them. Inside a text its quotes would be escaped.
+/// Key of the environment in records of this program. Inside a string its quotes would be escaped.
 const KEY: &str = r#""environment":"#;
 
 /// Parses the records of a run in order.
@@ -57,12 +57,12 @@ impl Before {
     }
 }
 
-/// Where the environment begins in a record.
+/// Start of the environment in a record.
 fn start_of_environment(record: &str) -> Option<usize> {
     record.match_indices('{').map(|(start, _)| start).find(|start| record[..*start].ends_with(KEY))
 }
 
-/// Its text.
+/// Text of the environment.
 fn environment_of(record: &str) -> Option<&str> {
     let text = &record[start_of_environment(record)?..];
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
@@ -77,7 +77,7 @@ mod tests {
 
     fn sample(path: &str, seed: u64) -> Sample {
         let mut sample = Sample::empty(Workload { seed, ..Workload::default() }, Environment::unknown(path, None));
-        // What only looks like the key, before it and behind.
+        // Text that resembles the key, before it and after it.
         sample.program.version = r#"{"environment":{"#.to_owned();
         sample.note = Some(r#"{"environment":{"host":"}"#.to_owned());
         sample.instrument.obtained = vec!["sqpoll".to_owned()].into();
@@ -106,7 +106,7 @@ mod tests {
             let sample = sample(path, seed);
             assert_eq!(parser.parse(&json(&sample)).unwrap(), sample);
         }
-        // The same in another order of its fields is written otherwise, and shared all the same.
+        // With its fields in another order the text differs, but the environment is shared.
         let sorted = serde_json::to_value(sample("/data/a", 5)).unwrap().to_string();
         let before = parser.before.clone().unwrap();
         assert!(before.parse(&sorted).is_none());

@@ -1,5 +1,5 @@
-//! Reading a store whose file is damaged: everything that is left of it goes into a store in memory. Lists are read up to
-//! the damage, then the pages by themselves. A row is known by its columns, so not even the list of tables has to be whole.
+//! Reads a damaged store: all readable rows go into a store in memory. Tables are read up to the damage, then page by
+//! page. A row is recognised by its columns, so even the list of tables may be damaged.
 
 use super::claims::Claims;
 use super::companion_files::beside;
@@ -16,7 +16,7 @@ use std::io::{Read, Seek};
 use std::path::Path;
 use std::rc::Rc;
 
-/// The tables with their columns, and what the text in one of these begins with.
+/// The tables: name, columns, and the place and beginning of a text by which a row is recognised.
 pub(super) const TABLES: [(&str, &[&str], usize, &str); 4] = [
     ("runs", &RUN_COLUMNS, 1, ""),
     ("samples", &["id", "run_id", "cell", "block", "started_at", "record"], 5, r#"{"schema":"halfpower.sample"#),
@@ -41,17 +41,17 @@ pub(super) const RUN_COLUMNS: [&str; 15] = [
     "status",
 ];
 
-/// The index of the samples by run, cell and block, which has a copy of all three.
+/// The index of samples by run, cell and block, which has copies of all three.
 const INDEX: &str = "SELECT id, run_id, cell, block FROM samples INDEXED BY sqlite_autoindex_samples_1";
 
-/// What the index knows of a sample: its run, cell and block.
+/// Run, cell and block of a sample in the index.
 pub(super) type Slot = (RunId, i64, i64);
 
 impl Store {
-    /// A store in memory with what is left of this one.
+    /// A store in memory with the readable rows of this one.
     ///
     /// # Errors
-    /// When its file cannot be read, or it has none.
+    /// If its file cannot be read, or it has none.
     pub(super) fn recovered(&self) -> Result<Store, StoreError> {
         match (&self.path, &self.file) {
             (Some(path), Some(file)) => recover(path, file, Some(self)),
@@ -59,7 +59,7 @@ impl Store {
         }
     }
 
-    /// The rows of a statement, up to where they cannot be read; and whether that was the end.
+    /// The rows of a statement up to the first unreadable one, and whether all were readable.
     pub(super) fn rows_until_damage<T>(
         &self,
         sql: &str,
@@ -78,7 +78,7 @@ impl Store {
         (found, is_whole)
     }
 
-    /// Gives `take` the rows of a table, up to where they cannot be read. A value that cannot be read is null.
+    /// Passes the rows of a table to `take`, up to the first unreadable one. An unreadable value is null.
     fn each_row(&self, table: &str, columns: &[&str], mut take: impl FnMut(Vec<Value>)) {
         let sql = format!("SELECT {} FROM {table} NOT INDEXED", columns.join(", "));
         self.rows_until_damage(&sql, |row| {
@@ -94,7 +94,7 @@ impl Store {
         rows
     }
 
-    /// The samples by the index, as far as it can be read; and whether that was all of it.
+    /// The samples in the index up to the first unreadable entry, and whether all were readable.
     pub(super) fn index(&self) -> (BTreeMap<i64, Slot>, bool) {
         let slot = |row: &Row<'_>| Ok((row.get(0)?, (RunId(row.get(1)?), row.get(2)?, row.get(3)?)));
         let (slots, is_whole) = self.rows_until_damage(INDEX, slot);
@@ -102,10 +102,10 @@ impl Store {
     }
 }
 
-/// What is left of the store in a file, which may be opened as a store or not.
+/// The readable rows of a file, which may be open as a store.
 ///
 /// # Errors
-/// When the file cannot be read.
+/// If the file cannot be read.
 pub(super) fn recover(path: &Path, file: &File, damaged: Option<&Store>) -> Result<Store, StoreError> {
     rebuild(path, file, damaged).map_err(|error| StoreError::Open { path: path.to_owned(), source: error.into() })
 }
@@ -116,11 +116,11 @@ fn rebuild(path: &Path, mut file: &File, damaged: Option<&Store>) -> anyhow::Res
     file.read_to_end(&mut pages)?;
     let connection = Connection::open_in_memory()?;
     for (table, columns, ..) in TABLES {
-        // Without constraints: a row without its run, or with a part of its values, is a row all the same.
+        // Without constraints: a row without its run, or with missing values, is kept.
         let plain = columns.join(", ").replacen("id", "id INTEGER PRIMARY KEY", 1);
         connection.execute_batch(&format!("CREATE TABLE {table} ({plain})"))?;
         if let Some(store) = damaged {
-            // What the table does not take is no row of it.
+            // A row that the table rejects is dropped.
             store.each_row(table, columns, |row| drop(insert(&connection, table, columns, row)));
         }
     }
@@ -146,7 +146,7 @@ fn rebuild(path: &Path, mut file: &File, damaged: Option<&Store>) -> anyhow::Res
     Ok(Store { connection, claims: Claims::beside(Some(path)), damage, path: None, file: None })
 }
 
-/// Adds a row, unless there is one of its number.
+/// Adds a row, unless its number exists.
 pub(super) fn insert(
     connection: &Connection,
     table: &str,

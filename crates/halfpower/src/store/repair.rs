@@ -1,8 +1,8 @@
-//! Repairing a store: everything that can be read goes into a sound one, which takes the damaged one's place at once; the
-//! damaged one is kept beside it, so that nothing is lost that somebody may still read.
+//! Repairing a store: all readable rows go into a sound store, which replaces the damaged one in one step. The damaged
+//! file is kept beside it.
 //!
-//! A sample goes where its record says; where its place in the plan is damaged, where the index says, or behind the
-//! repetitions that are there. A run whose columns are damaged has stand-ins. Nobody else may be at the store meanwhile.
+//! A sample keeps the place in its row. If that is damaged, it gets the place in the index, else one after the stored
+//! repetitions. A run with damaged columns gets stand-ins. No other process may use the store during a repair.
 
 use super::companion_files::beside;
 use super::create::create;
@@ -22,32 +22,32 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 const ACTION: &str = "be repaired";
-/// Numbers beyond are not looked for: the last one may be damaged itself.
+/// Maximum number of a sample that is looked for: the last number may itself be damaged.
 const MOST_SAMPLES: i64 = 1 << 24;
 
-/// What a repair found and did.
+/// The result of a repair.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Repaired {
-    /// What is damaged.
+    /// The damage found.
     pub(crate) damaged: Vec<String>,
     /// Runs in the sound store.
     pub(crate) runs: usize,
-    /// Samples there.
+    /// Samples in the sound store.
     pub(crate) samples: usize,
-    /// Samples that cannot be read.
+    /// Samples that are unreadable.
     pub(crate) lost: usize,
-    /// Where the damaged store is now; none where nothing was damaged.
+    /// Path of the damaged store; none if nothing was damaged.
     pub(crate) kept: Option<PathBuf>,
 }
 
 impl Store {
-    /// Looks at everything in the store and, where something is damaged, puts a sound one in its place.
+    /// Checks everything in the store and, if something is damaged, replaces it by a sound store.
     ///
     /// # Errors
-    /// When a process is at it, or there is no room; the store is then as it was.
+    /// If another process uses it, or there is no space; the store is then unchanged.
     pub(crate) fn repair(self) -> Result<Repaired, StoreError> {
         let is_file_sound = self.check_file();
-        // Where the file is sound, a page may hold what was removed.
+        // In a sound file, a page may hold removed rows.
         let recover = || (!is_file_sound).then(|| self.recovered()).transpose();
         let runs = recover()?.as_ref().unwrap_or(&self).examine()?;
         let damaged = self.damage.found();
@@ -59,17 +59,17 @@ impl Store {
         replace(&path, recover()?.as_ref().unwrap_or(&self), Some(&self), damaged)
     }
 
-    /// Saves what is in the pages of a store that cannot even be opened; none where nothing of a store is there.
+    /// Recovers the pages of a file that cannot be opened as a store; none if it has no run.
     ///
     /// # Errors
-    /// When it cannot be read, or there is no room; it is then as it was.
+    /// If it cannot be read, or there is no space; it is then unchanged.
     pub(crate) fn salvage(path: &Path) -> Result<Option<Repaired>, StoreError> {
         let failed = |source| StoreError::File { action: "find", path: path.into(), source };
         let path = path.canonicalize().map_err(failed)?;
         let file = File::open(&path).map_err(failed)?;
         let recovered = recover(&path, &file, None)?;
         let runs = recovered.examine()?;
-        // The status of a run may be damaged: its claim counts.
+        // The status of a run may be damaged, so its claim decides.
         let is_taken = |run: &&Run| !matches!(recovered.claims.is_taken(&run.id.claim()), Ok(false));
         if let Some(busy) = runs.iter().find(is_taken) {
             return Err(StoreError::InUse(busy.id));
@@ -78,7 +78,7 @@ impl Store {
         if runs.is_empty() { Ok(None) } else { replace(&path, &recovered, None, damaged).map(Some) }
     }
 
-    /// Whether SQLite finds its own structures sound.
+    /// Whether SQLite finds the file's structures sound.
     fn check_file(&self) -> bool {
         let (lines, is_whole) = self.rows_until_damage("PRAGMA integrity_check(20)", |row| row.get::<_, String>(0));
         let lines: Vec<&str> = lines.iter().flat_map(|text| text.lines()).filter(|line| *line != "ok").collect();
@@ -91,7 +91,7 @@ impl Store {
         is_whole && lines.is_empty()
     }
 
-    /// Reads everything, so that all damage is noted; gives the runs.
+    /// Reads everything, so that all damage is noted; returns the runs.
     fn examine(&self) -> Result<Vec<Run>, StoreError> {
         let mut runs = Vec::new();
         for id in self.known_runs() {
@@ -109,7 +109,7 @@ impl Store {
         self.rows_until_damage("SELECT id FROM runs NOT INDEXED ORDER BY id", |row| row.get(0).map(RunId)).0
     }
 
-    /// Takes the log into the file, and the file for this process alone.
+    /// Moves the log into the file, and locks the file for this process alone.
     fn keep_others_out(&self, runs: &[Run]) -> Result<(), StoreError> {
         if let Some(busy) = runs.iter().find(|run| run.status == RunStatus::Running) {
             return Err(StoreError::InUse(busy.id));
@@ -119,7 +119,7 @@ impl Store {
         self.connection.execute_batch("BEGIN EXCLUSIVE").during(ACTION)
     }
 
-    /// How many samples are on pages that cannot be read, beside those that are known. Numbers are given from 1.
+    /// The number of samples on unreadable pages, besides the known ones. Numbers start at 1.
     fn unreadable_samples(&self, known: &BTreeSet<i64>) -> usize {
         let sql = "SELECT seq FROM sqlite_sequence WHERE name = 'samples'";
         let last = self.connection.query_row(sql, (), |row| row.get::<_, i64>(0)).unwrap_or(0).min(MOST_SAMPLES);
@@ -130,7 +130,7 @@ impl Store {
         (1..=last).filter(|id| !known.contains(id)).filter(is_unreadable).count()
     }
 
-    /// A sample that can be read, with its text and its place, as far as that is known.
+    /// A readable sample with its text, and its place if that is readable.
     fn whole_sample(&self, id: i64) -> Option<(Sample, String, Option<Slot>)> {
         let sql = "SELECT record, run_id, cell, block FROM samples WHERE id = ?";
         let read = |row: &Row<'_>| {
@@ -142,7 +142,7 @@ impl Store {
     }
 }
 
-/// Puts everything that a source has into a sound store, and that in the place of the damaged one.
+/// Copies all readable rows into a sound store, and replaces the damaged one by it.
 fn replace(
     path: &Path,
     source: &Store,
@@ -158,20 +158,20 @@ fn replace(
         exchange(&temporary, path).map_err(failed)
     });
     if kept.is_err() {
-        // The first error says more than a failure to tidy up would.
+        // The first error is more useful than one of the clean-up.
         let _ = std::fs::remove_file(&temporary);
     }
     Ok(Repaired { kept: Some(kept?), ..repaired })
 }
 
-/// Copies everything that can be read into an empty store.
+/// Copies all readable rows into an empty store.
 fn save(source: &Store, damaged: Option<&Store>, path: &Path, repaired: &mut Repaired) -> Result<(), StoreError> {
     let mut connection = Connection::open(path).during(ACTION)?;
-    // Until it is whole it is nobody's store.
+    // No other process uses it before it is complete.
     connection.pragma_update_and_check(None, "journal_mode", "memory", |_| Ok(())).during(ACTION)?;
     connection.pragma_update(None, "foreign_keys", false).during(ACTION)?;
     let sound = connection.transaction().during(ACTION)?;
-    // No number is given twice.
+    // No number is assigned twice.
     for row in damaged.iter().flat_map(|store| store.table("sqlite_sequence", &["name", "seq"])) {
         let _ = insert(&sound, "sqlite_sequence", &["name", "seq"], row);
     }
@@ -191,7 +191,7 @@ fn save(source: &Store, damaged: Option<&Store>, path: &Path, repaired: &mut Rep
     }
     let (table, columns, ..) = TABLES[3];
     for row in source.table(table, columns) {
-        // What the table does not take is no row of it.
+        // A row that the table rejects is dropped.
         let _ = insert(&sound, table, columns, row);
     }
     let runs: i64 = sound.query_row("SELECT count(*) FROM runs", (), |row| row.get(0)).during(ACTION)?;
@@ -212,14 +212,14 @@ fn save_run(run: &Run, source: &Store, sound: &Transaction<'_>) -> rusqlite::Res
     insert(sound, "runs", &RUN_COLUMNS, RUN_COLUMNS.iter().map(value).collect()).map(drop)
 }
 
-/// Saves the samples; gives the numbers of all that are known, the unreadable ones too.
+/// Copies the samples; returns the numbers of all known samples, including the unreadable ones.
 fn save_samples(
     source: &Store,
     index: &BTreeMap<i64, Slot>,
     sound: &Transaction<'_>,
     repaired: &mut Repaired,
 ) -> rusqlite::Result<BTreeSet<i64>> {
-    // Where the place is one, its run is known, and no sample has it.
+    // If the place is valid, its run exists, and no sample has the place.
     let mut insert = sound.prepare(
         "INSERT OR IGNORE INTO samples (id, run_id, cell, block, started_at, record)
          SELECT ?1, id, ?3, ?4, ?5, ?6 FROM runs WHERE id = ?2 AND ?3 >= 0 AND ?4 BETWEEN 0 AND 0xffffffff",
@@ -243,8 +243,7 @@ fn save_samples(
             displaced.push((id, own.or(slots[1]), sample, record));
         }
     }
-    // Whoever has a place keeps it: only then those that have none. Two workloads in one cell would be taken for
-    // repetitions of one another.
+    // Samples with a place come first, then those without. Two workloads in one cell would count as repetitions.
     let behind = "SELECT cell, (SELECT coalesce(max(block) + 1, 0) FROM samples WHERE run_id = ?1 AND cell = free.cell)
                   FROM (SELECT coalesce(?2, (SELECT max(cell) + 1 FROM samples WHERE run_id = ?1), 0) AS cell) AS free";
     let mut nameless = None;
@@ -274,7 +273,7 @@ fn run_without_name(sound: &Transaction<'_>, sample: &Sample) -> rusqlite::Resul
     Ok(RunId(sound.last_insert_rowid()))
 }
 
-/// The value of a column of a run that cannot be read. A run's JSON has its columns' names.
+/// The stand-in for a damaged column of a run. A run's JSON has the names of its columns.
 fn stand_in(run: &Run, column: &str) -> Value {
     match serde_json::to_value(run).unwrap_or_default()[column].take() {
         Json::Null => Value::Null,
@@ -284,7 +283,7 @@ fn stand_in(run: &Run, column: &str) -> Value {
     }
 }
 
-/// Puts the sound store in the place of the damaged one, in one step; gives where the damaged one is now.
+/// Replaces the damaged store by the sound one in one step; returns the new path of the damaged one.
 fn exchange(sound: &Path, path: &Path) -> std::io::Result<PathBuf> {
     let mut number = 1;
     let kept = loop {
@@ -295,7 +294,7 @@ fn exchange(sound: &Path, path: &Path) -> std::io::Result<PathBuf> {
         number += 1;
     };
     File::open(sound)?.sync_all()?;
-    // Of a store that cannot be opened there may be a log: it would be replayed onto the sound one.
+    // A file that cannot be opened may have a log, which would be replayed onto the sound store.
     for suffix in ["-wal", "-shm"] {
         if beside(path, suffix).exists() {
             std::fs::rename(beside(path, suffix), beside(&kept, suffix))?;

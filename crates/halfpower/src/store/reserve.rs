@@ -1,5 +1,5 @@
-//! Room that is kept for a full disk: removing anything from a store takes some first, for the log. A file beside the store
-//! holds it, is given up for that, and made again.
+//! Reserved space for a full disk: removing rows first needs space for the log. A file beside the store holds it; it is
+//! shrunk when needed, and grown again.
 
 use super::companion_files::{beside, open_regular};
 use super::create::put;
@@ -12,22 +12,22 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 const RESERVE: &str = ".reserve";
-/// What is kept where there is room.
+/// Size of the reserve, if there is space.
 const RESERVE_BYTES: u64 = 1 << 20;
-/// What is given up at a time, and the least that is kept: a batch of what is removed takes some 100 KiB.
+/// Bytes released at once, and the minimum reserve: removing one batch takes about 100 KiB.
 const STEP_BYTES: u64 = 128 << 10;
-/// How the file begins, so that nobody else's is given up.
+/// First line of the file, so that no other file is shrunk.
 const MARK: &str = "Room that Halfpower needs to remove runs from the store beside this file when the disk is full.\n";
-/// What is written at a time, and stays in any case: the file says there what it is.
+/// Block size of a write; the first block stays, because it holds [`MARK`].
 const BLOCK: u64 = 4096;
-/// What the rest of it is filled with.
+/// Filler of the rest.
 const FILL: u8 = b'.';
-/// Samples that are removed, and pages that are given back, at a time when there is hardly any room.
+/// Samples removed, and pages returned, at once when there is little space.
 const BATCH: i64 = 16;
 
 impl Store {
-    /// Does something that takes up no room in the end; where there is none for the meantime, with what is kept for that. It is
-    /// given up by steps: whoever is killed at it leaves the rest for the next process, whatever else fills the disk then.
+    /// Runs a function that needs no space in the end. If the disk is full meanwhile, it releases the reserve in steps,
+    /// so that a killed process leaves the rest to the next one.
     pub(super) fn with_reserve<T>(
         &mut self,
         mut work: impl FnMut(&mut Store) -> Result<T, StoreError>,
@@ -46,12 +46,12 @@ impl Store {
             }
             result = work(self);
         }
-        // As far as there is room again; nothing of what was done needs it.
+        // As far as there is space; the work is done already.
         let _ = grow(&reserve, left, kept);
         result
     }
 
-    /// Removes everything of a run, a part at a time, and gives its room back to the file system.
+    /// Removes the rows of a run in parts, and returns their space to the file system.
     pub(super) fn remove_in_parts(&mut self, sql: &str, run: i64) -> Result<(), StoreError> {
         loop {
             let removed = self.execute("remove a run", sql, (run, BATCH))?;
@@ -62,7 +62,7 @@ impl Store {
         }
     }
 
-    /// Gives room that nothing is in back to the file system, and keeps some again.
+    /// Returns free pages to the file system, and restores the reserve.
     pub(super) fn give_room_back(&mut self) -> Result<(), StoreError> {
         const ACTION: &str = "give room back";
         let free = |connection: &Connection| connection.pragma_query_value(None, "freelist_count", |row| row.get(0));
@@ -87,17 +87,17 @@ impl Store {
         Ok(())
     }
 
-    /// Takes the log into the file.
+    /// Moves the log into the file.
     pub(super) fn empty_log(&self) -> Result<(), StoreError> {
         let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
         self.connection.query_row(sql, (), |_| Ok(())).during("empty its log")
     }
 }
 
-/// Keeps some room, as much as there is; a file of that name that is somebody's stays.
+/// Creates or restores the reserve, as far as there is space; any other file with its name stays.
 pub(super) fn keep_reserve(store: &Path) {
     let path = beside(store, RESERVE);
-    // Nothing of what is being done needs it, so that errors do not matter.
+    // The current command does not need it, so errors are ignored.
     if path.symlink_metadata().is_err() {
         let sizes = std::iter::successors(Some(RESERVE_BYTES), |size| Some(size / 2));
         let keep = |size: u64| {
@@ -113,7 +113,7 @@ pub(super) fn keep_reserve(store: &Path) {
     }
 }
 
-/// Writes the end of the reserve anew, as far as there is room.
+/// Fills the end of the reserve again, as far as there is space.
 fn grow(reserve: &File, from: u64, to: u64) -> io::Result<()> {
     for at in (from..to).step_by(BLOCK as usize) {
         reserve.write_all_at(&[FILL; BLOCK as usize][..BLOCK.min(to - at) as usize], at)?;
@@ -121,12 +121,12 @@ fn grow(reserve: &File, from: u64, to: u64) -> io::Result<()> {
     if from < to { reserve.sync_all() } else { Ok(()) }
 }
 
-/// Whether there is room for more than the whole of it.
+/// Whether the file system has more free space than the reserve needs.
 fn has_room(store: &Path) -> bool {
     rustix::fs::statvfs(store).is_ok_and(|space| space.f_bavail.saturating_mul(space.f_frsize) > 4 * RESERVE_BYTES)
 }
 
-/// The file that is given up, if it is one.
+/// The reserve file, if it is one.
 fn open_reserve(store: &Path) -> Option<File> {
     let file = open_regular(OpenOptions::new().read(true).write(true), &beside(store, RESERVE)).ok()??;
     let mut start = [0; MARK.len()];

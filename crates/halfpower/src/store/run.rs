@@ -1,4 +1,4 @@
-//! Runs: a plan carried out, or one workload; what it was, on what, and how it ended.
+//! Runs: a plan or a single workload carried out, with its status.
 
 use super::damage::damaged;
 use super::error::{During, StoreError};
@@ -24,27 +24,27 @@ pub(crate) enum RunKind {
     Study,
     /// Either with `--aa`: the same measured twice.
     Aa,
-    /// `halfpower scrub` and the other instruments: it has a reading and no samples.
+    /// `halfpower scrub` and the other instruments: a run with a reading instead of samples.
     Instrument,
     /// `halfpower import`: results of another program.
     Import,
 }
 
-/// How far a run is.
+/// The status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RunStatus {
-    /// A process is at it.
+    /// A process is measuring it.
     Running,
-    /// Every repetition is there.
+    /// Every repetition is stored.
     Complete,
-    /// Ended by a person, a limit or a crash before that; it can be resumed.
+    /// Ended early by the user, a limit or a crash; it can be resumed.
     Interrupted,
     /// Ended by an error.
     Failed,
 }
 
-/// What a run is begun with.
+/// The facts that a run begins with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewRun<'a> {
     /// What kind.
@@ -55,21 +55,21 @@ pub(crate) struct NewRun<'a> {
     pub question: Option<&'a str>,
     /// The study file.
     pub study_text: Option<&'a str>,
-    /// The plan, as it has to be resumed.
+    /// The plan, as needed to resume.
     pub plan: Option<&'a Plan>,
     /// The command that reproduces it.
     pub command: &'a str,
-    /// What it measures.
+    /// The targets.
     pub target: &'a str,
-    /// The seed of everything drawn.
+    /// Seed of all random draws.
     pub seed: u64,
-    /// Whatever the user wants remembered.
+    /// Note of the user.
     pub note: Option<&'a str>,
-    /// What it runs on.
+    /// The host and its targets.
     pub environment: &'a Environment,
 }
 
-/// A run as it is stored.
+/// A stored run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Run {
     /// Its number.
@@ -86,23 +86,23 @@ pub(crate) struct Run {
     pub plan: Option<Plan>,
     /// The command that reproduces it.
     pub command: String,
-    /// What it measured.
+    /// The targets.
     pub target: String,
-    /// The seed of everything drawn.
+    /// Seed of all random draws.
     pub seed: u64,
-    /// Whatever the user wants remembered.
+    /// Note of the user.
     pub note: Option<String>,
-    /// What measured it.
+    /// The program that measured it.
     pub program: Program,
-    /// What it ran on.
+    /// The host and its targets.
     pub environment: Environment,
-    /// When it was begun.
+    /// When it began.
     pub started_at: Timestamp,
-    /// When it ended; none while it runs, and when its process was killed.
+    /// When it ended; none while it runs, or if its process was killed.
     pub finished_at: Option<Timestamp>,
-    /// How far it is.
+    /// Its status.
     pub status: RunStatus,
-    /// Columns that could not be read and have a stand-in.
+    /// Columns that are unreadable and have a stand-in.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub damaged: Vec<&'static str>,
 }
@@ -116,17 +116,17 @@ pub(crate) struct RunSummary {
     pub kind: RunKind,
     /// The study's name, or the workload in words.
     pub name: String,
-    /// What was measured.
+    /// The targets.
     pub target: String,
-    /// Whatever the user wants remembered.
+    /// Note of the user.
     pub note: Option<String>,
-    /// When it was begun.
+    /// When it began.
     pub started_at: Timestamp,
     /// When it ended.
     pub finished_at: Option<Timestamp>,
-    /// How far it is.
+    /// Its status.
     pub status: RunStatus,
-    /// Samples it has.
+    /// The number of its samples.
     pub samples: u64,
 }
 
@@ -134,12 +134,12 @@ impl Store {
     /// Begins a run and claims it for this process.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub(crate) fn begin_run(&mut self, run: &NewRun<'_>) -> Result<RunId, StoreError> {
         const ACTION: &str = "begin a run";
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).during(ACTION)?;
         let id = insert_run(&transaction, run, RunStatus::Running).during(ACTION)?;
-        // Claimed before anybody else can see it: it never looks abandoned.
+        // Claimed before others can see it, so it never looks abandoned.
         self.claims.take(&id.claim())?;
         let committed = transaction.commit().during(ACTION);
         if committed.is_err() {
@@ -148,22 +148,22 @@ impl Store {
         committed.map(|()| id)
     }
 
-    /// Keeps a run's plan anew, before its first sample.
+    /// Replaces a run's plan, before its first sample.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub(crate) fn change_plan(&mut self, id: RunId, plan: &Plan) -> Result<(), StoreError> {
         let sql = "UPDATE runs SET plan = ? WHERE id = ?";
         self.execute("change a plan", sql, (json(plan), id.0)).map(drop)
     }
 
-    /// Takes up a run that was interrupted or failed, and claims it for this process.
+    /// Resumes a run that was interrupted or failed, and claims it for this process.
     ///
     /// # Errors
-    /// When there is none, another process is at it, or it is complete.
+    /// If there is none, another process is measuring it, or it is complete.
     pub(crate) fn resume_run(&mut self, id: RunId) -> Result<Run, StoreError> {
         self.claim_run(id)?;
-        // Read only now: whoever had the claim may just have completed it.
+        // Read after the claim: the last holder may have completed it.
         let resumed = match self.run(id) {
             Ok(run) if run.status == RunStatus::Complete => Err(StoreError::Complete(id)),
             Ok(run) => {
@@ -179,10 +179,10 @@ impl Store {
         resumed
     }
 
-    /// Writes down how a run ended and gives it up.
+    /// Stores the status and the end of a run, and releases its claim.
     ///
     /// # Errors
-    /// When there is none, or it cannot be written.
+    /// If there is none, or it cannot be written.
     pub(crate) fn finish_run(&mut self, id: RunId, status: RunStatus) -> Result<(), StoreError> {
         let sql = "UPDATE runs SET status = ?, finished_at = ? WHERE id = ?";
         let changed = self.execute("finish a run", sql, (word(status), Timestamp::now().to_string(), id.0))?;
@@ -191,10 +191,10 @@ impl Store {
         if changed == 0 { Err(StoreError::NoRun(id)) } else { Ok(()) }
     }
 
-    /// Removes a run with its samples. Its test file, where one is left, stays known.
+    /// Removes a run with its samples. The record of a test file that is left stays.
     ///
     /// # Errors
-    /// When there is none, or another process is at it.
+    /// If there is none, or another process is measuring it.
     pub(crate) fn remove_run(&mut self, id: RunId) -> Result<(), StoreError> {
         self.claim_run(id)?;
         let removed = self.delete_run(id);
@@ -223,7 +223,7 @@ impl Store {
         if self.claims.take(&id.claim())? { Ok(()) } else { Err(StoreError::InUse(id)) }
     }
 
-    /// What is stored says `running` until somebody says otherwise; a killed process cannot.
+    /// A stored `running` stays if a process is killed, so its claim decides.
     pub(super) fn status_of(&self, id: RunId, stored: RunStatus) -> Result<RunStatus, StoreError> {
         if stored != RunStatus::Running {
             return Ok(stored);
@@ -232,7 +232,7 @@ impl Store {
     }
 }
 
-/// Writes a run down, in whatever transaction there is.
+/// Inserts a run, in the current transaction.
 pub(super) fn insert_run(connection: &Connection, run: &NewRun<'_>, status: RunStatus) -> rusqlite::Result<RunId> {
     let now = Timestamp::now().to_string();
     connection.execute(
@@ -259,10 +259,10 @@ pub(super) fn insert_run(connection: &Connection, run: &NewRun<'_>, status: RunS
 }
 
 impl Run {
-    /// Refuses to go on with a run whose plan is damaged.
+    /// Rejects a run whose plan is damaged.
     ///
     /// # Errors
-    /// Where it is.
+    /// If it is damaged.
     pub(crate) fn check_plan(&self) -> Result<(), StoreError> {
         let reason = format!("it cannot be resumed; start it again with `{}`", self.command);
         let names_nothing = self.plan.as_ref().is_some_and(|plan| plan.targets.is_empty());
@@ -274,19 +274,19 @@ impl Run {
     }
 }
 
-/// The JSON of a record of ours.
+/// The JSON of a record.
 pub(super) fn json<T: Serialize>(record: &T) -> String {
     serde_json::to_string(record).expect("records have text keys and finite depth")
 }
 
 impl RunId {
-    /// The name of the claim on it.
+    /// The name of its claim.
     pub(super) fn claim(self) -> String {
         format!("run-{self}")
     }
 }
 
-/// The word for a kind or a status, as it is stored.
+/// The stored word of a kind or a status.
 pub(crate) fn word(value: impl ValueEnum) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }

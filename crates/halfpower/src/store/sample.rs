@@ -1,4 +1,4 @@
-//! Samples: the record of each repetition, as the JSON that `--json` prints.
+//! Samples: the record of each repetition, stored as the JSON that `--json` prints.
 
 use super::damage::{Cause, Lost};
 use super::error::{During, StoreError};
@@ -13,7 +13,7 @@ use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
 use std::thread::{self, Scope, ScopedJoinHandle};
 
-/// A sample and where it belongs.
+/// A sample with its place in the plan.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct StoredSample {
     /// Its number in the store.
@@ -27,10 +27,10 @@ pub(crate) struct StoredSample {
 }
 
 impl Store {
-    /// Keeps a sample. When this returns it is on the medium.
+    /// Stores a sample. On return it is on the medium.
     ///
     /// # Errors
-    /// When there is no such run, the repetition is there already, or it cannot be written.
+    /// If there is no such run, the repetition is stored already, or it cannot be written.
     pub(crate) fn add_sample(
         &mut self,
         run: RunId,
@@ -55,10 +55,10 @@ impl Store {
         }
     }
 
-    /// The samples of a run in the order they were taken. Those that are damaged are left out and reported.
+    /// The samples of a run in the order of measurement. Damaged ones are left out and reported.
     ///
     /// # Errors
-    /// When they cannot be read.
+    /// If they cannot be read.
     pub(crate) fn samples(&self, run: RunId) -> Result<Vec<StoredSample>, StoreError> {
         // One snapshot: another process may be adding samples.
         let _snapshot = self.connection.unchecked_transaction().during("read the samples of a run")?;
@@ -72,8 +72,8 @@ impl Store {
         Ok(samples)
     }
 
-    /// Whether the index, by which the scan found its bounds, agrees with what it found: as many samples, and none of
-    /// the same run just outside.
+    /// Whether the index, which gave the bounds of the scan, agrees with the result: the same number of samples, and no
+    /// sample of the run just outside the bounds.
     fn is_all(&self, run: RunId, (samples, lost): &(Vec<StoredSample>, Vec<Lost>)) -> bool {
         let numbers = || samples.iter().map(|sample| sample.id).chain(lost.iter().map(|lost| lost.id));
         let outside = numbers().min().map(|least| least - 1).into_iter().chain(numbers().max().map(|most| most + 1));
@@ -81,7 +81,7 @@ impl Store {
             .all(|id| self.run_of_sample(id) != Some(run))
     }
 
-    /// What is left of the samples of a run in a damaged file.
+    /// The readable samples of a run in a damaged file.
     fn recovered_samples(&self, run: RunId) -> Result<(Vec<StoredSample>, Vec<Lost>), StoreError> {
         let Ok(recovered) = self.recovered() else { return self.scan_samples(run) };
         let (samples, mut lost) = recovered.scan_samples(run)?;
@@ -92,10 +92,10 @@ impl Store {
         Ok((samples, lost))
     }
 
-    /// The places in the plan that samples of a run have, those among them that are damaged.
+    /// The cell and block of each sample of a run, including damaged ones.
     ///
     /// # Errors
-    /// When they cannot be read.
+    /// If they cannot be read.
     pub(crate) fn slots(&self, run: RunId) -> Result<Vec<(i64, i64)>, StoreError> {
         const ACTION: &str = "look which samples there are";
         let sql = "SELECT cell, block FROM samples INDEXED BY sqlite_autoindex_samples_1 WHERE run_id = ?";
@@ -108,11 +108,11 @@ impl Store {
         self.connection.query_row("SELECT run_id FROM samples WHERE id = ?", (id,), |row| row.get(0).map(RunId)).ok()
     }
 
-    /// The samples of a run from one list, which is quick and ends at a page that is damaged.
+    /// The samples of a run from one fast scan, which ends at a damaged page.
     fn scan_samples(&self, run: RunId) -> Result<(Vec<StoredSample>, Vec<Lost>), StoreError> {
         const ACTION: &str = "read the samples of a run";
-        // By the numbers that the run's samples lie between: found by the index of runs, the records would be sorted
-        // in a temporary file.
+        // By the range of the run's sample numbers: by the index of runs, the records would be sorted in a temporary
+        // file.
         let sql = "SELECT id, cell, block, record FROM samples
                    WHERE id BETWEEN (SELECT min(id) FROM samples WHERE run_id = ?1)
                        AND (SELECT max(id) FROM samples WHERE run_id = ?1) AND +run_id = ?1
@@ -133,7 +133,7 @@ impl Store {
             Ok((batch, lost))
         };
         let (mut batch, mut unread) = read()?;
-        // The first one alone, so that all threads share what is like it.
+        // The first record alone, so that all threads share its parts.
         if !batch.is_empty() {
             all.take(&batch.remove(0));
         }
@@ -158,10 +158,10 @@ impl Store {
         }
     }
 
-    /// How many samples a run has, those that are damaged among them.
+    /// The number of samples of a run, including damaged ones.
     ///
     /// # Errors
-    /// When they cannot be counted.
+    /// If they cannot be counted.
     pub(crate) fn count_samples(&self, run: RunId) -> Result<usize, StoreError> {
         let sql = "SELECT count(*) FROM samples WHERE run_id = ?";
         let count = self.connection.query_row(sql, (run.0,), |row| row.get::<_, i64>(0));
@@ -169,9 +169,9 @@ impl Store {
     }
 }
 
-/// Records that are parsed at once: some 6 MB of text.
+/// Records parsed at once: about 6 MB of text.
 const BATCH: usize = 1024;
-/// Fewer are not worth a thread.
+/// Minimum number of records for a thread.
 const BATCH_OF_THREAD: usize = 64;
 
 /// A row before it is parsed.
@@ -184,7 +184,7 @@ struct Record {
 }
 
 impl Record {
-    /// Of a row of number, cell, block and record.
+    /// From a row of number, cell, block and record.
     fn of(row: &Row<'_>) -> Result<Record, Lost> {
         let id: i64 = row.get(0).map_err(|error| Lost { id: 0, cause: error.into() })?;
         let lost = |cause: Cause| Lost { id, cause };
@@ -199,7 +199,7 @@ impl Record {
 
     fn parse(&self, parser: &mut Parser) -> Result<StoredSample, Lost> {
         let mut sample = parser.parse(&self.text).map_err(|error| Lost { id: self.id, cause: error.into() })?;
-        // Lists are parsed into room for more than they mostly have, which of many samples is a tenth of all memory.
+        // Parsing allocates lists larger than most need; over many samples, this is a tenth of all memory.
         sample.intervals.shrink_to_fit();
         sample.workers.shrink_to_fit();
         sample.cpu.kernel_threads.shrink_to_fit();
@@ -207,7 +207,7 @@ impl Record {
     }
 }
 
-/// What is made of records one after another, and what is known after them.
+/// Samples parsed in order, and the parser after them.
 #[derive(Default)]
 struct Parsed {
     samples: Vec<StoredSample>,
@@ -224,7 +224,7 @@ impl Parsed {
     }
 }
 
-/// Begins to parse the records on all CPUs, each thread a part of them.
+/// Starts to parse the records on all CPUs, a part in each thread.
 fn parse<'scope>(
     scope: &'scope Scope<'scope, '_>,
     records: &'scope [Record],

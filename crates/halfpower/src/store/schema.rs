@@ -1,5 +1,5 @@
-//! The tables and their version: SQLite's `user_version`; `application_id` distinguishes a store from other databases. A
-//! store of any other version is refused. A change of the tables raises the version.
+//! The tables and their version, SQLite's `user_version`; `application_id` distinguishes a store from other databases.
+//! A store of any other version is rejected. A change of the tables raises the version.
 
 use rusqlite::Connection;
 
@@ -9,8 +9,8 @@ pub(super) const APPLICATION_ID: i64 = 0x4850_5752;
 /// The version of the tables below and of the records in them.
 pub(super) const VERSION: u32 = 5;
 
-/// Columns that hold JSON: plan, program, environment, record, file, directory. Times are RFC 3339. The index serves the
-/// list of runs without the pages that plans and environments fill.
+/// Columns with JSON: plan, program, environment, record, file, directory. Times are RFC 3339. The index lets the list
+/// of runs skip the pages with plans and environments.
 const TABLES: &str = "
     CREATE TABLE runs (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -59,7 +59,7 @@ pub(super) fn version(connection: &Connection) -> rusqlite::Result<u32> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Makes the tables of a new store.
+/// Creates the tables of a new store.
 pub(super) fn make_tables(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(TABLES)?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;

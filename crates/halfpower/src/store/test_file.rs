@@ -1,8 +1,8 @@
-//! Test files: what a run made and has to remove, so that the next start finds what a killed one left behind.
+//! Test files of runs, recorded so that the next start finds those of a killed run.
 //!
-//! A file is noted before it has a name, with which file it is and which directory it is made in. What lies at its path
-//! is offered for removal only if it is that very file. It is struck off only when it is gone from that very directory:
-//! one that was renamed, or whose file system is not mounted, may come back.
+//! A file is recorded before it has a name, with the identity of the file and of its directory. A file at its path is
+//! offered for removal only if it has that identity. The record ends only when the file is missing from that same
+//! directory: a renamed file, or one whose file system is not mounted, may come back.
 
 use super::error::{During, StoreError};
 use super::handle::Store;
@@ -16,7 +16,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// How a test file's name begins and ends, for people who find one.
+/// Prefix and suffix of a test file's name, which explain it to people who find one.
 const PREFIX: &str = "halfpower-";
 const SUFFIX: &str = ".test";
 
@@ -24,54 +24,54 @@ const SUFFIX: &str = ".test";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TestFileId(i64);
 
-/// A test file that is about to be made.
+/// A test file that is about to be created.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewTestFile<'a> {
-    /// Where it will be.
+    /// Its path.
     pub path: &'a Path,
-    /// The size it is to have.
+    /// Its final size.
     pub bytes: Bytes,
-    /// The run that it is for.
+    /// The run that needs it.
     pub run: RunId,
-    /// Which file it is, where that is known by now.
+    /// Its identity, if known by now.
     pub file: Option<&'a FileId>,
-    /// The directory that it is in.
+    /// Identity of its directory.
     pub directory: &'a FileId,
 }
 
-/// A test file that was not removed, whose process is gone.
+/// A test file that was not removed, whose process has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TestFile {
     /// Its number.
     pub id: TestFileId,
-    /// The run it was made for, while the store has it.
+    /// Its run, if the store still has it.
     pub run: Option<RunId>,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// The size it was to have.
+    /// Its final size.
     pub bytes: Bytes,
-    /// Which file it is; none of one whose process was killed before it was known.
+    /// Its identity; none if its process was killed before it was known.
     pub file: Option<FileId>,
-    /// The directory it is in.
+    /// Identity of its directory.
     directory: Option<FileId>,
 }
 
-/// What has become of a test file whose process is gone.
+/// State of a test file whose process has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// It is there.
+    /// It exists.
     Left,
-    /// Something is there, and nothing proves that it is the file that was made.
+    /// A file exists at its path, but its identity cannot be verified.
     Unproven,
-    /// Its directory is not there, or another one is in its place.
+    /// Its directory is missing, or another one is in its place.
     OutOfSight,
 }
 
 impl Store {
-    /// Notes a test file that is about to be made, and claims it for this process.
+    /// Records a test file that is about to be created, and claims it for this process.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub(crate) fn note_test_file(&mut self, new: &NewTestFile<'_>) -> Result<TestFileId, StoreError> {
         const ACTION: &str = "note a test file";
         let failed = |source| StoreError::Target(TargetError::from_io("find", new.path, source));
@@ -88,27 +88,27 @@ impl Store {
         Ok(id)
     }
 
-    /// Writes down which file it is, where that could not be known before it was made.
+    /// Records the identity of a file that was unknown before its creation.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub(crate) fn test_file_is(&mut self, id: TestFileId, file: &FileId) -> Result<(), StoreError> {
         let sql = "UPDATE test_files SET file = ? WHERE id = ?";
         self.execute("note a test file", sql, (json(file), id.0)).map(drop)
     }
 
-    /// Claims a file that was left for this process; false when another was quicker.
+    /// Claims a leftover file for this process; returns false if another process was faster.
     ///
     /// # Errors
-    /// When the claim cannot be looked at.
+    /// If the claim cannot be read.
     pub(crate) fn take_test_file(&mut self, id: TestFileId) -> Result<bool, StoreError> {
         self.claims.take(&id.claim())
     }
 
-    /// Strikes a file off, once it was removed.
+    /// Marks a file as removed.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub(crate) fn test_file_removed(&mut self, id: TestFileId) -> Result<(), StoreError> {
         let sql = "UPDATE test_files SET removed_at = ? WHERE id = ?";
         let removed =
@@ -118,7 +118,7 @@ impl Store {
         Ok(())
     }
 
-    /// The test files that are still there and whose process is not.
+    /// The test files that still exist and whose process has ended.
     ///
     /// # Errors
     /// As [`look_for_test_files`](Self::look_for_test_files).
@@ -127,11 +127,10 @@ impl Store {
         Ok(found.into_iter().filter(|(_, standing)| *standing == Standing::Left).map(|(file, _)| file).collect())
     }
 
-    /// What has become of the test files that were not removed and whose process is gone. Those that are gone are struck
-    /// off.
+    /// The state of test files that were not removed and whose process has ended. Missing files are marked as removed.
     ///
     /// # Errors
-    /// When they cannot be read.
+    /// If they cannot be read.
     pub(crate) fn look_for_test_files(&mut self) -> Result<Vec<(TestFile, Standing)>, StoreError> {
         let mut found = Vec::new();
         for file in self.noted_test_files()? {
@@ -146,11 +145,10 @@ impl Store {
         Ok(found)
     }
 
-    /// The test file that lies at a path by now, because its directory was renamed or is mounted elsewhere; none where
-    /// it is none of them.
+    /// The leftover test file at a path, if its directory was renamed or is mounted elsewhere; none for any other file.
     ///
     /// # Errors
-    /// When they cannot be read, or the new place cannot be written.
+    /// If they cannot be read, or the new path cannot be written.
     pub(crate) fn moved_test_file(&mut self, path: &Path) -> Result<Option<TestFile>, StoreError> {
         let Ok(path) = std::path::absolute(path) else { return Ok(None) };
         let hidden = self.look_for_test_files()?.into_iter().filter(|(_, standing)| *standing == Standing::OutOfSight);
@@ -168,10 +166,10 @@ impl Store {
         Ok(Some(TestFile { path, directory: Some(directory), ..file }))
     }
 
-    /// Where every test file is that was not removed, those in use by a running process among them.
+    /// The paths of all test files that were not removed, including those in use by a running process.
     ///
     /// # Errors
-    /// When they cannot be read.
+    /// If they cannot be read.
     pub(crate) fn test_file_paths(&self) -> Result<Vec<PathBuf>, StoreError> {
         Ok(self.noted_test_files()?.into_iter().map(|file| file.path).collect())
     }
@@ -182,7 +180,7 @@ impl Store {
             "SELECT id, run_id, path, bytes, file, directory FROM test_files WHERE removed_at IS NULL ORDER BY id";
         let mut statement = self.connection.prepare(sql).during(ACTION)?;
         let rows = statement.query_map((), |row| {
-            // What cannot be read proves nothing.
+            // An unreadable identity proves nothing.
             let id = |text: Option<String>| text.and_then(|text| serde_json::from_str::<FileId>(&text).ok());
             Ok(TestFile {
                 id: TestFileId(row.get(0)?),
@@ -200,23 +198,23 @@ impl Store {
 }
 
 impl TestFile {
-    /// The name of one, by a number of its own.
+    /// The name of a test file with this number.
     pub(crate) fn name_of(number: u64) -> String {
         format!("{PREFIX}{number:016x}{SUFFIX}")
     }
 
-    /// Whether a file is called as test files are.
+    /// Whether a file has the name of a test file.
     pub(crate) fn is_called_one(path: &Path) -> bool {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let number = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
         number.is_some_and(|number| number.len() == 16 && number.bytes().all(|byte| byte.is_ascii_hexdigit()))
     }
 
-    /// What has become of it; none when it is gone for good.
+    /// Its state; none if it no longer exists.
     fn standing(&self) -> Option<Standing> {
         match is_at(&self.path, self.file.as_ref()) {
             Ok(Sameness::Same) if TestFile::is_called_one(&self.path) => Some(Standing::Left),
-            // A store that somebody else wrote may list any file.
+            // A store from someone else may list any file.
             Ok(Sameness::Same | Sameness::Unproven) => Some(Standing::Unproven),
             Ok(Sameness::Other) if self.is_directory_there() => None,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && self.is_directory_there() => None,
@@ -224,7 +222,7 @@ impl TestFile {
         }
     }
 
-    /// Whether the directory at its path is the one that it was made in.
+    /// Whether the directory at its path is the recorded one.
     fn is_directory_there(&self) -> bool {
         let now = FileId::at(directory_of(&self.path));
         let same = self.directory.as_ref().zip(now.ok()).map(|(noted, now)| noted.compare(&now));
@@ -237,7 +235,7 @@ fn directory_of(path: &Path) -> &Path {
 }
 
 impl TestFileId {
-    /// The name of the claim on it.
+    /// The name of its claim.
     fn claim(self) -> String {
         format!("file-{}", self.0)
     }

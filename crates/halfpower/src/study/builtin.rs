@@ -1,4 +1,4 @@
-//! The study files in the binary, by name: `survey`, `win2000/figure-34`. A folder's `study` is what its others include.
+//! The built-in study files by name: `survey`, `win2000/figure-34`. A folder's `study` is included by its other files.
 
 /// Name and text of files under `studies/`.
 macro_rules! shipped {
@@ -7,7 +7,7 @@ macro_rules! shipped {
     };
 }
 
-/// In the order in which they are listed and, in a folder, run.
+/// In the order of listing, which is also the order in which a folder runs.
 pub(super) const FILES: &[(&str, &str)] = shipped![
     "survey",
     "survey-quick",

@@ -1,7 +1,7 @@
-//! Mistakes in a study file: where each is, what is there and what was expected.
+//! Mistakes in a study file, with place, found value and expected value.
 //!
-//! The first 15 are shown at once, the rest are counted. Lines and columns count from 1, columns in characters, as editors do;
-//! what is shown is made safe for a terminal: tabs become spaces, control characters a mark.
+//! The first 15 are shown, the rest are counted. Lines and columns count from 1, columns in characters, as in editors.
+//! Shown text is safe for a terminal: tabs become spaces, control characters become a mark.
 
 use crate::sanitize::{is_unprintable, sanitize};
 use crate::text::counted;
@@ -9,11 +9,11 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 
-/// More than these are counted, not kept: the rest of a file that is no study at all tells nobody anything.
+/// Maximum number of mistakes shown; a file that is not a study has thousands.
 const MOST_KEPT: usize = 15;
 /// Longest part of a source line that is shown.
 const EXCERPT_CHARACTERS: usize = 100;
-/// Longest message, or help, that is shown: either may quote what is as long as the file.
+/// Longest message or help that is shown: both may quote the file.
 const MOST_CHARACTERS: usize = 600;
 
 /// One mistake.
@@ -34,15 +34,15 @@ pub(crate) struct Diagnostic {
 /// Every mistake of a study file, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) struct StudyErrors {
-    /// The file as it was named.
+    /// The file as the user named it.
     pub file: String,
     /// The mistakes; never empty.
     pub diagnostics: Vec<Diagnostic>,
-    /// How many more there are.
+    /// Number of further mistakes.
     pub left_out: usize,
 }
 
-/// What is wrong with one value, before anybody knows where it stands.
+/// A mistake in one value, without its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Problem {
     pub message: String,
@@ -55,7 +55,7 @@ impl Problem {
     }
 }
 
-/// What kind of mistake it is: a mistake in the syntax makes others look wrong that are not.
+/// Kinds of mistakes. A syntax error makes valid parts look wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Syntax,
@@ -63,10 +63,10 @@ pub(super) enum Kind {
     Missing,
 }
 
-/// Collects mistakes while a text is read.
+/// Collects the mistakes while a text is read.
 pub(super) struct Diagnostics<'t> {
     text: &'t str,
-    /// Where each line starts.
+    /// Start of each line.
     line_starts: Vec<usize>,
     found: Vec<(Kind, Range<usize>, Problem)>,
 }
@@ -82,17 +82,17 @@ impl<'t> Diagnostics<'t> {
         self.found.push((kind, span, problem));
     }
 
-    /// A key or value is not what was expected.
+    /// Notes an invalid key or value.
     pub(super) fn wrong(&mut self, span: Range<usize>, message: impl Into<String>, help: impl Into<String>) {
         self.note(Kind::Value, span, Problem::new(message, help));
     }
 
-    /// Something that has to be there is not.
+    /// Notes a missing key.
     pub(super) fn missing(&mut self, span: Range<usize>, message: impl Into<String>, help: impl Into<String>) {
         self.note(Kind::Missing, span, Problem::new(message, help));
     }
 
-    /// What a leaf gave, its problem noted at `span`.
+    /// The value of a result; an error is noted at `span`.
     pub(super) fn keep<T>(&mut self, span: Range<usize>, result: Result<T, Problem>) -> Option<T> {
         result.map_err(|problem| self.note(Kind::Value, span, problem)).ok()
     }
@@ -101,12 +101,12 @@ impl<'t> Diagnostics<'t> {
         self.found.is_empty()
     }
 
-    /// Line of a place, from 1.
+    /// Line of a byte, from 1.
     pub(super) fn line_of(&self, at: usize) -> usize {
         self.line_starts.partition_point(|start| *start <= at)
     }
 
-    /// Everything found, without what only follows from a mistake in the syntax.
+    /// All mistakes, without those that only follow from a syntax error.
     pub(super) fn into_errors(mut self, file: &str) -> StudyErrors {
         let mut found = std::mem::take(&mut self.found);
         let syntax = found.iter().filter(|(kind, ..)| *kind == Kind::Syntax);
@@ -124,7 +124,7 @@ impl<'t> Diagnostics<'t> {
     }
 
     fn locate(&self, span: Range<usize>, problem: Problem) -> Diagnostic {
-        // The parser's places may be within a character.
+        // The parser's places may be inside a character.
         let floor =
             |at: usize| (0..=at.min(self.text.len())).rev().find(|at| self.text.is_char_boundary(*at)).unwrap_or(0);
         let start = floor(span.start);
@@ -145,7 +145,7 @@ impl<'t> Diagnostics<'t> {
     }
 }
 
-/// A text as it is, or its beginning and its end.
+/// The text, or its beginning and end if it is long.
 fn shortened(text: String) -> String {
     let count = text.chars().count();
     if count <= MOST_CHARACTERS {
@@ -178,7 +178,7 @@ fn excerpt(source: &str, first: usize, marked: usize) -> [String; 2] {
     [line, carets]
 }
 
-/// Text of a study, safe to show: short, without control characters.
+/// Text of a study that is safe to show: short, without control characters.
 pub(super) fn shown(text: &str) -> String {
     let mut short: String = sanitize(text).chars().take(60).collect();
     if text.chars().nth(60).is_some() {

@@ -1,9 +1,9 @@
 //! Studies: a question, a target and a sweep, as a TOML file.
 //!
-//! A study says what is to be measured; what that comes to on a machine is a [`Plan`](crate::plan::Plan). Nothing is
-//! guessed: an unknown key, a value out of range or a repeated cell is a mistake, and the mistakes of a file are
-//! reported together. A file may include another, and a folder is the study of its files. `docs/FORMAT.md` describes the form; the
-//! built-in studies are its examples.
+//! A study is resolved on a machine into a [`Plan`](crate::plan::Plan). Nothing is guessed: an unknown key, a value out
+//! of range or a repeated cell is a mistake, and all mistakes of a file are reported together. A file may include
+//! another one; a folder is the study of its files. `docs/FORMAT.md` describes the format; the built-in studies are
+//! examples.
 
 mod builtin;
 mod diagnostic;

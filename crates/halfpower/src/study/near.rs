@@ -1,11 +1,11 @@
-//! "Did you mean": the known word nearest to a mistyped one.
+//! "Did you mean": the known word nearest to a misspelled one.
 
 use strsim::osa_distance;
 
 use halfpower_model::{KEYS, Key};
 
-/// The candidate that was probably meant: the one fio's word stands for, or one within three typing errors and a third of
-/// its letters. Words longer than any key are not compared: the cost of a comparison grows with the length.
+/// The most likely candidate: the equivalent of fio's word, or one within three typing errors and a third of its
+/// letters. Words longer than any key are skipped, because the cost grows with the length.
 pub(super) fn nearest<'c>(word: &str, candidates: &[&'c str]) -> Option<&'c str> {
     let is_fio = |key: &&Key| key.about.aliases.contains(&word) || key.about.fio.split(", ").any(|fio| fio == word);
     let fio = KEYS.iter().find(is_fio).map(|key| key.name);

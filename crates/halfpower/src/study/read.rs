@@ -1,7 +1,7 @@
-//! From text to study: walks the TOML document and notes every mistake on the way.
+//! From text to study: walks the TOML document and notes every mistake.
 //!
-//! A file that includes another is laid over it: what it says counts, what it does not say is the other's, and its sweeps
-//! follow the other's. Its name, its figure and its question are its own.
+//! A file overrides the file that it includes, key by key; its sweeps follow the included ones. Name, figure and
+//! question are not inherited.
 
 use super::diagnostic::{Diagnostics, Kind, Problem, StudyErrors};
 use super::model::{Exhibit, Order, Repetitions, Study, Sweep, Trial};
@@ -15,41 +15,41 @@ use std::collections::HashMap;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
-/// Longest text that is read at all: the parser takes 100 times as much memory where it is nothing but mistakes, and files
-/// that include one another are held at once.
+/// Longest text that is parsed: for a text with nothing but mistakes the parser needs 100 times its size in memory, and
+/// included files are in memory at once.
 const MOST_TEXT: usize = 256 << 10;
 const STUDY: &[&str] = &["name", "include", "figure", "shows", "question", "target", "trial", "workload", "sweep"];
 const TARGET: &[&str] = &["path", "size", "pap", "price", "capacity"];
-/// Levels that may be given; a limit is set, not advertised.
+/// Levels with an advertised throughput; a limit is set, not advertised.
 const LEVELS: &[&str] = &["memory", "bus", "link", "device"];
 const TRIAL: &[&str] =
     &["warmup", "duration", "limited_duration", "repetitions", "time_limit", "write_budget", "order", "seed"];
 const REPETITIONS: &[&str] = &["min", "max", "precision"];
 const MOST_REPETITIONS: u64 = 10_000;
-/// Longest row of files that include one another.
+/// Longest chain of includes.
 const MOST_INCLUDED: usize = 8;
 
-/// What a file comes to with what it includes.
+/// A file with the files it includes.
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
-    /// As far as it goes: without sweeps it is no study yet.
+    /// The study so far; without sweeps it is incomplete.
     pub study: Study,
-    /// What is said of every workload, key by key.
+    /// Values for every workload, by key.
     common: Vec<Option<Axis>>,
-    /// The part of the trial that is.
+    /// The keys of the trial that belong to every workload.
     timing: WorkloadSpec,
 }
 
-/// What a file has to have.
+/// Required contents of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Needs {
-    /// Sweeps, its own or included ones: it is a study.
+    /// Sweeps, its own or included ones: a complete study.
     Sweeps,
-    /// No more than a name: others include it.
+    /// Only a name, for an included file.
     Name,
 }
 
-/// Reads a file and what it includes. `outer` are the files that include it, the outermost first.
+/// Reads a file and the files it includes. `outer` lists the files that include it, the outermost first.
 pub(super) fn draft(
     file: &str,
     text: &str,
@@ -78,7 +78,7 @@ pub(super) fn draft(
     if diagnostics.is_empty() { Ok(draft) } else { Err(diagnostics.into_errors(file)) }
 }
 
-/// The file that is included; none, and a note, when it cannot be.
+/// The included file; none, with a noted mistake, if it cannot be included.
 fn included(
     found: &Found<'_, '_>,
     file: &str,
@@ -106,7 +106,7 @@ fn included(
     Ok(None)
 }
 
-/// What a document says, over what it includes.
+/// The contents of a document over those of the included file.
 fn laid_over(
     below: Draft,
     keys: &Keys<'_, '_>,
@@ -164,13 +164,13 @@ fn laid_over(
     Draft { study, common, timing }
 }
 
-/// What a target or a setting is told with that there is not.
+/// The mistake of a target or setting that does not exist.
 fn no_such(reason: String) -> Problem {
     Problem::new(reason, "`halfpower sim show MACHINE` prints a machine: its volumes, its parts and their keys")
 }
 
 impl Default for Draft {
-    /// Of a file that includes none.
+    /// For a file without an include.
     fn default() -> Self {
         let study = Study {
             name: String::new(),
@@ -194,7 +194,7 @@ impl Default for Draft {
     }
 }
 
-/// The axes of one table over those of another.
+/// The axes of a table over those of another one.
 fn over(own: Vec<Option<Axis>>, below: &[Option<Axis>]) -> Vec<Option<Axis>> {
     own.into_iter().zip(below).map(|(own, below)| own.or_else(|| below.clone())).collect()
 }
@@ -208,7 +208,7 @@ fn peak(level: &str, peaks: &Keys<'_, '_>, diagnostics: &mut Diagnostics<'_>) ->
     })
 }
 
-/// What the targets cost and hold.
+/// Price and capacity of the targets.
 fn offer(target: &Keys<'_, '_>, diagnostics: &mut Diagnostics<'_>) -> Option<Offer> {
     let price = target.read("price", diagnostics, |value| {
         let text = value.as_str().or_else(|| value.as_integer().map(|number| number.as_str()));
@@ -225,7 +225,7 @@ fn offer(target: &Keys<'_, '_>, diagnostics: &mut Diagnostics<'_>) -> Option<Off
     price.map(|price| Offer { price, capacity: capacity.map(Bytes) })
 }
 
-/// How cells are measured, and the part of it that is said of every workload.
+/// How cells are measured, and the keys of the trial that belong to every workload.
 fn trial(keys: &Keys<'_, '_>, below: &Draft, diagnostics: &mut Diagnostics<'_>) -> (Trial, WorkloadSpec) {
     let mut timing = below.timing.clone();
     for key in setting::keys().filter(|key| ["warmup", "duration"].contains(&key.name)) {
@@ -270,13 +270,13 @@ fn repetitions(found: &Found<'_, '_>, diagnostics: &mut Diagnostics<'_>) -> Repe
 }
 
 impl Default for Repetitions {
-    /// Exploration takes five.
+    /// Five repetitions.
     fn default() -> Self {
         Repetitions { min: 5, max: 5, precision: None }
     }
 }
 
-/// Every `[[sweep]]`, over what is said of every workload; `included` cells are there already.
+/// Every `[[sweep]]` over the values for every workload; `included` is the number of included cells.
 fn own_sweeps(
     keys: &Keys<'_, '_>,
     common: &[Option<Axis>],
@@ -317,7 +317,7 @@ fn own_sweeps(
     sweeps.into_iter().map(|(_, sweep)| sweep).collect()
 }
 
-/// A cell in two sweeps would be measured twice and be told apart by nobody.
+/// Rejects a cell in two sweeps: it would be measured twice, and its results could not be distinguished.
 fn refuse_repeated_cells(sweeps: &[(Range<usize>, Sweep)], diagnostics: &mut Diagnostics<'_>) {
     let mut first_sweep: HashMap<&WorkloadSpec, usize> = HashMap::new();
     for (number, (place, sweep)) in sweeps.iter().enumerate() {

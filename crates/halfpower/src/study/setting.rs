@@ -6,7 +6,7 @@ use halfpower_model::key::{Given, Kind};
 use halfpower_model::{KEYS, Key, WorkloadSpec};
 use toml::de::DeValue;
 
-/// The keys that a study can give, in the order in which listed cells vary: the first varies slowest.
+/// The keys that a study can set, in the order in which cells are listed: the first varies slowest.
 pub(super) fn keys() -> impl Iterator<Item = &'static Key> {
     KEYS.iter().filter(|key| key.about.given != Given::CommandLine)
 }
@@ -16,10 +16,10 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     keys().map(|key| key.name)
 }
 
-/// What one value of a key says.
+/// The spec with one value of a key.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The mistake in the value.
 pub(super) fn read(key: &Key, value: &DeValue<'_>) -> Result<WorkloadSpec, Problem> {
     let range = || key.about.kind.range();
     let text = match (key.about.kind, value) {
@@ -40,7 +40,7 @@ pub(super) fn read(key: &Key, value: &DeValue<'_>) -> Result<WorkloadSpec, Probl
     })
 }
 
-/// The ends of a range of this key; none where its values cannot be multiplied.
+/// An end of a range of this key; none if its values cannot be multiplied.
 pub(super) fn number(key: &Key, value: &DeValue<'_>) -> Option<Result<u64, Problem>> {
     match key.about.kind {
         Kind::Size(1.., high) => Some(value::size(value, 1, high)),

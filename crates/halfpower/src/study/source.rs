@@ -1,7 +1,7 @@
-//! Where study files are from: the binary, the disk, or the hands of a test; and folders of them.
+//! Sources of study files: the binary, the disk, or a test; and folders of files.
 //!
-//! A folder is the study of its files: its `study.toml` says the name, the target and the trial of the whole, and the others follow
-//! in the [order of their names](natural), as whoever lists them gives them. Each is a study of its own as well.
+//! A folder is the study of its files. Its `study.toml` has name, target and trial of the whole; the others follow in
+//! the [order of their names](natural), as the caller lists them. Each file is a study by itself, too.
 
 use super::builtin::FILES;
 use super::diagnostic::{Diagnostics, Kind, Problem, StudyErrors};
@@ -10,32 +10,33 @@ use super::read::{Draft, Needs, draft};
 use super::sweep::MOST_CELLS;
 use halfpower_model::Settings;
 
-/// What a folder's whole is said in.
+/// The file with the name, target and trial of a folder.
 const HEAD: &str = "study";
 const EXTENSION: &str = ".toml";
 
-/// Gives the text of a file; the reason where it cannot.
+/// Returns the text of a file, or the reason if it cannot be read.
 pub(crate) type Open<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
-/// Says of a target and of what is set of it why there is no such thing, if there is none.
+/// Checks a target and settings; the error is the reason if they do not exist.
 pub(crate) type Fits<'a> = &'a dyn Fn(&str, &Settings) -> Result<(), String>;
 
-/// Where the files that are included lie, and what the targets are held against.
+/// Access to included files, and the check of targets.
 #[derive(Clone, Copy)]
 pub(crate) struct Shelf<'a> {
     /// Gives the text of a file.
     pub open: Open<'a>,
-    /// What a study may go to and set; [`Shelf::of`] asks nobody, as its user may name another target.
+    /// Checks a target and settings; [`Shelf::of`] accepts all, because the user may name another target.
     pub fits: Fits<'a>,
 }
 
 impl<'a> Shelf<'a> {
-    /// Whose studies' targets are not looked at.
+    /// Without a check of targets.
     pub(crate) fn of(open: Open<'a>) -> Shelf<'a> {
         Shelf { open, fits: &|_, _| Ok(()) }
     }
 
-    /// The file that another one calls `word`: beside it, or built in. Its name and its text, or why there is none.
+    /// Name and text of the file that another one includes as `word`: beside it, or built-in; or the reason if there is
+    /// none.
     pub(super) fn beside(&self, file: &str, word: &str) -> Result<(String, String), String> {
         let name = match file.rsplit_once('/') {
             Some((folder, _)) if !word.starts_with('/') => format!("{folder}/{word}"),
@@ -63,13 +64,13 @@ fn open_builtin(file: &str) -> Result<String, String> {
     builtin_text(file).map(str::to_owned).ok_or_else(|| format!("there is no built-in study {file}"))
 }
 
-/// What stands between folder and file, and the file's own name.
+/// The folder of a file, and its name in there without extension.
 fn parts(file: &str) -> (&str, &str) {
     let (folder, own) = file.rsplit_once('/').unwrap_or(("", file));
     (folder, own.strip_suffix(EXTENSION).unwrap_or(own))
 }
 
-/// The pieces of a file's name with their numbers, so that 9 is before 10.
+/// The parts of a file's name with their numbers, so that 9 sorts before 10.
 pub(crate) fn natural(file: &str) -> Vec<(u64, String)> {
     let name = file.strip_suffix(EXTENSION).unwrap_or(file);
     let pieces = name.split_inclusive(|c: char| !c.is_ascii_digit());
@@ -78,26 +79,26 @@ pub(crate) fn natural(file: &str) -> Vec<(u64, String)> {
 }
 
 impl Study {
-    /// Reads a study; `file` is what messages call it. It may include what is built in.
+    /// Parses a study that may include built-in ones; `file` is its name in messages.
     ///
     /// # Errors
-    /// Every mistake in the text.
+    /// All mistakes in the text.
     pub(crate) fn parse(file: &str, text: &str) -> Result<Study, StudyErrors> {
         Study::parse_with(file, text, Shelf::of(&open_builtin))
     }
 
-    /// The same; the shelf has the files that it includes.
+    /// Parses a study that may include files of the shelf.
     ///
     /// # Errors
-    /// Every mistake in the text, or in that of a file that it includes.
+    /// All mistakes in the text, or in that of an included file.
     pub(crate) fn parse_with(file: &str, text: &str, shelf: Shelf<'_>) -> Result<Study, StudyErrors> {
         Ok(draft(file, text, Needs::Sweeps, &shelf, &[])?.study)
     }
 
-    /// The study of a folder, from the names of its files in their order; the shelf has their texts.
+    /// The study of a folder, from the names of its files in order; the shelf has their texts.
     ///
     /// # Errors
-    /// Every mistake in one of them; a folder without a `study.toml`, or with a file whose trial is not its.
+    /// All mistakes in one of them; a folder without `study.toml`; a file with another trial or target.
     pub(crate) fn of_folder(folder: &str, files: &[String], shelf: Shelf<'_>) -> Result<Study, StudyErrors> {
         let head = format!("{folder}/{HEAD}{EXTENSION}");
         let text = (shelf.open)(&head).map_err(|reason| {
@@ -129,10 +130,10 @@ impl Study {
         Ok(whole)
     }
 
-    /// The built-in study of a name, a file's or a folder's; none when there is none.
+    /// The built-in study of a file or folder; none if there is none.
     ///
     /// # Panics
-    /// When a study that is part of the program has a mistake, which the tests make sure of.
+    /// If a built-in study has a mistake, which tests exclude.
     pub(crate) fn builtin(name: &str) -> Option<Study> {
         if let Some((name, text)) = FILES.iter().find(|(builtin, _)| *builtin == name && parts(name).1 != HEAD) {
             return Some(Study::parse(&format!("{name}{EXTENSION}"), text).expect("built-in studies are right"));
@@ -144,19 +145,19 @@ impl Study {
         Some(Study::of_folder(name, &files, Shelf::of(&open_builtin)).expect("built-in studies are right"))
     }
 
-    /// The names of a built-in folder's studies, in their order; none where it is no folder.
+    /// The names of a built-in folder's studies, in order; empty for a file.
     pub(crate) fn files_of(folder: &str) -> impl Iterator<Item = &'static str> {
         let names = FILES.iter().map(|(name, _)| *name);
         names.filter(move |name| parts(name).0 == folder && !folder.is_empty() && parts(name).1 != HEAD)
     }
 
-    /// Every built-in study, folders as one.
+    /// Every built-in study; a folder is one.
     #[cfg(test)]
     pub(crate) fn builtins() -> impl Iterator<Item = Study> {
         Study::builtin_names().filter_map(Study::builtin)
     }
 
-    /// The names of the built-in studies, folders as one.
+    /// The names of the built-in studies; a folder is one.
     pub(crate) fn builtin_names() -> impl Iterator<Item = &'static str> {
         FILES.iter().filter_map(|(name, _)| match parts(name) {
             ("", own) => Some(own),
@@ -166,7 +167,7 @@ impl Study {
     }
 }
 
-/// One mistake that has no place in its file.
+/// A mistake without a place in its file.
 fn alone(file: &str, text: &str, problem: Problem) -> StudyErrors {
     let mut diagnostics = Diagnostics::new(text);
     diagnostics.note(Kind::Missing, 0..0, problem);

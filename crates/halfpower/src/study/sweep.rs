@@ -1,6 +1,6 @@
-//! Sweeps: every key a list of values, the lists crossed into workloads.
+//! Sweeps: a list of values for each key, crossed into workloads.
 //!
-//! The number of cells is known before any is made, so that no range, however long, costs memory or time.
+//! Cells are counted before they are created, so a long range needs no memory and no time.
 
 use super::diagnostic::{Diagnostics, Problem};
 use super::setting;
@@ -10,16 +10,16 @@ use halfpower_model::{Key, Settings, WorkloadSpec};
 use std::collections::HashSet;
 use toml::de::DeValue;
 
-/// Most cells of a study: at a quarter of a second and five repetitions, three and a half hours.
+/// Maximum number of cells: at 0.25 s and five repetitions, three and a half hours.
 pub(super) const MOST_CELLS: usize = 10_000;
-/// Most values of one key.
+/// Maximum number of values of one key.
 const MOST_VALUES: usize = 1_000;
 
 /// The values of one key; one spec each.
 pub(super) type Axis = Vec<WorkloadSpec>;
 
-/// The axes that a table says: one for each of [`setting::keys`], none where the table does not have it.
-/// `fits` says what of a setting there is not on the target.
+/// The axes of a table: one for each of [`setting::keys`], none if the table lacks it. `fits` checks settings against
+/// the target.
 pub(super) fn axes(
     keys: &Keys<'_, '_>,
     fits: &dyn Fn(&Settings) -> Result<(), Problem>,
@@ -40,7 +40,7 @@ fn axis(
         spec.set.as_ref().map_or(Ok(()), fits).map(|()| spec)
     };
     match found.value {
-        // CPUs are a list that is one value.
+        // A list of CPUs is one value.
         DeValue::Array(list) if key.name != "cpus" => {
             if list.is_empty() || list.len() > MOST_VALUES {
                 diagnostics.wrong(
@@ -67,7 +67,7 @@ fn axis(
     }
 }
 
-/// `{ from, to, factor }`: from, from × factor, and so on up to `to`.
+/// `{ from, to, factor }`: from, from × factor, and so on, up to `to`.
 fn range(key: &Key, found: &Found<'_, '_>, diagnostics: &mut Diagnostics<'_>) -> Axis {
     let is_number = setting::number(key, &DeValue::Boolean(false)).is_some();
     if !is_number {
@@ -93,12 +93,12 @@ fn range(key: &Key, found: &Found<'_, '_>, diagnostics: &mut Diagnostics<'_>) ->
         .collect()
 }
 
-/// How many workloads the axes cross to; none when more than can be counted.
+/// The number of workloads of the axes; none on overflow.
 pub(super) fn count(axes: &[Axis]) -> Option<usize> {
     axes.iter().try_fold(1_usize, |product, axis| product.checked_mul(axis.len()))
 }
 
-/// Every combination; the last axis varies fastest.
+/// All combinations; the last axis varies fastest.
 pub(crate) fn cross(axes: &[Axis], defaults: &WorkloadSpec) -> Vec<WorkloadSpec> {
     axes.iter().rev().fold(vec![defaults.clone()], |below, axis| {
         axis.iter().flat_map(|value| below.iter().map(|spec| value.clone().or(spec))).collect()

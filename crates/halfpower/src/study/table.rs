@@ -1,4 +1,4 @@
-//! The keys of a TOML table: those that are known, with where they stand; every other is a mistake.
+//! The known keys of a TOML table with their places; any other key is a mistake.
 
 use super::diagnostic::{Diagnostics, Problem, shown};
 use super::near::nearest;
@@ -7,17 +7,17 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
-/// A key that is there.
+/// A key of a table.
 pub(super) struct Found<'d, 't> {
-    /// Where the key stands.
+    /// Place of the key.
     pub key: Range<usize>,
-    /// Where the value stands.
+    /// Place of the value.
     pub span: Range<usize>,
     /// The value.
     pub value: &'d DeValue<'t>,
 }
 
-/// The known keys of a table that are there.
+/// The known keys that a table has.
 #[derive(Default)]
 pub(super) struct Keys<'d, 't>(BTreeMap<&'static str, Found<'d, 't>>);
 
@@ -26,7 +26,7 @@ impl<'d, 't> Keys<'d, 't> {
         self.0.get(name)
     }
 
-    /// What `read` makes of a value that is there, its problem noted.
+    /// The value of a key as `read` parses it; an error is noted.
     pub(super) fn read<T>(
         &self,
         name: &str,
@@ -37,14 +37,14 @@ impl<'d, 't> Keys<'d, 't> {
         diagnostics.keep(found.span.clone(), read(found.value))
     }
 
-    /// The keys of a table in this one; none where it is not there.
+    /// The keys of a table within this one; empty if it is missing.
     pub(super) fn table(&self, name: &str, known: &[&'static str], diagnostics: &mut Diagnostics<'_>) -> Keys<'d, 't> {
         let found = self.get(name);
         found.and_then(|found| keys_of(found, &format!("`{name}`"), known, diagnostics)).unwrap_or_default()
     }
 }
 
-/// The table that `value` is, its keys sorted out; none, and a note, when it is no table.
+/// The keys of a value that must be a table; none, with a noted mistake, if it is not.
 pub(super) fn keys_of<'d, 't>(
     found: &Found<'d, 't>,
     what: &str,
@@ -56,7 +56,7 @@ pub(super) fn keys_of<'d, 't>(
     Some(sort_out(table, what, known, diagnostics))
 }
 
-/// The known keys of a table; a note for every other.
+/// The known keys of a table; others are noted as mistakes.
 pub(super) fn sort_out<'d, 't>(
     table: &'d DeTable<'t>,
     what: &str,

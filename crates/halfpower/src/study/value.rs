@@ -1,5 +1,4 @@
-//! Single values of a study: sizes, durations, counts, words. Each leaf takes a TOML value and gives what it means, or
-//! what is wrong with it.
+//! Single values of a study: sizes, durations, counts, words. Each function parses a TOML value or returns the mistake.
 
 use super::diagnostic::{Problem, shown};
 use super::near::nearest;
@@ -10,7 +9,7 @@ use halfpower_model::{Bytes, Nanoseconds};
 use serde::de::DeserializeOwned;
 use toml::de::DeValue;
 
-/// What a value is, with its article, for messages.
+/// The type of a value, with its article, for messages.
 fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "text",
@@ -27,7 +26,7 @@ pub(super) fn is_not(value: &DeValue<'_>, expected: &str) -> Problem {
     Problem::new(format!("{} is not what belongs here", kind(value)), format!("expected {expected}"))
 }
 
-/// A whole number as written, in whatever base; none when it has more digits than any number here.
+/// A whole number in its base; none if it is out of range.
 fn integer(value: &DeValue<'_>) -> Option<i128> {
     let integer = value.as_integer()?;
     i128::from_str_radix(integer.as_str(), integer.radix()).ok()
@@ -47,7 +46,7 @@ pub(super) fn count(value: &DeValue<'_>, low: u64, high: u64) -> Result<u64, Pro
     number.ok_or_else(|| Problem::new("this number is out of range", format!("expected {expected}")))
 }
 
-/// A size from `low` to `high`, as text or a number of bytes.
+/// A size in bytes from `low` to `high`: text, or a number of bytes.
 pub(super) fn size(value: &DeValue<'_>, low: u64, high: u64) -> Result<u64, Problem> {
     const EXPECTED: &str = "a size such as \"64KiB\", or a number of bytes";
     let bytes = match value {
@@ -73,7 +72,7 @@ pub(super) fn size(value: &DeValue<'_>, low: u64, high: u64) -> Result<u64, Prob
     Err(Problem::new("this size is out of range", expected))
 }
 
-/// A span of time from `low` to [`LONGEST`], as text or a number of seconds.
+/// A duration from `low` to [`LONGEST`]: text, or a number of seconds.
 pub(super) fn duration(value: &DeValue<'_>, low: Nanoseconds) -> Result<Nanoseconds, Problem> {
     const EXPECTED: &str = "a duration such as \"250ms\", or a number of seconds";
     let text = match value {
@@ -89,7 +88,7 @@ pub(super) fn duration(value: &DeValue<'_>, low: Nanoseconds) -> Result<Nanoseco
     Err(Problem::new("this duration is out of range", format!("expected from {low} to 7 days")))
 }
 
-/// A number between 0 and 1, neither included.
+/// A number between 0 and 1, exclusive.
 pub(super) fn fraction(value: &DeValue<'_>) -> Result<f64, Problem> {
     const EXPECTED: &str = "a number between 0 and 1, such as 0.03 for 3 %";
     let number = match value {
@@ -102,7 +101,7 @@ pub(super) fn fraction(value: &DeValue<'_>) -> Result<f64, Problem> {
         .ok_or_else(|| Problem::new("this share is out of range", format!("expected {EXPECTED}")))
 }
 
-/// Text that is not empty.
+/// Text that is not blank.
 pub(super) fn text(value: &DeValue<'_>) -> Result<String, Problem> {
     let text = value.as_str().ok_or_else(|| is_not(value, "text in quotes"))?;
     if text.trim().is_empty() {
