@@ -1,4 +1,4 @@
-//! Results of other programs in, and ours out. Units are converted here and nowhere else.
+//! Import of other programs' results, and export of ours. Units are converted only here.
 
 pub(crate) mod export;
 pub(crate) mod import;

@@ -1,4 +1,4 @@
-//! The table as CSV (RFC 4180). What nobody measured is empty.
+//! The table as CSV (RFC 4180). Unmeasured values are empty.
 
 use super::exported::Exported;
 use super::table::{COLUMNS, PLACE, place, values};
@@ -19,7 +19,7 @@ pub(super) fn write(samples: &[StoredSample]) -> Exported {
     })
 }
 
-/// In quotes where it needs them. A spreadsheet would compute a text that begins like a formula: a blank goes before it.
+/// Quotes a text if necessary. A blank goes before a text that a spreadsheet would compute as a formula.
 fn quoted(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@']);
     let text = if formula { format!(" {text}") } else { text.to_owned() };

@@ -1,17 +1,17 @@
-//! Samples in a form, and those that the form cannot hold.
+//! Exported samples, and those that the format cannot hold.
 
 use crate::store::StoredSample;
 
-/// What was written, and what could not be.
+/// The exported file, and the samples left out.
 #[derive(Debug, Default)]
 pub(crate) struct Exported {
     pub(crate) content: Vec<u8>,
-    /// Samples that the form cannot hold, each with the reason.
+    /// Samples that the format cannot hold, each with the reason.
     pub(crate) left_out: Vec<String>,
 }
 
 impl Exported {
-    /// A heading and the text of each sample; those that the form cannot hold are left out with the reason.
+    /// A heading and the text of each sample; samples that the format cannot hold are left out with the reason.
     pub(super) fn of(
         heading: &str,
         samples: &[StoredSample],

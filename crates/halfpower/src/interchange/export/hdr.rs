@@ -1,8 +1,8 @@
-//! A log of HdrHistogram, version 1.3: a line for each kind of request of a sample, with its latencies in nanoseconds as
-//! a compressed histogram, version 2, in base 64.
+//! A log of HdrHistogram, version 1.3: a line for each kind of request of a sample, with latencies in nanoseconds as a
+//! compressed histogram, version 2, in base 64.
 //!
-//! Two significant digits cut an octave into 128, so that each of our buckets, 64 an octave, has one of its own for its
-//! middle. Source: the encodings of HdrHistogram's Java, `AbstractHistogram.encodeIntoCompressedByteBuffer` and
+//! Two significant digits divide an octave into 128 cells, so each of our buckets, 64 per octave, has a separate cell
+//! for its middle. Source: HdrHistogram's Java, `AbstractHistogram.encodeIntoCompressedByteBuffer` and
 //! `HistogramLogWriter`; RFC 4648 for base 64.
 
 use super::exported::Exported;
@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 
 const COOKIE: u32 = 0x1c84_9313;
 const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
-/// Of compression: the counts are some hundred bytes, and little is to be gained.
+/// Compression level: higher ones gain little on some hundred bytes.
 const LEVEL: u8 = 1;
 const DIGITS: u32 = 2;
 /// log2 of half of the sub-buckets: the first of at least 2 × 10^2 that is a power of two is 256.
@@ -23,7 +23,7 @@ const HALF_BITS: u32 = 7;
 
 /// The log.
 pub(super) fn write(samples: &[StoredSample]) -> Exported {
-    // Where one does not tell it, all times are since the epoch, at which nothing of ours began.
+    // If one start is unknown, times count from the epoch, which is before all our samples.
     let first = samples.iter().map(|stored| began(&stored.sample)).min().flatten().unwrap_or_default();
     let base = jiff::Timestamp::from_millisecond(first.as_millisecond()).unwrap_or_default();
     let base_s = base.as_millisecond() as f64 / 1e3;
@@ -41,7 +41,7 @@ fn began(sample: &Sample) -> Option<jiff::Timestamp> {
     sample.is_known("started_at").then_some(sample.started_at)
 }
 
-/// The lines of a sample, whose time counts from a base.
+/// The lines of a sample; its times count from `base`.
 fn lines(stored: &StoredSample, base: jiff::Timestamp) -> Result<String, &'static str> {
     let sample = &stored.sample;
     let histograms = &sample.latency_histogram;
@@ -70,7 +70,7 @@ fn lines(stored: &StoredSample, base: jiff::Timestamp) -> Result<String, &'stati
     is_known.then_some(lines).ok_or("it failed, or its latencies or how long it took are not known")
 }
 
-/// The place of a value among HdrHistogram's counts.
+/// The index of a value's count in HdrHistogram.
 fn index_of(value: u64) -> usize {
     let bucket = (63 - (value | 255).leading_zeros()) - HALF_BITS;
     ((bucket as usize) << HALF_BITS) + (value >> bucket) as usize
@@ -88,7 +88,7 @@ fn encoded(histogram: &Histogram) -> Vec<u8> {
         zigzag(i64::try_from(count).unwrap_or(i64::MAX), &mut counts);
         next = index + 1;
     }
-    // A power of two less one, no less than its least.
+    // A power of two minus one, at least the smallest valid one.
     let highest = (histogram.max().unwrap_or_default().max(3) >> 1)
         .checked_next_power_of_two()
         .map_or(i64::MAX, |half| i64::try_from((half << 2) - 1).unwrap_or(i64::MAX));
@@ -103,7 +103,7 @@ fn encoded(histogram: &Histogram) -> Vec<u8> {
     bytes
 }
 
-/// A number as ZigZag LEB128 of at most nine bytes; a negative one stands for so many counts of zero.
+/// A number as ZigZag LEB128 of up to nine bytes; a negative one is a run of zero counts.
 fn zigzag(number: i64, bytes: &mut Vec<u8>) {
     let mut rest = ((number << 1) ^ (number >> 63)) as u64;
     for _ in 0..8 {
@@ -116,7 +116,7 @@ fn zigzag(number: i64, bytes: &mut Vec<u8>) {
     bytes.push(rest as u8);
 }
 
-/// A zlib stream with the cookie and the length before it.
+/// A zlib stream after the cookie and its length.
 fn compressed(bytes: &[u8]) -> Vec<u8> {
     let stream = compress_to_vec_zlib(bytes, LEVEL);
     [&COMPRESSED_COOKIE.to_be_bytes()[..], &(stream.len() as u32).to_be_bytes(), &stream].concat()
@@ -173,7 +173,7 @@ mod tests {
             (vec![0], vec![1], vec![2], vec![127], vec![128, 1])
         );
         assert_eq!((coded(i64::MIN).len(), coded(i64::MAX).len()), (9, 9));
-        // What zlib makes of it, but for the level in the second byte; and its known sum, 0x11e60398.
+        // The output of zlib except for the level in the second byte, and its known checksum, 0x11e60398.
         let stream = [0x78, 1, 11, 207, 204, 206, 44, 72, 77, 201, 76, 4, 0, 0x11, 0xe6, 3, 0x98];
         assert_eq!(compressed(b"Wikipedia"), [&COMPRESSED_COOKIE.to_be_bytes()[..], &[0, 0, 0, 17], &stream].concat());
     }

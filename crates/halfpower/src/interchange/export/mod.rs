@@ -1,7 +1,7 @@
-//! A run's samples in other forms. What a form cannot hold is left out and said, never bent.
+//! A run's samples in other formats. A sample that a format cannot hold is left out with the reason.
 //!
-//! What is text has no character that would steer the terminal on which somebody reads it: JSON has the escape of one, so
-//! that nothing is lost, and the other forms, which have none, a mark in its place.
+//! Text has no character that controls a terminal. JSON has escapes, so nothing is lost; other formats have a
+//! replacement character.
 
 mod csv;
 mod exported;
@@ -59,7 +59,7 @@ impl Format {
 /// Writes samples in a form.
 ///
 /// # Errors
-/// When a record cannot be written.
+/// If a record cannot be written.
 pub(crate) fn export(samples: &[StoredSample], format: Format) -> anyhow::Result<Exported> {
     let mut exported = match format {
         Format::Sqlio => sqlio::write(samples),

@@ -1,8 +1,7 @@
 //! OpenMetrics text, version 1.0: gauges for the figures of each sample, and its service times as a histogram.
 //!
-//! A sample is a set of labels. Buckets of the histogram end where octaves do, one below a power of two nanoseconds,
-//! which are ends of ours too: no count is shared out. A gauge that nobody measured is left out. What stands in a label is
-//! escaped; times of day are those of the sample's end.
+//! A sample is a set of labels. Buckets end at octaves, one below a power of two nanoseconds, where our buckets end
+//! too, so no count is split. Unmeasured gauges are left out. Labels are escaped; times of day are the ends of samples.
 
 use super::exported::Exported;
 use crate::store::StoredSample;
@@ -10,13 +9,13 @@ use halfpower_model::Sample;
 use halfpower_model::histogram::{Histogram, bucket_low};
 use std::fmt::Write as _;
 
-/// What every name begins with.
+/// Prefix of every name.
 const PREFIX: &str = "halfpower_";
 /// The histogram of service times.
 const LATENCY: &str = "latency_seconds";
 
-/// Figures of one meaning: the name, the help, the label that distinguishes several with its words, and where the figure of a
-/// word is in the record.
+/// A gauge: name, help, label that distinguishes its figures, words of that label, and the place of a word's figure in
+/// the record.
 type Gauge = (&'static str, &'static str, &'static str, &'static str, &'static str);
 
 const KINDS: &str = "all read write trim";
@@ -45,7 +44,7 @@ pub(super) fn write(samples: &[StoredSample]) -> Exported {
     let mut shown = Vec::new();
     for stored in samples {
         if stored.sample.is_complete() {
-            // A record always is JSON; what is not known is null in it.
+            // Unknown fields are null in the record.
             shown.push((stored, serde_json::to_value(&stored.sample).unwrap_or_default()));
         } else {
             exported.leave_out(stored, "it failed");
@@ -93,7 +92,7 @@ fn buckets(text: &mut String, labels: &str, histogram: &Histogram, stamp: &str) 
     let (lowest, highest) = (histogram.min().unwrap_or_default(), histogram.max().unwrap_or_default());
     let first = lowest.max(1).ilog2();
     for power in first..=highest.max(1).ilog2() {
-        // All below the next power of two.
+        // All counts below the next power of two.
         let Some(end) = 1_u64.checked_shl(power + 1).filter(|end| *end > 0) else { break };
         let below: u64 = histogram.bins().take_while(|(bucket, _)| bucket_low(*bucket) < end).map(|(_, n)| n).sum();
         line(&format!("_bucket{{{labels},le=\"{}\"}}", (end - 1) as f64 / 1e9), &below);
@@ -103,7 +102,7 @@ fn buckets(text: &mut String, labels: &str, histogram: &Histogram, stamp: &str) 
     line(&format!("_sum{{{labels}}}"), &(histogram.sum() / 1e9));
 }
 
-/// Which sample it is, and what of its workload is known.
+/// Labels that identify the sample, with the known parts of its workload.
 fn labels(stored: &StoredSample) -> String {
     let sample = &stored.sample;
     let workload = &sample.workload;
@@ -128,7 +127,7 @@ fn labels(stored: &StoredSample) -> String {
     told.map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect::<Vec<_>>().join(",")
 }
 
-/// When the sample ended, in seconds; nothing where that is not known.
+/// The end of the sample in seconds; empty if it is unknown.
 fn stamp(sample: &Sample) -> String {
     if !sample.is_known("started_at") || !sample.is_known("elapsed_s") {
         return String::new();

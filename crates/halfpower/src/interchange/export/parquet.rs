@@ -1,4 +1,4 @@
-//! The table as Parquet: one row group, no codec, so that any reader has what it takes. What nobody measured is null.
+//! The table as Parquet: one row group without compression, so that any reader can read it. Unmeasured values are null.
 
 use super::table::{COLUMNS, Kind, PLACE, place, values};
 use crate::store::StoredSample;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// The file.
 ///
 /// # Errors
-/// When the library refuses the table.
+/// If the library rejects the table.
 pub(super) fn write(samples: &[StoredSample]) -> Result<Vec<u8>> {
     let mut content = Vec::new();
     let properties = Arc::new(WriterProperties::builder().build());
@@ -28,7 +28,7 @@ pub(super) fn write(samples: &[StoredSample]) -> Result<Vec<u8>> {
         let values = rows.iter().map(|row| &row[number]);
         match kind {
             Kind::Text => column::<ByteArrayType>(&mut group, values.map(|value| value.as_str().map(Into::into)))?,
-            // Parquet keeps the bits of an unsigned number in a signed one.
+            // Parquet stores the bits of an unsigned number in a signed one.
             Kind::Count => column::<Int64Type>(&mut group, values.map(|value| value.as_u64().map(u64::cast_signed)))?,
             Kind::Figure => column::<DoubleType>(&mut group, values.map(Value::as_f64))?,
             Kind::Truth => column::<BoolType>(&mut group, values.map(Value::as_bool))?,
@@ -55,7 +55,7 @@ fn schema() -> Result<TypePtr> {
     Ok(Arc::new(Type::group_type_builder("samples").with_fields(fields).build()?))
 }
 
-/// A column: its values, and for each row whether there is one.
+/// A column: its values, and a level per row that is 0 for null.
 fn column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, &mut Vec<u8>>,
     values: impl Iterator<Item = Option<T::T>>,
@@ -90,7 +90,7 @@ mod tests {
         }
     }
 
-    /// A file of what was written: the reader wants something that it can read at any place.
+    /// A file with the content: the reader needs random access.
     fn bytes_of(content: Vec<u8>) -> std::fs::File {
         use std::io::Write as _;
         let mut file = tempfile::tempfile().unwrap();

@@ -1,7 +1,8 @@
-//! A trace of SQLIO (Windows 2000 I/O Performance, table 8): reads and writes of one size in whole KB, a row each.
+//! A trace of SQLIO (Windows 2000 I/O Performance, table 8): a row per sample of reads or writes of one size in whole
+//! KB.
 //!
-//! MB and KB are 2^20 and 2^10, FileSize is in KB as the table defines it, times stand without a zone and are UTC. Where
-//! the CPU time or the time of day is not known the trace cannot say so: such samples are left out.
+//! MB and KB are 2^20 and 2^10 bytes, FileSize is in KB as in the table, times are UTC without a zone. A trace has no
+//! form for an unknown CPU time or time of day; such samples are left out.
 
 use super::exported::Exported;
 use crate::interchange::import::sqlio::HEADING;
@@ -59,8 +60,8 @@ fn row(sample: &Sample) -> Result<String, &'static str> {
     ))
 }
 
-/// The note without commas; what a trace has no column for in front: the pattern, where the note does not say it, and what
-/// is set of a simulated machine.
+/// The note without commas, after the workload's parts without a column: the pattern, if the note does not contain it,
+/// and the settings of a simulated machine.
 fn comment(sample: &Sample) -> String {
     let workload = &sample.workload;
     let without_commas = |c: char| if c == ',' || c.is_control() { ' ' } else { c };

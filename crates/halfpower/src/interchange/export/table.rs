@@ -1,22 +1,22 @@
-//! The table that CSV and Parquet write: a row a sample, a column a figure with its unit last in its name.
+//! The table of CSV and Parquet: a row per sample, a column per figure, its name ending with the unit.
 
 use crate::store::StoredSample;
 use serde_json::Value;
 
-/// What the values of a column are.
+/// Types of columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Text,
-    /// A whole number of up to 64 bits without a sign.
+    /// An unsigned number of up to 64 bits.
     Count,
     Figure,
     Truth,
 }
 
-/// Which sample a row is of.
+/// Columns that identify the sample of a row.
 pub(super) const PLACE: [&str; 3] = ["sample", "cell", "block"];
 
-/// The columns behind those, and where their figures are in the record.
+/// The columns after those, with the place of their figures in the record.
 pub(super) const COLUMNS: [(&str, &str, Kind); 46] = [
     ("started_at", "/started_at", Kind::Text),
     ("elapsed_s", "/elapsed_s", Kind::Figure),
@@ -66,11 +66,11 @@ pub(super) const COLUMNS: [(&str, &str, Kind); 46] = [
     ("note", "/note", Kind::Text),
 ];
 
-/// The values of a sample in the order of the columns; null for what nobody measured.
+/// The values of a sample in the order of the columns; null for unmeasured ones.
 pub(super) fn values(stored: &StoredSample) -> impl Iterator<Item = Value> {
-    // A record always is JSON; what is not known is null in it.
+    // Unknown fields are null in the record.
     let record = serde_json::to_value(&stored.sample).unwrap_or_default();
-    // A target or a host without a name is not known either.
+    // An empty name of a target or host means unknown.
     let known =
         move |path| record.pointer(path).filter(|value| value.as_str() != Some("")).cloned().unwrap_or_default();
     COLUMNS.iter().map(move |(_, path, _)| known(path))

@@ -1,12 +1,12 @@
-//! Figures that no storage can have: a unit that was mistaken, a column that slipped, a file that was made up.
+//! Impossible figures: a wrong unit, a shifted column, an invented file.
 
 use serde_json::Value;
 
 const MAX_BYTES_PER_S: f64 = 1e15;
 const MAX_REQUESTS_PER_S: f64 = 1e12;
-/// Thirty years.
+/// About thirty years.
 const MAX_SECONDS: f64 = 1e9;
-/// A request of a tebibyte.
+/// A tebibyte.
 const MAX_REQUEST_BYTES: f64 = (1_u64 << 40) as f64;
 
 /// Whether a throughput in bytes per second is possible.
@@ -14,12 +14,13 @@ pub(super) fn is_throughput(bytes_per_s: f64) -> bool {
     bytes_per_s <= MAX_BYTES_PER_S
 }
 
-/// What of a record is absurd, by the units at the ends of its keys, in a sentence; none where every figure can be one.
+/// The first impossible figure of a record, in a sentence; none if all are possible. Units are taken from the ends of
+/// keys.
 pub(super) fn absurd(record: &Value) -> Option<String> {
     within(record, "", f64::INFINITY)
 }
 
-/// The maximum of a figure by its key; `outer` where that has no unit of its own.
+/// The maximum of a figure by its key; `outer` if the key has no unit.
 fn most(key: &str, outer: f64) -> f64 {
     match key {
         "request_size" => MAX_REQUEST_BYTES,

@@ -1,13 +1,13 @@
-//! Files damaged with a seed: bytes, and what their forms are made of, which random bytes would rarely hit.
+//! Files damaged from a seed: bytes, and parts of their syntax, which random bytes rarely hit.
 
 use halfpower_model::random::Random;
 use std::ops::Range;
 
-/// What is put in the place of a figure or a word: nothing, and these.
+/// Replacements of a figure or a word; the first is empty.
 const ODD: &str = " 0 -1 1 0.5 1e308 1e999 NaN inf 9007199254740993 9223372036854775807 18446744073709551615 \
     18446744073709551616 4294967296 null true \"\" [] {} \u{fffd} \u{1b}[31m ' \" %s 100% 1,000";
 
-/// `bytes` with one to four things done to them.
+/// `bytes` with one to four changes.
 pub(crate) fn damaged(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for _ in 0..=random.below(4) {
@@ -49,7 +49,7 @@ fn below(bound: usize, random: &mut Random) -> usize {
     random.below(bound.max(1) as u64) as usize
 }
 
-/// The figure or the word around a place.
+/// The figure or word around a place.
 fn word_at(bytes: &[u8], at: usize) -> Range<usize> {
     let inside = |byte: &u8| byte.is_ascii_alphanumeric() || b".+-_".contains(byte);
     let start = bytes[..at].iter().rposition(|byte| !inside(byte)).map_or(0, |before| before + 1);
@@ -57,14 +57,14 @@ fn word_at(bytes: &[u8], at: usize) -> Range<usize> {
     start..end
 }
 
-/// The line a place is on, with its end.
+/// The line of a place, with its end.
 fn line_at(bytes: &[u8], at: usize) -> Range<usize> {
     let start = bytes[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |before| before + 1);
     let end = bytes[at..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |length| at + length + 1);
     start..end
 }
 
-/// From the next bracket behind a place to the one that closes it: an object, a list, an element's tag.
+/// From the next bracket after a place to the matching one: an object, a list, an element's tag.
 fn enclosed_at(bytes: &[u8], at: usize) -> Range<usize> {
     let Some(start) = bytes[at..].iter().position(|byte| b"{[<".contains(byte)).map(|before| at + before) else {
         return at..at;

@@ -1,8 +1,8 @@
 //! elbencho's results as CSV (`--csvfile`) and JSON (`--jsonfile`): a sample for each phase that reads or writes.
 //!
-//! Figures are those of the last thread's end. MiB are 2^20 bytes; of the CSV they are cut to whole ones. Columns are
-//! found by their names, since their order changed. Of a mix the columns are of the writes, and those of the reads stand
-//! beside them. Phases of directories and of files without data are left out.
+//! Figures are those at the end of the last thread. MiB are 2^20 bytes; the CSV has whole ones. Columns are found by
+//! name, because their order changed. For a mix, the columns are of the writes, with those of the reads beside them.
+//! Phases of directories and of files without data are left out.
 
 use super::error::Fault;
 use super::json::documents;
@@ -16,19 +16,19 @@ use serde_json::Value;
 
 const MIB: f64 = 1048576.0;
 
-/// A phase: where the texts of its figures are.
+/// A phase: its line and the source of its figures.
 struct Phase<'a> {
     line: u64,
     place: Place<'a>,
 }
 
 enum Place<'a> {
-    /// The names of the columns, and the fields.
+    /// Names of the columns, and the fields.
     Csv(&'a [&'a str], Vec<&'a str>),
     Json(&'a Value),
 }
 
-/// Whether it is of elbencho.
+/// Whether it is a file of elbencho.
 pub(super) fn is_one(source: Source<'_>) -> bool {
     let (text, heading) = (source.text, |line: &str| line.contains("operation,time ms [first]"));
     text.lines().take(20).any(heading) || (text.contains("\"phase_type\"") && text.contains("\"last_done\""))
@@ -37,7 +37,7 @@ pub(super) fn is_one(source: Source<'_>) -> bool {
 /// Every phase.
 ///
 /// # Errors
-/// At the first row or document that is none.
+/// At the first invalid row or document.
 pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
     let mut collected = Collected::default();
     if source.text.contains("\"phase_type\"") {
@@ -68,7 +68,7 @@ pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
     Ok(collected)
 }
 
-/// The fields of a line; quotes around one are taken off.
+/// The fields of a line without quotes.
 fn fields(line: &str) -> Vec<&str> {
     let mut quoted = false;
     let is_end = |c: char| {
@@ -79,7 +79,7 @@ fn fields(line: &str) -> Vec<&str> {
 }
 
 impl Phase<'_> {
-    /// What stands in a column of the CSV or at a place of the JSON.
+    /// The text of a CSV column, or at a place of the JSON.
     fn text(&self, column: &str, pointer: &str) -> Option<String> {
         let text = match &self.place {
             Place::Csv(names, row) => row[names.iter().position(|name| *name == column)?].to_owned(),
@@ -92,7 +92,7 @@ impl Phase<'_> {
         Some(text).filter(|text| !text.is_empty())
     }
 
-    /// A number of a column, or of a document, where what is none counts as unknown.
+    /// A parsed column or place; an invalid one is an error in the CSV, and unknown in the JSON.
     fn parsed<T>(&self, column: &str, pointer: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Fault> {
         let Some(text) = self.text(column, pointer) else { return Ok(None) };
         match (parse(&text), &self.place) {
@@ -113,7 +113,7 @@ impl Phase<'_> {
         self.parsed(column, pointer, |text| text.parse().ok().or_else(|| whole(text).map(|number| number > 0)))
     }
 
-    /// The figures of one kind: what its columns begin with, and where its objects are.
+    /// The figures of one kind: prefix of its columns, places of its objects.
     fn part(&self, prefix: &str, done: &str, latencies: &str) -> Result<Figures, Fault> {
         let of = |column: &str, key: &str| self.figure(&format!("{prefix}{column}"), &format!("{done}/{key}"));
         let us = |column: &str, key: &str| {
@@ -157,7 +157,7 @@ impl Phase<'_> {
         let mut sample = Sample::imported(spec.imported(None), Environment::unknown("", None), from);
         let elapsed_ms = self.figure("time ms [last]", "/last_done/elapsed_time_ms")?;
         if elapsed_ms.is_some_and(|elapsed_ms| elapsed_ms <= 0.0) {
-            // Over no time there is no rate.
+            // Without time there is no rate.
             for part in [&mut own, &mut reads] {
                 (part.requests_per_s, part.bytes_per_s) = (None, None);
             }
@@ -182,7 +182,7 @@ impl Phase<'_> {
         collected.take(sample)
     }
 
-    /// The share of reads that the command line asks for.
+    /// The share of reads in the command line.
     fn mix(&self) -> Option<Operation> {
         let command = self.text("command", "/config/command")?;
         let words: Vec<&str> = command.split([' ', '=', '"', '\'']).filter(|word| !word.is_empty()).collect();

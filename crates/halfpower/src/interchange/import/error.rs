@@ -1,31 +1,31 @@
-//! Why a file was not imported: the file, the line, what is wrong and what to do.
+//! Errors of an import: file, line, fault and remedy.
 
 use std::fmt;
 
-/// Longest message about a file.
+/// Maximum length of a message about a file.
 const MAX_CHARS: usize = 250;
 
 /// Why a file was not imported.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ImportError {
-    /// The system does not give it.
+    /// The file cannot be opened or read.
     #[error("{file} cannot be read")]
     Unreadable { file: String, source: std::io::Error },
-    /// Of no form that is known.
+    /// Its format is unknown.
     #[error(
         "{file} has none of the forms that are known; name one with --format if it has (`halfpower import --help`); \
          of our own exports only jsonl comes back"
     )]
     Unknown { file: String },
-    /// Of its form, and without a result.
+    /// Its format is known, but it has no result.
     #[error("{file}: it has no result that could be read as {format}; is it complete, and is that its form?")]
     Empty { file: String, format: &'static str },
-    /// It breaks off from its form.
+    /// A part of it is invalid.
     #[error("{file}{fault} (read as {format}){}", fault.remedy())]
     Broken { file: String, format: &'static str, fault: Fault },
 }
 
-/// What is wrong, and on which line, from 1; none for the whole file, and then the message says what to do.
+/// A fault and its line, from 1; without a line it concerns the whole file, and the message has the remedy.
 #[derive(Debug)]
 pub(crate) struct Fault {
     line: Option<u64>,
@@ -42,12 +42,12 @@ impl Fault {
         Fault::new(Some(line), message)
     }
 
-    /// Of the whole file; the message says what to do.
+    /// A fault of the whole file; the message has the remedy.
     pub(super) fn whole(message: impl AsRef<str>) -> Self {
         Fault::new(None, message)
     }
 
-    /// The same in a file of which only a piece was read, so many lines behind its begin.
+    /// The same fault with `lines` more lines before it, for a part of a file.
     pub(super) fn behind(self, lines: u64) -> Self {
         Fault { line: self.line.map(|line| line + lines), ..self }
     }
@@ -57,7 +57,7 @@ impl Fault {
     }
 }
 
-/// A message that a person can read: what it quotes from a file may be as long as a line.
+/// A message of limited length: it may quote a line of any length.
 pub(super) fn shortened(text: &str) -> String {
     text.chars().take(MAX_CHARS).collect()
 }

@@ -1,8 +1,8 @@
 //! IOR's JSON (`-O summaryFormat=json`): a sample for each access of each repetition.
 //!
-//! MiB are 2^20 bytes. A figure is over the whole time, opening and closing included, as IOR's own bandwidth is. Whether
-//! requests were direct is in the options of a back end, which are not printed: buffering is unknown unless the command
-//! line says `-B` or `odirect`. The `latency` of a result is left out: what it is of changed from version to version.
+//! MiB are 2^20 bytes. Figures are over the whole time, including open and close, like IOR's bandwidth. Direct I/O is
+//! an option of the back end and is not printed: buffering is unknown unless the command line has `-B` or `odirect`.
+//! The `latency` of a result is left out, because its meaning changed between versions.
 
 use super::error::Fault;
 use super::json::{count, documents, figure};
@@ -14,7 +14,7 @@ use halfpower_model::{
 };
 use serde_json::Value;
 
-/// Whether it is of IOR.
+/// Whether it is a file of IOR.
 pub(super) fn is_one(source: Source<'_>) -> bool {
     source.text.contains("\"tests\"") && source.text.contains("\"bwMiB\"")
 }
@@ -22,7 +22,7 @@ pub(super) fn is_one(source: Source<'_>) -> bool {
 /// Every result.
 ///
 /// # Errors
-/// When a document breaks off, or a result lacks what every result has.
+/// If a document is invalid, or a result lacks a required figure.
 pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
     let mut collected = Collected::default();
     for document in documents(source.text)? {
@@ -48,7 +48,7 @@ pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
     Ok(collected)
 }
 
-/// The results, of each repetition a list.
+/// The results, a list for each repetition.
 fn results(test: &Value) -> impl Iterator<Item = &Value> {
     let rounds = test.get("Results").and_then(Value::as_array).into_iter().flatten();
     rounds.flat_map(|round| round.as_array().map_or_else(|| std::slice::from_ref(round), Vec::as_slice))
@@ -100,7 +100,7 @@ fn sample_of(
     let mut sample = Sample::imported(spec.imported(None), Environment::unknown(name.unwrap_or_default(), None), from);
     let seconds = result.get("totalTime").and_then(figure).filter(|seconds| *seconds > 0.0);
     let requests_per_s = request.map(|request| bytes_per_s / request.0 as f64);
-    // A stonewall ends a test before all of it was moved.
+    // A stonewall ends a test before all bytes were moved.
     let whole = all.filter(|_| option("Parameters", "deadlineForStonewall") == Some(0));
     let requests = whole.zip(request).map(|(bytes, request)| bytes / request.0);
     let figures =

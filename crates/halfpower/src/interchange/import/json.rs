@@ -1,12 +1,12 @@
-//! JSON documents in the output of programs: text may stand before, between and behind them.
+//! JSON documents in the output of programs, with text before, between and after them.
 
 use super::error::Fault;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-/// Most memory that documents take which are held at once: values take several times as much as their text.
+/// Maximum memory of documents held at once: values take several times the size of their text.
 const MAX_MEMORY: usize = 96 << 20;
-/// Most documents of a file.
+/// Maximum number of documents of a file.
 const MAX_DOCUMENTS: usize = 20_000;
 
 /// A document and the line it begins on.
@@ -14,14 +14,14 @@ const MAX_DOCUMENTS: usize = 20_000;
 pub(super) struct Document {
     pub(super) line: u64,
     pub(super) value: Value,
-    /// What it takes, in bytes.
+    /// Its memory, in bytes.
     memory: usize,
 }
 
-/// All documents at once, up to a bound in memory.
+/// All documents at once, up to a limit of memory.
 ///
 /// # Errors
-/// As [`each`], and when together they take too much.
+/// As [`each`], and if together they exceed the limit.
 pub(super) fn documents(text: &str) -> Result<Vec<Document>, Fault> {
     let (mut documents, mut memory) = (Vec::new(), 0);
     each(text, |document| {
@@ -32,10 +32,10 @@ pub(super) fn documents(text: &str) -> Result<Vec<Document>, Fault> {
     Ok(documents)
 }
 
-/// Every document, one after another: a brace or a bracket first on its line begins one. Depth is limited to 128.
+/// Every document in sequence: it begins with a brace or bracket at the start of a line. Depth is limited to 128.
 ///
 /// # Errors
-/// At the place where one breaks off; when one takes too much memory; what `take` says.
+/// At the place where one is invalid; if one takes too much memory; errors of `take`.
 pub(super) fn each(text: &str, mut take: impl FnMut(Document) -> Result<(), Fault>) -> Result<(), Fault> {
     let (mut at, mut line, mut count) = (0, 1_u64, 0);
     while at < text.len() {
@@ -54,7 +54,7 @@ pub(super) fn each(text: &str, mut take: impl FnMut(Document) -> Result<(), Faul
             let reason = if error.is_eof() { "the document is cut short".to_owned() } else { error.to_string() };
             Fault::at(line + (error.line() as u64).saturating_sub(1), reason)
         };
-        // Where it ends is known before it takes any memory.
+        // Its end is found before it takes memory.
         let mut passed = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
         if let Some(Err(error)) = passed.next() {
             return Err(broken(error));
@@ -75,8 +75,8 @@ fn too_much() -> Fault {
     Fault::whole(format!("its JSON takes more than {} MiB of memory; split it", MAX_MEMORY >> 20))
 }
 
-/// What the values of a document take, in bytes, and no less: an object has a node of 11 entries, which are half full where
-/// there are more; a list has room for 4 values at least. Signs within texts are counted, too.
+/// An upper bound of the memory of a document's values, in bytes. An object has nodes of 11 entries, at least half full
+/// if there are several; a list has room for at least 4 values. Punctuation inside texts is counted, too.
 fn memory_of(document: &str) -> usize {
     let of = |sign: u8| match sign {
         b'{' => 640,
@@ -88,7 +88,7 @@ fn memory_of(document: &str) -> usize {
     document.bytes().map(of).sum()
 }
 
-/// A figure: a number, or a text that is one; finite and not negative.
+/// A figure: a number, or a text with one; finite and not negative.
 pub(super) fn figure(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => number.as_f64().filter(|figure| (0.0..=9e18).contains(figure)),
@@ -97,7 +97,7 @@ pub(super) fn figure(value: &Value) -> Option<f64> {
     }
 }
 
-/// A count: a whole number, or a text that is one.
+/// A count: a whole number, or a text with one.
 pub(super) fn count(value: &Value) -> Option<u64> {
     match value {
         Value::Number(number) => {

@@ -1,4 +1,5 @@
-//! Our own records: what `halfpower export --format jsonl` and `halfpower io --json` print. They are taken as they are.
+//! Our own records, as printed by `halfpower export --format jsonl` and `halfpower io --json`. They are stored
+//! unchanged.
 
 use super::absurd::absurd;
 use super::error::Fault;
@@ -7,7 +8,7 @@ use super::{Collected, Source};
 use halfpower_model::Sample;
 use halfpower_model::sample::SCHEMA;
 
-/// Whether it has records of ours.
+/// Whether it has our own records.
 pub(super) fn is_one(source: Source<'_>) -> bool {
     source.text.contains("\"schema\"") && source.text.contains(SCHEMA)
 }
@@ -15,7 +16,7 @@ pub(super) fn is_one(source: Source<'_>) -> bool {
 /// Every record.
 ///
 /// # Errors
-/// At the first that is none.
+/// At the first invalid record.
 pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
     let mut collected = Collected::default();
     each(source.text, |document| {

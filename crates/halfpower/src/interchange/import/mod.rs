@@ -1,10 +1,9 @@
-//! Results of other programs as samples: one file a format, each record a sample, nothing invented.
+//! Results of other programs as samples: one file per format, one sample per record, nothing invented.
 //!
-//! Files are not trusted: their depth and the memory that comes of them are limited, so that an import stays under 200 MiB
-//! whatever the file holds. Records of our own are read piece by piece and may be of any length; other forms are read as
-//! a whole, up to a bound. Numbers must be finite, and what does not fit ends the import with the line it
-//! is on. What a format does not tell is null in the sample
-//! (`docs/FORMAT.md`, "Import"); what had to be worked out or decided is said in a warning.
+//! Files are not trusted: their depth and the memory for their contents are limited, so an import stays under 200 MiB
+//! for any file. Our own records are read in parts and may have any length; other formats are read as a whole, up to a
+//! limit. Numbers must be finite, and an impossible figure ends the import with its line. Fields that a format does not
+//! report are null in the sample (`docs/FORMAT.md`, "Import"); derived or assumed ones have a warning.
 
 mod absurd;
 #[cfg(test)]
@@ -38,22 +37,22 @@ use pieces::Pieces;
 use std::io::Read as _;
 use std::path::Path;
 
-/// Largest file that is read as a whole; one whose records stand by themselves may be of any length.
+/// Maximum size of a file that is read as a whole; our own records may have any length.
 const MAX_FILE_BYTES: u64 = 32 << 20;
-/// As much of a file is read to recognise its form.
+/// Bytes read to recognise the format.
 const BEGIN_BYTES: u64 = 1 << 20;
-/// Most records a file may have.
+/// Maximum number of records of a file.
 const MAX_SAMPLES: usize = 12_000;
-/// Most intervals of all its samples.
+/// Maximum number of intervals of all its samples.
 const MAX_INTERVALS: usize = 100_000;
-/// Most memory that samples take which are read at once, in bytes.
+/// Maximum memory of samples that are held at once, in bytes.
 const MAX_MEMORY: usize = 40 << 20;
-/// What a sample has beside itself at least: where it is from, small texts, the allocator's own.
+/// Minimum memory of a sample besides its struct: origin, small texts, the allocator's overhead.
 const BESIDE: usize = 600;
-/// Most notes on a file: a thousand say enough.
+/// Maximum number of notes on a file.
 const MAX_NOTES: usize = 1_000;
 
-/// What can be read.
+/// Formats that can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// A trace of SQLIO: comma-separated, 14 columns
@@ -76,14 +75,14 @@ pub(crate) enum Format {
     Hdr,
 }
 
-/// What a file gave.
+/// The contents of an imported file.
 #[derive(Debug)]
 pub(crate) struct Imported {
     /// What it was.
     pub(crate) format: Format,
-    /// A sample for each record, in their order.
+    /// A sample for each record, in order.
     pub(crate) samples: Vec<Sample>,
-    /// What had to be decided, and what was left out.
+    /// Assumptions, and parts left out.
     pub(crate) warnings: Vec<Warning>,
 }
 
@@ -95,20 +94,20 @@ struct Source<'a> {
     text: &'a str,
 }
 
-/// What is taken from a file while it is read.
+/// Results collected while a file is read.
 #[derive(Debug, Default)]
 struct Collected {
     samples: Vec<Sample>,
     intervals: usize,
-    /// What the samples take, in bytes.
+    /// Memory of the samples, in bytes.
     memory: usize,
-    /// What makes the samples' figures doubtful: goes with each of them.
+    /// Doubts about the samples' figures; each sample gets them.
     doubts: Vec<Warning>,
-    /// What says something of the file alone.
+    /// Notes on the file alone.
     notes: Vec<Warning>,
 }
 
-/// The word for a form, the program that writes it, how it is recognised and how it is read.
+/// A format: its word, the program that writes it, and the functions that recognise and read it.
 type Form = (&'static str, Option<&'static str>, fn(Source<'_>) -> bool, fn(Source<'_>) -> Result<Collected, Fault>);
 
 /// In the order of [`Format`].
@@ -125,7 +124,7 @@ const FORMS: [(Format, Form); 9] = [
 ];
 
 impl Format {
-    /// The word for it, as in records and on the command line.
+    /// Its word in records and on the command line.
     pub(crate) fn word(self) -> &'static str {
         FORMS[self as usize].1.0
     }
@@ -134,7 +133,7 @@ impl Format {
         FORMS[self as usize].1.1
     }
 
-    /// Which it is, by what is in it or else by its name; none where it looks like none of them.
+    /// The format, by the contents or else by the name; none if it is unknown.
     fn recognise(source: Source<'_>) -> Option<Format> {
         let found = FORMS.iter().find(|(_, (_, _, is_one, _))| is_one(source)).map(|(format, _)| *format);
         let is_named = || source.name.ends_with(".hlog") || source.name.ends_with(".hdr");
@@ -186,14 +185,14 @@ pub(crate) fn import(
     Ok((format, warnings))
 }
 
-/// Whether a file is read piece by piece, by how it begins: records of our own stand by themselves.
+/// Whether a file is read in parts, by its first bytes: our own records can be.
 fn is_cut(name: &str, begin: &[u8], format: Option<Format>) -> bool {
     let is_wide = begin.starts_with(&[0xff, 0xfe]) || begin.starts_with(&[0xfe, 0xff]);
     let recognised = || Format::recognise(Source { name, text: &text::decoded(begin) });
     !is_wide && format.or_else(recognised) == Some(Format::Halfpower)
 }
 
-/// The same of what was in a file.
+/// Imports the contents of a file.
 pub(super) fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> Result<Imported, ImportError> {
     let text = text::decoded(bytes);
     let source = Source { name, text: &text };
@@ -203,7 +202,7 @@ pub(super) fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> 
     };
     let broken = |fault| ImportError::Broken { file: name.to_owned(), format: format.word(), fault };
     let mut collected = (FORMS[format as usize].1.3)(source).map_err(broken)?;
-    // Of rows the last field may be a part of what it was, and nothing else shows it.
+    // The last field of a row may be cut, with no other sign of it.
     let has_rows = matches!(format, Format::Sqlio | Format::FioLog);
     if has_rows && !text.ends_with(['\n', '\r']) {
         let message = "the last line has no end: the file may be cut short within its last field";
@@ -216,10 +215,10 @@ pub(super) fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> 
 }
 
 impl Collected {
-    /// Takes a sample whose figures can be.
+    /// Adds a sample, if its figures are possible.
     fn take(&mut self, mut sample: Sample) -> Result<(), Fault> {
         let line = sample.origin.as_ref().and_then(|origin| origin.line);
-        // There may be many intervals, and none is longer than the whole.
+        // There may be many intervals, and none is longer than the sample.
         let intervals = std::mem::take(&mut sample.intervals);
         let record = serde_json::to_value(&sample).unwrap_or_default();
         sample.intervals = intervals;
@@ -227,7 +226,7 @@ impl Collected {
         self.take_checked(sample)
     }
 
-    /// Takes a sample; what it has in common with the one before is kept once.
+    /// Adds a sample; its parts that equal those of the one before are shared.
     fn take_checked(&mut self, mut sample: Sample) -> Result<(), Fault> {
         if self.samples.len() == MAX_SAMPLES {
             return Err(Fault::whole(format!("it has more than {MAX_SAMPLES} records; split it")));
@@ -249,7 +248,7 @@ impl Collected {
         Ok(())
     }
 
-    /// Something that makes every sample doubtful; said once.
+    /// Adds a doubt about every sample, once.
     fn doubt(&mut self, code: &str, message: impl AsRef<str>, remedy: &str) {
         let message = error::shortened(message.as_ref());
         if self.doubts.iter().all(|doubt| doubt.code != code) {
@@ -257,14 +256,14 @@ impl Collected {
         }
     }
 
-    /// Notes when a sample began, by a clock whose zone nobody names.
+    /// Sets when a sample began, by a clock without a known zone.
     fn began_in_utc(&mut self, sample: &mut Sample, at: jiff::Timestamp) {
         record::began(sample, at);
         let message = "the times of day name no zone: they are taken as UTC";
         self.doubt("time_zone_unknown", message, "nothing to do, unless the time of day matters");
     }
 
-    /// Something to know of the file.
+    /// Adds a note on the file.
     fn note(&mut self, code: &str, message: impl AsRef<str>, remedy: &str) {
         if self.notes.len() < MAX_NOTES {
             self.notes.push(Warning::new(code, error::shortened(message.as_ref()), remedy));
@@ -274,7 +273,7 @@ impl Collected {
     fn finish(mut self, format: Format) -> Imported {
         let mut warnings = self.doubts.clone();
         for sample in &mut self.samples {
-            // Those that an earlier import gave name lines of another file.
+            // Warnings of an earlier import name lines of another file.
             let are_earlier = format == Format::Halfpower && sample.origin.is_some();
             for own in sample.warnings.iter().filter(|_| !are_earlier) {
                 if warnings.iter().all(|known| known.code != own.code) {
@@ -288,8 +287,8 @@ impl Collected {
     }
 }
 
-/// What a sample takes, in bytes, beside what it shares with the one before. Texts are part of the file, and no more than
-/// that.
+/// The memory of a sample in bytes, without the parts shared with the one before. Its texts are no longer than the
+/// file.
 fn memory_of(sample: &Sample, before: Option<&Sample>) -> usize {
     let own_environment = before.is_none_or(|before| !sample.environment.is(&before.environment));
     let environment = if own_environment {

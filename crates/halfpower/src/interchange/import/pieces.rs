@@ -1,16 +1,16 @@
-//! A file of our own records in pieces of whole ones, so that a file of any length is read in bounded memory. A brace that
-//! is first on its line begins a record.
+//! A file of our own records in parts of whole records, so that a file of any length needs bounded memory. A brace at
+//! the start of a line begins a record.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
-/// Bytes of a piece, unless one record has more.
+/// Bytes of a part, unless one record is larger.
 const PIECE_BYTES: usize = 2 << 20;
-/// Records of a piece.
+/// Maximum number of records of a part.
 const PIECE_RECORDS: usize = 500;
-/// Longest record.
+/// Maximum size of a record.
 const RECORD_BYTES: usize = 32 << 20;
 
-/// Whole records, and where they are in the file.
+/// Whole records with their place in the file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) bytes: Vec<u8>,
@@ -18,12 +18,12 @@ pub(super) struct Piece {
     pub(super) lines_before: u64,
 }
 
-/// A file, piece by piece.
+/// A file read in parts.
 pub(super) struct Pieces<R> {
     reader: BufReader<R>,
-    /// Read and not given yet.
+    /// The next line.
     line: Vec<u8>,
-    /// Lines given.
+    /// Number of lines returned.
     lines: u64,
 }
 
@@ -32,10 +32,10 @@ impl<R: Read> Pieces<R> {
         Pieces { reader: BufReader::new(reader), line: Vec::new(), lines: 0 }
     }
 
-    /// The next piece; none at the end.
+    /// The next part; none at the end.
     ///
     /// # Errors
-    /// The reader's, and when a record has more than 32 MiB.
+    /// Errors of the reader; a record over 32 MiB.
     pub(super) fn next(&mut self) -> io::Result<Option<Piece>> {
         let mut piece = Piece { bytes: Vec::new(), lines_before: self.lines };
         let (mut records, mut start) = (0, 0);

@@ -1,4 +1,4 @@
-//! A sample made from what a record says: what it says is filled in and noted as known, the rest stays unknown.
+//! Samples from the fields of a record: these are set and marked as known, others stay unknown.
 
 use super::{Format, Source};
 use halfpower_model::sample::{CpuTime, Latency, Totals};
@@ -7,7 +7,7 @@ use halfpower_model::{
     Buffering, Bytes, BytesPerSecond, Environment, Histogram, Operation, Origin, RequestKind, Sample,
 };
 
-/// The figures of the requests of one kind, or of all, as far as a source has them.
+/// The known figures of requests of one kind, or of all.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Figures {
     pub(super) requests: Option<u64>,
@@ -20,7 +20,7 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    /// Amounts, and their rates over a time. Over no time there is no rate.
+    /// Amounts, and their rates over a time; without time there is no rate.
     pub(super) fn over(seconds: f64, requests: Option<u64>, bytes: Option<u64>) -> Self {
         let per_s = |amount: Option<u64>| amount.filter(|_| seconds > 0.0).map(|amount| amount as f64 / seconds);
         Figures { requests, bytes, requests_per_s: per_s(requests), bytes_per_s: per_s(bytes), ..Figures::default() }
@@ -32,7 +32,7 @@ impl Figures {
     }
 }
 
-/// Where a record is from; `line`, `record` and `version` as far as there are such things.
+/// The origin of a record; `line`, `record` and `version` if they exist.
 pub(super) fn origin(
     format: Format,
     source: Source<'_>,
@@ -51,7 +51,7 @@ pub(super) fn origin(
     }
 }
 
-/// What is known of where files lie, in their order: nothing but their names and the size of each.
+/// The environment of files, in order: only their names and sizes are known.
 pub(super) fn environment<'f>(files: impl IntoIterator<Item = &'f str>, size: Option<Bytes>) -> Environment {
     let mut each = files.into_iter().map(|file| Environment::unknown(file, size));
     let mut environment = each.next().unwrap_or_else(|| Environment::unknown("", size));
@@ -105,19 +105,19 @@ pub(super) fn fill_only(sample: &mut Sample, mut figures: Figures) {
     fill(sample, None, figures);
 }
 
-/// Notes how long it took.
+/// Sets the elapsed time.
 pub(super) fn lasted(sample: &mut Sample, elapsed_s: f64) {
     sample.elapsed_s = elapsed_s;
     sample.mark_known("elapsed_s");
 }
 
-/// Notes when it began.
+/// Sets the start.
 pub(super) fn began(sample: &mut Sample, at: jiff::Timestamp) {
     sample.started_at = at;
     sample.mark_known("started_at");
 }
 
-/// Notes the CPU time and what that is per I/O.
+/// Sets the CPU time, in total and per I/O.
 pub(super) fn used(sample: &mut Sample, user_s: f64, system_s: f64) {
     sample.cpu.lower = CpuTime { user_s, system_s };
     sample.mark_known("cpu.lower");
@@ -125,7 +125,7 @@ pub(super) fn used(sample: &mut Sample, user_s: f64, system_s: f64) {
     sample.cpu.lower_us_per_request = (requests > 0.0).then(|| (user_s + system_s) * 1e6 / requests);
 }
 
-/// Where the cache of the system is passed by, and where writes go through it.
+/// Buffering by whether the page cache is bypassed, and whether writes go through it.
 pub(super) fn buffering(direct: bool, through: bool) -> Buffering {
     match (direct, through) {
         (false, false) => Buffering::Buffered,
@@ -135,7 +135,7 @@ pub(super) fn buffering(direct: bool, through: bool) -> Buffering {
     }
 }
 
-/// Reads in percent, the rest writes, as an operation.
+/// The operation with this percentage of reads.
 pub(super) fn of_reads(percent: u8) -> Option<Operation> {
     match percent {
         0 => Some(Operation::Write),
@@ -149,7 +149,7 @@ pub(super) fn size(bytes: u64) -> Option<Bytes> {
     Some(Bytes(bytes)).filter(|size| size.0 > 0)
 }
 
-/// A histogram of fio's counts by the value that stands for their bucket.
+/// A histogram of counts, each with a value of its bucket.
 pub(super) fn histogram(bins: impl Iterator<Item = (u64, u64)>, sum: f64, min: u64, max: u64) -> Option<Histogram> {
     let mut counts = vec![0_u64; halfpower_model::histogram::BUCKETS];
     let mut total = 0_u64;

@@ -1,16 +1,16 @@
-//! What holds of every import, whatever the file is: a result has figures only, and an error says where and what to do.
+//! Properties of every import: valid figures, and errors with place and remedy.
 
 use super::{Format, ImportError, import_bytes};
 use halfpower_model::Sample;
 
-/// Longest message that a person reads.
+/// Maximum length of a message.
 const MAX_MESSAGE_CHARS: usize = 400;
 
-/// Imports the input as a form and says what is wrong with what came of it. The name says what a log of fio holds.
+/// Imports the input in a format and returns the first violation. The name decides which quantity a log of fio has.
 pub(crate) fn check_import(name: &str, input: &[u8], form: Format) -> Result<(), String> {
     match import_bytes(name, input, Some(form)) {
         Ok(imported) => {
-            // Of records of our own the warnings are theirs.
+            // Our own records have their own warnings.
             let own = if form == Format::Halfpower { &[][..] } else { &imported.warnings };
             for warning in own {
                 is_short(&warning.message)?;
@@ -24,7 +24,7 @@ pub(crate) fn check_import(name: &str, input: &[u8], form: Format) -> Result<(),
     }
 }
 
-/// A sample comes back from its record as that has it: so it has no figure that is none.
+/// A sample survives a round trip through its record, so it has valid figures only.
 fn comes_back(sample: &Sample) -> Result<(), String> {
     let record = serde_json::to_string(sample).map_err(|error| format!("{error}: {sample:?}"))?;
     let again: Sample = serde_json::from_str(&record).map_err(|error| format!("{error}: {record}"))?;
@@ -45,7 +45,7 @@ fn has_place_and_remedy(name: &str, error: &ImportError) -> Result<(), String> {
     }
     let place = &message[name.len()..];
     let on_a_line = place.strip_prefix(':').is_some_and(|line| line.starts_with(|digit: char| digit.is_ascii_digit()));
-    // Of the whole: there is no line of it that is wrong, or no line at all.
+    // A fault of the whole file has no line.
     let of_the_whole = place.starts_with(": ") || matches!(error, ImportError::Empty { .. });
     if on_a_line || of_the_whole { Ok(()) } else { Err(format!("the message has no place: {message}")) }
 }

@@ -1,9 +1,9 @@
-//! Traces of SQLIO: comma-separated, a row a test, 14 columns (Windows 2000 I/O Performance, table 8).
+//! Traces of SQLIO: comma-separated, a row per test, 14 columns (Windows 2000 I/O Performance, table 8).
 //!
-//! MB are 2^20 bytes and KB 2^10, as its own rows show: 66.97 requests of 8 KB a second are printed as 0.52 MB/s. The
-//! table defines FileSize in KB; the study's own traces have it in MB, so the unit is decided from the data
-//! ([`size_unit`]). Rows that calibrate (no time, no depth, "Calibration" in the comment) measured nothing and are left
-//! out. The time stamp is of the end of a test, in local time of a place nobody names.
+//! MB are 2^20 bytes and KB 2^10, as its rows show: 66.97 requests of 8 KB per second are printed as 0.52 MB/s. The
+//! table defines FileSize in KB, but the study's traces have it in MB, so the unit is derived from the data
+//! ([`size_unit`]). Calibration rows (no time, no depth, "Calibration" in the comment) are left out. The time stamp is
+//! the end of a test, in an unknown local time.
 
 use super::absurd::is_throughput;
 use super::error::Fault;
@@ -14,18 +14,18 @@ use halfpower_model::{
     Buffering, Bytes, Environment, Nanoseconds, Operation, Pattern, Sample, WorkerKind, WorkloadSpec,
 };
 
-/// The names of the columns, in their order.
+/// The names of the columns.
 pub(crate) const HEADING: &str = "MB/s,IO/s,Op,BlockSize,OutstandingIOs,Buffering,NumThreads,Time,FileSize,Clock(s),\
                                   User(ms),Kernel(ms),Time Stamp,Comment";
 const COLUMNS: usize = 14;
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
-/// A random request that takes longer than this on average has seeks of a good part of a disk in it.
+/// Mean latency of random requests that implies seeks over a large part of a disk.
 const LONG_SEEK_S: f64 = 0.010;
-/// Within a file of this size seeks are short: some hundredths of the smallest disks that such times are of.
+/// Seeks within a file of this size are short: it is a few hundredths of the smallest disks with such latencies.
 const SMALL_FILE_BYTES: u64 = 1 << 30;
 
-/// A row that was read.
+/// A parsed row.
 struct Row<'a> {
     line: u64,
     mib_per_s: f64,
@@ -44,7 +44,7 @@ struct Row<'a> {
     comment: &'a str,
 }
 
-/// Whether it begins like a trace.
+/// Whether it begins with the heading of a trace.
 pub(super) fn is_one(source: Source<'_>) -> bool {
     source.text.lines().find(|line| !line.trim().is_empty()).is_some_and(is_heading)
 }
@@ -56,14 +56,14 @@ fn is_heading(line: &str) -> bool {
 /// Every test of a trace.
 ///
 /// # Errors
-/// At the first line that is no row.
+/// At the first invalid row.
 pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
     let mut collected = Collected::default();
     let (mut rows, mut calibrations) = (Vec::new(), Vec::new());
     let mut columns = COLUMNS;
     for line in lines(source.text) {
         let (number, line) = line?;
-        // A trace that was appended to has its heading again.
+        // A trace that was appended to repeats its heading.
         if line.trim().is_empty() {
             continue;
         }
@@ -89,9 +89,9 @@ pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
 }
 
 impl<'a> Row<'a> {
-    /// One of as many `columns` as its heading has: all, or all but the comment.
+    /// Parses a row with as many `columns` as its heading: all, or all but the comment.
     fn read(line: u64, text: &'a str, columns: usize) -> Result<Self, Fault> {
-        // A comment has no comma by definition; what one has behind it anyway belongs to it.
+        // A comment has no comma by definition; the rest of the line belongs to it.
         let fields: Vec<&str> = text.splitn(COLUMNS, ',').map(str::trim).collect();
         if fields.len() < columns {
             let have = fields.len();
@@ -141,7 +141,7 @@ impl<'a> Row<'a> {
         (self.time_s == 0 && self.depth == 0) || self.comment.to_ascii_lowercase().ends_with("calibration")
     }
 
-    /// Seconds a random request takes where one is outstanding; none for other rows.
+    /// Latency of a random read with one request outstanding, in seconds; none for other rows.
     fn random_request_s(&self, fallback: Option<Pattern>) -> Option<f64> {
         let alone = self.depth == 1 && self.threads == 1 && self.requests_per_s > 0.0;
         let random = pattern_of([self.comment]).or(fallback) == Some(Pattern::Random);
@@ -199,7 +199,7 @@ impl<'a> Row<'a> {
         sample
     }
 
-    /// Both columns of rates say the same, in MB of 2^20, cut or rounded to two decimals; if not, one is wrong.
+    /// Warns if the two columns of rates differ, in MB of 2^20 bytes, cut or rounded to two decimals.
     fn compare_rates(&self, sample: &mut Sample) {
         let mib_per_s = self.requests_per_s * self.request_kib as f64 / 1024.0;
         let rounding = 0.0101 + 0.0051 * self.request_kib as f64 / 1024.0;
@@ -214,7 +214,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// The pattern that all comments agree on; none where they say none.
+/// The pattern on which all comments agree; none if they name none.
 fn pattern_of<'a>(comments: impl IntoIterator<Item = &'a str>) -> Option<Pattern> {
     let mut found = None;
     for comment in comments {
@@ -232,10 +232,10 @@ fn pattern_of<'a>(comments: impl IntoIterator<Item = &'a str>) -> Option<Pattern
     found
 }
 
-/// Bytes of the unit that FileSize is in: KB by definition, unless the rows show that it cannot be.
+/// Bytes of FileSize's unit: KB by definition, unless the rows exclude it.
 ///
-/// Random reads, one at a time, that take over 10 ms each have long seeks in them. A file that would be under 1 GiB in
-/// KB has none: then the figure is in MB.
+/// Random reads with one outstanding that take over 10 ms each include long seeks. A file below 1 GiB has none, so the
+/// unit is MB if the file would be below 1 GiB in KB.
 fn size_unit(rows: &[Row<'_>], fallback: Option<Pattern>, collected: &mut Collected) -> u64 {
     let shows_mb = |row: &&Row<'_>| {
         let size = row.file_size.saturating_mul(KIB);

@@ -3,14 +3,14 @@
 use super::error::Fault;
 use std::borrow::Cow;
 
-/// Longest line that is looked at.
+/// Maximum length of a line.
 const MAX_LINE_BYTES: usize = 1 << 20;
-/// Most lines that are looked at.
+/// Maximum number of lines.
 const MAX_LINES: u64 = 2_000_000;
 /// Beyond any figure of storage: bytes, requests or nanoseconds.
 const MAX_NUMBER: f64 = 9e18;
 
-/// Text in UTF-8, or in UTF-16 where it says so, as PowerShell writes it. What is no character becomes U+FFFD.
+/// Text in UTF-8, or in UTF-16 with a byte order mark, as PowerShell writes it. Invalid bytes become U+FFFD.
 pub(super) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     let wide = |unit: fn([u8; 2]) -> u16| {
         let units = bytes[2..].chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
@@ -28,7 +28,7 @@ pub(super) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
 /// The lines with their numbers, from 1.
 ///
 /// # Errors
-/// At a line that is too long to be one, and where there are too many.
+/// At a line that is too long, and if there are too many.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = Result<(u64, &str), Fault>> {
     (1..).zip(text.lines()).map(|(number, line)| {
         if number > MAX_LINES {
@@ -41,7 +41,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = Result<(u64, &str), Faul
     })
 }
 
-/// A number that can be a figure: finite, not negative.
+/// A finite number that is not negative.
 pub(super) fn number(text: &str) -> Option<f64> {
     let text = text.trim();
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || b".eE+-".contains(&byte));
@@ -53,10 +53,10 @@ pub(super) fn whole(text: &str) -> Option<u64> {
     text.trim().parse().ok().filter(|value| *value as f64 <= MAX_NUMBER)
 }
 
-/// Older than any program whose files are read: a year before it is one that was cut, `20` of `2008` say.
+/// Earliest year: an earlier one is cut, such as `20` of `2008`.
 const FIRST_YEAR: i16 = 1990;
 
-/// `Wed Jan 23 14:53:26 2008`, without a zone: as if it were UTC.
+/// `Wed Jan 23 14:53:26 2008`, taken as UTC because it has no zone.
 pub(super) fn c_time(text: &str) -> Option<jiff::Timestamp> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let [_, month, day, time, year] = words[..] else { return None };

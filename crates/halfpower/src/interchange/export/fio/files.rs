@@ -1,5 +1,5 @@
-//! A file a sample, in the folders that fio-plot and bench-fio use: request sizes apart, and repetitions, since whoever
-//! draws a folder takes every file in it for a point of one picture.
+//! A file per sample, in the folders that fio-plot and bench-fio use. Request sizes and repetitions have separate
+//! folders, because these programs draw all files of a folder in one picture.
 
 use super::{document, text};
 use crate::interchange::export::exported::Exported;
@@ -8,8 +8,8 @@ use halfpower_model::RequestKind;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// The files by their place in the folder, `4KiB-direct/repetition-1/randread-8-1.json`: kind, depth, workers. Cells that
-/// differ in something else have folders of their own, `4KiB-direct-2`. And the samples that fio's form cannot hold.
+/// The files with their paths, `4KiB-direct/repetition-1/randread-8-1.json`: kind, depth, workers; and the samples that
+/// fio's format cannot hold. Cells that differ in anything else have separate folders, `4KiB-direct-2`.
 pub(crate) fn files(samples: &[StoredSample]) -> (Vec<(PathBuf, String)>, Vec<String>) {
     let mut exported = Exported::default();
     let mut files = Vec::new();

@@ -1,9 +1,9 @@
-//! fio's JSON with histograms (`--output-format=json+`): a document a sample, as fio 3 writes one of a group of jobs.
+//! fio's JSON with histograms (`--output-format=json+`): a document per sample, as fio 3 writes it for a group of jobs.
 //!
-//! Latencies are `lat_ns`, from the submission on; of the rest fio's own way of saying that nothing was counted is taken
-//! over: N is 0. fio's buckets are ours, so histograms lose nothing; its rates are whole bytes a second, its times whole
-//! milliseconds. Percentages of latency classes are of whole buckets. Form: fio's HOWTO, "Interpreting the output" and
-//! `stat.c` of 3.33.
+//! Latencies are `lat_ns`, from the submission on. The other latencies have N = 0, which is fio's form for no values.
+//! fio's buckets are ours, so histograms are exact; its rates are whole bytes per second, its times whole milliseconds.
+//! Percentages of latency classes are of whole buckets. Source: fio's HOWTO, "Interpreting the output", and `stat.c` of
+//! 3.33.
 
 mod files;
 mod options;
@@ -19,14 +19,14 @@ use serde_json::{Map, Value, json};
 
 pub(crate) use files::files;
 
-/// Upper ends of fio's classes of latency, in each unit up to its thousand; milliseconds have a last class without end.
+/// Upper ends of fio's latency classes in each unit; milliseconds also have a last class without an end.
 const CLASSES: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
 const PERCENTILES: [f64; 17] =
     [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
 const DIRECTIONS: [(&str, RequestKind); 3] =
     [("read", RequestKind::Read), ("write", RequestKind::Write), ("trim", RequestKind::Trim)];
 
-/// The documents, one after another.
+/// The documents in sequence.
 pub(super) fn write(samples: &[StoredSample]) -> Exported {
     Exported::of("", samples, |stored| Ok(text(&document(stored)?)))
 }
@@ -35,7 +35,7 @@ fn text(document: &Value) -> String {
     sanitize_json(&format!("{document:#}\n")).into_owned()
 }
 
-/// A sample as fio would have written it of a group of jobs.
+/// A sample as fio reports a group of jobs.
 fn document(stored: &StoredSample) -> Result<Value, &'static str> {
     let sample = &stored.sample;
     if !sample.is_complete() {
@@ -66,7 +66,7 @@ fn document(stored: &StoredSample) -> Result<Value, &'static str> {
         put(key, classes);
     }
     if sample.is_known("cpu.lower") && sample.workload.is_known("workers") {
-        // fio's run time of a group is that of all its jobs together.
+        // In a group, fio's run time is the sum over its jobs.
         let job_ms = elapsed_ms.saturating_mul(u64::from(sample.workload.workers.max(1)));
         let percent = |cpu_s: f64| json!(cpu_s * 1e5 / job_ms as f64);
         put("job_runtime", json!(job_ms));
@@ -85,7 +85,7 @@ fn document(stored: &StoredSample) -> Result<Value, &'static str> {
     Ok(document)
 }
 
-/// What was done of a kind and its latencies; nothing where the workload has none of it.
+/// Totals and latencies of one kind; none if the workload has no such requests.
 fn part(sample: &Sample, kind: RequestKind) -> Result<(Option<&Totals>, Option<&Histogram>), &'static str> {
     let histograms = &sample.latency_histogram;
     let (name, totals, histogram) = match kind {
@@ -142,7 +142,7 @@ fn direction(sample: &Sample, totals: Option<&Totals>, histogram: Option<&Histog
     part
 }
 
-/// A family of latencies; N is 0 where nothing was counted, as fio has it.
+/// A family of latencies; N is 0 if nothing was counted, as in fio.
 fn latency(mut latency: Latency, count: u64) -> Value {
     let known = latency.mean.is_some();
     let mut family = json!({
@@ -160,7 +160,7 @@ fn latency(mut latency: Latency, count: u64) -> Value {
     family
 }
 
-/// Requests a second of each interval.
+/// IOPS of each interval.
 fn rates(sample: &Sample) -> Vec<f64> {
     if !sample.is_known("intervals.requests") {
         return Vec::new();
@@ -180,7 +180,7 @@ fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
     (mean, (squares / (count - 1.0).max(1.0)).sqrt())
 }
 
-/// Percent of the requests by fio's classes: of nanoseconds, microseconds, milliseconds.
+/// Percentages of requests by fio's latency classes: nanoseconds, microseconds, milliseconds.
 fn classes(histogram: &Histogram) -> [Value; 3] {
     let mut counts = [[0_u64; CLASSES.len()]; 3];
     let (mut over_1000_ms, mut over_2000_ms) = (0, 0);

@@ -1,13 +1,13 @@
-//! A sample's workload as the options fio repeats in its results: those that fio has words for, and what is known.
+//! A sample's known workload as the options that fio repeats in its results.
 
 use crate::emit::fio::{bytes, engine, words};
 use halfpower_model::{Arrivals, Operation, Pattern, Rate, RequestKind, Sample, TargetKind, Verify, Workload};
 use serde_json::{Map, Value};
 
-/// The options; numjobs are a group's.
+/// The options; numjobs counts the jobs of the group.
 ///
 /// # Errors
-/// When a reader of fio's results would take them for another workload.
+/// If readers of fio's results would take them for another workload.
 pub(super) fn of(sample: &Sample) -> Result<Map<String, Value>, &'static str> {
     let workload = &sample.workload;
     let needed = ["operation", "pattern", "request_size", "depth", "workers"];
@@ -39,7 +39,7 @@ pub(super) fn of(sample: &Sample) -> Result<Map<String, Value>, &'static str> {
         .environment
         .all_targets()
         .filter(|facts| facts.kind != TargetKind::Null && !facts.path.is_empty())
-        // A colon in a name is escaped so.
+        // fio separates names by colons.
         .map(|facts| facts.path.replace(':', "\\:"))
         .collect();
     if !files.is_empty() {
@@ -48,7 +48,7 @@ pub(super) fn of(sample: &Sample) -> Result<Map<String, Value>, &'static str> {
     Ok(options)
 }
 
-/// What a job file says otherwise.
+/// Options that a job file writes differently.
 fn more_words(workload: &Workload) -> Vec<(&'static str, &'static str, String)> {
     let mut more = vec![("personality", "ioengine", engine(workload.personality).to_owned())];
     let mut put = |field, key, value: Option<String>| more.extend(value.map(|value| (field, key, value)));

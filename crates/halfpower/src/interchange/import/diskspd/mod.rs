@@ -1,8 +1,8 @@
-//! diskspd's XML (`-Rxml`) and its text: a sample for each time span, over all threads and targets.
+//! diskspd's XML (`-Rxml`) and text: a sample for each time span, over all threads and targets.
 //!
-//! MiB are 2^20 bytes. Totals of the XML are summed over threads and targets; rates are those over the test time. The
-//! CPU time is of the whole machine, and so an upper bound. A target's settings are known where all targets have
-//! the same. The cache of Windows is what buffering is about: `DisableOSCache` is direct, `WriteThrough` through.
+//! MiB are 2^20 bytes. Totals of the XML are summed over threads and targets; rates are over the test time. CPU time is
+//! of the whole machine, so an upper bound. A setting is known if all targets have the same. Buffering refers to the
+//! cache of Windows: `DisableOSCache` is direct, `WriteThrough` through.
 
 mod output;
 mod xml;
@@ -18,7 +18,7 @@ use halfpower_model::{
 };
 use xml::Element;
 
-/// Whether it is of diskspd.
+/// Whether it is a file of diskspd.
 pub(super) fn is_one(source: Source<'_>) -> bool {
     let start: String = source.text.chars().take(4000).collect();
     (start.contains("<Results>") && source.text.contains("<TimeSpan>")) || output::is_one(source.text)
@@ -27,7 +27,7 @@ pub(super) fn is_one(source: Source<'_>) -> bool {
 /// Every time span.
 ///
 /// # Errors
-/// At the first place that is none of diskspd's.
+/// At the first invalid place.
 pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
     if !source.text.trim_start().starts_with('<') {
         return output::read(source);
@@ -63,7 +63,7 @@ fn facts(source: Source<'_>, line: u64, number: usize, version: Option<&str>) ->
     origin(Format::Diskspd, source, Some(line), Some(&format!("time span {number}")), version)
 }
 
-/// A figure that must be one where it is there.
+/// A figure, which must be a number if it exists.
 fn figure(element: Element<'_>, name: &str) -> Result<Option<f64>, Fault> {
     let Some(child) = element.child(name) else { return Ok(None) };
     let wrong = || Fault::at(child.line(), format!("`{name}` is not a number"));
@@ -104,7 +104,7 @@ fn of_span(span: Element<'_>, profile: Option<Element<'_>>, from: Origin) -> Res
     let average = span.child("CpuUtilization").and_then(|cpu| cpu.child("Average"));
     if let (Some(cpus), Some(average)) = (cpus, average) {
         sample.environment.cpus = cpus;
-        // All that used the machine: an upper bound.
+        // The time of all programs on the machine.
         if let Some(percent) = figure(average, "UsagePercent")? {
             let busy_s = percent / 100.0 * f64::from(cpus) * seconds;
             let requests = sample.total.requests as f64;
@@ -146,7 +146,7 @@ fn put(latency: &mut Latency, percentile: f64, value: Option<u64>) {
     }
 }
 
-/// What the profile of a time span says, where all its targets say the same.
+/// The settings of a time span's profile that all its targets share.
 fn spec_of(profile: Element<'_>) -> WorkloadSpec {
     let targets: Vec<Element<'_>> =
         profile.child("Targets").into_iter().flat_map(|targets| targets.all("Target")).collect();
@@ -165,7 +165,7 @@ fn spec_of(profile: Element<'_>) -> WorkloadSpec {
     } else {
         None
     };
-    // With a count of threads for all files, the depth is that of the time span.
+    // With a thread count for all files, the depth is that of the time span.
     let shared = profile.text("ThreadCount").and_then(whole).is_some_and(|threads| threads > 0);
     let depth = if shared { profile.text("RequestCount") } else { common("RequestCount") };
     WorkloadSpec {
@@ -189,7 +189,7 @@ fn is_on_all(targets: &[Element<'_>], name: &str) -> bool {
     !targets.is_empty() && targets.iter().all(|target| target.child(name).is_some())
 }
 
-/// Writes in percent as an operation.
+/// The operation with this percentage of writes.
 fn of_writes(percent: u8) -> Option<Operation> {
     of_reads(100_u8.checked_sub(percent)?)
 }

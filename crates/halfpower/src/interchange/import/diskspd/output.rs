@@ -1,5 +1,5 @@
-//! diskspd's text: its input parameters, then tables with a line `total:`, then percentiles. Of several targets the
-//! settings are those they all have; the table of CPUs, whose columns differ from version to version, is left out.
+//! diskspd's text: input parameters, tables with a line `total:`, percentiles. Of several targets, the settings are
+//! those they share. The table of CPUs, whose columns differ between versions, is left out.
 
 use super::super::error::Fault;
 use super::super::record::{Figures, buffering, fill, lasted, size};
@@ -11,16 +11,16 @@ use halfpower_model::{
     Buffering, Bytes, Environment, Nanoseconds, Operation, Pattern, RequestKind, Sample, WorkerKind, WorkloadSpec,
 };
 
-/// Whether it is of diskspd.
+/// Whether it is a text of diskspd.
 pub(super) fn is_one(text: &str) -> bool {
     let mut start = text.lines().take(400);
     start.any(|line| line.starts_with("Results for timespan")) && text.contains("Input parameters:")
 }
 
-/// What has been read of a file.
+/// State after the lines read so far.
 #[derive(Default)]
 struct Reader {
-    /// The path of each target, and what it was asked for.
+    /// Path and settings of each target.
     targets: Vec<(String, WorkloadSpec)>,
     duration: Option<Nanoseconds>,
     warmup: Option<Nanoseconds>,
@@ -29,13 +29,13 @@ struct Reader {
     collected: Collected,
 }
 
-/// What has been read of a time span.
+/// A time span after the lines read so far.
 #[derive(Default)]
 struct Span {
     line: u64,
     seconds: Option<f64>,
     threads: Option<u32>,
-    /// Which of the parts the lines are of.
+    /// Index of the part that the lines belong to.
     section: Option<usize>,
     columns: Vec<String>,
     /// Total, read, write.
@@ -45,7 +45,7 @@ struct Span {
 /// Every time span.
 ///
 /// # Errors
-/// At the first line of totals that cannot be read.
+/// At the first invalid line of totals.
 pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
     let mut reader = Reader::default();
     for line in lines(source.text) {

@@ -3,10 +3,10 @@
 use super::super::error::Fault;
 use roxmltree::{Document, Error, Node, ParsingOptions};
 
-/// Most elements, comments and texts between them: up to 40 MiB of memory.
+/// Maximum number of elements, comments and texts: up to 40 MiB of memory.
 const MAX_NODES: u32 = 400_000;
-/// Most attributes, by the signs that each has one of. diskspd writes none; a path may have such a sign. The parser limits
-/// neither their memory nor the time to compare their names, nor the time to inherit namespaces.
+/// Maximum number of attributes, counted by equals signs. diskspd writes none, but a path may contain the sign. The
+/// parser limits neither their memory nor the time to compare names and to inherit namespaces.
 const MAX_EQUALS_SIGNS: usize = 10_000;
 
 /// An element.
@@ -18,41 +18,41 @@ impl<'d> Element<'d> {
         self.0.tag_name().name()
     }
 
-    /// All children of a name.
+    /// All children with a name.
     pub(super) fn all(self, name: &str) -> impl Iterator<Item = Element<'d>> {
         self.0.children().filter(move |child| child.has_tag_name(name)).map(Element)
     }
 
-    /// The first child of a name.
+    /// The first child with a name.
     pub(super) fn child(self, name: &str) -> Option<Element<'d>> {
         self.all(name).next()
     }
 
-    /// The text of the first child of a name.
+    /// The text of the first child with a name.
     pub(super) fn text(self, name: &str) -> Option<&'d str> {
         self.child(name).map(Element::own_text)
     }
 
-    /// Its text, without the blanks around it.
+    /// Its text, trimmed.
     pub(super) fn own_text(self) -> &'d str {
         self.0.text().unwrap_or_default().trim()
     }
 
-    /// The line that it begins on. Counts from the start of the file: not to be asked of each of many elements.
+    /// Its first line. Counts from the start of the file, so it is slow for many elements.
     pub(super) fn line(self) -> u64 {
         u64::from(self.0.document().text_pos_at(self.start()).row)
     }
 
-    /// The byte that it begins at.
+    /// Its first byte.
     pub(super) fn start(self) -> usize {
         self.0.range().start
     }
 }
 
-/// The parsed file; a document type is refused.
+/// The parsed file; a document type is rejected.
 ///
 /// # Errors
-/// At the first place that is no XML.
+/// At the first invalid place.
 pub(super) fn parsed(text: &str) -> Result<Document<'_>, Fault> {
     if text.contains("xmlns") || text.matches('=').count() > MAX_EQUALS_SIGNS {
         return Err(Fault::whole("it has namespaces or thousands of attributes; import the output of `diskspd -Rxml`"));
@@ -89,7 +89,7 @@ mod tests {
         assert!(message(&format!("<a>{}</a>", "<b/>".repeat(400_000))).contains("more than 400000 elements"));
         assert!(message("<a xmlns:b='c'/>").contains("namespaces"));
         assert!(message(&format!("<a{}/>", " b=''".repeat(10_001))).contains("thousands of attributes"));
-        // Nesting takes no stack.
+        // Nesting uses no stack.
         assert!(parsed(&format!("{}{}", "<a>".repeat(300_000), "</a>".repeat(300_000))).is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! What a job did of one kind: fio's `read`, `write` and `trim`, in the units of its version.
+//! The requests of one kind in a job: fio's `read`, `write` and `trim`, in the units of its version.
 
 use super::super::Collected;
 use super::super::json::{count, figure};
@@ -16,14 +16,14 @@ pub(super) struct Direction {
     pub(super) figures: Figures,
 }
 
-/// The latencies, as fio names them: with submission first.
+/// fio's names of latencies, with the factor to ns; those that include the submission come first.
 const FAMILIES: [(&str, f64); 4] = [("lat_ns", 1.0), ("clat_ns", 1.0), ("lat", 1e3), ("clat", 1e3)];
 
 impl Direction {
-    /// Reads it; none where there was no request of the kind.
+    /// Parses it; none if there were no requests of the kind.
     ///
     /// # Errors
-    /// When a figure that must be there is none.
+    /// If a required figure is missing or invalid.
     pub(super) fn read(part: &Value, collected: &mut Collected) -> Result<Option<Self>, String> {
         let required = |key: &str| part.get(key).ok_or_else(|| format!("`{key}` is missing"));
         let number = |key: &str| count(required(key)?).ok_or_else(|| format!("`{key}` is not a count"));
@@ -64,7 +64,7 @@ impl Direction {
     }
 }
 
-/// Bytes moved: fio 2 prints KiB under the same name, which the rate shows.
+/// Bytes moved. fio 2 prints KiB under the same name, which its rate shows.
 fn bytes_of(part: &Value, moved: u64, rate_kib: f64, ms: u64, collected: &mut Collected) -> Result<u64, String> {
     if part.get("io_kbytes").is_some() {
         return Ok(moved);
@@ -78,7 +78,7 @@ fn bytes_of(part: &Value, moved: u64, rate_kib: f64, ms: u64, collected: &mut Co
     moved.checked_mul(1024).ok_or_else(|| "`io_bytes` is too large".to_owned())
 }
 
-/// The latencies to take: those with a histogram, else with percentiles, else with a mean.
+/// The latencies used: those with a histogram, else with percentiles, else with a maximum.
 fn family(part: &Value) -> Option<(&'static str, f64, &Value)> {
     let families = || FAMILIES.iter().filter_map(|(name, unit)| Some((*name, *unit, part.get(name)?)));
     let with = |key: &str| families().find(|(_, _, family)| family.get(key).is_some_and(|bins| *bins != Value::Null));
@@ -96,7 +96,7 @@ fn histogram_of(family: &Value) -> Option<Histogram> {
     histogram(pairs.into_iter(), of("mean")? * total as f64, of("min")? as u64, of("max")? as u64)
 }
 
-/// Says where a rate is not the amount over the time, which it is in a file as fio wrote it.
+/// Warns if a rate is not the amount divided by the time, as it is in a file of fio.
 fn hold_together(collected: &mut Collected, runtime_ms: u64, requests: (f64, f64), bytes: (f64, f64)) {
     for ((amount, per_s), what) in [(requests, "requests"), (bytes, "bytes")] {
         let by_time = amount * 1e3 / runtime_ms as f64;
@@ -107,8 +107,8 @@ fn hold_together(collected: &mut Collected, runtime_ms: u64, requests: (f64, f64
     }
 }
 
-/// A summary without a histogram, of so many requests; `unit` is in ns. Percentiles are held to what ours are: ten
-/// requests beyond, and no more than the largest, which fio's are where a bucket's end is beyond it.
+/// A summary without a histogram; `unit` is in ns. As with our percentiles, at least ten of the `requests` lie beyond
+/// one. It is at most the maximum, which fio's exceed if their bucket ends beyond it.
 fn latency_of(family: &Value, unit: f64, requests: u64) -> Latency {
     let of = |key: &str| family.get(key).and_then(figure).map(|value| value * unit);
     let percentile = |percent: f64| {
@@ -123,7 +123,7 @@ fn latency_of(family: &Value, unit: f64, requests: u64) -> Latency {
     latency
 }
 
-/// All directions: counts over the longest run time; percentiles only of a histogram that has them all.
+/// All directions together: counts over the longest run time; percentiles only if each has a histogram.
 pub(super) fn together(all: &[Direction], elapsed_ms: u64, histogram: &Histogram) -> Figures {
     let sum = |of: fn(&Figures) -> Option<u64>| {
         all.iter().try_fold(0_u64, |sum, one| Some(sum.saturating_add(of(&one.figures)?)))

@@ -1,12 +1,12 @@
-//! fio's logs: `time_ms, value, direction, block size, offset, …` a line for each request or each window of
-//! `log_avg_msec`, and histogram logs with `time_ms, direction, block size, bins…`.
+//! fio's logs: a line `time_ms, value, direction, block size, offset, …` for each request or each window of
+//! `log_avg_msec`; and histogram logs with `time_ms, direction, block size, bins…`.
 //!
-//! The lines do not say what their value is: the file's name does, `NAME_bw.1.log` (KiB/s), `_iops`, `_lat`, `_clat` and
-//! `_slat` (ns), `_clat_hist`. Averages of latencies cannot be held in a sample and are refused. Each direction is a
-//! sample; its rate is over the time to its last line.
+//! The file's name tells which value the lines have: `NAME_bw.1.log` (KiB/s), `_iops`, `_lat`, `_clat` and `_slat`
+//! (ns), `_clat_hist`. A sample cannot hold averages of latencies, so they are rejected. Each direction is a sample;
+//! its rate is over the time to its last line.
 //!
-//! A line of averages is of `log_avg_msec`, which no line says: it is the distance that most lines have. Where nothing was
-//! done fio writes no line, so what lies further back was idle. How long it was idle after the last line the log does not say.
+//! Averages are over `log_avg_msec`, which is not in the log: it is the most common distance between lines. fio writes
+//! no line for an idle window, so a longer distance is idle time. Idle time after the last line is unknown.
 
 use super::super::error::Fault;
 use super::super::record::{Figures, fill_only, histogram, lasted, origin, size};
@@ -21,18 +21,18 @@ use std::cmp::Reverse;
 /// Buckets of fio's histograms (FIO_IO_U_PLAT_NR); coarser logs have a half, a quarter and so on.
 const FIO_BUCKETS: usize = 1856;
 
-/// A week: longer ones do not survive as seconds in a record.
+/// A week: a longer interval does not survive as seconds in a record.
 const LONGEST_INTERVAL_MS: u64 = 7 * 24 * 3600 * 1000;
 
 const OVERFLOW: &str = "it counts more requests or bytes than there can be; is it a log of fio?";
 
-/// What the values of a log are.
+/// Quantities of logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Bandwidth,
     Requests,
     Latency,
-    /// Of the submission alone.
+    /// Latency of the submission only.
     Submission,
     Histogram,
 }
@@ -48,7 +48,7 @@ struct Entry {
     latency_p99_ns: Option<u64>,
 }
 
-/// The lines of a direction, and what their histograms come to by fio's buckets.
+/// The lines of a direction, and the sum of its histograms by fio's buckets.
 #[derive(Default)]
 struct Direction {
     entries: Vec<Entry>,
@@ -68,7 +68,7 @@ fn kind_of(name: &str) -> Option<Kind> {
     }
 }
 
-/// Whether it is a log of fio: by its name and its first line.
+/// Whether it is a log of fio, by its name and first line.
 pub(in super::super) fn is_one(source: Source<'_>) -> bool {
     let first = source.text.lines().next().unwrap_or_default();
     let mut numbers = first.split(',').take(5);
@@ -78,7 +78,7 @@ pub(in super::super) fn is_one(source: Source<'_>) -> bool {
 /// The directions of a log.
 ///
 /// # Errors
-/// At the first line that is none of a log.
+/// At the first invalid line.
 pub(in super::super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
     let unnamed = "the name does not say what is logged; name it as fio does, like job_bw.1.log or job_clat_hist.1.log";
     let kind = kind_of(source.name).ok_or_else(|| Fault::whole(unnamed))?;
@@ -97,7 +97,7 @@ pub(in super::super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
             let count = fields.get(index).and_then(|field| whole(field));
             count.ok_or_else(|| Fault::at(line, format!("column {}, {what}, is not a number", index + 1)))
         };
-        // Behind the value, which a histogram has not.
+        // A histogram log has no column for the value.
         let behind = usize::from(kind != Kind::Histogram);
         let mut entry = Entry {
             line,
@@ -128,7 +128,7 @@ pub(in super::super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
 }
 
 impl Direction {
-    /// Adds a line's bins; gives its histogram.
+    /// Adds a line's bins; returns its histogram.
     fn add(&mut self, bins: &[u64]) -> Result<Histogram, String> {
         let coarse = FIO_BUCKETS / bins.len().max(1);
         if bins.is_empty() || bins.len() * coarse != FIO_BUCKETS || !coarse.is_power_of_two() {
@@ -138,7 +138,7 @@ impl Direction {
         self.counts.resize(FIO_BUCKETS, 0);
         let mut counts = vec![0; FIO_BUCKETS];
         for (bin, count) in bins.iter().enumerate() {
-            // The bucket in the middle of those that a coarser bin is of.
+            // The middle of the buckets that a coarser bin covers.
             let bucket = bin * coarse + coarse / 2;
             counts[bucket] = *count;
             self.counts[bucket] = self.counts[bucket].checked_add(*count).ok_or(OVERFLOW)?;
@@ -146,7 +146,7 @@ impl Direction {
         histogram_of(&counts).ok_or_else(|| OVERFLOW.to_owned())
     }
 
-    /// A sample about which no more is known than the size of its requests, where they all had one.
+    /// A sample; of its workload only the operation is known, and the request size if all lines have the same.
     fn sample(
         &self,
         kind: Kind,
@@ -156,7 +156,7 @@ impl Direction {
     ) -> Result<Sample, Fault> {
         let entries = &self.entries;
         let back = entries.windows(2).find(|pair| pair[1].at_ms < pair[0].at_ms);
-        // Histograms of several jobs add up; their windows do not.
+        // Histograms of several jobs can be added, their windows cannot.
         if let Some(pair) = back.filter(|_| kind != Kind::Histogram) {
             return Err(Fault::at(pair[1].line, "the time goes back; has the log several jobs? log them apart"));
         }
@@ -170,7 +170,7 @@ impl Direction {
         let mut sample = Sample::imported(spec.imported(None), Environment::unknown("", None), from);
         let over_s = entries.iter().map(|entry| entry.at_ms).max().unwrap_or(0) as f64 / 1e3;
         lasted(&mut sample, over_s);
-        // Requests have a size; windows have none.
+        // Lines of requests have a block size, those of windows have 0.
         let is_of_requests = entries.iter().all(|entry| entry.request_bytes > 0);
         let figures = match kind {
             Kind::Histogram => {
@@ -227,7 +227,7 @@ impl Direction {
     }
 }
 
-/// The intervals of averaged rates; gives the mean rate.
+/// Adds the intervals of averaged rates; returns the mean rate.
 fn windows_of_rates(
     sample: &mut Sample,
     entries: &[Entry],
@@ -259,27 +259,27 @@ fn windows_of_rates(
     Ok((over_s > 0.0).then(|| sum / over_s))
 }
 
-/// An interval in which nothing was done.
+/// An interval without requests.
 fn interval(end_ms: u64) -> Interval {
     Interval { at_s: end_ms as f64 / 1e3, requests: 0, bytes: 0, latency_p50_ns: None, latency_p99_ns: None }
 }
 
-/// The windows of a log's lines, one after another.
+/// The windows of a log's lines in sequence.
 struct Windows {
-    /// The distance that most lines have.
+    /// The most common distance between lines.
     usual_ms: u64,
     before_ms: u64,
     idle_ms: u64,
 }
 
 impl Windows {
-    /// Of these lines; the sample gets the distance as that of its intervals.
+    /// The windows of these lines; sets the sample's interval to their distance.
     fn of(sample: &mut Sample, entries: &[Entry]) -> Windows {
         let mut before_ms = 0;
         let distance = |entry: &Entry| entry.at_ms.saturating_sub(std::mem::replace(&mut before_ms, entry.at_ms));
         let mut distances: Vec<u64> = entries.iter().map(distance).filter(|ms| *ms > 0).collect();
         distances.sort_unstable();
-        // Lines come late by some milliseconds: the least of those that have most within a tenth above them.
+        // Lines are late by some milliseconds: the smallest distance with the most others up to a tenth above it.
         let alike = |from: usize| distances.partition_point(|ms| *ms <= distances[from] + distances[from] / 10) - from;
         let usual = (0..distances.len()).max_by_key(|from| (alike(*from), Reverse(*from)));
         let usual_ms = usual.map_or(0, |from| distances[from + alike(from) / 2]);
@@ -290,8 +290,8 @@ impl Windows {
         Windows { usual_ms, before_ms: 0, idle_ms: 0 }
     }
 
-    /// How long the window is that ends then. Where the line before lies further back than half a window more, nothing was
-    /// done between, which the sample gets as an interval.
+    /// The length of the window that ends at `end_ms`. If the line before is more than one and a half windows earlier,
+    /// adds an idle interval between them.
     fn next(&mut self, sample: &mut Sample, end_ms: u64) -> u64 {
         let distance_ms = end_ms.saturating_sub(self.before_ms);
         let is_idle = distance_ms > self.usual_ms.saturating_add(self.usual_ms / 2);
@@ -305,7 +305,7 @@ impl Windows {
     }
 }
 
-/// A histogram of counts by fio's buckets; none where there are more than can be counted.
+/// A histogram of counts by fio's buckets; none on overflow.
 fn histogram_of(counts: &[u64]) -> Option<Histogram> {
     let full = || counts.iter().enumerate().filter(|(_, count)| **count > 0);
     let (Some((first, _)), Some((last, _))) = (full().next(), full().next_back()) else {

@@ -1,9 +1,9 @@
 //! fio's JSON and JSON+, of a client and of a server's clients, and of fio 2.x, which has microseconds and KiB.
 //!
-//! Each job is a sample. Latencies are those of the family that has a histogram (JSON+), else percentiles: `lat` where
-//! it was asked for, else `clat`, which leaves the submission out. fio's buckets are ours, so a histogram is taken over
-//! bucket by bucket; its sum is the mean times the count. Rates of a direction are fio's, over its own run time.
-//! Documents that `--status-interval` printed on the way are left out: the last has all that was in them.
+//! Each job is a sample. Latencies are those of the family with a histogram (JSON+), else with percentiles: `lat` if it
+//! was enabled, else `clat`, which excludes the submission. fio's buckets are ours, so a histogram is copied bucket by
+//! bucket; its sum is mean times count. Rates of a direction are fio's, over its run time. Documents that
+//! `--status-interval` printed during the run are left out: the last one contains them.
 
 mod direction;
 mod log;
@@ -21,11 +21,11 @@ use serde_json::Value;
 
 pub(super) use log::{is_one as is_log, read as read_log};
 
-/// The parts of a job and what they are.
+/// The parts of a job by kind of request.
 const DIRECTIONS: [(&str, RequestKind); 3] =
     [("read", RequestKind::Read), ("write", RequestKind::Write), ("trim", RequestKind::Trim)];
 
-/// What the jobs are called by which a plan of ours removes its files.
+/// Prefix of the jobs of an emitted plan that remove its files.
 const REMOVES: &str = "remove-test-file-";
 
 /// Whether it is fio's JSON.
@@ -37,7 +37,7 @@ pub(super) fn is_one(source: Source<'_>) -> bool {
 /// Every job of every document.
 ///
 /// # Errors
-/// When a document breaks off or is none of fio's.
+/// At the first invalid document.
 pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
     let documents = documents(source.text)?;
     let mut collected = Collected::default();
@@ -56,13 +56,13 @@ pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
     Ok(collected)
 }
 
-/// The jobs of a document: of each client, in client mode, but for their sum.
+/// The jobs of a document; in client mode, those of each client without their sum.
 fn jobs(document: &Value) -> impl Iterator<Item = &Value> {
     let entries = ["jobs", "client_stats"].into_iter().filter_map(|key| document.get(key)?.as_array()).flatten();
     entries.filter(|job| job.get("jobname").and_then(Value::as_str) != Some("All clients"))
 }
 
-/// Whether the jobs of `later` are those of `earlier`, further on: they cannot have begun after it was printed.
+/// Whether `later` reports the same jobs as `earlier`: they began before `earlier` was printed.
 fn goes_on(earlier: &Value, later: &Value) -> bool {
     let names = |document| jobs(document).map(|job| job.get("jobname").cloned()).collect::<Vec<_>>();
     let at_ms = |document: &Value| document.get("timestamp_ms").and_then(count);
@@ -91,7 +91,7 @@ fn read_document(document: &Document, source: Source<'_>, collected: &mut Collec
             collected.note("test_left_out", message, "nothing to do");
             continue;
         }
-        // A job that waits begins a group, and fio does not always repeat the option that made it wait.
+        // A job that waits begins a group; fio does not always repeat the option.
         let group = job.get("groupid").and_then(count);
         let is_of_it = before.is_some_and(|before| before == group);
         if is_of_it && options.as_ref().is_none_or(|options| !options.waits()) {
@@ -99,7 +99,7 @@ fn read_document(document: &Document, source: Source<'_>, collected: &mut Collec
         }
         before = Some(group);
         let record = if host.is_empty() { name.to_owned() } else { format!("{name} on {host}") };
-        // `export --format fio` has its own name there.
+        // `export --format fio` writes its program there.
         let (tool, version) = version.split_once('-').unwrap_or(("fio", version));
         let mut from = origin(Format::Fio, source, Some(document.line), Some(&record), Some(version));
         from.tool = Some(tool.to_owned());
@@ -117,7 +117,7 @@ fn read_document(document: &Document, source: Source<'_>, collected: &mut Collec
     Ok(())
 }
 
-/// Since 3.36 a job says when it began; before, the document says when it was printed, and a job how many seconds it ran.
+/// Since 3.36 a job has its start. Before, the document has the time of printing, and a job its length in seconds.
 fn began_at(sample: &mut Sample, document: &Value, job: &Value) {
     let at = |ms: u64| jiff::Timestamp::from_millisecond(i64::try_from(ms).ok()?).ok();
     let printed = || {
@@ -161,7 +161,7 @@ fn sample_of(
     if let Some(error) = job.get("error").and_then(Value::as_i64).filter(|error| *error != 0) {
         let words = i32::try_from(error).map(|number| format!(": {}", std::io::Error::from_raw_os_error(number)));
         let message = format!("fio says that the job ended with error {error}{}", words.unwrap_or_default());
-        // That is why, where nothing was measured.
+        // The error is the reason why nothing was measured.
         sample.warnings.retain(|warning| warning.code != "nothing_measured");
         sample.warnings.push(Warning::new("job_failed", message.clone(), "see what the target refuses"));
         sample.failure = Some(Failure { code: format!("errno {error}"), message });
@@ -174,7 +174,7 @@ fn cpu_share(job: &Value, key: &str) -> Option<f64> {
     job.get(key).and_then(figure).map(|percent| percent / 100.0)
 }
 
-/// The options of one job stand for a group: where its requests are of other kinds than those say, they tell nothing.
+/// The options of a group are those of one job: if its requests are of other kinds, the workload is unknown.
 fn contradict(spec: &mut WorkloadSpec, directions: &[(RequestKind, Direction)], collected: &mut Collected) {
     let Some(operation) = spec.operation else { return };
     if directions.iter().all(|(kind, _)| operation.has(*kind)) {

@@ -1,8 +1,8 @@
-//! A job's options, as fio repeats them in its results, and the workload they make.
+//! A job's options, which fio repeats in its results, and the workload they describe.
 //!
-//! fio repeats what was said and leaves out what was not; that has its documented default, which is used for what makes
-//! a workload (rw, bs, iodepth, numjobs, direct). What has no counterpart here is unknown. `rw=randread` is taken as
-//! `random`, as on our command line; without `norandommap` fio visits each block once before any again.
+//! fio repeats the given options only. The others have their documented default, which is used for rw, bs, iodepth,
+//! numjobs and direct. Options without a counterpart are unknown. `rw=randread` is read as `random`, as on our command
+//! line; without `norandommap` fio visits each block once before it repeats one.
 
 use super::super::record::{buffering, of_reads};
 use crate::emit::fio::ENGINES;
@@ -13,15 +13,15 @@ use halfpower_model::{
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What was said, by the name it has in fio's manual.
+/// The given options, by their name in fio's manual.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Options {
     given: BTreeMap<String, String>,
-    /// Whether our own export says it: its depth is what was outstanding, whatever the engine.
+    /// Whether our export wrote them: its depth is the number outstanding, for any engine.
     of_our_export: bool,
 }
 
-/// Names that fio knows as the same.
+/// Synonyms of options.
 const SYNONYMS: [(&str, &str); 6] = [
     ("readwrite", "rw"),
     ("blocksize", "bs"),
@@ -31,12 +31,12 @@ const SYNONYMS: [(&str, &str); 6] = [
     ("timeout", "runtime"),
 ];
 
-/// Options that set a pace: which of fio's kinds does not matter here.
+/// Options that limit the rate.
 const PACE: [&str; 8] =
     ["rate", "rate_iops", "rate_min", "rate_process", "thinktime", "flow", "rate_iops_min", "latency_target"];
 
 impl Options {
-    /// Those of a job over those of all jobs.
+    /// The options of a job over those of all jobs.
     pub(super) fn of(global: Option<&Value>, job: &Value) -> Self {
         let mut options = BTreeMap::new();
         for (name, value) in [global, Some(job)].into_iter().flatten().filter_map(Value::as_object).flatten() {
@@ -51,19 +51,19 @@ impl Options {
         self.given.get(name).map(|value| value.trim())
     }
 
-    /// An option that is on or off; said without a value it is on.
+    /// An option that is on or off; without a value it is on.
     pub(super) fn is_on(&self, name: &str) -> bool {
         self.get(name).is_some_and(|value| !matches!(value, "0" | "false"))
     }
 
-    /// Names of the files; a colon in one has a backslash before it.
+    /// Names of the files; a colon in a name is escaped.
     pub(super) fn files(&self) -> Vec<String> {
         let Some(names) = self.get("filename") else { return Vec::new() };
         let escaped = names.replace("\\:", "\0");
         escaped.split(':').take(1024).map(|name| name.replace('\0', ":")).collect()
     }
 
-    /// How many jobs an entry is of.
+    /// The number of jobs of an entry.
     fn workers(&self) -> Option<u32> {
         if self.is_on("group_reporting") {
             self.get("numjobs").map_or(Some(1), |jobs| jobs.parse().ok())
@@ -72,7 +72,7 @@ impl Options {
         }
     }
 
-    /// What the requests do, and whether they go to random places.
+    /// The operation, and whether the requests are random.
     pub(super) fn operation(&self) -> Option<(Operation, bool)> {
         let rw = self.get("rw").unwrap_or("read");
         let (word, run) = rw.split_once(':').map_or((rw, None), |(word, run)| (word, Some(run)));
@@ -110,7 +110,7 @@ impl Options {
         if ["bsrange", "bssplit", "kb_base"].iter().any(|other| self.get(other).is_some()) {
             return None;
         }
-        // Sizes of reads, writes and trims: only one that is of all.
+        // Sizes of reads, writes and trims: known only if they are the same.
         let mut sizes = self.get("bs").unwrap_or("4k").split(',').filter(|size| !size.is_empty()).map(size);
         let first = sizes.next()?.filter(|size| size.0 > 0)?;
         sizes.all(|size| size == Some(first)).then_some(first)
@@ -126,12 +126,12 @@ impl Options {
         ENGINES.iter().find(|(_, engine)| *engine == named).map(|(personality, _)| *personality)
     }
 
-    /// The same, as our own export says it.
+    /// The same options, written by our export.
     pub(super) fn of_our_export(self) -> Self {
         Options { of_our_export: true, ..self }
     }
 
-    /// Requests outstanding: what was asked for, unless the engine is known to keep one, or is not known to keep more.
+    /// Queue depth: the given one, unless the engine keeps one request outstanding, or is unknown.
     fn depth(&self) -> Option<u32> {
         let asked: u32 = self.get("iodepth").map_or(Some(1), |depth| depth.parse().ok())?;
         match self.get("ioengine") {
@@ -185,7 +185,7 @@ impl Options {
     }
 }
 
-/// A whole number with one of these units behind it.
+/// A whole number with a unit.
 fn with_unit(text: &str, units: &[(&[&str], u64)]) -> Option<u64> {
     let lower = text.trim().to_ascii_lowercase();
     let digits = lower.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
@@ -193,7 +193,7 @@ fn with_unit(text: &str, units: &[(&[&str], u64)]) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(*unit)
 }
 
-/// `4k`, `64kb`, `1m`, `512`: powers of 1024, as fio has it by default. With an `i` or in percent it is something else.
+/// `4k`, `64kb`, `1m`, `512`: powers of 1024, as by default in fio; none with an `i` or in percent.
 fn size(text: &str) -> Option<Bytes> {
     let units: [(&[&str], u64); 5] = [
         (&["", "b"], 1),

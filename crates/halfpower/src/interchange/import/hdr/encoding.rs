@@ -1,25 +1,25 @@
 //! A histogram of HdrHistogram: base 64 (RFC 4648) of a zlib stream of its encoding, version 2.
 //!
-//! Source: HdrHistogram's Java, `AbstractHistogram.decodeFromByteBuffer` and `ZigZagEncoding`. Other versions, histograms of
-//! fractions and shifted ones are refused. A cell is at most as wide as one of our buckets where it was made with two
-//! digits or more and a unit of 1.
+//! Source: HdrHistogram's Java, `AbstractHistogram.decodeFromByteBuffer` and `ZigZagEncoding`. Other versions,
+//! histograms of fractions and shifted ones are rejected. With two or more digits and a unit of 1, a cell is at most as
+//! wide as our buckets.
 //!
-//! Not by the crate `hdrhistogram` (7.6.0): its memory and time follow the range that a header names, not the bytes behind
-//! it. A header of 39 bytes takes 49 MB and 32 ms, a file may have 100 000 of them, and a length in it is allocated before
-//! it is read, up to 4 GB. Here both follow the counts.
+//! The crate `hdrhistogram` (7.6.0) is not used: its memory and time follow the range in a header, not the bytes after
+//! it. A header of 39 bytes takes 49 MB and 32 ms, and a file may have 100 000 of them. It also allocates up to 4 GB
+//! before reading. Here both follow the counts.
 
 use miniz_oxide::inflate::{TINFLStatus, decompress_to_vec_zlib_with_limit};
 
-/// Cookies of version 2, without the four bits that say how wide a word is.
+/// Cookies of version 2, without the four bits of the word size.
 const COOKIE: u32 = 0x1c84_9303;
 const COMPRESSED_COOKIE: u32 = 0x1c84_9304;
 const WORD_BITS: u32 = 0xf0;
-/// Most bytes that a histogram inflates to: five digits, all places from a microsecond to an hour full, are less.
+/// Maximum size of an inflated histogram: one of five digits with all cells from a microsecond to an hour is smaller.
 const MAX_BYTES: usize = 1 << 20;
 /// Bytes before the counts.
 const HEAD_BYTES: usize = 40;
 
-/// Values that are counted together.
+/// A range of values with one count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
     pub(super) low: u64,
@@ -37,10 +37,10 @@ impl Cell {
     }
 }
 
-/// The cells that hold something, lowest first, and how many bytes they were inflated from.
+/// The cells with counts, lowest first, and the inflated size in bytes.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// The fault of the text.
 pub(super) fn decoded(text: &str) -> Result<(Vec<Cell>, usize), String> {
     let bytes = bytes_of(text).ok_or("the histogram is not base64, or was cut off")?;
     let (cookie, rest) = word(&bytes)?;
@@ -57,7 +57,7 @@ pub(super) fn decoded(text: &str) -> Result<(Vec<Cell>, usize), String> {
     Ok((cells(&plain)?, plain.len()))
 }
 
-/// What a zlib stream (RFC 1950) holds, at most `most` bytes of it. Of a damaged one nothing is given back.
+/// Inflates a zlib stream (RFC 1950) of up to `most` bytes; a damaged one yields nothing.
 fn inflated(stream: &[u8], most: usize) -> Result<Vec<u8>, &'static str> {
     decompress_to_vec_zlib_with_limit(stream, most).map_err(|wrong| match wrong.status {
         TINFLStatus::HasMoreOutput => "the compressed histogram holds more than any histogram has",
@@ -111,9 +111,9 @@ fn cells(plain: &[u8]) -> Result<Vec<Cell>, String> {
 
 const BEYOND: &str = "the histogram has a value beyond all that it could count";
 
-/// How a histogram is cut.
+/// The scale of a histogram's cells.
 struct Scale {
-    /// log2 of half of the cells that are of one width.
+    /// log2 of half of the cells with the same width.
     half_bits: u32,
     /// log2 of the narrowest cell.
     unit_bits: u32,
@@ -148,7 +148,7 @@ fn zigzag(bytes: &mut &[u8]) -> Option<i64> {
     Some((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
 }
 
-/// The bytes of a text in base 64, with the signs at its end that fill it up.
+/// The bytes of a padded text in base 64.
 fn bytes_of(text: &str) -> Option<Vec<u8>> {
     let plain = text.trim_end_matches('=');
     if !text.len().is_multiple_of(4) || text.len() - plain.len() > 2 {
@@ -200,14 +200,14 @@ mod tests {
 
     #[test]
     fn cells_are_those_of_their_digits() {
-        // HdrHistogram's own: with three digits 2048 values of their own, then 1024 cells an octave.
+        // HdrHistogram's scale: with three digits 2048 cells of width 1, then 1024 cells per octave.
         let scale = Scale { half_bits: 10, unit_bits: 0 };
         for (index, cell) in [(0, (0, 1)), (2047, (2047, 1)), (2048, (2048, 2)), (3071, (4094, 2)), (3072, (4096, 4))] {
             assert_eq!(scale.cell(index), Some(cell), "{index}");
         }
         assert_eq!(Scale { half_bits: 7, unit_bits: 9 }.cell(256), Some((256 << 9, 1 << 10)));
         assert_eq!((scale.cell(u64::MAX), scale.cell(1 << 16)), (None, None));
-        // No digits: 2 values of their own, then a cell an octave.
+        // No digits: 2 cells of width 1, then a cell per octave.
         assert_eq!(Scale { half_bits: 0, unit_bits: 0 }.cell(3), Some((4, 4)));
     }
 

@@ -1,9 +1,9 @@
-//! Interval logs of HdrHistogram: of our own export a sample for each that it has, of any other program's a sample for each
-//! tag, whose lines are its intervals. There is nothing in them but latencies and when they were.
+//! Interval logs of HdrHistogram. Our own export has a sample for each of its samples; a log of any other program has a
+//! sample per tag, whose lines are its intervals. A log contains latencies with their times, nothing else.
 //!
-//! Each line is `[Tag=NAME,]start,length,largest,histogram`; `#[StartTime: …]` and `#[BaseTime: …]` say what the starts
-//! count from. A log does not say what its values are: those of other programs are taken for nanoseconds, as the library's
-//! own writer has them, and that is a warning. Source: `HistogramLogReader` of HdrHistogram's Java.
+//! Each line is `[Tag=NAME,]start,length,largest,histogram`; `#[StartTime: …]` and `#[BaseTime: …]` give the origin of
+//! the starts. A log does not name its unit: values of other programs are taken for nanoseconds, as the library's own
+//! writer has them, with a warning. Source: `HistogramLogReader` of HdrHistogram's Java.
 
 mod encoding;
 
@@ -17,25 +17,25 @@ use halfpower_model::sample::{Interval, Latency};
 use halfpower_model::{Environment, Histogram, RequestKind, Sample, WorkloadSpec};
 use std::collections::HashMap;
 
-/// The line by which our own logs are known.
+/// The line that identifies our own logs.
 pub(crate) const OWN: &str = "#[Service times in nanoseconds by Halfpower; Interval_Max is in milliseconds]";
-/// Most bytes that all histograms of a file inflate to.
+/// Maximum inflated size of all histograms of a file.
 const MAX_INFLATED_BYTES: usize = 32 << 20;
-/// A year: starts that are further before the log's own are no times of day.
+/// A year: starts further before the log's start are no times of day.
 const YEAR_S: f64 = 365.0 * 86_400.0;
 /// 1990: no log is older.
 const OLDEST_S: f64 = 631_152_000.0;
 
 /// Whether it is such a log.
 pub(super) fn is_one(source: Source<'_>) -> bool {
-    // Every compressed histogram of version 2 begins so.
+    // First letters of every compressed histogram of version 2.
     source.text.starts_with("#[Histogram log format") || source.text.starts_with(OWN) || source.text.contains(",HISTF")
 }
 
 /// Every sample.
 ///
 /// # Errors
-/// At the first line that is none.
+/// At the first invalid line.
 pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
     let mut log = Log::default();
     for line in lines(source.text) {
@@ -69,20 +69,20 @@ pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
     Ok(collected)
 }
 
-/// What is read of a log.
+/// State after the lines read so far.
 #[derive(Default)]
 struct Log {
     is_own: bool,
     started_s: Option<f64>,
     base_s: Option<f64>,
-    /// One for each tag, in their order.
+    /// One for each tag, in order.
     courses: Vec<Course>,
     places: HashMap<Option<String>, usize>,
-    /// The place of the line before.
+    /// Index of the tag of the line before.
     last: Option<usize>,
     intervals: usize,
     inflated_bytes: usize,
-    /// The first line whose largest value is not that of its histogram.
+    /// The first line whose maximum is not that of its histogram.
     disagrees: Option<u64>,
 }
 
@@ -147,7 +147,7 @@ impl Log {
         self.add(line, tag, (start_s, length_s), part)
     }
 
-    /// A line's histogram. Of our own the least value is that of our bucket, not of the narrower cell its middle is in.
+    /// A line's histogram. In our own log the minimum is that of our bucket, not of the narrower cell at its middle.
     fn histogram(&mut self, line: u64, cells: &[Cell], largest: f64) -> Result<Histogram, String> {
         let (Some(first), Some(last)) = (cells.first(), cells.last()) else { return Ok(Histogram::default()) };
         let bucket = bucket_of(last.middle());
@@ -157,7 +157,8 @@ impl Log {
         } else {
             (first.low, last.low, last.high())
         };
-        // In milliseconds, as the library's own writer has it, which in some languages cuts them to whole ones; or as it is.
+        // In milliseconds, as the library's own writer has it (whole ones in some languages), or in the unit of the
+        // values.
         let told = [largest * 1e6, largest].map(|value| value.round() as u64);
         let within = told.into_iter().find(|value| (low..=high).contains(value));
         let near = |value: u64, by: u64| value.saturating_add(by) >= low && value <= high.saturating_add(by);
@@ -174,7 +175,7 @@ impl Log {
         let (start_s, end_s) = (when.0, when.0 + when.1);
         let count = self.courses.len();
         let place = *self.places.entry(tag.clone()).or_insert(count);
-        // One is laid out at a time.
+        // Only one histogram is unpacked at a time.
         if let Some(before) = self.last.replace(place).filter(|before| *before != place) {
             let histogram = &mut self.courses[before].histogram;
             *histogram = std::mem::take(histogram).packed();
@@ -208,7 +209,7 @@ impl Log {
         Ok(())
     }
 
-    /// A sample of which no more is known than when it was.
+    /// A sample with nothing but its times.
     fn sample(&self, course: &Course, record: Option<&str>, source: Source<'_>) -> Sample {
         let from = origin(Format::Hdr, source, Some(course.line), record, None);
         let mut sample = Sample::imported(WorkloadSpec::default().imported(None), Environment::unknown("", None), from);
@@ -222,19 +223,19 @@ impl Log {
         sample
     }
 
-    /// The time of day of a start; none where the log does not tell it.
+    /// The time of day of a start; none if the log does not give it.
     fn at(&self, start_s: f64) -> Option<jiff::Timestamp> {
         let base_s = match (self.base_s, self.started_s) {
             (Some(base_s), _) => base_s,
             (None, Some(started_s)) if start_s < started_s - YEAR_S => started_s,
             (None, _) => 0.0,
         };
-        // Each has so many digits behind its point that together they are more than a float has.
+        // Together they have more digits than a float.
         let microseconds = (base_s * 1e6).round() + (start_s * 1e6).round();
         (microseconds >= OLDEST_S * 1e6).then(|| jiff::Timestamp::from_microsecond(microseconds as i64).ok())?
     }
 
-    /// The samples of our own log: lines of one sample follow each other, with tags like `sample-17-read`.
+    /// The samples of our own log: lines of a sample are consecutive, with tags like `sample-17-read`.
     fn own(&self, source: Source<'_>, collected: &mut Collected) -> Result<(), Fault> {
         let courses = self.courses.iter().map(Course::own_parts).collect::<Result<Vec<_>, Fault>>()?;
         for courses in courses.chunk_by(|one, next| one.0 == next.0) {
@@ -262,7 +263,7 @@ impl Log {
             };
             fill(&mut sample, Some(kind), Figures::default().with_histogram(course.histogram.clone()));
         }
-        // Whether flushes were asked for, and so are in the total, is not known.
+        // Whether flushes are part of the total is unknown.
         if sample.flush.is_none() {
             let latency = Latency::of(&sample.latency_histogram.total());
             fill(&mut sample, None, Figures { latency, ..Figures::default() });

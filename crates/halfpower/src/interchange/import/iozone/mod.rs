@@ -1,9 +1,9 @@
-//! What iozone prints for people: `-t`, several processes each on a file of its own, and `-R`, tables of a file size a
-//! row and a record size a column.
+//! iozone's text output: `-t`, several processes with a file each, and `-R`, tables with a row per file size and a
+//! column per record size.
 //!
-//! KB and kB are 2^10 bytes. Of `-t` the throughput of a sample is what the children see, the sum of their rates, which
-//! is iozone's own headline; what the parent sees is beside it. How long anything took and how much was moved is not
-//! printed and stays unknown. A file may hold the output of many calls.
+//! KB and kB are 2^10 bytes. The throughput of a sample of `-t` is the sum over the children, which is iozone's
+//! headline; the parent's is stored beside it. Times and amounts are not printed, so they are unknown. A file may hold
+//! the output of several calls.
 
 mod tables;
 mod tests_named;
@@ -15,7 +15,7 @@ use super::text::{c_time, lines, number, whole};
 use super::{Collected, Format, Source};
 use halfpower_model::{Bytes, Closing, Durability, Sample, WorkloadSpec};
 
-/// What the head of one call says.
+/// The head of a call's output.
 #[derive(Clone, Debug, Default)]
 struct Head {
     version: Option<String>,
@@ -26,14 +26,14 @@ struct Head {
     synchronous: bool,
     times_close: bool,
     times_flush: bool,
-    /// Requests are asynchronous: the depth is unknown.
+    /// Whether requests are asynchronous; then the depth is unknown.
     asynchronous: bool,
-    /// Figures are requests a second.
+    /// Whether figures are IOPS.
     counts_operations: bool,
     files: Vec<String>,
 }
 
-/// A line of the output and what stood before it.
+/// A line of the output and the head before it.
 #[derive(Clone, Copy)]
 struct Line<'a> {
     number: u64,
@@ -42,7 +42,7 @@ struct Line<'a> {
     source: Source<'a>,
 }
 
-/// Whether it is of iozone.
+/// Whether it is an output of iozone.
 pub(super) fn is_one(source: Source<'_>) -> bool {
     let mut start = source.text.lines().take(200);
     start.any(|line| {
@@ -53,13 +53,13 @@ pub(super) fn is_one(source: Source<'_>) -> bool {
 /// Every test.
 ///
 /// # Errors
-/// At the first line whose figures cannot be read.
+/// At the first line with an invalid figure.
 pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
     let mut collected = Collected::default();
     let mut head = Head::default();
     let mut throughput = throughput::Reader::default();
     let mut tables = tables::Reader::default();
-    // The line on which a call began that has not said that it is complete.
+    // First line of a call that has not reported its completion.
     let mut under_way = None;
     for line in lines(source.text) {
         let (number, line) = line?;
@@ -116,7 +116,7 @@ impl Head {
             named.take_while(|word| !word.starts_with('-')).take(1024).map(|word| (*word).to_owned()).collect();
     }
 
-    /// What the head says of a workload.
+    /// The settings in the head.
     fn spec(&self, writes: bool) -> WorkloadSpec {
         WorkloadSpec {
             buffering: Some(buffering(self.direct, self.synchronous)),
@@ -161,12 +161,12 @@ fn bytes(kib: Option<u64>) -> Option<Bytes> {
     kib.map(|kib| Bytes(kib << 10)).filter(|bytes| bytes.0 > 0)
 }
 
-/// `55847.39 KB/sec` as a rate; the unit that is said goes before the head's.
+/// `55847.39 KB/sec` as a rate, without its unit.
 fn rate(text: &str) -> Option<f64> {
     number(text.split_whitespace().next()?)
 }
 
-/// Says that the output of a call breaks off, which began on a line.
+/// Warns that the output of a call, which began on a line, is incomplete.
 fn doubt_end(under_way: Option<u64>, collected: &mut Collected) {
     if let Some(line) = under_way {
         let message = format!("the output that begins on line {line} does not say that the test is complete");

@@ -1,4 +1,4 @@
-//! `iozone -R`: after "Excel output is below:" a table for each test, a file size in KB a row, a record size a column.
+//! `iozone -R`: after "Excel output is below:" a table per test, a row per file size in KB, a column per record size.
 
 use super::super::Collected;
 use super::super::error::Fault;
@@ -6,21 +6,21 @@ use super::super::record::{Figures, fill_only};
 use super::super::text::{number, whole};
 use super::{Line, bytes, tests_named};
 
-/// Most columns a table may have.
+/// Maximum number of columns of a table.
 const MAX_COLUMNS: usize = 256;
 
-/// The table whose lines are being read.
+/// The current table.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     /// Whether the tables have begun.
     begun: bool,
-    /// The test, in small letters.
+    /// The test in lower case.
     name: Option<String>,
     record_kib: Vec<u64>,
 }
 
 impl Reader {
-    /// Takes a line.
+    /// Reads a line.
     pub(super) fn read(&mut self, line: Line<'_>, collected: &mut Collected) -> Result<(), Fault> {
         let text = line.text;
         self.begun |= text == "Excel output is below:";

@@ -1,12 +1,12 @@
-//! The tests of iozone by the names it prints, and what each does.
+//! iozone's tests by the names it prints.
 
 use super::Head;
 use halfpower_model::{Bytes, CachePolicy, FileState, Operation, Pattern, Personality, WorkloadSpec};
 
-/// What a test does; none for one that has no workload of ours.
+/// The workload of a test; none if it has no counterpart.
 ///
-/// Left out are the mixed workload, whose shares are not printed, rewriting one record over and over, and the tests of
-/// the C library (`fwrite`, `fread`), which are not of the storage's requests.
+/// Without a counterpart are the mixed workload, whose shares are not printed, rewriting one record repeatedly, and
+/// tests of the C library (`fwrite`, `fread`), which do not measure storage requests.
 pub(super) fn workload_of(name: &str, head: &Head, record: Option<Bytes>) -> Option<WorkloadSpec> {
     let (operation, pattern) = match name {
         "initial writers" | "rewriters" | "writer" | "re-writer" | "pwrite writers" | "pwrite" => {
@@ -16,7 +16,7 @@ pub(super) fn workload_of(name: &str, head: &Head, record: Option<Bytes>) -> Opt
             (Operation::Read, Pattern::Sequential)
         }
         "reverse readers" | "backward read" => (Operation::Read, Pattern::Reverse),
-        // The stride is printed in records, and is the same for all of them.
+        // The stride in records is constant, and is not printed.
         "stride readers" | "stride read" => {
             (Operation::Read, Pattern::Strided { stride: Bytes(record?.0.checked_mul(17)?) })
         }
@@ -29,7 +29,7 @@ pub(super) fn workload_of(name: &str, head: &Head, record: Option<Bytes>) -> Opt
         _ if operation.writes() => Some(FileState::Written),
         _ => None,
     };
-    // What was read a moment ago is read again.
+    // The data were read just before.
     let cache = name.starts_with("re-reader").then_some(CachePolicy::Warm);
     let personality = name.starts_with('p').then_some(Personality::Sync);
     Some(WorkloadSpec {

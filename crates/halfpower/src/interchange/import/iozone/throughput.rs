@@ -1,4 +1,4 @@
-//! `iozone -t`: for each test what the children see, what the parent sees, and the slowest, fastest and mean child.
+//! `iozone -t`: for each test the throughput seen by children and parent, and of the slowest, fastest and mean child.
 
 use super::super::error::Fault;
 use super::super::record::{Figures, fill_only};
@@ -7,11 +7,11 @@ use super::{Head, Line, bytes, kib, rate, tests_named};
 use halfpower_model::sample::Parallel;
 use halfpower_model::{BytesPerSecond, WorkerKind};
 
-/// The test whose lines are being read.
+/// The current test.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     worker_kind: Option<WorkerKind>,
-    /// Of each process, where its own line says so.
+    /// Of each process, if the line of the test has them.
     file_kib: Option<u64>,
     record_kib: Option<u64>,
     test: Option<Test>,
@@ -22,16 +22,16 @@ struct Test {
     line: u64,
     name: String,
     workers: u32,
-    /// Figures are requests a second.
+    /// Whether figures are IOPS.
     operations: bool,
     head: Head,
     children: f64,
-    /// What the other lines say, by the words of the record.
+    /// Figures of the other lines, by their names in the record.
     others: Vec<(&'static str, f64)>,
 }
 
 impl Reader {
-    /// Takes a line.
+    /// Reads a line.
     pub(super) fn read(&mut self, line: Line<'_>, collected: &mut Collected) -> Result<(), Fault> {
         let Line { number: line, text: trimmed, head, source } = line;
         let wrong = || Fault::at(line, format!("`{}` has no figure", trimmed.chars().take(80).collect::<String>()));
@@ -81,7 +81,7 @@ impl Reader {
         }
     }
 
-    /// Makes a sample of the test that was read last.
+    /// Creates the sample of the last test.
     pub(super) fn finish(&mut self, source: Source<'_>, collected: &mut Collected) -> Result<(), Fault> {
         let Some(test) = self.test.take() else { return Ok(()) };
         let record = bytes(test.head.record_kib);
@@ -94,7 +94,7 @@ impl Reader {
         spec.processes = self.worker_kind;
         spec.size = bytes(test.head.file_kib);
         spec.bytes = spec.size.and_then(|span| span.0.checked_mul(u64::from(test.workers))).map(halfpower_model::Bytes);
-        // A file of its own for each: nothing else makes as many names.
+        // A file for each process: only then are there as many names.
         let targets = (test.head.files.len() == test.workers as usize).then_some(test.workers);
         spec.layout = targets.map(|_| halfpower_model::Layout::Each);
         let mut sample = test.head.sample(source, test.line, &test.name, &spec, targets, collected);
