@@ -1,9 +1,8 @@
-//! Files that the user names to be read: studies and what they include, machines, results of other programs. The one
-//! place that opens them.
+//! Opens the files that the user names for reading: studies and their includes, machines, results of other programs.
 //!
-//! A file is opened without waiting (O_NONBLOCK) and looked at once it is open, so that a pipe, a device or a terminal
-//! holds nobody up, and what was looked at is what is read. Only a regular file is read, up to a bound. The exception is
-//! a stream that the program was started with, /dev/stdin or /dev/fd/N: it is read to its end, up to the same bound.
+//! A file is opened without waiting (O_NONBLOCK) and checked after it is open, so pipes, devices and terminals do not
+//! block, and the checked file is the one that is read. Only regular files are read, up to a limit. The exception is a
+//! stream of the program, /dev/stdin or /dev/fd/N: it is read to its end, up to the same limit.
 
 use halfpower_model::Bytes;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -13,24 +12,24 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Longest study or machine that is read; their parsers allow less.
+/// Maximum size of a study or machine file; their parsers have lower limits.
 const MOST_TEXT: u64 = 16 << 20;
 
-/// How often a file is read.
+/// Number of reads of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Times {
-    /// Once, so that it may be a stream.
+    /// Once, so it may be a stream.
     Once,
     /// Several times.
     Several,
 }
 
-/// A file that is open for reading, or a stream of the program's own.
+/// An open file, or a stream of the program.
 #[derive(Debug)]
 pub(crate) struct Input {
     file: File,
     is_stream: bool,
-    /// What the file held when it was opened; of a stream nothing is known.
+    /// Size of the file when it was opened; meaningless for a stream.
     length: u64,
 }
 
@@ -38,7 +37,7 @@ impl Input {
     /// Opens a file.
     ///
     /// # Errors
-    /// When it cannot be opened, or is no regular file; with the remedy.
+    /// If it cannot be opened, or is not a regular file; with the remedy.
     pub(crate) fn open(path: &Path, times: Times) -> io::Result<Input> {
         let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
         let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
@@ -50,10 +49,10 @@ impl Input {
         Ok(Input { file, is_stream, length: facts.len() })
     }
 
-    /// What is left in it, `begin` before it; at most `most` bytes together.
+    /// The rest of the file, after `begin`; at most `most` bytes together.
     ///
     /// # Errors
-    /// When it has more, or cannot be read; with the remedy.
+    /// If it is larger, or cannot be read; with the remedy.
     pub(crate) fn read_up_to(&mut self, most: u64, begin: Vec<u8>) -> io::Result<Vec<u8>> {
         let too_large = || {
             let most = Bytes(most);
@@ -63,7 +62,7 @@ impl Input {
             return Err(too_large());
         }
         let mut bytes = begin;
-        // The kernel tells no size of some files, and others grow.
+        // Some files have no known size, and others grow.
         let left = (most + 1).saturating_sub(bytes.len() as u64);
         self.take(left).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > most { Err(too_large()) } else { Ok(bytes) }
@@ -71,7 +70,7 @@ impl Input {
 }
 
 impl Read for Input {
-    /// Of a stream that has nothing yet it waits.
+    /// Waits for data of a stream.
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.file.read(bytes) {
@@ -85,24 +84,24 @@ impl Read for Input {
     }
 }
 
-/// What is in a file, at most `most` bytes.
+/// The contents of a file, at most `most` bytes.
 ///
 /// # Errors
-/// When it cannot be opened or read, is no regular file, or has more; with the remedy.
+/// If it cannot be opened or read, is not a regular file, or is larger; with the remedy.
 pub(crate) fn read(path: &Path, most: u64, times: Times) -> io::Result<Vec<u8>> {
     Input::open(path, times)?.read_up_to(most, Vec::new())
 }
 
-/// The same of a text: a study or a machine.
+/// The text of a study or machine file.
 ///
 /// # Errors
-/// As [`read`], and when it is not UTF-8.
+/// As [`read`], and if it is not UTF-8.
 pub(crate) fn read_text(path: &Path, times: Times) -> io::Result<String> {
     let text = String::from_utf8(read(path, MOST_TEXT, times)?);
     text.map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8 text; convert it, or name another file"))
 }
 
-/// Whether a path is a name for what the program was started with.
+/// Whether a path names a stream of the program.
 fn is_own_stream(path: &Path) -> bool {
     let number = |folder: &str| path.strip_prefix(folder).ok()?.to_str()?.parse::<u32>().ok();
     path == Path::new("/dev/stdin") || number("/dev/fd").or_else(|| number("/proc/self/fd")).is_some()
@@ -131,7 +130,7 @@ mod tests {
         assert_eq!(read(&file, 5, Times::Once).unwrap(), b"12345");
         let error = read(&file, 4, Times::Once).unwrap_err().to_string();
         assert_eq!(error, "it has more than 4 B; split it, or name another file");
-        // The kernel tells no size of it.
+        // The kernel reports no size for it.
         assert!(read(Path::new("/proc/self/maps"), 4, Times::Once).unwrap_err().to_string().contains("more than 4 B"));
     }
 

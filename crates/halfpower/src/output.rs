@@ -1,9 +1,9 @@
-//! Files that the program writes where the user says: reports and exports. Whole or not at all, and never over anything but,
-//! where a report is written, an earlier report.
+//! Writes files that the user names: reports and exports. A file is written as a whole or not at all. Only a report may
+//! replace a file: an earlier report.
 //!
-//! The text goes to a new file in the same directory (`O_EXCL`, so nothing that waits there is followed or shortened),
-//! which then takes the name. Refused: a name that is a symbolic link, a directory, a device, or a file that Halfpower
-//! did not write. All that is known before anything is measured, and [`Output::check`] says it then.
+//! The text goes to a new file in the same directory (`O_EXCL`, so an existing one is neither followed nor truncated),
+//! which is then renamed. Rejected are symbolic links, directories, devices, and files that Halfpower did not write.
+//! [`Output::check`] finds all of that before a measurement.
 
 use anyhow::{Context, Result, anyhow, bail};
 use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
@@ -15,38 +15,38 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Every report has this near its start.
+/// Mark near the start of every report.
 pub(crate) const MARK: &str = "<meta name=\"generator\" content=\"halfpower ";
-/// How far into a file the mark is looked for, in bytes.
+/// Bytes of a file that are searched for the mark.
 const MARK_WITHIN: u64 = 1024;
-/// Names that are tried for the temporary file.
+/// Number of names tried for the temporary file.
 const ATTEMPTS: u32 = 100;
-/// Longest time that the creation of an empty file may take once the program ends.
+/// Longest wait for the creation of an empty file at the end of the program.
 const CREATION: Duration = Duration::from_millis(200);
 
-/// A file that is to be written.
+/// A file to write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output<'p> {
     path: &'p Path,
-    /// Whether it takes the place of an earlier report.
+    /// Whether it may replace an earlier report.
     is_report: bool,
 }
 
 impl<'p> Output<'p> {
-    /// A report, which takes the place of an earlier one.
+    /// A report, which may replace an earlier one.
     pub(crate) fn report(path: &'p Path) -> Self {
         Output { path, is_report: true }
     }
 
-    /// A file that is not there yet.
+    /// A file that must not exist.
     pub(crate) fn new_file(path: &'p Path) -> Self {
         Output { path, is_report: false }
     }
 
-    /// Says whether it can be written: tries it with an empty file beside it, which is gone again.
+    /// Checks whether it can be written, with an empty temporary file beside it.
     ///
     /// # Errors
-    /// When the name belongs to something else, or no file can be made in the directory.
+    /// If the name belongs to another file, or no file can be created in the directory.
     pub(crate) fn check(self) -> Result<()> {
         self.look()?;
         let (temporary, _) = create_beside(self.path)?;
@@ -55,10 +55,10 @@ impl<'p> Output<'p> {
         removed
     }
 
-    /// Writes it.
+    /// Writes the content.
     ///
     /// # Errors
-    /// As [`check`](Self::check), and when there is no room.
+    /// As [`check`](Self::check), and if there is no space.
     pub(crate) fn write(self, content: &(impl AsRef<[u8]> + ?Sized)) -> Result<()> {
         self.look()?;
         let (temporary, mut file) = create_beside(self.path)?;
@@ -66,19 +66,19 @@ impl<'p> Output<'p> {
         let written = file.write_all(content.as_ref()).and_then(|()| file.sync_all()).with_context(cannot);
         let placed = written.and_then(|()| self.place(&temporary));
         if placed.is_err() {
-            // The first error says more than a failure to tidy up would.
+            // The first error is more useful than one of the clean-up.
             let _ = fs::remove_file(&temporary);
         }
         unfinished().take();
         placed
     }
 
-    /// Gives the temporary file its name. What somebody has put there meanwhile stays, where the file system can see to that.
+    /// Renames the temporary file. A file that was created meanwhile stays, if the file system supports that.
     fn place(self, temporary: &Path) -> Result<()> {
         let is_there = self.look()?;
         let flags = if is_there { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
         let placed = match renameat_with(CWD, temporary, CWD, self.path, flags) {
-            // The file system does not know the flag.
+            // The file system does not support the flag.
             Err(Errno::INVAL | Errno::NOSYS) => fs::rename(temporary, self.path),
             Err(Errno::EXIST) => return Err(self.taken()),
             placed => placed.map_err(Into::into),
@@ -86,7 +86,7 @@ impl<'p> Output<'p> {
         placed.with_context(|| format!("cannot write {}", self.path.display()))
     }
 
-    /// Whether something is there that may be replaced; refuses what may not.
+    /// Whether a file exists that may be replaced; rejects any other.
     fn look(self) -> Result<bool> {
         let shown = self.path.display();
         let metadata = match fs::symlink_metadata(self.path) {
@@ -122,22 +122,22 @@ fn is_report(path: &Path) -> std::io::Result<bool> {
     Ok(String::from_utf8_lossy(&start).contains(MARK))
 }
 
-/// The file that has not got its name yet.
+/// The temporary file, until it is renamed or removed.
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 fn unfinished() -> MutexGuard<'static, Option<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes it as the program ends, and lets no further one be created. A file that is being created at this moment is
-/// waited for, up to [`CREATION`]: a dead file system never returns.
+/// Removes the temporary file at the end of the program, and prevents further ones. Waits up to [`CREATION`] for a file
+/// that is being created, because a dead file system never returns.
 pub(crate) fn remove_unfinished() {
     let begun = Instant::now();
     while begun.elapsed() < CREATION {
         match UNFINISHED.try_lock() {
             Ok(mut unfinished) => {
                 if let Some(path) = unfinished.take() {
-                    // It may just have been renamed.
+                    // It may have been renamed just now.
                     let _ = fs::remove_file(path);
                 }
                 return std::mem::forget(unfinished);
@@ -147,7 +147,7 @@ pub(crate) fn remove_unfinished() {
     }
 }
 
-/// A new file in the same directory, under a name nobody has.
+/// A new file in the same directory, with an unused name.
 fn create_beside(path: &Path) -> Result<(PathBuf, File)> {
     let name = path.file_name().with_context(|| format!("{} names no file", path.display()))?;
     for attempt in 0..ATTEMPTS {
@@ -188,7 +188,7 @@ mod tests {
         let path = directory.path().join("report.html");
         let victim = directory.path().join("victim");
         fs::write(&victim, "data").unwrap();
-        // A temporary name that waits is not followed.
+        // An existing temporary name is not followed.
         symlink(&victim, directory.path().join(format!(".report.html.{}-0", std::process::id()))).unwrap();
         Output::report(&path).write(&report("one")).unwrap();
         Output::report(&path).write(&report("two")).unwrap();

@@ -1,4 +1,4 @@
-//! What every form of a plan has in common.
+//! Parts that all forms of an emitted plan share.
 
 use crate::plan::Plan;
 use crate::sanitize::is_unprintable;
@@ -10,29 +10,29 @@ use halfpower_model::Workload;
 use std::ops::Range;
 use std::path::Path;
 
-/// What is emitted, and from which command.
+/// A plan to emit, with its targets and its command.
 #[derive(Clone, Debug)]
 pub(crate) struct Emission<'a> {
-    /// What is measured.
+    /// The plan.
     pub(crate) plan: &'a Plan,
-    /// Where.
+    /// The targets.
     pub(crate) site: &'a Site,
     /// The command that emits it, without the program's name.
     pub(crate) typed: &'a str,
-    /// What the environment says of it now; a script looks again when it runs.
+    /// The user's note from the environment; a script reads it again when it runs.
     pub(crate) note: Option<String>,
 }
 
 /// One measurement.
 pub(super) struct Trial {
-    /// Which repetition, from 0.
+    /// The repetition, from 0.
     pub(super) block: u32,
     pub(super) cell: usize,
     pub(super) workload: Workload,
 }
 
 impl Emission<'_> {
-    /// The least repetitions, in the order in which they run.
+    /// The minimum repetitions in the order of the run.
     pub(super) fn trials(&self) -> impl Iterator<Item = Trial> {
         let plan = self.plan;
         (0..plan.repetitions.min).flat_map(move |block| {
@@ -41,18 +41,18 @@ impl Emission<'_> {
         })
     }
 
-    /// What a trial is called; `words` are of the cells.
+    /// The title of a trial; `words` are the names of the cells.
     pub(super) fn title(&self, Trial { block, cell, .. }: &Trial, words: &[String]) -> String {
         format!("Block {block}, cell {cell} of {}: {}", self.plan.cells[*cell].label, words[*cell])
     }
 
-    /// Which of the places a workload goes to.
+    /// The places of a workload.
     pub(super) fn range(&self, workload: &Workload) -> Range<usize> {
         let places = self.site.places().len();
         workload.among.range(places as u32).unwrap_or(0..places)
     }
 
-    /// What the reader should know first, a line each.
+    /// The heading, a text per line.
     pub(super) fn head(&self, form: &str) -> Vec<String> {
         let Plan { study, target, repetitions, .. } = self.plan;
         let mut head = vec![
@@ -77,16 +77,16 @@ impl Emission<'_> {
     }
 }
 
-/// A line of a comment: what is in it cannot end it.
+/// A comment line; its text cannot end the comment.
 pub(super) fn comment(text: &str) -> String {
     let line: String = text.chars().map(|c| if is_unprintable(c) { ' ' } else { c }).collect();
     format!("# {line}").trim_end().to_owned() + "\n"
 }
 
-/// The absolute name of a path, as text; of a simulated volume with the absolute name of its machine's file, where it has one.
+/// The absolute name of a path as text; a simulated volume has the absolute name of its machine file, if there is one.
 ///
 /// # Errors
-/// Where there is none, with the remedy.
+/// If there is none, with the remedy.
 pub(super) fn name(path: &Path) -> Result<String, String> {
     if path.as_os_str() == NULL_TARGET {
         return Ok(NULL_TARGET.to_owned());
@@ -110,7 +110,7 @@ pub(super) fn name(path: &Path) -> Result<String, String> {
     })
 }
 
-/// Whether the file is made for this alone, and goes when it is over.
+/// Whether the file is a test file, which is removed afterwards.
 pub(super) fn is_test_file(place: &Place) -> bool {
     matches!(place.creation, Creation::TestFile(_))
 }

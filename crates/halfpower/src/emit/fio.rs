@@ -1,10 +1,10 @@
-//! A plan as a job file for fio: one section a trial, or one a target of it, each trial behind a stonewall.
+//! A plan as a job file for fio: a section per trial, or one per target of it, each trial after a stonewall.
 //!
-//! fio draws its own places and its own mix from the seed, and goes through a file from its start; its law is the same
-//! and its requests are not. What it has no equal of is left out in a comment that says which trial and why. A test
-//! file has a name that was drawn when this was emitted; fio makes it, and a last section removes it.
+//! fio draws its own offsets and mix from the seed, and begins at the start of a file: the distribution is the same,
+//! the requests are not. Trials without an equivalent are left out with a comment that has the reason. The name of a
+//! test file is drawn when the plan is emitted; fio creates the file, and the last section removes it.
 //!
-//! Source: fio's HOWTO, and its parser for what a value may hold (`parse.c`, `filesetup.c` of fio 3.33).
+//! Source: fio's HOWTO, and its parser for valid values (`parse.c`, `filesetup.c` of fio 3.33).
 
 mod job;
 mod words;
@@ -26,7 +26,7 @@ const NOTES: [&str; 3] = [
 const MADE: &str =
     "fio fills the test file before the first job; the last section removes it, unless it is interrupted.";
 
-/// What every job has in common: files are filled with data and written over, never cut.
+/// Settings of every job: files are filled with data and overwritten, never truncated.
 const GLOBAL: &str = "
 [global]
 group_reporting=1
@@ -35,14 +35,14 @@ fallocate=none
 unlink=0
 ";
 
-/// Characters beside letters and digits that mean nothing to fio in the name of a file, or can be escaped. The others
-/// cut it short (`#`, `;`), are replaced (`$`) or cannot be said at all.
+/// Characters besides letters and digits that have no meaning for fio in a file name, or can be escaped. Others end the
+/// name (`#`, `;`), are replaced (`$`) or cannot be written.
 const PLAIN: &str = "/._-+=@,%~: ()'[]";
 
 /// The job file.
 ///
 /// # Errors
-/// When a target has a name that no job file can say, or fio has no equal of anything.
+/// If a job file cannot contain the name of a target, or fio has an equivalent of no trial.
 pub(crate) fn fio(emission: &Emission<'_>) -> Result<String, String> {
     if emission.plan.is_time_virtual() {
         return Err(nothing("it has no simulated machines"));
@@ -55,7 +55,7 @@ pub(crate) fn fio(emission: &Emission<'_>) -> Result<String, String> {
     let mut text: String = head.iter().map(|line| comment(line)).collect();
     text.push_str(GLOBAL);
     if let Some(note) = &emission.note {
-        // fio's results have it, where its form has the characters.
+        // fio repeats it in its results, if its format has the characters.
         let is_sayable = note.chars().all(is_sayable);
         let line = format!("description={}\n", note.trim());
         text.push_str(&if is_sayable { line } else { comment(&format!("Note: {note}")) });
@@ -97,7 +97,7 @@ fn nothing(reason: &str) -> String {
     format!("fio has no equal of any workload of the study ({reason}); use --emit shell")
 }
 
-/// The sections of a trial: one for each target where workers have their own; the reason where fio has no equal.
+/// The sections of a trial, one for each target with its own workers; or the reason why fio has no equivalent.
 fn sections(emission: &Emission<'_>, trial: &Trial, names: &[String]) -> Result<String, String> {
     let Trial { block, cell, workload } = trial;
     let range = emission.range(workload);
@@ -119,14 +119,14 @@ fn sections(emission: &Emission<'_>, trial: &Trial, names: &[String]) -> Result<
     Ok(text)
 }
 
-/// What a section goes to.
+/// The target of a section.
 fn target(place: &Place, name: &str) -> Vec<(&'static str, String)> {
     if is_null(place) {
         return Vec::new();
     }
     let mut target = vec![("filename", name.to_owned())];
     if place.creation == Creation::Nothing {
-        // What is gone is missed, and not made anew.
+        // A missing file is an error; fio does not create it.
         target.push(("allow_file_create", "0".to_owned()));
     }
     target
@@ -140,7 +140,7 @@ fn is_file(place: &Place) -> bool {
     place.facts.kind == TargetKind::File
 }
 
-/// The name of what is measured as a job file says it: a colon would begin another file.
+/// The name of a target in a job file, where a colon separates names.
 fn file_name(place: &Place) -> Result<String, String> {
     let mut name = name(&place.path)?;
     if !is_null(place) && (!name.chars().all(is_sayable) || name.ends_with(' ')) {
@@ -157,10 +157,10 @@ fn is_sayable(c: char) -> bool {
     c.is_alphanumeric() || PLAIN.contains(c)
 }
 
-/// A name in the directory that nobody has and nobody can guess.
+/// An unused name in the directory that cannot be guessed.
 fn drawn(directory: &str) -> String {
     loop {
-        // Its keys are the system's random bytes.
+        // Its keys are random bytes of the system.
         let number = RandomState::new().build_hasher().finish();
         let name = format!("{}/halfpower-{number:016x}.test", directory.trim_end_matches('/'));
         if Path::new(&name).symlink_metadata().is_err() {
@@ -169,7 +169,7 @@ fn drawn(directory: &str) -> String {
     }
 }
 
-/// Bytes or requests of all workers, for each of them.
+/// The share of each worker in the bytes or requests of all.
 fn share(all: u64, workload: &Workload) -> u64 {
     all.div_ceil(u64::from(workload.workers))
 }

@@ -1,8 +1,8 @@
-//! Plans for other hands: the job of the study's cmdgen, which wrote batch files of calls of SQLIO.
+//! Plans for other programs, like cmdgen of the Windows 2000 study, which wrote batch files of SQLIO commands.
 //!
-//! What is emitted measures the plan's cells in the plan's own order, with its seeds, as often as every cell is sure to
-//! be measured; it cannot go on where results vary, as a run does. It names what the user named, and only what the plan
-//! itself may write is written. What cannot be said truly is refused or left out with the reason, never bent.
+//! An emitted plan measures the plan's cells in its order, with its seeds and the minimum repetitions; it cannot add
+//! repetitions where results vary, as a run does. It writes only what the plan may write. Parts without an exact
+//! equivalent are rejected or left out with the reason.
 
 mod emission;
 pub(crate) mod fio;

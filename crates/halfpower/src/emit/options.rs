@@ -1,13 +1,13 @@
-//! The command line of a workload: the options of `halfpower io` that come to it again.
+//! The options of `halfpower io` that describe a workload.
 //!
-//! What does not depend on the machine is left out where it is the default. What does (the method, the use of caches, the
-//! size, how many workers) is always said, so that the command does the same or refuses, never something else. Which
-//! targets a workload goes to is not among the options: those are named.
+//! A key that does not depend on the machine is left out if it has the default. One that does (personality, caches,
+//! size, workers) is always written, so the command does the same or fails. The targets of a workload are arguments,
+//! not options.
 
 use halfpower_model::key::{Given, Kind};
 use halfpower_model::{KEYS, Key, Workload};
 
-/// The options of `halfpower io` that resolve to this workload on the targets it goes to.
+/// The options of `halfpower io` that resolve to this workload on its targets.
 pub(crate) fn options(workload: &Workload) -> Vec<String> {
     let mut said: Vec<String> = KEYS
         .iter()
@@ -26,7 +26,7 @@ pub(crate) fn options(workload: &Workload) -> Vec<String> {
 fn is_needed(key: &Key, workload: &Workload) -> bool {
     match key.name {
         "request_size" => workload.sizes.is_empty(),
-        // Samples differ by it alone.
+        // Samples differ by the seed alone.
         "seed" => true,
         _ => key.about.depends.is_some() || !key.is_default(workload),
     }

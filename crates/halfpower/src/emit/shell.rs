@@ -1,9 +1,8 @@
-//! A plan as a script for a POSIX shell: one `halfpower io` a trial.
+//! A plan as a script for a POSIX shell: one `halfpower io` per trial.
 //!
-//! A test file is made in a new directory of its own, by mkdir(1), which refuses a name that is taken; the script
-//! removes both however it ends, unless it is killed outright. A file that the user named is made only where nothing
-//! has its name (noclobber) and stays. Nothing else is ever written, but targets for which the user said --overwrite,
-//! and each only by trials that write.
+//! A test file is created in a new directory, by mkdir(1), which fails if the name exists. The script removes both at
+//! its end, unless it is killed by SIGKILL. A file that the user named is created only if its name is free (noclobber),
+//! and stays. Nothing else is written, except targets with --overwrite by the trials that write.
 
 use super::emission::{Emission, comment, is_test_file, name};
 use super::options::options;
@@ -20,10 +19,10 @@ const NOTE: &str =
     "Each trial is a run of its own in the store, with the note in $HALFPOWER_NOTE, else in $sqlio_note.";
 const PROGRAM: &str = "$HALFPOWER is the program, where it is not the halfpower on the path.";
 
-/// What a command cannot say of a simulated machine.
+/// The reason why `halfpower io` cannot run a trial on a simulated machine.
 const SOME_TARGETS: &str = "it goes to some of a simulated volume's targets, and `halfpower io` to all";
 
-/// What every script begins with. A trial that fails does not end it; a program that is not there does, and Ctrl-C.
+/// The start of every script. A failed trial does not end it; a missing program and Ctrl-C do.
 const START: &str = r#"
 set -u
 note=${HALFPOWER_NOTE:-${sqlio_note:-}}
@@ -39,7 +38,7 @@ failed() {
 }
 "#;
 
-/// What removes test files; the parts in between remove one each.
+/// The function that removes test files; a part per file stands between the two texts.
 const BEFORE_REMOVAL: &str = "\nclean_up() {\n";
 const AFTER_REMOVAL: &str = "    :
 }
@@ -59,7 +58,7 @@ fi
 /// The script.
 ///
 /// # Errors
-/// When a target has no name that a script can hold, or a trial would want data back that an earlier one has lost.
+/// If a script cannot contain the name of a target, or a trial needs data that an earlier one has discarded.
 pub(crate) fn shell(emission: &Emission<'_>) -> Result<String, String> {
     let places = Places::of(emission)?;
     let mut script = "#!/bin/sh\n".to_owned();
@@ -101,7 +100,7 @@ pub(crate) fn shell(emission: &Emission<'_>) -> Result<String, String> {
         ));
     }
     script.push_str(END);
-    // Of an option, a plug-in's name say.
+    // From an option, such as a plug-in's name.
     match script.lines().find(|line| line.contains(is_unprintable)) {
         Some(line) => Err(format!(
             "{} has characters that steer a terminal, which no script should hold; rename what is called so",
@@ -111,7 +110,7 @@ pub(crate) fn shell(emission: &Emission<'_>) -> Result<String, String> {
     }
 }
 
-/// What it writes, in a sentence.
+/// The written bytes in a sentence.
 fn writing(plan: &Plan) -> String {
     if plan.is_time_virtual() {
         return "What it writes is simulated.".to_owned();
@@ -122,7 +121,7 @@ fn writing(plan: &Plan) -> String {
     }
 }
 
-/// Gives files that a trial has left holes in their data back: the next may want it.
+/// Fills files again in which a trial left holes, because the next trial may read data.
 fn make_anew(script: &mut String, chosen: &[ShellPlace<'_>], workload: &Workload) -> Result<(), String> {
     if !workload.leaves_holes() {
         return Ok(());
@@ -146,14 +145,14 @@ fn make_anew(script: &mut String, chosen: &[ShellPlace<'_>], workload: &Workload
     Ok(())
 }
 
-/// A place, and the word by which the script calls it.
+/// A place, and its word in the script.
 struct ShellPlace<'a> {
     place: &'a Place,
-    /// Its name, or that of the directory it is made in.
+    /// Its name, or that of its directory.
     name: String,
-    /// Quoted, or a variable.
+    /// Quoted name, or a variable.
     word: String,
-    /// What distinguishes its variables.
+    /// Number of its variables.
     number: usize,
 }
 
@@ -164,7 +163,7 @@ impl<'a> Places<'a> {
         let shell = |(index, place): (usize, &'a Place)| {
             let number = index + 1;
             let name = match &emission.plan.targets[..] {
-                // The facts of a volume of several targets have a number to each.
+                // The facts of a volume with several targets contain a number for each.
                 [target] if emission.plan.is_time_virtual() => name(Path::new(target))?,
                 _ => name(&place.path)?,
             };
@@ -174,8 +173,8 @@ impl<'a> Places<'a> {
         emission.site.places().iter().enumerate().map(shell).collect::<Result<_, _>>().map(Places)
     }
 
-    /// The places that a workload goes to; of a simulated machine one stands for all, which have one name. None where that is some of
-    /// them.
+    /// The places of a workload. On a simulated machine one place stands for all, because they have one name; none for
+    /// some of them.
     fn of_workload(&self, emission: &Emission<'_>, workload: &Workload) -> Option<&[ShellPlace<'a>]> {
         match emission.plan.is_time_virtual() {
             true => (workload.among == Among::All).then(|| &self.0[..1]),
@@ -183,7 +182,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Makes what is not there.
+    /// Creates missing files.
     fn make(&self, script: &mut String, plan: &Plan) {
         let made: Vec<&ShellPlace<'a>> =
             self.0.iter().filter(|shell| shell.place.creation != Creation::Nothing).collect();
@@ -195,7 +194,7 @@ impl<'a> Places<'a> {
         made.iter().for_each(|shell| script.push_str(&shell.removal()));
         script.push_str(AFTER_REMOVAL);
         made.iter().for_each(|shell| script.push_str(&shell.room()));
-        // A read of one request: what it goes to is made and filled first.
+        // A read of one request: it creates and fills its targets first.
         script.push_str("\nmake_files() {\n    halfpower io");
         made.iter().for_each(|shell| script.extend([" ", &shell.word]));
         let size = first.place.facts.size_bytes.exactly();
@@ -212,25 +211,25 @@ impl<'a> Places<'a> {
 }
 
 impl ShellPlace<'_> {
-    /// Whether a trial that writes may write it.
+    /// Whether a writing trial may overwrite it.
     fn may_be_lost(&self) -> bool {
         self.place.access == Access::Overwrite && self.place.facts.kind.can_lose_data()
     }
 
-    /// What removes it, where it was made and does not stay.
+    /// The commands that remove it, if it is created and does not stay.
     fn removal(&self) -> String {
         let ShellPlace { word, number, .. } = self;
         match self.place.creation {
             Creation::TestFile(_) => {
                 format!("    [ -z \"$made_{number}\" ] || {{ rm -f -- {word}; rmdir -- \"$made_{number}\"; }}\n")
             }
-            // Half made it is of no use.
+            // An incomplete file is of no use.
             Creation::NamedFile => format!("    [ -z \"$made_{number}\" ] || rm -f -- {word}\n"),
             Creation::Nothing | Creation::LargerFile => String::new(),
         }
     }
 
-    /// What takes a name that nobody has.
+    /// The commands that reserve an unused name.
     fn room(&self) -> String {
         let ShellPlace { place, name, word, number } = self;
         match &place.creation {

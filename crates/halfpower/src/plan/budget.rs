@@ -1,33 +1,33 @@
-//! The write budget: how much each trial that writes may write, so that the run as a whole keeps to its limit.
+//! The write budget: a limit in bytes for each trial that writes, so that the whole run stays within its limit.
 //!
-//! A fast disk writes gigabytes a second; time alone would let a run of minutes wear flash that was meant to last
-//! years. So every cell that writes gets a limit in bytes for which the least repetitions of all cells, and the test
-//! file, stay within the budget even if every one of them reaches it. Shares go by the square root of the request
-//! size: by requests alone large ones would take everything, by bytes alone they would be over in a few requests.
-//! Such a trial has no warm-up, because what is written during one is not counted.
+//! A fast disk writes gigabytes per second, so a run of minutes limited by time alone could wear flash noticeably.
+//! Therefore every cell that writes gets a limit in bytes. With these limits the minimum repetitions of all cells and
+//! the test file stay within the budget. Shares are proportional to the square root of the request size: by number of
+//! requests large ones would take everything, by bytes they would end after a few requests. Such a trial has no
+//! warm-up, because bytes written in it are not counted.
 
 use super::model::{Plan, PlanError};
 use halfpower_model::{Bytes, Nanoseconds, Workload};
 
-/// Every request that can be outstanding, this often at least: fewer measure the start and the end.
+/// Minimum number of times that all outstanding requests are issued: fewer measure the start and the end.
 const LEAST_ROUNDS: u64 = 4;
-/// What the flush of one trial may take.
+/// Longest flush of a trial.
 const FLUSH: Nanoseconds = Nanoseconds(200_000_000);
 
-/// What one cell may take.
+/// The needs of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Claim {
-    /// Its share goes by this.
+    /// Weight of its share.
     weight: u64,
-    /// Its share is a multiple of this.
+    /// Unit of its share.
     unit: u64,
-    /// It needs this.
+    /// Minimum.
     least: u64,
-    /// It was told not to take more.
+    /// Maximum, if it has a limit.
     most: Option<u64>,
 }
 
-/// Gives every cell that writes a limit in bytes and takes its warm-up away.
+/// Sets a limit in bytes for every cell that writes, and removes its warm-up.
 pub(super) fn bound_writes(plan: &mut Plan) -> Result<(), PlanError> {
     let repetitions = plan.repetitions.min;
     let refills: u128 = plan.cells.iter().map(|cell| u128::from(plan.refill(&cell.workload).0)).sum();
@@ -46,7 +46,7 @@ pub(super) fn bound_writes(plan: &mut Plan) -> Result<(), PlanError> {
             plan.study
         )));
     }
-    // What is needed fits, so what is filled does.
+    // The minimum fits into the budget, so the fill does.
     let a_block = (budget.0 - fill as u64) / u64::from(repetitions);
     for (workload, share) in workloads.iter_mut().zip(shares(a_block, &claims)) {
         workload.limits.bytes = Some(Bytes(share / workload.copies()));
@@ -56,9 +56,8 @@ pub(super) fn bound_writes(plan: &mut Plan) -> Result<(), PlanError> {
 }
 
 impl Plan {
-    /// Keeps buffered writes short on a disk that was seen to take `bytes_per_s`: what they leave in the cache has to be
-    /// flushed, in the timing or after it, and on a slow disk that would take the run far past its time. Gives the largest
-    /// limit that was lowered, as it is now; none when nothing had to be.
+    /// Shortens buffered writes on a disk with this throughput: a slow disk would take too long to flush the page cache
+    /// after each trial. Returns the largest of the lowered limits; none if no limit was lowered.
     pub(crate) fn fit_to(&mut self, bytes_per_s: f64) -> Option<Bytes> {
         let mut largest = None;
         let buffered = |workload: &&mut Workload| workload.operation.writes() && !workload.buffering.is_direct();
@@ -76,7 +75,7 @@ impl Plan {
 
 impl Claim {
     fn of(workload: &Workload) -> Claim {
-        // Bytes that reach a medium: a mirror writes each as often as it has targets.
+        // Bytes that reach a medium: a mirror writes each to all its targets.
         let copies = workload.copies();
         let unit = workload.request_size.0 * u64::from(workload.depth) * u64::from(workload.workers) * copies;
         let most = workload.limits.bytes.map(|bytes| bytes.0.saturating_mul(copies));
@@ -84,14 +83,14 @@ impl Claim {
         Claim { weight: workload.request_size.0.isqrt(), unit, least, most }
     }
 
-    /// Its part of what is left over for claims that weigh `weights` together.
+    /// Its share of `left` among claims with the sum of `weights`.
     fn share(&self, left: u64, weights: u128) -> u64 {
         (u128::from(left) * u128::from(self.weight) / weights.max(1)) as u64
     }
 }
 
-/// Divides `pool`, which covers what the claims need at least. Those that would get too little are served first; then
-/// those that want no more than they would get; the rest share what is left.
+/// Divides `pool`, which covers the minimum of all claims. Claims with too small a share get their minimum first; then
+/// those with too large a share get their maximum; the others share the rest.
 fn shares(pool: u64, claims: &[Claim]) -> Vec<u64> {
     let mut settled: Vec<Option<u64>> = vec![None; claims.len()];
     settle(pool, claims, &mut settled, |claim, share| (share < claim.least).then_some(claim.least));
@@ -103,8 +102,8 @@ fn shares(pool: u64, claims: &[Claim]) -> Vec<u64> {
     settled.iter().zip(claims).map(|(settled, claim)| settled.unwrap_or_else(|| open(claim))).collect()
 }
 
-/// Settles claims that `decide` has an answer for, given their share of what the settled ones leave, until it has no
-/// more. Gives what is left then, and what the open claims weigh together.
+/// Settles the claims for which `decide` returns a value, given their share of the rest, until there are none. Returns
+/// the rest, and the sum of the open weights.
 fn settle(
     pool: u64,
     claims: &[Claim],
@@ -143,14 +142,14 @@ mod tests {
     #[test]
     fn shares_go_by_the_square_root_of_the_size() {
         let claims = [claim(4096, None), claim(16_384, None), claim(65_536, None)];
-        // 64 : 128 : 256 of 7 000 000, each down to a whole request.
+        // 64 : 128 : 256 of 7 000 000, each rounded down to whole requests.
         assert_eq!(shares(7_000_000, &claims), [999_424, 1_998_848, 3_997_696]);
     }
 
     #[test]
     fn what_one_does_not_want_the_others_get() {
         let claims = [claim(4096, Some(10_000)), claim(4096, None), claim(1 << 20, None)];
-        // 64 : 1024 of 5 MiB less 10 000, each down to a whole request.
+        // 64 : 1024 of 5 MiB less 10 000, each rounded down to whole requests.
         assert_eq!(shares(5 << 20, &claims), [10_000, 307_200, 4 << 20]);
     }
 

@@ -1,4 +1,4 @@
-//! A plan in words: a paragraph before it is run, a table for who asks.
+//! A plan in words: a paragraph before a run, and a table on request.
 
 use super::model::{Plan, Skipped, TestFileEnd};
 use crate::sanitize::sanitize;
@@ -9,7 +9,7 @@ use halfpower_model::{Nanoseconds, Workload};
 use std::fmt::Write;
 
 impl Plan {
-    /// One paragraph: what is measured on what, how often, how long it takes, what it writes, what is left out.
+    /// One paragraph: workloads, target, repetitions, duration, bytes written, omissions.
     pub(crate) fn describe(&self) -> String {
         let mut text = format!(
             "{} of {}: {}, {} in {}, {}.",
@@ -53,11 +53,11 @@ impl Plan {
         text
     }
 
-    /// Every cell and every omission, in columns.
+    /// All cells and omissions in columns.
     pub(crate) fn table(&self) -> String {
         let header = ["cell", "sweep", "workload", "cache", "personality", "trial", "bytes at most"];
         let mut rows = vec![header.map(str::to_owned)];
-        // Plug-ins are named with the personality, the rest under the heads of the last columns.
+        // Plug-ins are shown with the personality, other keys in the last columns.
         let shown = ["cache", "personality", "plugin", "duration", "requests", "bytes", "warmup"];
         rows.extend(self.cells.iter().zip(self.names(&shown)).map(|(cell, name)| {
             let workload = &cell.workload;
@@ -79,7 +79,7 @@ impl Plan {
         text
     }
 
-    /// What each cell is called among them all, beside the keys that are shown.
+    /// The name of each cell among all of them, without the keys in `shown`.
     pub(crate) fn names(&self, shown: &[&str]) -> Vec<String> {
         names(&self.cells.iter().map(|cell| &cell.workload).collect::<Vec<_>>(), shown)
     }
@@ -106,7 +106,7 @@ impl Plan {
     }
 }
 
-/// How a trial is limited, in the width of a column.
+/// The limits of a trial, for a column.
 fn trial(workload: &Workload) -> String {
     let parts = [
         (workload.warmup.0 > 0).then(|| format!("{} +", workload.warmup)),
@@ -117,7 +117,7 @@ fn trial(workload: &Workload) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// A duration as one says it: `40 s`, `2 min 25 s`, `3 h 5 min`.
+/// A duration in words: `40 s`, `2 min 25 s`, `3 h 5 min`.
 pub(crate) fn spoken(duration: Nanoseconds) -> String {
     let seconds = duration.0.div_ceil(1_000_000_000);
     let (high, high_name, low, low_name) = match seconds {
@@ -128,7 +128,7 @@ pub(crate) fn spoken(duration: Nanoseconds) -> String {
     if low == 0 { format!("{high} {high_name}") } else { format!("{high} {high_name} {low} {low_name}") }
 }
 
-/// Rows as text, each column as wide as its widest cell.
+/// Rows as text in aligned columns.
 fn columns(rows: &[[String; 7]]) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: [usize; 7] = std::array::from_fn(width);

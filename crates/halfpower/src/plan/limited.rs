@@ -1,16 +1,16 @@
 //! Longer trials under a control group's limit.
 //!
-//! The kernel's throttle gives back at once what was left unused for a tenth of a second or so. A trial that is hardly
-//! longer has up to twice the rate that is set, and the luckiest of many such trials stands for none. So what a limit is
-//! known to hold back is measured for longer, after a warm-up that spends what was left.
+//! The kernel's throttle grants at once what was left unused for about a tenth of a second. A trial of that length
+//! reaches up to twice the limit, so the fastest of several such trials is not representative. Throttled workloads
+//! therefore get longer trials, after a warm-up that uses up the unused part.
 
 use super::model::Plan;
 use halfpower_model::{Environment, LevelName, Nanoseconds, Workload};
 
-/// What spends a throttle's rest.
+/// Warm-up that uses up the unused part of a throttle.
 const WARMUP: Nanoseconds = Nanoseconds(250_000_000);
 
-/// Makes every trial last `least` whose requests pass a limit, and says so in the plan.
+/// Extends every trial that is throttled to `least`, and notes that in the plan.
 pub(super) fn lengthen(plan: &mut Plan, least: Nanoseconds, environment: &Environment) {
     let source = |name: LevelName| {
         let mut levels = environment.all_targets().flat_map(|target| &target.levels);

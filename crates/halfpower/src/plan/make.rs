@@ -1,4 +1,4 @@
-//! From study to plan: every cell resolved against the testbed, or left out with the reason.
+//! From study to plan: every cell is resolved on the testbed, or left out with the reason.
 
 use super::model::{Cell, DEFAULT_WRITE_BUDGET, FigurePlan, Plan, PlanError, SCHEMA, Skipped, TestFileEnd};
 use super::{budget, limited};
@@ -11,37 +11,37 @@ use halfpower_model::{
 use halfpower_sim::Simulated;
 use std::collections::{HashMap, HashSet};
 
-/// What was said beside the study, on the command line say.
+/// Settings besides the study, from the command line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overrides {
-    /// Laid over every cell.
+    /// Overrides every cell.
     pub workload: WorkloadSpec,
-    /// In place of the study's.
+    /// Overrides the study's seed.
     pub seed: Option<u64>,
-    /// In place of the study's.
+    /// Overrides the study's budget.
     pub write_budget: Option<Bytes>,
-    /// Why cells that write are left out: `--no-writes`, or a target that must not be written; none: they are not.
+    /// Why cells that write are left out: `--no-writes`, or a read-only target; none if they are not.
     pub no_writes: Option<String>,
-    /// Why cells that want a cold file cache are left out; none: they are not.
+    /// Why cells with a cold page cache are left out; none if they are not.
     pub no_cold_cache: Option<String>,
-    /// Size of the test files that are made for the run, together; it counts against the write budget.
+    /// Size of all test files of the run; it counts against the write budget.
     pub test_file: Option<Bytes>,
-    /// Size of each, where there are several targets.
+    /// Size of each test file, if there are several targets.
     pub each_file: Option<Bytes>,
-    /// What becomes of that file.
+    /// What happens to them after the run.
     pub test_file_end: TestFileEnd,
-    /// What was named, absolute.
+    /// The targets as absolute names.
     pub targets: Vec<String>,
-    /// How many test files in each directory; none where nobody said.
+    /// Number of test files in each directory; none if not given.
     pub files: Option<u32>,
-    /// What the targets cost; none where nobody said.
+    /// Price and capacity of the targets; none if not given.
     pub offer: Option<Offer>,
-    /// What a simulated machine is with the settings of each cell, and with the volume alone that they name; empty on a host.
+    /// The simulated machines by settings: those of each cell, and only their volume; empty on a host.
     pub machines: HashMap<Settings, Simulated>,
 }
 
 impl Overrides {
-    /// The fewest of these settings that make the same machine: the volume alone, or all.
+    /// The fewest settings with the same machine: only the volume, or all.
     fn least(&self, set: &Settings) -> Settings {
         let volume = set.only(VOLUME);
         let machines = self.machines.get(set).zip(self.machines.get(&volume));
@@ -60,12 +60,12 @@ impl Plan {
     /// The plan of a study on the testbed that `environment` describes.
     ///
     /// # Errors
-    /// When no cell can be measured there, or the write budget is too small.
+    /// If no cell can be measured there, or the write budget is too small.
     pub(crate) fn make(study: &Study, overrides: &Overrides, environment: &Environment) -> Result<Plan, PlanError> {
         let seed = overrides.seed.unwrap_or(study.trial.seed);
         let resolved = resolve(study, overrides, environment);
         if resolved.workloads.is_empty() {
-            // One reason is enough to act on; the others are mostly the same with another number.
+            // One reason is enough; the others usually differ only in a number.
             let commonest = resolved.skipped.into_iter().max_by_key(|skipped| skipped.cells);
             let reason = commonest.map_or_else(|| "it has no workloads".to_owned(), |skipped| skipped.reason);
             let (study, target) = (&study.name, named(environment));
@@ -110,11 +110,11 @@ impl Plan {
         }
         bound_cold_reads(&mut plan.cells);
         if !environment.target.kind.is_time_virtual() {
-            // What is simulated does not wear, and a write that ends early would show a cache that is filling.
+            // Simulated devices do not wear, and a short write would measure a cache that is filling.
             budget::bound_writes(&mut plan)?;
         } else {
             let limited = |workload: &&mut Workload| workload.operation.writes() && workload.limits.bytes.is_some();
-            // What a warm-up leaves in a cache would be flushed with what is measured.
+            // The flush would include what the warm-up left in a cache.
             let cells = plan.cells.iter_mut().map(|cell| &mut cell.workload).filter(limited);
             cells.for_each(|workload| workload.warmup = Nanoseconds(0));
         }
@@ -122,14 +122,14 @@ impl Plan {
     }
 }
 
-/// Every target once, by name.
+/// The name of each target, once.
 fn named(environment: &Environment) -> String {
     let mut names: Vec<&str> = environment.all_targets().map(|target| target.path.as_str()).collect();
     names.dedup();
     names.join(", ")
 }
 
-/// Names that a line has room for, or how many there are.
+/// Up to three names, or the number of the others.
 fn listed(names: &[String]) -> String {
     match names {
         [first, second, third, others @ ..] if others.len() > 1 => {
@@ -139,7 +139,7 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// What filling every file again takes, where a workload leaves holes in them; the next one may want data.
+/// Bytes to fill all files again if a workload leaves holes in them, because the next one may read data.
 fn refill_bytes(workloads: &[(String, Workload)], environment: &Environment) -> Bytes {
     let changes = workloads.iter().any(|(_, workload)| workload.leaves_holes());
     let files = environment.all_targets().filter(|target| target.kind == TargetKind::File);
@@ -147,25 +147,25 @@ fn refill_bytes(workloads: &[(String, Workload)], environment: &Environment) -> 
     if changes { Bytes(sizes.sum()) } else { Bytes(0) }
 }
 
-/// What a study's sweeps come to.
+/// The resolved sweeps of a study.
 #[derive(Default)]
 struct Resolved {
-    /// What can be run, with its sweep.
+    /// The resolved workloads with their sweeps.
     workloads: Vec<(String, Workload)>,
-    /// For each of those the first that differs from it in what is set of the machine alone: both draw the same, since a stream
-    /// that begins in another zone of a disk tells nothing of the setting.
+    /// For each workload the first that differs only in machine settings: both have the same seed, because another
+    /// start on the disk would add a difference that is not of the setting.
     drawn_as: Vec<usize>,
     first_drawn: HashMap<WorkloadSpec, usize>,
-    /// What cannot, with the reason.
+    /// Cells left out, with the reason.
     skipped: Vec<Skipped>,
-    /// The figures that the workloads are of.
+    /// The figures of the workloads.
     figures: Vec<FigurePlan>,
-    /// The volumes of a simulated machine that these go to, each once.
+    /// The simulated volumes of the workloads, each once.
     volumes: Vec<String>,
     first_of: HashMap<Workload, usize>,
-    /// To settings those that a machine is the same with.
+    /// The fewest settings that make the same machine.
     alike: HashMap<Settings, Settings>,
-    /// What of figures was left out: several may have the same.
+    /// Specs of figures that were left out; several figures may share one.
     left_out: HashSet<WorkloadSpec>,
 }
 
@@ -175,7 +175,7 @@ fn resolve(study: &Study, overrides: &Overrides, environment: &Environment) -> R
         for spec in &sweep.cells {
             let spec = overrides.workload.clone().or(spec);
             let set = spec.set.clone().unwrap_or_default();
-            // What is set may change what there is room for.
+            // Settings may change the size of the volume.
             let machine = overrides.machines.get(&set);
             let alike = resolved.alike.entry(set.clone()).or_insert_with(|| overrides.least(&set)).clone();
             let environment = machine.map_or(environment, Testbed::describe);
@@ -198,8 +198,8 @@ fn resolve(study: &Study, overrides: &Overrides, environment: &Environment) -> R
 }
 
 impl Resolved {
-    /// A workload, or why it is left out. Where settings change nothing, as of a disk's cache on a target without one, a figure's
-    /// workload with them is the one without; whoever sweeps over them has a point for each.
+    /// Adds a workload, or the reason why it is left out. If settings have no effect, such as a disk's cache on a
+    /// target without one, a figure uses the workload without them; a sweep over them has a point for each.
     fn take(&mut self, sweep: &Sweep, spec: &WorkloadSpec, outcome: Result<Workload, String>, alike: &Settings) {
         let label = &sweep.name;
         let known_as = |workload: &Workload| match sweep.exhibit {
@@ -216,7 +216,7 @@ impl Resolved {
                     self.drawn_as.push(*self.first_drawn.entry(unset).or_insert(place));
                     place
                 }
-                // The first of two targets is the first target alone, and figures share workloads: nobody asked for it twice.
+                // The first of two targets is the first target alone, and figures share workloads.
                 Some(first) if spec.among.is_some() || sweep.exhibit.is_some() => *first,
                 Some(first) => {
                     let reason = format!("here it is the same as workload {first}");
@@ -235,7 +235,7 @@ impl Resolved {
     }
 }
 
-/// A spec for each of the targets, or groups of targets, that it stands for here.
+/// The specs of each target, or group of targets, for which a spec stands.
 fn one_by_one(spec: &WorkloadSpec, environment: &Environment) -> Vec<WorkloadSpec> {
     match spec.among {
         None => vec![spec.clone()],
@@ -253,7 +253,7 @@ fn leave_out(skipped: &mut Vec<Skipped>, label: &str, reason: String) {
     }
 }
 
-/// A sequential read of a cold cache ends where it began. It has no warm-up, whose reads would not be counted.
+/// Limits a sequential read of a cold cache to one pass, without a warm-up, whose reads would not be counted.
 fn bound_cold_reads(cells: &mut [Cell]) {
     for workload in cells.iter_mut().map(|cell| &mut cell.workload).filter(|w| w.reads_a_cold_cache_in_order()) {
         let once = workload.once_over();

@@ -1,9 +1,8 @@
-//! Plans: what a study comes to on one testbed, cell by cell, before anything is measured.
+//! Plans: a study resolved on one testbed, cell by cell, before it is measured.
 //!
-//! A plan is complete: run again from its stored form it does the same work in the same order. It leaves out what the
-//! testbed cannot do, and says so; it never changes a workload into another that would work. Writing is bounded before
-//! it starts (`budget`), and the order is that of randomised complete blocks (Fisher, 1926): every cell once a block,
-//! so that whatever drifts during the run drifts for all of them alike.
+//! A stored plan is complete: it repeats the same work in the same order. It leaves out cells that the testbed cannot
+//! run, with the reason, and never changes a workload. Writes are limited before the start (`budget`). The order is
+//! that of randomised complete blocks (Fisher, 1926): every cell once per block, so drift affects all cells alike.
 
 mod budget;
 mod describe;

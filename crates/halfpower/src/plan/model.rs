@@ -1,4 +1,4 @@
-//! A plan, and what follows from it.
+//! A plan with its derived figures.
 
 use crate::study::{Exhibit, Order, Repetitions, VOLUME};
 use crate::target_name::is_time_virtual;
@@ -7,18 +7,18 @@ use halfpower_model::{Bytes, CpuAccounting, Nanoseconds, Offer, Workload};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The name of the stored form.
+/// The name of the stored format.
 pub(crate) const SCHEMA: &str = "halfpower.plan/1";
-/// What a run may write when nobody said: flash wears.
+/// Default write budget, because flash wears.
 pub(crate) const DEFAULT_WRITE_BUDGET: Bytes = Bytes(32 << 30);
 
-/// What a trial takes beyond its warm-up and its duration: opening, calibrating, keeping the sample. An estimate.
+/// Time of a trial besides warm-up and duration: opening, calibration, storing. An estimate.
 const TRIAL_OVERHEAD: Nanoseconds = Nanoseconds(25_000_000);
-/// What a buffered trial takes on top of that: the cache before it, the flush after it. An estimate.
+/// Additional time of a buffered trial: page cache before it, flush after it. An estimate.
 const BUFFERED_OVERHEAD: Nanoseconds = Nanoseconds(60_000_000);
-/// The calibration of a soaker.
+/// Time to calibrate a soaker.
 const SOAKER_OVERHEAD: Nanoseconds = Nanoseconds(340_000_000);
-/// At what rate a test file is made. An estimate, on the low side for anything but spinning disks.
+/// Throughput of filling a test file. An estimate, low for anything but hard disks.
 const FILL_BYTES_PER_S: f64 = 200e6;
 
 /// A study on one testbed.
@@ -32,116 +32,116 @@ pub(crate) struct Plan {
     pub question: Option<String>,
     /// The targets as the testbed names them.
     pub target: String,
-    /// What was named, absolute; empty in plans from before there could be several.
+    /// The targets as absolute names; empty in plans of versions with a single target.
     #[serde(default)]
     pub targets: Vec<String>,
-    /// How many test files are made in each directory; none for one.
+    /// Number of test files in each directory; none for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<u32>,
-    /// What the targets cost; none where nobody said.
+    /// Price and capacity of the targets; none if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offer: Option<Offer>,
-    /// What filling the files again takes after a trial that left holes in them; 0 where none does.
+    /// Bytes to fill the files again after a trial that left holes in them; 0 if no trial does.
     #[serde(default, skip_serializing_if = "is_none")]
     pub refill_bytes: Bytes,
-    /// Size of the files that are made for the run, together; none when every target is there already.
+    /// Size of all files created for the run; none if every target exists.
     pub test_file_bytes: Option<Bytes>,
-    /// Size of each, where there are several targets.
+    /// Size of each file, if there are several targets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_bytes: Option<Bytes>,
-    /// What becomes of it.
+    /// What happens to the files after the run.
     #[serde(default)]
     pub test_file_end: TestFileEnd,
-    /// Draws the order and the requests.
+    /// Seed of the order and the requests.
     pub seed: u64,
     /// The order of the trials.
     pub order: Order,
-    /// How often each cell is measured.
+    /// Repetitions of each cell.
     pub repetitions: Repetitions,
     /// No repetition beyond the least is started after this time, counted from the first trial of this start of the run.
     #[serde(rename = "time_limit_s")]
     pub time_limit: Option<Nanoseconds>,
-    /// Bytes that the run may write, the test file included.
+    /// Maximum bytes written by the run, including the test file.
     pub write_budget: Bytes,
-    /// What is measured.
+    /// The workloads.
     pub cells: Vec<Cell>,
-    /// The figures of a paper that the cells are of; empty where it is the study of none.
+    /// The figures of a paper; empty for other studies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<FigurePlan>,
-    /// Why trials are longer than the study's, where some are.
+    /// Why some trials are longer than in the study.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lengthened: Option<String>,
-    /// What is not, and why.
+    /// Cells left out, with the reason.
     pub skipped: Vec<Skipped>,
 }
 
-/// Why there is no plan. Each message ends with the remedy.
+/// Errors of making a plan. Each message ends with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PlanError {
     /// Every cell was left out.
     #[error("{0}")]
     NothingLeft(String),
-    /// The budget does not cover the least repetitions of the shortest trials.
+    /// The budget is too small for the minimum repetitions of the shortest trials.
     #[error("{0}")]
     Budget(String),
 }
 
-/// What becomes of a file that was made for a run.
+/// What happens to a file that was created for a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum TestFileEnd {
-    /// It goes with the run.
+    /// It is removed after the run.
     #[default]
     Removed,
-    /// The user named it: it stays.
+    /// It stays, because the user named it.
     Kept,
 }
 
 /// A point of a sweep, resolved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Cell {
-    /// Its place in `cells`, and its number in the store.
+    /// Its index in `cells`, and its number in the store.
     pub index: usize,
-    /// The sweep it is from.
+    /// Its sweep.
     pub label: String,
-    /// What is run, but for the seed of the repetition; see [`Plan::workload`].
+    /// Its workload without the seed of a repetition; see [`Plan::workload`].
     pub workload: Workload,
 }
 
 /// The cells of one figure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FigurePlan {
-    /// Which.
+    /// The figure.
     #[serde(flatten)]
     pub exhibit: Exhibit,
-    /// Their places in `cells`; several figures may show one.
+    /// Their indices in `cells`; figures may share cells.
     pub cells: Vec<usize>,
 }
 
-/// Cells of one sweep left out for one reason.
+/// Cells of one sweep that are left out for the same reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Skipped {
     /// The sweep.
     pub label: String,
-    /// Why, in a sentence with the remedy where there is one.
+    /// The reason, with the remedy if there is one.
     pub reason: String,
-    /// How many.
+    /// Number of cells.
     pub cells: usize,
 }
 
 impl Plan {
-    /// The cells of a block (from 0) in the order they are run. A runner that is done with a cell passes it over.
+    /// The order of the cells in a block (from 0). A runner skips finished cells.
     pub(crate) fn order_of_block(&self, block: u32) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.cells.len()).collect();
         if self.order == Order::Blocks {
-            // The part of the seed that no cell has, so that orders and requests are drawn apart.
+            // A seed that no cell has, so that orders and requests are independent.
             let orders = derive_seed(self.seed, u64::MAX);
             Random::new(derive_seed(orders, u64::from(block))).shuffle(&mut order);
         }
         order
     }
 
-    /// What is run for a cell in a block: the same places again only when the very repetition is run again.
+    /// The workload of a cell in a block. Only the same repetition has the same requests again.
     ///
     /// # Panics
     /// When the plan has no such cell.
@@ -150,8 +150,8 @@ impl Plan {
         Workload { seed: derive_seed(workload.seed, u64::from(block)), ..workload.clone() }
     }
 
-    /// Whether one more repetition of a cell stays within the write budget once `written` was written. The least
-    /// repetitions always do; those beyond are for the runner to ask about.
+    /// Whether another repetition of a cell stays within the write budget after `written` bytes. The minimum
+    /// repetitions always do.
     ///
     /// # Panics
     /// When the plan has no such cell.
@@ -160,26 +160,26 @@ impl Plan {
         u128::from(written.0) + u128::from(most.0) <= u128::from(self.write_budget.0)
     }
 
-    /// Whether nobody waits for the time of its trials.
+    /// Whether its trials take virtual time.
     pub(crate) fn is_time_virtual(&self) -> bool {
         is_time_virtual(Path::new(&self.target))
     }
 
-    /// What one trial of a cell takes, of a simulated machine in its time; none where nothing limits it. An estimate.
+    /// Duration of a trial of a cell, in virtual time on a simulated machine; none without a time limit. An estimate.
     pub(crate) fn trial_duration(&self, workload: &Workload) -> Option<Nanoseconds> {
         let overhead = if self.is_time_virtual() { 0 } else { Plan::overhead_ns(workload) };
         Some(Nanoseconds(workload.limits.duration?.0.saturating_add(workload.warmup.0).saturating_add(overhead)))
     }
 
-    /// What a trial takes on a host beside its requests.
+    /// Additional time of a trial on a host.
     fn overhead_ns(workload: &Workload) -> u64 {
         let buffered = !workload.buffering.is_direct();
         let soaked = workload.cpu_accounting == CpuAccounting::Soaker;
         TRIAL_OVERHEAD.0 + if buffered { BUFFERED_OVERHEAD.0 } else { 0 } + if soaked { SOAKER_OVERHEAD.0 } else { 0 }
     }
 
-    /// What the run takes when every cell needs the repetitions it is sure to get; none where nothing limits the time
-    /// of a cell. An estimate.
+    /// Duration of the run with the repetitions that every cell certainly gets; none if a cell has no time limit. An
+    /// estimate.
     pub(crate) fn expected_duration(&self) -> Option<Nanoseconds> {
         match self.repetitions.precision {
             Some(_) => self.duration_of(self.repetitions.min),
@@ -187,12 +187,12 @@ impl Plan {
         }
     }
 
-    /// What the run takes when every cell needs all the repetitions it may have. An estimate.
+    /// Duration of the run with the maximum repetitions of every cell. An estimate.
     pub(crate) fn longest_duration(&self) -> Option<Nanoseconds> {
         let least = self.duration_of(self.repetitions.min)?;
         let most = self.duration_of(self.repetitions.max)?;
         let last = self.cells.iter().filter_map(|cell| self.trial_duration(&cell.workload)).max()?;
-        // The limit is of the time that passes for who waits.
+        // The limit is in real time.
         let limit = self
             .time_limit
             .filter(|_| !self.is_time_virtual())
@@ -209,30 +209,30 @@ impl Plan {
         Some(Nanoseconds(block.saturating_mul(u64::from(repetitions)).saturating_add(fill.0)))
     }
 
-    /// What a trial costs beside its own writes: the files filled again, where it left holes in them.
+    /// Bytes to fill the files again after a trial that leaves holes in them.
     pub(crate) fn refill(&self, workload: &Workload) -> Bytes {
         if workload.leaves_holes() { self.refill_bytes } else { Bytes(0) }
     }
 
-    /// The most one trial can write. A cell that writes has a limit in bytes: `budget` gave it one.
+    /// Maximum bytes written by one trial; `budget` limits every cell that writes.
     pub(super) fn bytes_written_by(&self, workload: &Workload) -> Bytes {
         let most = workload.limits.bytes.map_or(u64::MAX, |bytes| bytes.0.saturating_mul(workload.copies()));
         let own = if workload.operation.writes() { most } else { 0 };
         Bytes(own.saturating_add(self.refill(workload).0))
     }
 
-    /// The most the run can write, the test file included.
+    /// Maximum bytes written by the run, including the test file.
     pub(crate) fn bytes_written_at_most(&self) -> Bytes {
         self.bytes_written_by_all(self.repetitions.max)
     }
 
-    /// What was measured, where `named` is what was asked for: of volumes that its workloads name all, where the target is the first.
+    /// The measured target. `named` is the one the user named; if workloads name volumes, it is only the first of them.
     pub(crate) fn measured<'a>(&'a self, named: &'a str) -> &'a str {
         let names_volumes = |cell: &Cell| cell.workload.set.without(VOLUME).0.is_some();
         if self.cells.iter().any(names_volumes) { &self.target } else { named }
     }
 
-    /// The most that so many repetitions of every cell can write, the test file included.
+    /// Maximum bytes written by this number of repetitions of every cell, including the test file.
     pub(crate) fn bytes_written_by_all(&self, repetitions: u32) -> Bytes {
         let block: u128 = self.cells.iter().map(|cell| u128::from(self.bytes_written_by(&cell.workload).0)).sum();
         let fill = self.test_file_bytes.unwrap_or_default();
@@ -241,7 +241,7 @@ impl Plan {
     }
 }
 
-/// A plan has nothing to fill again.
+/// Whether nothing is filled again.
 fn is_none(bytes: &Bytes) -> bool {
     bytes.0 == 0
 }

@@ -1,6 +1,6 @@
-//! A block measured ahead of being stored: its cells on all CPUs at once, given in whatever order they are asked for.
+//! Measures the cells of a block on all CPUs at once, ahead of storing them in order.
 //!
-//! Only testbeds that there can be several of, as simulated machines, which give the same sample whatever else is going on.
+//! Only for testbeds that can be duplicated, such as simulated machines: their samples do not depend on other work.
 
 use crate::plan::Plan;
 use halfpower_model::{Cancel, MeasureError, Sample, Testbed};
@@ -11,25 +11,25 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{Scope, available_parallelism};
 
-/// A testbed that is another thread's.
+/// A testbed of another thread.
 type Other = Box<dyn Testbed + Send>;
 
-/// One for each CPU; none where there is one CPU, or one testbed.
+/// A testbed for each CPU; none with one CPU, or if the testbed cannot be duplicated.
 pub(super) fn others(testbed: &dyn Testbed) -> Vec<Other> {
     let cpus = available_parallelism().map_or(1, NonZeroUsize::get);
     if cpus == 1 { Vec::new() } else { (0..cpus).map_while(|_| testbed.another()).collect() }
 }
 
-/// What comes of the cells of a block.
+/// Results of the cells of a block.
 pub(super) struct Ahead {
     measured: Receiver<(usize, Result<Sample, MeasureError>)>,
-    /// Those that came before they were asked for, by cell.
+    /// Results that arrived before they were needed, by cell.
     early: HashMap<usize, Result<Sample, MeasureError>>,
 }
 
 impl Ahead {
-    /// Begins to measure cells of a block; none without testbeds to do it. Its threads end when it is dropped, each after what
-    /// it is at.
+    /// Starts to measure cells of a block; none without further testbeds. After a drop, each thread ends after its
+    /// current cell.
     pub(super) fn begin<'scope>(
         scope: &'scope Scope<'scope, '_>,
         others: &'scope mut [Other],
@@ -57,13 +57,13 @@ impl Ahead {
         Some(Ahead { measured, early: HashMap::new() })
     }
 
-    /// What came of a cell, waiting until it is there.
+    /// The result of a cell; waits for it.
     pub(super) fn take(&mut self, cell: usize) -> Result<Sample, MeasureError> {
         loop {
             if let Some(result) = self.early.remove(&cell) {
                 return result;
             }
-            // Without another to come the threads were told to stop.
+            // The threads end without a result if they are cancelled.
             let (measured, result) = self.measured.recv().map_err(|_| MeasureError::Cancelled)?;
             self.early.insert(measured, result);
         }

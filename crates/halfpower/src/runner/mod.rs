@@ -1,9 +1,9 @@
-//! Carries a plan out: block by block, each sample stored before the next one starts.
+//! Carries out a plan block by block; each sample is stored before the next one starts.
 //!
-//! A cell that has its least repetitions stops when its interval is narrow enough; those that vary go on until the
-//! plan's most, its time limit or its write budget. What has been stored decides, so a run that was killed goes on as
-//! if it never had been. A cell whose request fails is not tried again. A testbed that there can be several of measures a
-//! block's cells on all CPUs at once; they are stored in the block's order all the same.
+//! After the minimum repetitions a cell stops when its CI is narrow enough. Others continue up to the plan's maximum,
+//! its time limit or its write budget. Only stored samples count, so a killed run continues as if it had not been
+//! interrupted. A failed cell is not repeated. With a testbed that can be duplicated, the cells of a block are measured
+//! on all CPUs at once, and stored in the block's order.
 
 mod ahead;
 #[cfg(test)]
@@ -18,38 +18,38 @@ use halfpower_model::{Bytes, Cancel, MeasureError, Nanoseconds, Observer, Progre
 use std::thread;
 use std::time::Instant;
 
-/// What a trial is taken to last when nothing limits its time and none has been seen.
+/// Assumed duration of a trial without a time limit, before one was measured.
 const UNKNOWN: Nanoseconds = Nanoseconds(5_000_000_000);
 
-/// Is told how a run goes.
+/// Receives the progress of a run.
 pub(crate) trait Audience {
-    /// A trial begins, ends, or has a new figure.
+    /// A trial begins, ends, or has new figures.
     fn moved(&mut self, course: &Course<'_>);
     /// A cell was given up.
     fn gave_up(&mut self, name: &str, reason: &str);
-    /// A sample was measured that the store does not take.
+    /// The store rejected a sample.
     fn not_kept(&mut self, sample: &Sample);
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Course<'a> {
     /// Time since this start of the run.
     pub(crate) elapsed: Nanoseconds,
-    /// Time that is probably left.
+    /// Estimated remaining time.
     pub(crate) left: Nanoseconds,
-    /// What is being measured, as the plan calls it.
+    /// Name of the current cell in the plan.
     pub(crate) name: &'a str,
-    /// What it shows.
+    /// Progress of the current trial.
     pub(crate) progress: Option<Progress>,
 }
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunEnd {
-    /// Every cell has what it needs, or was given up while others were not.
+    /// Every cell has its repetitions, or was given up; at least one was measured.
     Complete,
-    /// Somebody said stop.
+    /// Interrupted by the user.
     Interrupted,
     /// Nothing could be measured.
     Failed,
@@ -63,30 +63,30 @@ pub(crate) struct Runner<'a> {
     testbed: &'a mut dyn Testbed,
     cancel: &'a Cancel,
     cells: Vec<CellState>,
-    /// What each cell is called.
+    /// Names of the cells.
     names: Vec<String>,
     written: Bytes,
     started: Instant,
 }
 
-/// What is known of a cell.
+/// State of a cell.
 #[derive(Clone, Debug)]
 struct CellState {
     /// Throughput of each repetition.
     rates: Vec<f64>,
-    /// Blocks that it has a sample in, those among them that are damaged: they count as measured.
+    /// Blocks with a stored sample; damaged samples count as measured.
     stored: Vec<u32>,
     /// Whether it failed.
     given_up: bool,
-    /// What a trial takes: the plan's estimate, until one was seen.
+    /// Duration of a trial: the plan's estimate, until one was measured.
     duration: Nanoseconds,
 }
 
 impl<'a> Runner<'a> {
-    /// Takes a run up where the store says it is; a new one at its beginning.
+    /// Resumes a run at its state in the store, or starts a new one.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub(crate) fn new(
         plan: &'a Plan,
         run: RunId,
@@ -116,10 +116,10 @@ impl<'a> Runner<'a> {
         Ok(Runner { plan, run, store, testbed, cancel, cells, names, written, started })
     }
 
-    /// Measures what is missing.
+    /// Measures the missing repetitions.
     ///
     /// # Errors
-    /// When a sample cannot be stored.
+    /// If a sample cannot be stored.
     pub(crate) fn carry_out(mut self, audience: &mut dyn Audience) -> anyhow::Result<RunEnd> {
         let mut others = ahead::others(self.testbed);
         for block in 0..self.plan.repetitions.max {
@@ -131,7 +131,7 @@ impl<'a> Runner<'a> {
             thread::scope(|scope| {
                 let mut ahead = Ahead::begin(scope, &mut others, self.plan, block, &wanted, self.cancel);
                 for cell in &wanted {
-                    // What was wanted when the block began may by now be beyond its time or its write budget.
+                    // The time limit or the write budget may have been reached since the block began.
                     if !self.cancel.is_cancelled() && self.needs(*cell, block) {
                         self.measure(*cell, block, ahead.as_mut(), audience)?;
                     }
@@ -147,7 +147,7 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// Whether a repetition is still wanted.
+    /// Whether a repetition is needed.
     fn needs(&self, cell: usize, block: u32) -> bool {
         let state = &self.cells[cell];
         if state.given_up || state.stored.contains(&block) {
@@ -157,11 +157,11 @@ impl<'a> Runner<'a> {
             return true;
         }
         let Some(precision) = self.plan.repetitions.precision else { return self.affords(cell) };
-        // Too few to tell, or no throughput at all: more of it is what could help.
+        // Without precision after the minimum, more repetitions may help.
         !is_precise(&state.rates, precision) && self.affords(cell)
     }
 
-    /// Whether time and write budget allow a repetition beyond the least.
+    /// Whether time and write budget allow a repetition beyond the minimum.
     fn affords(&self, cell: usize) -> bool {
         let in_time = self.plan.time_limit.is_none_or(|limit| self.elapsed() < limit);
         let workload = &self.plan.cells[cell].workload;
@@ -191,14 +191,14 @@ impl<'a> Runner<'a> {
         let sample = match result {
             Ok(sample) => sample,
             Err(MeasureError::Cancelled) => return Ok(()),
-            // Kept like any other failure: it says why there is no figure.
+            // Stored like any other failure, because it has the reason.
             Err(error) => {
                 let failure = Failure { code: "refused".to_owned(), message: crate::text::causes(&error) };
                 let environment = self.testbed.describe().clone();
                 Sample { failure: Some(failure), ..Sample::empty(workload, environment) }
             }
         };
-        // An interrupted repetition is measured again by whoever resumes the run.
+        // A resumed run repeats an interrupted repetition.
         if sample.failure.as_ref().is_some_and(|failure| failure.code == "interrupted") {
             return Ok(());
         }
@@ -219,7 +219,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// The time left: the least repetitions that are missing, and until the time limit for the rest, if any is likely.
+    /// Remaining time: the missing minimum repetitions, or until the time limit if more repetitions are likely.
     fn left(&self, elapsed: Nanoseconds) -> Nanoseconds {
         let missing = |upto: u32| -> u64 {
             let done = |cell: &CellState| if cell.given_up { upto } else { cell.rates.len() as u32 };
@@ -230,8 +230,8 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// The most a sample wrote: what it counted, and what was still outstanding when its window closed, up to its limit; and
-/// what filling the files again takes, where it changed their state.
+/// Upper bound of the bytes written by a sample: those counted, those outstanding at the end up to the limit, and those
+/// to fill the files again.
 fn bytes_written(sample: &Sample, plan: &Plan) -> u64 {
     let workload = &sample.workload;
     let outstanding = workload.request_size.0 * u64::from(workload.depth) * u64::from(workload.workers);
@@ -240,7 +240,7 @@ fn bytes_written(sample: &Sample, plan: &Plan) -> u64 {
     own.saturating_mul(workload.copies()).saturating_add(plan.refill(workload).0)
 }
 
-/// Passes a testbed's progress on with what the run knows.
+/// Passes a testbed's progress on, with that of the run.
 struct Watcher<'a> {
     audience: &'a mut dyn Audience,
     name: &'a str,

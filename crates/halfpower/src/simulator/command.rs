@@ -93,7 +93,7 @@ fn show_path(context: &Context, target: &Path) -> anyhow::Result<Ending> {
     let Some(name) = SimulatedName::of(target).transpose()? else { return Ok(Ending::Done) };
     let SimulatedName { machine, volume, settings } = name;
     let text = machine_text(&machine)?;
-    // As io makes it, so that all that can be set there can be set here.
+    // As `io` does, so the same settings are accepted.
     let made = Simulated::of_file(&machine, &text, &volume, &settings);
     let made = made.and_then(|made| Simulated::reject_ineffective([&made]).map(|()| made));
     let made = made.map_err(usage)?;

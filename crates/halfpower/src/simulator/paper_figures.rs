@@ -1,45 +1,46 @@
-//! Published figures beside the workloads of a run that they are of: figure by figure of the paper that its study carries out.
+//! Published figures beside the workloads of a run, by figure of the paper that the study repeats.
 //!
-//! A printed figure stands in the figure that it is printed in; where that is not part of the run, in the first that shows such
-//! figures of its workloads. On targets that are no simulated machine's nothing printed stands beside: the papers' machines are others.
+//! A printed value belongs to the figure in which the paper prints it; if the run has no such figure, to the first
+//! figure with the same quantity and workloads. Only simulated machines have printed values beside them, because the
+//! papers' machines differ from any other target.
 
 use crate::plan::{FigurePlan, Plan};
 use crate::simulator::published::{Figure, Measure};
 use crate::study::{Exhibit, Shows, VOLUME};
 use halfpower_model::{Among, Workload, WorkloadSpec};
 
-/// A figure of a paper, as a run has it.
+/// A figure of a paper in a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PaperFigure {
-    /// Which.
+    /// The figure in the paper.
     pub exhibit: Exhibit,
-    /// Its workloads, with the volume of each.
+    /// Its workloads with their volumes.
     pub cells: Vec<PaperCell>,
-    /// What the paper prints of them.
+    /// The values that the paper prints.
     pub printed: Vec<Printed>,
 }
 
 /// A workload of a figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PaperCell {
-    /// Its place in the plan.
+    /// Its index in the plan.
     pub cell: u32,
-    /// The volume that it is of, or the target where there are several.
+    /// Its volume, or its target if there are several.
     pub volume: String,
 }
 
-/// A printed figure.
+/// A printed value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Printed {
-    /// What is printed.
+    /// The published figure.
     pub figure: Figure,
-    /// The workloads that it takes, as places in the plan: all of them on its first target, then on its second.
+    /// The indices of its workloads in the plan: all on its first target, then on its second.
     pub cells: Vec<u32>,
-    /// What they come to here; none before that is worked out, or where they do not tell.
+    /// The value of this run; none before it is computed, or if the samples lack it.
     pub here: Option<f64>,
 }
 
-/// A plan's figures of a paper, in its order; empty where it is the study of none.
+/// A plan's figures of a paper, in order; empty for other studies.
 pub(crate) fn paper_figures(plan: &Plan, target: &str, published: &[Figure]) -> Vec<PaperFigure> {
     let base = target.strip_prefix("sim:").map(|name| name.split_once(',').map_or(name, |(volume, _)| volume));
     let base = base.and_then(|name| name.rsplit_once(':'));
@@ -53,7 +54,7 @@ pub(crate) fn paper_figures(plan: &Plan, target: &str, published: &[Figure]) -> 
         printed: Vec::new(),
     };
     let mut figures: Vec<PaperFigure> = plan.figures.iter().map(figure).collect();
-    // With another part set it is not the paper's machine.
+    // With other settings it is not the paper's machine.
     let Some((machine, own)) = base.filter(|_| !target.contains(',')) else { return figures };
     let is_of_machine = |figure: &&Figure| figure.targets.iter().any(|target| machine_of(target) == machine);
     let sources: Vec<&str> = published.iter().filter(is_of_machine).map(|figure| figure.source.as_str()).collect();
@@ -65,7 +66,7 @@ pub(crate) fn paper_figures(plan: &Plan, target: &str, published: &[Figure]) -> 
             .collect();
         let is_named = |(number, _): &&(usize, _)| is_printed_in(figure, &figures[*number].exhibit.label);
         let suits = |(number, _): &&(usize, _)| figures[*number].exhibit.shows == figure.measure.shows();
-        // Rates and costs are of any workload; of the others only those that are asked for.
+        // Throughput and CPU cost suit any figure, other quantities only figures that show them.
         let is_common = matches!(figure.measure.shows(), Shows::Throughput | Shows::Cpu);
         let any = found.first().filter(|_| is_common);
         let place = found.iter().find(is_named).or_else(|| found.iter().find(suits)).or(any);
@@ -80,7 +81,7 @@ fn machine_of(target: &str) -> &str {
     target.split_once(':').map_or(target, |(machine, _)| machine)
 }
 
-/// What a workload goes to, in few words: its volume and what is set beside, or its target.
+/// The volume of a workload with its other settings, or its target.
 fn volume(plan: &Plan, base: Option<(&str, &str)>, cell: usize) -> String {
     let workload = &plan.cells[cell].workload;
     let (volume, others) = workload.set.without(VOLUME);
@@ -93,7 +94,7 @@ fn volume(plan: &Plan, base: Option<(&str, &str)>, cell: usize) -> String {
     format!("{}{others}", volume.unwrap_or(target))
 }
 
-/// The volume with its machine, as published figures name it; none where something else is set.
+/// The volume with its machine, as in published figures; none with other settings.
 fn full_volume(workload: &Workload, machine: &str, own: &str) -> Option<String> {
     let (volume, others) = workload.set.without(VOLUME);
     let volume = volume.unwrap_or(own);
@@ -101,7 +102,7 @@ fn full_volume(workload: &Workload, machine: &str, own: &str) -> Option<String> 
     others.is_empty().then_some(full)
 }
 
-/// The workloads among these that a figure takes; none where one is missing, or nothing is held against it.
+/// The workloads of a published figure among these; none if one is missing, or the figure is left out.
 fn cells_of(
     figure: &Figure,
     plan: &Plan,
@@ -120,7 +121,7 @@ fn cells_of(
     found.collect()
 }
 
-/// Whether a workload is the one of a figure. For how long it ran may differ, and in the file cache how much it used.
+/// Whether a workload is that of a published figure. The duration may differ, and the size of buffered files.
 fn is_of(spec: &WorkloadSpec, workload: &Workload) -> bool {
     let span = spec.size.map_or(1.0, |span| workload.span.0 as f64 / span.0.max(1) as f64);
     spec.operation.unwrap_or_default() == workload.operation
@@ -138,25 +139,25 @@ fn is_of(spec: &WorkloadSpec, workload: &Workload) -> bool {
         && (!workload.buffering.is_direct() || (0.5..=2.0).contains(&span))
 }
 
-/// Whether a figure is printed in what the paper calls `label`.
+/// Whether the paper prints a figure in `label`.
 fn is_printed_in(figure: &Figure, label: &str) -> bool {
     figure.place.split([',', ';']).any(|place| place.trim().eq_ignore_ascii_case(label))
 }
 
 impl Printed {
-    /// Whether it is within what it may be off by; none where it is not known what it comes to here.
+    /// Whether it is within its tolerance; none if this run has no value.
     pub(crate) fn is_within(&self) -> Option<bool> {
         let tolerance = self.figure.tolerance;
         self.here.map(|here| tolerance.error(here, self.figure.published).abs() <= tolerance.most())
     }
 
-    /// Whether it is printed in the exhibit, and not elsewhere in the paper.
+    /// Whether the paper prints it in this exhibit.
     pub(crate) fn is_of(&self, exhibit: &Exhibit) -> bool {
         is_printed_in(&self.figure, &exhibit.label)
     }
 
-    /// Where it lies in a chart of one workload: in bytes or requests a second, ms of CPU time a MB, or ns; none of what is
-    /// worked out from several, or is no such figure.
+    /// Its value in a chart of one workload: bytes per second, IOPS, ms of CPU time per MB, or ns; none if it has
+    /// several workloads or another unit.
     pub(crate) fn point(&self, workload: &Workload) -> Option<f64> {
         if self.cells.len() > 1 {
             return None;

@@ -6,7 +6,7 @@ use clap::Args;
 use halfpower_model::Settings;
 use std::path::PathBuf;
 
-/// What is different from a simulated machine's file.
+/// Changes to a simulated machine's file.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SetArgument {
     /// Override a key of a simulated machine: disks=4 (of the volume), pci.rate=533MB/s (of a part); repeatable
@@ -18,12 +18,12 @@ pub(crate) struct SetArgument {
 }
 
 impl SetArgument {
-    /// The targets, the simulated ones with these settings.
+    /// The targets; simulated ones get these settings.
     ///
     /// # Errors
-    /// When none of them is simulated.
+    /// If none of them is simulated.
     pub(crate) fn on(&self, targets: &[PathBuf]) -> Result<Vec<PathBuf>, UsageError> {
-        // All that were said: of one said twice none counts, and the machine says so.
+        // All settings are passed on, because the machine rejects one that is set twice.
         let settings = Settings(self.set.iter().flat_map(|settings| settings.0.clone()).collect());
         if settings.is_empty() {
             return Ok(targets.to_vec());

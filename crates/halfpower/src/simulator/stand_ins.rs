@@ -1,4 +1,4 @@
-//! Other targets in place of the volumes that a study of a simulated machine compares.
+//! Other targets in place of the simulated volumes that a study compares.
 
 use super::name::SimulatedName;
 use crate::console::Console;
@@ -7,10 +7,10 @@ use crate::text::{UsageError, refuse};
 use halfpower_model::Settings;
 use std::path::PathBuf;
 
-/// The study moved to `targets`, and the targets it then has.
+/// The study moved to `targets`, and its new targets.
 ///
 /// # Errors
-/// When some are simulated and some are not, or there are neither one target nor as many as volumes.
+/// If only some targets are simulated, or their number is neither one nor that of the volumes.
 pub(crate) fn moved(study: Study, targets: &[PathBuf], console: &Console) -> Result<(Study, Vec<PathBuf>), UsageError> {
     let names = targets.iter().filter_map(|target| SimulatedName::of(target)).collect::<Result<Vec<_>, _>>()?;
     if !names.is_empty() && names.len() < targets.len() {
@@ -44,7 +44,7 @@ pub(crate) fn moved(study: Study, targets: &[PathBuf], console: &Console) -> Res
     Ok((study.moved(&stand_ins), targets.to_vec()))
 }
 
-/// A simulated volume of its own in place of each: a run has one testbed, and its workloads name their volumes.
+/// A simulated volume in place of each: a run has one testbed, and its workloads name their volumes.
 fn each_simulated(study: Study, names: &[SimulatedName]) -> (Study, Vec<PathBuf>) {
     let first = &names[0];
     let volume = |name: &SimulatedName| match name.machine == first.machine {

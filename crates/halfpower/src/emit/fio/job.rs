@@ -1,4 +1,4 @@
-//! A workload in fio's words, and what fio has no words for.
+//! A workload as fio's options, and the reasons if fio has no equivalent.
 
 use super::{engine, share, words};
 use halfpower_model::content::Data;
@@ -11,7 +11,7 @@ use halfpower_model::{
 
 type Settings = Vec<(&'static str, String)>;
 
-/// Options of a ring that fio sets as it likes.
+/// Ring options that fio chooses itself.
 const ITS_OWN: [RingOption; 5] = [
     RingOption::SingleIssuer,
     RingOption::DeferTaskrun,
@@ -20,7 +20,7 @@ const ITS_OWN: [RingOption; 5] = [
     RingOption::RegisteredRing,
 ];
 
-/// Why fio has no equal of a workload; none where it has one.
+/// Why fio has no equivalent of a workload; none if it has one.
 pub(super) fn no_equal(workload: &Workload, on_file: bool) -> Option<&'static str> {
     let Workload { operation, pattern, personality, rw_flags, sizes, limits, .. } = workload;
     let (_, on_one_target) = workload.position(0);
@@ -77,7 +77,7 @@ pub(super) fn no_equal(workload: &Workload, on_file: bool) -> Option<&'static st
     reasons.iter().find(|(applies, _)| *applies).map(|(_, reason)| *reason)
 }
 
-/// What is nearly the same in fio, and in what it differs.
+/// Differences between fio and Halfpower that do not exclude a workload.
 pub(super) fn remarks(workload: &Workload) -> Vec<&'static str> {
     let remarks = [
         (
@@ -103,7 +103,7 @@ pub(super) fn remarks(workload: &Workload) -> Vec<&'static str> {
 /// The settings of the jobs on one of the targets.
 ///
 /// # Errors
-/// When nobody works there.
+/// If the target has no workers.
 pub(super) fn settings(workload: &Workload, volume: usize, is_null: bool) -> Result<Settings, String> {
     let workers = (0..workload.workers).filter(|worker| workload.volume_of(*worker) == volume).count() as u64;
     if workers == 0 {
@@ -140,12 +140,12 @@ pub(super) fn settings(workload: &Workload, volume: usize, is_null: bool) -> Res
     }
     settings.extend(pace(workload));
     settings.extend(end(workload));
-    // fio takes no more than 63 bits.
+    // fio accepts up to 63 bits.
     settings.push(("randseed", (workload.seed >> 1).to_string()));
     Ok(settings)
 }
 
-/// Where they go.
+/// Size and offsets of the jobs.
 fn places(workload: &Workload, workers: u64) -> Settings {
     let span = workload.span.0 - workload.offset.0;
     let mut settings = Settings::new();
@@ -189,7 +189,7 @@ fn engine_options(workload: &Workload, is_null: bool) -> Settings {
     settings
 }
 
-/// What writes carry.
+/// Contents of writes.
 fn bytes_of_writes(data: &Data) -> Settings {
     match data {
         Data::Incompressible => vec![("scramble_buffers", "1".to_owned())],
@@ -205,7 +205,7 @@ fn bytes_of_writes(data: &Data) -> Settings {
     }
 }
 
-/// How they arrive.
+/// The rate of arrivals.
 fn pace(workload: &Workload) -> Settings {
     let Some(rate) = workload.rate else { return Settings::new() };
     let (key, all) = match rate {
@@ -214,7 +214,7 @@ fn pace(workload: &Workload) -> Settings {
     };
     let process = if workload.arrivals == Arrivals::Poisson { "poisson" } else { "linear" };
     let of = |kind| all * u64::from(workload.operation.percent(kind)) / 100 / u64::from(workload.workers);
-    // Where there are none of a kind, its rate does not count, and 0 would mean no limit.
+    // A direction without requests gets no rate; 0 would mean no limit.
     let directions = [RequestKind::Read, RequestKind::Write, RequestKind::Trim].map(|kind| match of(kind) {
         0 => String::new(),
         rate => rate.to_string(),
@@ -222,7 +222,7 @@ fn pace(workload: &Workload) -> Settings {
     vec![(key, directions.join(",").trim_end_matches(',').to_owned()), ("rate_process", process.to_owned())]
 }
 
-/// Whether the rate comes to whole numbers for each job and direction.
+/// Whether the rate is a whole number for each job and direction.
 fn has_whole_rate(workload: &Workload) -> bool {
     let (Some(Rate::Requests(all) | Rate::Bytes(all)), parts) = (workload.rate, 100 * u128::from(workload.workers))
     else {
@@ -233,11 +233,11 @@ fn has_whole_rate(workload: &Workload) -> bool {
     shares.iter().all(|percent| (u128::from(all) * u128::from(*percent)).is_multiple_of(parts))
 }
 
-/// When it ends.
+/// The limits of the jobs.
 fn end(workload: &Workload) -> Settings {
     let mut settings = Settings::new();
     let limits = workload.limits;
-    // A file that was gone through is gone through again, until a limit is reached.
+    // The file is passed repeatedly until a limit is reached.
     let whole = |bytes: u64| bytes.div_ceil(workload.request_size.0) * workload.request_size.0;
     let by_requests = limits.requests.map(|requests| share(requests, workload));
     let by_bytes = limits.bytes.map(|bytes| whole(share(bytes.0, workload)));
@@ -253,7 +253,7 @@ fn end(workload: &Workload) -> Settings {
     settings
 }
 
-/// Sizes and their shares as fio has them, empty where all are of one size; none where they are no whole percents.
+/// Sizes with their shares in fio's form, empty for a single size; none if the shares are not whole percents.
 fn whole_shares(workload: &Workload) -> Option<String> {
     if workload.sizes.is_empty() {
         return Some(String::new());
@@ -267,7 +267,7 @@ fn whole_shares(workload: &Workload) -> Option<String> {
         };
         sizes.iter().map(one).collect::<Option<Vec<_>>>().map(|sizes| sizes.join(":"))
     };
-    // A kind that nothing was said of has no requests; fio wants something there.
+    // fio requires sizes for a kind without requests, too.
     let lists: Vec<String> = kinds.into_iter().map(list).collect::<Option<_>>()?;
     let said = lists.iter().find(|list| !list.is_empty())?.clone();
     let lists: Vec<String> = lists.into_iter().map(|list| if list.is_empty() { said.clone() } else { list }).collect();

@@ -1,11 +1,10 @@
-//! What a workload is in fio's words, wherever it has the same: in a job file, and in the options that fio repeats in its
-//! results.
+//! fio's options for a workload, as far as it has the same: for job files, and for exported results.
 
 use halfpower_model::{
     Bytes, Durability, Nanoseconds, Operation, Pattern, Personality, RequestKind, WorkerKind, Workload,
 };
 
-/// fio's engines by what is the same here; the first one is the closest.
+/// fio's engines with the same personality; the first one is the closest.
 pub(crate) const ENGINES: [(Personality, &str); 9] = [
     (Personality::Sync, "psync"),
     (Personality::Vectored, "pvsync2"),
@@ -18,7 +17,7 @@ pub(crate) const ENGINES: [(Personality, &str); 9] = [
     (Personality::Sg, "sg"),
 ];
 
-/// The options and their values, each with the field of the workload that it says.
+/// The options and their values, each with its field of the workload.
 pub(crate) fn words(workload: &Workload) -> Vec<(&'static str, &'static str, String)> {
     let mut words = Vec::new();
     let mut put = |field, key, value: Option<String>| words.extend(value.map(|value| (field, key, value)));
@@ -38,7 +37,7 @@ pub(crate) fn words(workload: &Workload) -> Vec<(&'static str, &'static str, Str
         _ => None,
     };
     put("pattern", "random_distribution", distribution);
-    // Any place again and again; with its map, fio comes to each once.
+    // Offsets may repeat; with its map, fio visits each once.
     put("pattern", "norandommap", switch(workload.pattern != Pattern::Shuffled).filter(|_| !is_ordered));
     put("offset", "offset", bytes(workload.offset));
     put("depth", "iodepth", Some(workload.depth.to_string()));
@@ -63,7 +62,7 @@ pub(crate) fn bytes(bytes: Bytes) -> Option<String> {
     (bytes.0 > 0).then(|| bytes.0.to_string())
 }
 
-/// fio's engine; our own word where it has none.
+/// fio's engine; our word if it has none.
 pub(crate) fn engine(personality: Personality) -> &'static str {
     ENGINES.iter().find(|(known, _)| *known == personality).map_or(personality.word(), |(_, engine)| engine)
 }

@@ -1,7 +1,7 @@
-//! What others measured and printed: figures of papers, each with the workload that it is of in the words of studies.
+//! Figures published in papers, each with its workload in the form of studies.
 //!
-//! `studies/published.toml` has them. A simulated machine is held against them (`sim validate`), and a report of a paper's
-//! study shows them beside its own points.
+//! They are in `studies/published.toml`. `sim validate` compares the simulated machines with them, and the report of a
+//! paper's study shows them beside its results.
 
 mod read;
 #[cfg(test)]
@@ -11,124 +11,125 @@ use crate::study::Shows;
 use halfpower_model::WorkloadSpec;
 use serde::{Deserialize, Serialize};
 
-/// The figures in the binary.
+/// The built-in figures.
 const FIGURES: &str = include_str!("../../../../../studies/published.toml");
 
-/// A figure that somebody printed.
+/// A published figure.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Figure {
-    /// One word for it, its own.
+    /// Its unique name.
     pub id: String,
-    /// Which paper: a word of the file's head.
+    /// Its paper: a word of the file's head.
     pub source: String,
     /// Table, figure or section.
     pub place: String,
-    /// The simulated volumes that it is of, `MACHINE:VOLUME`: one, or two where it says what the second lacks.
+    /// Its simulated volumes, `MACHINE:VOLUME`: one, or two that are compared.
     pub targets: Vec<String>,
-    /// What it tells of them.
+    /// The quantity.
     pub measure: Measure,
     /// The figure as printed.
     pub published: f64,
-    /// Whether a machine was made to give it.
+    /// Whether the machine was fitted to it.
     pub basis: Basis,
-    /// How far off a simulated one may be.
+    /// Tolerance of a simulated figure.
     pub tolerance: Tolerance,
-    /// The workloads it takes: one, or several where it is worked out from all.
+    /// Its workloads: one, or all from which it is computed.
     pub cells: Vec<WorkloadSpec>,
-    /// Why nothing is held against it; none for all others.
+    /// Why it is not compared; none for most.
     pub left_out: Option<String>,
 }
 
-/// What a figure tells.
+/// Quantities of published figures.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "measure", rename_all = "snake_case")]
 pub(crate) enum Measure {
-    /// Throughput in 2^20 bytes a second, which SQLIO prints as MB/s.
+    /// Throughput in 2^20 bytes per second, which SQLIO prints as MB/s.
     Megabytes,
-    /// Bytes copied: half of what a mix of reads and writes moves, in the same unit.
+    /// Copied bytes, half of those moved by a mix of reads and writes, in 2^20 bytes per second.
     Copied,
-    /// Requests a second.
+    /// IOPS.
     Requests,
-    /// Mean of the requests a second of all its workloads.
+    /// Mean IOPS of all its workloads.
     MeanRequests,
-    /// How many percent less the last workload, or the second target, gives than the first.
+    /// Throughput lost, in percent, from the first to the last workload, or to the second target.
     LossPercent,
-    /// Fixed CPU time of a request in µs, over the sizes of all its workloads.
+    /// Fixed CPU time per I/O in µs, over the sizes of all its workloads.
     FixedUs,
-    /// The part that grows with the size, in µs a KiB.
+    /// Marginal CPU time in µs per KiB.
     MarginalUs,
-    /// CPU time of a request in µs.
+    /// CPU time per I/O in µs.
     CpuUs,
-    /// CPU time of 2^20 bytes in ms.
+    /// CPU time per 2^20 bytes in ms.
     CpuMsPerMegabyte,
     /// Percent of all CPUs' time.
     CpuPercent,
-    /// CPU clocks a byte.
+    /// CPU clocks per byte.
     ClocksPerByte {
-        /// Clocks of a CPU in millions a second.
+        /// Clock rate of a CPU in MHz.
         mhz: f64,
     },
-    /// Throughput at which one CPU has nothing left, in 2^20 bytes a second.
+    /// Throughput that saturates one CPU, in 2^20 bytes per second.
     SaturationMegabytes,
     /// Mean service time in ms.
     ServiceMs,
-    /// Percent of the time that a part is busy.
+    /// Busy time of a part in percent.
     BusyPercent {
-        /// As the record names it.
+        /// Its name in the record.
         part: String,
     },
-    /// Percent of a part's busy time that goes to a phase.
+    /// Share of a phase in a part's busy time, in percent.
     PhasePercent {
-        /// As the record names it.
+        /// Its name in the record.
         part: String,
-        /// As the record names it.
+        /// Its name in the record.
         phase: String,
     },
-    /// Dollars for each request a second.
+    /// Dollars per IOPS.
     DollarsPerRequest {
         /// Dollars.
         price: f64,
     },
-    /// Requests a second for each dollar.
+    /// IOPS per dollar.
     RequestsPerDollar {
         /// Dollars.
         price: f64,
     },
-    /// Requests of 2^20 bytes a second: each takes the time of a small random request, and of its bytes in a sequential read.
+    /// Requests of 2^20 bytes per second: each takes the time of a small random request and of its bytes in a
+    /// sequential read.
     MegabyteAccesses,
-    /// The same for each dollar.
+    /// Requests of 2^20 bytes per second and dollar.
     MegabyteAccessesPerDollar {
         /// Dollars.
         price: f64,
     },
-    /// 10^6 bytes of capacity for each dollar.
+    /// 10^6 bytes of capacity per dollar.
     MegabytesPerDollar {
         /// Dollars.
         price: f64,
     },
 }
 
-/// Where a simulated figure is from.
+/// Origin of a simulated figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Basis {
     /// A parameter of the machine was chosen for it, or is it.
     Fitted,
-    /// It came out.
+    /// A result of the model.
     Predicted,
 }
 
-/// How far off a simulated figure may be.
+/// Tolerance of a simulated figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Tolerance {
-    /// Of the published one.
+    /// Percent of the published figure.
     Percent(f64),
-    /// Of figures that are percents: how many more or less.
+    /// Percentage points.
     Points(f64),
 }
 
 impl Tolerance {
-    /// How far off a figure is, as the tolerance counts.
+    /// The error of a simulated figure, in the unit of the tolerance.
     pub(crate) fn error(self, simulated: f64, published: f64) -> f64 {
         match self {
             Tolerance::Percent(_) => (simulated / published - 1.0) * 100.0,
@@ -136,14 +137,14 @@ impl Tolerance {
         }
     }
 
-    /// The most that [`error`](Tolerance::error) may be, either way.
+    /// The maximum absolute [`error`](Tolerance::error).
     pub(crate) fn most(self) -> f64 {
         match self {
             Tolerance::Percent(most) | Tolerance::Points(most) => most,
         }
     }
 
-    /// What it counts in.
+    /// The unit of the tolerance.
     pub(crate) fn unit(self) -> &'static str {
         match self {
             Tolerance::Percent(_) => "%",
@@ -152,7 +153,7 @@ impl Tolerance {
     }
 }
 
-/// How far off a figure is, in words: tenths, halves of them away from zero, on every page and on the terminal. Never -0.0.
+/// An error as text, in tenths, halves of them rounded away from zero. Never -0.0.
 pub(crate) fn off(error: f64) -> String {
     format!("{:+.1}", (error * 10.0).round() / 10.0 + 0.0).replace('-', "−")
 }
@@ -206,7 +207,7 @@ impl Measure {
 /// Every figure of the file.
 ///
 /// # Panics
-/// When the file that is part of the program has a mistake, which the tests make sure of.
+/// If the built-in file has a mistake, which tests exclude.
 pub(crate) fn figures() -> Vec<Figure> {
     read::figures(FIGURES).expect("the published figures are right")
 }

@@ -1,4 +1,4 @@
-//! From text to figures. An entry that varies keys has a figure for each of its workloads, or one for all of them.
+//! From text to figures. An entry with several workloads has a figure for each of them, or one for all.
 
 use super::{Basis, Figure, Measure, Tolerance};
 use crate::study::cross;
@@ -13,7 +13,7 @@ const OF_MEASURE: [&str; 5] = ["measure", "part", "phase", "mhz", "price"];
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    /// What every entry's workload has that says nothing else.
+    /// Keys of every workload that does not override them.
     #[serde(default)]
     workload: Table,
     figure: Vec<Entry>,
@@ -114,7 +114,7 @@ fn of(entry: Entry, common: &Table) -> Result<Vec<Figure>, String> {
     }
 }
 
-/// The values of each key that is given, in the order in which keys vary: the first varies slowest.
+/// The values of each key that is set, in the order in which keys vary: the first varies slowest.
 fn axes(own: &Table, common: &Table) -> Result<Vec<Vec<WorkloadSpec>>, String> {
     let mut axes = Vec::new();
     for key in KEYS {
@@ -131,7 +131,7 @@ fn axes(own: &Table, common: &Table) -> Result<Vec<Vec<WorkloadSpec>>, String> {
     Ok(axes)
 }
 
-/// What tells a workload of an entry from its others.
+/// The suffix that distinguishes a workload from others of its entry.
 fn suffix(cell: &WorkloadSpec, axes: &[Vec<WorkloadSpec>]) -> String {
     let varies = |is_said: fn(&WorkloadSpec) -> bool| axes.iter().any(|axis| axis.len() > 1 && is_said(&axis[0]));
     let mut suffix = String::new();

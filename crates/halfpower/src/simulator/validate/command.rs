@@ -1,4 +1,4 @@
-//! `halfpower sim validate`: the machines against what was published.
+//! `halfpower sim validate`: compares the machines with published figures.
 
 use super::{Checked, ENOUGH, Tally, check};
 use crate::command::context::{Context, Ending};
@@ -24,7 +24,7 @@ pub(in crate::simulator) fn run(context: &Context, arguments: &Arguments) -> any
     Ok(if tally.is_enough() { Ending::Done } else { Ending::Failed })
 }
 
-/// Those whose id is one of the words, or begins with one.
+/// The figures whose id is one of the words, or begins with one.
 fn chosen(figures: Vec<Figure>, only: &[String]) -> anyhow::Result<Vec<Figure>> {
     let is_it = |figure: &Figure, word: &String| figure.id == *word || figure.id.starts_with(&format!("{word}."));
     if let Some(word) = only.iter().find(|word| !figures.iter().any(|figure| is_it(figure, word))) {

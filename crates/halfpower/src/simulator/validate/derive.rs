@@ -1,4 +1,4 @@
-//! From samples to a figure as a paper prints it.
+//! From samples to a figure in the form of a paper.
 
 use crate::simulator::published::Measure;
 use halfpower_analysis::{CostBound, Observed, analyse};
@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 /// SQLIO's MB.
 const MEGABYTE: f64 = 1_048_576.0;
 
-/// What the samples come to; the reason where they do not tell. They are in the order of the figure's workloads.
+/// The figure computed from samples in the order of its workloads; the reason if it cannot be computed.
 pub(super) fn value(measure: &Measure, samples: &[&Sample]) -> Result<f64, String> {
     let [first, ..] = samples else { return Err("it names no workload".to_owned()) };
     let last = samples[samples.len() - 1];
@@ -43,8 +43,8 @@ pub(super) fn value(measure: &Measure, samples: &[&Sample]) -> Result<f64, Strin
     })
 }
 
-/// Requests of a MB a second, each of which takes the time of a small random one of all the disk, of reads and writes in the
-/// mean, and of its bytes in a large sequential read of the outermost tracks.
+/// Requests of a MB per second. Each takes the mean time of small random reads and writes over the whole disk, and the
+/// time of its bytes in a large sequential read of the outermost tracks.
 fn megabyte_accesses(samples: &[&Sample]) -> Result<f64, String> {
     let key = |sample: &&&Sample| (sample.workload.request_size, Reverse(sample.workload.span));
     let (random, sequential): (Vec<&Sample>, Vec<&Sample>) =
@@ -60,12 +60,12 @@ fn mean_requests(samples: &[&Sample]) -> f64 {
     samples.iter().map(|sample| sample.total.requests_per_s).sum::<f64>() / samples.len() as f64
 }
 
-/// All CPU time of a sample: what the papers' soaker saw.
+/// Total CPU time of a sample, as measured by the papers' soaker.
 fn cpu_s(sample: &Sample) -> Result<f64, String> {
     sample.cpu.upper_s.ok_or_else(|| "it has no CPU time".to_owned())
 }
 
-/// Fixed and marginal part, by the analysis.
+/// Fixed and marginal CPU time, by the analysis.
 fn cost_line(samples: &[&Sample]) -> Result<(f64, f64), String> {
     let numbered = samples.iter().enumerate();
     let observed =

@@ -1,8 +1,8 @@
-//! The simulated machines against what was published: every figure beside the one that the machine gives.
+//! Comparison of the simulated machines with published figures.
 //!
-//! A figure is simulated with the workloads that it names, one sample each, and worked out from the samples as the papers
-//! worked theirs out: rates in SQLIO's MB/s of 2^20 bytes, fixed and marginal CPU cost by the analysis' own fit. What
-//! a machine lacks or refuses is a figure that is not within its tolerance.
+//! A figure is simulated with its workloads, one sample each, and computed from the samples as in the papers: rates in
+//! SQLIO's MB/s of 2^20 bytes, fixed and marginal CPU cost by the fit of the analysis. A figure that a machine cannot
+//! simulate counts as outside its tolerance.
 
 pub(super) mod command;
 mod derive;
@@ -22,56 +22,56 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A figure, held against a machine.
+/// A published figure compared with a machine.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Checked {
     /// Its id.
     pub id: String,
-    /// Which paper.
+    /// Its paper.
     pub source: String,
-    /// Where in it.
+    /// Its place in the paper.
     #[serde(rename = "where")]
     pub place: String,
-    /// The simulated target, or the two that are compared.
+    /// The simulated target, or two that are compared.
     pub targets: Vec<String>,
-    /// What it tells, by its unit.
+    /// The quantity, by its unit.
     pub quantity: &'static str,
-    /// As printed.
+    /// The published figure.
     pub published: f64,
-    /// As the machine gives it; none where it does not.
+    /// The simulated figure; none if the machine has none.
     pub simulated: Option<f64>,
-    /// How far that is off; none without it.
+    /// Its error; none without a simulated figure.
     pub error: Option<f64>,
-    /// The most that it may be, either way.
+    /// The maximum absolute error.
     pub tolerance: f64,
-    /// What both are in: `%` of the published figure, or `points` of a percentage.
+    /// Unit of error and tolerance: `%` of the published figure, or `points` of a percentage.
     pub tolerance_unit: &'static str,
-    /// Whether a machine was made to give it.
+    /// Whether the machine was fitted to it.
     pub basis: Basis,
-    /// Whether it is within the tolerance; none where nothing is held against it.
+    /// Whether it is within the tolerance; none if it is left out.
     pub pass: Option<bool>,
     /// Why it was not simulated, or is left out.
     pub reason: Option<String>,
 }
 
-/// How many figures are within their tolerance.
+/// Counts of figures.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Tally {
-    /// Figures that count.
+    /// Figures that are compared.
     pub figures: usize,
-    /// Of them, those within their tolerance.
+    /// Those within their tolerance.
     pub within: usize,
-    /// Of them, those that no machine gives yet.
+    /// Those that no machine can simulate yet.
     pub not_simulated: usize,
-    /// Of all, those that are left out.
+    /// Figures that are left out.
     pub left_out: usize,
 }
 
-/// Share of the figures that has to be within.
+/// Share of the figures that must be within tolerance.
 pub(crate) const ENOUGH: f64 = 0.95;
 
 impl Tally {
-    /// Of what was checked.
+    /// Counts the figures.
     pub(crate) fn of<'a>(checked: impl IntoIterator<Item = &'a Checked>) -> Tally {
         let mut tally = Tally { figures: 0, within: 0, not_simulated: 0, left_out: 0 };
         for figure in checked {
@@ -87,13 +87,13 @@ impl Tally {
         tally
     }
 
-    /// Whether that is enough.
+    /// Whether enough figures are within tolerance.
     pub(crate) fn is_enough(&self) -> bool {
         self.within as f64 >= ENOUGH * self.figures as f64
     }
 }
 
-/// One sample that figures need.
+/// A sample that figures need: target and workload.
 type Run<'a> = (&'a str, &'a WorkloadSpec);
 
 /// Simulates the figures, on all CPUs.
@@ -114,7 +114,7 @@ pub(crate) fn check(figures: &[Figure]) -> Vec<Checked> {
     figures.iter().map(|figure| judge(figure, || value(figure))).collect()
 }
 
-/// Works out what the samples of a run come to beside each figure that is printed of them: the mean over its repetitions.
+/// Computes the value of a run for each printed figure: the mean over its repetitions.
 pub(crate) fn beside(figures: &mut [PaperFigure], samples: &[Observed<'_>]) {
     let taken: HashMap<(u32, u32), &Sample> =
         samples.iter().map(|observed| ((observed.cell, observed.block), observed.sample)).collect();
@@ -132,7 +132,7 @@ pub(crate) fn beside(figures: &mut [PaperFigure], samples: &[Observed<'_>]) {
     }
 }
 
-/// The samples that a figure needs: every workload on its first target, then on its second.
+/// The samples of a figure: all workloads on its first target, then on its second.
 fn runs_of(figure: &Figure) -> impl Iterator<Item = Run<'_>> {
     figure.targets.iter().flat_map(|target| figure.cells.iter().map(|cell| (target.as_str(), cell)))
 }
@@ -159,7 +159,7 @@ fn simulate(runs: &[Run<'_>]) -> Vec<Result<Sample, String>> {
     made.into_iter().map(|(_, sample)| sample).collect()
 }
 
-/// Every machine with each volume of it that is needed.
+/// Each machine with each of its volumes in use.
 fn machines<'a>(runs: &[Run<'a>]) -> HashMap<&'a str, Result<Simulated, String>> {
     let mut machines = HashMap::new();
     for (target, _) in runs {
@@ -189,7 +189,7 @@ fn judge(figure: &Figure, value: impl FnOnce() -> Result<f64, String>) -> Checke
     };
     let tolerance: Tolerance = figure.tolerance;
     let error = simulated.map(|simulated| tolerance.error(simulated, figure.published));
-    // Figures are compared as they are written, so that one on the border is on it everywhere.
+    // The margin makes a figure at the limit the same in all outputs.
     let is_within = error.is_some_and(|error| error.abs() <= tolerance.most() + 1e-9);
     Checked {
         id: figure.id.clone(),
