@@ -41,4 +41,4 @@ pub(crate) use repair::Repaired;
 pub(crate) use run::{NewRun, Run, RunKind, RunStatus, RunSummary, word};
 pub(crate) use run_id::RunId;
 pub(crate) use sample::StoredSample;
-pub(crate) use test_file::{NewTestFile, Standing, TestFile, TestFileId};
+pub(crate) use test_file::{Standing, TestFile, TestFileId};

@@ -25,8 +25,8 @@ pub(super) struct Pages<'f> {
 
 impl<'f> Pages<'f> {
     pub(super) fn of(file: &'f [u8], log: &'f [u8]) -> Self {
-        let said = file.get(PAGE_SIZE).map_or(0, |size| usize::from(u16::from_be_bytes([size[0], size[1]])));
-        let size = if said >= 512 && said.is_power_of_two() { said } else { USUAL_PAGE_SIZE };
+        let stored = file.get(PAGE_SIZE).map_or(0, |size| usize::from(u16::from_be_bytes([size[0], size[1]])));
+        let size = if stored >= 512 && stored.is_power_of_two() { stored } else { USUAL_PAGE_SIZE };
         let mut pages: BTreeMap<u32, &[u8]> = (1..).zip(file.chunks_exact(size)).collect();
         let salts = log.get(16..24);
         for frame in log.get(LOG_HEADER..).unwrap_or_default().chunks_exact(FRAME_HEADER + size) {

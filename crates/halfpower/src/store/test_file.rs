@@ -24,21 +24,6 @@ const SUFFIX: &str = ".test";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TestFileId(i64);
 
-/// A test file that is about to be created.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct NewTestFile<'a> {
-    /// Its path.
-    pub path: &'a Path,
-    /// Its final size.
-    pub bytes: Bytes,
-    /// The run that needs it.
-    pub run: RunId,
-    /// Its identity, if known by now.
-    pub file: Option<&'a FileId>,
-    /// Identity of its directory.
-    pub directory: &'a FileId,
-}
-
 /// A test file that was not removed, whose process has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TestFile {
@@ -68,19 +53,27 @@ pub(crate) enum Standing {
 }
 
 impl Store {
-    /// Records a test file that is about to be created, and claims it for this process.
+    /// Records a test file of `bytes` that a run is about to create, with the identity of its directory and, if it is
+    /// known by now, of the `file`; claims it for this process.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub(crate) fn note_test_file(&mut self, new: &NewTestFile<'_>) -> Result<TestFileId, StoreError> {
+    pub(crate) fn note_test_file(
+        &mut self,
+        run: RunId,
+        path: &Path,
+        bytes: Bytes,
+        file: Option<&FileId>,
+        directory: &FileId,
+    ) -> Result<TestFileId, StoreError> {
         const ACTION: &str = "note a test file";
-        let failed = |source| StoreError::Target(TargetError::from_io("find", new.path, source));
-        let path = std::path::absolute(new.path).map_err(failed)?;
+        let failed = |source| StoreError::Target(TargetError::from_io("find", path, source));
+        let path = std::path::absolute(path).map_err(failed)?;
         let transaction = self.connection.transaction().during(ACTION)?;
         let sql = "INSERT INTO test_files (run_id, path, bytes, noted_at, file, directory) VALUES (?, ?, ?, ?, ?, ?)";
-        let (noted_at, file) = (Timestamp::now().to_string(), new.file.map(json));
-        let (path, bytes) = (path.as_os_str().as_bytes(), new.bytes.0.cast_signed());
-        let values = (new.run.0, path, bytes, noted_at, file, json(new.directory));
+        let (noted_at, file) = (Timestamp::now().to_string(), file.map(json));
+        let (path, bytes) = (path.as_os_str().as_bytes(), bytes.0.cast_signed());
+        let values = (run.0, path, bytes, noted_at, file, json(directory));
         transaction.execute(sql, values).during(ACTION)?;
         let id = TestFileId(transaction.last_insert_rowid());
         self.claims.take(&id.claim())?;

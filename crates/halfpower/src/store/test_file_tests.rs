@@ -28,9 +28,7 @@ fn a_store_cannot_have_any_file_removed() {
 /// Notes a test file that is there, by which file it is.
 fn note(store: &mut Store, path: &Path, run: RunId) -> TestFileId {
     let (file, directory) = (FileId::at(path).ok(), FileId::at(path.parent().unwrap()).unwrap());
-    store
-        .note_test_file(&NewTestFile { path, bytes: Bytes(10), run, file: file.as_ref(), directory: &directory })
-        .unwrap()
+    store.note_test_file(run, path, Bytes(10), file.as_ref(), &directory).unwrap()
 }
 
 #[test]

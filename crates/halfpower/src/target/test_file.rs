@@ -1,6 +1,6 @@
 //! A test file that is recorded in the store, so that it is found again after a crash.
 
-use crate::store::{self, NewTestFile, RunId, Store, TestFileId};
+use crate::store::{self, RunId, Store, TestFileId};
 use halfpower_engine::TargetError;
 use halfpower_engine::test_file::{FileId, Nameless, TestFile};
 use halfpower_model::{Bytes, random};
@@ -21,13 +21,7 @@ impl KeptTestFile {
         let home = FileId::at(directory).map_err(|error| TargetError::from_io("examine", directory, error))?;
         let nameless = Nameless::create(directory)?;
         let known = nameless.as_ref().map(Nameless::id).transpose()?;
-        let id = store.note_test_file(&NewTestFile {
-            path: &path,
-            bytes: size,
-            run,
-            file: known.as_ref(),
-            directory: &home,
-        })?;
+        let id = store.note_test_file(run, &path, size, known.as_ref(), &home)?;
         let made = match nameless {
             Some(file) => file.name(&name),
             None => TestFile::create_at(&path),
