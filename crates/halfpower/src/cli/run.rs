@@ -190,7 +190,8 @@ pub(super) fn prepare(study: &Study, targets: &[PathBuf], arguments: &PlanArgume
         offer: arguments.price.over(study.offer)?,
         machines: site.machines_of(study)?,
     };
-    let plan = Plan::make(study, &overrides, &environment).map_err(|error| match site.memory_note() {
+    let memory = site.notes.iter().find(|note| note.code == "memory");
+    let plan = Plan::make(study, &overrides, &environment).map_err(|error| match memory {
         Some(note) if matches!(error, PlanError::NothingLeft(_)) => anyhow::Error::new(UsageError(format!(
             "{}: nothing of {} can be measured there; {}",
             note.message, study.name, note.remedy

@@ -48,7 +48,7 @@ impl Emission<'_> {
 
     /// The places of a workload.
     pub(super) fn range(&self, workload: &Workload) -> Range<usize> {
-        let places = self.site.places().len();
+        let places = self.site.places.len();
         workload.among.range(places as u32).unwrap_or(0..places)
     }
 

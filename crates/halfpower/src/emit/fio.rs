@@ -47,10 +47,10 @@ pub(crate) fn fio(emission: &Emission<'_>) -> Result<String, String> {
     if emission.plan.is_time_virtual() {
         return Err(nothing("it has no simulated machines"));
     }
-    let names: Vec<String> = emission.site.places().iter().map(file_name).collect::<Result<_, _>>()?;
+    let names: Vec<String> = emission.site.places.iter().map(file_name).collect::<Result<_, _>>()?;
     let mut head = emission.head("a job file for fio");
     head.extend(NOTES.map(str::to_owned));
-    let has_test_file = emission.site.places().iter().any(is_test_file);
+    let has_test_file = emission.site.places.iter().any(is_test_file);
     head.extend(has_test_file.then(|| MADE.to_owned()));
     let mut text: String = head.iter().map(|line| comment(line)).collect();
     text.push_str(GLOBAL);
@@ -81,8 +81,7 @@ pub(crate) fn fio(emission: &Emission<'_>) -> Result<String, String> {
     if is_empty {
         return Err(nothing(&reasons.pop().unwrap_or_default()));
     }
-    let test_files =
-        emission.site.places().iter().zip(&names).enumerate().filter(|(_, (place, _))| is_test_file(place));
+    let test_files = emission.site.places.iter().zip(&names).enumerate().filter(|(_, (place, _))| is_test_file(place));
     for (index, (_, name)) in test_files {
         let _ = write!(
             text,
@@ -101,7 +100,7 @@ fn nothing(reason: &str) -> String {
 fn sections(emission: &Emission<'_>, trial: &Trial, names: &[String]) -> Result<String, String> {
     let Trial { block, cell, workload } = trial;
     let range = emission.range(workload);
-    let places = &emission.site.places()[range.clone()];
+    let places = &emission.site.places[range.clone()];
     if let Some(reason) = job::no_equal(workload, places.iter().any(is_file)) {
         return Err(reason.to_owned());
     }

@@ -71,7 +71,7 @@ pub(crate) fn shell(emission: &Emission<'_>) -> Result<String, String> {
     places.make(&mut script, emission.plan);
     let words = emission.plan.names(&[]);
     let peaks: Vec<String> =
-        emission.site.peaks().iter().map(|peak| format!(" --pap {}={}B/s", peak.level, peak.bytes_per_s.0)).collect();
+        emission.site.peaks.iter().map(|peak| format!(" --pap {}={}B/s", peak.level, peak.bytes_per_s.0)).collect();
     let mut trials = emission.trials().peekable();
     let mut is_empty = true;
     while let Some(trial) = trials.next() {
@@ -170,7 +170,7 @@ impl<'a> Places<'a> {
             let word = if is_test_file(place) { format!("\"$file_{number}\"") } else { quoted(name.clone().into()) };
             Ok(ShellPlace { place, name, word, number })
         };
-        emission.site.places().iter().enumerate().map(shell).collect::<Result<_, _>>().map(Places)
+        emission.site.places.iter().enumerate().map(shell).collect::<Result<_, _>>().map(Places)
     }
 
     /// The places of a workload. On a simulated machine one place stands for all, because they have one name; none for

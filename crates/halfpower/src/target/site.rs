@@ -23,11 +23,11 @@ const FILL_SEED: u64 = 1 << 41;
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
     /// Every target, in order; never empty.
-    pub(super) places: Vec<Place>,
+    pub(crate) places: Vec<Place>,
     /// Warnings before the run.
     pub(crate) notes: Vec<Warning>,
     /// Advertised throughput of levels, given by the user.
-    peaks: Vec<GivenPeak>,
+    pub(crate) peaks: Vec<GivenPeak>,
     /// The simulated machine of the targets; none on this host.
     simulated: Option<Simulated>,
 }
@@ -86,16 +86,6 @@ impl Site {
         Site { places, notes: Vec::new(), peaks, simulated: Some(machine) }
     }
 
-    /// Every target, in order.
-    pub(crate) fn places(&self) -> &[Place] {
-        &self.places
-    }
-
-    /// Advertised throughput of levels, given by the user.
-    pub(crate) fn peaks(&self) -> &[GivenPeak] {
-        &self.peaks
-    }
-
     /// The host and the targets as they will be.
     pub(crate) fn environment(&self) -> Environment {
         if let Some(machine) = &self.simulated {
@@ -116,20 +106,12 @@ impl Site {
     /// If a volume does not exist.
     pub(crate) fn environment_of(&self, volumes: &[Option<String>]) -> Result<Environment, UsageError> {
         let own = self.environment();
-        let named: Vec<String> = volumes.iter().flatten().cloned().collect();
-        let known = self.volumes(&named)?;
-        let of = |name: &Option<String>| name.as_ref().and_then(|name| known.get(name)).unwrap_or(&own);
-        Ok(Environment::joined(volumes.iter().map(of)).unwrap_or(own))
-    }
-
-    /// Volumes of the machine, or of another one that ships, unchanged; empty on this host.
-    ///
-    /// # Errors
-    /// If a volume does not exist.
-    pub(crate) fn volumes(&self, names: &[String]) -> Result<HashMap<String, Environment>, UsageError> {
-        let Some(machine) = &self.simulated else { return Ok(HashMap::new()) };
-        let of = |name: &String| Ok((name.clone(), machine.at(name).map_err(usage)?.describe().clone()));
-        names.iter().map(of).collect()
+        let of = |volume: &Option<String>| match (&self.simulated, volume) {
+            (Some(machine), Some(name)) => Ok(machine.at(name).map_err(usage)?.describe().clone()),
+            _ => Ok(own.clone()),
+        };
+        let each = volumes.iter().map(of).collect::<Result<Vec<_>, UsageError>>()?;
+        Ok(Environment::joined(each.iter()).unwrap_or(own))
     }
 
     /// The machine with each of these settings, and with only their volume; empty on this host.
@@ -173,11 +155,6 @@ impl Site {
         let memory = Some(environment.memory_bytes).filter(|memory| memory.0 > 0);
         let memory = memory.map(|memory| format!(", {memory} of memory")).unwrap_or_default();
         format!("{}{memory}.", targets.join("; "))
-    }
-
-    /// The warning that the target is memory, not storage.
-    pub(crate) fn memory_note(&self) -> Option<&Warning> {
-        self.notes.iter().find(|note| note.code == "memory")
     }
 
     /// Why a cold cache is impossible, if it is: files that cannot be dropped from the page cache must not fit into it.
