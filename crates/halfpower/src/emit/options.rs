@@ -9,7 +9,7 @@ use halfpower_model::{KEYS, Key, Workload};
 
 /// The options of `halfpower io` that resolve to this workload on its targets.
 pub(crate) fn options(workload: &Workload) -> Vec<String> {
-    let mut said: Vec<String> = KEYS
+    let mut options: Vec<String> = KEYS
         .iter()
         .filter(|key| key.about.given != Given::Study && is_needed(key, workload))
         .filter_map(|key| {
@@ -19,8 +19,8 @@ pub(crate) fn options(workload: &Workload) -> Vec<String> {
         })
         .flatten()
         .collect();
-    said.extend(workload.set.0.iter().flat_map(|(key, value)| ["--set".to_owned(), format!("{key}={value}")]));
-    said
+    options.extend(workload.set.0.iter().flat_map(|(key, value)| ["--set".to_owned(), format!("{key}={value}")]));
+    options
 }
 
 fn is_needed(key: &Key, workload: &Workload) -> bool {

@@ -258,6 +258,6 @@ fn bound_cold_reads(cells: &mut [Cell]) {
     for workload in cells.iter_mut().map(|cell| &mut cell.workload).filter(|w| w.reads_a_cold_cache_in_order()) {
         let once = workload.once_over();
         workload.warmup = Nanoseconds(0);
-        workload.limits.bytes = Some(workload.limits.bytes.map_or(once, |said| said.min(once)));
+        workload.limits.bytes = Some(workload.limits.bytes.map_or(once, |limit| limit.min(once)));
     }
 }

@@ -269,7 +269,7 @@ fn whole_shares(workload: &Workload) -> Option<String> {
     };
     // fio requires sizes for a kind without requests, too.
     let lists: Vec<String> = kinds.into_iter().map(list).collect::<Option<_>>()?;
-    let said = lists.iter().find(|list| !list.is_empty())?.clone();
-    let lists: Vec<String> = lists.into_iter().map(|list| if list.is_empty() { said.clone() } else { list }).collect();
+    let given = lists.iter().find(|list| !list.is_empty())?.clone();
+    let lists: Vec<String> = lists.into_iter().map(|list| if list.is_empty() { given.clone() } else { list }).collect();
     Some(lists.join(","))
 }

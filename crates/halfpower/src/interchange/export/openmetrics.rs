@@ -123,8 +123,8 @@ fn labels(stored: &StoredSample) -> String {
         ("host", sample.environment.host.clone()),
     ];
     let escaped = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    let told = labels.iter().filter(|(_, value)| !value.is_empty());
-    told.map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect::<Vec<_>>().join(",")
+    let present = labels.iter().filter(|(_, value)| !value.is_empty());
+    present.map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect::<Vec<_>>().join(",")
 }
 
 /// The end of the sample in seconds; empty if it is unknown.

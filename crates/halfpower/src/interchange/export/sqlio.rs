@@ -67,8 +67,8 @@ fn comment(sample: &Sample) -> String {
     let without_commas = |c: char| if c == ',' || c.is_control() { ' ' } else { c };
     let note: String = sample.note.iter().flat_map(|note| note.chars()).map(without_commas).collect();
     let pattern = workload.pattern.to_string();
-    let says = note.split_whitespace().any(|word| word.eq_ignore_ascii_case(&pattern));
-    let pattern = if says || !workload.is_known("pattern") { String::new() } else { format!("{pattern} ") };
+    let is_named = note.split_whitespace().any(|word| word.eq_ignore_ascii_case(&pattern));
+    let pattern = if is_named || !workload.is_known("pattern") { String::new() } else { format!("{pattern} ") };
     let set: String = workload.set.0.iter().map(|(key, value)| format!("{key}={value} ")).collect();
     let front: String = format!("{pattern}{set}").chars().map(without_commas).collect();
     if front.is_empty() { note } else { format!("{front}{note}").trim_end().to_owned() }

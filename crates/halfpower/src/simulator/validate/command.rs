@@ -105,10 +105,10 @@ mod tests {
     fn a_figure_is_as_far_off_as_on_the_pages() {
         let figure = published::figures().into_iter().find(|figure| figure.id == "atlas.outer").unwrap();
         let mut checked = check(&[figure]).remove(0);
-        for (error, told) in [(6.25, " +6.3 %"), (-6.25, " −6.3 %"), (-0.01, " +0.0 %")] {
+        for (error, shown) in [(6.25, " +6.3 %"), (-6.25, " −6.3 %"), (-0.01, " +0.0 %")] {
             checked.error = Some(error);
             let line = line(&checked, 10);
-            assert!(line.contains(told), "{line}");
+            assert!(line.contains(shown), "{line}");
         }
     }
 }

@@ -96,8 +96,8 @@ fn part(sample: &Sample, kind: RequestKind) -> Result<(Option<&Totals>, Option<&
     if !sample.workload.operation.has(kind) {
         return Ok((None, None));
     }
-    let told = ["requests", "bytes", "requests_per_s", "bytes_per_s"];
-    if totals.is_none() || told.iter().any(|field| !sample.is_known(&format!("{name}.{field}"))) {
+    let fields = ["requests", "bytes", "requests_per_s", "bytes_per_s"];
+    if totals.is_none() || fields.iter().any(|field| !sample.is_known(&format!("{name}.{field}"))) {
         return Err("fio counts requests, bytes and their rates, and these are not all known");
     }
     Ok((totals, histogram.as_ref().filter(|histogram| histogram.count() > 0)))

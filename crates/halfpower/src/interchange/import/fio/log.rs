@@ -176,18 +176,17 @@ impl Direction {
             Kind::Histogram => {
                 let message = "smallest, largest and mean latency are those of the histogram's buckets";
                 collected.doubt("latency_from_buckets", message, "import the JSON for the exact ones");
-                let in_order: &[Entry] = if back.is_none() { entries } else { &[] };
-                let mut windows = Windows::of(&mut sample, in_order);
-                for entry in in_order {
-                    windows.next(&mut sample, entry.at_ms);
-                    sample.intervals.push(Interval {
-                        requests: entry.value,
-                        latency_p50_ns: entry.latency_p50_ns,
-                        latency_p99_ns: entry.latency_p99_ns,
-                        ..interval(entry.at_ms)
-                    });
-                }
                 if back.is_none() {
+                    let mut windows = Windows::of(&mut sample, entries);
+                    for entry in entries {
+                        windows.next(&mut sample, entry.at_ms);
+                        sample.intervals.push(Interval {
+                            requests: entry.value,
+                            latency_p50_ns: entry.latency_p50_ns,
+                            latency_p99_ns: entry.latency_p99_ns,
+                            ..interval(entry.at_ms)
+                        });
+                    }
                     sample.mark_known("intervals.requests");
                 }
                 let all = histogram_of(&self.counts).ok_or_else(|| Fault::whole(OVERFLOW))?;

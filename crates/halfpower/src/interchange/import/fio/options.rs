@@ -133,11 +133,11 @@ impl Options {
 
     /// Queue depth: the given one, unless the engine keeps one request outstanding, or is unknown.
     fn depth(&self) -> Option<u32> {
-        let asked: u32 = self.get("iodepth").map_or(Some(1), |depth| depth.parse().ok())?;
+        let given: u32 = self.get("iodepth").map_or(Some(1), |depth| depth.parse().ok())?;
         match self.get("ioengine") {
             Some("sync" | "psync" | "vsync" | "pvsync" | "pvsync2" | "mmap") => Some(1),
-            Some(_) => Some(asked),
-            None => Some(asked).filter(|depth| *depth <= 1 || self.of_our_export),
+            Some(_) => Some(given),
+            None => Some(given).filter(|depth| *depth <= 1 || self.of_our_export),
         }
     }
 

@@ -159,10 +159,10 @@ impl Log {
         };
         // In milliseconds, as the library's own writer has it (whole ones in some languages), or in the unit of the
         // values.
-        let told = [largest * 1e6, largest].map(|value| value.round() as u64);
-        let within = told.into_iter().find(|value| (low..=high).contains(value));
+        let maxima = [largest * 1e6, largest].map(|value| value.round() as u64);
+        let within = maxima.into_iter().find(|value| (low..=high).contains(value));
         let near = |value: u64, by: u64| value.saturating_add(by) >= low && value <= high.saturating_add(by);
-        if within.is_none() && !near(told[0], 1_000_000) && !near(told[1], 1) {
+        if within.is_none() && !near(maxima[0], 1_000_000) && !near(maxima[1], 1) {
             self.disagrees = self.disagrees.or(Some(line));
         }
         let of = |cell: &Cell| (cell.middle(), cell.count);
