@@ -63,7 +63,7 @@ impl Emission<'_> {
                 "Every workload is measured {}, the least that the study asks for{}.",
                 counted(repetitions.min as usize, "time"),
                 if repetitions.max > repetitions.min {
-                    format!("; `halfpower study run` goes on, to {} at most", repetitions.max)
+                    format!("; `halfpower study run` continues up to {}", repetitions.max)
                 } else {
                     String::new()
                 },
@@ -106,7 +106,7 @@ pub(super) fn name(path: &Path) -> Result<String, String> {
     let absolute = std::path::absolute(path).map_err(|_| format!("{} {nowhere}", path.display()))?;
     absolute.into_os_string().into_string().map_err(|name| {
         let name = name.to_string_lossy();
-        format!("the name {name} is not UTF-8, and what is emitted is text; rename it, or measure it with `halfpower study run`")
+        format!("the name {name} is not UTF-8, as an emitted plan must be; rename it, or measure it with `halfpower study run`")
     })
 }
 

@@ -15,8 +15,7 @@ use halfpower_model::{Among, TargetKind, Workload};
 use std::fmt::Write;
 use std::path::Path;
 
-const NOTE: &str =
-    "Each trial is a run of its own in the store, with the note in $HALFPOWER_NOTE, else in $sqlio_note.";
+const NOTE: &str = "Each trial is a separate run in the store, with the note in $HALFPOWER_NOTE, else in $sqlio_note.";
 const PROGRAM: &str = "$HALFPOWER is the program, where it is not the halfpower on the path.";
 
 /// The reason why `halfpower io` cannot run a trial on a simulated machine.
@@ -102,10 +101,7 @@ pub(crate) fn shell(emission: &Emission<'_>) -> Result<String, String> {
     script.push_str(END);
     // From an option, such as a plug-in's name.
     match script.lines().find(|line| line.contains(is_unprintable)) {
-        Some(line) => Err(format!(
-            "{} has characters that steer a terminal, which no script should hold; rename what is called so",
-            line.escape_debug()
-        )),
+        Some(line) => Err(format!("{} has characters that control a terminal; rename the file", line.escape_debug())),
         None => Ok(script),
     }
 }

@@ -38,7 +38,6 @@ pub(super) fn lengthen(plan: &mut Plan, least: Nanoseconds, environment: &Enviro
     };
     let by = [of_reads, of_writes].into_iter().zip(seen).find_map(|(channel, seen)| channel.filter(|_| seen));
     let by = by.map_or("a limit", |channel| channel.source.as_str());
-    plan.lengthened = Some(format!(
-        "Trials of {what} last {least}: {by} holds them back, and what it gives back at once would show in shorter ones"
-    ));
+    plan.lengthened =
+        Some(format!("Trials of {what} last {least}: {by} throttles them, and shorter ones would exceed the limit"));
 }

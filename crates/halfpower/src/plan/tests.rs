@@ -101,7 +101,7 @@ fn what_a_control_group_holds_back_is_measured_for_longer() {
         }
     }
     let text = reads.describe();
-    assert!(text.contains("Trials of reads last 1.5 s: control group blkio:/slow holds them back"), "{text}");
+    assert!(text.contains("Trials of reads last 1.5 s: control group blkio:/slow throttles them"), "{text}");
     assert!(limited(LevelName::WriteLimit).describe().contains("Trials of writes last 1.5 s"));
     assert_eq!(limited(LevelName::Bus).lengthened, None);
 }

@@ -14,7 +14,7 @@ use serde_json::json;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// List and show simulated machines, and compare them with published results
+/// List and show the simulated machines, and compare them with published figures
 ///
 /// Their volumes are targets of io, run and study run: sim:MACHINE:VOLUME.
 #[derive(Debug, Args)]

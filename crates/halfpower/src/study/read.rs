@@ -122,7 +122,7 @@ fn laid_over(
     let shows = keys.read("shows", diagnostics, |v| value::word(v, &["throughput", "cpu", "latency", "parts"]));
     if let Some(found) = keys.get("shows").filter(|_| label.is_none()) {
         let help = "add figure = \"Figure 1\", or leave it out";
-        diagnostics.wrong(found.key.clone(), "`shows` is of a figure, and this is none", help);
+        diagnostics.wrong(found.key.clone(), "`shows` needs a `figure`, and there is no such key", help);
     }
     let exhibit = label.map(|label| Exhibit { label, question: question.clone(), shows: shows.unwrap_or_default() });
     let target = keys.table("target", TARGET, diagnostics);

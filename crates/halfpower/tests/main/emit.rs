@@ -208,7 +208,7 @@ fn fio_takes_the_job_of_every_study_with_what_it_has_words_for() {
     }
     let left_out: Vec<&str> = job.lines().filter(|line| line.starts_with("# Left out, as ")).collect();
     for (reason, words) in [
-        ("never comes to the last place", "reverse"),
+        ("never reaches the last place", "reverse"),
         ("an exponent of 1", "zipf=1"),
         ("normal distribution", "normal=0.1"),
         ("whole percents", "4KiB:1/64KiB:2"),

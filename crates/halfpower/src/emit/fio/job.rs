@@ -47,7 +47,7 @@ pub(super) fn no_equal(workload: &Workload, on_file: bool) -> Option<&'static st
             "fio has flags of single requests for pvsync2 only",
         ),
         (own_options, "fio sets these options of a ring itself"),
-        (*pattern == Pattern::Reverse, "going down, fio never comes to the last place"),
+        (*pattern == Pattern::Reverse, "going down, fio never reaches the last place"),
         (matches!(pattern, Pattern::Strided { .. }), "fio's strides come to the same places in each pass"),
         (
             matches!(pattern, Pattern::Normal { .. }),
@@ -90,7 +90,7 @@ pub(super) fn remarks(workload: &Workload) -> Vec<&'static str> {
         ),
         (
             matches!(workload.data, Data::Duplicate { .. }) && workload.request_size.0 != 4096,
-            "What is written twice is a request in fio, and 4 KiB in Halfpower.",
+            "fio duplicates whole requests, Halfpower 4 KiB.",
         ),
         (
             workload.verify != Verify::Off,

@@ -23,7 +23,7 @@ const PERCENTILES: &str = "50 90 95 99 99.9 99.99";
 const GAUGES: [Gauge; 9] = [
     ("requests_per_second", "Requests completed per second.", "kind", KINDS, "/{}/requests_per_s"),
     ("bytes_per_second", "Bytes moved per second.", "kind", KINDS, "/{}/bytes_per_s"),
-    ("latency_mean_seconds", "Mean service time of a request.", "", "", "/total/latency_ns/mean"),
+    ("latency_mean_seconds", "Mean service time per request.", "", "", "/total/latency_ns/mean"),
     (
         "latency_percentile_seconds",
         "Percentile of the service time.",

@@ -53,7 +53,7 @@ impl Fault {
     }
 
     fn remedy(&self) -> &'static str {
-        self.line.map_or("", |_| "; mend it there, or name the form with --format if it is another")
+        self.line.map_or("", |_| "; fix it there, or name the form with --format if it is another")
     }
 }
 

@@ -27,8 +27,7 @@ pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
     let mut collected = Collected::default();
     for document in documents(source.text)? {
         let tests = document.value.get("tests").and_then(Value::as_array);
-        let tests =
-            tests.ok_or_else(|| Fault::at(document.line, "the document is none of IOR's: it has no `tests`"))?;
+        let tests = tests.ok_or_else(|| Fault::at(document.line, "the document is not IOR's: it has no `tests`"))?;
         for (number, test) in tests.iter().enumerate() {
             let place = format!("test {}", number + 1);
             let at = |what: String| Fault::at(document.line, format!("{place}: {what}"));

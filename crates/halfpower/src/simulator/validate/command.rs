@@ -47,7 +47,7 @@ fn text(checked: &[Checked], tally: &Tally) -> String {
         let _ = writeln!(text, "{}", line(figure, width));
     }
     if tally.figures == 0 {
-        let _ = write!(text, "\nLeft out, as nothing can be held against them: {}.", tally.left_out);
+        let _ = write!(text, "\nLeft out, because they cannot be compared: {}.", tally.left_out);
         return text;
     }
     let basis = |basis| Tally::of(checked.iter().filter(|figure| figure.basis == basis));
@@ -67,7 +67,7 @@ fn text(checked: &[Checked], tally: &Tally) -> String {
     );
     let _ = write!(
         text,
-        "Not simulated: {}. Left out, as nothing can be held against them: {}.",
+        "Not simulated: {}. Left out, because they cannot be compared: {}.",
         tally.not_simulated, tally.left_out
     );
     text

@@ -77,7 +77,7 @@ fn goes_on(earlier: &Value, later: &Value) -> bool {
 fn read_document(document: &Document, source: Source<'_>, collected: &mut Collected) -> Result<(), Fault> {
     let value = &document.value;
     let Some(version) = value.get("fio version").and_then(Value::as_str) else {
-        return Err(Fault::at(document.line, "the document is none of fio's: it has no `fio version`"));
+        return Err(Fault::at(document.line, "the document is not fio's: it has no `fio version`"));
     };
     let global = value.get("global options");
     let (mut together, mut before) = (0, None);

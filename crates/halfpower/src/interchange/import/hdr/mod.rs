@@ -189,7 +189,7 @@ impl Log {
         }
         let course = &mut self.courses[place];
         if start_s < course.last_start_s {
-            return Err("it begins before the line before it: keep runs in files of their own, or tag them".to_owned());
+            return Err("it begins before the line before it: keep runs in separate files, or tag them".to_owned());
         }
         course.last_start_s = start_s;
         course.end_s = course.end_s.max(end_s);
