@@ -5,7 +5,7 @@ use crate::console::Console;
 use crate::output::Output;
 use crate::plan::Plan;
 use crate::report::{self, Analysed};
-use crate::runner::{Audience, Course, RunEnd, Runner};
+use crate::runner::{Audience, Course, Runner};
 use crate::store::{RunId, RunStatus, Store};
 use crate::target::{Contents, Opened, Opening, Site};
 use crate::target_name::is_path;
@@ -49,15 +49,10 @@ impl Session<'_> {
         let work = |session: &mut Self, opened: Opened| session.measure(plan, opened, started);
         let (result, removed) = self.on_targets(site, (plan.seed, Contents::Data), work);
         let result = match result {
-            Err(error) if is_interruption(&error) => Ok(RunEnd::Interrupted),
+            Err(error) if is_interruption(&error) => Ok(RunStatus::Interrupted),
             result => result,
         };
-        let status = match &result {
-            Ok(RunEnd::Complete) => RunStatus::Complete,
-            Ok(RunEnd::Interrupted) => RunStatus::Interrupted,
-            Ok(RunEnd::Failed) | Err(_) => RunStatus::Failed,
-        };
-        let finished = self.store.finish_run(self.run, status);
+        let finished = self.store.finish_run(self.run, *result.as_ref().unwrap_or(&RunStatus::Failed));
         drop(heeded);
         // The first thing that went wrong says the most.
         let end = result?;
@@ -99,7 +94,7 @@ impl Session<'_> {
         site.open(Opening { store, run: *run, seed, contents, left, cancel, progress })
     }
 
-    fn measure(&mut self, plan: &Plan, mut opened: Opened, started: Instant) -> anyhow::Result<RunEnd> {
+    fn measure(&mut self, plan: &Plan, mut opened: Opened, started: Instant) -> anyhow::Result<RunStatus> {
         let Session { context, store, run } = self;
         let mut plan = plan.clone();
         if let Some(written) = opened.filled
@@ -120,7 +115,7 @@ impl Session<'_> {
         runner.carry_out(&mut context.console.clone())
     }
 
-    fn show_end(&self, end: RunEnd, report_path: Option<&Path>) -> anyhow::Result<Ending> {
+    fn show_end(&self, end: RunStatus, report_path: Option<&Path>) -> anyhow::Result<Ending> {
         let console = &self.context.console;
         let analysed = Analysed::load(&self.store, self.run)?;
         let shown = match (self.context.global.json, analysed.has_samples()) {
@@ -146,12 +141,12 @@ impl Session<'_> {
             self.or_where(shown)?;
         }
         Ok(match end {
-            RunEnd::Complete => Ending::Done,
-            RunEnd::Failed => {
+            RunStatus::Complete => Ending::Done,
+            RunStatus::Failed => {
                 console.message("Nothing could be measured.");
                 Ending::Failed
             }
-            RunEnd::Interrupted => {
+            RunStatus::Interrupted | RunStatus::Running => {
                 console.message(&match self.store.command(&format!("study resume {}", self.run)) {
                     Some(resume) => format!("Interrupted. `{resume}` goes on where it stopped."),
                     None => "Interrupted. Nothing was kept that it could go on from.".to_owned(),

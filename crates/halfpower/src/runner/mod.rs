@@ -10,7 +10,7 @@ mod ahead;
 mod tests;
 
 use crate::plan::Plan;
-use crate::store::{RunId, Store};
+use crate::store::{RunId, RunStatus, Store};
 use ahead::Ahead;
 use halfpower_analysis::statistics::is_precise;
 use halfpower_model::sample::Failure;
@@ -42,17 +42,6 @@ pub(crate) struct Course<'a> {
     pub(crate) name: &'a str,
     /// Progress of the current trial.
     pub(crate) progress: Option<Progress>,
-}
-
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RunEnd {
-    /// Every cell has its repetitions, or was given up; at least one was measured.
-    Complete,
-    /// Interrupted by the user.
-    Interrupted,
-    /// Nothing could be measured.
-    Failed,
 }
 
 /// A run under way.
@@ -116,11 +105,12 @@ impl<'a> Runner<'a> {
         Ok(Runner { plan, run, store, testbed, cancel, cells, names, written, started })
     }
 
-    /// Measures the missing repetitions.
+    /// Measures the missing repetitions. Returns the status of the run: complete if at least one cell was measured, failed if
+    /// none was.
     ///
     /// # Errors
     /// If a sample cannot be stored.
-    pub(crate) fn carry_out(mut self, audience: &mut dyn Audience) -> anyhow::Result<RunEnd> {
+    pub(crate) fn carry_out(mut self, audience: &mut dyn Audience) -> anyhow::Result<RunStatus> {
         let mut others = ahead::others(self.testbed);
         for block in 0..self.plan.repetitions.max {
             if self.cancel.is_cancelled() {
@@ -141,9 +131,9 @@ impl<'a> Runner<'a> {
         }
         let measured = self.cells.iter().any(|cell| !cell.given_up && !cell.rates.is_empty());
         Ok(match (self.cancel.is_cancelled(), measured) {
-            (true, _) => RunEnd::Interrupted,
-            (false, true) => RunEnd::Complete,
-            (false, false) => RunEnd::Failed,
+            (true, _) => RunStatus::Interrupted,
+            (false, true) => RunStatus::Complete,
+            (false, false) => RunStatus::Failed,
         })
     }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::fixtures;
 use crate::plan::Overrides;
-use crate::store::{RunStatus, StoredSample};
+use crate::store::StoredSample;
 use crate::study::Study;
 use halfpower_model::sample::{Failure, Sample, Totals};
 use halfpower_model::{BytesPerSecond, Environment, Workload};
@@ -112,7 +112,7 @@ impl Audience for Listener {
 
 /// A run as the store has it in the end.
 struct Finished {
-    end: RunEnd,
+    end: RunStatus,
     stored: Vec<StoredSample>,
     measured: Vec<Workload>,
     given_up: Vec<(String, String)>,
@@ -167,7 +167,7 @@ fn a_precise_cell_stops_and_an_imprecise_one_goes_on_to_the_most() {
         16 => Answer::Rate(if before == 1 { 85e6 } else { 100e6 }),
         _ => Answer::Rate(100e6),
     });
-    assert_eq!((finished.end, finished.counts(&plan)), (RunEnd::Complete, vec![5, 10, 8]));
+    assert_eq!((finished.end, finished.counts(&plan)), (RunStatus::Complete, vec![5, 10, 8]));
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn nothing_beyond_the_least_is_begun_after_the_time_limit() {
         std::thread::sleep(std::time::Duration::from_millis(1));
         varying(before)
     });
-    assert_eq!((finished.end, finished.counts(&plan)), (RunEnd::Complete, vec![5; 3]));
+    assert_eq!((finished.end, finished.counts(&plan)), (RunStatus::Complete, vec![5; 3]));
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn a_cell_that_fails_is_given_up_and_the_others_go_on() {
         (16, _) => Answer::Refuses,
         _ => Answer::Rate(100e6),
     });
-    assert_eq!(finished.end, RunEnd::Complete);
+    assert_eq!(finished.end, RunStatus::Complete);
     // The failed sample is kept: it says why. So is a refusal.
     assert_eq!(finished.counts(&plan), vec![2, 5, 1]);
     let mut given_up = finished.given_up;
@@ -219,9 +219,9 @@ fn a_failed_cell_stays_given_up_when_the_run_goes_on() {
         (8, 2) => Answer::Stops,
         _ => Answer::Rate(100e6),
     });
-    assert_eq!(first.end, RunEnd::Interrupted);
+    assert_eq!(first.end, RunStatus::Interrupted);
     let second = go_on(&plan, &mut store, run, |_, _| Answer::Rate(100e6));
-    assert_eq!((second.end, second.counts(&plan)), (RunEnd::Complete, vec![1, 5, 5]));
+    assert_eq!((second.end, second.counts(&plan)), (RunStatus::Complete, vec![1, 5, 5]));
     assert!(second.measured.iter().all(|workload| kib(workload) != 4));
 }
 
@@ -230,7 +230,7 @@ fn a_run_of_which_everything_failed_has_failed_and_one_that_is_stopped_measures_
     let plan = plan("", READS);
     for answer in [Answer::Fails, Answer::Refuses] {
         let finished = carry_out(&plan, |_, _| answer);
-        assert_eq!((finished.end, finished.measured.len()), (RunEnd::Failed, 3), "no cell is tried twice");
+        assert_eq!((finished.end, finished.measured.len()), (RunStatus::Failed, 3), "no cell is tried twice");
     }
     let mut store = Store::in_memory().unwrap();
     let run = begin(&mut store, &plan);
@@ -238,7 +238,7 @@ fn a_run_of_which_everything_failed_has_failed_and_one_that_is_stopped_measures_
     let cancel = Cancel::default();
     cancel.cancel();
     let runner = Runner::new(&plan, run, &mut store, &mut testbed, &cancel).unwrap();
-    assert_eq!(runner.carry_out(&mut Listener::default()).unwrap(), RunEnd::Interrupted);
+    assert_eq!(runner.carry_out(&mut Listener::default()).unwrap(), RunStatus::Interrupted);
     assert!(testbed.measured.is_empty());
 }
 
@@ -257,13 +257,13 @@ fn a_resumed_run_is_the_run_that_was_not_interrupted() {
             place.set(place.get() + 1);
             if place.get() > stop_at { Answer::Stops } else { rate(workload) }
         });
-        assert_eq!(first.end, RunEnd::Interrupted);
+        assert_eq!(first.end, RunStatus::Interrupted);
         assert_eq!(first.course(), whole.course()[..stop_at], "the repetition that was stopped is not kept");
         assert_eq!(first.measured.len(), stop_at + 1, "nothing is begun after the stop");
         store.finish_run(run, RunStatus::Interrupted).unwrap();
         store.resume_run(run).unwrap();
         let second = go_on(&plan, &mut store, run, |workload, _| rate(workload));
-        assert_eq!((second.end, second.course()), (RunEnd::Complete, whole.course()), "stopped at {stop_at}");
+        assert_eq!((second.end, second.course()), (RunStatus::Complete, whole.course()), "stopped at {stop_at}");
     }
 }
 
@@ -314,7 +314,7 @@ fn what_is_measured_on_all_cpus_at_once_is_stored_as_if_it_were_not() {
         }
     };
     let [one, several] = [false, true].map(|several| carry_out_manifold(&plan, several, rule));
-    assert_eq!(one.end, RunEnd::Complete);
+    assert_eq!(one.end, RunStatus::Complete);
     assert!(one.stored.len() > 25 && one.stored.iter().any(|stored| stored.sample.failure.is_some()));
     assert_eq!((one.end, one.stored, one.given_up), (several.end, several.stored, several.given_up));
 }
@@ -326,7 +326,7 @@ fn a_stop_while_several_are_measured_at_once_keeps_what_came_before_it() {
     let stopped = plan.workload(plan.order_of_block(2)[1], 2).seed;
     let rule = move |workload: &Workload| if workload.seed == stopped { Answer::Stops } else { Answer::Rate(100e6) };
     let found = carry_out_manifold(&plan, true, rule);
-    assert_eq!(found.end, RunEnd::Interrupted);
+    assert_eq!(found.end, RunStatus::Interrupted);
     // The one before it is kept or was not yet stored; none that comes after it is.
     assert!((6..=7).contains(&found.stored.len()), "{}", found.stored.len());
     assert_eq!(found.course(), whole.course()[..found.stored.len()]);
