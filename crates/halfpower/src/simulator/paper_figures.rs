@@ -56,7 +56,8 @@ pub(crate) fn paper_figures(plan: &Plan, target: &str, published: &[Figure]) -> 
     let mut figures: Vec<PaperFigure> = plan.figures.iter().map(figure).collect();
     // With other settings it is not the paper's machine.
     let Some((machine, own)) = base.filter(|_| !target.contains(',')) else { return figures };
-    let is_of_machine = |figure: &&Figure| figure.targets.iter().any(|target| machine_of(target) == machine);
+    let has_machine = |target: &String| target.split_once(':').is_some_and(|(of, _)| of == machine);
+    let is_of_machine = |figure: &&Figure| figure.targets.iter().any(has_machine);
     let sources: Vec<&str> = published.iter().filter(is_of_machine).map(|figure| figure.source.as_str()).collect();
     for figure in published.iter().filter(|figure| sources.contains(&figure.source.as_str())) {
         let full = |cell: &usize| full_volume(&plan.cells[*cell].workload, machine, own);
@@ -75,10 +76,6 @@ pub(crate) fn paper_figures(plan: &Plan, target: &str, published: &[Figure]) -> 
         }
     }
     figures
-}
-
-fn machine_of(target: &str) -> &str {
-    target.split_once(':').map_or(target, |(machine, _)| machine)
 }
 
 /// The volume of a workload with its other settings, or its target.

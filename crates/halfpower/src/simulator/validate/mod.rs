@@ -18,9 +18,11 @@ use halfpower_analysis::Observed;
 use halfpower_model::{Cancel, Sample, Testbed, WorkloadSpec};
 use halfpower_sim::{Simulated, shipped};
 use serde::Serialize;
-use std::collections::HashMap;
-use std::sync::Mutex;
+use std::collections::{HashMap, HashSet};
+use std::num::NonZeroUsize;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 /// A published figure compared with a machine.
 #[derive(Clone, Debug, Serialize)]
@@ -98,17 +100,10 @@ type Run<'a> = (&'a str, &'a WorkloadSpec);
 
 /// Simulates the figures, on all CPUs.
 pub(crate) fn check(figures: &[Figure]) -> Vec<Checked> {
-    let mut runs: Vec<Run<'_>> = Vec::new();
-    let mut numbers: HashMap<Run<'_>, usize> = HashMap::new();
-    for run in figures.iter().filter(|figure| figure.left_out.is_none()).flat_map(runs_of) {
-        numbers.entry(run).or_insert_with(|| {
-            runs.push(run);
-            runs.len() - 1
-        });
-    }
-    let samples = simulate(&runs);
+    let runs: HashSet<Run<'_>> = figures.iter().filter(|figure| figure.left_out.is_none()).flat_map(runs_of).collect();
+    let samples = simulate(&Vec::from_iter(runs));
     let value = |figure: &Figure| {
-        let samples = runs_of(figure).map(|run| samples[numbers[&run]].as_ref().map_err(Clone::clone));
+        let samples = runs_of(figure).map(|run| samples[&run].as_ref().map_err(Clone::clone));
         derive::value(&figure.measure, &samples.collect::<Result<Vec<_>, _>>()?)
     };
     figures.iter().map(|figure| judge(figure, || value(figure))).collect()
@@ -137,26 +132,20 @@ fn runs_of(figure: &Figure) -> impl Iterator<Item = Run<'_>> {
     figure.targets.iter().flat_map(|target| figure.cells.iter().map(|cell| (target.as_str(), cell)))
 }
 
-fn simulate(runs: &[Run<'_>]) -> Vec<Result<Sample, String>> {
+fn simulate<'a>(runs: &[Run<'a>]) -> HashMap<Run<'a>, Result<Sample, String>> {
     let machines = machines(runs);
     let next = AtomicUsize::new(0);
-    let made: Mutex<Vec<(usize, Result<Sample, String>)>> = Mutex::new(Vec::new());
     let work = || {
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some((target, spec)) = runs.get(number) else { return };
-            let sample = machines[target].clone().and_then(|machine| measure(machine, spec));
-            made.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((number, sample));
-        }
+        let taken =
+            std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed)).map_while(|number| runs.get(number));
+        let sample = |(target, spec): &Run<'_>| machines[target].clone().and_then(|machine| measure(machine, spec));
+        taken.map(|run| (*run, sample(run))).collect::<Vec<_>>()
     };
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, std::num::NonZero::get) {
-            scope.spawn(work);
-        }
-    });
-    let mut made = made.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    made.sort_unstable_by_key(|(number, _)| *number);
-    made.into_iter().map(|(_, sample)| sample).collect()
+    thread::scope(|scope| {
+        let cpus = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let threads: Vec<_> = (0..cpus).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    })
 }
 
 /// Each machine with each of its volumes in use.
