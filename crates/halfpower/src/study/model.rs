@@ -5,7 +5,7 @@ use halfpower_model::{Among, Bytes, GivenPeak, Nanoseconds, Offer, Plugin, Setti
 use serde::{Deserialize, Serialize};
 
 /// A parsed study.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Study {
     /// Its name.
     pub name: String,
@@ -55,7 +55,7 @@ pub(crate) enum Shows {
 }
 
 /// How each cell is measured. Warm-up and duration are in the workloads.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Trial {
     /// Repetitions of each cell.
     pub repetitions: Repetitions,
@@ -84,10 +84,11 @@ pub(crate) struct Repetitions {
 }
 
 /// The order of the trials.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Order {
     /// Randomised complete blocks: every cell once, in an order drawn for each block.
+    #[default]
     Blocks,
     /// Every cell once in the order of the file, in each block.
     Listed,

@@ -4,7 +4,7 @@
 //! question are not inherited.
 
 use super::diagnostic::{Diagnostics, Kind, Problem, StudyErrors};
-use super::model::{Exhibit, Order, Repetitions, Study, Sweep, Trial};
+use super::model::{Exhibit, Repetitions, Study, Sweep, Trial};
 use super::setting;
 use super::source::Shelf;
 use super::sweep::{self, Axis, MOST_CELLS};
@@ -172,24 +172,7 @@ fn no_such(reason: String) -> Problem {
 impl Default for Draft {
     /// For a file without an include.
     fn default() -> Self {
-        let study = Study {
-            name: String::new(),
-            question: None,
-            path: None,
-            test_file: None,
-            peaks: Vec::new(),
-            offer: None,
-            trial: Trial {
-                limited_duration: None,
-                repetitions: Repetitions::default(),
-                time_limit: None,
-                write_budget: None,
-                order: Order::Blocks,
-                seed: 1,
-            },
-            sweeps: Vec::new(),
-            text: String::new(),
-        };
+        let study = Study { trial: Trial { seed: 1, ..Trial::default() }, ..Study::default() };
         Draft { study, common: vec![None; setting::keys().count()], timing: WorkloadSpec::default() }
     }
 }
