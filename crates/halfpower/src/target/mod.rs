@@ -23,7 +23,7 @@ use crate::text::{UsageError, refuse, usage};
 use halfpower_engine::{Access, NULL_TARGET, Target, refuse_same};
 use halfpower_model::reading::inspect::Limit;
 use halfpower_model::sample::Warning;
-use halfpower_model::{Bytes, GivenPeak, LevelName, Quantity, TargetFacts, TargetKind};
+use halfpower_model::{Bytes, LevelName, Quantity, TargetFacts, TargetKind};
 use halfpower_sim::Simulated;
 use place::no_room;
 use std::path::{Path, PathBuf};
@@ -34,13 +34,6 @@ const LEAST_TEST_FILE: Bytes = Bytes(64 << 20);
 const DEFAULT_TEST_FILE: Bytes = Bytes(1 << 30);
 /// Maximum number of targets: a transfer's index has no room for more.
 const MOST_TARGETS: usize = 1024;
-
-/// A volume of a machine.
-fn simulated_site(name: &SimulatedName, peaks: Vec<GivenPeak>) -> anyhow::Result<Site> {
-    let SimulatedName { machine, volume, settings } = name;
-    let made = Simulated::of_file(machine, &machine_text(machine)?, volume, settings).map_err(usage)?;
-    Ok(Site::simulated(made, peaks))
-}
 
 /// Examines the targets.
 ///
@@ -62,7 +55,9 @@ pub(crate) fn examine(options: &TargetOptions) -> anyhow::Result<Site> {
         if options.files.is_some() {
             refuse!("--files creates test files in a directory, and a simulated volume has none; remove --files");
         }
-        return simulated_site(&name?, options.peaks.clone());
+        let SimulatedName { machine, volume, settings } = name?;
+        let made = Simulated::of_file(&machine, &machine_text(&machine)?, &volume, &settings).map_err(usage)?;
+        return Ok(Site::simulated(made, options.peaks.clone()));
     }
     refuse_same(&options.targets).map_err(|error| UsageError(error.to_string()))?;
     refuse_same_names(&options.targets)?;

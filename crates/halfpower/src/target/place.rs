@@ -73,11 +73,13 @@ impl Place {
 
     fn new(path: &Path, storage: DirectoryFacts, creation: Creation, directory: &Path) -> anyhow::Result<Place> {
         let facts = TargetFacts { path: path.display().to_string(), ..storage.facts };
+        let examined =
+            std::fs::metadata(directory).map_err(|error| TargetError::from_io("examine", directory, error))?;
         Ok(Place {
             creation,
             free_bytes: Some(storage.free_bytes),
             cache_can_be_emptied: storage.cache_can_be_emptied,
-            filesystem: Some(device_of(directory)?),
+            filesystem: Some(examined.dev()),
             // Our own files may be written.
             ..Place::as_it_is(path, facts, Access::Overwrite)
         })
@@ -165,9 +167,4 @@ fn directory_of(path: &Path) -> &Path {
         return path;
     }
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-fn device_of(directory: &Path) -> anyhow::Result<u64> {
-    let facts = std::fs::metadata(directory).map_err(|error| TargetError::from_io("examine", directory, error))?;
-    Ok(facts.dev())
 }
