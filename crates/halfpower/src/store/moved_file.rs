@@ -40,7 +40,7 @@ impl Store {
             Ok(Location::Moved(now)) => {
                 let (path, now) = (path.display(), now.display());
                 self.damage
-                    .warn(format!("the store {path} was moved while it was in use; new results are stored in {now}"));
+                    .warn(format!("the store {path} was moved while it was in use; new results are kept in {now}"));
                 self.empty_log()
             }
             Ok(Location::Deleted) => self.write_again(&path),
