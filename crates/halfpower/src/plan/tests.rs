@@ -106,9 +106,9 @@ fn what_a_control_group_holds_back_is_measured_for_longer() {
     assert_eq!(limited(LevelName::Bus).lengthened, None);
 }
 
-/// What it left in a cache would be flushed with what is measured.
+/// The flush would include data that the warm-up left in a cache.
 #[test]
-fn writes_of_so_many_bytes_have_no_warm_up_on_simulated_machines_either() {
+fn writes_with_a_limit_in_bytes_have_no_warm_up_on_simulated_machines_either() {
     let mut environment = environment(Bytes::GIB);
     environment.target.kind = TargetKind::Simulated;
     let plan = Plan::make(&Study::builtin("survey-quick").unwrap(), &Overrides::default(), &environment).unwrap();
@@ -266,7 +266,7 @@ fn workloads_that_differ_in_settings_alone_begin_at_the_same_place() {
 }
 
 #[test]
-fn rows_of_a_plan_are_told_apart_by_whatever_differs() {
+fn rows_of_a_plan_show_every_difference() {
     let text = "name = \"alike\"\n[[sweep]]\nname = \"a\"\ndepth = 4\nworkers = 2\nsubmit_batch = [1, 4]\n\
                 sharing = [\"parts\", \"whole\"]\nalign = [\"64KiB\", \"128KiB\"]\ninterval = [\"10ms\", \"1s\"]\n";
     let study = Study::parse("alike.toml", text).unwrap();

@@ -8,7 +8,7 @@ use crate::study::Study;
 use halfpower_model::sample::{Failure, Sample, Totals};
 use halfpower_model::{BytesPerSecond, Environment, Workload};
 
-/// What a measurement comes to.
+/// The result of a measurement.
 #[derive(Clone, Copy)]
 enum Answer {
     /// A sample with this throughput.
@@ -124,7 +124,7 @@ impl Finished {
         (0..plan.cells.len()).map(|cell| self.stored.iter().filter(|stored| stored.cell == cell).count()).collect()
     }
 
-    /// What was measured, in order, with the seed it was measured with.
+    /// The measured cells in order, with their blocks and seeds.
     fn course(&self) -> Vec<(usize, u32, u64)> {
         self.stored.iter().map(|stored| (stored.cell, stored.block, stored.sample.workload.seed)).collect()
     }

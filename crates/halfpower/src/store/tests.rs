@@ -230,7 +230,7 @@ fn store_to_damage() -> (tempfile::TempDir, PathBuf, Vec<StoredSample>) {
     (directory, path, samples)
 }
 
-/// Opens a store; what is damaged is collected.
+/// Opens a store and collects its damage.
 fn open_collecting(path: &Path) -> (Store, std::rc::Rc<std::cell::RefCell<Vec<String>>>) {
     let mut store = Store::open(path).unwrap();
     let reported = std::rc::Rc::<std::cell::RefCell<Vec<String>>>::default();
@@ -265,7 +265,7 @@ fn a_damaged_record_costs_that_record() {
         drop(store);
 
         let mut store = Store::open(&path).unwrap();
-        // What is there counts as measured.
+        // Damaged samples count as measured.
         let resumed = store.resume_run(RunId(2)).map(|run| run.id);
         assert_eq!(matches!(resumed, Err(StoreError::Complete(_))), !sql.contains("status"), "{resumed:?}");
         if !sql.contains("block") {
@@ -438,7 +438,7 @@ fn what_lies_beside_a_store_is_refused_and_left_alone() {
         refuses(suffix, "my notes");
         refuses(suffix, "?");
     }
-    // What is its own is not.
+    // Its own files are accepted.
     let mut store = Store::open(&path).unwrap();
     begin(&mut store);
     assert!(companion_files::beside(&path, "-wal").exists() && companion_files::beside(&path, "-shm").exists());

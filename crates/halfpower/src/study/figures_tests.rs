@@ -51,7 +51,7 @@ fn every_study_file_that_is_there_ships() {
 }
 
 #[test]
-fn every_figure_of_the_papers_is_a_study_or_told_why_not() {
+fn every_figure_of_the_papers_is_a_study_or_left_out_with_a_reason() {
     for (folder, figures, tables, page) in [
         ("nt4", 1..=13, 1..=4, include_str!("../../../../docs/studies/nt4.md")),
         ("win2000", 1..=38, 1..=11, include_str!("../../../../docs/studies/win2000.md")),
@@ -61,10 +61,10 @@ fn every_figure_of_the_papers_is_a_study_or_told_why_not() {
         for (kind, number) in labels {
             let label = format!("{kind} {number}");
             let study = Study::builtin(&format!("{folder}/{}-{number}", kind.to_lowercase()));
-            let is_told = left_out.contains(&format!("**{label}**"));
-            assert!(study.is_some() != is_told, "{folder}: {label}");
+            let is_left_out = left_out.contains(&format!("**{label}**"));
+            assert!(study.is_some() != is_left_out, "{folder}: {label}");
             let own = study.iter().flat_map(Study::exhibits).map(|exhibit| exhibit.label.as_str());
-            assert_eq!(own.collect::<Vec<_>>(), if is_told { vec![] } else { vec![label.as_str()] }, "{folder}");
+            assert_eq!(own.collect::<Vec<_>>(), if is_left_out { vec![] } else { vec![label.as_str()] }, "{folder}");
         }
     }
 }
@@ -104,7 +104,7 @@ fn what_the_papers_print_stands_beside_their_figures() {
         let missing: Vec<&str> =
             all.clone().map(|figure| figure.id.as_str()).filter(|id| !found.contains(id)).collect();
         assert!(found.len() as f64 >= least * all.count() as f64, "{folder}: {missing:?}");
-        // What is printed with a figure stands with it.
+        // A printed value stands with its figure.
         for figure in &beside {
             let label = figure.exhibit.label.to_lowercase();
             let others = figure.printed.iter().filter(|of| of.figure.place == label && of.figure.source == source);

@@ -238,18 +238,18 @@ fn a_file_is_laid_over_what_it_includes() {
 }
 
 #[test]
-fn what_cannot_be_included_is_told_where_it_is_asked_for() {
+fn what_cannot_be_included_is_reported_at_its_include() {
     let file = |include: &str| format!("name = \"x\"\ninclude = \"{include}\"\n[[sweep]]\n");
-    let told =
+    let refused =
         |text: &str, other: &str| read_from(&[("x.toml", text), ("y.toml", other)], "x.toml").unwrap_err().to_string();
-    let missing = told(&file("z.toml"), "");
+    let missing = refused(&file("z.toml"), "");
     let place = missing.starts_with("x.toml:2:11: cannot read z.toml");
     assert!(place && missing.contains("a built-in study"), "{missing}");
-    assert!(told(&file("x.toml"), "").contains("x.toml includes this file"));
-    assert!(told(&file("y.toml"), &file("x.toml")).starts_with("y.toml:2:11: x.toml includes"));
-    assert!(told(&file("y.toml"), "name = \"y\"\ndepht = 3\n").starts_with("y.toml:2:1: unknown key"));
-    assert!(told("name = \"x\"\ninclude = \"y.toml\"", "name = \"y\"").contains("no sweep"));
-    assert!(told("name = \"x\"\nshows = \"parts\"\n[[sweep]]", "").contains("add figure"));
+    assert!(refused(&file("x.toml"), "").contains("x.toml includes this file"));
+    assert!(refused(&file("y.toml"), &file("x.toml")).starts_with("y.toml:2:11: x.toml includes"));
+    assert!(refused(&file("y.toml"), "name = \"y\"\ndepht = 3\n").starts_with("y.toml:2:1: unknown key"));
+    assert!(refused("name = \"x\"\ninclude = \"y.toml\"", "name = \"y\"").contains("no sweep"));
+    assert!(refused("name = \"x\"\nshows = \"parts\"\n[[sweep]]", "").contains("add figure"));
     let builtin = read_from(&[("x.toml", &file("nt4/figure-3.toml"))], "x.toml").unwrap();
     assert_eq!(builtin.cells(), Study::builtin("nt4/figure-3").unwrap().cells() + 16);
 }
@@ -267,14 +267,14 @@ fn a_folder_is_the_study_of_its_files_in_their_order() {
     let names: Vec<_> = whole.sweeps.iter().map(|sweep| sweep.name.as_str()).collect();
     assert_eq!((whole.name.as_str(), names, whole.cells()), ("f", vec!["nine", "ten"], 1));
     assert_eq!((whole.question.as_deref(), whole.exhibits().len()), (Some("why?"), 2));
-    let told = |files: &[(&str, &str)]| read_from(files, "f/").unwrap_err().to_string();
-    assert!(told(&files[1..]).contains("cannot read f/study.toml"));
-    assert!(told(&files[..1]).contains("no sweep"));
+    let refused = |files: &[(&str, &str)]| read_from(files, "f/").unwrap_err().to_string();
+    assert!(refused(&files[1..]).contains("cannot read f/study.toml"));
+    assert!(refused(&files[..1]).contains("no sweep"));
     // It would go to the folder's all the same.
     for (what, own) in [("trial", "seed = 4"), ("target", "path = \"sim:a:c\"")] {
         let own = format!("{ten}[{what}]\n{own}\n");
-        let told = told(&[files[0], ("f/other.toml", &own)]);
-        assert!(told.starts_with(&format!("f/other.toml:1:1: its {what} is not that of f/study")), "{told}");
+        let refused = refused(&[files[0], ("f/other.toml", &own)]);
+        assert!(refused.starts_with(&format!("f/other.toml:1:1: its {what} is not that of f/study")), "{refused}");
     }
 }
 
@@ -321,7 +321,7 @@ fn on_other_targets_one_stands_for_all_volumes_or_one_for_each() {
 const WORDS: &str = "nan|-inf|1979-05-27|true|[[sweep]]|[sweep]|{ from = 1, to = 8, factor = 2 }|\"\"\"|0x7f|1e999|\
     depth = 3\n|\u{1f980}";
 
-/// What is put into a valid study to break it.
+/// Fragments that break a valid study.
 fn fragment() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<char>().prop_map(String::from),

@@ -1,4 +1,4 @@
-//! What is exported and imported again is the same.
+//! Exports that are imported again are the same.
 
 use super::*;
 use crate::interchange::import::sqlio::HEADING;
@@ -208,7 +208,7 @@ fn totals(histogram: &Histogram, request_size: u64, elapsed_s: f64) -> Totals {
     }
 }
 
-/// The same up to the resolution of fio's form: whole bytes a second, and the last digits of a mean.
+/// The same up to the resolution of fio's form: whole bytes per second, and the last digits of a mean.
 fn alike(one: &Totals, other: &Totals) -> bool {
     let near = |one: f64, other: f64| (one - other).abs() <= 1e-9 * one.abs();
     let percentiles = |totals: &Totals| {
@@ -270,7 +270,7 @@ proptest! {
             // What the form has not is not there.
             prop_assert!(!back.workload.is_known("operation") && !back.is_known("total.requests") && !back.is_known("cpu.lower"));
         }
-        // What was lost once is all that is lost.
+        // A second export loses nothing more.
         let histograms = |samples| {
             let log = written(samples, Format::Hdr);
             let lines = log.lines().filter(|line| !line.starts_with('#'));

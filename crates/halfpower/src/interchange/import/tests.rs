@@ -38,7 +38,7 @@ fn imported(seed: &str, edits: &str) -> Result<Imported, String> {
     import_bytes(name, text.as_bytes(), Format::from_str(form, false).ok()).map_err(|error| error.to_string())
 }
 
-/// Without what is not known, and without the list of it.
+/// The record without unknown fields.
 fn known(value: &Value) -> Value {
     match value {
         Value::Object(fields) => fields
@@ -51,7 +51,7 @@ fn known(value: &Value) -> Value {
     }
 }
 
-/// What came of an import, for people: the warnings, each sample's workload and its record.
+/// The result of an import as text: the warnings, each sample's workload and its record.
 fn outcome(imported: Result<Imported, String>) -> String {
     let imported = match imported {
         Ok(imported) => imported,
@@ -92,7 +92,7 @@ fn every_seed_gives_its_samples_and_damaged_it_is_rejected_with_a_place_and_a_re
     }
 }
 
-/// A seed, what is replaced in it, and what comes of it: an error, a warning, a part of a record.
+/// A seed, the replacements in it, and the result: an error, a warning, a part of a record.
 type Case<'a> = (&'a str, &'a str, &'a str);
 
 const MISTAKES: &[Case<'_>] = &[
@@ -219,11 +219,11 @@ fn a_test_of_iozone_with_a_name_as_long_as_a_line_makes_no_such_message() {
 }
 
 #[test]
-fn a_distance_of_lines_that_a_record_cannot_hold_is_not_told() {
-    for (ms, is_told) in [("604800000", true), ("4407371616", false)] {
+fn a_distance_of_lines_that_a_record_cannot_hold_is_unknown() {
+    for (ms, is_known) in [("604800000", true), ("4407371616", false)] {
         let lines = format!("{ms}, 5, 0, 0\n");
         assert_eq!(check_import("a_bw.1.log", lines.as_bytes(), Format::FioLog), Ok(()));
         let imported = import_bytes("a_bw.1.log", lines.as_bytes(), None).unwrap();
-        assert_eq!(imported.samples[0].workload.is_known("interval_s"), is_told, "{ms}");
+        assert_eq!(imported.samples[0].workload.is_known("interval_s"), is_known, "{ms}");
     }
 }

@@ -24,8 +24,8 @@ const HEAD: &str = "[[figure]]\nid = \"x\"\nsource = \"w2k\"\nwhere = \"table 1\
 fn an_entry_has_a_figure_for_each_workload_or_one_for_all() {
     let read = |rest: &str| read::figures(&format!("{HEAD}measure = \"megabytes\"\n{rest}")).unwrap();
     let each = read("published = [1, 2.5]\ndepth = [1, 8]\n");
-    let told: Vec<_> = each.iter().map(|figure| (figure.id.as_str(), figure.published, figure.cells.len())).collect();
-    assert_eq!(told, [("x.depth-1", 1.0, 1), ("x.depth-8", 2.5, 1)]);
+    let found: Vec<_> = each.iter().map(|figure| (figure.id.as_str(), figure.published, figure.cells.len())).collect();
+    assert_eq!(found, [("x.depth-1", 1.0, 1), ("x.depth-8", 2.5, 1)]);
     let all = read("published = 7\ndepth = [1, 8]\napproximate = true\n");
     assert_eq!((all.len(), all[0].cells.len(), all[0].tolerance), (1, 2, Tolerance::Percent(10.0)));
     let points = read("published = 7\ntolerance = \"3 points\"\n");
@@ -44,8 +44,8 @@ fn a_mistake_names_its_figure() {
         ("measure = \"megabites\"\npublished = 1", "unknown variant `megabites`"),
         ("measure = \"busy_percent\"\npublished = 1", "missing field `part`"),
     ] {
-        let told = read::figures(&format!("{HEAD}{rest}\n")).unwrap_err();
-        assert!(told.contains(wrong), "{rest}: {told}");
+        let found = read::figures(&format!("{HEAD}{rest}\n")).unwrap_err();
+        assert!(found.contains(wrong), "{rest}: {found}");
     }
     let one = format!("{HEAD}measure = \"megabytes\"\npublished = 1\n");
     assert_eq!(read::figures(&one.repeat(2)).unwrap_err(), "two figures are called x");

@@ -147,7 +147,7 @@ fn line(row: &[&Checked]) -> String {
     )
 }
 
-/// How far a row is off: one figure, or from the least to the most.
+/// The error of a row: one figure, or a range.
 fn off(row: &[&Checked]) -> String {
     let errors = row.iter().filter_map(|figure| figure.error);
     let (least, most) = errors.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), e| (low.min(e), high.max(e)));

@@ -12,8 +12,8 @@ fn a_figure_is_judged_by_its_tolerance() {
         <[Figure; 3]>::try_from(figures(&["atlas.outer", "atlas.outer", "parallel-writers.direct.1"])).unwrap();
     let absent = Figure { targets: vec!["cray-1:drum".to_owned()], ..absent };
     let found = check(&[good.clone(), absent, left]);
-    let told: Vec<_> = found.iter().map(|figure| (figure.pass, figure.simulated.is_some())).collect();
-    assert_eq!(told, [(Some(true), true), (Some(false), false), (None, false)]);
+    let shown: Vec<_> = found.iter().map(|figure| (figure.pass, figure.simulated.is_some())).collect();
+    assert_eq!(shown, [(Some(true), true), (Some(false), false), (None, false)]);
     assert_eq!(found[1].reason.as_deref(), Some("there is no machine cray-1"));
     assert_eq!(Tally::of(&found), Tally { figures: 2, within: 1, not_simulated: 1, left_out: 1 });
     good.tolerance = Tolerance::Percent(found[0].error.unwrap().abs() * 0.99);
@@ -23,8 +23,8 @@ fn a_figure_is_judged_by_its_tolerance() {
 #[test]
 fn the_same_machine_gives_the_same_figures_on_any_number_of_cpus() {
     let figures = figures(&["fireball-dma.random.write.depth-4", "scsi-1.read.fixed", "atlas.read-2k.depth-2"]);
-    let told = |found: Vec<Checked>| serde_json::to_string(&found).unwrap();
-    assert_eq!(told(check(&figures)), told(check(&figures)));
+    let shown = |found: Vec<Checked>| serde_json::to_string(&found).unwrap();
+    assert_eq!(shown(check(&figures)), shown(check(&figures)));
 }
 
 #[test]
