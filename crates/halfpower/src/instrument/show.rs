@@ -9,11 +9,12 @@ use super::map::page as map_page;
 use super::memory::page as memory_page;
 use super::page::{Bar, Body, Branch, Page};
 use crate::reading::{Figures, Reading};
-use crate::report::chart::{Chart, Stroke, Value, XAxis, chart_table, chart_view};
+use crate::report::chart::{Chart, Stroke, XAxis, chart_table, chart_view};
 use crate::report::html::render;
 use crate::report::of_environment;
 use crate::report::wrap::wrap;
 use crate::sanitize::sanitize;
+use halfpower_model::Estimate;
 use minijinja::context;
 use minijinja::value::{Serde, Value as View};
 use std::fmt::Write;
@@ -149,12 +150,12 @@ fn tree(text: &mut String, branches: &[Branch], depth: usize, width: usize) {
 
 /// A chart as a table: a row for each `x`, a column for each line. The unit of several lines is in the title.
 fn matrix(text: &mut String, chart: &Chart) {
-    let most = chart.lines.iter().flat_map(|line| &line.points).map(|point| point.y.figure()).fold(0.0, f64::max);
+    let most = chart.lines.iter().flat_map(|line| &line.points).map(|point| point.y.value).fold(0.0, f64::max);
     let (divisor, unit) = chart.y.unit(most);
     let (title, figures) = match chart.lines.len() {
-        0 | 1 => (chart.title.clone(), chart_table(chart, Value::text)),
+        0 | 1 => (chart.title.clone(), chart_table(chart, Estimate::to_string)),
         _ => {
-            let bare = |value: Value| chart.y.tick(value.figure(), divisor);
+            let bare = |estimate: &Estimate| chart.y.tick(estimate.value, divisor);
             (format!("{}, {unit}", chart.title), chart_table(chart, bare))
         }
     };
@@ -166,19 +167,19 @@ fn matrix(text: &mut String, chart: &Chart) {
 fn plot(text: &mut String, chart: &Chart) {
     let points = |stroke| chart.lines.iter().filter(move |line| line.stroke == stroke).flat_map(|line| &line.points);
     let all = chart.lines.iter().flat_map(|line| &line.points);
-    let (end, top) = all.fold((0.0, 0.0), |(end, top): (f64, f64), it| (end.max(it.x), top.max(it.y.figure())));
+    let (end, top) = all.fold((0.0, 0.0), |(end, top): (f64, f64), it| (end.max(it.x), top.max(it.y.value)));
     if top <= 0.0 || end <= 0.0 {
         return;
     }
     let mut columns = vec![Vec::new(); COLUMNS];
     for point in points(Stroke::Points) {
-        columns[((point.x / end * COLUMNS as f64) as usize).min(COLUMNS - 1)].push(point.y.figure());
+        columns[((point.x / end * COLUMNS as f64) as usize).min(COLUMNS - 1)].push(point.y.value);
     }
     let row_of = |figure: f64| ((figure / top * ROWS as f64).ceil() as usize).clamp(1, ROWS);
     let medians: Vec<Option<usize>> = columns.iter_mut().map(|figures| median(figures).map(row_of)).collect();
     let step = |column: usize| {
         let at = (column as f64 + 0.5) / COLUMNS as f64 * end;
-        points(Stroke::Steps).take_while(|point| point.x <= at).last().map(|point| row_of(point.y.figure()))
+        points(Stroke::Steps).take_while(|point| point.x <= at).last().map(|point| row_of(point.y.value))
     };
     let _ = writeln!(text, "\n{}", chart.title);
     for row in (1..=ROWS).rev() {

@@ -2,11 +2,12 @@
 
 use crate::instrument::page::{Body, Page, Section};
 use crate::reading::map::{Band, DeviceMap};
-use crate::report::chart::{Chart, Line, Point, Stroke, Value, XAxis, YAxis};
+use crate::report::chart::{Chart, Line, Point, Stroke, XAxis, YAxis, without_interval};
 use crate::report::table::Table;
 use crate::text::counted;
+use halfpower_engine::map::Probe;
 use halfpower_model::units::significant;
-use halfpower_model::{BytesPerSecond, Estimate};
+use halfpower_model::{BytesPerSecond, Estimate, Quantity};
 
 pub(crate) fn page(map: &DeviceMap, run: &str) -> Page {
     let missing = map.places as usize - map.probes.len();
@@ -60,9 +61,12 @@ fn change(loss: &Estimate) -> String {
 }
 
 fn chart(map: &DeviceMap) -> Chart {
-    let probes = map.probes.iter();
-    let probes = probes.map(|probe| Point { x: probe.at_bytes.0 as f64, y: Value::Once(probe.bytes_per_s) }).collect();
-    let edge = |at: u64, band: &Band| Point { x: at as f64, y: Value::Estimate(band.bytes_per_s) };
+    let probe = |probe: &Probe| Point {
+        x: probe.at_bytes.0 as f64,
+        y: without_interval(Quantity::BytesPerSecond, probe.bytes_per_s.0, 1),
+    };
+    let probes = map.probes.iter().map(probe).collect();
+    let edge = |at: u64, band: &Band| Point { x: at as f64, y: band.bytes_per_s };
     let bands = map.bands.iter().map(|band| edge(band.from_bytes.0, band));
     let bands = bands.chain(map.bands.last().map(|band| edge(band.to_bytes.0, band))).collect();
     let lines = [("a read", Stroke::Points, probes), ("the bands", Stroke::Steps, bands)];

@@ -1,7 +1,7 @@
 //! What `halfpower memory` shows: bandwidth and load latency by working set, and the tests of the studies.
 
 use crate::instrument::page::{Body, Page, Section};
-use crate::report::chart::{Chart, Line, Point, Stroke, Value, XAxis, YAxis};
+use crate::report::chart::{Chart, Line, Point, Stroke, XAxis, YAxis};
 use crate::report::table::Table;
 use crate::text::{counted, percent};
 use halfpower_model::reading::{Kernel, MemorySpeed, Rounds};
@@ -59,7 +59,7 @@ fn chart(id: String, title: String, point: &'static str, y: YAxis, lines: Vec<Li
 }
 
 fn point(x: f64, rounds: &Rounds, quantity: Quantity) -> Point {
-    Point { x, y: Value::Estimate(rounds.estimate(quantity)) }
+    Point { x, y: rounds.estimate(quantity) }
 }
 
 fn bandwidth(speed: &MemorySpeed, threads: u32) -> Chart {

@@ -1,8 +1,8 @@
 //! The charts of a report.
 
 use super::axis::{XAxis, YAxis};
-use super::lines::{Along, POINTS_NEEDED, fitted, lines, shapes};
-use super::model::{Chart, Line, Point, Stroke, Value};
+use super::lines::{POINTS_NEEDED, fitted, lines, shapes};
+use super::model::{Chart, Line, Point, Stroke, without_interval};
 use crate::report::analysed::Analysed;
 use crate::text::grouped;
 use halfpower_analysis::CellSummary;
@@ -55,19 +55,19 @@ impl Group<'_> {
 }
 
 fn throughput(analysed: &Analysed, group: &Group<'_>) -> Option<Chart> {
-    let (name, along) = (group.name(), Along::RequestSize);
+    let (name, along) = (group.name(), XAxis::RequestSize);
     let lines = lines(&group.cells, along, |cell| Some(cell.bytes_per_s), |cells| fitted(analysed, along, cells))?;
     let peak = analysed.findings(FindingCode::Peak).find(|finding| finding.subject.starts_with(&name));
     let peak = peak
         .and_then(|finding| finding.estimates.iter().find(|estimate| estimate.quantity == Quantity::BytesPerSecond));
-    let (title, axes) = (format!("Throughput of {name}s"), (XAxis::RequestSize, YAxis::BytesPerSecond));
+    let (title, axes) = (format!("Throughput of {name}s"), (along, YAxis::BytesPerSecond));
     let chart = group.chart("throughput", title, "the mean throughput of a workload", axes, lines);
     Some(Chart { half_of_peak: peak.map(|estimate| estimate.value / 2.0), ..chart })
 }
 
 fn cpu_cost(group: &Group<'_>) -> Option<Chart> {
     let cost = |cell: &CellSummary| cell.cpu_ms_per_mb.filter(|cost| cost.value > 0.0);
-    let lines = lines(&group.cells, Along::RequestSize, cost, |_| None)?;
+    let lines = lines(&group.cells, XAxis::RequestSize, cost, |_| None)?;
     let point = "the mean CPU time per MB of a workload, a lower bound,";
     let (title, axes) = (format!("CPU time of {}s", group.name()), (XAxis::RequestSize, YAxis::CpuCost));
     Some(group.chart("cpu", title, point, axes, lines))
@@ -77,9 +77,9 @@ fn cpu_cost(group: &Group<'_>) -> Option<Chart> {
 fn rate(analysed: &Analysed, group: &Group<'_>) -> Option<Chart> {
     (group.pattern == Pattern::Random).then_some(())?;
     let cells: Vec<_> = group.cells.iter().copied().filter(|cell| cell.reach == Reach::Storage).collect();
-    let along = Along::Depth;
+    let along = XAxis::Depth;
     let lines = lines(&cells, along, |cell| Some(cell.requests_per_s), |cells| fitted(analysed, along, cells))?;
-    let (title, axes) = (format!("IOPS of {}s", group.name()), (XAxis::Depth, YAxis::RequestsPerSecond));
+    let (title, axes) = (format!("IOPS of {}s", group.name()), (along, YAxis::RequestsPerSecond));
     Some(group.chart("rate", title, "the mean IOPS of a workload", axes, lines))
 }
 
@@ -89,7 +89,7 @@ fn latency(group: &Group<'_>) -> Option<Chart> {
     let direct = group.cells.iter().copied().filter(|cell| cell.workload.buffering.is_direct());
     let size = direct.clone().map(|cell| cell.workload.request_size).min()?;
     let cells: Vec<_> = direct.filter(|cell| cell.workload.request_size == size).collect();
-    let shapes = shapes(&cells, Along::Share);
+    let shapes = shapes(&cells, XAxis::Share);
     let line = |(cell, own): (&&CellSummary, _)| {
         let (label, stroke, points) = (super::lines::Shape::label(own, &shapes), Stroke::of(cell), percentiles(cell));
         (points.len() >= POINTS_NEEDED).then_some(Line { label, stroke, points, fitted: None })
@@ -102,5 +102,9 @@ fn latency(group: &Group<'_>) -> Option<Chart> {
 
 fn percentiles(cell: &CellSummary) -> Vec<Point> {
     let valid = cell.percentiles.iter().filter(|(share, latency_ns)| (0.5..1.0).contains(share) && *latency_ns > 0);
-    valid.map(|(share, latency_ns)| Point { x: *share, y: Value::LatencyNs(*latency_ns) }).collect()
+    let point = |(share, latency_ns): &(f64, u64)| Point {
+        x: *share,
+        y: without_interval(Quantity::Nanoseconds, *latency_ns as f64, 1),
+    };
+    valid.map(point).collect()
 }

@@ -102,8 +102,7 @@ impl Frame {
 
     /// The ends of a point's interval: the low one, then the high one.
     fn interval(&self, x: f64, point: &Point) -> Option<[(f64, f64); 2]> {
-        let estimate = point.y.estimate()?;
-        Some([self.at(x, estimate.low?), self.at(x, estimate.high?)])
+        Some([self.at(x, point.y.low?), self.at(x, point.y.high?)])
     }
 
     /// The 95 % band behind a line, where every point has an interval. A lone point has no room for a band.
@@ -117,7 +116,7 @@ impl Frame {
 
     fn line(&self, svg: &mut String, index: usize, line: &Line, width: f64) {
         let colour = colour(index);
-        let points: Vec<(f64, f64)> = corners(line).map(|(x, point)| self.at(x, point.y.figure())).collect();
+        let points: Vec<(f64, f64)> = corners(line).map(|(x, point)| self.at(x, point.y.value)).collect();
         let many = points.len() > MARKED;
         if line.stroke != Stroke::Points {
             let (path, dashes) = (path(points.iter().copied()), line.stroke.dashes());
@@ -204,10 +203,8 @@ impl Up {
     fn of(axis: YAxis, lines: &[Line]) -> Option<Up> {
         let points = lines.iter().flat_map(|line| &line.points);
         let (least, most) = points.fold((f64::MAX, 0.0_f64), |(low, high), point| {
-            let tallest =
-                |estimate: Estimate| estimate.high.unwrap_or(estimate.value).min(TALLEST_BAND * estimate.value);
-            let top = point.y.estimate().map_or(point.y.figure(), tallest);
-            (low.min(point.y.figure()), high.max(top))
+            let Estimate { value, high: end, .. } = point.y;
+            (low.min(value), high.max(end.unwrap_or(value).min(TALLEST_BAND * value)))
         });
         (most > 0.0).then_some(())?;
         let (divisor, unit) = axis.unit(most);
@@ -233,7 +230,6 @@ impl Up {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::Value;
     use super::*;
     use halfpower_model::Quantity;
 
@@ -246,7 +242,7 @@ mod tests {
             high: Some(f64::INFINITY),
             repetitions: 2,
         };
-        let point = Point { x: 4096.0, y: Value::Estimate(estimate) };
+        let point = Point { x: 4096.0, y: estimate };
         let lines = [Line { label: String::new(), stroke: Stroke::Solid, points: vec![point], fitted: None }];
         let up = Up::of(YAxis::BytesPerSecond, &lines).unwrap();
         assert!(up.scale.low == 0.0 && up.scale.high < 2.0, "{}", up.scale.high);

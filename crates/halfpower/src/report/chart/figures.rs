@@ -2,7 +2,7 @@
 //! lines than one can read, for each volume and operation.
 
 use super::axis::{XAxis, YAxis};
-use super::model::{Chart, LINES_SHOWN, Line, Point, Stroke, Value};
+use super::model::{Chart, LINES_SHOWN, Line, Point, Stroke, without_interval};
 use crate::report::analysed::Analysed;
 use crate::simulator::paper_figures::{PaperCell, PaperFigure, Printed};
 use crate::study::Shows;
@@ -34,9 +34,10 @@ pub(crate) fn of_figure(analysed: &Analysed, figure: &PaperFigure, number: usize
         }
     }
     charts.retain(|(_, lines, ..)| !lines.is_empty());
+    let shows = figure.exhibit.shows;
     let chart = |(at, (title, lines, cells, x)): (usize, (_, _, Vec<Measured<'_>>, _))| {
-        let (id, y) = (format!("figure-{number}-{at}"), y_axis(figure.exhibit.shows, &cells));
-        Chart { id, title, point: point(figure.exhibit.shows), x, y, lines, half_of_peak: None }
+        let (id, y) = (format!("figure-{number}-{at}"), y_axis(shows, cells[0].1));
+        Chart { id, title, point: point(shows), x, y, lines, half_of_peak: None }
     };
     charts.into_iter().enumerate().map(chart).collect()
 }
@@ -52,11 +53,11 @@ fn point(shows: Shows) -> &'static str {
     }
 }
 
-fn y_axis(shows: Shows, cells: &[Measured<'_>]) -> YAxis {
+fn y_axis(shows: Shows, summary: &CellSummary) -> YAxis {
     match shows {
         Shows::Cpu => YAxis::CpuCost,
         Shows::Latency => YAxis::Latency,
-        _ if cells[0].1.workload.pattern.is_ordered() => YAxis::BytesPerSecond,
+        _ if summary.workload.pattern.is_ordered() => YAxis::BytesPerSecond,
         _ => YAxis::RequestsPerSecond,
     }
 }
@@ -82,14 +83,17 @@ fn place(summary: &CellSummary, x: XAxis) -> f64 {
 }
 
 /// What a figure shows of a workload; none where it was not measured.
-fn value(shows: Shows, summary: &CellSummary) -> Option<Value> {
+fn value(shows: Shows, summary: &CellSummary) -> Option<Estimate> {
     match shows {
-        Shows::Cpu => summary.cpu_ms_per_mb.filter(|cost| cost.value > 0.0).map(Value::Estimate),
-        Shows::Latency => summary.histogram.mean().map(|mean_ns| Value::LatencyNs(mean_ns as u64)),
-        // The parts are in a table of their own.
+        Shows::Cpu => summary.cpu_ms_per_mb.filter(|cost| cost.value > 0.0),
+        Shows::Latency => {
+            let repetitions = summary.requests_per_s.repetitions;
+            Some(without_interval(Quantity::Nanoseconds, summary.histogram.mean()?, repetitions))
+        }
+        // The parts have their own table.
         Shows::Parts => None,
-        Shows::Throughput if summary.workload.pattern.is_ordered() => Some(Value::Estimate(summary.bytes_per_s)),
-        Shows::Throughput => Some(Value::Estimate(summary.requests_per_s)),
+        Shows::Throughput if summary.workload.pattern.is_ordered() => Some(summary.bytes_per_s),
+        Shows::Throughput => Some(summary.requests_per_s),
     }
 }
 
@@ -138,13 +142,12 @@ fn label(cells: &[Measured<'_>], summary: &CellSummary, x: XAxis) -> String {
 /// What the paper prints of one of the workloads.
 fn paper_point(shows: Shows, printed: &Printed, cells: &[Measured<'_>], x: XAxis) -> Option<Point> {
     let (_, summary) = cells.iter().find(|(cell, _)| printed.cells.first() == Some(&cell.cell))?;
-    let value = printed.point(&summary.workload).filter(|_| printed.figure.measure.shows() == shows)?;
-    let estimate = |quantity| Value::Estimate(Estimate { quantity, value, low: None, high: None, repetitions: 1 });
-    let y = match shows {
-        Shows::Latency => Value::LatencyNs(value as u64),
-        Shows::Cpu => estimate(Quantity::MillisecondsPerMegabyte),
-        _ if summary.workload.pattern.is_ordered() => estimate(Quantity::BytesPerSecond),
-        _ => estimate(Quantity::RequestsPerSecond),
+    let value = printed.point(&summary.workload).filter(|_| printed.shows() == shows)?;
+    let quantity = match y_axis(shows, summary) {
+        YAxis::Latency => Quantity::Nanoseconds,
+        YAxis::CpuCost => Quantity::MillisecondsPerMegabyte,
+        YAxis::BytesPerSecond | YAxis::Bandwidth => Quantity::BytesPerSecond,
+        YAxis::RequestsPerSecond => Quantity::RequestsPerSecond,
     };
-    Some(Point { x: place(summary, x), y })
+    Some(Point { x: place(summary, x), y: without_interval(quantity, value, 1) })
 }

@@ -1,6 +1,7 @@
 //! Cells into lines: those that differ only in what runs along the axis belong together.
 
-use super::model::{Line, Point, Stroke, Value};
+use super::axis::XAxis;
+use super::model::{Line, Point, Stroke};
 use crate::report::analysed::Analysed;
 use crate::text::grouped;
 use halfpower_analysis::CellSummary;
@@ -9,17 +10,6 @@ use halfpower_model::{Buffering, Bytes, CachePolicy, Durability, Estimate, Named
 
 /// A line of fewer points says less than its table.
 pub(super) const POINTS_NEEDED: usize = 3;
-
-/// What varies along a line and so does not tell lines apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Along {
-    /// The request size.
-    RequestSize,
-    /// The depth.
-    Depth,
-    /// The share of requests; all lines have one request size.
-    Share,
-}
 
 /// What the cells of a line have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,8 +25,8 @@ pub(super) struct Shape {
     set: Settings,
 }
 
-/// Of each cell. The personality counts only where two cells differ in nothing else: it usually follows from the depth.
-pub(super) fn shapes(cells: &[&CellSummary], along: Along) -> Vec<Shape> {
+/// Of each cell, without what varies along a line. Latencies by share have one request size. The personality counts only where two cells differ in nothing else: it usually follows from the depth.
+pub(super) fn shapes(cells: &[&CellSummary], along: XAxis) -> Vec<Shape> {
     let of = |cell: &&CellSummary| shape(cell, along);
     let place = |cell: &CellSummary| (cell.workload.request_size, cell.workload.depth);
     let ambiguous = cells
@@ -47,11 +37,11 @@ pub(super) fn shapes(cells: &[&CellSummary], along: Along) -> Vec<Shape> {
     cells.iter().map(|cell| Shape { personality: personality(cell), ..of(cell) }).collect()
 }
 
-fn shape(cell: &CellSummary, along: Along) -> Shape {
+fn shape(cell: &CellSummary, along: XAxis) -> Shape {
     let workload = &cell.workload;
     Shape {
-        request_size: (along == Along::Depth).then_some(workload.request_size),
-        depth: (along != Along::Depth).then_some(workload.depth),
+        request_size: (along == XAxis::Depth).then_some(workload.request_size),
+        depth: (along != XAxis::Depth).then_some(workload.depth),
         workers: workload.workers,
         buffering: workload.buffering,
         durability: workload.durability,
@@ -87,10 +77,10 @@ impl Shape {
 }
 
 /// A model of just the cells of a line; beside others it would describe a part of it.
-pub(super) fn fitted(analysed: &Analysed, along: Along, of_line: &[u32]) -> Option<(&'static str, Vec<Curve>)> {
+pub(super) fn fitted(analysed: &Analysed, along: XAxis, of_line: &[u32]) -> Option<(&'static str, Vec<Curve>)> {
     let is_all = |cells: &[u32]| cells.len() == of_line.len() && cells.iter().all(|cell| of_line.contains(cell));
     let models = &analysed.analysis.models;
-    if along == Along::RequestSize {
+    if along == XAxis::RequestSize {
         let model = models.service_times.iter().find(|model| model.matches == Match::Good && is_all(&model.cells))?;
         return Some((model.law(), model.curves.clone()));
     }
@@ -103,14 +93,14 @@ pub(super) fn fitted(analysed: &Analysed, along: Along, of_line: &[u32]) -> Opti
 /// point beside real lines is kept: buffered requests at QD1 beside direct ones at many queue depths.
 pub(super) fn lines(
     cells: &[&CellSummary],
-    along: Along,
+    along: XAxis,
     figure: fn(&CellSummary) -> Option<Estimate>,
     fitted: impl Fn(&[u32]) -> Option<(&'static str, Vec<Curve>)>,
 ) -> Option<Vec<Line>> {
     let point = |cell: &CellSummary| {
         let size = cell.workload.request_size.0 as f64;
-        let x = if along == Along::RequestSize { size } else { f64::from(cell.workload.depth) };
-        Some(Point { x, y: Value::Estimate(figure(cell)?) }).filter(Point::is_drawable)
+        let x = if along == XAxis::RequestSize { size } else { f64::from(cell.workload.depth) };
+        Some(Point { x, y: figure(cell)? }).filter(Point::is_drawable)
     };
     let drawn = cells.iter().zip(shapes(cells, along));
     let drawn = drawn.filter_map(|(cell, own)| Some((own, *cell, point(cell)?)));

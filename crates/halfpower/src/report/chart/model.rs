@@ -3,7 +3,7 @@
 use super::axis::{XAxis, YAxis};
 use halfpower_analysis::CellSummary;
 use halfpower_analysis::models::Curve;
-use halfpower_model::{Buffering, BytesPerSecond, Durability, Estimate, Quantity};
+use halfpower_model::{Buffering, Durability, Estimate, Quantity};
 
 /// Lines a chart can show and still be read. The table below it has all.
 pub(super) const LINES_SHOWN: usize = 7;
@@ -61,51 +61,19 @@ pub(crate) struct Point {
     /// Bytes, a depth, a share or a place.
     pub(crate) x: f64,
     /// The figure.
-    pub(crate) y: Value,
-}
-
-/// What a point stands for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Value {
-    /// A mean over repetitions.
-    Estimate(Estimate),
-    /// A percentile of a merged histogram, in ns.
-    LatencyNs(u64),
-    /// Of one request.
-    Once(BytesPerSecond),
+    pub(crate) y: Estimate,
 }
 
 impl Point {
     /// Whether there is a figure: a cell whose samples all failed has none.
     pub(super) fn is_drawable(&self) -> bool {
-        let measured = self.y.estimate().is_none_or(|estimate| estimate.repetitions > 0);
-        measured && self.x > 0.0 && self.y.figure().is_finite()
+        self.y.repetitions > 0 && self.x > 0.0 && self.y.value.is_finite()
     }
 }
 
-impl Value {
-    /// The bare figure.
-    pub(crate) fn figure(self) -> f64 {
-        match self {
-            Value::Estimate(estimate) => estimate.value,
-            Value::LatencyNs(latency_ns) => latency_ns as f64,
-            Value::Once(rate) => rate.0,
-        }
-    }
-
-    /// The estimate, if it is one.
-    pub(super) fn estimate(self) -> Option<Estimate> {
-        if let Value::Estimate(estimate) = self { Some(estimate) } else { None }
-    }
-
-    /// For people.
-    pub(crate) fn text(self) -> String {
-        match self {
-            Value::Estimate(estimate) => estimate.to_string(),
-            Value::LatencyNs(latency_ns) => Quantity::Nanoseconds.format(latency_ns as f64),
-            Value::Once(rate) => rate.to_string(),
-        }
-    }
+/// A figure for which no interval is drawn.
+pub(crate) fn without_interval(quantity: Quantity, value: f64, repetitions: u32) -> Estimate {
+    Estimate { quantity, value, low: None, high: None, repetitions }
 }
 
 impl Stroke {

@@ -1,8 +1,9 @@
 //! A chart with its words, its legend and its table, as the template draws it.
 
+use super::axis::XAxis;
 use super::draw::{svg, view_box};
 use super::figures::PAPER;
-use super::model::{Chart, LINES_SHOWN, Stroke, Value as Figure};
+use super::model::{Chart, LINES_SHOWN, Stroke};
 use super::swatch::{entry, fitted_swatch, reference_swatch, swatch};
 use crate::report::table::{Table, or_dash};
 use halfpower_model::{BytesPerSecond, Estimate};
@@ -27,19 +28,19 @@ pub(crate) fn chart_view(chart: &Chart) -> Option<Value> {
         view_box => view_box(),
         svg,
         legend => legend.flatten().chain(half).collect::<Value>(),
-        table => chart_table(chart, Figure::text),
+        table => chart_table(chart, Estimate::to_string),
     })
 }
 
 /// What a chart shows, as `text` writes it: a row for each `x`, a column for each line.
-pub(crate) fn chart_table(chart: &Chart, text: impl Fn(Figure) -> String) -> Table {
+pub(crate) fn chart_table(chart: &Chart, text: impl Fn(&Estimate) -> String) -> Table {
     let mut places: Vec<f64> = chart.lines.iter().flat_map(|line| &line.points).map(|point| point.x).collect();
     places.sort_by(f64::total_cmp);
     places.dedup();
     let head = std::iter::once(chart.x.words()[2].to_owned()).chain(chart.lines.iter().map(|line| line.label.clone()));
     let row = |x: &f64| {
         let point = chart.lines.iter().map(|line| line.points.iter().find(|point| point.x == *x));
-        std::iter::once(chart.x.text(*x)).chain(point.map(|point| or_dash(point.map(|point| text(point.y))))).collect()
+        std::iter::once(chart.x.text(*x)).chain(point.map(|point| or_dash(point.map(|point| text(&point.y))))).collect()
     };
     Table { head: head.collect(), rows: places.iter().map(row).collect() }
 }
@@ -49,7 +50,7 @@ fn description(chart: &Chart) -> String {
     let ends = chart.lines.iter().take(LINES_SHOWN).filter_map(|line| {
         let (first, last) = (line.points.first()?, line.points.last()?);
         let fitted = line.fitted.as_ref().map(|(law, _)| format!(", described by {law}")).unwrap_or_default();
-        Some(format!("{}: from {} to {}{fitted}", line.label, first.y.text(), last.y.text()))
+        Some(format!("{}: from {} to {}{fitted}", line.label, first.y, last.y))
     });
     format!("Lines along {}. {}.", chart.x.words()[1], ends.collect::<Vec<_>>().join("; "))
 }
@@ -62,14 +63,16 @@ fn caption(chart: &Chart) -> String {
         return caption;
     }
     let ours = chart.lines.iter().filter(|line| line.label != PAPER).flat_map(|line| &line.points);
-    let estimates: Vec<Estimate> = ours.filter_map(|point| point.y.estimate()).collect();
-    let repetitions = || estimates.iter().map(|estimate| estimate.repetitions);
+    let repetitions = || ours.clone().map(|point| point.y.repetitions);
     caption += &match (repetitions().min(), repetitions().max()) {
+        _ if chart.x == XAxis::Share => {
+            "; percentiles with fewer than ten requests beyond them are left out.".to_owned()
+        }
         (Some(least), Some(most)) if least == most => format!(" over {most} repetitions."),
         (Some(least), Some(most)) => format!(" over {least} to {most} repetitions."),
-        _ => "; percentiles with fewer than ten requests beyond them are left out.".to_owned(),
+        _ => ".".to_owned(),
     };
-    if estimates.iter().any(|estimate| estimate.low.is_some()) {
+    if ours.clone().any(|point| point.y.low.is_some()) {
         caption += " The band, or the bar of a lone point, is the 95 % confidence interval. An invisible one is narrower than the line.";
     }
     if is_of_paper {
