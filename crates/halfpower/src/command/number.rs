@@ -2,23 +2,23 @@
 
 use std::ffi::{OsStr, OsString};
 
-/// A number of something.
+/// A number of 1 or more.
 pub(crate) fn count<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
-    whole(text, "a whole number of 1 or more")
+    whole(text, 1)
 }
 
-/// A number that nothing is counted by.
+/// A number of 0 or more.
 pub(crate) fn any<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
-    whole(text, "a whole number of 0 or more")
+    whole(text, 0)
 }
 
-/// Nought is left to whoever knows what is counted.
-fn whole<N: TryFrom<u64>>(text: &str, expected: &str) -> Result<N, String> {
+fn whole<N: TryFrom<u64>>(text: &str, least: u64) -> Result<N, String> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let number = text.parse::<u64>().ok().and_then(|number| N::try_from(number).ok());
-    number.filter(|_| is_number).ok_or_else(|| {
-        if is_number { "it is larger than any such number here".to_owned() } else { format!("write {expected}") }
-    })
+    let number = text.parse::<u64>().ok();
+    if !is_number || number.is_some_and(|number| number < least) {
+        return Err(format!("write a whole number of {least} or more"));
+    }
+    number.and_then(|number| N::try_from(number).ok()).ok_or("it is larger than any such number here".to_owned())
 }
 
 /// The command line with every number below zero bound to the option before it: `--depth -1` is `--depth=-1`, which
@@ -56,8 +56,8 @@ mod tests {
     #[test]
     fn whole_numbers_are_read() {
         assert_eq!(count("32"), Ok(32_u32));
-        assert_eq!(any("18446744073709551615"), Ok(u64::MAX));
-        for bad in ["-1", "+1", "", "1.5", "x"] {
+        assert_eq!((any("0"), any("18446744073709551615")), (Ok(0_u64), Ok(u64::MAX)));
+        for bad in ["-1", "0", "+1", "", "1.5", "x"] {
             assert_eq!(count::<u32>(bad), Err("write a whole number of 1 or more".to_owned()), "{bad}");
         }
         assert!(count::<u32>("4294967296").unwrap_err().contains("larger"));

@@ -41,9 +41,6 @@ const MOST_TARGETS: usize = 1024;
 /// If one cannot be measured, with the remedy.
 pub(crate) fn examine(options: &TargetOptions) -> anyhow::Result<Site> {
     let files = options.files.unwrap_or(1);
-    if files == 0 {
-        refuse!("--files is 0; use 1 or more");
-    }
     if let Some((target, name)) = options.targets.iter().find_map(|target| Some((target, SimulatedName::of(target)?))) {
         if options.targets.len() > 1 {
             refuse!(

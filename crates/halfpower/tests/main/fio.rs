@@ -48,7 +48,7 @@ fn what_has_no_meaning_here_is_refused() {
         ("--rw=trimwrite", "randread"),
         ("--rw=read --rwmixread=70", "--rwmixread goes with"),
         ("--rw=rw --rwmixread=100", "use 1 to 99"),
-        ("--rw=write --fsync=0", "use 1 or more"),
+        ("--rw=write --fsync=0", "write a whole number of 1 or more"),
     ];
     lab.refuses_each(rows.map(|(words, needle)| (("io null:", words), 2, needle)));
 }

@@ -40,7 +40,7 @@ fn one_target_that_must_not_be_written_saves_the_others() {
         ("io place/new place/./new --size=1MiB --op=write", 2, "are one file"),
         ("io null: a", 2, "name it alone"),
         ("io a --files=2", 2, "no target is a directory"),
-        ("io place --files=0", 2, "--files is 0"),
+        ("io place --files=0", 2, "write a whole number of 1 or more"),
         ("io place --files=5000", 2, "too many"),
         ("io a b --op=write", 2, "a exists and would be overwritten"),
         ("io a b --op=write --overwrite=a", 2, "b exists and would be overwritten"),

@@ -142,7 +142,7 @@ fn label(cells: &[Measured<'_>], summary: &CellSummary, x: XAxis) -> String {
 /// What the paper prints of one of the workloads.
 fn paper_point(shows: Shows, printed: &Printed, cells: &[Measured<'_>], x: XAxis) -> Option<Point> {
     let (_, summary) = cells.iter().find(|(cell, _)| printed.cells.first() == Some(&cell.cell))?;
-    let value = printed.point(&summary.workload).filter(|_| printed.shows() == shows)?;
+    let value = printed.point(&summary.workload).filter(|_| printed.figure.measure.shows() == shows)?;
     let quantity = match y_axis(shows, summary) {
         YAxis::Latency => Quantity::Nanoseconds,
         YAxis::CpuCost => Quantity::MillisecondsPerMegabyte,
