@@ -2,7 +2,7 @@
 
 use super::sample_text;
 use super::workload::{PLACE, WorkloadArguments};
-use crate::command::note::NoteArgument;
+use crate::command::note::Keeping;
 use crate::command::number::count;
 use crate::command::targets::{OverwriteArgument, PeakArguments};
 use crate::command::{
@@ -37,11 +37,8 @@ pub(super) struct Arguments {
     peaks: PeakArguments,
     #[command(flatten, next_help_heading = PLACE)]
     set: SetArgument,
-    /// Keep nothing in the store
-    #[arg(long, conflicts_with = "store", help_heading = "Results")]
-    no_store: bool,
     #[command(flatten)]
-    note: NoteArgument,
+    keeping: Keeping,
     /// Read back and check what a stored run wrote with --verify
     ///
     /// The stored run determines the expected content of every block. Name its targets in the same order, without other workload options.
@@ -122,7 +119,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         peaks: arguments.peaks.given()?.to_vec(),
         held: Vec::new(),
     };
-    let mut store = session::open_store(context, !arguments.no_store)?;
+    let mut store = session::open_store(context, !arguments.keeping.no_store)?;
     // Before the room is looked at: a test file that was left may be what takes it.
     target::offer_removal(&mut store, &targets, &context.console)?;
     let site = target::examine(&options)?;
@@ -147,7 +144,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let opening = (spec.seed.unwrap_or(1), contents);
     let (measured, removed) = session.on_targets(&site, opening, work);
     let measured = measured.map(|mut sample| {
-        sample.note = arguments.note.text();
+        sample.note = arguments.keeping.note.text();
         let kept = session.store.add_sample(run, 0, 0, &sample);
         (sample, kept)
     });
@@ -181,7 +178,7 @@ fn verify(context: &Context, arguments: &Arguments, spec: &WorkloadSpec, written
     // A run that is not there says so itself.
     let samples = stored.run(written).and_then(|run| stored.samples(run.id))?;
     let stamped = |sample: &Sample| sample.verified.is_some() && sample.workload.operation.writes();
-    let mut store = if arguments.no_store { Store::in_memory()? } else { stored };
+    let mut store = if arguments.keeping.no_store { Store::in_memory()? } else { stored };
     let Some(stored) = samples.into_iter().rev().find(|stored| stamped(&stored.sample)) else {
         refuse!("run {written} wrote nothing that was stamped; write with --verify stamp, and verify that run");
     };
@@ -189,7 +186,7 @@ fn verify(context: &Context, arguments: &Arguments, spec: &WorkloadSpec, written
     let mut host = Host::on(targets)?;
     let heeded = context.interrupts.heeded();
     let mut sample = host.verify(&stored.sample, &heeded)?;
-    sample.note = arguments.note.text();
+    sample.note = arguments.keeping.note.text();
     let (name, seed) = (format!("verification of run {written}"), stored.sample.workload.seed);
     let run = begin(context, &mut store, &name, &arguments.targets, seed, arguments, host.describe());
     let kept = run.and_then(|run| {
@@ -224,7 +221,7 @@ fn begin(
         command: &context.command(),
         target: &session::stored_targets(targets)?.join(", "),
         seed,
-        note: arguments.note.text().as_deref(),
+        note: arguments.keeping.note.text().as_deref(),
         environment,
     })?)
 }

@@ -1,7 +1,7 @@
 //! `halfpower run`: the survey of what is under a path.
 
 use crate::command::context::{Context, Ending};
-use crate::command::note::NoteArgument;
+use crate::command::note::Keeping;
 use crate::command::number::{any, count};
 use crate::command::price::PriceArguments;
 use crate::command::session::{self, DEFAULT_REPORT, Session};
@@ -53,11 +53,8 @@ pub(super) struct CommonArguments {
     /// Write no report
     #[arg(long, help_heading = "Results")]
     no_report: bool,
-    /// Keep nothing in the store
-    #[arg(long, conflicts_with = "store", help_heading = "Results")]
-    no_store: bool,
     #[command(flatten)]
-    note: NoteArgument,
+    keeping: Keeping,
 }
 
 /// What planning any study takes.
@@ -115,7 +112,8 @@ pub(super) fn carry_out_study(
     arguments: &CommonArguments,
 ) -> anyhow::Result<Ending> {
     let targets = &arguments.plan.set.on(targets)?;
-    let mut store = if arguments.dry_run { None } else { Some(session::open_store(context, !arguments.no_store)?) };
+    let mut store =
+        if arguments.dry_run { None } else { Some(session::open_store(context, !arguments.keeping.no_store)?) };
     if let Some(store) = &mut store {
         // Before the room is looked at: a test file that was left may be what takes it.
         target::offer_removal(store, targets, &context.console)?;
@@ -147,7 +145,7 @@ pub(super) fn carry_out_study(
         command: &command,
         target: plan.measured(&target),
         seed: plan.seed,
-        note: arguments.note.text().as_deref(),
+        note: arguments.keeping.note.text().as_deref(),
         environment: &environment,
     })?;
     Session { context, store, run }.carry_out(&plan, &site, report)

@@ -1,11 +1,11 @@
-//! What a result is remembered by: said, or in the environment, as the studies' cmdgen had it.
+//! Whether a result is stored, and its note: from the command line or from the environment.
 
 use clap::Args;
 
-/// The variables that a note is taken from where none was said; the second is that of SQLIO's cmdgen.
+/// The variables with the note if none is given; the second is that of SQLIO's cmdgen.
 const VARIABLES: [&str; 2] = ["HALFPOWER_NOTE", "sqlio_note"];
 
-/// What a result is remembered by.
+/// The note of a result.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct NoteArgument {
     /// Text stored with the result [default: $HALFPOWER_NOTE, or $sqlio_note, which SQLIO's scripts set]
@@ -14,10 +14,20 @@ pub(crate) struct NoteArgument {
 }
 
 impl NoteArgument {
-    /// The note; none where there is nothing in it.
+    /// The note; none if it is empty.
     pub(crate) fn text(&self) -> Option<String> {
         self.note.clone().or_else(in_environment).filter(|note| !note.is_empty())
     }
+}
+
+/// Whether a result is stored, and its note.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Keeping {
+    /// Do not keep the result in the store
+    #[arg(long, conflicts_with = "store", help_heading = "Results")]
+    pub(crate) no_store: bool,
+    #[command(flatten)]
+    pub(crate) note: NoteArgument,
 }
 
 /// The note that the environment holds.

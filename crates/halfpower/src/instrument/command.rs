@@ -2,29 +2,17 @@
 
 use super::show::reading_text;
 use crate::command::context::Context;
-use crate::command::note::NoteArgument;
+use crate::command::note::Keeping;
 use crate::command::session::{self, Session};
 use crate::reading::Reading;
 use crate::simulator::name::SimulatedName;
 use crate::text::{UsageError, refuse};
-use clap::Args;
 use halfpower_engine::inspect::inspect;
 use halfpower_engine::{Access, Target};
 use halfpower_model::ResolveError;
 use halfpower_model::TargetKind;
 use halfpower_model::reading::inspect::Device;
 use std::path::{Path, PathBuf};
-
-/// Where a reading goes.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Results")]
-pub(crate) struct Keeping {
-    /// Do not keep the result in the store
-    #[arg(long, conflicts_with = "store")]
-    pub(super) no_store: bool,
-    #[command(flatten)]
-    pub(super) note: NoteArgument,
-}
 
 /// A workload's error, naming the options of the instrument: `size` for the request size, `span` for the region.
 pub(crate) fn in_own_words(error: ResolveError, size: &str, span: &str) -> UsageError {

@@ -3,8 +3,9 @@
 pub(super) mod page;
 mod tree;
 
-use super::command::{self, Keeping};
+use super::command;
 use crate::command::context::{Context, Ending};
+use crate::command::note::Keeping;
 use crate::command::targets::PeakArguments;
 use crate::reading::{Figures, Reading};
 use clap::Args;

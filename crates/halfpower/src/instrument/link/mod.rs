@@ -2,8 +2,9 @@
 
 pub(super) mod page;
 
-use super::command::{self, Keeping, in_own_words};
+use super::command::{self, in_own_words};
 use crate::command::context::{Context, Ending};
+use crate::command::note::Keeping;
 use crate::command::number::{any, count};
 use crate::reading::link::{LinkSpeed, LinkTarget};
 use crate::reading::{Figures, Reading};
@@ -61,9 +62,6 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         repetitions: arguments.repetitions,
         seed: arguments.seed,
     };
-    if arguments.repetitions == 0 {
-        refuse!("--repetitions is 0; use 1 or more");
-    }
     if arguments.duration.0 == 0 {
         refuse!("--duration is 0; use a time such as 1s");
     }

@@ -2,8 +2,9 @@
 
 pub(super) mod page;
 
-use super::command::{self, Keeping, in_own_words};
+use super::command::{self, in_own_words};
 use crate::command::context::{Context, Ending};
+use crate::command::note::Keeping;
 use crate::command::number::{any, count};
 use crate::command::session::{self, Session};
 use crate::reading::map::DeviceMap;

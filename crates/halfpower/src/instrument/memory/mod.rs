@@ -2,8 +2,9 @@
 
 pub(super) mod page;
 
-use super::command::{self, Keeping};
+use super::command;
 use crate::command::context::{Context, Ending};
+use crate::command::note::Keeping;
 use crate::command::number;
 use crate::reading::{Figures, Reading};
 use crate::text::UsageError;
