@@ -33,26 +33,6 @@ fn what_is_no_regular_file_is_not_read_and_nobody_waits_for_it() {
 }
 
 #[test]
-fn figures_that_no_storage_has_are_refused_with_their_line() {
-    let lab = Lab::new();
-    for (figure, instead, why) in [
-        ("0.52,", "1e18,", "column 1, MB/s, is `1e18`, which is not a valid value"),
-        ("66.97,", "1e15,", "`bytes_per_s` is 8.192e18; the maximum is 1e15"),
-        ("120.01,", "1e12,", "`elapsed_s` is 1e12; the maximum is 1e9"),
-    ] {
-        lab.write("wrong.csv", lab.read("trace.csv").replacen(figure, instead, 1));
-        let outcome = lab.refuses("import wrong.csv", 1, "wrong.csv:3: ");
-        assert!(outcome.stderr.contains(why), "{instead}: {}", outcome.stderr);
-    }
-    lab.ok("io null: --requests=10 --warmup=0s");
-    let record = lab.run("export 1").stdout;
-    let elapsed =
-        format!("\"elapsed_s\":{}", record.split_once("\"elapsed_s\":").unwrap().1.split_once(',').unwrap().0);
-    lab.write("records.jsonl", record.clone() + &record.replace(&elapsed, "\"elapsed_s\":1e12"));
-    lab.refuses("import records.jsonl", 1, "records.jsonl:2: `elapsed_s` is 1e12; the maximum is 1e9");
-}
-
-#[test]
 fn standard_input_is_read_to_its_end_or_until_a_signal() {
     let lab = Lab::new();
     for (command, file) in [("import /dev/stdin", "trace.csv"), ("study check /dev/fd/0", "tiny.toml")] {

@@ -10,7 +10,6 @@ mod damage;
 mod destructive;
 mod device;
 mod emit;
-mod fio;
 mod inputs;
 mod instruments;
 mod interchange;

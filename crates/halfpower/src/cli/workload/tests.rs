@@ -1,4 +1,4 @@
-//! The options read, and said again.
+//! The options are parsed and written again.
 
 use super::*;
 use crate::emit::options::options;
@@ -14,25 +14,26 @@ struct Line {
     workload: WorkloadArguments,
 }
 
-/// A host and so many files on it.
+/// A host with this number of files.
 fn environment(targets: usize) -> Environment {
     let file = fixtures::file(Bytes(1 << 30));
     fixtures::host(file.clone(), vec![file; targets - 1])
 }
 
-fn spec<S: Into<String>>(options: impl IntoIterator<Item = S>) -> Option<WorkloadSpec> {
+fn spec<S: Into<String>>(options: impl IntoIterator<Item = S>) -> Result<WorkloadSpec, String> {
     let line = std::iter::once("io".to_owned()).chain(options.into_iter().map(S::into));
-    Line::try_parse_from(line).ok()?.workload.spec().ok()
+    let line = Line::try_parse_from(line).map_err(|error| error.to_string())?;
+    line.workload.spec().map_err(|error| error.to_string())
 }
 
-/// The workload that its own options come to.
+/// The workload of its own options.
 fn again(workload: &Workload, environment: &Environment) -> Workload {
     let options = options(workload);
-    let spec = spec(options.clone()).unwrap_or_else(|| panic!("{options:?} is not understood"));
+    let spec = spec(options.clone()).unwrap_or_else(|error| panic!("{options:?}: {error}"));
     spec.resolve(environment).unwrap_or_else(|error| panic!("{options:?}: {error}"))
 }
 
-/// Lines in which every option is said.
+/// Command lines that contain every option.
 const LINES: [&str; 14] = [
     "--op write --pattern random --request-size 8KiB --depth 32 --submit-batch 4 --wait-batch 3 --cpus 0-1",
     "--op mix=read:60,write:30,trim:9,flush:1 --pattern zipf=0.99 --data pattern=c0ffee --processes --workers 3",
@@ -55,7 +56,7 @@ fn every_option_is_said_again() {
     let mut said: BTreeSet<String> = BTreeSet::new();
     for line in LINES.iter().chain(&["--layout stripe=64KiB --size 3MiB", "--layout mirror=nearest --op write"]) {
         let environment = environment(if line.contains("--layout") { 3 } else { 1 });
-        let workload = spec(line.split(' ')).and_then(|spec| spec.resolve(&environment).ok());
+        let workload = spec(line.split(' ')).ok().and_then(|spec| spec.resolve(&environment).ok());
         let workload = workload.unwrap_or_else(|| panic!("{line} is no workload"));
         assert_eq!(again(&workload, &environment), workload, "{line}");
         said.extend(options(&workload).into_iter().filter(|word| word.starts_with("--")));
@@ -64,6 +65,42 @@ fn every_option_is_said_again() {
     let translated = ["rw", "rwmixread", "direct", "ioengine", "fsync", "fdatasync"].map(|word| format!("--{word}"));
     let missing: Vec<&String> = BTreeSet::difference(&all, &said).filter(|word| !translated.contains(word)).collect();
     assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn the_names_of_fio_give_the_same_workload() {
+    for (fio, ours) in [
+        ("--rw read", "--op read --pattern sequential"),
+        ("--rw write --fsync 10", "--op write --pattern sequential --durability fsync=10"),
+        ("--rw randread", "--op read --pattern random"),
+        ("--rw randwrite --fdatasync 3", "--op write --pattern random --durability fdatasync=3"),
+        ("--rw rw", "--op mix=50 --pattern sequential"),
+        ("--rw readwrite", "--op mix=50 --pattern sequential"),
+        ("--rw randrw --rwmixread 70", "--op mix=70 --pattern random"),
+        ("--rw trim", "--op trim --pattern sequential"),
+        ("--rw randtrim", "--op trim --pattern random"),
+        ("--ioengine psync --direct=0", "--personality sync --buffering buffered"),
+        ("--ioengine pvsync2 --direct 1", "--personality vectored --buffering direct"),
+        ("--ioengine mmap", "--personality mmap"),
+        ("--ioengine libaio", "--personality libaio"),
+        ("--ioengine io_uring", "--personality io_uring"),
+        ("--bs 4k --iodepth 8 --numjobs 2", "--request-size 4KiB --depth 8 --workers 2"),
+        ("--runtime 0.2 --ramp_time 1ms", "--duration 200ms --warmup 1ms"),
+    ] {
+        let [translated, own] = [fio, ours].map(|line| spec(line.split(' ')));
+        assert!(translated.is_ok() && translated == own, "{fio}: {translated:?} is not {own:?}");
+    }
+    for (fio, needle) in [
+        ("--ioengine=splice", "--personality"),
+        ("--direct=2", "use 0 or 1"),
+        ("--rw=trimwrite", "randread"),
+        ("--rw=read --rwmixread=70", "--rwmixread goes with"),
+        ("--rw=rw --rwmixread=100", "use 1 to 99"),
+        ("--rw=write --fsync=0", "write a whole number of 1 or more"),
+    ] {
+        let error = spec(fio.split(' ')).unwrap_err();
+        assert!(error.contains(needle), "{fio}: {error}");
+    }
 }
 
 #[test]
@@ -96,7 +133,7 @@ proptest! {
             line.extend(value);
         }
         let environment = environment(targets);
-        let workload = spec(line).and_then(|spec| spec.resolve(&environment).ok());
+        let workload = spec(line).ok().and_then(|spec| spec.resolve(&environment).ok());
         prop_assume!(workload.is_some());
         let workload = workload.unwrap();
         prop_assert_eq!(again(&workload, &environment), workload);

@@ -99,6 +99,8 @@ const MISTAKES: &[Case<'_>] = &[
     ("sqlio/trace.csv", "66.97,read => 66.97,erase", "trace.csv:3: column 3, Op, is `erase`"),
     ("sqlio/trace.csv", "66.97 => inf", "trace.csv:3: column 2, IO/s, is `inf`"),
     ("sqlio/trace.csv", "66.97 => -1", "column 2"),
+    ("sqlio/trace.csv", "0.52 => 1e18", "trace.csv:3: column 1, MB/s, is `1e18`, which is not a valid value"),
+    ("sqlio/trace.csv", "66.97 => 1e15", "trace.csv:3: `bytes_per_s` is 8.192e18; the maximum is 1e15"),
     ("sqlio/trace.csv", "8,1,H => 8,1,X", "column 6, Buffering"),
     ("sqlio/trace.csv", "read,8,1 => read,1048576,1", "column 4, BlockSize"),
     ("sqlio/trace.csv", "H,1,120 => H,99999999999,120", "column 7, NumThreads"),
@@ -143,6 +145,7 @@ const MISTAKES: &[Case<'_>] = &[
     ("hdr/own.hlog", "sample-7-read => a", "its tag is not like `sample-17-read`"),
     ("halfpower/records.jsonl", "halfpower.sample => other.sample", "records.jsonl:1: the document is not a sample"),
     ("halfpower/records.jsonl", "\"elapsed_s\": 0 => \"elapsed_s\": -0", "`elapsed_s` is -"),
+    ("halfpower/records.jsonl", "120.01 => 1e12", "records.jsonl:2: `elapsed_s` is 1e12; the maximum is 1e9"),
 ];
 
 const VARIANTS: &[Case<'_>] = &[
