@@ -1,6 +1,5 @@
-//! Standard error and output: messages, a progress bar where there is a terminal, results. Nothing else of the program
-//! writes there, and nothing is written here that could steer a terminal, whether there is one or not: what is in a file
-//! today is on a terminal tomorrow.
+//! Standard output and error: results, messages, and a progress bar on a terminal. No other part of the program writes
+//! there. Control characters are replaced, even without a terminal, because a file may be shown on one later.
 
 use crate::sanitize::{sanitize, sanitize_json, sanitize_lines};
 use crate::text::causes;
@@ -11,12 +10,13 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 /// Labels and their colours.
 const WARNING: (&str, &str) = ("warning: ", "33");
 const ERROR: (&str, &str) = ("error: ", "31");
 
-/// Where a person reads and a program listens.
+/// Standard output and error.
 #[derive(Clone, Debug)]
 pub(crate) struct Console {
     colour: bool,
@@ -50,14 +50,14 @@ impl Console {
         self.bar.is_some() && std::io::stdin().is_terminal()
     }
 
-    /// Asks a question that is answered with yes or no; anything but yes is no.
+    /// Asks a question; any answer but yes is no.
     pub(crate) fn ask(&self, question: &str) -> bool {
         self.message(&format!("{question} [y/N]"));
         let mut line = String::new();
         std::io::stdin().read_line(&mut line).is_ok() && matches!(line.trim(), "y" | "Y" | "yes")
     }
 
-    /// Says something on standard error, in one line: what it names may hold others.
+    /// Prints a message on standard error, in one line whatever it quotes.
     pub(crate) fn message(&self, text: &str) {
         self.say(("", ""), &sanitize(text));
     }
@@ -69,7 +69,7 @@ impl Console {
         let coloured = if self.colour { format!("\x1b[1;{code}m{label}\x1b[0m") } else { label.to_owned() };
         let shown = if label.is_empty() { lines.join("\n") } else { lines.join("\n").replacen(label, &coloured, 1) };
         let print = || {
-            // Standard error is closed: there is nobody to tell.
+            // Fails if standard error is closed.
             let _ = writeln!(std::io::stderr(), "{shown}");
         };
         match &self.bar {
@@ -78,12 +78,12 @@ impl Console {
         }
     }
 
-    /// A warning, in one line: what it names may hold others.
+    /// Prints a warning in one line.
     pub(crate) fn warning(&self, text: &str) {
         self.say(WARNING, &sanitize(text));
     }
 
-    /// An error with its causes, in one line, or in several as the mistakes in a study are.
+    /// Prints an error with its causes, in one line, or in several for the mistakes in a study.
     pub(crate) fn error(&self, error: &anyhow::Error, has_lines: bool) {
         let text = causes(error.as_ref());
         self.say(ERROR, &if has_lines { text } else { sanitize(&text).into_owned() });
@@ -106,7 +106,7 @@ impl Console {
         }
     }
 
-    /// Moves the bar: where it is of how much, the time left, the last figure.
+    /// Moves the bar and shows the remaining time and the last figure.
     pub(crate) fn move_bar(&self, position: u64, length: u64, left: &str, figure: &str) {
         if let Some(bar) = &self.bar {
             bar.set_length(length);
@@ -125,26 +125,26 @@ impl Console {
         }
     }
 
-    /// Prints a result on standard output, byte by byte but for what would steer a terminal.
+    /// Prints a result on standard output, with control characters replaced.
     ///
     /// # Errors
-    /// When standard output is closed or full.
+    /// If standard output is closed or full.
     pub(crate) fn print(&self, text: &str) -> anyhow::Result<()> {
         self.print_styled(&sanitize_lines(text))
     }
 
-    /// The same in one line: what it names may hold others.
+    /// Prints a result in one line.
     ///
     /// # Errors
-    /// When standard output is closed or full.
+    /// If standard output is closed or full.
     pub(crate) fn print_line(&self, text: &str) -> anyhow::Result<()> {
         self.print_styled(&sanitize(text))
     }
 
-    /// The same of a text with colours of our own, in which nothing else is that steers a terminal.
+    /// Prints a text as it is. Its only control characters are line ends and our own colours.
     ///
     /// # Errors
-    /// When standard output is closed or full.
+    /// If standard output is closed or full.
     pub(crate) fn print_styled(&self, text: &str) -> anyhow::Result<()> {
         self.printed.store(true, Ordering::Relaxed);
         let mut output = std::io::stdout().lock();
@@ -153,7 +153,7 @@ impl Console {
         written.and_then(|()| output.flush()).context("cannot write to standard output")
     }
 
-    /// Whether a result, or a part of one, is on standard output.
+    /// Whether anything was printed on standard output.
     pub(crate) fn has_printed(&self) -> bool {
         self.printed.load(Ordering::Relaxed)
     }
@@ -161,15 +161,15 @@ impl Console {
     /// Prints a JSON document on standard output.
     ///
     /// # Errors
-    /// When standard output is closed or full.
+    /// If standard output is closed or full.
     pub(crate) fn print_json(&self, value: &impl serde::Serialize) -> anyhow::Result<()> {
         self.print_styled(&sanitize_json(&serde_json::to_string_pretty(value)?))
     }
 
-    /// The same on a line, one of several documents.
+    /// Prints one of several JSON documents on a line.
     ///
     /// # Errors
-    /// When standard output is closed or full.
+    /// If standard output is closed or full.
     pub(crate) fn print_json_line(&self, value: &impl serde::Serialize) -> anyhow::Result<()> {
         self.print_styled(&sanitize_json(&serde_json::to_string(value)?))
     }
@@ -181,7 +181,7 @@ fn columns_of(stream: impl AsFd) -> Option<usize> {
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-/// A bar that fits on a line: what says most stays longest.
+/// A bar that fits on a line; a narrow one leaves out the less useful parts.
 fn bar_template(columns: usize) -> String {
     match columns {
         0..24 => "{percent:>3} %".to_owned(),
@@ -190,25 +190,15 @@ fn bar_template(columns: usize) -> String {
     }
 }
 
-/// A line broken at blanks so that it fits `width` columns; a word that does not fit by itself stays whole. Lines that are
-/// set in show something (a study's text and where its mistake is) and stay as they are.
+/// A line broken at blanks so that it fits `width` columns; a longer word stays whole. Indented lines quote a study and
+/// stay as they are.
 fn folded(line: &str, width: usize) -> String {
     if line.starts_with(' ') {
         return line.to_owned();
     }
-    let mut folded = String::with_capacity(line.len());
-    let mut used: usize = 0;
-    for word in line.split(' ') {
-        let length = word.chars().count();
-        if used > 0 {
-            let fits = used + 1 + length <= width;
-            folded.push(if fits { ' ' } else { '\n' });
-            used = if fits { used + 1 } else { 0 };
-        }
-        folded.push_str(word);
-        used += length;
-    }
-    folded
+    let options = Options::new(width).break_words(false).wrap_algorithm(WrapAlgorithm::FirstFit);
+    let options = options.word_separator(WordSeparator::AsciiSpace).word_splitter(WordSplitter::NoHyphenation);
+    textwrap::fill(line, options)
 }
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! Halfpower: a laboratory for storage I/O. Measures what a storage system really delivers to a program, what that
-//! costs, and what holds it back.
+//! Halfpower measures the performance of storage, its cost in CPU time, and its bottleneck.
 
 mod cli;
 mod command;
@@ -26,13 +25,13 @@ mod text;
 use std::process::ExitCode;
 use std::thread;
 
-/// Of the thread that does the work, in bytes.
+/// Stack size of the main thread in bytes.
 const STACK: usize = 8 << 20;
 
 fn main() -> ExitCode {
-    // A worker of `--processes` is this program too.
+    // A worker of `--processes` is started as this program.
     let work = || if halfpower_engine::worker_process() { ExitCode::SUCCESS } else { cli::main() };
-    // The stack of the first thread is as large as `ulimit -s` says, which may be too little for anything.
+    // `ulimit -s` limits the stack of the first thread and may be too small.
     match thread::Builder::new().name("main".to_owned()).stack_size(STACK).spawn(work) {
         Ok(work) => work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
         Err(_) => work(),

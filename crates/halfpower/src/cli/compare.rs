@@ -21,19 +21,19 @@ const EXAMPLES: &str = "\
 Examples:
   halfpower compare 3 4                    the run before a change, and the one after
   halfpower compare 3,5,7 4,6,8            several of each, interleaved
-  halfpower compare 3 4 --threshold 10%    less than that does not matter
-  halfpower compare 3 4 --margin-from 2    nor what the same differed by in run 2, made with `run --aa`
+  halfpower compare 3 4 --threshold 10%    ignore smaller changes
+  halfpower compare 3 4 --margin-from 2    ignore the noise of run 2, made with `run --aa`
   halfpower compare 3 4 --report new.html  the same as a page, with a forest plot
 
 Exit status: 0 equivalent or better; 3 a regression; 4 undecided.";
 
-/// Compare two stored runs: which figures changed significantly
+/// Compare two stored runs, or two groups of runs
 ///
-/// Workloads are matched by all that is of their nature. A change is called one where its 95 % interval lies beyond what
-/// does not matter, and equivalent where it lies within: 2 % of throughput and of CPU time, 5 % of the 99th percentile
-/// of latency. Of many workloads some would lie beyond by chance: there a change must be surer, and what is one alone may be
-/// undecided, which its row says. One sample has no interval: there only a factor of 1.5 (of 4 in the percentile) is called a change.
-/// A simulated machine gives the same again: equal samples of one are told as the same.
+/// Workloads with the same settings are compared. A workload changed if the 95 % interval of its change lies outside the
+/// margin, and is equivalent if the interval lies inside. The margin is 2 % for throughput and CPU time, 5 % for the 99th
+/// percentile of latency. With many workloads some intervals lie outside by chance, so a stricter test applies; its row
+/// then says so. One sample has no interval, so only a factor of 1.5 (4 for the percentile) counts as a change. Equal
+/// samples of a simulated machine are reported as identical.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
@@ -43,20 +43,20 @@ pub(super) struct Arguments {
     /// Numbers of the runs after
     #[arg(value_name = "AFTER")]
     after: Runs,
-    /// What does not matter, of every figure, like 5% [default: 2% of throughput and cost, 5% of p99]. A factor, the same
-    /// either way: 50% is from 1/1.5, which is −33.3%, to 1.5, which is +50%
+    /// Margin of every figure, like 5% [default: 2% of throughput and cost, 5% of p99]. It is a factor: 50% is from 1/1.5
+    /// (−33.3%) to 1.5 (+50%)
     #[arg(long, value_name = "SHARE", value_parser = threshold)]
     threshold: Option<Margin>,
-    /// A run made with `run --aa`: what it found of a workload does not matter, where that is more than the default. Above
-    /// 25% it tells nothing: of those only what changed by more than that noise is decided
+    /// A run made with `run --aa`: its noise is the margin of each workload, if larger than the default. Noise above 25% is
+    /// no margin: only a larger change is then decided
     #[arg(long, value_name = "RUN", conflicts_with = "threshold")]
     margin_from: Option<RunId>,
-    /// Write a page here too, with a forest plot; an earlier report of that name is replaced
+    /// Also write a page with a forest plot here; replaces an earlier report of that name
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     report: Option<PathBuf>,
 }
 
-/// One side.
+/// The runs of one side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Runs(Vec<RunId>);
 
@@ -66,7 +66,7 @@ impl FromStr for Runs {
     fn from_str(text: &str) -> Result<Self, String> {
         let runs: Result<Vec<RunId>, _> = text.split(',').map(|number| number.trim().parse::<RunId>()).collect();
         let runs = runs.map_err(|_| format!("`{text}` is no run; write its number, or several like 3,5"))?;
-        // Its samples would count as more repetitions than there were.
+        // Its samples would count twice as repetitions.
         match runs.iter().enumerate().find(|(place, run)| runs[..*place].contains(run)) {
             Some((_, twice)) => Err(format!("run {twice} is named twice; name it once")),
             None => Ok(Runs(runs)),
@@ -124,7 +124,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     })
 }
 
-/// What a run found that measured the same twice.
+/// The noise that a run with `--aa` found.
 fn noise(store: &Store, id: RunId) -> anyhow::Result<Noise> {
     let run = store.run(id)?;
     if run.kind != RunKind::Aa {
@@ -157,7 +157,7 @@ fn load(store: &Store, runs: &Runs) -> anyhow::Result<Side> {
     runs.0.iter().map(load).collect()
 }
 
-/// The sides with each measurement once, and a warning of every run that holds the samples of another.
+/// The sides with each measurement once, and a warning for every run that holds the samples of another.
 fn without_copies((before, after): (Side, Side)) -> ((Side, Side), Vec<Warning>) {
     let mut warnings = Vec::new();
     let mut once = |side: Side| {
@@ -174,7 +174,7 @@ fn without_copies((before, after): (Side, Side)) -> ((Side, Side), Vec<Warning>)
         kept
     };
     let (before, after) = (once(before), once(after));
-    // A simulated machine gives the same again: that nothing changed is what the comparison says of it.
+    // A simulated machine repeats its samples; the comparison itself reports that.
     for (run, samples) in after.iter().filter(|(_, samples)| !are_simulated(&of_run(samples))) {
         if let Some(first) = original(&before, samples) {
             let message = format!("run {run} holds the samples of run {first}: they are compared with themselves");

@@ -1,4 +1,4 @@
-//! `halfpower doctor`: what this host can and cannot measure.
+//! `halfpower doctor`: which instruments and personalities work on this host.
 
 use crate::command::context::{Context, Ending};
 use crate::report::wrap::wrap;
@@ -11,7 +11,7 @@ use halfpower_model::{Environment, Personality, TargetKind};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-/// What this host can measure under a path.
+/// The paths to check.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Directories, files and block devices
@@ -25,7 +25,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let environment = site.environment();
     let instruments = instruments();
     let document = serde_json::json!({ "environment": environment, "instruments": instruments, "notes": site.notes });
-    // A line each where another program reads them.
+    // Another program gets one line for each.
     let is_terminal = std::io::stdout().is_terminal();
     let width = if is_terminal { context.console.output_width() } else { usize::MAX };
     context.print(&document, || text(&environment, &instruments, &site.notes, width))?;
@@ -33,7 +33,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
 }
 
 fn text(environment: &Environment, instruments: &[InstrumentFacts], notes: &[Warning], width: usize) -> String {
-    // A simulated machine says what its system is.
+    // A simulated machine names its system itself.
     let system = if environment.target.kind.is_time_virtual() { "" } else { "Linux " };
     let mut lines = vec![
         (

@@ -1,4 +1,4 @@
-//! `halfpower export`: a stored run's samples in other forms.
+//! `halfpower export`: a stored run's samples in other formats.
 
 use crate::command::{
     context::{Context, Ending},
@@ -20,16 +20,16 @@ Examples:
   mkdir run7; halfpower export 7 --format fio --output run7
   fio-plot -i run7/4KiB-direct/repetition-1 -T run7 -r randread -l -d 1 8 32 -n 1";
 
-/// Write a stored run's samples in another form
+/// Write a stored run's samples in another format
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
     /// The run's number; `halfpower runs` lists them
     run: RunId,
-    /// The form
+    /// The format
     #[arg(long, value_name = "NAME", default_value = "jsonl")]
     format: Format,
-    /// Where to, instead of standard output; a file that is there already is left alone. Of fio's form it may be a folder
+    /// Output file instead of standard output; an existing file is not replaced. For fio's format it may be a folder
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -67,7 +67,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     Ok(Ending::Done)
 }
 
-/// Writes all to a file or to standard output, unless nothing is left to write; gives what was left out.
+/// Writes all samples to a file or to standard output, unless all are left out; returns the reason for each left out.
 fn to_one_place(
     context: &Context,
     output: Option<&Path>,
@@ -91,7 +91,7 @@ fn to_one_place(
     Ok(exported.left_out)
 }
 
-/// Writes a file a sample into a folder; gives what was left out.
+/// Writes one file per sample into a folder; returns the reason for each left out.
 fn to_folder(folder: &Path, samples: &[StoredSample], format: Format) -> anyhow::Result<Vec<String>> {
     if format != Format::Fio {
         refuse!("{} is a folder, and only fio's form has a file a sample; name a file", folder.display());

@@ -1,5 +1,5 @@
-//! What `--json` prints where a command has no result: one document that says why. Nothing is added to a result that is
-//! out already: standard output has one document.
+//! The document that `--json` prints if a command has no result. Standard output has one document, so nothing follows a
+//! printed result.
 
 use super::Reported;
 use crate::console::Console;
@@ -7,16 +7,16 @@ use crate::study::StudyErrors;
 use crate::text::causes;
 use std::ffi::OsString;
 
-/// The name of the form.
+/// The schema of the document.
 const SCHEMA: &str = "halfpower.error/1";
 
-/// Prints why there is no result, if nothing is printed yet.
+/// Prints the reason, unless a result is printed already.
 pub(super) fn print(console: &Console, why: &str, status: u8) {
     if console.has_printed() {
         return;
     }
     let document = serde_json::json!({ "schema": SCHEMA, "error": why, "status": status });
-    // Standard output is closed: there is nobody to tell.
+    // Fails if standard output is closed.
     let _ = console.print_json(&document);
 }
 
@@ -25,12 +25,12 @@ pub(super) fn report(console: &Console, error: &anyhow::Error) {
     console.error(error, error.chain().any(|cause| cause.is::<StudyErrors>()));
 }
 
-/// Why, of an error that a command ended with.
+/// The reason, for an error that ended a command.
 pub(super) fn why(error: &anyhow::Error) -> String {
     if error.is::<Reported>() { "standard error says what is wrong".to_owned() } else { causes(error.as_ref()) }
 }
 
-/// Why the command line was not understood, in one line, without the usage that follows.
+/// clap's error in one line, without the usage that follows.
 pub(super) fn not_understood(error: &clap::Error) -> String {
     let text = error.to_string();
     let sentence = text.split("\n\n").next().unwrap_or_default();
@@ -38,7 +38,7 @@ pub(super) fn not_understood(error: &clap::Error) -> String {
     words.join(" ")
 }
 
-/// Whether JSON was asked for on a command line that was not understood.
+/// Whether a command line that clap rejected has `--json`.
 pub(super) fn is_json_asked(arguments: impl Iterator<Item = OsString>) -> bool {
     arguments.take_while(|argument| argument != "--").any(|argument| argument == "--json")
 }

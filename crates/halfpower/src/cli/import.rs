@@ -1,4 +1,4 @@
-//! `halfpower import`: results of other programs into the store, a run for each file.
+//! `halfpower import`: results of other programs into the store, one run per file.
 
 use crate::command::note::NoteArgument;
 use crate::command::{
@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  halfpower import trace.csv                 recognise what it is, keep it as a run
+  halfpower import trace.csv                 recognise the format, store it as a run
   halfpower import --json rc8.txt good.txt   two runs, a line of JSON for each
 
-What the files do not tell stays unknown. `halfpower runs show RUN` shows what came of one.";
+What the files do not contain stays unknown. `halfpower runs show RUN` shows an imported run.";
 
 /// Import results of other programs into the store, one run per file
 #[derive(Debug, Args)]
@@ -29,7 +29,7 @@ pub(super) struct Arguments {
     /// Files of results
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// What they are, where that is not recognised
+    /// Format of the files, if it is not recognised
     #[arg(long, value_name = "NAME")]
     format: Option<Format>,
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub(super) struct Arguments {
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     let mut store = session::open_store(context, true)?;
     let staged = store.stage()?;
-    // Every file is read before any is kept: a mistake in one leaves nothing behind of the others.
+    // Every file is read before any is stored, so that a mistake in one file leaves nothing of the others.
     let read = (0..).zip(&arguments.files).map(|(number, file)| stage(&staged, number, file, arguments.format));
     let read = read.collect::<anyhow::Result<Vec<_>>>()?;
     let command = context.command();
@@ -58,11 +58,11 @@ struct File<'a> {
     format: &'static str,
     samples: usize,
     warnings: Vec<Warning>,
-    /// What its run is called.
+    /// The name of its run.
     name: String,
-    /// What its samples were measured on, where that is known.
+    /// The targets of its samples, if known.
     target: String,
-    /// Of all samples; unknown where they differ.
+    /// The environment of all samples; unknown if they differ.
     environment: Environment,
 }
 
@@ -84,13 +84,12 @@ impl File<'_> {
 }
 
 fn stage<'a>(staged: &Staged<'_>, number: usize, path: &'a Path, format: Option<Format>) -> anyhow::Result<File<'a>> {
-    let (mut places, mut targets, mut common, mut samples) = (Places::default(), Vec::new(), None, 0);
-    // Of `common`, the inner is none where samples have different ones.
-    let (format, mut warnings) = import(path, format, &mut |sample| {
-        samples += 1;
+    let (mut places, mut targets, mut common) = (Places::default(), Vec::new(), None);
+    // The inner option of `common` is none if samples have different environments.
+    let read = import(path, format, &mut |sample| {
         let (cell, block) = places.next(&sample);
         for facts in sample.environment.all_targets() {
-            // Each once, and no more than anybody reads.
+            // Each once, and at most 16.
             if !facts.path.is_empty() && targets.len() < 16 && !targets.contains(&facts.path) {
                 targets.push(facts.path.clone());
             }

@@ -19,7 +19,7 @@ use halfpower_model::sample::Warning;
 use halfpower_model::{Environment, Observer, Progress, Sample, Testbed, Workload, WorkloadSpec};
 use std::path::PathBuf;
 
-/// What the command line says of one workload.
+/// The command line of one workload.
 #[derive(Debug, Args)]
 #[command(after_help = HINT, after_long_help = EXAMPLES)]
 pub(super) struct Arguments {
@@ -96,7 +96,7 @@ Cost of the load generator, and fio's option names:
 
 #[cfg(test)]
 impl Arguments {
-    /// Whether what was said makes sense as far as that can be told without a target.
+    /// Checks whatever needs no target.
     pub(super) fn check(&self) -> Result<(), crate::text::UsageError> {
         self.overwrite.of(&self.targets)?;
         self.workload.spec().map(drop)
@@ -120,7 +120,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         held: Vec::new(),
     };
     let mut store = session::open_store(context, !arguments.keeping.no_store)?;
-    // Before the room is looked at: a test file that was left may be what takes it.
+    // Before the free space is checked: a leftover test file may take it.
     target::offer_removal(&mut store, &targets, &context.console)?;
     let site = target::examine(&options)?;
     let workload = spec.resolve(&site.environment()).map_err(UsageError::from)?;
@@ -128,13 +128,13 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         refuse!("{} exists and would be overwritten; add --overwrite if its data may be lost", path.display());
     }
     if let Some(plugin) = &workload.plugin {
-        // Before anything is made for it.
+        // Before any file is created.
         halfpower_engine::check_plugin(plugin)?;
     }
     site.refuse_unsimulated(&workload)?;
     site.refuse_holes(std::iter::once(&workload))?;
     context.warn(&site.notes);
-    // A store that another process is writing is waited for, and a signal ends that at once.
+    // This may wait for another process that writes the store; a signal ends the wait at once.
     let (name, environment) = (workload.to_string(), site.environment());
     let run = begin(context, &mut store, &name, &targets, workload.seed, arguments, &environment)?;
     let heeded = context.interrupts.heeded();
@@ -160,7 +160,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         context.console.message("Interrupted before anything was measured.");
         return Ok(Ending::Interrupted);
     }
-    // The first thing that went wrong says the most. What was measured is shown, whatever becomes of it.
+    // The first error explains the others. The sample is shown even if it could not be stored.
     let (sample, kept) = measured?;
     let ending = session.or_where(show(context, &sample));
     kept?;
@@ -169,13 +169,13 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     ending
 }
 
-/// Reads back and checks what a stored run wrote.
+/// Reads back and checks the data that a stored run wrote.
 fn verify(context: &Context, arguments: &Arguments, spec: &WorkloadSpec, written: RunId) -> anyhow::Result<Ending> {
     if *spec != WorkloadSpec::default() || arguments.files.is_some() {
         refuse!("--verify-run reads what that run wrote, its way; leave the other options out");
     }
     let stored = session::open_store(context, true)?;
-    // A run that is not there says so itself.
+    // The error of `run` names a missing run.
     let samples = stored.run(written).and_then(|run| stored.samples(run.id))?;
     let stamped = |sample: &Sample| sample.verified.is_some() && sample.workload.operation.writes();
     let mut store = if arguments.keeping.no_store { Store::in_memory()? } else { stored };
@@ -228,7 +228,7 @@ fn begin(
 
 fn measure(context: &Context, spec: &WorkloadSpec, mut testbed: Box<dyn Testbed>) -> anyhow::Result<Sample> {
     let (console, heeded) = (&context.console, context.interrupts.heeded());
-    // What was made may be larger than what was asked for where the target grew; resolve on what is there.
+    // A target that grew may be larger than requested, so the workload is resolved again.
     let workload = spec.resolve(testbed.describe()).map_err(UsageError::from)?;
     let length = workload.limits.duration.map_or(1, |duration| duration.0 + workload.warmup.0);
     console.start_bar(length);
@@ -236,8 +236,8 @@ fn measure(context: &Context, spec: &WorkloadSpec, mut testbed: Box<dyn Testbed>
     let mut sample = testbed.measure(&workload, &mut bar, &heeded)?;
     sample.warnings.extend(spec.missed_direct(testbed.describe(), &workload).map(|alignment| {
         let size = workload.request_size;
-        let message = format!("requests of {size} are no multiple of {alignment}, which direct I/O wants here: they went through the page cache");
-        Warning::new("not_direct", message, "use a multiple, or say --buffering buffered")
+        let message = format!("requests of {size} are no multiple of {alignment}, which direct I/O requires here, so they went through the page cache");
+        Warning::new("not_direct", message, "use a multiple, or --buffering buffered")
     }));
     Ok(sample)
 }

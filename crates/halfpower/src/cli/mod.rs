@@ -1,4 +1,4 @@
-//! The command line: what was said, handed to the part that does it. Every exit status is made here.
+//! The command line: parses it, runs the command and returns the exit status.
 
 mod compare;
 mod doctor;
@@ -29,7 +29,7 @@ use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Measure throughput, latency and CPU cost of storage, and find the bottleneck.
+/// Measures the performance of storage, its cost in CPU time, and its bottleneck.
 #[derive(Debug, Parser)]
 #[command(name = "halfpower", bin_name = "halfpower", version, max_term_width = 100, after_help = EXAMPLES)]
 struct Cli {
@@ -84,7 +84,7 @@ enum Command {
 /// The exit status of wrong usage.
 const WRONG_USAGE: u8 = 2;
 
-/// Wrong usage whose messages are out.
+/// Wrong usage whose messages are printed already.
 #[derive(Debug, thiserror::Error)]
 #[error("see above")]
 struct Reported;
@@ -125,8 +125,7 @@ pub(crate) fn main() -> ExitCode {
     ExitCode::from(status)
 }
 
-/// Refuses names that are not UTF-8: they are kept as text, and what is not text would be taken for another name when it is
-/// read again.
+/// Rejects names that are not UTF-8. Names are stored as text, so such a name would be another one when read again.
 fn refuse_other_than_text() -> Result<(), UsageError> {
     let directory = std::env::current_dir().ok().map(PathBuf::into_os_string);
     let named = std::env::args_os().skip(1).map(|argument| ("the argument", argument, "use a link to it"));
@@ -139,15 +138,14 @@ fn refuse_other_than_text() -> Result<(), UsageError> {
     Ok(())
 }
 
-/// Says what of the command line was not understood: help and version go to standard output with status 0, mistakes to
-/// standard error with status 2.
+/// Prints clap's answer: help and version on standard output with status 0, mistakes on standard error with status 2.
 fn not_understood(console: &Console, error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
-        // Nothing of it is from the command line. When standard output is closed, nobody is there to read it.
+        // It quotes nothing of the command line. It fails only if standard output is closed.
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
-    // What it quotes of an argument is that of one which steers no terminal and is one line.
+    // Parsed once more with control characters replaced, because the error quotes arguments.
     let arguments = std::env::args().map(|argument| sanitize(&argument).into_owned().into());
     let quoting = Cli::try_parse_from(number::with_negatives_bound(arguments)).err();
     match &quoting {
@@ -173,7 +171,7 @@ impl Ending {
         }
     }
 
-    /// Why a program finds no result where it looks for one.
+    /// The reason in the JSON document.
     fn why(self) -> &'static str {
         match self {
             Ending::Interrupted => "interrupted before there was a result",

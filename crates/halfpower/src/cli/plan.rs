@@ -1,4 +1,4 @@
-//! `halfpower plan`: what a study would measure, shown or emitted for other hands.
+//! `halfpower plan`: the workloads of a study, printed, or emitted as a script or fio job.
 
 use super::plugin::PluginArguments;
 use super::run::{PlanArguments, prepare};
@@ -10,7 +10,7 @@ use crate::sanitize::sanitize;
 use crate::text::{UsageError, refuse};
 use clap::{Args, ValueEnum};
 
-/// Shows every workload a study comes to on a target, with its limits; measures nothing and writes nothing.
+/// Shows every workload of a study on a target, with its limits; measures nothing and writes nothing.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
@@ -18,7 +18,7 @@ pub(super) struct Arguments {
     study: String,
     #[command(flatten)]
     target: TargetArgument,
-    /// In which form
+    /// Output format
     #[arg(long, value_name = "FORM", default_value = "table")]
     emit: Form,
     #[command(flatten)]
@@ -32,16 +32,16 @@ Examples:
   halfpower plan survey-quick --target /mnt/data --emit shell >survey.sh
       HALFPOWER_NOTE='old firmware' sh survey.sh      each trial is kept with the note
   halfpower plan mine.toml --target /mnt/data --emit fio >mine.fio
-      fio --output-format=json mine.fio               what fio has no equal of is left out in comments";
+      fio --output-format=json mine.fio               workloads that fio cannot do are left out in comments";
 
-/// What a plan is shown as.
+/// The output format of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Form {
-    /// For people
+    /// A table for people
     Table,
-    /// A script of single commands, `halfpower io`, the least repetitions of each
+    /// A shell script of `halfpower io` commands, with the minimum number of repetitions
     Shell,
-    /// A job file for fio; what fio has no equal of is left out in comments
+    /// A job file for fio; workloads that fio cannot do are left out in comments
     Fio,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     }
     let study = super::study::load(&arguments.study)?;
     if arguments.emit == Form::Shell {
-        // Whoever runs the script loads them.
+        // The script loads them.
         arguments.plugins.check(study.plugins())?;
     }
     let (study, targets) = arguments.target.of(context, study, &arguments.plan.overwrite)?;

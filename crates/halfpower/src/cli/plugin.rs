@@ -1,14 +1,14 @@
 //! Plug-ins that a study names.
 //!
-//! A study may come from anywhere, and a plug-in is code that runs with the rights of the user. So a study's word is not
-//! enough: the command line has to name the same file.
+//! A study may come from anywhere, and a plug-in runs with the rights of the user. So the command line must name the same
+//! file.
 
 use crate::text::refuse;
 use clap::Args;
 use halfpower_model::Plugin;
 use std::collections::BTreeMap;
 
-/// What the user lets a study load.
+/// The plug-ins that a study may load.
 #[derive(Clone, Debug, Args)]
 pub(super) struct PluginArguments {
     /// Let the study load this plug-in, which runs with your rights; once for each that it names
@@ -20,8 +20,8 @@ impl PluginArguments {
     /// Loads the plug-ins that the user allowed.
     ///
     /// # Errors
-    /// When there is one that the user did not name, or one that is none. The first are looked for first, so that
-    /// nothing is loaded for a study that will not run.
+    /// If the user did not name one, or one is not a plug-in. Names are checked first, so that nothing is loaded for a
+    /// study that will not run.
     pub(super) fn check<'a>(&self, named: impl Iterator<Item = &'a Plugin>) -> anyhow::Result<()> {
         let files: BTreeMap<&str, &Plugin> = named.map(|plugin| (plugin.file.as_str(), plugin)).collect();
         if let Some(file) = files.keys().find(|file| !self.allowed.iter().any(|allowed| allowed == **file)) {

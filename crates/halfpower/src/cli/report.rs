@@ -1,4 +1,4 @@
-//! `halfpower report`: a stored run's report, written again, or the page of a reading.
+//! `halfpower report`: the report of a stored run, or the page of a reading.
 
 use crate::command::context::{Context, Ending};
 use crate::command::price::PriceArguments;
@@ -12,12 +12,12 @@ use clap::Args;
 use halfpower_model::TargetKind;
 use std::path::PathBuf;
 
-/// Writes the report of a stored run again, from its samples, or of what an instrument read
+/// Writes the report of a stored run or of a reading again
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// The run's number; `halfpower runs` lists them
     run: RunId,
-    /// Where to; an earlier report of that name is replaced
+    /// Output file; replaces an earlier report of that name
     #[arg(long, value_name = "FILE", default_value = DEFAULT_REPORT)]
     output: PathBuf,
     #[command(flatten)]
@@ -33,7 +33,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
             let known = store.run(arguments.run)?.plan.and_then(|plan| plan.offer);
             let analysed = Analysed::load_at(&store, arguments.run, arguments.price.over(known)?)?;
             session::write_report(&analysed, &arguments.output)?;
-            // The program ends here; to give a hundred thousand samples back one by one is a twentieth of its time.
+            // The program ends here, and freeing 100 000 samples would take 5 % of its time.
             std::mem::forget(analysed);
         }
     }

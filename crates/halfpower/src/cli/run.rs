@@ -1,4 +1,4 @@
-//! `halfpower run`: the survey of what is under a path.
+//! `halfpower run`: the survey of the storage under a path.
 
 use crate::command::context::{Context, Ending};
 use crate::command::note::Keeping;
@@ -36,7 +36,7 @@ pub(super) struct Arguments {
     common: CommonArguments,
 }
 
-/// What carrying out any study takes.
+/// The options of every command that carries out a study.
 #[derive(Clone, Debug, Args)]
 pub(super) struct CommonArguments {
     #[command(flatten)]
@@ -47,7 +47,7 @@ pub(super) struct CommonArguments {
     /// Print the plan and measure nothing
     #[arg(long)]
     dry_run: bool,
-    /// Write the report here
+    /// File of the report
     #[arg(long, value_name = "FILE", default_value = DEFAULT_REPORT, help_heading = "Results")]
     report: PathBuf,
     /// Write no report
@@ -57,7 +57,7 @@ pub(super) struct CommonArguments {
     keeping: Keeping,
 }
 
-/// What planning any study takes.
+/// The options of every command that plans a study.
 #[derive(Clone, Debug, Args)]
 pub(super) struct PlanArguments {
     /// Measure reads only; a directory still gets its test file
@@ -85,7 +85,7 @@ pub(super) struct PlanArguments {
     seed: Option<u64>,
 }
 
-/// The study of several targets beside one another, which their survey has in it.
+/// The study that the survey of several targets includes.
 const TARGETS: &str = "targets";
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
@@ -115,7 +115,7 @@ pub(super) fn carry_out_study(
     let mut store =
         if arguments.dry_run { None } else { Some(session::open_store(context, !arguments.keeping.no_store)?) };
     if let Some(store) = &mut store {
-        // Before the room is looked at: a test file that was left may be what takes it.
+        // Before the free space is checked: a leftover test file may take it.
         target::offer_removal(store, targets, &context.console)?;
     }
     let twice = arguments.aa.then(|| study.clone().twice());
@@ -154,7 +154,7 @@ pub(super) fn carry_out_study(
 /// The examined targets and their plan.
 pub(super) struct Prepared {
     pub(super) site: Site,
-    /// Of all that the workloads go to.
+    /// The environment of all volumes that the workloads use.
     pub(super) environment: Environment,
     pub(super) plan: Plan,
 }
@@ -168,7 +168,7 @@ pub(super) fn prepare(study: &Study, targets: &[PathBuf], arguments: &PlanArgume
         size: arguments.size.or(study.test_file),
         size_is_fixed: arguments.size.is_some(),
         overwrite: arguments.overwrite.of(targets)?,
-        // Laid over one another: what comes last counts.
+        // The last value of a level counts.
         peaks: [study.peaks.as_slice(), arguments.peaks.given()?].concat(),
         ..TargetOptions::default()
     };
@@ -201,8 +201,7 @@ pub(super) fn prepare(study: &Study, targets: &[PathBuf], arguments: &PlanArgume
     Ok(Prepared { site, environment, plan })
 }
 
-/// Refuses what is set for the target and by the study as well: nobody could tell which counts. Where the two call one thing differently,
-/// the machine refuses it.
+/// Rejects settings that both the target and the study set. The machine itself rejects one setting under two names.
 fn refuse_set_twice(study: &Study, targets: &[PathBuf]) -> Result<(), UsageError> {
     let names = targets.iter().filter_map(|target| SimulatedName::of(target)).collect::<Result<Vec<_>, _>>()?;
     let own = study.settings();
@@ -217,7 +216,7 @@ fn refuse_set_twice(study: &Study, targets: &[PathBuf]) -> Result<(), UsageError
     }
 }
 
-/// Why nothing is written, if nothing is.
+/// The reason, if nothing is written.
 fn no_writes(site: &Site, said: bool) -> Option<String> {
     if said {
         return Some("--no-writes".to_owned());

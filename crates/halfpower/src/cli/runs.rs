@@ -1,4 +1,4 @@
-//! `halfpower runs`: what the store holds.
+//! `halfpower runs`: the runs in the store.
 
 use crate::command::context::{Context, Ending};
 use crate::command::session;
@@ -21,7 +21,7 @@ pub(super) struct Arguments {
 enum Action {
     /// List every run (the default)
     List,
-    /// Show what a run found
+    /// Show the findings of a run
     Show {
         /// The run's number
         run: RunId,
@@ -34,10 +34,10 @@ enum Action {
     },
     /// Remove test files that killed runs left
     Clean,
-    /// Report what is damaged in the store, and save what can be read
+    /// Report damage in the store, and recover the readable runs and samples
     ///
-    /// What can be read goes into a sound store, which takes the place of the damaged one. That one is kept beside it, as
-    /// FILE.damaged-1. A store that is sound is left as it is. No run may be under way.
+    /// They go into a new store, which replaces the damaged one. The damaged one is kept as FILE.damaged-1. A store without
+    /// damage does not change. No run may be in progress.
     Repair,
 }
 
@@ -101,7 +101,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
 fn repair(context: &Context, store: anyhow::Result<Store>) -> anyhow::Result<Ending> {
     let repaired = match store {
         Ok(mut store) => {
-            // All of it at once, in the end.
+            // The damage is printed below, all at once.
             store.report_damage(|_| {});
             store.repair()?
         }
@@ -152,7 +152,6 @@ fn table(runs: &[RunSummary]) -> String {
         // An instrument of the machine itself has no target.
         let on = if run.target.is_empty() { String::new() } else { format!(" on {}", run.target) };
         let note = run.note.as_deref().map(|note| format!(" ({note})")).unwrap_or_default();
-        // The name of an import has its file's in it.
         let what = format!("{}{on}{note}", run.name);
         let what = sanitize(&what);
         format!("{:>4}  {begun:<16}  {:<11}  {:>7}  {what}", run.id.0, word(run.status), run.samples)

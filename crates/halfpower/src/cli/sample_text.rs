@@ -1,4 +1,4 @@
-//! A sample for people: what it measured, on what, with what, and what could make it wrong.
+//! The text of a sample: workload, target, figures and warnings.
 
 use crate::sanitize::sanitize;
 use crate::text::{grouped, joined, percent};
@@ -8,7 +8,7 @@ use halfpower_model::units::{significant, significant_error};
 use halfpower_model::{Bytes, Durability, Nanoseconds, Quantity, Sample, TargetFacts, Workload};
 use std::fmt::Write;
 
-/// A sample for people.
+/// The text of a sample.
 pub(super) fn summary(sample: &Sample) -> String {
     let what = match (is_read_back(sample), left_unflushed(sample)) {
         (true, _) => format!("reading back what was written, {} at a time", sample.workload.request_size),
@@ -46,7 +46,7 @@ pub(super) fn summary(sample: &Sample) -> String {
             ("measured", Some(measured(sample))),
             ("this run", precision(sample)),
             ("device", sample.block.as_ref().map(served)),
-            ("block layer", phases.map(lives)),
+            ("block layer", phases.map(block_layer)),
         ])
         .chain(sample.parallel.iter().flat_map(side_by_side))
         .chain([
@@ -62,14 +62,14 @@ pub(super) fn summary(sample: &Sample) -> String {
     text
 }
 
-/// Nobody counts what is outstanding while it is read back.
+/// Mean queue depth; none for a verification, which does not count it.
 fn depth(sample: &Sample) -> Option<String> {
-    let asked = u64::from(sample.workload.depth) * u64::from(sample.workload.workers);
+    let requested = u64::from(sample.workload.depth) * u64::from(sample.workload.workers);
     let depth = significant(sample.depth_mean.counted);
-    (!is_read_back(sample)).then(|| format!("{depth} of {asked} outstanding on average"))
+    (!is_read_back(sample)).then(|| format!("{depth} of {requested} outstanding on average"))
 }
 
-/// How long it took, and where a limit in bytes came to no whole number of requests, and so to more.
+/// The duration, and the bytes if a limit in bytes was rounded up to whole requests.
 fn measured(sample: &Sample) -> String {
     let flush = sample.flush_s.map(|flush_s| format!(", {} of it the flush", Nanoseconds::from_seconds(flush_s)));
     let limit = sample.workload.limits.bytes.filter(|limit| sample.total.bytes > limit.0);
@@ -90,12 +90,12 @@ fn verified(verified: &Verified) -> String {
     format!("{} blocks of {}, {} wrong{wrong}", verified.blocks, verified.block_bytes, verified.wrong)
 }
 
-/// Whether it is of a verification alone.
+/// Whether the sample is a verification only.
 fn is_read_back(sample: &Sample) -> bool {
     sample.verified.is_some() && !sample.workload.operation.writes()
 }
 
-/// What a simulated machine was doing that was interrupted before all it wrote was flushed; a host's writes are, whenever it ends.
+/// The workload of a simulated machine that was interrupted before its flush. A host always flushes at the end.
 fn left_unflushed(sample: &Sample) -> Option<String> {
     let is_flushed_last = sample.workload.durability == Durability::FlushAtEnd;
     let written = Workload { durability: Durability::None, ..sample.workload.clone() };
@@ -103,14 +103,13 @@ fn left_unflushed(sample: &Sample) -> Option<String> {
         .then(|| format!("{written}, interrupted before all was flushed"))
 }
 
-/// CPU time per request. The kernel's count moves with its ticks: nothing counted in so short a sample is nothing
-/// known.
+/// CPU time per I/O. The kernel counts it in ticks, so zero in a short sample means unknown.
 fn cpu(sample: &Sample) -> Option<String> {
     let cost = sample.cpu.lower_us_per_request.filter(|cost| *cost > 0.0)?;
     let share = |part_s: f64| significant(part_s * 1e6 / sample.total.requests.max(1) as f64);
     let (user, system) = (share(sample.cpu.lower.user_s), share(sample.cpu.lower.system_s));
     let clocks = sample.cpu.clocks_per_byte.map(|clocks| format!(", {} clocks per byte", significant(clocks)));
-    // A simulated machine knows it all, and has no bounds.
+    // A simulated machine knows the exact time, so both bounds are equal.
     let upper = sample.cpu.upper_us_per_request.filter(|upper| *upper > cost).map(|upper| {
         let error_s = sample.cpu.soaker.map_or(0.0, |soaker| soaker.error_s);
         let error = error_s * 1e6 / sample.total.requests.max(1) as f64;
@@ -120,13 +119,12 @@ fn cpu(sample: &Sample) -> Option<String> {
     Some(format!("{} µs per I/O (user {user}, system {system}){upper}{clocks}", significant(cost)))
 }
 
-/// What all CPUs did meanwhile, the workers' part left out of nothing: the kernel's threads and other programs are
-/// in it.
+/// CPU time of the whole machine: workers, kernel threads and other programs.
 fn machine(sample: &Sample) -> Option<String> {
     let account = sample.cpu.system?;
-    // The account is of the whole machine, of which the program may not use every CPU.
+    // Over all CPUs, of which the program may use only some.
     let all_s = account.total_s();
-    // In so short a sample the kernel's ticks say nothing.
+    // In a shorter sample the kernel's ticks are too coarse.
     let share = |part_s: f64| (all_s >= 0.5).then(|| format!("{:.0} %", part_s / all_s * 100.0));
     let (busy, stolen) = (share(account.busy_s)?, share(account.steal_s)?);
     let switches = sample.cpu.context_switches.map(|switches| {
@@ -138,7 +136,7 @@ fn machine(sample: &Sample) -> Option<String> {
     Some(format!("{busy} of its CPU time used{threads}, {stolen} stolen{switches}"))
 }
 
-/// What the device did for the requests.
+/// The device's requests and bytes.
 fn served(block: &Block) -> String {
     let amplification = |direction: Option<Direction>, name: &str| {
         Some(format!("{} times the bytes {name}", significant(direction?.amplification?)))
@@ -146,13 +144,13 @@ fn served(block: &Block) -> String {
     let moved = joined([amplification(block.read, "read"), amplification(block.write, "written")]);
     let moved = if moved.is_empty() { format!("{} moved", Bytes(block.bytes)) } else { moved };
     let (outstanding, merged) = (block.outstanding(&percent(block.busy_fraction)), block.merges);
-    // A direction that nobody asked for: reads of blocks that are written in part, what the file system keeps, others.
-    let unasked = |direction: Option<Direction>, of: Option<Direction>| {
-        let is_asked = of.is_some_and(|of| of.amplification.is_some());
-        direction.filter(|direction| is_asked && direction.amplification.is_none() && direction.requests > 0)
+    // A direction without requests of ours: blocks that are written in part, metadata of the file system, other programs.
+    let not_ours = |direction: Option<Direction>, of: Option<Direction>| {
+        let is_ours = of.is_some_and(|of| of.amplification.is_some());
+        direction.filter(|direction| is_ours && direction.amplification.is_none() && direction.requests > 0)
     };
-    let read = unasked(block.read, block.write).map(|read| (read, "read", "the writes"));
-    let besides = read.or_else(|| Some((unasked(block.write, block.read)?, "wrote", "the reads")));
+    let read = not_ours(block.read, block.write).map(|read| (read, "read", "the writes"));
+    let besides = read.or_else(|| Some((not_ours(block.write, block.read)?, "wrote", "the reads")));
     let requests = block.requests.saturating_sub(besides.map_or(0, |(besides, ..)| besides.requests));
     // Requests without bytes are flushes of the device's cache, which the kernel counts as writes.
     let besides = besides.filter(|(besides, ..)| besides.bytes > 0);
@@ -162,8 +160,8 @@ fn served(block: &Block) -> String {
     format!("{moved} in {requests} requests, {merged} merged, {outstanding}{}", besides.unwrap_or_default())
 }
 
-/// Where requests spent their time in the block layer, and what was done to them.
-fn lives(phases: &Phases) -> String {
+/// Time of the requests in the block layer, and how many were split, merged or requeued.
+fn block_layer(phases: &Phases) -> String {
     let (Some(share), Some(queued), Some(device)) = (phases.queued_share, phases.queued_ns.mean, phases.device_ns.mean)
     else {
         return "no request was seen from its start to its end".to_owned();
@@ -174,7 +172,7 @@ fn lives(phases: &Phases) -> String {
     format!("{life}; {split} split, {merged} merged, {requeued} given back, of {followed} followed")
 }
 
-/// Workers side by side, in the figures of `iozone -t`.
+/// The figures of parallel workers, as `iozone -t` has them.
 fn side_by_side(parallel: &Parallel) -> [(&'static str, Option<String>); 3] {
     let Parallel { sum_bytes_per_s, parent_bytes_per_s, min_bytes_per_s, mean_bytes_per_s, max_bytes_per_s, .. } =
         parallel;
@@ -185,7 +183,7 @@ fn side_by_side(parallel: &Parallel) -> [(&'static str, Option<String>); 3] {
     ]
 }
 
-/// Every target with what lies below it; what several have in common once.
+/// Every target with its file system, device and transport; several targets with equal ones share them.
 fn places(sample: &Sample) -> String {
     let below =
         |target: &&TargetFacts| joined([&target.filesystem, &target.device, &target.transport].map(Option::as_ref));

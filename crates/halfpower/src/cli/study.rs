@@ -19,7 +19,7 @@ use halfpower_engine::NULL_TARGET;
 use halfpower_model::{Environment, Settings};
 use std::path::{Path, PathBuf};
 
-/// Studies: a question, a target and a sweep, as a TOML file (docs/FORMAT.md) or built in.
+/// Studies: a question, a target and a sweep, from a TOML file (docs/FORMAT.md) or built in
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(subcommand)]
@@ -44,13 +44,13 @@ enum Action {
         #[arg(required = true)]
         studies: Vec<String>,
     },
-    /// Carry a study out
+    /// Run a study
     Run(Box<RunArguments>),
-    /// Go on with a run that was interrupted, at the first missing repetition
+    /// Continue an interrupted run at the first missing repetition
     Resume {
         /// The run's number; `halfpower runs` lists them
         run: RunId,
-        /// Write the report here
+        /// File of the report
         #[arg(long, value_name = "FILE", default_value = DEFAULT_REPORT)]
         report: PathBuf,
         /// Write no report
@@ -100,7 +100,8 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     }
 }
 
-/// The built-in study of this name, or the one in this file or folder. Its own target is not looked at: there may be another.
+/// The built-in study of this name, or the one in this file or folder. Its target is not checked, because the command line
+/// may name another.
 pub(super) fn load(name: &str) -> anyhow::Result<Study> {
     load_from(name, Shelf::of(&open))
 }
@@ -149,14 +150,14 @@ fn open(file: &str) -> Result<String, String> {
     input::read_text(Path::new(file), Times::Once).map_err(|error| format!("cannot read {file}: {error}"))
 }
 
-/// The studies in a list, each by the name under which it is run; and files beside them that are none.
+/// The studies of a list by the names to run them with, and files beside them that are not studies.
 #[derive(Default)]
 struct Listed {
     studies: Vec<(String, Study)>,
     others: Vec<String>,
 }
 
-/// The built-in studies, or those of a folder, which may be of the disk.
+/// Lists the built-in studies, or those of a built-in folder or of a folder on disk.
 fn list(context: &Context, folder: Option<&str>) -> anyhow::Result<Ending> {
     let names: Vec<&str> = match folder {
         None => Study::builtin_names().collect(),
@@ -198,7 +199,7 @@ fn list(context: &Context, folder: Option<&str>) -> anyhow::Result<Ending> {
     Ok(Ending::Done)
 }
 
-/// The studies in a folder of the disk: its files, and the folders in it that have a `study.toml`.
+/// The studies in a folder on disk: its files, and its folders with a `study.toml`.
 fn in_folder(folder: &str) -> anyhow::Result<Listed> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read the folder {folder}"))? {
@@ -254,11 +255,11 @@ fn check(context: &Context, studies: &[String]) -> anyhow::Result<Ending> {
             }
         }
     }
-    // The messages are out; the status is that of wrong usage.
+    // The messages are printed; the status is that of wrong usage.
     if wrong { Err(super::Reported.into()) } else { Ok(Ending::Done) }
 }
 
-/// A study, or what is wrong with it: of a folder, which ends at its first file that is wrong, with each of the others.
+/// A study, or its errors. Reading a folder ends at its first faulty file, so its other files are then read one by one.
 fn checked(name: &str, shelf: Shelf<'_>) -> Result<Study, Vec<anyhow::Error>> {
     load_from(name, shelf).and_then(as_a_whole).map_err(|error| {
         let mut errors = vec![error];
@@ -271,8 +272,7 @@ fn checked(name: &str, shelf: Shelf<'_>) -> Result<Study, Vec<anyhow::Error>> {
     })
 }
 
-/// How many workloads it comes to: on the simulated machine that it names each once, whatever the figures that show it call it; of
-/// others, which come to as many as there are on their target, those that it names.
+/// The number of its workloads. If it names a simulated machine, workloads that are equal there count once.
 fn workloads(study: &Study) -> usize {
     let planned = || -> anyhow::Result<usize> {
         let site = machine(study.path.as_deref().unwrap_or_default()).context("it names no machine")??;
@@ -283,21 +283,20 @@ fn workloads(study: &Study) -> usize {
     planned().unwrap_or_else(|_| study.cells())
 }
 
-/// The simulated machine of this name; none if it is no name of one.
+/// The simulated machine of this name; none if the name is not that of a machine.
 fn machine(path: &str) -> Option<anyhow::Result<Site>> {
     let examine = || target::examine(&TargetOptions { targets: vec![path.into()], ..TargetOptions::default() });
     is_time_virtual(Path::new(path)).then(examine)
 }
 
-/// Why there is no such simulated machine, or none of it with these settings; where a study names none, they are of whatever it
-/// goes to.
+/// Checks that a simulated machine exists and accepts these settings. Without a machine there is nothing to check.
 fn fits(path: &str, set: &Settings) -> Result<(), String> {
     let Some(site) = machine(path) else { return Ok(()) };
     let made = site.and_then(|site| Ok(site.machines(std::slice::from_ref(set))?));
     made.map(drop).map_err(|error| format!("{error:#}"))
 }
 
-/// A study whose settings can be on the machine that it names, those too of a file that it includes, which names another.
+/// Checks all settings of a study, included ones too, on the machine that the study names.
 fn as_a_whole(study: Study) -> anyhow::Result<Study> {
     let path = study.path.as_deref().unwrap_or_default();
     study.settings().iter().try_for_each(|set| fits(path, set)).map_err(UsageError)?;
@@ -343,7 +342,7 @@ fn resume(
         refuse!(
             "{}, where run {id} was begun, is not there any more{}; bring it back, or start again with `{}`",
             gone.display(),
-            // Real targets are kept by their absolute names.
+            // Real targets are stored with absolute names.
             if gone.is_relative() { ", seen from here" } else { "" },
             stored.command
         );
@@ -372,10 +371,10 @@ fn resume(
     Session { context, store, run: id }.carry_out(plan, &site, report)
 }
 
-/// Refuses to go on with a simulated machine whose file says something else by now: it would be two machines in one run.
+/// Rejects a simulated machine whose file has changed, because the run would then have samples of two machines.
 fn refuse_another_machine(stored: &Run, now: &Environment) -> Result<(), UsageError> {
     let files = [&stored.environment, now].map(|environment| environment.machine_file_crc32c.as_ref());
-    // What was left out of the plan may have been of more machines.
+    // Workloads left out of the plan may have named more machines.
     let is_known = |before: &str, now: &str| now.split(", ").all(|now| before.split(", ").any(|before| before == now));
     match files {
         [Some(before), Some(now)] if !is_known(before, now) => Err(UsageError(format!(
@@ -387,7 +386,7 @@ fn refuse_another_machine(stored: &Run, now: &Environment) -> Result<(), UsageEr
     }
 }
 
-/// Says where the host is not what it was: the samples before and after then measured different things.
+/// Warns if host, kernel or device have changed since the run began, because the samples then differ in more than time.
 fn warn_of_changes(context: &Context, plan: &Plan, before: &Environment, now: &Environment) {
     for (what, before, now) in [
         ("host", &before.host, &now.host),

@@ -7,10 +7,10 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use halfpower_model::key::{Given, Group, Kind, worded};
 use halfpower_model::{KEYS, Key, WorkloadSpec};
 
-/// The heading of the options that say where requests go.
+/// The heading of the options of targets and places.
 pub(super) const PLACE: &str = Group::Place.heading();
 
-/// What was said of a workload.
+/// The workload options of a command line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WorkloadArguments {
     said: WorkloadSpec,
@@ -18,10 +18,10 @@ pub(crate) struct WorkloadArguments {
 }
 
 impl WorkloadArguments {
-    /// What was said, fio's names translated.
+    /// The options, with fio's names translated.
     ///
     /// # Errors
-    /// A word of fio's that has no meaning here.
+    /// If fio's names contradict each other.
     pub(crate) fn spec(&self) -> Result<WorkloadSpec, UsageError> {
         Ok(self.said.clone().or(&self.fio.spec()?))
     }
@@ -50,7 +50,7 @@ impl FromArgMatches for WorkloadArguments {
     }
 }
 
-/// The keys that are options, by heading; in each first those that have a name of fio's too, as the most used.
+/// The keys that are options, by heading. Keys that fio has too are the most used, and come first.
 fn keys() -> impl Iterator<Item = &'static Key> {
     [Group::Requests, Group::Place, Group::Load, Group::Method, Group::End].into_iter().flat_map(|group| {
         let mut keys: Vec<&Key> = KEYS.iter().filter(|key| key.about.group == group).collect();

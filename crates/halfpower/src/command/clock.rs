@@ -1,22 +1,22 @@
-//! The system clock: every record has a time, so one that cannot be written down is refused before anything is done.
+//! The system clock: every record has a time, so a clock beyond the range of a record is rejected at start.
 
 use jiff::Timestamp;
 use std::time::{Duration, SystemTime};
 
-/// No run takes as long: a hundred years.
+/// A hundred years, longer than any run.
 const AHEAD: Duration = Duration::from_secs(100 * 366 * 86_400);
 
-/// The clock is beyond what a record can have.
+/// The clock is beyond the range of a record.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the system clock is in the year 9900 or later, or before -9999, which no record can hold; set it (`timedatectl set-time`, `date --set`)"
 )]
 pub(crate) struct ClockError;
 
-/// Whether the time now, and those until a run from now on is over, can be written down.
+/// Checks that records can hold the time now and a hundred years on.
 ///
 /// # Errors
-/// When they cannot.
+/// If they cannot.
 pub(crate) fn check(now: SystemTime) -> Result<(), ClockError> {
     let end = now.checked_add(AHEAD).ok_or(ClockError)?;
     [now, end].into_iter().try_for_each(|time| Timestamp::try_from(time).map(drop).map_err(|_| ClockError))

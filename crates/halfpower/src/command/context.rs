@@ -1,4 +1,4 @@
-//! What every command is given, and how a command ends.
+//! The context of every command, and how a command ends.
 
 use super::interrupts::Interrupts;
 use crate::console::Console;
@@ -11,23 +11,23 @@ pub(crate) struct Global {
     /// Keep results in this file [default: $XDG_DATA_HOME/halfpower/results.db]
     #[arg(long, global = true, value_name = "FILE", help_heading = "Results")]
     pub(crate) store: Option<PathBuf>,
-    /// Print only JSON on standard output: one document, or one per line for several files
+    /// Print JSON on standard output, and nothing else there: one document, or one per line for several files
     #[arg(long, global = true, help_heading = "Results")]
     pub(crate) json: bool,
 }
 
-/// What every command is given.
+/// The context of every command.
 pub(crate) struct Context {
     pub(crate) global: Global,
     pub(crate) console: Console,
-    /// What Ctrl-C does.
+    /// The handling of signals.
     pub(crate) interrupts: Interrupts,
-    /// The command as it was typed, to reproduce it.
+    /// The arguments as they were typed.
     pub(crate) typed: String,
 }
 
 impl Context {
-    /// The command line, to do the same again.
+    /// The command line, to repeat the command.
     pub(crate) fn command(&self) -> String {
         format!("halfpower {}", self.typed)
     }
@@ -40,7 +40,7 @@ impl Context {
         if self.global.json { self.console.print_json(document) } else { self.console.print(&text()) }
     }
 
-    /// Warns of what would make figures wrong.
+    /// Prints warnings.
     pub(crate) fn warn(&self, warnings: &[Warning]) {
         warnings.iter().for_each(|of| self.console.warning(&format!("{}; {}", of.message, of.remedy)));
     }
@@ -50,11 +50,11 @@ impl Context {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     Done,
-    /// It did what it could; what was asked for failed, and the user was told.
+    /// The request failed in part, and the messages are printed.
     Failed,
     Interrupted,
-    /// A comparison found something worse.
+    /// A comparison found a regression.
     Regression,
-    /// A comparison cannot tell.
+    /// A comparison is undecided.
     Undecided,
 }

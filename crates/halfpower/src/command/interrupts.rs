@@ -1,14 +1,14 @@
-//! Signals that end the program, the one way for every command.
+//! Signals that end the program, for every command.
 //!
-//! While something is measured the first signal sets a flag, in the handler itself: who measures looks at it, keeps what
-//! there is and removes the test files. Ctrl-C once more ends the program at once, with a word on what it leaves behind. All
-//! else a command does leaves nothing behind, as every change of a store is whole or none and files are written under
-//! another name first, so there the first signal ends the program. That and the second are seen by a thread that does
-//! nothing else, so that they are heard however busy or stuck the program is. Where no thread can be had, the handler ends
-//! the program without a word.
+//! During a measurement the first signal sets a flag in its handler. The measuring code polls it, stores the samples and
+//! removes the test files. A second Ctrl-C ends the program at once and names the test files that stay.
 //!
-//! Only a person's second signal counts. `timeout` sends each signal twice, to the program and to its group; a shell that
-//! exits and a terminal that closes both send SIGHUP; SIGXCPU comes every second.
+//! Outside a measurement the first signal ends the program. Nothing half done remains: changes of the store are atomic, and
+//! files are written under another name first. A thread of its own waits for these signals, so that a busy program reacts
+//! too. If no thread can be started, the handler ends the program without a message.
+//!
+//! Only a second signal from the keyboard counts. `timeout` sends each signal twice, to the program and to its group. A
+//! shell that exits and a terminal that closes both send SIGHUP. SIGXCPU comes every second.
 
 use crate::output::remove_unfinished;
 use crate::sanitize::sanitize;
@@ -24,27 +24,27 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 const ENDING: [i32; 6] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGXCPU];
-/// What a person presses again.
+/// Signals of keys, of which a second one counts.
 const FROM_KEYS: [i32; 2] = [SIGINT, SIGQUIT];
-/// Nobody presses again within this time of the first.
+/// A second signal sooner than this is not a key pressed again.
 const BETWEEN_KEYS: Duration = Duration::from_millis(200);
-/// A command that ends sooner says nothing of what it waits for.
+/// A command that ends sooner prints no notice.
 const BEFORE_NOTICE: Duration = Duration::from_millis(500);
 const NOTICE: &str = "\nStopping once the requests in flight are done; Ctrl-C again stops at once.\n";
 const INTERRUPTED: i32 = 130;
 
-/// What signals do.
+/// The handling of signals.
 #[derive(Debug)]
 pub(crate) struct Interrupts {
-    /// Set by the first.
+    /// Set by the first signal.
     flag: Arc<AtomicBool>,
-    /// How many look at the flag.
-    heeding: AtomicUsize,
-    /// Nobody does: a signal ends the program.
+    /// Number of measurements that poll the flag.
+    polling: AtomicUsize,
+    /// No measurement polls the flag: a signal ends the program.
     unheeded: Arc<AtomicBool>,
 }
 
-/// The flag, for as long as somebody looks at it.
+/// The flag of a measurement that polls it.
 #[derive(Debug)]
 pub(crate) struct Heeded<'a> {
     of: &'a Interrupts,
@@ -52,10 +52,10 @@ pub(crate) struct Heeded<'a> {
 }
 
 impl Interrupts {
-    /// Takes the signals over. `last` is done as one of them ends the program.
+    /// Installs the handlers. `last` runs before a signal ends the program.
     ///
     /// # Errors
-    /// When the kernel takes no handlers.
+    /// If the kernel rejects a handler.
     pub(crate) fn watch(last: impl Fn() + Send + 'static) -> io::Result<Interrupts> {
         let (flag, unheeded) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));
         let signals: Vec<i32> = ENDING.into_iter().filter(|signal| *signal != SIGHUP || !is_nohup()).collect();
@@ -70,12 +70,12 @@ impl Interrupts {
         for signal in signals {
             signal_hook::flag::register(signal, Arc::clone(&flag))?;
         }
-        Ok(Interrupts { flag, heeding: AtomicUsize::new(0), unheeded })
+        Ok(Interrupts { flag, polling: AtomicUsize::new(0), unheeded })
     }
 
-    /// From here on, until what is returned is dropped, the first signal only sets the flag.
+    /// Until the value is dropped, the first signal only sets the flag.
     pub(crate) fn heeded(&self) -> Heeded<'_> {
-        self.heeding.fetch_add(1, Ordering::SeqCst);
+        self.polling.fetch_add(1, Ordering::SeqCst);
         self.unheeded.store(false, Ordering::SeqCst);
         Heeded { of: self, cancel: Cancel::from_flag(Arc::clone(&self.flag)) }
     }
@@ -91,14 +91,14 @@ impl Deref for Heeded<'_> {
 
 impl Drop for Heeded<'_> {
     fn drop(&mut self) {
-        // After a first signal what follows is the end of the command, which only a second one cuts short.
-        if self.of.heeding.fetch_sub(1, Ordering::SeqCst) == 1 && !self.cancel.is_cancelled() {
+        // After a first signal the command ends by itself; only a second signal cuts that short.
+        if self.of.polling.fetch_sub(1, Ordering::SeqCst) == 1 && !self.cancel.is_cancelled() {
             self.of.unheeded.store(true, Ordering::SeqCst);
         }
     }
 }
 
-/// Whether `nohup` started the program: it is to outlive its terminal.
+/// Whether SIGHUP is ignored, as under `nohup`.
 fn is_nohup() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -123,13 +123,13 @@ fn watch_aside(signals: &[i32], unheeded: Arc<AtomicBool>, last: impl Fn() + Sen
             let since = first.get_or_insert_with(Instant::now).elapsed();
             if unheeded.load(Ordering::SeqCst) || FROM_KEYS.contains(&signal) && since >= BETWEEN_KEYS {
                 remove_unfinished();
-                // Past the lock of standard error, which whoever is stuck may hold. When it is closed, nobody is told.
+                // Without the lock of standard error, which a stuck thread may hold. It may be closed.
                 let _ = rustix::io::write(io::stderr(), farewell().as_bytes());
                 last();
                 signal_hook::low_level::exit(INTERRUPTED);
             }
             if is_first {
-                // Without a thread nothing is said.
+                // Without a thread there is no notice.
                 let _ = std::thread::Builder::new().name("notice".to_owned()).spawn(|| {
                     std::thread::sleep(BEFORE_NOTICE);
                     let _ = rustix::io::write(io::stderr(), NOTICE.as_bytes());

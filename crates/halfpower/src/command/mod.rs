@@ -1,4 +1,4 @@
-//! What commands share: what they are given, the options of several, and a run from its beginning to its report.
+//! Shared by commands: their context, common options, and a run from its start to its report.
 
 pub(crate) mod clock;
 pub(crate) mod context;

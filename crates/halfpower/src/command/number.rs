@@ -1,4 +1,4 @@
-//! Whole numbers on the command line, and those below zero.
+//! Whole numbers on the command line, negative ones too.
 
 use std::ffi::{OsStr, OsString};
 
@@ -21,8 +21,8 @@ fn whole<N: TryFrom<u64>>(text: &str, least: u64) -> Result<N, String> {
     number.and_then(|number| N::try_from(number).ok()).ok_or("it is larger than any such number here".to_owned())
 }
 
-/// The command line with every number below zero bound to the option before it: `--depth -1` is `--depth=-1`, which
-/// the option refuses with its reason. Alone, clap would take `-1` for an option.
+/// The command line with every negative number bound to the option before it: `--depth -1` becomes `--depth=-1`, which the
+/// option rejects with its reason. clap would take a separate `-1` for an option.
 pub(crate) fn with_negatives_bound(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut bound: Vec<OsString> = Vec::new();
     let mut is_over = false;

@@ -1,13 +1,13 @@
-//! What the storage costs, as it is said on the command line.
+//! The options for the price of the storage.
 
 use crate::text::UsageError;
 use clap::Args;
 use halfpower_model::{Bytes, Offer, Price};
 
-/// What the storage costs.
+/// The price of the storage.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct PriceArguments {
-    /// What all targets cost together, as 199USD or 189.90EUR; a number alone is US dollars
+    /// Price of all targets together, like 199USD or 189.90EUR; a number alone is US dollars
     ///
     /// Used for the price per KAPS and MAPS (kilobyte and megabyte accesses per second). Replaces the price in a study.
     #[arg(long, value_name = "PRICE", help_heading = "Price")]
@@ -18,10 +18,10 @@ pub(crate) struct PriceArguments {
 }
 
 impl PriceArguments {
-    /// What was said, over what was known before.
+    /// The offer of the command line, over a known one.
     ///
     /// # Errors
-    /// When a capacity was said and nobody said a price.
+    /// If there is a capacity without a price.
     pub(crate) fn over(&self, known: Option<Offer>) -> Result<Option<Offer>, UsageError> {
         let of_price = |price| Offer { price, capacity: known.and_then(|known| known.capacity) };
         let offer = self.price.map(of_price).or(known);

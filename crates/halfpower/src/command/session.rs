@@ -16,10 +16,10 @@ use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds, Sample};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// What a report is called when nobody names it.
+/// The default name of a report.
 pub(crate) const DEFAULT_REPORT: &str = "halfpower-report.html";
 
-/// The store the user named, the usual one, or one in memory.
+/// The store that the user named, the default one, or one in memory.
 pub(crate) fn open_store(context: &Context, keep: bool) -> anyhow::Result<Store> {
     let mut store = if keep { Store::open(&store_path(context)?)? } else { Store::in_memory()? };
     let console = context.console.clone();
@@ -32,7 +32,7 @@ pub(crate) fn store_path(context: &Context) -> anyhow::Result<PathBuf> {
     Ok(context.global.store.clone().map_or_else(Store::default_path, Ok)?)
 }
 
-/// A run that the store knows of.
+/// A run in the store.
 pub(crate) struct Session<'a> {
     pub(crate) context: &'a Context,
     pub(crate) store: Store,
@@ -40,9 +40,9 @@ pub(crate) struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Carries the run out on examined targets, and shows it: the summary or the JSON document, the report, and how it ended.
+    /// Carries the run out on examined targets, prints the summary or JSON document, and writes the report.
     ///
-    /// Whatever happens, the test file is removed and the store knows how the run ended.
+    /// In every case the test file is removed and the store records how the run ended.
     pub(crate) fn carry_out(mut self, plan: &Plan, site: &Site, report: Option<&Path>) -> anyhow::Result<Ending> {
         let (context, started) = (self.context, Instant::now());
         let heeded = context.interrupts.heeded();
@@ -54,15 +54,15 @@ impl Session<'_> {
         };
         let finished = self.store.finish_run(self.run, *result.as_ref().unwrap_or(&RunStatus::Failed));
         drop(heeded);
-        // The first thing that went wrong says the most.
+        // The first error explains the others.
         let end = result?;
         removed?;
         finished?;
         self.show_end(end, report)
     }
 
-    /// Opens the targets, does `work` on them, and removes the test files that were made for them, whatever happens. Their seed and
-    /// contents are given; if a killed start of the run left some, those are used. Gives what came of either.
+    /// Opens the targets, calls `work`, and removes the test files in every case. `opening` has the seed and contents of the
+    /// test files; files that a killed run left are used again. Returns the result of the work and that of the removal.
     pub(crate) fn on_targets<T>(
         &mut self,
         site: &Site,
@@ -75,12 +75,12 @@ impl Session<'_> {
             work(self, opened)
         });
         self.context.console.end_bar();
-        // The first that stays is told of.
+        // The error names the first file that stays.
         let removed: Vec<_> = test_files.into_iter().map(|file| file.remove(&mut self.store)).collect();
         (result, removed.into_iter().collect())
     }
 
-    /// Opens the targets and shows how far what is made for them is.
+    /// Opens the targets and shows the progress of their test files.
     fn open(&mut self, site: &Site, (seed, contents): (u64, Contents)) -> anyhow::Result<Opened> {
         let Session { context, store, run } = self;
         let left = store.test_files_left()?.into_iter().filter(|left| left.run == Some(*run)).collect();
@@ -156,8 +156,8 @@ impl Session<'_> {
         })
     }
 
-    /// How the result is had that could not be written or printed. Where it was to be kept in no store it is put into the usual one
-    /// after all: nothing that was measured is lost.
+    /// The command that shows a result which could not be written or printed. A run with `--no-store` is then copied into
+    /// the default store, so that no sample is lost.
     fn find_again(&self, arguments: impl Fn(RunId) -> String) -> String {
         if let Some(command) = self.store.command(&arguments(self.run)) {
             return format!("use `{command}`");
@@ -172,10 +172,10 @@ impl Session<'_> {
         }
     }
 
-    /// What came of printing a result; says how it is had if it could not be printed.
+    /// Passes on the outcome of printing a result; warns with the command that prints it again if it failed.
     pub(crate) fn or_where<T>(&self, printed: anyhow::Result<T>) -> anyhow::Result<T> {
         let Err(error) = &printed else { return printed };
-        // Who went away has seen enough, and the rest is where he expects it.
+        // A closed pipe is no fault if the run is in the store.
         if !is_closed_pipe(error) || self.store.command("").is_none() {
             let remedy = self.find_again(|run| format!("runs show {run}"));
             self.context.console.warning(&format!("the result could not be printed; {remedy}"));
@@ -188,7 +188,7 @@ pub(crate) fn is_interruption(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| matches!(cause.downcast_ref(), Some(TargetError::Interrupted { .. })))
 }
 
-/// Shows the course of a run as a bar.
+/// Shows the progress of a run as a bar.
 impl Audience for Console {
     fn moved(&mut self, course: &Course<'_>) {
         let left = Nanoseconds(course.left.0.next_multiple_of(1_000_000_000));
@@ -203,7 +203,7 @@ impl Audience for Console {
     fn not_kept(&mut self, sample: &Sample) {
         self.end_bar();
         self.warning("the last sample could not be kept; its record is printed, for `halfpower import`");
-        // Standard output is closed as well: there is nowhere left.
+        // Fails if standard output is closed as well.
         let _ = self.print_json_line(sample);
     }
 
@@ -218,33 +218,33 @@ fn clock(time: Nanoseconds) -> String {
     format!("{}:{:02}", seconds / 60, seconds % 60)
 }
 
-/// Somebody stopped reading what we print (`halfpower runs | head`): no failure of ours.
+/// Whether the reader of standard output has gone (`halfpower runs | head`), which is no failure.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let broken = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
     error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(broken))
 }
 
-/// Writes the report of a run; gives its bytes.
+/// Writes the report of a run; returns its size in bytes.
 pub(crate) fn write_report(analysed: &Analysed, path: &Path) -> anyhow::Result<usize> {
     let html = report::html(analysed)?;
     Output::report(path).write(&html)?;
     Ok(html.len())
 }
 
-/// Says now whether a report can be written, and not when everything is measured.
+/// Checks before the measurement that a report can be written.
 ///
 /// # Errors
-/// When it cannot, with the remedy.
+/// If it cannot, with the remedy.
 pub(crate) fn check_report(path: &Path) -> anyhow::Result<()> {
     Output::report(path)
         .check()
-        .context("no report could be written; name another file with --report, or say --no-report")
+        .context("no report could be written; name another file with --report, or use --no-report")
 }
 
-/// Targets as the store keeps them: by their absolute names, so that they are found again from anywhere.
+/// Targets as the store keeps them: with absolute names, so that they are found from any directory.
 ///
 /// # Errors
-/// When the current directory is gone.
+/// If the current directory no longer exists.
 pub(crate) fn stored_targets(targets: &[PathBuf]) -> std::io::Result<Vec<String>> {
     let absolute = |path: &PathBuf| {
         if is_path(path) { std::path::absolute(path) } else { Ok(path.clone()) }

@@ -1,4 +1,4 @@
-//! What is measured, and what of it may be lost: shared by every command that takes targets.
+//! Options for targets, their peaks, and permission to overwrite.
 
 use super::context::Context;
 use crate::simulator::name::SimulatedName;
@@ -11,27 +11,26 @@ use clap::Args;
 use halfpower_model::{GivenPeak, LevelName};
 use std::path::{Path, PathBuf};
 
-/// Stands for `--overwrite` without a name: no argument of a program can hold it.
+/// Stands for `--overwrite` without a name; an argument cannot contain it.
 const NO_NAME: &str = "\0";
 
-/// What a study is carried out on.
+/// The targets of a study.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TargetArgument {
     /// A directory, a file or a block device; repeated for several [default: what the study names, else .]
     ///
-    /// Of a study that compares volumes of a simulated machine, one target stands for all of them, or, repeated, one for each in
-    /// their order.
+    /// If the study compares volumes of a simulated machine, name one target for all of them, or one for each in their order.
     #[arg(long = "target", value_name = "PATH")]
     targets: Vec<PathBuf>,
 }
 
 impl TargetArgument {
-    /// The study and its targets. One of a simulated machine that goes to other targets has each workload once on each, whatever
-    /// the machine would be set to.
+    /// The study and its targets. A study of a simulated machine that runs on other targets has each workload once on each,
+    /// without the machine's settings.
     ///
     /// # Errors
-    /// When it compares several volumes, and there are neither one target nor as many.
-    /// When `--overwrite` names no target, and the study names one that would be overwritten.
+    /// If the study compares several volumes and the number of targets is neither one nor theirs, or if `--overwrite` names
+    /// no target and the study names one that would be overwritten.
     pub(crate) fn of(
         &self,
         context: &Context,
@@ -50,7 +49,7 @@ impl TargetArgument {
     }
 }
 
-/// What the levels below a target advertise, where the kernel does not tell.
+/// Advertised peaks that the kernel does not report.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct PeakArguments {
     /// Peak advertised performance (PAP) of memory, bus, link or device, like device=3500MB/s; repeatable
@@ -61,10 +60,10 @@ pub(crate) struct PeakArguments {
 }
 
 impl PeakArguments {
-    /// What was given.
+    /// The given peaks.
     ///
     /// # Errors
-    /// When two are of one level.
+    /// If two are of one level.
     pub(crate) fn given(&self) -> Result<&[GivenPeak], UsageError> {
         let levels: Vec<LevelName> = self.given.iter().map(|given| given.level).collect();
         match levels.iter().enumerate().find(|(index, level)| levels[..*index].contains(level)) {
@@ -74,7 +73,7 @@ impl PeakArguments {
     }
 }
 
-/// What may be lost.
+/// Permission to overwrite.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct OverwriteArgument {
     /// Allow overwriting existing data on the targets; with =TARGET, repeated, only on those
@@ -92,11 +91,11 @@ pub(crate) struct OverwriteArgument {
 }
 
 impl OverwriteArgument {
-    /// Refuses `--overwrite` without a name for targets that are not on the command line: nobody would have read there
-    /// what is going to be lost.
+    /// Rejects `--overwrite` without a name for targets that are not on the command line, because the user has not seen
+    /// their names there.
     ///
     /// # Errors
-    /// When it was given for a file or device that is there.
+    /// If such a target is an existing file or device.
     pub(crate) fn refuse_without_name(&self, targets: &[PathBuf], named_by: &str) -> Result<(), UsageError> {
         if !self.overwrite.iter().any(|name| name.as_os_str() == NO_NAME) {
             return Ok(());
@@ -112,10 +111,10 @@ impl OverwriteArgument {
         }
     }
 
-    /// What may be lost of the targets.
+    /// Which of the targets may be overwritten.
     ///
     /// # Errors
-    /// When a name is none of theirs, or it was said both with a name and without.
+    /// If a name is not that of a target, or `--overwrite` was given both with a name and without.
     pub(crate) fn of(&self, targets: &[PathBuf]) -> Result<Overwrite, UsageError> {
         let names: Vec<PathBuf> = self.overwrite.iter().filter(|name| name.as_os_str() != NO_NAME).cloned().collect();
         match (self.overwrite.len(), names.len()) {

@@ -1,4 +1,4 @@
-//! What the commands of all instruments share: options, refusals, keeping and showing a reading.
+//! Shared by the commands of instruments: rejected targets, storing and showing a reading.
 
 use super::show::reading_text;
 use crate::command::context::Context;
@@ -51,7 +51,7 @@ pub(crate) fn open_direct(path: &Path) -> anyhow::Result<Target> {
 /// Rejects volumes of simulated machines.
 ///
 /// # Errors
-/// If a target is one, with `instead`: what shows the same of it, a command with MACHINE and VOLUME in it.
+/// If a target is one, with `instead`: the command to use, with MACHINE and VOLUME as placeholders.
 pub(crate) fn refuse_simulated(targets: &[PathBuf], instrument: &str, instead: &str) -> Result<(), UsageError> {
     let Some((target, name)) = targets.iter().find_map(|target| Some((target, SimulatedName::of(target)?))) else {
         return Ok(());
@@ -74,10 +74,10 @@ pub(crate) fn read_limit(target: &Path) -> anyhow::Result<Option<String>> {
     Ok(limit.map(ToString::to_string))
 }
 
-/// Keeps a reading of some targets, or of none, and shows it.
+/// Stores a reading, which may have no targets, and shows it.
 ///
 /// # Errors
-/// If it cannot be kept or printed.
+/// If it cannot be stored or printed.
 pub(crate) fn conclude(
     context: &Context,
     keeping: &Keeping,
@@ -86,7 +86,7 @@ pub(crate) fn conclude(
 ) -> anyhow::Result<()> {
     reading.note = keeping.note.text();
     context.console.end_bar();
-    // Each even if the other fails, so that the result is not lost.
+    // It is stored even if printing fails, so that the result is not lost.
     let shown = show(context, &reading);
     if !keeping.no_store || shown.is_err() {
         let mut store = session::open_store(context, true)?;
@@ -97,10 +97,10 @@ pub(crate) fn conclude(
     Ok(())
 }
 
-/// Shows a reading, for people or as JSON.
+/// Shows a reading, as text or JSON.
 ///
 /// # Errors
-/// When it cannot be printed.
+/// If it cannot be printed.
 pub(crate) fn show(context: &Context, reading: &Reading) -> anyhow::Result<()> {
     context.print(reading, || reading_text(reading, context.console.output_width()))
 }

@@ -1,17 +1,17 @@
-//! What an instrument shows: sentences, charts, tables, bars and trees. The terminal and the HTML page have the same.
+//! The contents of an instrument's page: sentences, charts, tables, bars and trees, for HTML and terminal alike.
 
 use crate::report::chart::Chart;
 use crate::report::table::Table;
 use halfpower_model::Estimate;
 use serde::Serialize;
 
-/// What an instrument shows.
+/// The contents of an instrument's page.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     pub(crate) title: &'static str,
     /// The result, in sentences.
     pub(crate) verdict: Vec<String>,
-    /// What is missing from an interrupted run.
+    /// The missing part of an interrupted run.
     pub(crate) unfinished: Option<String>,
     pub(crate) charts: Vec<Chart>,
     pub(crate) sections: Vec<Section>,
@@ -19,7 +19,7 @@ pub(crate) struct Page {
     pub(crate) method: Vec<&'static str>,
 }
 
-/// A part with a title and a sentence about it, which may be empty.
+/// A section with a title and a sentence about it, which may be empty.
 #[derive(Debug, Serialize)]
 pub(crate) struct Section {
     pub(crate) title: String,
@@ -27,7 +27,7 @@ pub(crate) struct Section {
     pub(crate) body: Body,
 }
 
-/// What a section shows.
+/// The body of a section.
 #[derive(Debug, Serialize)]
 #[serde(tag = "kind", content = "of", rename_all = "snake_case")]
 pub(crate) enum Body {
@@ -37,7 +37,7 @@ pub(crate) enum Body {
     Facts(Table),
     /// A bar for each figure.
     Bars(Vec<Bar>),
-    /// What lies on what.
+    /// A tree of devices.
     Tree(Vec<Branch>),
 }
 
@@ -76,12 +76,12 @@ impl Branch {
 }
 
 impl Bar {
-    /// Of a share, cut to 0 to 1; an unknown one has no length.
+    /// The bar of a share, cut to 0 to 1; an unknown one has no length.
     pub(crate) fn of_share(label: String, share: Option<f64>, figure: String, about: String) -> Bar {
         Bar { label, length: percent(share.unwrap_or(0.0)), interval: None, figure, about }
     }
 
-    /// Of a figure beside others of which `most` is the largest.
+    /// The bar of a figure; `most` is the largest one.
     pub(crate) fn of_estimate(label: String, estimate: Estimate, most: f64, about: String) -> Bar {
         let place = |value: f64| percent(value / most);
         let interval = estimate.low.zip(estimate.high).map(|(low, high)| (place(low), place(high)));
@@ -89,7 +89,7 @@ impl Bar {
     }
 }
 
-/// To a hundredth of a percent, so that a page has no digits that cannot be seen.
+/// In percent, rounded to a hundredth.
 fn percent(share: f64) -> f64 {
     let cut = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
     (cut * 1e4).round() / 1e2

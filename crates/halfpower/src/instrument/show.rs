@@ -1,5 +1,4 @@
-//! Shows a reading: as text on the terminal, and as an HTML page in the form of the report. It computes no figure; every
-//! text of a record is escaped.
+//! Shows a reading as text and as an HTML page. It computes no figure and escapes every text of a record.
 
 use super::drop_cache::page as drop_cache_page;
 use super::idle::page as idle_page;
@@ -19,9 +18,9 @@ use minijinja::context;
 use minijinja::value::{Serde, Value as View};
 use std::fmt::Write;
 
-/// Rows of a table on the terminal; the HTML page has all.
+/// Maximum number of rows of a table on the terminal; the HTML page has all.
 const ROWS_SHOWN: usize = 32;
-/// Columns of a table are no wider than this; a longer cell pushes the rest of its row to the right.
+/// Maximum width of a column; a longer cell moves the rest of its row to the right.
 const CELL: usize = 40;
 /// Size of a plot on the terminal.
 const COLUMNS: usize = 64;
@@ -34,12 +33,12 @@ pub(crate) struct ReadingInput<'a> {
     pub(crate) run: i64,
     /// The targets as they were named; empty if the instrument has none.
     pub(crate) target: &'a str,
-    /// The command line that made it.
+    /// The command line of the run.
     pub(crate) command: &'a str,
     pub(crate) reading: &'a Reading,
 }
 
-/// `run` is its number in the store, as people type it.
+/// The page of a reading; `run` is its number in the store.
 fn page_of(reading: &Reading, run: &str) -> Page {
     match &reading.figures {
         Figures::Inspect(inspected) => inspect_page::page(inspected),
@@ -58,8 +57,6 @@ fn page_of(reading: &Reading, run: &str) -> Page {
 pub(crate) fn reading_html(input: &ReadingInput<'_>) -> anyhow::Result<String> {
     let reading = input.reading;
     let page = page_of(reading, &input.run.to_string());
-    let warnings = reading.warnings.iter();
-    let warnings = warnings.map(|warning| context! { message => &warning.message, remedy => &warning.remedy });
     let view = context! {
         title => page.title,
         version => &reading.program.version,
@@ -72,7 +69,7 @@ pub(crate) fn reading_html(input: &ReadingInput<'_>) -> anyhow::Result<String> {
         unfinished => page.unfinished,
         charts => page.charts.iter().filter_map(chart_view).collect::<View>(),
         sections => Serde(page.sections),
-        warnings => warnings.collect::<View>(),
+        warnings => Serde(&reading.warnings),
         environment => of_environment(&reading.environment, &reading.program),
         method => page.method.into_iter().collect::<View>(),
         command => input.command,

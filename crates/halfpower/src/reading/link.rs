@@ -1,4 +1,4 @@
-//! The record of `halfpower link`, and what it concludes: a shared bottleneck, and whether the medium was involved.
+//! The record of `halfpower link` and its conclusions: a shared bottleneck, and whether the medium was involved.
 //!
 //! Ratios are paired by block: throughput together over the sum of each alone. Targets share a bottleneck if the interval of
 //! the ratio lies below 0.95, and none if it lies above. Otherwise, or without an interval, it is undecided.

@@ -1,4 +1,4 @@
-//! What an instrument read: the record that `--json` prints and the store keeps. The record of a workload is a
+//! The record of an instrument, which `--json` prints and the store keeps. The record of a workload is a
 //! [`Sample`](halfpower_model::Sample).
 
 pub(crate) mod link;

@@ -1,4 +1,4 @@
-//! A run from the store, analysed: what the summary and the report are made from.
+//! A stored run and its analysis, for the summary and the report.
 
 use crate::plan::{Plan, Skipped};
 use crate::sanitize::sanitize;
@@ -17,13 +17,13 @@ pub(crate) struct Analysed {
     pub(super) run: Run,
     pub(super) samples: Vec<StoredSample>,
     pub(super) analysis: Analysis,
-    /// What each cell of the analysis is called among all of the plan, also where few of them were measured.
+    /// The names of the analysed cells, which distinguish them from all cells of the plan.
     pub(super) cell_names: Vec<String>,
-    /// What the same workload differed by, if the run measured that.
+    /// The noise of the machine, if the run measured it (`--aa`).
     pub(super) noise: Option<Noise>,
-    /// The plan as figures of a paper; empty if it is none.
+    /// The figures of a paper that the plan reproduces; may be empty.
     pub(super) paper_figures: Vec<PaperFigure>,
-    /// Samples that are damaged in the store and left out.
+    /// Number of samples that are damaged in the store and left out.
     damaged: usize,
 }
 
@@ -31,13 +31,13 @@ impl Analysed {
     /// Reads a run from the store and analyses it.
     ///
     /// # Errors
-    /// When there is no such run, or it is damaged.
+    /// If there is no such run, or it is damaged.
     pub(crate) fn load(store: &Store, id: RunId) -> anyhow::Result<Self> {
         let offer = store.run(id)?.plan.and_then(|plan| plan.offer);
         Analysed::load_at(store, id, offer)
     }
 
-    /// The same, at another price than the run's or at none.
+    /// Reads a run and analyses it at another price, or at none.
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -61,38 +61,38 @@ impl Analysed {
         Analysed { run, samples, analysis, cell_names, noise, paper_figures, damaged: 0 }
     }
 
-    /// What the same differed by, where that was measured.
+    /// The noise of the machine, if measured.
     pub(crate) fn noise(&self) -> Option<&Noise> {
         self.noise.as_ref()
     }
 
-    /// Analysed once more, after a test changed its samples.
+    /// Analyses the run again, after a test changed its samples.
     #[cfg(test)]
     pub(super) fn again(self) -> Self {
         Analysed::of(self.run, self.samples, &Context::default())
     }
 
-    /// Whether anything was measured.
+    /// Whether the run has samples.
     pub(crate) fn has_samples(&self) -> bool {
         !self.samples.is_empty()
     }
 
-    /// Every sample, in the order they were taken.
+    /// Every sample, in the order of measurement.
     pub(super) fn observed(&self) -> Vec<Observed<'_>> {
         observed(&self.samples)
     }
 
-    /// Findings of one kind, the most useful first.
+    /// Findings of one kind, in order of usefulness.
     pub(super) fn findings(&self, code: FindingCode) -> impl Iterator<Item = &Finding> {
         self.analysis.findings.iter().filter(move |finding| finding.code == code)
     }
 
-    /// Those whose figures are of the storage.
+    /// Findings of one kind about the storage, not about memory.
     pub(super) fn findings_of_storage(&self, code: FindingCode) -> impl Iterator<Item = &Finding> {
         self.findings(code).filter(|finding| finding.reach == Reach::Storage)
     }
 
-    /// Whether any workload has figures with an interval: of a single repetition none has.
+    /// Whether any workload has a figure with an interval, which takes several repetitions.
     pub(super) fn has_intervals(&self) -> bool {
         let of_cell = |cell: &CellSummary| cell.bytes_per_s.low.or(cell.requests_per_s.low).is_some();
         self.analysis.cells.iter().any(of_cell)
@@ -103,12 +103,12 @@ impl Analysed {
         self.analysis.cells.iter().zip(self.cell_names.iter().map(String::as_str))
     }
 
-    /// Workloads that were not run, each with the reason.
+    /// Workloads that were not run, with the reasons.
     pub(super) fn skipped(&self) -> &[Skipped] {
         self.run.plan.as_ref().map_or(&[], |plan| &plan.skipped)
     }
 
-    /// How much stands behind the figures: `85 workloads, 5 to 10 repetitions each, 673 samples, none failed`.
+    /// The number of workloads, repetitions and samples: `85 workloads, 5 to 10 repetitions each, 673 samples, none failed`.
     pub(super) fn counts(&self) -> String {
         let repetitions = self.analysis.cells.iter().map(|cell| cell.bytes_per_s.repetitions);
         let repetitions = match (repetitions.clone().min(), repetitions.max()) {
@@ -131,7 +131,7 @@ impl Analysed {
         Some(format!("The run was stopped after {measured} of {planned} samples; its confidence intervals are wider."))
     }
 
-    /// The plan in a paragraph, or where an imported run is from.
+    /// The plan in a paragraph, or the source of an imported run.
     pub(super) fn plan_in_words(&self) -> String {
         let plan = self.run.plan.as_ref().map(Plan::describe).or_else(|| self.imported()).unwrap_or_default();
         let are = if self.damaged == 1 { "is" } else { "are" };
@@ -146,8 +146,8 @@ impl Analysed {
         let tool = [&origin.tool, &origin.version].into_iter().flatten().map(String::as_str).collect::<Vec<_>>();
         let tool = if tool.is_empty() { String::new() } else { format!(", measured by {}", tool.join(" ")) };
         Some(format!(
-            "Imported from {} ({}{tool}). Nothing of it was measured here: how is for that program to say. What the \
-             file does not tell is left out.",
+            "Imported from {} ({}{tool}). Nothing of it was measured here; the method is that of the program. Facts that \
+             the file does not contain are left out.",
             sanitize(&origin.file),
             origin.format
         ))
@@ -174,7 +174,7 @@ impl Analysed {
     }
 }
 
-/// What the cells are called: whatever parts them from those of the plan that were not come to is said as well.
+/// The names of the cells, which distinguish them also from cells of the plan that were not measured.
 fn cell_names(plan: Option<&Plan>, cells: &[CellSummary]) -> Vec<String> {
     let planned = plan.into_iter().flat_map(|plan| &plan.cells);
     let missing = planned.filter(|cell| cells.iter().all(|known| known.cell as usize != cell.index));

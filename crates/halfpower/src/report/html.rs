@@ -1,5 +1,4 @@
-//! The report as one HTML file: the template filled in, every text escaped on the way, and control characters in it, which
-//! HTML has no place for, made visible.
+//! Pages from templates. Every text is escaped, and control characters are replaced.
 
 use crate::sanitize::sanitize_lines;
 use anyhow::Result;
@@ -8,7 +7,7 @@ use minijinja::value::Value;
 use minijinja::{Environment, UndefinedBehavior};
 use std::borrow::Cow;
 
-/// The templates by name. The names end in `.html`, which is what turns escaping on.
+/// The templates by name. The ending `.html` turns escaping on.
 const TEMPLATES: [(&str, &str); 6] = [
     ("parts.html", include_str!("parts.html")),
     ("charts.html", include_str!("charts.html")),
@@ -19,10 +18,10 @@ const TEMPLATES: [(&str, &str); 6] = [
 ];
 const STYLE: &str = include_str!("report.css");
 
-/// A template filled in.
+/// The page of a template and its view.
 ///
 /// # Errors
-/// When the template does not fit what it is given.
+/// If the template does not fit the view.
 pub(crate) fn render(name: &str, view: Value) -> Result<String> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);

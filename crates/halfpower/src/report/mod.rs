@@ -1,8 +1,7 @@
-//! The report: what a run found, as one HTML file for a browser and as a few lines for a terminal.
+//! The report of a run: an HTML file, and a summary for a terminal.
 //!
-//! It shows findings and samples and computes no statistic: cells are grouped into lines, figures get their units, and
-//! that is all. Everything that comes from a record (paths, notes, model names) is untrusted and escaped. The HTML file
-//! loads nothing: no script, no font, no picture from elsewhere.
+//! It shows findings and samples and computes no statistic. All text of a record (paths, notes, model names) is untrusted
+//! and escaped. The HTML file loads no script, font or picture.
 
 mod analysed;
 pub(crate) mod chart;

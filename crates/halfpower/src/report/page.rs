@@ -1,4 +1,4 @@
-//! The report as a page: every word for the template in its place, nothing left to decide.
+//! The view of a report for its template, which makes no decisions.
 
 use super::analysed::Analysed;
 use super::chart::{chart_view, charts, of_figure};
@@ -10,10 +10,10 @@ use halfpower_analysis::{Attribution, first_peak};
 use halfpower_model::{Estimate, Finding, FindingCode};
 use minijinja::{Value, context};
 
-/// Rows of the table of samples: a browser is slow with more, and nobody reads them.
+/// Maximum number of rows in the table of samples; more make a browser slow.
 const SAMPLES_SHOWN: usize = 2000;
 
-/// The kinds of findings that have a section, in its order. The recommendation stands above them all.
+/// The sections of findings, in order. The recommendation stands above them.
 const GROUPS: [(FindingCode, &str); 19] = [
     (FindingCode::Peak, "Peaks"),
     (FindingCode::HalfPower, "Half-power request sizes"),
@@ -36,10 +36,10 @@ const GROUPS: [(FindingCode, &str); 19] = [
     (FindingCode::Price, "Price"),
 ];
 
-/// The report of a run: a whole file that loads nothing from elsewhere.
+/// The report of a run as an HTML file that loads nothing.
 ///
 /// # Errors
-/// When the template does not fit what it is given, which a test would have shown.
+/// If the template does not fit the view, which a test would have shown.
 pub(crate) fn html(analysed: &Analysed) -> anyhow::Result<String> {
     let Analysed { run, analysis, paper_figures, noise, .. } = analysed;
     let (charts, absent) = charts(analysed);
@@ -59,11 +59,10 @@ pub(crate) fn html(analysed: &Analysed) -> anyhow::Result<String> {
         run => run.id.0,
         date => run.started_at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
         counts => analysed.counts(),
-        // Whether any workload has more than one repetition to make an interval of.
         has_intervals => analysed.has_intervals(),
-        // Whether a claim has an interval, which a fit may have without repetitions.
+        // A fit may have an interval without repetitions.
         findings_have_intervals => estimates.any(|estimate| estimate.low.is_some()),
-        // Whether a lone repetition has an interval within its own run.
+        // A single repetition may have an interval within its run.
         within_run => analysis.cells.iter().any(|cell| cell.within_run.is_some()),
         unfinished => analysed.unfinished(),
         verdict => verdict.into_iter().collect::<Value>(),
@@ -76,7 +75,6 @@ pub(crate) fn html(analysed: &Analysed) -> anyhow::Result<String> {
         charts => charts.iter().filter_map(chart_view).collect::<Value>(),
         absent => absent.into_iter().collect::<Value>(),
         figures => paper_figures.iter().enumerate().map(|of| figure_view(analysed, of)).collect::<Value>(),
-        // Whether something that a paper prints stands beside one of them.
         is_beside => paper_figures.iter().any(|figure| !figure.printed.is_empty()),
         cells => tables::of_cells(analysed.named_cells()),
         costs => tables::of_costs(&analysis.costs),
@@ -89,7 +87,7 @@ pub(crate) fn html(analysed: &Analysed) -> anyhow::Result<String> {
         skipped => tables::of_skipped(analysed.skipped()),
         environment => tables::of_environment(&run.environment, &run.program),
         plan => analysed.plan_in_words(),
-        // Whether another program measured it, so that our method is not its.
+        // Another program has another method.
         imported => observed.iter().any(|observed| observed.sample.origin.is_some()),
         command => &run.command,
     };
@@ -105,8 +103,8 @@ fn figure_view(analysed: &Analysed, (number, figure): (usize, &PaperFigure)) -> 
     }
 }
 
-/// `35 of the 36 figures that the paper prints of these workloads are met: …`. Of one figure, those that are printed in it are told
-/// from those of the text.
+/// `35 of the 36 figures that the paper prints of these workloads are met: …`. For a single figure of the paper, values
+/// printed in it and values printed elsewhere are counted apart.
 pub(super) fn beside(figures: &[PaperFigure]) -> Option<String> {
     let all = || figures.iter().flat_map(|figure| &figure.printed);
     let said = match figures {
@@ -128,27 +126,27 @@ fn of_workloads((met, of): (usize, usize)) -> String {
     format!("{met} of the {of} figures that the paper prints of these workloads are met")
 }
 
-/// How many of a paper's figures are met, and of how many; none of none.
+/// The number of a paper's values that are met, and their total; none if the total is zero.
 pub(super) fn met<'a>(printed: impl Iterator<Item = &'a Printed>) -> Option<(usize, usize)> {
     let within = printed.filter_map(Printed::is_within);
     let (met, of) = within.fold((0, 0), |(met, of), is_within| (met + usize::from(is_within), of + 1));
     (of > 0).then_some((met, of))
 }
 
-/// The same of those that the paper prints in none of these figures, of workloads that they show.
+/// [`met`] for values of the figures' workloads that the paper prints outside of these figures.
 pub(super) fn elsewhere(figures: &[PaperFigure]) -> Option<(usize, usize)> {
     let all = figures.iter().flat_map(|figure| figure.printed.iter().map(|printed| (&figure.exhibit, printed)));
     met(all.filter(|(exhibit, printed)| !printed.is_of(exhibit)).map(|(_, printed)| printed))
 }
 
-/// Half-power findings of direct sequential reads, which everybody asks for, one deep first.
+/// Half-power findings of direct sequential reads, QD1 first.
 fn half_power_of_reads(analysed: &Analysed) -> impl Iterator<Item = &Finding> {
     let wanted =
         |finding: &&Finding| finding.subject.starts_with("sequential read") && finding.subject.contains("direct");
     analysed.findings(FindingCode::HalfPower).filter(wanted)
 }
 
-/// What the reader came for: the highest figure, and the request sizes that get half of it.
+/// The main result: the peak, and the request size that reaches half of it.
 fn verdict(analysed: &Analysed) -> Vec<String> {
     let peak = first_peak(&analysed.analysis.findings, &analysed.analysis.cells).into_iter();
     let found = peak.chain(half_power_of_reads(analysed).take(1)).map(|finding| &finding.sentence);
@@ -156,7 +154,7 @@ fn verdict(analysed: &Analysed) -> Vec<String> {
     if found.is_empty() { bottlenecks(analysed).into_iter().collect() } else { found }
 }
 
-/// The bottlenecks of the workloads of a simulated machine; none of a host, where few can be told so surely.
+/// The bottlenecks of the workloads on a simulated machine; none on a host, where few are certain.
 fn bottlenecks(analysed: &Analysed) -> Option<String> {
     let cells = &analysed.analysis.cells;
     let paces = cells.iter().filter(|cell| !cell.parts.is_empty()).filter_map(|cell| cell.pace.as_ref());
@@ -166,7 +164,7 @@ fn bottlenecks(analysed: &Analysed) -> Option<String> {
     (!listed.is_empty()).then(|| format!("Bottlenecks of the workloads: {}.", listed.join(", ")))
 }
 
-/// The peaks of the storage, the half-power sizes of reads, the depths that are enough, and the bottlenecks.
+/// The peaks of the storage, the half-power sizes of reads, the sufficient queue depths, and the bottlenecks.
 fn key_figures(analysed: &Analysed) -> impl Iterator<Item = Value> {
     let peaks = analysed.findings_of_storage(FindingCode::Peak);
     let peaks = peaks.map(|finding| key_figure(&finding.subject, "", &finding.brief));
@@ -179,11 +177,11 @@ fn key_figures(analysed: &Analysed) -> impl Iterator<Item = Value> {
     peaks.chain(half_power).chain(knees).chain(bottlenecks)
 }
 
-/// A brief claim, its number by itself and what stands in brackets below.
+/// A brief claim: its number apart, and the text in brackets below it.
 fn key_figure(name: &str, about: &str, brief: &str) -> Value {
     let (claim, circumstances) = brief.split_once(" (").unwrap_or((brief, ""));
     let is_number = claim.starts_with(|c: char| c.is_ascii_digit());
-    // No number where the claim is in words.
+    // A claim in words has no number.
     let (number, rest) = claim.split_once(' ').filter(|_| is_number).unwrap_or(("", claim));
     let mut about = vec![about, circumstances.trim_end_matches(')')];
     about.retain(|text| !text.is_empty());
@@ -209,7 +207,7 @@ fn finding_view(finding: &Finding) -> Value {
     }
 }
 
-/// Numbers with neighbours drawn together: `1–4, 7, 9–10`.
+/// Numbers with neighbours as ranges: `1–4, 7, 9–10`.
 fn ranges(numbers: &[i64]) -> String {
     let mut sorted = numbers.to_vec();
     sorted.sort_unstable();

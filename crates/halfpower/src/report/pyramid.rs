@@ -1,4 +1,4 @@
-//! The pyramid on the page and on the terminal: its words, its table, its chart. What it says is the analysis'.
+//! The words, the table and the chart of a pyramid, from the analysis.
 
 use super::chart::bars;
 use super::table::{Table, or_dash};
@@ -60,10 +60,10 @@ fn table(pyramid: &Pyramid) -> Table {
     Table::new(head, pyramid.levels.iter().map(row))
 }
 
-/// Names of parts that a row has room for.
+/// Maximum number of parts named in a row.
 const PARTS_NAMED: usize = 4;
 
-/// A level with what it is on this machine.
+/// The name of a level, with its parts on this machine.
 fn named(level: &PyramidLevel) -> String {
     let name = level.level.name();
     match level.at.len() {
@@ -96,15 +96,14 @@ fn standing(standing: Standing) -> &'static str {
     }
 }
 
-/// A row for each level of which a peak is known, or that something else measured: its peak, then what it gave to each kind
-/// of request. Of the others the best requests say no more than their peak does. None where all that is known is what came
-/// through them all.
+/// A row for each level with a known peak or a measurement apart from the others: PAP, then RAP of reads and writes. None
+/// if only the throughput through all levels is known.
 pub(super) fn brief_table(pyramids: &[Pyramid]) -> Option<Table> {
     let all = || pyramids.iter().flat_map(|pyramid| &pyramid.levels);
-    if !all().any(|level| tells(level) && level.level != Stage::FileCache) {
+    if !all().any(|level| is_shown(level) && level.level != Stage::FileCache) {
         return None;
     }
-    let mut stages = once(all().filter(|level| tells(level)).map(|level| level.level));
+    let mut stages = once(all().filter(|level| is_shown(level)).map(|level| level.level));
     stages.sort_unstable();
     let row = |stage: &Stage| {
         let level = |pyramid: &'_ Pyramid| pyramid.levels.iter().find(|level| level.level == *stage).cloned();
@@ -119,7 +118,7 @@ pub(super) fn brief_table(pyramids: &[Pyramid]) -> Option<Table> {
     Some(Table { head: head.collect(), rows: stages.iter().map(row).collect() })
 }
 
-/// The bottleneck of reads, of writes, or of both where the same is said of them.
+/// The bottleneck of reads and of writes, in one row if equal.
 pub(super) fn bottlenecks(pyramids: &[Pyramid]) -> Vec<[String; 2]> {
     let said = pyramids.chunk_by(|one, other| one.brief == other.brief);
     said.map(|alike| {
@@ -129,7 +128,7 @@ pub(super) fn bottlenecks(pyramids: &[Pyramid]) -> Vec<[String; 2]> {
     .collect()
 }
 
-fn tells(level: &PyramidLevel) -> bool {
+fn is_shown(level: &PyramidLevel) -> bool {
     let is_measured_apart = level.level <= Stage::FileCache && level.rap.is_some();
     level.pap_bytes_per_s.is_some() || is_measured_apart || level.standing == Standing::Bottleneck
 }

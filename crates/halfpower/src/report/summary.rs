@@ -1,5 +1,5 @@
-//! The end of a run on a terminal: what the reader came for, in the order it is asked for, on a screen or little more.
-//! Findings are there in their brief wording; the report has their sentences, and the speed of memory.
+//! The summary on a terminal, about one screen: the main results first, in brief wording. The report has the full
+//! sentences, and the speed of memory.
 
 use super::analysed::Analysed;
 use super::page::{beside, elsewhere, met};
@@ -13,7 +13,7 @@ use crate::text::{counted, joined, once};
 use halfpower_analysis::CellSummary;
 use halfpower_model::{Environment, Estimate, Finding, FindingCode, Quantity, Reach, Sample};
 
-/// Further findings with their names; first those that make other figures wrong.
+/// Further findings with their names. Those that make other figures wrong come first.
 const ALSO: [(FindingCode, &str); 10] = [
     (FindingCode::CacheHits, "a cache answered"),
     (FindingCode::Drift, "changed over time"),
@@ -26,14 +26,13 @@ const ALSO: [(FindingCode, &str); 10] = [
     (FindingCode::TailLatency, "long tail"),
     (FindingCode::CpuSaturation, "CPU use"),
 ];
-/// How many of them.
+/// Maximum number of further findings.
 const ALSO_SHOWN: usize = 6;
 
-/// How many workloads of a simulated machine are a few.
+/// Maximum number of workloads of a simulated machine to list, unless a study varies the machine.
 const CELLS_SHOWN: usize = 24;
 
-/// A screen of lines. No line is longer than `width` columns (20 at least); without `colour` there are no escape
-/// sequences.
+/// The summary. No line is longer than `width` columns (minimum 20). Escape sequences only with `colour`.
 pub(crate) fn summary(analysed: &Analysed, colour: bool, width: usize) -> String {
     let mut page = Page::new(width, colour);
     heading(&mut page, analysed);
@@ -49,7 +48,7 @@ pub(crate) fn summary(analysed: &Analysed, colour: bool, width: usize) -> String
         page.gap();
         page.paragraph("", &[(Style::Strong, &sentence)]);
         if analysed.paper_figures.len() > 1 {
-            // Of each workload only the report has room to tell.
+            // Only the report has room for each workload.
             page.table(["Figure", "met", "question"], met_of_each(&analysed.paper_figures));
             close(&mut page, analysed);
             return page.finish();
@@ -95,7 +94,7 @@ fn heading(page: &mut Page, analysed: &Analysed) {
     }
 }
 
-/// How many of a paper's figures are met, exhibit by exhibit.
+/// The number of a paper's values that are met, for each figure or table.
 fn met_of_each(figures: &[PaperFigure]) -> impl Iterator<Item = [String; 3]> {
     let words = |met: Option<(usize, usize)>| or_dash(met.map(|(met, of)| format!("{met} of {of}")));
     let row = move |figure: &PaperFigure| {
@@ -107,7 +106,7 @@ fn met_of_each(figures: &[PaperFigure]) -> impl Iterator<Item = [String; 3]> {
     figures.iter().map(row).chain(text)
 }
 
-/// What lies under the target, as far as the system tells.
+/// File system, device, kernel and CPUs of the target, as far as known.
 fn place(environment: &Environment) -> String {
     let target = &environment.target;
     let device = match &target.device {
@@ -123,7 +122,7 @@ fn place(environment: &Environment) -> String {
     if known.is_empty() { "imported; the machine is unknown".to_owned() } else { known.join("; ") }
 }
 
-/// By which way all requests went; none where they had several, which the workloads' or the machines' names tell apart, or nobody knows.
+/// The way of all requests; none if it is unknown, or differs between them.
 fn way(analysed: &Analysed) -> Option<String> {
     let mut ways = analysed.samples.iter().map(|stored| {
         let Sample { workload, environment, .. } = &stored.sample;
@@ -133,7 +132,7 @@ fn way(analysed: &Analysed) -> Option<String> {
     ways.all(|other| other.as_ref() == Some(&first)).then_some(first)
 }
 
-/// The findings of a kind whose figures are of the storage: subject and claim.
+/// Subject and claim of the findings of a kind about the storage.
 fn briefs(analysed: &Analysed, code: FindingCode) -> impl Iterator<Item = [String; 2]> {
     analysed.findings_of_storage(code).map(brief)
 }
@@ -142,15 +141,15 @@ fn brief(finding: &Finding) -> [String; 2] {
     [finding.subject.clone(), finding.brief.clone()]
 }
 
-/// What the prices are of: nothing is said of a capacity that nobody knows.
+/// The head of the prices, which depends on whether the capacity is known.
 fn priced(analysed: &Analysed) -> &'static str {
     let mut estimates = analysed.findings(FindingCode::Price).flat_map(|finding| &finding.estimates);
     let has_capacity = estimates.any(|estimate| estimate.quantity == Quantity::MegabytesPerPrice);
     if has_capacity { "of accesses and capacity" } else { "of accesses" }
 }
 
-/// Of a simulated machine, what each workload gave, its bottleneck, and how busy all its parts were: of every one where the machine is set
-/// to be another for some, which is what the question was, or where they are few.
+/// Figures, bottleneck and busy parts of each workload on a simulated machine, if a study varies the machine or has few
+/// workloads.
 fn bottlenecks_of_machine(analysed: &Analysed) -> Vec<[String; 5]> {
     let cells = &analysed.analysis.cells;
     let is_swept = cells.iter().any(|cell| !cell.workload.set.without(VOLUME).1.is_empty());
@@ -165,14 +164,14 @@ fn bottlenecks_of_machine(analysed: &Analysed) -> Vec<[String; 5]> {
     cells.map(row).collect()
 }
 
-/// The bottleneck of a single workload. Of many, the report tells it: there is no room for it on a screen.
+/// The bottleneck of a single workload. The report has those of many.
 fn only_bottleneck(analysed: &Analysed) -> impl Iterator<Item = [String; 2]> {
     let cells = &analysed.analysis.cells;
     let is_alone = cells.len() == 1 && cells[0].parts.is_empty();
     analysed.findings(FindingCode::Owner).filter(move |_| is_alone).map(brief)
 }
 
-/// What else is told of the storage, and where a cache stood in for it: a line each, and how many more there are.
+/// Further findings about the storage and its caches, one line each, and the number of those left out.
 fn also_seen(analysed: &Analysed) -> Vec<[String; 2]> {
     let matters = |finding: &&Finding| {
         let is_of_memory = finding.reach == Reach::Memory && finding.code == FindingCode::Dip;
@@ -212,7 +211,7 @@ fn pyramids(page: &mut Page, analysed: &Analysed) {
     }
 }
 
-/// Of the workloads whose requests were followed, the one whose spent the largest share of their lives queued.
+/// The workload whose requests spent the largest share of their time queued, among those that were traced.
 fn longest_queued(analysed: &Analysed) -> Option<[String; 2]> {
     let followed = analysed.named_cells().filter_map(|(cell, name)| {
         let block = cell.block.as_ref()?;
@@ -224,11 +223,11 @@ fn longest_queued(analysed: &Analysed) -> Option<[String; 2]> {
     Some([name.to_owned(), format!("{queued}; the device had requests outstanding {busy} of the time")])
 }
 
-/// What each workload gave: all there is where no claim can be made.
+/// The figures of each workload, for a run without findings.
 fn cells(analysed: &Analysed) -> Vec<[String; 3]> {
     let figures = |cell: &CellSummary| [cell.bytes_per_s, cell.requests_per_s];
-    let is_told = |estimate: &Estimate| estimate.repetitions > 0;
-    let measured = analysed.named_cells().filter(|(cell, _)| figures(cell).iter().any(is_told));
+    let is_known = |estimate: &Estimate| estimate.repetitions > 0;
+    let measured = analysed.named_cells().filter(|(cell, _)| figures(cell).iter().any(is_known));
     let row = |(cell, name): (&CellSummary, &str)| {
         let [throughput, rate] = given(cell);
         [name.to_owned(), throughput, rate]
@@ -236,7 +235,7 @@ fn cells(analysed: &Analysed) -> Vec<[String; 3]> {
     measured.map(row).collect()
 }
 
-/// Bytes and requests a second.
+/// Throughput and IOPS.
 fn given(cell: &CellSummary) -> [String; 2] {
     [cell.bytes_per_s, cell.requests_per_s].map(|one| figure(Some(one)) + &within_run(cell, one.quantity))
 }
@@ -251,10 +250,10 @@ fn recommendation(page: &mut Page, analysed: &Analysed) {
     }
 }
 
-/// What was left out, and what could make the figures wrong.
+/// Skipped workloads and warnings.
 fn close(page: &mut Page, analysed: &Analysed) {
     let (pyramids, warnings) = (&analysed.analysis.pyramids, &analysed.analysis.warnings);
-    // One that could not be told, and has no pyramid above it.
+    // A bottleneck without a table of the pyramid above.
     let unknown = if pyramid::brief_table(pyramids).is_none() { pyramid::bottlenecks(pyramids) } else { Vec::new() };
     if !(unknown.is_empty() && analysed.skipped().is_empty() && warnings.is_empty()) {
         page.gap();
@@ -266,7 +265,7 @@ fn close(page: &mut Page, analysed: &Analysed) {
         page.paragraph("- ", &[(Style::Plain, &format!("Not run: {}: {}", of.label, of.reason))]);
     }
     for (warning, samples) in warnings {
-        // The figures are those of the first.
+        // The figures in the message are those of the first.
         let first = if *samples > 1 { "the first of " } else { "" };
         let behind = format!("({first}{}):", counted(*samples as usize, "sample"));
         let message = (Style::Caution, warning.message.as_str());

@@ -1,4 +1,4 @@
-//! The tables of the report: figures with their units, one place for each.
+//! The tables of the report.
 
 use super::table::{Table, figure, or_dash};
 use crate::plan::Skipped;
@@ -37,13 +37,13 @@ pub(super) fn of_cells<'a>(cells: impl Iterator<Item = (&'a CellSummary, &'a str
     Table::new(["workload", "n", "throughput", "IOPS", "CPU", "p50", "p99", "p99.9", "max"], cells.map(row))
 }
 
-/// How exactly a lone repetition tells a figure of its own run: ` (± 2.1 % within the run)`; empty where that is not known.
+/// The precision of a single repetition within its run: ` (± 2.1 % within the run)`; empty if unknown.
 pub(super) fn within_run(cell: &CellSummary, quantity: Quantity) -> String {
     let within = cell.within_run.filter(|within| within.mean.quantity == quantity);
     within.map(|within| format!(" ({} within the run)", within.half_width())).unwrap_or_default()
 }
 
-/// The lives of requests in the block layer, of the cells that followed theirs.
+/// Phases of requests in the block layer, for the cells that traced them.
 pub(super) fn of_block_layer<'a>(cells: impl Iterator<Item = (&'a CellSummary, &'a str)>) -> Table {
     let row = |(cell, name): (&CellSummary, &str)| {
         let block = cell.block.as_ref()?;
@@ -64,12 +64,12 @@ pub(super) fn bottleneck(cell: &CellSummary) -> String {
     or_dash(cell.pace.as_ref().map(Attribution::brief))
 }
 
-/// How busy each part of a simulated machine was with a cell.
+/// How busy each part of a simulated machine was in a cell.
 pub(super) fn busy(cell: &CellSummary) -> Vec<String> {
     busiest_first(cell.parts.iter().map(|part| (part.name.as_str(), part.kind, part.busy.value)))
 }
 
-/// How busy the parts of a simulated machine were with work of their own, cell by cell.
+/// How busy the parts of a simulated machine were in each cell.
 pub(super) fn of_parts<'a>(cells: impl Iterator<Item = (&'a CellSummary, &'a str)>) -> Table {
     let row = |(cell, name): (&CellSummary, &str)| {
         let mut busy = busy(cell).into_iter();
@@ -78,14 +78,14 @@ pub(super) fn of_parts<'a>(cells: impl Iterator<Item = (&'a CellSummary, &'a str
     Table::new(["workload", "bottleneck", "busiest", "the others"], cells.filter_map(row))
 }
 
-/// What a paper prints of a figure's workloads, beside what was measured.
+/// The values that a paper prints for a figure's workloads, beside the measured ones.
 pub(super) fn of_paper(of: &PaperFigure, cells: &[CellSummary]) -> Table {
     let rows = of.printed.iter().filter_map(|printed| {
         let of_cell = |cell: &u32| cells.iter().find(|summary| summary.cell == *cell).map(|summary| &summary.workload);
         let workloads: Vec<&Workload> = printed.cells.iter().map(of_cell).collect::<Option<_>>()?;
         let volumes = of.cells.iter().filter(|cell| printed.cells.contains(&cell.cell));
         let (own, here) = (&printed.figure, printed.here?);
-        // What is left of a difference of equals by rounding is nothing.
+        // A rounding error of a difference of equals is zero.
         let here = if here.abs() < own.published.abs() * 1e-6 { 0.0 } else { here };
         let unit = own.measure.unit();
         Some([
@@ -100,7 +100,7 @@ pub(super) fn of_paper(of: &PaperFigure, cells: &[CellSummary]) -> Table {
     Table::new(["volume", "requests", "the paper", "here", "off by", "printed in"], rows)
 }
 
-/// The requests of one workload, or of several, in few words: `sequential read, 2 KiB to 64 KiB, QD1, direct`.
+/// The requests of one or several workloads in brief: `sequential read, 2 KiB to 64 KiB, QD1, direct`.
 fn requests(workloads: &[&Workload]) -> String {
     let distinct = |of: &dyn Fn(&Workload) -> String| match &once(workloads.iter().map(|workload| of(workload)))[..] {
         [first, _, .., last] => format!("{first} to {last}"),
@@ -147,7 +147,7 @@ pub(super) fn of_costs(costs: &[CostFit]) -> Table {
     Table::of(head, costs.iter().map(row))
 }
 
-/// Every model and how far it is off.
+/// Every model and its error.
 pub(super) fn of_models(models: &Models) -> Table {
     let off = |relative_error: f64| percent(relative_error.max(1e-4));
     let named = |what: &str, estimate: Option<Estimate>| or_dash(estimate.map(|estimate| format!("{what} {estimate}")));
@@ -160,7 +160,7 @@ pub(super) fn of_models(models: &Models) -> Table {
         })
     });
     let by_load = models.concurrency.iter().map(|model| {
-        // A limit that was exceeded is none.
+        // A limit that was exceeded is wrong.
         let holds = |estimate: Option<Estimate>| estimate.filter(|_| model.exceeded_by.is_none());
         let full = if model.law == Law::UniversalScalability { "falls from" } else { "full at" };
         let (alone, limit, knee) = (figure(Some(model.alone)), figure(holds(model.limit)), holds(model.knee));
@@ -216,18 +216,18 @@ fn remarks(observed: &Observed<'_>) -> String {
     joined(failure.chain(bound).chain(warnings).map(Some))
 }
 
-/// What the workloads could not be run for.
+/// The skipped workloads with the reasons.
 pub(super) fn of_skipped(skipped: &[Skipped]) -> Table {
     Table::new(["workload", "reason"], skipped.iter().map(|of| [of.label.clone(), of.reason.clone()]))
 }
 
-/// The machine and the target. What the system does not tell is left out.
+/// The machine and the target. Unknown facts are left out.
 pub(crate) fn of_environment(environment: &Environment, program: &Program) -> Table {
     let target = &environment.target;
     let text = |value: &Option<String>| value.clone();
     let bytes = |value: Option<Bytes>| value.map(|bytes| bytes.to_string());
     let medium = |rotational| if rotational { "rotational (kernel)" } else { "not rotational (kernel)" }.to_owned();
-    // Of an imported run hardly anything is known.
+    // An imported run has few facts.
     let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let unavailable = environment.personalities.iter().filter_map(|facts| Some((facts, facts.unavailable.as_ref()?)));
     let unavailable = unavailable.map(|(facts, reason)| format!("{}: {reason}", facts.personality));
@@ -273,7 +273,7 @@ fn clock_text(clock: &ClockFacts) -> Option<String> {
     (!clock.source.is_empty()).then(|| format!("{}, steps of {step} ns, {cost} ns per reading", clock.source))
 }
 
-/// One of several targets in short.
+/// One of several targets in brief.
 fn other_target(target: &TargetFacts) -> String {
     let below = [&target.filesystem, &target.device, &target.transport].into_iter().cloned();
     match joined(below.chain([target.size().map(|size| size.to_string())])) {
@@ -289,7 +289,7 @@ fn program_text(program: &Program) -> String {
     format!("halfpower {}{commit}{features}", program.version)
 }
 
-/// A figure without the part of its unit that the head of its column says.
+/// A figure without the part of its unit that is in the head of its column.
 fn named_above(figure: String) -> String {
     figure.replace(" IOPS", "").replace(" per I/O", "")
 }
@@ -298,7 +298,7 @@ fn latency_text(latency_ns: Option<u64>) -> String {
     or_dash(latency_ns.map(|ns| Quantity::Nanoseconds.format(ns as f64)))
 }
 
-/// What the same workload differed by: for the page, a row for each figure.
+/// The noise of the machine for the page, one row per figure.
 pub(super) fn of_noise(noise: &Noise) -> Table {
     let row = |found: &FigureNoise| {
         vec![
@@ -318,7 +318,7 @@ pub(super) fn of_noise(noise: &Noise) -> Table {
     Table::of(head, noise.figures.iter().map(row))
 }
 
-/// For the terminal: the difference, and the margin that it implies.
+/// The noise for the terminal: the difference, and the margin that follows from it.
 pub(super) fn brief_noise(noise: &Noise) -> Table {
     let row = |found: &FigureNoise| {
         let (half, most) = (percent(found.median_difference), percent(found.largest_difference));
@@ -337,7 +337,7 @@ pub(super) fn brief_noise(noise: &Noise) -> Table {
     Table::new(head, noise.figures.iter().map(row))
 }
 
-/// Where the same differs by so much that it gives no margin.
+/// The margin; a workload that is too noisy has none.
 fn margin(margin: Option<f64>) -> String {
     margin.map_or_else(|| "too noisy".to_owned(), percent)
 }

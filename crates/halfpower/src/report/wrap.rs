@@ -1,33 +1,33 @@
-//! Lines for a terminal: words with a style, broken so that none is longer than the width.
+//! Text for a terminal: styled words in lines no longer than the width.
 
 use super::table::Table;
 use crate::sanitize::sanitize;
 use textwrap::core::display_width;
 use textwrap::{Options, WordSplitter};
 
-/// How a word looks where there is colour.
+/// The style of a word, if there is colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
-    /// As the terminal has it.
+    /// No style.
     Plain,
-    /// The figure that counts.
+    /// The main figure.
     Strong,
-    /// What stands behind it.
+    /// A detail.
     Quiet,
-    /// Something to be looked at.
+    /// A warning.
     Caution,
 }
 
-/// A blank where a line is not broken; on the page it is like any other.
+/// A blank at which no line is broken; printed as an ordinary one.
 const UNBROKEN: &str = "\u{a0}";
-/// How far the rows of a table are set in from its head.
+/// Indent of the rows of a table, in columns.
 const ROW_INDENT: usize = 2;
-/// Between two columns.
+/// Gap between two columns of a table.
 const COLUMN_GAP: usize = 2;
-/// The least room in which a last column is broken into lines.
+/// Minimum width in which a last column is broken into lines.
 const LAST_COLUMN_MIN: usize = 32;
 
-/// Text that is being laid out for a terminal.
+/// Text that is laid out for a terminal.
 #[derive(Debug)]
 pub(super) struct Page {
     colour: bool,
@@ -36,12 +36,12 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// An empty page; narrower than 20 columns is not attempted.
+    /// An empty page of at least 20 columns.
     pub(super) fn new(width: usize, colour: bool) -> Page {
         Page { colour, width: width.max(20), text: String::new() }
     }
 
-    /// What was laid out.
+    /// The text.
     pub(super) fn finish(self) -> String {
         self.text
     }
@@ -51,9 +51,8 @@ impl Page {
         self.text.push('\n');
     }
 
-    /// A table after an empty line, nothing without rows. The first column names the row. In the others, what comes
-    /// before a bracket is what counts. Where the columns do not fit, those others go below the name; a second and last
-    /// one is broken instead while it has room.
+    /// A table after an empty line; nothing without rows. The first column names the row. In the others, text in brackets is
+    /// quiet. If the columns do not fit, the others go below the name; a second and last one is first broken into lines.
     pub(super) fn table<const COLUMNS: usize>(
         &mut self,
         head: [&str; COLUMNS],
@@ -62,7 +61,7 @@ impl Page {
         self.table_of(&Table::new(head, rows));
     }
 
-    /// The same of a table whose columns are as many as there are things to tell of.
+    /// A table with any number of columns.
     pub(super) fn table_of(&mut self, Table { head, rows }: &Table) {
         if rows.is_empty() {
             return;
@@ -99,7 +98,7 @@ impl Page {
         self.paragraph("", &[(Style::Plain, text)]);
     }
 
-    /// A paragraph: `first` before its first line, blanks as wide before the others.
+    /// A paragraph with `first` before its first line, and an equal indent of the others.
     pub(super) fn paragraph(&mut self, first: &str, spans: &[(Style, impl AsRef<str>)]) {
         let first = sanitize(first);
         let indent = " ".repeat(display_width(&first));
@@ -112,8 +111,7 @@ impl Page {
         }
     }
 
-    /// A word with the escape sequences of its style, which have no width. Each word has its own: a pager draws a line
-    /// without those before it.
+    /// A word with the escape sequences of its style. Each word has them, because a pager may draw a line alone.
     fn styled(&self, style: Style, word: String) -> String {
         let code = match style {
             Style::Plain => return word,
@@ -125,8 +123,8 @@ impl Page {
     }
 }
 
-/// Cells as wide as their columns and not broken, but for the last: what comes before a bracket in a style, the rest
-/// quiet. The blank between two words makes the gap whole.
+/// Cells as wide as their columns. Only the last may be broken. Text in brackets is quiet. The blank between two words
+/// completes the gap.
 fn cells(texts: &[String], widths: &[usize], style: Style) -> Vec<(Style, String)> {
     let last = texts.len() - 1;
     let texts = texts.iter().enumerate().map(|(column, text)| {
@@ -144,12 +142,12 @@ fn cells(texts: &[String], widths: &[usize], style: Style) -> Vec<(Style, String
     spans.collect()
 }
 
-/// A text with blanks behind it, up to a width.
+/// A text padded with blanks to a width.
 fn padded(text: &str, width: usize) -> String {
     text.to_owned() + &" ".repeat(width.saturating_sub(display_width(text)))
 }
 
-/// Words at blanks, without what would steer a terminal, as a file name may. A number keeps its unit, and `±` its number.
+/// The words of a text, with control characters replaced. A number keeps its unit, and `±` its number.
 fn words(text: &str) -> impl Iterator<Item = String> {
     let is_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit()) && !word.contains(char::is_alphabetic);
     let is_unit = |word: &str| word.starts_with(|c: char| c.is_alphabetic() || c == '%');

@@ -6,7 +6,7 @@ use crate::text::{counted, joined};
 use halfpower_model::reading::inspect::{Cpus, Device, FileSystem, Link, LinkRate, Machine, Network, Queue, Storage};
 use halfpower_model::units::significant;
 
-/// The file system and the device, with what lies below them.
+/// The file system and the device, with all levels below them.
 pub(super) fn path(storage: &Storage) -> Vec<Branch> {
     let mounted = |mount: &FileSystem| {
         let FileSystem { kind, mount_point, source, mount_options, .. } = mount;
@@ -29,7 +29,7 @@ fn server(network: &Network) -> Vec<Branch> {
     [server].into_iter().chain(links(&network.links)).chain(unknown).collect()
 }
 
-/// A device in a sentence: its name, and what it is made of, or its transport and model.
+/// A device in brief: its name, and its parts, or its transport and model.
 pub(super) fn brief(device: &Device) -> String {
     match joined([device.made_as.clone(), transport(device), device.model.clone()]) {
         what if what.is_empty() => device.name.clone(),

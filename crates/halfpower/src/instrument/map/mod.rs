@@ -110,11 +110,11 @@ fn limited(reading: &mut Reading, limit: String) {
 }
 
 /// Warns that reads are larger than requested.
-fn raised(said: Bytes, read: Bytes) -> Option<Warning> {
-    (said != read).then(|| {
+fn raised(given: Bytes, read: Bytes) -> Option<Warning> {
+    (given != read).then(|| {
         Warning::new(
             "read_size",
-            format!("each read is {read}, not {said}: reads are multiples of the alignment"),
+            format!("each read is {read}, not {given}: reads are multiples of the alignment"),
             format!("use --read-size {read} or a multiple"),
         )
     })
@@ -134,7 +134,7 @@ fn begin(
     let mut host = open(path)?;
     let workload = reading_of(host.describe())?;
     let read = match arguments.read_size {
-        Some(said) => said,
+        Some(given) => given,
         None => match engine::suitable_read(&mut host, &workload, arguments.places, &context.interrupts.heeded()) {
             Err(MeasureError::Cancelled) => return Ok(None),
             found => found?,
@@ -155,7 +155,7 @@ fn begin(
     let read = map.read_bytes;
     let mut reading = Reading::new(Figures::Map(map), host.describe().clone(), started_at);
     reading.note = arguments.keeping.note.text();
-    reading.warnings.extend(arguments.read_size.and_then(|said| raised(said, read)));
+    reading.warnings.extend(arguments.read_size.and_then(|given| raised(given, read)));
     let target = session::stored_targets(std::slice::from_ref(path))?.join(", ");
     let run = store.begin_reading(&context.command(), &target, arguments.seed, &reading)?;
     Ok(Some((run, reading, host)))
@@ -207,12 +207,12 @@ fn carry_on(
     measured
 }
 
-/// Reads the remaining places and finds the bands; false if it was cancelled before all were read. `tell` gets each probe.
+/// Reads the remaining places and finds the bands; false if it was cancelled before all were read. `report` gets each probe.
 fn measure(
     testbed: &mut dyn Testbed,
     map: &mut DeviceMap,
     cancel: &Cancel,
-    tell: &mut dyn FnMut(&DeviceMap, &Probe) -> anyhow::Result<()>,
+    report: &mut dyn FnMut(&DeviceMap, &Probe) -> anyhow::Result<()>,
 ) -> anyhow::Result<bool> {
     let workload = reading_of(testbed.describe())?;
     let places = places(testbed, map.read_bytes, map.places)?;
@@ -220,7 +220,7 @@ fn measure(
         let probe = engine::probe(testbed, &workload, &places, place, cancel)?;
         let index = map.probes.partition_point(|before| before.place < place);
         map.probes.insert(index, probe);
-        tell(map, &probe)
+        report(map, &probe)
     });
     map.bands = crate::reading::map::bands(&map.probes, map.size_bytes);
     map.loss = crate::reading::map::loss(&map.bands);
@@ -253,7 +253,7 @@ mod tests {
         bands: &'static [(u64, f64)],
         arm: u64,
         reads: u32,
-        /// Cancels itself after so many reads.
+        /// Cancels itself after this number of reads.
         until: u32,
     }
 

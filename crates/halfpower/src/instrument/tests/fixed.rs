@@ -10,19 +10,19 @@ use halfpower_model::reading::{
 use halfpower_model::{Bytes, BytesPerSecond, Estimate, Quantity};
 use serde_json::json;
 
-/// A name that would be a script, a colour and the end of everything.
+/// A name with markup, an escape sequence and a zero byte.
 pub(super) const PATH: &str = "/srv/<script>alert(2)</script>\u{1b}[2J\u{0}/a-file-with-a-name-that-is-much-longer-than-a-\
     telephone-would-like-it-to-be";
 
 /// One of each instrument.
 pub(super) const INSTRUMENTS: [&str; 6] = ["memory", "map", "link", "idle", "inspect", "drop-cache"];
 
-/// The reading of an instrument. In `fixed.json` are the figures of those
+/// The reading of an instrument. `fixed.json` has the figures of
 ///
-/// - of three disks of 24 MB/s behind a bus of 60, the last of which goes to its medium,
-/// - of one CPU idle, with noise slightly above 100 %, and one half busy,
-/// - of a file on a loop device on a file of a SATA disk that says little of itself,
-/// - of a file that was fully cached, of which posix_fadvise left some and drop_caches none.
+/// - link: three disks of 24 MB/s behind a bus of 60 MB/s; the last one reads from its medium.
+/// - idle: one idle CPU, with noise slightly above 100 %, and one half busy CPU.
+/// - inspect: a file on a loop device on a file of a SATA disk that reports few facts.
+/// - drop-cache: a fully cached file, of which posix_fadvise left some pages and drop_caches none.
 pub(super) fn reading(instrument: &str) -> Reading {
     let fixed = fixtures::records(include_str!("fixed.json"), PATH);
     let target = if ["memory", "idle"].contains(&instrument) { "null" } else { "disk" };
@@ -45,7 +45,7 @@ fn rounds(middle: f64) -> Rounds {
     Rounds::new([0.97, 0.98, 0.985, 0.99, 1.0, 1.01, 1.02, 1.03, 1.04].map(|part| part * middle).to_vec())
 }
 
-/// Two threads, three working sets; the deeper, the slower.
+/// Two threads, three working sets; larger ones are slower.
 fn speed() -> MemorySpeed {
     let sizes = [16 << 10, 1 << 20, 256 << 20].map(Bytes);
     let cells = [1, 2].into_iter().flat_map(|threads| sizes.map(|size| (threads, size)));
@@ -81,7 +81,7 @@ fn speed() -> MemorySpeed {
     }
 }
 
-/// A disk of 64 GiB in three bands, a read a GiB, one in five a little slow.
+/// A disk of 64 GiB in three bands, with one read per GiB, every fifth a little slower.
 fn map() -> DeviceMap {
     let edges = [0_u64, 20, 44, 64];
     let rates = [200e6, 150e6, 110e6];

@@ -1,27 +1,27 @@
-//! The axes: what can run along and up a chart, with its scale, its numbers and its words.
+//! The axes of charts: their scales, numbers and words.
 
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, Nanoseconds};
 
-/// Numbers with a unit that a horizontal axis has room for.
+/// Maximum number of labels with a unit on a horizontal axis.
 const TICKS_WITH_UNITS: f64 = 6.0;
 
-/// What runs from left to right.
+/// The horizontal axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum XAxis {
-    /// Request size in bytes, each doubling a step.
+    /// Request size in bytes; a step is a doubling.
     RequestSize,
-    /// Depth, each doubling a step.
+    /// Queue depth; a step is a doubling.
     Depth,
-    /// Share of the requests from the median up, each nine a step.
+    /// Share of the requests from the median up; a step is another nine.
     Share,
-    /// Bytes of a working set, each doubling a step.
+    /// Bytes of a working set; a step is a doubling.
     WorkingSet,
     /// Bytes from the start of the target.
     Place,
 }
 
-/// What runs from bottom to top.
+/// The vertical axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum YAxis {
     /// Bytes per second from zero.
@@ -37,8 +37,7 @@ pub(crate) enum YAxis {
 }
 
 impl XAxis {
-    /// Steps from the origin: doublings of a KiB or of one request, or from the median to one nine, two nines
-    /// and so on, or bytes.
+    /// Steps from the origin. The origin is 1 KiB, QD1, the median or the first byte.
     pub(super) fn place(self, x: f64) -> f64 {
         match self {
             XAxis::RequestSize | XAxis::WorkingSet => (x / 1024.0).log2(),
@@ -49,7 +48,7 @@ impl XAxis {
         }
     }
 
-    /// Steps between two numbers, so that they have room on an axis of some steps.
+    /// Steps between two labels on an axis with this number of steps.
     pub(super) fn tick_step(self, steps: f64) -> f64 {
         match self {
             XAxis::WorkingSet => (steps / TICKS_WITH_UNITS).ceil().max(1.0),
@@ -58,12 +57,12 @@ impl XAxis {
         }
     }
 
-    /// Room beside the outermost points, as a share of what is between two numbers.
+    /// Room beside the outermost points, as a share of the distance of two labels.
     pub(super) fn margin(self) -> f64 {
         if self == XAxis::Place { 0.15 } else { 0.3 }
     }
 
-    /// The number at a place.
+    /// The label at a place.
     pub(super) fn tick(self, place: f64) -> String {
         match self {
             XAxis::RequestSize if place >= 10.0 => format!("{} MiB", significant((place - 10.0).exp2())),
@@ -78,7 +77,7 @@ impl XAxis {
         }
     }
 
-    /// Its name below the axis, what lines run along in a sentence, and the head of its column in a table.
+    /// Its name below the axis, in a sentence, and as the head of a column.
     pub(super) fn words(self) -> [&'static str; 3] {
         match self {
             XAxis::RequestSize => ["request size, KiB", "the request size", "request size"],
@@ -89,7 +88,7 @@ impl XAxis {
         }
     }
 
-    /// A value in that column.
+    /// A value in its column.
     pub(crate) fn text(self, x: f64) -> String {
         match self {
             XAxis::RequestSize | XAxis::WorkingSet | XAxis::Place => Bytes(x as u64).to_string(),
@@ -103,12 +102,12 @@ impl XAxis {
 }
 
 impl YAxis {
-    /// Whether equal ratios are equally far apart.
+    /// Whether the axis is logarithmic.
     pub(super) fn is_logarithmic(self) -> bool {
         matches!(self, YAxis::CpuCost | YAxis::Latency | YAxis::Bandwidth)
     }
 
-    /// The unit that suits the largest figure: what to divide by, and its name.
+    /// The unit that suits the largest figure: its divisor and name.
     pub(crate) fn unit(self, most: f64) -> (f64, &'static str) {
         match self {
             YAxis::BytesPerSecond | YAxis::Bandwidth if most >= 1e9 => (1e9, "GB/s"),
@@ -121,12 +120,12 @@ impl YAxis {
         }
     }
 
-    /// What the unit leaves to be said.
+    /// Words after the unit.
     pub(super) fn label(self) -> &'static str {
         if self == YAxis::CpuCost { " of CPU time" } else { "" }
     }
 
-    /// The number at a figure.
+    /// The label at a figure.
     pub(crate) fn tick(self, figure: f64, divisor: f64) -> String {
         if self == YAxis::Latency {
             return Nanoseconds(figure.round() as u64).to_string();

@@ -1,8 +1,7 @@
-//! The chart of a pyramid: a bar a level on one scale, the peak as an outline, what it really gave filled in, half of the
-//! peak as a dashed line across.
+//! The chart of a pyramid: one bar per level on one scale, PAP as an outline, RAP filled, half of PAP as a dashed line.
 //!
-//! Levels lie decades apart more often than not; where they do the scale is logarithmic, on which the half is the same step
-//! from every peak. A level that nobody knows anything of has no bar.
+//! Levels are often decades apart. Then the scale is logarithmic, on which half of PAP is the same step from every PAP. A
+//! level without figures has no bar.
 
 use super::scale::Scale;
 use super::swatch::{HALF_DASHES, bar_legend, colour};
@@ -11,22 +10,22 @@ use halfpower_model::BytesPerSecond;
 use minijinja::Value;
 use std::fmt::Write;
 
-/// The user space, as wide as that of the other charts.
+/// Width of the user space, as in the other charts.
 const WIDTH: f64 = 480.0;
-/// Room for a level: its name and figures, then its bar.
+/// Height of a level: its name and figures, then its bar.
 const ROW: f64 = 46.0;
 const NAME_BASELINE: f64 = 15.0;
 const BAR_TOP: f64 = 22.0;
 const PEAK_HEIGHT: f64 = 16.0;
 const REAL_HEIGHT: f64 = 8.0;
-/// Room for the numbers of the axis.
+/// Height of the labels of the axis.
 const AXIS: f64 = 24.0;
-/// Figures that are further apart than this take a logarithmic scale.
+/// From this ratio of figures on, the scale is logarithmic.
 const DECADES_FROM: f64 = 20.0;
-/// Steps of a linear axis, at most.
+/// Maximum number of steps of a linear axis.
 const STEPS_MAX: f64 = 5.0;
 
-/// Draws the pyramid: the box that the page gives it, the drawing, and its legend; none without two figures to compare.
+/// Draws the pyramid: its view box, the drawing and the legend; none without two different figures.
 pub(crate) fn bars(pyramid: &Pyramid) -> Option<(String, String, Value)> {
     let rates = shown(pyramid).flat_map(rates);
     let (least, most) =
@@ -34,7 +33,7 @@ pub(crate) fn bars(pyramid: &Pyramid) -> Option<(String, String, Value)> {
     if least >= most {
         return None;
     }
-    // The half of the least has to be on it too.
+    // Half of the lowest figure must be on the axis too.
     let decade = 10_f64.powf((least / 2.0).log10().floor());
     let scale = Scale { low: if most / least > DECADES_FROM { decade } else { 0.0 }, high: most };
     let bottom = ROW * shown(pyramid).count() as f64;
@@ -61,7 +60,7 @@ pub(crate) fn bars(pyramid: &Pyramid) -> Option<(String, String, Value)> {
     Some((format!("0 0 {WIDTH} {}", bottom + AXIS), svg, bar_legend(pyramid.bottleneck.is_some())))
 }
 
-/// Levels of which something is known.
+/// Levels with a figure.
 fn shown(pyramid: &Pyramid) -> impl Iterator<Item = &PyramidLevel> {
     pyramid.levels.iter().filter(|level| level.pap_bytes_per_s.is_some() || level.rap.is_some())
 }
@@ -100,7 +99,7 @@ fn row(svg: &mut String, scale: &Scale, level: &PyramidLevel, top: f64) {
         let _ = write!(svg, "<path d=\"M0 {y:.1}h{width:.1}v{REAL_HEIGHT}h-{width:.1}z\" fill=\"{fill}\"/>");
     }
     if let Some(pap) = level.pap_bytes_per_s {
-        // Half a stroke inside the box at either end.
+        // The outline is half a stroke inside the box at either end.
         let (half, width) = (WIDTH * scale.share(pap.0 / 2.0), (WIDTH * scale.share(pap.0) - 1.0).max(1.0));
         let _ = write!(
             svg,

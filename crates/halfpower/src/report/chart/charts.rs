@@ -8,10 +8,10 @@ use crate::text::grouped;
 use halfpower_analysis::CellSummary;
 use halfpower_model::{FindingCode, Operation, Pattern, Quantity, Reach};
 
-/// The charts of a report, and a sentence for each kind that cannot be shown.
+/// The charts of a report, and a sentence for each kind that lacks data.
 pub(crate) fn charts(analysed: &Analysed) -> (Vec<Chart>, Vec<&'static str>) {
     if !analysed.paper_figures.is_empty() {
-        // They stand with their figures.
+        // The charts of a paper are beside its figures.
         return (Vec::new(), Vec::new());
     }
     let of = |cell: &&CellSummary| (cell.workload.pattern, cell.workload.operation);
@@ -36,7 +36,7 @@ pub(crate) fn charts(analysed: &Analysed) -> (Vec<Chart>, Vec<&'static str>) {
     (kinds.into_iter().flat_map(|(charts, _)| charts).collect(), absent)
 }
 
-/// Cells of one operation and pattern, in the order of the plan; a chart never mixes them.
+/// Cells of one operation and pattern, in the order of the plan. A chart shows one group.
 struct Group<'a> {
     pattern: Pattern,
     operation: Operation,
@@ -73,7 +73,7 @@ fn cpu_cost(group: &Group<'_>) -> Option<Chart> {
     Some(group.chart("cpu", title, point, axes, lines))
 }
 
-/// Without what only reached memory, beside which the storage would be a flat line.
+/// IOPS by queue depth, without workloads in memory, beside which the storage would be a flat line.
 fn rate(analysed: &Analysed, group: &Group<'_>) -> Option<Chart> {
     (group.pattern == Pattern::Random).then_some(())?;
     let cells: Vec<_> = group.cells.iter().copied().filter(|cell| cell.reach == Reach::Storage).collect();
@@ -83,7 +83,7 @@ fn rate(analysed: &Analysed, group: &Group<'_>) -> Option<Chart> {
     Some(group.chart("rate", title, "the mean IOPS of a workload", axes, lines))
 }
 
-/// Latency by depth, of the smallest random requests that bypass the page cache, where the device shows.
+/// Latency percentiles of the smallest direct random requests, by queue depth.
 fn latency(group: &Group<'_>) -> Option<Chart> {
     (group.pattern == Pattern::Random).then_some(())?;
     let direct = group.cells.iter().copied().filter(|cell| cell.workload.buffering.is_direct());

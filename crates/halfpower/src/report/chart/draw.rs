@@ -1,5 +1,5 @@
-//! A line chart as SVG, to stand inside the report: colours are the page's own, so that it follows the dark mode, and the
-//! size follows the column.
+//! A line chart as SVG inside the report. It uses colours of the style sheet, so that it follows the dark mode; its size
+//! follows the column.
 
 use super::axis::{XAxis, YAxis};
 use super::model::{Chart, LINES_SHOWN, Line, Point, Stroke};
@@ -8,22 +8,22 @@ use super::swatch::{FITTED_WIDTH, REFERENCE_DASHES, colour, marker};
 use halfpower_model::Estimate;
 use std::fmt::Write;
 
-/// The user space of a chart. A column of a wide page is about as wide; a telephone shrinks it by a quarter.
+/// The user space of a chart, about as wide as a column of a wide page.
 const WIDTH: f64 = 480.0;
 const HEIGHT: f64 = 310.0;
-/// The box of the axes. Room for the numbers and the name of the vertical axis on the left, of the horizontal one below.
+/// The box of the axes. Labels and name of the vertical axis are on its left, those of the horizontal one below.
 const LEFT: f64 = 68.0;
 const RIGHT: f64 = WIDTH - 16.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 260.0;
-/// Points of a line that are marked; more would hide the line.
+/// Maximum number of marks on a line; more would hide it.
 const MARKED: usize = 40;
-/// How far above its figure an interval can raise the axis; one that reaches beyond is cut, and its table has it whole.
+/// Maximum height of an interval relative to its figure; a longer one is cut, and the table has it.
 const TALLEST_BAND: f64 = 1.5;
-/// Steps of a linear vertical axis, at most.
+/// Maximum number of steps of a linear vertical axis.
 const STEPS_MAX: f64 = 8.0;
 
-/// Draws a chart; `None` when nothing in it can be drawn.
+/// Draws a chart; none if nothing in it can be drawn.
 pub(super) fn svg(chart: &Chart) -> Option<String> {
     let lines = &chart.lines[..chart.lines.len().min(LINES_SHOWN)];
     let frame = Frame { x: Across::of(chart.x, lines), y: Up::of(chart.y, lines)? };
@@ -33,7 +33,7 @@ pub(super) fn svg(chart: &Chart) -> Option<String> {
         frame.band(&mut svg, index, line);
     }
     for (index, line) in lines.iter().enumerate() {
-        // Earlier lines are wider, so that one that coincides with a later one is seen to either side of it.
+        // Earlier lines are wider, so that they show on both sides of a later line at the same place.
         frame.line(&mut svg, index, line, 1.6 + 0.2 * (lines.len() - index) as f64);
     }
     for (index, line) in lines.iter().enumerate() {
@@ -52,7 +52,7 @@ pub(super) fn svg(chart: &Chart) -> Option<String> {
     Some(svg)
 }
 
-/// The box that the page gives a drawing.
+/// The view box of a chart.
 pub(super) fn view_box() -> String {
     format!("0 0 {WIDTH} {HEIGHT}")
 }
@@ -64,12 +64,12 @@ struct Frame {
 }
 
 impl Frame {
-    /// Where a figure lies in the user space.
+    /// The place of a figure in the user space.
     fn at(&self, x: f64, figure: f64) -> (f64, f64) {
         (self.x.along(self.x.axis.place(x)), self.y.along(figure))
     }
 
-    /// The grid, the numbers and the names of the axes.
+    /// The grid, the labels and the names of the axes.
     fn axes(&self, svg: &mut String) {
         let (x_axis, y) = (self.x.axis, &self.y);
         let mut grid = String::new();
@@ -105,7 +105,7 @@ impl Frame {
         Some([self.at(x, point.y.low?), self.at(x, point.y.high?)])
     }
 
-    /// The 95 % band behind a line, where every point has an interval. A lone point has no room for a band.
+    /// The 95 % band behind a line, if every point has an interval. A single point has no band.
     fn band(&self, svg: &mut String, index: usize, line: &Line) {
         let ends: Option<Vec<_>> = corners(line).map(|(x, point)| self.interval(x, point)).collect();
         if let Some(ends) = ends.filter(|ends| ends.len() > 1) {
@@ -122,7 +122,7 @@ impl Frame {
             let (path, dashes) = (path(points.iter().copied()), line.stroke.dashes());
             let _ = write!(svg, "<path d=\"{path}\" stroke=\"{colour}\" stroke-width=\"{width:.1}\"{dashes}/>");
         }
-        // A few points are read one by one, many as a cloud; many on a line would hide it.
+        // Many points are drawn as a cloud, and left out on a line.
         let mark = match line.stroke {
             Stroke::Steps => return,
             Stroke::Points if many => "h0",
@@ -152,7 +152,7 @@ fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
     path
 }
 
-/// Where a line bends: at its points, and of steps at the end of each as well.
+/// The corners of a line: its points, and the end of each step.
 fn corners(line: &Line) -> impl Iterator<Item = (f64, &Point)> {
     let ends = line.points.iter().skip(1).map(|next| next.x);
     let ends = ends.filter(|_| line.stroke == Stroke::Steps).map(Some).chain(std::iter::repeat(None));
@@ -163,7 +163,7 @@ fn corners(line: &Line) -> impl Iterator<Item = (f64, &Point)> {
     line.points.iter().zip(ends).flat_map(of_point)
 }
 
-/// The horizontal axis: its ends, in steps, and what is between two numbers.
+/// The horizontal axis: its ends and the distance of two labels, in steps.
 struct Across {
     axis: XAxis,
     left: f64,
@@ -191,7 +191,7 @@ impl Across {
     }
 }
 
-/// The vertical axis: its ends in the unit of its numbers.
+/// The vertical axis: its ends in the unit of its labels.
 struct Up {
     axis: YAxis,
     scale: Scale,
@@ -215,13 +215,13 @@ impl Up {
         Some(Up { axis, scale, divisor, unit })
     }
 
-    /// Where a figure lies. An interval may reach beyond the axis: it is cut there.
+    /// The place of a figure. An interval is cut at the end of the axis.
     fn along(&self, figure: f64) -> f64 {
         BOTTOM - (BOTTOM - TOP) * self.scale.share(figure / self.divisor)
     }
 
-    /// Where numbers stand, in its unit. Of a logarithmic axis 1, 2 and 5 of each decade, or the decades where there are
-    /// more than three.
+    /// The labels in its unit. A logarithmic axis has 1, 2 and 5 of each decade, or only the decades if they are more than
+    /// three.
     fn ticks(&self) -> Vec<f64> {
         let is_long = self.scale.high / self.scale.low > 1001.0;
         self.scale.ticks(STEPS_MAX, if is_long { &[1.0] } else { &[1.0, 2.0, 5.0] })

@@ -1,5 +1,5 @@
-//! A paper's figures: our lines, and what the paper prints as points. A chart for each operation, or, where that would be more
-//! lines than one can read, for each volume and operation.
+//! Charts of a paper's figures: measured lines, and the paper's values as points. One chart per operation, or one per volume
+//! and operation if there would be too many lines.
 
 use super::axis::{XAxis, YAxis};
 use super::model::{Chart, LINES_SHOWN, Line, Point, Stroke, without_interval};
@@ -10,10 +10,10 @@ use crate::text::{counted, grouped, joined};
 use halfpower_analysis::CellSummary;
 use halfpower_model::{Among, Durability, Estimate, FileState, Quantity};
 
-/// A cell that was measured, as the figure has it.
+/// A measured cell of the figure.
 type Measured<'a> = (&'a PaperCell, &'a CellSummary);
 
-/// The charts of a figure, the `number`-th of its report.
+/// The charts of a figure; `number` is its place in the report.
 pub(crate) fn of_figure(analysed: &Analysed, figure: &PaperFigure, number: usize) -> Vec<Chart> {
     let summary = |cell: &PaperCell| analysed.analysis.cells.iter().find(|summary| summary.cell == cell.cell);
     let measured = figure.cells.iter().filter_map(|cell| Some((cell, summary(cell)?)));
@@ -23,7 +23,7 @@ pub(crate) fn of_figure(analysed: &Analysed, figure: &PaperFigure, number: usize
         let all = lines(figure, &cells, x, true);
         let own = |lines: &[Line]| lines.iter().filter(|line| line.stroke != Stroke::Points).count();
         let by_volume = grouped(cells.clone(), |(cell, _)| cell.volume.clone());
-        // The paper's points are a line as well.
+        // The paper's points take the place of a line.
         if by_volume.len() > 1 && own(&all) < LINES_SHOWN {
             charts.push((work, all, cells, x));
             continue;
@@ -42,7 +42,7 @@ pub(crate) fn of_figure(analysed: &Analysed, figure: &PaperFigure, number: usize
     charts.into_iter().enumerate().map(chart).collect()
 }
 
-/// What the paper's points are called.
+/// Label of the paper's points.
 pub(super) const PAPER: &str = "the paper";
 
 fn point(shows: Shows) -> &'static str {
@@ -62,7 +62,7 @@ fn y_axis(shows: Shows, summary: &CellSummary) -> YAxis {
     }
 }
 
-/// What runs from left to right: what has most values; none where nothing varies.
+/// The horizontal axis: the parameter with most values; none if nothing varies.
 fn axis(cells: &[Measured<'_>]) -> Option<XAxis> {
     let count = |x: XAxis| {
         let mut places: Vec<u64> = cells.iter().map(|(_, summary)| place(summary, x) as u64).collect();
@@ -82,7 +82,7 @@ fn place(summary: &CellSummary, x: XAxis) -> f64 {
     }
 }
 
-/// What a figure shows of a workload; none where it was not measured.
+/// The value of a workload in a figure; none if it was not measured.
 fn value(shows: Shows, summary: &CellSummary) -> Option<Estimate> {
     match shows {
         Shows::Cpu => summary.cpu_ms_per_mb.filter(|cost| cost.value > 0.0),
@@ -97,7 +97,7 @@ fn value(shows: Shows, summary: &CellSummary) -> Option<Estimate> {
     }
 }
 
-/// Our lines and the paper's points; a line's name begins with its volume unless the title has it.
+/// Measured lines and the paper's points. A line's name begins with its volume, unless the title has it.
 fn lines(figure: &PaperFigure, cells: &[Measured<'_>], x: XAxis, of_volumes: bool) -> Vec<Line> {
     let shows = figure.exhibit.shows;
     let points = cells.iter().filter_map(|(cell, summary)| {
@@ -111,7 +111,7 @@ fn lines(figure: &PaperFigure, cells: &[Measured<'_>], x: XAxis, of_volumes: boo
     };
     let mut lines: Vec<Line> = grouped(points, |(label, ..)| label.clone()).into_iter().map(line).collect();
     let paper: Vec<Point> = figure.printed.iter().filter_map(|printed| paper_point(shows, printed, cells, x)).collect();
-    // Drawn last, over the lines that it lies on, but among those that are shown.
+    // The points are drawn last, over the lines, but among the lines that are shown.
     let last = lines.len().min(LINES_SHOWN - 1);
     lines.insert(last, Line { label: PAPER.to_owned(), stroke: Stroke::Points, points: paper, fitted: None });
     for line in &mut lines {
@@ -122,7 +122,7 @@ fn lines(figure: &PaperFigure, cells: &[Measured<'_>], x: XAxis, of_volumes: boo
     if lines.iter().all(|line| line.stroke == Stroke::Points) { Vec::new() } else { lines }
 }
 
-/// The buffering, and what else tells a workload from the others of its chart.
+/// The buffering, and any other differences to the workloads of its chart.
 fn label(cells: &[Measured<'_>], summary: &CellSummary, x: XAxis) -> String {
     let workload = &summary.workload;
     let varies = |x: XAxis| cells.iter().any(|(_, other)| place(other, x) != place(summary, x));
@@ -139,7 +139,7 @@ fn label(cells: &[Measured<'_>], summary: &CellSummary, x: XAxis) -> String {
     ])
 }
 
-/// What the paper prints of one of the workloads.
+/// A value of the paper for one of the workloads.
 fn paper_point(shows: Shows, printed: &Printed, cells: &[Measured<'_>], x: XAxis) -> Option<Point> {
     let (_, summary) = cells.iter().find(|(cell, _)| printed.cells.first() == Some(&cell.cell))?;
     let value = printed.point(&summary.workload).filter(|_| printed.figure.measure.shows() == shows)?;

@@ -1,4 +1,4 @@
-//! Cells into lines: those that differ only in what runs along the axis belong together.
+//! Groups cells into lines: cells that differ only in the parameter of the axis.
 
 use super::axis::XAxis;
 use super::model::{Line, Point, Stroke};
@@ -8,10 +8,10 @@ use halfpower_analysis::CellSummary;
 use halfpower_analysis::models::{Curve, Load, Match};
 use halfpower_model::{Buffering, Bytes, CachePolicy, Durability, Estimate, NamedPersonality, Reach, Settings};
 
-/// A line of fewer points says less than its table.
+/// Minimum number of points of a line.
 pub(super) const POINTS_NEEDED: usize = 3;
 
-/// What the cells of a line have in common.
+/// The parameters that the cells of a line share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     request_size: Option<Bytes>,
@@ -25,7 +25,8 @@ pub(super) struct Shape {
     set: Settings,
 }
 
-/// Of each cell, without what varies along a line. Latencies by share have one request size. The personality counts only where two cells differ in nothing else: it usually follows from the depth.
+/// The shape of each cell, without the parameter of the axis. Latencies have one request size. The personality counts only
+/// if two cells differ in nothing else, because it usually follows from the depth.
 pub(super) fn shapes(cells: &[&CellSummary], along: XAxis) -> Vec<Shape> {
     let of = |cell: &&CellSummary| shape(cell, along);
     let place = |cell: &CellSummary| (cell.workload.request_size, cell.workload.depth);
@@ -53,7 +54,7 @@ fn shape(cell: &CellSummary, along: XAxis) -> Shape {
 }
 
 impl Shape {
-    /// In the words of a workload; the cache's state is named only where it alone tells lines apart.
+    /// The label in the words of a workload. The state of the cache is named only if lines differ in it alone.
     pub(super) fn label(&self, all: &[Shape]) -> String {
         let buffering = match self.buffering {
             Buffering::None => "direct and through".to_owned(),
@@ -76,7 +77,7 @@ impl Shape {
     }
 }
 
-/// A model of just the cells of a line; beside others it would describe a part of it.
+/// The model that was fitted to exactly the cells of a line.
 pub(super) fn fitted(analysed: &Analysed, along: XAxis, of_line: &[u32]) -> Option<(&'static str, Vec<Curve>)> {
     let is_all = |cells: &[u32]| cells.len() == of_line.len() && cells.iter().all(|cell| of_line.contains(cell));
     let models = &analysed.analysis.models;
@@ -89,8 +90,8 @@ pub(super) fn fitted(analysed: &Analysed, along: XAxis, of_line: &[u32]) -> Opti
     Some((model.law.words(), vec![model.curve.clone()]))
 }
 
-/// Lines of a figure along the request size or the depth, in the order of the plan; none when no line has enough points. A lone
-/// point beside real lines is kept: buffered requests at QD1 beside direct ones at many queue depths.
+/// Lines along the request size or the depth, in the order of the plan; none if no line has enough points. A single point
+/// beside real lines is kept: buffered requests at QD1 beside direct ones at many queue depths.
 pub(super) fn lines(
     cells: &[&CellSummary],
     along: XAxis,

@@ -5,17 +5,17 @@ use halfpower_analysis::CellSummary;
 use halfpower_analysis::models::Curve;
 use halfpower_model::{Buffering, Durability, Estimate, Quantity};
 
-/// Lines a chart can show and still be read. The table below it has all.
+/// Maximum number of lines in a chart. The table below it has all.
 pub(super) const LINES_SHOWN: usize = 7;
 
 /// A chart.
 #[derive(Clone, Debug)]
 pub(crate) struct Chart {
-    /// Unique in the report; a word for `id` attributes.
+    /// The `id` attribute, unique in the report.
     pub(crate) id: String,
-    /// What it shows, in a few words.
+    /// The title.
     pub(crate) title: String,
-    /// What a point is.
+    /// The meaning of a point, for the caption.
     pub(crate) point: &'static str,
     /// The horizontal axis.
     pub(crate) x: XAxis,
@@ -23,24 +23,24 @@ pub(crate) struct Chart {
     pub(crate) y: YAxis,
     /// The lines, in the plan's order.
     pub(crate) lines: Vec<Line>,
-    /// Half of the peak, where a finding names the peak, in bytes per second.
+    /// Half of the peak in bytes per second, if a finding names the peak.
     pub(crate) half_of_peak: Option<f64>,
 }
 
 /// A line of a chart.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
-    /// What sets it apart from the others of the chart.
+    /// Its differences to the other lines.
     pub(crate) label: String,
     /// How it is stroked.
     pub(crate) stroke: Stroke,
     /// Its points, by `x`.
     pub(crate) points: Vec<Point>,
-    /// The model that describes them, where one does: in words, and its curves in the units of the axes.
+    /// The fitted model, if any: in words, and its curves in the units of the axes.
     pub(crate) fitted: Option<(&'static str, Vec<Curve>)>,
 }
 
-/// Strokes tell the use of the caches, so that a line is told apart without colour, or what its points have between them.
+/// The stroke shows the use of caches, or how points are connected, so that lines differ without colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stroke {
     /// Direct.
@@ -49,23 +49,23 @@ pub(crate) enum Stroke {
     Dashed,
     /// Flushed to the medium inside the timing.
     Dotted,
-    /// Nothing: each point is by itself.
+    /// Points only.
     Points,
-    /// The same as at the point before.
+    /// Steps: constant up to the next point.
     Steps,
 }
 
 /// A point of a line, in the units of the axes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Point {
-    /// Bytes, a depth, a share or a place.
+    /// Bytes, a queue depth, a share or a place.
     pub(crate) x: f64,
     /// The figure.
     pub(crate) y: Estimate,
 }
 
 impl Point {
-    /// Whether there is a figure: a cell whose samples all failed has none.
+    /// Whether there is a figure. A cell whose samples all failed has none.
     pub(super) fn is_drawable(&self) -> bool {
         self.y.repetitions > 0 && self.x > 0.0 && self.y.value.is_finite()
     }
@@ -85,7 +85,7 @@ impl Stroke {
         }
     }
 
-    /// An attribute of SVG, in units of a user space of CSS pixels.
+    /// The SVG attribute, in CSS pixels.
     pub(super) fn dashes(self) -> &'static str {
         match self {
             Stroke::Solid | Stroke::Points | Stroke::Steps => "",

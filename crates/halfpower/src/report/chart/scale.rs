@@ -1,4 +1,4 @@
-//! From figures to places along an axis, linear from zero or logarithmic, and the numbers beside it.
+//! The scale of an axis, linear from zero or logarithmic, and its labels.
 
 /// An axis from one figure to another; linear if it begins at zero.
 pub(super) struct Scale {
@@ -7,13 +7,13 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// How far along the axis a figure lies, from 0 to 1; one beyond the axis is cut.
+    /// The place of a figure along the axis, from 0 to 1; cut at the ends.
     pub(super) fn share(&self, figure: f64) -> f64 {
         let figure = figure.clamp(self.low, self.high);
         if self.low == 0.0 { figure / self.high } else { (figure / self.low).ln() / (self.high / self.low).ln() }
     }
 
-    /// Where numbers stand: at most `steps` on a linear axis, these multiples of each decade on a logarithmic one.
+    /// The labels: at most `steps` on a linear axis, these multiples of each decade on a logarithmic one.
     pub(super) fn ticks(&self, steps: f64, factors: &[f64]) -> Vec<f64> {
         if self.low == 0.0 {
             let step = round_up(self.high / steps);

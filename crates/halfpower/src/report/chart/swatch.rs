@@ -1,12 +1,12 @@
-//! The looks of the lines, and the small pictures of them in a legend.
+//! Colours and markers of lines, and their swatches in a legend.
 //!
-//! Colours are those of Okabe and Ito (2008), which people with the usual kinds of colour blindness tell apart; the
-//! style sheet names them `--line-0` and up, lighter in the dark. Each comes with a marker of its own.
+//! The colours are those of Okabe and Ito (2008), which people with common kinds of colour blindness can distinguish. The
+//! style sheet names them `--line-0` and up. Each has its marker.
 
 use super::model::{LINES_SHOWN, Stroke};
 use minijinja::{Value, context};
 
-/// Markers by line, in step with the colours: paths that begin at the middle.
+/// Markers in the order of the colours: paths that begin at the middle.
 const MARKERS: [&str; LINES_SHOWN] = [
     "m4 0a4 4 0 1 1-8 0a4 4 0 1 1 8 0z",
     "m-3.5-3.5h7v7h-7z",
@@ -17,16 +17,16 @@ const MARKERS: [&str; LINES_SHOWN] = [
     "m0-4.5v9m-4.5-4.5h9",
 ];
 
-/// Of a reference line.
+/// Dashes of a reference line.
 pub(super) const REFERENCE_DASHES: &str = "3 4";
 
-/// Of a model's curve.
+/// Width of a model's curve.
 pub(super) const FITTED_WIDTH: f64 = 0.9;
 
-/// Of the line across a bar.
+/// Dashes of the line across a bar.
 pub(super) const HALF_DASHES: &str = "2 2";
 
-/// What the parts of a bar are.
+/// The legend of the parts of a bar.
 pub(super) fn bar_legend(has_bottleneck: bool) -> Value {
     let filled = |index: usize| format!("<path d=\"M1 3h32v8h-32z\" fill=\"{}\"/>", colour(index));
     let outline = "<path d=\"M1 1h32v12h-32z\" fill=\"none\" stroke=\"var(--muted)\"/>".to_owned();
@@ -41,12 +41,12 @@ pub(super) fn entry(swatch: String, label: &str) -> Value {
     context! { swatch, label }
 }
 
-/// Of the line with this place in its chart.
+/// The marker of the line at this place in its chart.
 pub(super) fn marker(index: usize) -> &'static str {
     MARKERS[index % MARKERS.len()]
 }
 
-/// As a value of CSS.
+/// The colour of the line at this place, as a CSS value.
 pub(super) fn colour(index: usize) -> String {
     format!("var(--line-{})", index % MARKERS.len())
 }

@@ -1,4 +1,4 @@
-//! A chart with its words, its legend and its table, as the template draws it.
+//! The view of a chart for the template: drawing, words, legend and table.
 
 use super::axis::XAxis;
 use super::draw::{svg, view_box};
@@ -9,7 +9,7 @@ use crate::report::table::{Table, or_dash};
 use halfpower_model::{BytesPerSecond, Estimate};
 use minijinja::{Value, context};
 
-/// Draws a chart; `None` when nothing in it can be drawn. The SVG is trusted: drawn here from enumerations and numbers.
+/// Draws a chart; none if nothing in it can be drawn. The SVG is trusted, because it has only enumerations and numbers.
 pub(crate) fn chart_view(chart: &Chart) -> Option<Value> {
     let svg = svg(chart)?;
     let shown = chart.lines.iter().take(LINES_SHOWN).enumerate();
@@ -32,7 +32,7 @@ pub(crate) fn chart_view(chart: &Chart) -> Option<Value> {
     })
 }
 
-/// What a chart shows, as `text` writes it: a row for each `x`, a column for each line.
+/// The chart as a table: a row for each `x`, a column for each line, with cells by `text`.
 pub(crate) fn chart_table(chart: &Chart, text: impl Fn(&Estimate) -> String) -> Table {
     let mut places: Vec<f64> = chart.lines.iter().flat_map(|line| &line.points).map(|point| point.x).collect();
     places.sort_by(f64::total_cmp);
@@ -45,7 +45,7 @@ pub(crate) fn chart_table(chart: &Chart, text: impl Fn(&Estimate) -> String) -> 
     Table { head: head.collect(), rows: places.iter().map(row).collect() }
 }
 
-/// The chart in words, for who cannot see it: where each line begins and ends.
+/// The chart in words for screen readers: the first and last value of each line.
 fn description(chart: &Chart) -> String {
     let ends = chart.lines.iter().take(LINES_SHOWN).filter_map(|line| {
         let (first, last) = (line.points.first()?, line.points.last()?);
@@ -55,7 +55,7 @@ fn description(chart: &Chart) -> String {
     format!("Lines along {}. {}.", chart.x.words()[1], ends.collect::<Vec<_>>().join("; "))
 }
 
-/// What a point is, how many repetitions are behind it, what the band means.
+/// The meaning of a point and of the band, and the number of repetitions.
 fn caption(chart: &Chart) -> String {
     let mut caption = format!("A point is {}", chart.point);
     let is_of_paper = chart.lines.iter().any(|line| line.label == PAPER);

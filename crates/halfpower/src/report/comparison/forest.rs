@@ -1,20 +1,20 @@
-//! The forest plot: a row for each workload with its ratio and interval on a logarithmic axis, what does not matter as a
-//! band. Rows lie in the page's own markup, so that long names wrap and the plot is as wide as there is room; places are
-//! in percent of that width. A verdict has a shape and a colour of its own.
+//! The forest plot: a row for each workload with its ratio and interval on a logarithmic axis, and its margin as a band.
+//! Rows are markup of the page, so that long names wrap; places are in percent of the plot's width. Each verdict has its
+//! shape and colour.
 
 use super::words::{basis, signed, word};
 use halfpower_analysis::comparison::{Change, ComparedCell, Comparison, Figure};
 use minijinja::{Value, context};
 
-/// Rows that a plot can have and still be read. The table below it has all.
+/// Maximum number of rows of a plot. The table below it has all.
 const ROWS_SHOWN: usize = 60;
-/// An interval that reaches further than this many times the furthest ratio and margin, by logarithm, is cut.
+/// An interval longer than this many times the largest ratio and margin, by logarithm, is cut.
 const BEYOND: f64 = 1.6;
-/// Room at either end of the axis, as a share of what is shown.
+/// Length of the axis relative to its contents.
 const ROOM: f64 = 1.08;
-/// Room for the label in the middle on a narrow screen, in percent.
+/// Width of the label in the middle on a narrow screen, in percent.
 const LABEL: f64 = 14.0;
-/// Ratios that an axis can name, and their opposites.
+/// Ratios that have labels, and their reciprocals.
 const NAMED: [(f64, f64, &str, &str); 11] = [
     (1.0 / 1000.0, 1000.0, "÷1000", "×1000"),
     (0.01, 100.0, "÷100", "×100"),
@@ -29,7 +29,7 @@ const NAMED: [(f64, f64, &str, &str); 11] = [
     (0.999, 1.001, "−0.1 %", "+0.1 %"),
 ];
 
-/// The plot of a figure; none where no workload has it.
+/// The plot of a figure; none if no workload has it.
 pub(super) fn forest(comparison: &Comparison, figure: Figure) -> Option<Value> {
     let changes: Vec<(&ComparedCell, &Change)> =
         comparison.cells.iter().filter_map(|cell| Some((cell, cell.change(figure)?))).collect();
@@ -37,14 +37,13 @@ pub(super) fn forest(comparison: &Comparison, figure: Figure) -> Option<Value> {
     let axis = Axis::of(shown.iter().map(|(_, change)| *change))?;
     let ticks = axis.ticks().into_iter().map(|(place, label)| context! { place, label });
     Some(context! {
-        // How many workloads have no row.
         left_out => changes.len() - shown.len(),
         rows => shown.into_iter().map(|(cell, change)| row(&axis, cell, change)).collect::<Value>(),
         ticks => ticks.collect::<Value>(),
     })
 }
 
-/// Those that changed, then those that moved furthest, as many as can be read; in the order of the comparison.
+/// The changes with a row: verdicts of a change first, then the largest ratios; in the order of the comparison.
 fn shown<'a>(changes: &[(&'a ComparedCell, &'a Change)]) -> Vec<(&'a ComparedCell, &'a Change)> {
     let mut places: Vec<usize> = (0..changes.len()).collect();
     let key = |place: &usize| {
@@ -65,12 +64,12 @@ fn row(axis: &Axis, cell: &ComparedCell, change: &Change) -> Value {
     let band = change.margin.map(|margin| margin.ends()).map(|(least, most)| [least, most].map(|end| axis.place(end)));
     context! {
         name => &cell.name,
-        // A class of the style sheet, and what the row is called.
+        // A class of the style sheet, and the name of the row.
         standing => word(change.standing),
         point => axis.place(change.ratio.value),
-        // The ends of the interval; one that lies beyond the axis is at its end.
+        // The ends of the interval, cut at the ends of the axis.
         interval => ends.map(|(low, high)| [low, high].map(|end| axis.place(end)).into_iter().collect::<Value>()),
-        // The band of what does not matter: its left end and its width; none where nobody can tell.
+        // Left end and width of the margin; none if there is no margin.
         margin => band.map(|[left, right]| [left, hundredths(right - left)].into_iter().collect::<Value>()),
         change => format!("{} %", signed(change.ratio.value)),
         basis => basis(change),
@@ -84,7 +83,7 @@ struct Axis {
 }
 
 impl Axis {
-    /// None of nothing.
+    /// None without changes.
     fn of<'a>(changes: impl Iterator<Item = &'a Change>) -> Option<Axis> {
         let away = |ratio: f64| if ratio > 0.0 { ratio.ln().abs() } else { f64::INFINITY };
         let (mut points, mut ends) = (0.0_f64, 0.0_f64);
@@ -106,10 +105,10 @@ impl Axis {
         hundredths(50.0 + 50.0 * share.clamp(-1.0, 1.0))
     }
 
-    /// The middle, the furthest that has a name, and one about half way.
+    /// The middle, the outermost label, and one about half way.
     fn ticks(&self) -> Vec<(f64, &'static str)> {
         let within = |most: f64| NAMED.into_iter().find(move |(_, ratio, ..)| ratio.ln() <= most);
-        // The names of both would run into one another.
+        // Further out, the two labels would overlap.
         let far = within(0.9 * self.reach).or_else(|| within(self.reach));
         let near = far.and_then(|(_, ratio, ..)| within(0.55 * ratio.ln()));
         let mut ticks = vec![(50.0, "same")];
@@ -117,13 +116,13 @@ impl Axis {
             ticks.extend([(self.place(low), less), (self.place(high), more)]);
         }
         ticks.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-        // The innermost give way to the middle.
+        // Labels too close to the middle are left out.
         ticks.retain(|(place, _)| *place == 50.0 || (place - 50.0).abs() > LABEL);
         ticks
     }
 }
 
-/// No more digits than can be seen.
+/// Rounded to hundredths.
 fn hundredths(percent: f64) -> f64 {
     (percent * 100.0).round() / 100.0
 }

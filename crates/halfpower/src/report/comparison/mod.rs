@@ -1,5 +1,5 @@
-//! A comparison for people: a page with a forest plot, and the same for a terminal. Both say the verdict first, then what
-//! differs in what the two were measured on, then each workload's figures. Nothing is worked out here.
+//! A comparison as a page with a forest plot, and as text. Both have the verdict first, then the differences of the
+//! environments, then the figures of each workload. Nothing is computed here.
 
 mod forest;
 mod page;

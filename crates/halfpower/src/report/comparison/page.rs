@@ -8,21 +8,20 @@ use crate::report::wrap::{Page, Style};
 use crate::text::percent;
 use halfpower_analysis::comparison::{Change, ComparedCell, Comparison, Figure};
 use halfpower_model::sample::Program;
+use minijinja::value::Serde;
 use minijinja::{Value, context};
 
-/// The page of a comparison: a whole file that loads nothing from elsewhere. `before` and `after` are what the sides are called
-/// (`run 3`, `runs 3, 5`), `command` makes it again.
+/// The page of a comparison as an HTML file that loads nothing. `before` and `after` name the sides (`run 3`, `runs 3, 5`);
+/// `command` repeats the comparison.
 ///
 /// # Errors
-/// When the template does not fit what it is given, which a test would have shown.
+/// If the template does not fit the view, which a test would have shown.
 pub(crate) fn comparison_html(
     comparison: &Comparison,
     before: &str,
     after: &str,
     command: &str,
 ) -> anyhow::Result<String> {
-    let warnings = comparison.warnings.iter();
-    let warnings = warnings.map(|warning| context! { message => &warning.message, remedy => &warning.remedy });
     let only = only(comparison).map(|(side, cells)| context! { side, workloads => cells.iter().collect::<Value>() });
     let (first, rest) = after.split_at(1);
     let view = context! {
@@ -30,8 +29,7 @@ pub(crate) fn comparison_html(
         version => Program::this().version,
         verdict => [&comparison.sentence].into_iter().collect::<Value>(),
         unfinished => (),
-        warnings => warnings.collect::<Value>(),
-        // What was taken from a comparison of the same with the same.
+        warnings => Serde(&comparison.warnings),
         margins => comparison.found_margins.as_ref().map(|margins| &margins.sentence),
         differences => differences("fact", &comparison.differences),
         figures => Figure::ALL.into_iter().filter_map(|figure| figure_view(comparison, figure)).collect::<Value>(),

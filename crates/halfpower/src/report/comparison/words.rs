@@ -1,10 +1,10 @@
-//! The words of a comparison, the same on the page and on the terminal.
+//! The words of a comparison, for page and terminal.
 
 use crate::report::table::Table;
 use halfpower_analysis::comparison::{Change, Difference, Doubt, Figure, Standing};
 use halfpower_model::units::significant;
 
-/// In a word.
+/// A verdict in a word.
 pub(super) fn word(standing: Standing) -> &'static str {
     match standing {
         Standing::Better => "better",
@@ -20,7 +20,7 @@ pub(super) fn signed(ratio: f64) -> String {
     format!("{}{}", if share < 0.0 { "−" } else { "+" }, significant(share.abs()))
 }
 
-/// What the verdict rests on: `+1.2 to +5`, and what else keeps it undecided.
+/// The basis of a verdict: `+1.2 to +5`, and any further reason why it is undecided.
 pub(super) fn basis(change: &Change) -> String {
     let doubt = match change.doubt {
         Some(Doubt::OneOfMany { workloads }) => format!("; one of {workloads} looked at"),
@@ -44,11 +44,10 @@ fn interval(change: &Change) -> String {
     }
 }
 
-/// From so many on, facts recorded on one side only are told in one row.
+/// From this number on, facts that only one side records share a row.
 const ONE_SIDED_MOST: usize = 8;
 
-/// Each difference with its two sides. Of many facts recorded on one side only, as another program's results have it, one row
-/// says what they are of.
+/// Each difference with its two sides. Results of another program lack many facts; these share one row.
 pub(super) fn differences(fact: &str, differences: &[Difference]) -> Table {
     let (one_sided, both): (Vec<_>, Vec<_>) = differences.iter().partition(|difference| difference.is_one_sided());
     let row = |of: &Difference| [of.fact.clone(), format!("{} → {}", of.before.join(", "), of.after.join(", "))];
@@ -58,8 +57,8 @@ pub(super) fn differences(fact: &str, differences: &[Difference]) -> Table {
     }
     let mut heads: Vec<&str> = one_sided.iter().filter_map(|difference| difference.fact.split('.').next()).collect();
     heads.dedup();
-    let told = [format!("{} facts recorded on one side only", one_sided.len()), format!("of {}", heads.join(", "))];
-    Table::new(head, both.into_iter().map(row).chain([told]))
+    let summary = [format!("{} facts recorded on one side only", one_sided.len()), format!("of {}", heads.join(", "))];
+    Table::new(head, both.into_iter().map(row).chain([summary]))
 }
 
 pub(super) fn title(figure: Figure) -> &'static str {

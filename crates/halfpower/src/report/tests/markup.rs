@@ -1,8 +1,8 @@
-//! Just enough of HTML to check a page: tags, their nesting, their identifiers.
+//! Checks of HTML: tags, their nesting and identifiers.
 
 use std::collections::BTreeSet;
 
-/// Elements that have no end tag.
+/// Elements without an end tag.
 const VOID: [&str; 5] = ["meta", "br", "hr", "img", "link"];
 
 /// Tags of a page in order, without their angle brackets. Style sheets, comments and the document type are passed over.

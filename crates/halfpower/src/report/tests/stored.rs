@@ -1,5 +1,5 @@
-//! A run with fixed figures, stored and loaded back: a made-up device whose requests each cost a time of their own and
-//! then their bytes at a final rate, one per cent of noise from a seed, and a target whose names bite.
+//! A run with fixed figures, stored and loaded: a fictitious device with a fixed time per request and a final throughput,
+//! noise of 1 % from a seed, and a target with hostile names.
 
 use crate::fixtures;
 use crate::plan::{Overrides, Plan, Skipped};
@@ -14,7 +14,7 @@ pub(super) const PATH: &str = "/srv/data/<script>alert(1)</script>/\"quoted\" & 
     much-longer-than-any-line-of-a-terminal-or-a-telephone-would-like-it-to-be";
 
 const ELAPSED_S: f64 = 0.4;
-/// Latencies recorded of a sample: enough to show percentiles, few enough to be quick.
+/// Number of latencies in a sample: enough for percentiles.
 const LATENCIES: u32 = 2000;
 
 /// The study of the golden files.
@@ -22,7 +22,7 @@ pub(super) fn fixed() -> Study {
     Study::parse("fixed.toml", include_str!("fixed.toml")).unwrap()
 }
 
-/// A study carried out on the made-up device, from its plan to what is loaded from the store.
+/// A study on the fictitious device, planned, stored and loaded.
 pub(super) fn run(study: &Study) -> Analysed {
     let environment: Environment = fixed_part("environment");
     let overrides = Overrides { test_file: study.test_file, ..Overrides::default() };
@@ -51,7 +51,7 @@ pub(super) fn run(study: &Study) -> Analysed {
     }
     store.finish_run(id, RunStatus::Complete).unwrap();
     let mut analysed = Analysed::load(&store, id).unwrap();
-    // What depends on the day and the build.
+    // These depend on the day and the build.
     analysed.run.started_at = "2026-03-01T12:34:56Z".parse().unwrap();
     analysed.run.program = fixed_part("program");
     analysed
@@ -63,7 +63,7 @@ fn fixed_part<T: serde::de::DeserializeOwned>(name: &str) -> T {
     serde_json::from_value(records[name].take()).unwrap()
 }
 
-/// Requests per second: each costs a time of its own, the channel has a ceiling.
+/// Requests per second: a fixed time each, and a limit of the channel.
 fn rate(workload: &Workload) -> f64 {
     let reads = workload.operation == Operation::Read;
     let (fixed_s, ceiling) = match (workload.buffering, workload.durability, reads) {
@@ -75,7 +75,7 @@ fn rate(workload: &Workload) -> f64 {
     };
     let alone = f64::from(workload.depth) / (fixed_s + workload.request_size.0 as f64 / 3.6e9);
     let channel = (ceiling / workload.request_size.0 as f64).min(240_000.0);
-    // A soft corner, as queues have: the harmonic fourth power.
+    // A soft corner, as queues have it: the fourth power.
     (alone.powi(-4) + channel.powi(-4)).powf(-0.25)
 }
 
