@@ -56,7 +56,7 @@ fn figure_view(comparison: &Comparison, figure: Figure) -> Option<Value> {
 }
 
 fn table(cells: &[ComparedCell], figure: Figure) -> Table {
-    let head = ["workload", "before", "n", "after", "n", "change", "95 % interval", "does not matter", "verdict"];
+    let head = ["workload", "before", "n", "after", "n", "change", "95 % interval", "margin", "verdict"];
     let row = |cell: &ComparedCell| {
         let change = cell.change(figure)?;
         Some([
@@ -84,7 +84,7 @@ pub(crate) fn comparison_text(comparison: &Comparison, colour: bool, width: usiz
     if let Some(margins) = &comparison.found_margins {
         page.plain(&margins.sentence);
     }
-    page.table_of(&differences("Measured on what differs", &comparison.differences));
+    page.table_of(&differences("Differences of the environment", &comparison.differences));
     if comparison.differences.is_empty() {
         page.gap();
         page.plain("The environment is the same, as far as the samples record it.");
