@@ -1,10 +1,8 @@
 //! The document that `--json` prints if a command has no result. Standard output has one document, so nothing follows a
 //! printed result.
 
-use super::Reported;
 use crate::console::Console;
 use crate::study::StudyErrors;
-use crate::text::causes;
 use std::ffi::OsString;
 
 /// The schema of the document.
@@ -23,11 +21,6 @@ pub(super) fn print(console: &Console, why: &str, status: u8) {
 /// Prints an error: in one line, or the mistakes in a study with their lines.
 pub(super) fn report(console: &Console, error: &anyhow::Error) {
     console.error(error, error.chain().any(|cause| cause.is::<StudyErrors>()));
-}
-
-/// The reason, for an error that ended a command.
-pub(super) fn why(error: &anyhow::Error) -> String {
-    if error.is::<Reported>() { "standard error says what is wrong".to_owned() } else { causes(error.as_ref()) }
 }
 
 /// clap's error in one line, without the usage that follows.

@@ -23,7 +23,7 @@ use crate::console::Console;
 use crate::instrument::{drop_cache, idle, inspect, link, map, memory};
 use crate::sanitize::sanitize;
 use crate::simulator::command as sim;
-use crate::text::{UsageError, quoted, refuse};
+use crate::text::{UsageError, causes, quoted, refuse};
 use clap::{Parser, Subcommand};
 
 use std::path::PathBuf;
@@ -84,11 +84,6 @@ enum Command {
 /// The exit status of wrong usage.
 const WRONG_USAGE: u8 = 2;
 
-/// Wrong usage whose messages are printed already.
-#[derive(Debug, thiserror::Error)]
-#[error("see above")]
-struct Reported;
-
 /// Parses the command line and runs it.
 pub(crate) fn main() -> ExitCode {
     halfpower_engine::Clock::begin_calibration();
@@ -113,10 +108,8 @@ pub(crate) fn main() -> ExitCode {
         Ok(ending) => (ending.status(), ending.why().to_owned()),
         Err(error) if session::is_closed_pipe(&error) => return ExitCode::SUCCESS,
         Err(error) => {
-            if !error.is::<Reported>() {
-                failure::report(&console, &error);
-            }
-            (if is_usage(&error) { WRONG_USAGE } else { 1 }, failure::why(&error))
+            failure::report(&console, &error);
+            (if is_usage(&error) { WRONG_USAGE } else { 1 }, causes(error.as_ref()))
         }
     };
     if json && status != 0 {
@@ -165,6 +158,7 @@ impl Ending {
         match self {
             Ending::Done => 0,
             Ending::Failed => 1,
+            Ending::WrongUsage => WRONG_USAGE,
             Ending::Regression => 3,
             Ending::Undecided => 4,
             Ending::Interrupted => 130,
@@ -213,10 +207,7 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
 
 fn is_usage(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
-        cause.is::<UsageError>()
-            || cause.is::<Reported>()
-            || cause.is::<crate::study::StudyErrors>()
-            || cause.is::<crate::plan::PlanError>()
+        cause.is::<UsageError>() || cause.is::<crate::study::StudyErrors>() || cause.is::<crate::plan::PlanError>()
     })
 }
 

@@ -255,8 +255,7 @@ fn check(context: &Context, studies: &[String]) -> anyhow::Result<Ending> {
             }
         }
     }
-    // The messages are printed; the status is that of wrong usage.
-    if wrong { Err(super::Reported.into()) } else { Ok(Ending::Done) }
+    Ok(if wrong { Ending::WrongUsage } else { Ending::Done })
 }
 
 /// A study, or its errors. Reading a folder ends at its first faulty file, so its other files are then read one by one.

@@ -52,6 +52,8 @@ pub(crate) enum Ending {
     Done,
     /// The request failed in part, and the messages are printed.
     Failed,
+    /// Wrong usage, and the messages are printed.
+    WrongUsage,
     Interrupted,
     /// A comparison found a regression.
     Regression,
