@@ -38,32 +38,6 @@ fn the_pages_are_as_they_were_well_formed_and_what_records_say_stays_text() {
     }
 }
 
-#[test]
-fn a_map_shows_the_loss_first_and_draws_reads_and_bands() {
-    let page = page_of(&fixed::reading("map"));
-    assert!(
-        verdict(&page).contains(
-            "<p>3 bands: 200 MB&#x2f;s in the first, 110 MB&#x2f;s in the last, 45 % [44.5 to 45.5] less.</p>"
-        )
-    );
-    assert!(!verdict(&page).contains("caution"), "all places were read");
-    let chart = markup::elements(&page, "svg").find(|svg| svg.contains("class=\"chart\"")).unwrap();
-    assert_eq!(chart.matches("h0").count(), 64, "a point a read: {chart}");
-    assert!(chart.contains("var(--line-1)"), "{chart}");
-    // Three bands: level, down, level, down, level.
-    let lines = chart.split("<path d=\"M").skip(1).filter(|rest| rest.contains("\" stroke=\"var(--line-1)\""));
-    let steps = lines.filter_map(|rest| rest.split('"').next()).next().unwrap();
-    let corner = |corner: &str| -> Vec<f64> { corner.split_whitespace().map(|it| it.parse().unwrap()).collect() };
-    let mut corners: Vec<Vec<f64>> = steps.split('L').map(corner).collect();
-    corners.dedup();
-    assert_eq!(corners.len(), 6, "{steps}");
-    for (index, pair) in corners.windows(2).enumerate() {
-        let same = if index % 2 == 0 { 1 } else { 0 };
-        assert_eq!(pair[0][same], pair[1][same], "{corners:?}");
-        assert!(pair[0][1 - same] < pair[1][1 - same], "to the right, or down the page: {corners:?}");
-    }
-}
-
 /// The text of a changed reading, on long lines.
 fn text(reading: &Reading) -> String {
     reading_text(reading, 400)

@@ -50,7 +50,8 @@ fn a_comparison_says_what_differs_before_it_shows_what_changed() {
     markup::check_nesting(&page);
     markup::check_ids(&page);
     assert!(page.contains("Runs 2, 3 against run 1") && !page.contains("<script"));
-    let order = ["Regression:", "Differences of the environment", "kernel", "Throughput", "class=\"forest worse\"", "<table"];
+    let order =
+        ["Regression:", "Differences of the environment", "kernel", "Throughput", "class=\"forest worse\"", "<table"];
     let places: Vec<usize> = order.iter().filter_map(|part| page.find(part)).collect();
     assert!(places.len() == order.len() && places[..5].is_sorted(), "{places:?}");
     for load in ["http:", "https:", " src=", "href=", "@import"] {

@@ -252,15 +252,6 @@ fn lines_are_split_by_personality_only_where_it_alone_tells_them_apart() {
 }
 
 #[test]
-fn what_only_reached_memory_is_marked_and_does_not_flatten_the_storage() {
-    let page = page(&run(&fixed()));
-    let labels: Vec<&str> = page.split("<span>").skip(1).filter_map(|rest| rest.split("</span>").next()).collect();
-    assert!(labels.contains(&"buffered, QD1, memory only"));
-    assert!(labels.contains(&"buffered, 4 KiB"), "cold reads reach the storage");
-    assert!(!labels.contains(&"buffered, 4 KiB, memory only"), "of the rate of random writes");
-}
-
-#[test]
 fn a_thorough_page_is_well_formed_loads_nothing_and_fits_into_two_megabytes() {
     let analysed = run(&Study::builtin("survey-thorough").unwrap());
     assert!(analysed.analysis.cells.len() >= 130 && analysed.samples.len() >= 1300);
