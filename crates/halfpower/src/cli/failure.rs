@@ -32,6 +32,6 @@ pub(super) fn not_understood(error: &clap::Error) -> String {
 }
 
 /// Whether a command line that clap rejected has `--json`.
-pub(super) fn is_json_asked(arguments: impl Iterator<Item = OsString>) -> bool {
+pub(super) fn has_json_option(arguments: impl Iterator<Item = OsString>) -> bool {
     arguments.take_while(|argument| argument != "--").any(|argument| argument == "--json")
 }

@@ -92,7 +92,7 @@ pub(crate) fn main() -> ExitCode {
     if let Err(error) = refuse_other_than_text() {
         let message = error.to_string();
         console.error(&error.into(), false);
-        if failure::is_json_asked(std::env::args_os()) {
+        if failure::has_json_option(std::env::args_os()) {
             failure::print(&console, &message, WRONG_USAGE);
         }
         return ExitCode::from(WRONG_USAGE);
@@ -147,7 +147,7 @@ fn not_understood(console: &Console, error: &clap::Error) -> ExitCode {
             console.error(&UsageError("the command line has characters that steer a terminal".to_owned()).into(), false)
         }
     }
-    if failure::is_json_asked(std::env::args_os()) {
+    if failure::has_json_option(std::env::args_os()) {
         failure::print(console, &failure::not_understood(quoting.as_ref().unwrap_or(error)), WRONG_USAGE);
     }
     ExitCode::from(WRONG_USAGE)

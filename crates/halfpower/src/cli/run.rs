@@ -206,8 +206,8 @@ fn refuse_set_twice(study: &Study, targets: &[PathBuf]) -> Result<(), UsageError
     let names = targets.iter().filter_map(|target| SimulatedName::of(target)).collect::<Result<Vec<_>, _>>()?;
     let own = study.settings();
     let by_study = |key: &str| own.iter().find_map(|set| set.without(key).0);
-    let said = names.iter().flat_map(|name| &name.settings.0);
-    match said.into_iter().find_map(|(key, value)| Some((key, value, by_study(key)?))) {
+    let given = names.iter().flat_map(|name| &name.settings.0);
+    match given.into_iter().find_map(|(key, value)| Some((key, value, by_study(key)?))) {
         Some((key, value, own)) => Err(UsageError(format!(
             "`{key}` is set twice: {value} for the target, and {own} by the study {}; leave it out of one of the two",
             study.name
@@ -217,8 +217,8 @@ fn refuse_set_twice(study: &Study, targets: &[PathBuf]) -> Result<(), UsageError
 }
 
 /// The reason, if nothing is written.
-fn no_writes(site: &Site, said: bool) -> Option<String> {
-    if said {
+fn no_writes(site: &Site, by_option: bool) -> Option<String> {
+    if by_option {
         return Some("--no-writes".to_owned());
     }
     site.only_read().map(|path| format!("{} is only read; give --overwrite to write it", path.display()))

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_on_what_comes_first() {
+    fn the_workload_and_its_targets_come_first() {
         let several = sample(vec![target("b", "vdb"), target("c", "vda")]);
         assert_eq!(places(&several), "a, c (vda); b (vdb)");
         let many = sample((0..9).map(|number| target(&format!("t{number}"), "vda")).collect());
@@ -249,12 +249,12 @@ mod tests {
         sample.environment.target.kind = TargetKind::Simulated;
         assert!(summary(&sample).contains(", flushed, sync"));
         sample.failure = Some(Failure { code: "interrupted".to_owned(), message: "interrupted".to_owned() });
-        let told = summary(&sample);
-        assert!(told.contains(", interrupted before all was flushed, sync") && !told.contains(", flushed"), "{told}");
+        let text = summary(&sample);
+        assert!(text.contains(", interrupted before all was flushed, sync") && !text.contains(", flushed"), "{text}");
     }
 
     #[test]
-    fn what_was_found_is_told() {
+    fn every_part_of_a_sample_has_its_line() {
         let mut sample = sample(Vec::new());
         let plain = summary(&sample);
         for absent in ["response", "backlog", "verified", "workers", "obtained", "trim", "flush", "device  "] {
@@ -269,15 +269,15 @@ mod tests {
         sample.flush = Some(Totals { requests: 3, requests_per_s: 3.0, ..Totals::default() }.into());
         sample.instrument.obtained = vec!["sqpoll".to_owned()].into();
         let text = summary(&sample);
-        for told in
+        for expected in
             ["7 at most, 2 at the end", "moved 1 MiB", "1 wrong; the first: bad", "flush       3 IOPS", "sqpoll"]
         {
-            assert!(text.contains(told), "{told}: {text}");
+            assert!(text.contains(expected), "{expected}: {text}");
         }
     }
 
     #[test]
-    fn what_the_device_did_is_told() {
+    fn the_device_s_requests_are_reported() {
         let direction = |requests, bytes, amplification| Some(Direction { requests, bytes, amplification });
         let served = |read, write| {
             served(&Block {
@@ -295,7 +295,7 @@ mod tests {
         };
         let (mib, busy) = (1 << 20, "3 merged, requests outstanding 25 % of the time");
         let (plain, amplified) = (direction(8, mib, None), direction(4, 4 * mib, Some(1.25)));
-        for (read, write, told) in [
+        for (read, write, expected) in [
             (direction(12, mib, Some(2.5)), None, format!("2.5 times the bytes read in 12 requests, {busy}")),
             (
                 plain,
@@ -316,12 +316,12 @@ mod tests {
             (amplified, direction(8, 0, None), format!("1.25 times the bytes read in 4 requests, {busy}")),
             (None, None, format!("1 MiB moved in 12 requests, {busy}")),
         ] {
-            assert_eq!(served(read, write), told);
+            assert_eq!(served(read, write), expected);
         }
     }
 
     #[test]
-    fn a_warm_up_is_told_and_else_how_exact_the_run_is_within_itself() {
+    fn a_warm_up_is_reported_else_the_precision_within_the_run() {
         let mut sample = sample(Vec::new());
         sample.workload.interval = Nanoseconds(10_000_000);
         let course = |first: u64| -> Vec<Interval> {

@@ -13,7 +13,7 @@ pub(super) const PLACE: &str = Group::Place.heading();
 /// The workload options of a command line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WorkloadArguments {
-    said: WorkloadSpec,
+    own: WorkloadSpec,
     fio: FioArguments,
 }
 
@@ -23,7 +23,7 @@ impl WorkloadArguments {
     /// # Errors
     /// If fio's names contradict each other.
     pub(crate) fn spec(&self) -> Result<WorkloadSpec, UsageError> {
-        Ok(self.said.clone().or(&self.fio.spec()?))
+        Ok(self.own.clone().or(&self.fio.spec()?))
     }
 }
 
@@ -39,9 +39,9 @@ impl Args for WorkloadArguments {
 
 impl FromArgMatches for WorkloadArguments {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let said = keys().filter_map(|key| matches.get_one::<WorkloadSpec>(key.name));
-        let said = said.fold(WorkloadSpec::default(), |all, one| all.or(one));
-        Ok(WorkloadArguments { said, fio: FioArguments::from_arg_matches(matches)? })
+        let own = keys().filter_map(|key| matches.get_one::<WorkloadSpec>(key.name));
+        let own = own.fold(WorkloadSpec::default(), |all, one| all.or(one));
+        Ok(WorkloadArguments { own, fio: FioArguments::from_arg_matches(matches)? })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

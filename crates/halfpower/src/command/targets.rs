@@ -120,7 +120,7 @@ impl OverwriteArgument {
         match (self.overwrite.len(), names.len()) {
             (0, _) => Ok(Overwrite::Nothing),
             (_, 0) => Ok(Overwrite::Everything),
-            (said, named) if said == named => Overwrite::Named(names).of(targets),
+            (given, named) if given == named => Overwrite::Named(names).of(targets),
             _ => Err(UsageError(
                 "--overwrite alone means every target, --overwrite=TARGET only that one; say one or the other"
                     .to_owned(),

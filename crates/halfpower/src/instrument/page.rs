@@ -45,7 +45,7 @@ pub(crate) enum Body {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Branch {
     pub(crate) name: String,
-    pub(crate) said: String,
+    pub(crate) text: String,
     pub(crate) below: Vec<Branch>,
 }
 
@@ -70,8 +70,8 @@ impl Section {
 }
 
 impl Branch {
-    pub(crate) fn leaf(name: impl Into<String>, said: String) -> Branch {
-        Branch { name: name.into(), said, below: Vec::new() }
+    pub(crate) fn leaf(name: impl Into<String>, text: String) -> Branch {
+        Branch { name: name.into(), text, below: Vec::new() }
     }
 }
 

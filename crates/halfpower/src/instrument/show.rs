@@ -140,7 +140,7 @@ fn rows(text: &mut String, head: &[String], rows: &[Vec<String>], wrapped: Optio
 fn tree(text: &mut String, branches: &[Branch], depth: usize, width: usize) {
     for branch in branches {
         let indent = "  ".repeat(depth);
-        wrap(text, &format!("{indent}{:<13} {}", branch.name, branch.said), 2 * depth + 14, width);
+        wrap(text, &format!("{indent}{:<13} {}", branch.name, branch.text), 2 * depth + 14, width);
         tree(text, &branch.below, depth + 1, width);
     }
 }

@@ -1,4 +1,4 @@
-//! Golden files of every instrument's page and text, from fixed figures and hostile names, and what holds for every page.
+//! Golden files of every instrument's page and text, from fixed figures and hostile names, and checks of every page.
 //!
 //! `INSTA_UPDATE=always cargo test -p halfpower instrument` rewrites the golden files.
 
@@ -24,7 +24,7 @@ fn verdict(page: &str) -> &str {
 }
 
 #[test]
-fn the_pages_are_as_they_were_well_formed_and_what_records_say_stays_text() {
+fn the_pages_are_as_they_were_well_formed_and_escape_records() {
     for reading in fixed::INSTRUMENTS.map(fixed::reading) {
         let page = page_of(&reading);
         insta::assert_snapshot!(reading.instrument(), markup::without(&page, &["style"]));
@@ -38,7 +38,7 @@ fn the_pages_are_as_they_were_well_formed_and_what_records_say_stays_text() {
     }
 }
 
-/// The text of a changed reading, on long lines.
+/// The text of a reading, on long lines.
 fn text(reading: &Reading) -> String {
     reading_text(reading, 400)
 }
@@ -65,20 +65,21 @@ fn the_verdict_of_a_map_is_of_what_was_read() {
     markup::check_nesting(&page);
     let limited = of(&|map| map.limited = Some("24 MB/s".to_owned()));
     assert!(text(&limited).starts_with("No result: reads are throttled (24 MB/s)."));
-    // An interval is said if its ends have one sign.
-    for (value, low, high, told) in [(-0.1, -0.2, -0.05, ", 10 % [5 to 20] more."), (0.02, -0.01, 0.05, ", 2 % less.")]
+    // An interval is shown if its ends have the same sign.
+    for (value, low, high, expected) in
+        [(-0.1, -0.2, -0.05, ", 10 % [5 to 20] more."), (0.02, -0.01, 0.05, ", 2 % less.")]
     {
         let lost = of(&|map| {
             let loss = map.loss.as_mut().unwrap();
             (loss.value, loss.low, loss.high) = (value, Some(low), Some(high));
         });
-        assert!(text(&lost).contains(told), "{}", text(&lost));
+        assert!(text(&lost).contains(expected), "{}", text(&lost));
     }
 }
 
 #[test]
 fn no_shared_bottleneck_is_claimed_unless_it_is_shown() {
-    for (sharing, high, told) in [
+    for (sharing, high, expected) in [
         (SharingVerdict::Nothing, 1.01, "60 MB/s from 3 targets; they share no bottleneck up to that throughput."),
         (
             SharingVerdict::Undecided,
@@ -90,12 +91,12 @@ fn no_shared_bottleneck_is_claimed_unless_it_is_shown() {
         let Figures::Link(link) = &mut reading.figures else { unreachable!() };
         (link.sharing, link.limit) = (Some(sharing), None);
         link.settings[4].of_alone.as_mut().unwrap().high = Some(high);
-        assert!(text(&reading).contains(told), "{}", text(&reading));
+        assert!(text(&reading).contains(expected), "{}", text(&reading));
     }
 }
 
 #[test]
-fn memory_that_was_not_measured_is_said_to_be() {
+fn memory_that_was_not_measured_is_reported_as_such() {
     let mut reading = fixed::reading("memory");
     let Figures::Memory(speed) = &mut reading.figures else { unreachable!() };
     speed.bandwidth.retain(|cell| cell.kernel == Kernel::Read);
@@ -116,14 +117,14 @@ fn what_is_unknown_is_not_cold_and_has_no_bar() {
         dropped.targets = shares.iter().map(target).collect();
         reading
     };
-    for (shares, told) in [
+    for (shares, expected) in [
         (&[Some(0.002)][..], "Cold: 0.2 % of it is in the page cache."),
         (&[Some(0.01)], "Not cold: 1 % of it is in the page cache."),
         (&[None], "Cold or not is unknown: "),
         (&[Some(0.0), Some(0.0)], "Cold: all 2 targets."),
         (&[Some(0.0), None, Some(0.5)], "Not cold, or unknown: 2 of 3 targets."),
     ] {
-        assert!(text(&of(shares)).starts_with(told), "{}", text(&of(shares)));
+        assert!(text(&of(shares)).starts_with(expected), "{}", text(&of(shares)));
     }
     assert!(page_of(&of(&[None])).contains("<rect width=\"0.0%\""));
 }

@@ -107,7 +107,7 @@ fn figure_view(analysed: &Analysed, (number, figure): (usize, &PaperFigure)) -> 
 /// printed in it and values printed elsewhere are counted apart.
 pub(super) fn beside(figures: &[PaperFigure]) -> Option<String> {
     let all = || figures.iter().flat_map(|figure| &figure.printed);
-    let said = match figures {
+    let counts = match figures {
         [figure] => match (met(all().filter(|own| own.is_of(&figure.exhibit))), elsewhere(figures)) {
             (Some((met, of)), elsewhere) => {
                 let more = elsewhere
@@ -119,7 +119,9 @@ pub(super) fn beside(figures: &[PaperFigure]) -> Option<String> {
         },
         _ => of_workloads(met(all())?),
     };
-    Some(format!("{said}: within 5 %, within 10 % where it calls them approximate, or within what their kind allows."))
+    Some(format!(
+        "{counts}: within 5 %, within 10 % where it calls them approximate, or within what their kind allows."
+    ))
 }
 
 fn of_workloads((met, of): (usize, usize)) -> String {

@@ -120,12 +120,13 @@ pub(super) fn brief_table(pyramids: &[Pyramid]) -> Option<Table> {
 
 /// The bottleneck of reads and of writes, in one row if equal.
 pub(super) fn bottlenecks(pyramids: &[Pyramid]) -> Vec<[String; 2]> {
-    let said = pyramids.chunk_by(|one, other| one.brief == other.brief);
-    said.map(|alike| {
-        let names: Vec<&str> = alike.iter().map(name).collect();
-        [names.join(" and "), alike[0].brief.clone()]
-    })
-    .collect()
+    let groups = pyramids.chunk_by(|one, other| one.brief == other.brief);
+    groups
+        .map(|alike| {
+            let names: Vec<&str> = alike.iter().map(name).collect();
+            [names.join(" and "), alike[0].brief.clone()]
+        })
+        .collect()
 }
 
 fn is_shown(level: &PyramidLevel) -> bool {

@@ -190,14 +190,14 @@ pub(super) fn of_samples(samples: &[Observed<'_>]) -> Table {
     let workloads: Vec<_> = samples.iter().map(|observed| &observed.sample.workload).collect();
     let row = |(observed, name): (&Observed<'_>, String)| {
         let (sample, total) = (observed.sample, &observed.sample.total);
-        let told = |field: &str, text: String| or_dash(Some(text).filter(|_| sample.is_known(field)));
+        let if_known = |field: &str, text: String| or_dash(Some(text).filter(|_| sample.is_known(field)));
         [
             observed.id.to_string(),
             (observed.block + 1).to_string(),
             name,
-            told("elapsed_s", sample.elapsed().to_string()),
-            told("total.bytes_per_s", total.bytes_per_s.to_string()),
-            told("total.requests_per_s", named_above(Quantity::RequestsPerSecond.format(total.requests_per_s))),
+            if_known("elapsed_s", sample.elapsed().to_string()),
+            if_known("total.bytes_per_s", total.bytes_per_s.to_string()),
+            if_known("total.requests_per_s", named_above(Quantity::RequestsPerSecond.format(total.requests_per_s))),
             latency_text(total.latency_ns.p50),
             latency_text(total.latency_ns.p99),
             remarks(observed),

@@ -1,10 +1,10 @@
-//! Bottlenecks that are brought about on purpose, and what is named. `bench/ground_truth.py` does more of them, more often.
+//! Bottlenecks caused on purpose, and the finding. `bench/ground_truth.py` has more of them.
 
 use crate::support::{Lab, Words, skip};
 use serde_json::Value;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Somebody else had the CPU for this share of the workers' time: what it waits for cannot be brought about.
+/// From this share of time waiting for a CPU on, other programs disturb the test.
 const CROWDED: f64 = 0.2;
 
 const CACHED: &str = "io small --pattern=random --request-size=16KiB --buffering=buffered";
@@ -19,7 +19,7 @@ fn bottleneck_of(lab: &Lab, io: impl Words) -> Value {
     bottleneck
 }
 
-/// Whether others left the workers alone; says so when not.
+/// Whether others left the workers alone; prints the reason if not.
 fn is_quiet(bottleneck: &Value) -> bool {
     let quiet = bottleneck["waited"].as_f64().is_some_and(|waited| waited < CROWDED);
     if !quiet {

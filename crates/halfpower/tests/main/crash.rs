@@ -1,4 +1,4 @@
-//! Killed, interrupted, resumed: no finished sample is lost, and no test file stays unknown.
+//! After a kill, an interrupt or a resume no finished sample is lost, and every test file is known.
 
 use crate::interrupts::handles_interrupts;
 use crate::support::{Lab, Mounted, PROGRAM, Running, Words, make, names, outcome, skip, tool, wait_for};
@@ -143,7 +143,7 @@ fn a_run_killed_while_its_file_is_filled_is_filled_anew() {
     assert_eq!((lab.samples(1).len(), names(&lab.place()).len()), (4, 0));
 }
 
-/// Those of the signals that a program hears which is started from here: under `nohup` SIGHUP is none of them.
+/// The signals that a started program receives: under `nohup` SIGHUP is ignored.
 fn heard<const COUNT: usize>(signals: [Signal; COUNT]) -> Vec<Signal> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
@@ -183,7 +183,7 @@ fn what_is_offered_after_an_end_works() {
     let offer = "; `halfpower io place --size=1MiB --duration=60s` runs it again";
     let next = lab.ends("io place --size=1MiB --requests=1", 0, offer);
     assert!(!next.stderr.contains("study resume"), "{}", next.stderr);
-    // A store that was named is named again; what kept nothing cannot go on.
+    // The offer names the store; a run with --no-store cannot continue.
     for (kept, offer) in [("--store=own.db", "study resume 1 --store "), ("--no-store", "Nothing was kept")] {
         let lab = Lab::new();
         let study = "study run endless.toml --target place --size=1MiB --no-report";

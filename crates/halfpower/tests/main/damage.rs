@@ -1,5 +1,5 @@
-//! What may happen to a store: a damaged record costs itself, and `runs repair` saves the rest; a store that is moved or
-//! deleted during a run keeps what is measured; on a full disk runs can be removed.
+//! Damage of a store: a damaged record is left out, and `runs repair` recovers the rest. A store that is moved or deleted
+//! during a run loses no sample. On a full disk runs can be removed.
 
 use crate::support::{Lab, Mounted, Outcome, names};
 
@@ -27,7 +27,7 @@ fn every_command_does_without_what_is_damaged() {
     assert_eq!(lab.json("runs show 1")["damaged_samples"], 1);
     assert!(lab.read("r.html").contains("1 sample is damaged in the store"));
     assert!(!lab.ok("export 2").stderr.contains("damaged"), "the other run has nothing to do with it");
-    // What is damaged counts as measured: nothing is measured twice, and nothing replaced.
+    // A damaged sample counts as measured: it is not measured again or replaced.
     lab.change_store("UPDATE runs SET status = 'interrupted' WHERE id = 1; DELETE FROM samples WHERE id = 4");
     lab.ends("study resume 1 --no-report", 0, warned);
     assert_eq!(lab.samples(1).len(), 4);

@@ -1,5 +1,4 @@
-//! Block devices: read without asking, written only when they are named and nobody uses them. What uses a device is in
-//! `destructive`.
+//! Block devices are written only if they are named and not in use. Devices in use are in `destructive`.
 
 use crate::support::{Lab, Loop, Mounted, hash, is_root, make, skip, tool, wait_for};
 use serde_json::Value;
@@ -7,13 +6,13 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 
-/// A zram device of its own, taken away when dropped.
+/// A new zram device, removed when dropped.
 pub(crate) struct NewZram {
     pub(crate) number: String,
 }
 
 impl NewZram {
-    /// Without a size; none where the kernel makes none, which is said.
+    /// Without a size; none where the kernel makes none; prints the reason.
     pub(crate) fn new() -> Option<NewZram> {
         let number = is_root().then(|| std::fs::read_to_string("/sys/class/zram-control/hot_add"))?;
         let Ok(number) = number else {
@@ -152,7 +151,7 @@ fn the_disk_of_the_root_file_system_is_never_written() {
 }
 
 #[test]
-fn memory_that_looks_like_a_disk_is_told_from_one() {
+fn memory_that_looks_like_a_disk_is_recognised() {
     let Some(zram) = NewZram::new() else { return };
     let lab = Lab::new();
     let device = format!("/dev/zram{}", zram.number);
@@ -160,7 +159,7 @@ fn memory_that_looks_like_a_disk_is_told_from_one() {
     zram.resize("8M");
     let write = format!("io {device} --op=write --bytes=8MiB --request-size=64KiB --overwrite");
     lab.ends(write, 0, &format!("{device} is memory, not storage"));
-    // A ring trims a device that does its work as it comes; counters that stay 0 are none.
+    // io_uring trims a device without a queue; the device may count no requests.
     for personality in ["io_uring", "sync"] {
         let trim = format!("io {device} --op=trim --requests=20 --overwrite --personality={personality}");
         let sample = lab.json(trim);

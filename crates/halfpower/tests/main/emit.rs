@@ -1,5 +1,4 @@
-//! Plans for other hands: scripts that measure the plan's own trials, job files that fio takes, and nothing touched
-//! that was not named.
+//! Emitted plans: scripts that measure the same trials, and job files for fio. Only named files are touched.
 
 use crate::support::{Lab, Outcome, Running, Words, hash, names, outcome, skip, tool, wait_for};
 use serde_json::Value;
@@ -10,7 +9,7 @@ fn emit(lab: &Lab, form: &str, words: impl Words) -> String {
     lab.ok((format!("plan --emit {form}"), words)).stdout
 }
 
-/// The shell with an emitted script, in a process group of its own.
+/// The shell with an emitted script, in its own process group.
 fn shell(lab: &Lab, script: &str) -> Command {
     lab.write("emitted.sh", script);
     let mut command = lab.program("sh", "emitted.sh");
@@ -83,7 +82,7 @@ fn a_script_writes_only_what_the_plan_may_and_only_by_trials_that_write() {
     measure(&lab, &emit(&lab, "shell", "tiny.toml --target small --size 1MiB --overwrite"));
     assert_eq!(small.metadata().unwrap().len(), 1 << 20);
     measure(&lab, &emit(&lab, "shell", "tiny.toml --target null:"));
-    // A named file is made where there is none, stays, and takes no other's place.
+    // A missing named file is created and stays; an existing one is not replaced.
     let script = emit(&lab, "shell", "tiny.toml --target new --size 1MiB");
     measure(&lab, &script);
     let made = hash(&lab.path("new"));
@@ -173,7 +172,7 @@ fn a_note_comes_from_the_environment_where_none_is_said() {
     assert!(runs.as_array().unwrap().iter().any(|run| run["note"] == "a study"), "{runs}");
 }
 
-/// Runs fio on a job, which must succeed; nothing where there is no fio, which is said.
+/// Runs fio on a job, which must succeed; nothing where there is no fio; prints the reason.
 fn fio(lab: &Lab, job: &str, options: &str) -> Option<Outcome> {
     if !tool("fio", "--version") {
         skip("there is no fio");

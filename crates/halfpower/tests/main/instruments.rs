@@ -1,4 +1,4 @@
-//! The instruments: what each reads, keeps and refuses.
+//! The instruments: their readings, and the targets that they reject.
 
 use crate::support::{Lab, Loop, assert_refusal, codes, find, is_too_busy, outcome, skip};
 use serde_json::Value;
@@ -166,8 +166,8 @@ fn instruments_refuse_what_they_cannot_measure_in_their_own_words() {
     assert!(one.contains("at 1 place, ") && !one.contains("Warning"), "{one}");
 }
 
-/// A burst of about a millisecond, and a pause three times as long, until told to stop: gives the share of the time that
-/// the thread burnt by its own CPU time. The lengths differ, so that they are never in step with the ticks.
+/// Bursts of about a millisecond, with pauses three times as long, until `stop`. Returns the share of time that the thread
+/// used by its CPU time. The lengths vary, so that they do not coincide with ticks.
 fn burn_a_quarter(stop: &AtomicBool) -> f64 {
     let cpu_time = || rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     let seconds = |time: rustix::time::Timespec| time.tv_sec as f64 + time.tv_nsec as f64 / 1e9;

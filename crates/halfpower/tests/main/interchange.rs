@@ -1,4 +1,4 @@
-//! Results of other programs in, ours out: the commands, and the studies' own files where they lie beside the project.
+//! Import and export by the commands, and the studies' own files if they lie beside the project.
 
 use crate::support::{Lab, codes, names, skip};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use std::path::Path;
 #[test]
 fn a_trace_becomes_a_run_that_can_be_shown_and_written_again() {
     let lab = Lab::new();
-    // Known by what is in it, and no name steers the list.
+    // The format is recognised by its contents, and control characters of the name are replaced.
     let name = "a\n\u{1b}[31mred.name";
     std::fs::copy(lab.path("trace.csv"), lab.path(name)).unwrap();
     let imported = lab.ok(["import", name]).stdout;
@@ -65,7 +65,7 @@ fn a_trace_becomes_a_run_that_can_be_shown_and_written_again() {
 }
 
 #[test]
-fn samples_that_do_not_tell_their_depth_are_no_repetitions() {
+fn samples_without_a_depth_are_no_repetitions() {
     let lab = Lab::new();
     let job = |depth: u32, requests: u32| {
         format!(
@@ -160,7 +160,7 @@ fn the_studies_own_files_are_imported_whole() {
     for buffered in ["random-buffered-dma", "random-buffered-pio", "2-disk-3ware-hw-raid1-random-b"] {
         assert!((1_500.0..2_500.0).contains(&cost_us(buffered, "write")), "{buffered}");
     }
-    // PIO costs a tenth of the reads; what it costs the CPU is in interrupts, which no process is charged for.
+    // PIO costs a tenth of the reads. Its CPU time is in interrupts, which count for no process.
     for (depth, expected) in [(1, 1.11), (32, 1.18)] {
         let times = rate(dma, "read", depth) / rate(pio, "read", depth);
         assert!((times - expected).abs() < 0.01, "depth {depth}: {times}");

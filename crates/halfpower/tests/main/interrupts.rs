@@ -21,7 +21,7 @@ fn interrupted(mut running: Running, what: &str) -> Outcome {
 #[test]
 fn what_reads_or_waits_ends_at_once() {
     let lab = Lab::new();
-    // Two runs of so many samples that a look at all of them takes a while.
+    // Two runs with enough samples that reading all of them takes a while.
     for _ in 0..2 {
         lab.ok("io null: --requests=10 --warmup=0s");
     }
@@ -36,11 +36,11 @@ fn what_reads_or_waits_ends_at_once() {
         interrupted(lab.start(words), words);
         assert_eq!(names(&lab.path(".")), before, "{words} left something");
     }
-    // Nobody reads what is printed, nobody writes what is read.
+    // Output without a reader, and input without a writer.
     interrupted(Running::of(lab.command("export 1").stdout(Stdio::piped())), "export");
     let mut import = lab.command("import /dev/stdin");
     interrupted(Running::of(import.stdin(Stdio::piped()).stdout(Stdio::null())), "import");
-    // Where JSON is asked for, the end is a document.
+    // With --json the end is a document.
     let mut report = lab.command("report 1 --output r.html --json");
     let outcome = interrupted(Running::of(report.stdout(Stdio::piped())), "report");
     assert_eq!(outcome.document()["status"], 130);

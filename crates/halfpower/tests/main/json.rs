@@ -78,7 +78,7 @@ fn a_sample_of_the_page_cache_says_so() {
     let buffered = "--buffering=buffered --personality=sync";
     assert!(!of_memory(&format!("{buffered} --op=write --overwrite --durability=flush_at_end")));
     assert!(!of_memory(&format!("{buffered} --cache=warm --request-size=4KiB")), "it was asked for");
-    // What is read is in the cache now. The device's counters have in them what other programs moved at the time.
+    // The file is in the cache now. The device's counters include requests of other programs.
     for (kind, words, reasons) in [
         ("write", "--op=write --overwrite", &["until the writes were stored"][..]),
         ("read", "--request-size=4KiB", &["this is the speed of memory", "nobody knows how much"]),
@@ -142,7 +142,7 @@ fn a_failure_is_a_document_too() {
             assert_refusal(&ended, plain.status.unwrap(), "", words);
         }
     }
-    // What is out stands alone: the list of what is wrong with each study, and not a second document.
+    // The list of mistakes is the only document.
     let document = lab.ends("study check bad.toml --json", 2, "").document();
     assert!(document[0]["error"].is_string(), "{document}");
 }

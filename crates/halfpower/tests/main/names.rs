@@ -1,12 +1,11 @@
-//! Names from outside: those that are no text are refused before anything is measured, and none steers a terminal, whatever
-//! holds it.
+//! Hostile names: names that are not UTF-8 are rejected before anything is measured, and no name controls a terminal.
 
 use crate::support::{Lab, Outcome, assert_refusal, outcome};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
-/// A title of the window, a colour in one byte of C1, a name written backwards, DEL, and a line that is none of ours.
+/// A window title, a colour by a C1 byte, a reversed name, DEL, and a forged error line.
 const HOSTILE: &str = "a\u{1b}]0;x\u{7}\u{9b}31m\u{202e}b\u{7f}\u{2066}\u{200f}\r\nerror: all data are lost";
 
 fn not_text(text: &[u8]) -> OsString {
@@ -17,7 +16,7 @@ fn not_text(text: &[u8]) -> OsString {
 fn a_name_that_is_no_text_is_refused_before_anything_is_measured() {
     let lab = Lab::new();
     let odd = lab.directory(not_text(b"c\xff"));
-    // What it would be taken for when it is read again.
+    // Its name when read back as text.
     lab.directory("c\u{fffd}");
     for (words, name) in [
         ("run --quick", &b"c\xff"[..]),
@@ -60,7 +59,7 @@ fn a_name_that_is_no_text_is_refused_before_anything_is_measured() {
     lab.ok("study run tiny.toml --target=link --size=1MiB --no-report");
 }
 
-/// Asserts that nothing that was said steers a terminal, and that no name made a line of its own.
+/// Asserts that the output has no control characters, and that no name adds a line.
 fn steers_nothing(outcome: &Outcome, what: &str) {
     for said in [&outcome.stdout, &outcome.stderr] {
         let harmful = |c: char| {
@@ -132,7 +131,7 @@ fn no_name_steers_a_terminal() {
     let page = Outcome { status: None, stdout: lab.read("r.html"), stderr: String::new() };
     steers_nothing(&page, "the page of the report");
     assert_eq!(lab.run("runs").stdout.lines().count(), 5, "a line a run and one for the head");
-    // What would steer is shown by what stands for a character that is none.
+    // Control characters are shown as the replacement character.
     lab.data_file("e\x1b[31m\nvil", 64);
     let shown = lab.ok(["io", "e\x1b[31m\nvil", "--requests=9"]).stdout;
     assert!(shown.contains("e\u{fffd}[31m\u{fffd}vil"), "{shown}");

@@ -1,4 +1,4 @@
-//! A simulated machine is the one that was named: told from another of its name, and named as such by what is emitted.
+//! A simulated machine is identified by its file, and named in emitted scripts.
 
 use crate::support::{Lab, assert_refusal, names, outcome};
 use serde_json::Value;
@@ -7,7 +7,7 @@ const OWN: &str = include_str!("../../../../machines/hdd-18tb.toml");
 const STUDY: &str = include_str!("files/machine/own.toml");
 const RUN: &str = "study run own.toml --no-report";
 
-/// A laboratory with a machine of one's own and a study of it.
+/// A laboratory with a machine file and a study of it.
 fn lab() -> Lab {
     let lab = Lab::new();
     lab.directory("m");
@@ -41,7 +41,7 @@ fn a_run_is_not_resumed_on_a_machine_whose_file_says_something_else() {
     let why = "./m/own.toml, where run 1 was begun, is not there any more, seen from here";
     assert_refusal(&lab.run(resume), 2, why, "gone");
     std::fs::rename(lab.path("elsewhere"), lab.path("m")).unwrap();
-    // It says what it said.
+    // The file has the same contents again.
     lab.write("m/own.toml", format!("# Mine.\n{OWN}"));
     let resumed = lab.ok(resume);
     assert!(!resumed.stderr.contains("Report:") && !lab.path("halfpower-report.html").exists());
@@ -79,7 +79,7 @@ fn a_comparison_names_the_machine_s_file_where_it_is_another() {
     let other = lab.json_of_status("compare 1 3");
     let facts = other["differences"].as_array().unwrap();
     assert_eq!(facts.iter().map(|of| &of["fact"]).collect::<Vec<_>>(), ["machine_file_crc32c"]);
-    // On one side the same counts once, and it is told why.
+    // Equal samples on one side count once, with a warning.
     let once = lab.json_of_status("compare 1,2 3");
     assert_eq!(once["cells"][0]["changes"][0]["before"]["repetitions"], 2);
     assert!(once["warnings"][0]["remedy"].as_str().unwrap().contains("another --seed"), "{once}");
@@ -113,8 +113,9 @@ fn assert_script_does_the_same(lab: &Lab, more: &str) {
     assert_eq!(script, study);
     lab.ok((RUN, (more, ["--store".as_ref(), elsewhere.store().as_os_str()])));
     let runs = (1..=script.len()).map(|run| run.to_string()).collect::<Vec<_>>().join(",");
-    let told = elsewhere.run(format!("compare {} {runs}", script.len() + 1)).stdout;
-    assert!(told.starts_with("Equivalent: identical, sample by sample") && !told.contains("not compared"), "{told}");
+    let compared = elsewhere.run(format!("compare {} {runs}", script.len() + 1)).stdout;
+    let is_equal = compared.starts_with("Equivalent: identical, sample by sample");
+    assert!(is_equal && !compared.contains("not compared"), "{compared}");
 }
 
 #[test]

@@ -1,12 +1,12 @@
-//! An ordinary user: every instrument works, what needs root is said not to be available, and nothing fails for it.
+//! An ordinary user: every instrument works, and features that need root are reported as unavailable.
 //!
-//! Run by root these tests are nobody's, run by anybody else that user's own.
+//! Run by root, these tests become nobody; otherwise they stay the user.
 
 use crate::support::{Lab, Outcome, Words, assert_refusal, is_root, is_too_busy, names, outcome};
 use serde_json::Value;
 
 /// A laboratory whose place, store and files `own` and `other` are an ordinary user's; all but `theirs`, which is root's
-/// where there is root. None where nobody cannot run the program, which is said.
+/// where there is root. None where nobody cannot run the program; prints the reason.
 fn laboratory() -> Option<Lab> {
     let lab = Lab::new();
     lab.directory("home");
@@ -69,7 +69,7 @@ fn what_needs_root_is_said_and_the_rest_is_measured() {
     let memory = &json(&lab, "inspect place --no-store")["figures"]["machine"]["memory"];
     assert!(memory["pap_bytes_per_s"].is_null() && memory["source"].as_str().unwrap().contains(" "), "{memory}");
     let refused = run(&lab, "drop-cache place/own --drop-caches");
-    assert_refusal(&refused, 1, "--drop-caches needs root; run as root", "asked for what is root's");
+    assert_refusal(&refused, 1, "--drop-caches needs root; run as root", "a feature for root");
     let soaked = run(&lab, "io place/own --cpu-accounting=soaker --duration=300ms --json");
     if is_too_busy(&soaked) {
         return;

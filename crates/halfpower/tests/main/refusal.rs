@@ -1,4 +1,4 @@
-//! What cannot be measured: one clear sentence with the remedy, status 1 or 2, and nothing left behind.
+//! Rejected commands: one error with the remedy, status 1 or 2, and nothing left behind.
 
 use crate::support::{Lab, Mounted, PROGRAM, assert_refusal, is_root, names, outcome, skip, tool};
 use std::os::unix::fs::PermissionsExt;
@@ -91,7 +91,7 @@ fn wrong_usage_has_status_2() {
 }
 
 #[test]
-fn every_mistake_of_a_study_is_told() {
+fn every_mistake_of_a_study_is_reported() {
     let lab = Lab::new();
     let trial = "[trial]\nduration = \"never\"\n[[sweep]]\nname = \"s\"\ndeph = 3\n";
     lab.write("bad.toml", format!("name = \"bad\"\ncolour = 1\n{trial}"));
@@ -105,7 +105,7 @@ fn every_mistake_of_a_study_is_told() {
 }
 
 #[test]
-fn odd_but_possible_wishes_are_met() {
+fn unusual_but_valid_options_work() {
     let lab = Lab::new();
     lab.data_file("data", 1024);
     for words in [
@@ -130,7 +130,7 @@ fn odd_but_possible_wishes_are_met() {
 }
 
 #[test]
-fn a_limit_of_the_host_is_told() {
+fn a_limit_of_the_host_is_reported() {
     let lab = Lab::new();
     lab.data_file("data", 1024);
     let io = |words: &str| format!("io {words} --requests 99 --no-store");
@@ -143,7 +143,7 @@ fn a_limit_of_the_host_is_told() {
         // Processes have files of their own.
         (8, "data --workers 64 --processes --request-size 4KiB", "or raise the limit of 8"),
         (40, "place --files 99 --size 64KiB", "name fewer targets, or raise the limit of 40"),
-        // The last that there is was taken to look at the file.
+        // The check of the file takes the last descriptor.
         (6, "data --buffering direct", "name fewer targets, or raise the limit of 6"),
     ] {
         let outcome = lab.limited(&format!("-n {limit}"), &io(words));
@@ -163,7 +163,7 @@ fn a_limit_of_the_host_is_told() {
 fn a_store_that_cannot_be_used_is_named() {
     let lab = Lab::new();
     lab.data_file("data", 256);
-    lab.write("text.db", "this is no database, and long enough to be told from one that is empty");
+    lab.write("text.db", "this is no database, and long enough to differ from an empty one");
     for (store, needle) in [
         ("place", "place is not a store of Halfpower"),
         ("/proc/none/results.db", "--no-store"),
@@ -179,7 +179,7 @@ fn a_store_that_cannot_be_used_is_named() {
 }
 
 #[test]
-fn who_may_not_is_told_so() {
+fn missing_permissions_are_reported() {
     if !is_root() {
         return;
     }
@@ -205,7 +205,7 @@ fn who_may_not_is_told_so() {
 }
 
 #[test]
-fn too_little_space_is_told_and_left_as_it_was() {
+fn too_little_space_is_reported_and_nothing_stays() {
     let lab = Lab::new();
     lab.data_file("data", 256);
     let Some(_mounted) = Mounted::tmpfs(lab.path("full"), "size=10m") else { return };
@@ -217,7 +217,7 @@ fn too_little_space_is_told_and_left_as_it_was() {
     let needle = "ENOSPC: no space left on the file system";
     lab.ends("io full/sparse --op=write --bytes=64MiB --overwrite", 1, needle);
     assert_eq!(lab.runs(), [(1, "failed".to_owned())], "what was measured until then is kept");
-    // Now there is no room at all.
+    // Now no byte is free.
     lab.refuses_each([
         ("io full --size=1MiB", 2, "0 B are free"),
         ("run full", 2, "free some space"),
@@ -227,7 +227,7 @@ fn too_little_space_is_told_and_left_as_it_was() {
 }
 
 #[test]
-fn a_read_only_file_system_is_told() {
+fn a_read_only_file_system_is_reported() {
     let lab = Lab::new();
     let Some(mounted) = Mounted::tmpfs(lab.path("fixed"), "size=4m") else { return };
     lab.data_file("fixed/data", 256);

@@ -1,4 +1,4 @@
-//! Simulated machines as targets: the road of a host, with the same record at its end.
+//! Simulated machines as targets, with the same record as a host.
 
 use crate::support::{Lab, Words, codes, find};
 use rustix::process::Signal;
@@ -255,7 +255,7 @@ fn requests_that_the_end_cuts_off_are_reported_where_the_latencies_do_not_stand_
 
 /// One stream fills all that the controller lets be at the disk, which so never knows of both.
 #[test]
-fn streams_that_lose_one_another_are_told_who_keeps_them_from_their_disk() {
+fn the_part_that_keeps_streams_from_their_disk_is_named() {
     let lab = Lab::new();
     // As it would be without what Linux does in front of it.
     let plain = "--set=ahci.order=fcfs --set=ahci.merge=512B";

@@ -1,4 +1,4 @@
-//! A laboratory of its own for each test: a directory on a real disk with a place to measure and a store.
+//! The laboratory of a test: a directory on a real disk with a place to measure and a store.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -14,13 +14,13 @@ use tempfile::TempDir;
 
 /// The program under test.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_halfpower");
-/// How long anything may take before a test gives up on it.
+/// Time limit of every wait.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Nobody in particular.
+/// The user id of nobody.
 const NOBODY: u32 = 65_534;
 
-/// A command line: a text of words without blanks, a list of words, or one after another.
+/// A command line: a text of words without blanks, a list of words, or two of these.
 pub(crate) trait Words {
     fn words(&self) -> Vec<OsString>;
 }
@@ -72,7 +72,7 @@ pub(crate) struct Lab {
     directory: TempDir,
 }
 
-/// What the program said and how it ended.
+/// Output and status of the program.
 pub(crate) struct Outcome {
     pub(crate) status: Option<i32>,
     pub(crate) stdout: String,
@@ -83,7 +83,7 @@ impl Lab {
     /// With the studies and results of `files`.
     pub(crate) fn new() -> Lab {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        // Other users come in as well: some tests are theirs.
+        // Some tests run as another user.
         std::fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o755)).unwrap();
         let lab = Lab { directory };
         std::fs::create_dir(lab.place()).unwrap();
@@ -120,14 +120,14 @@ impl Lab {
         path
     }
 
-    /// A file of so many MiB without a byte in it, but for what it begins with.
+    /// A sparse file of this size in MiB, with some bytes at its start.
     pub(crate) fn image(&self, name: impl AsRef<Path>, begin: &[u8], mib: u64) -> PathBuf {
         let path = self.write(name, begin);
         std::fs::File::options().write(true).open(&path).unwrap().set_len(mib << 20).unwrap();
         path
     }
 
-    /// A file with nothing to compress in it, all of it on the disk.
+    /// A file of incompressible data, flushed to the disk.
     pub(crate) fn data_file(&self, name: &str, kib: usize) -> PathBuf {
         let mut state = 1_u64;
         let mut draw = || {
@@ -157,7 +157,7 @@ impl Lab {
         outcome(self.program("sh", ["-c", &format!("ulimit {limit}; exec '{PROGRAM}' {words}")]))
     }
 
-    /// The program as nobody's where we are root; none where others cannot run it, which is said.
+    /// The program as nobody, if we are root. None if others cannot run it; prints the reason.
     pub(crate) fn as_nobody(&self, words: impl Words) -> Option<Command> {
         self.nobodys(self.command(words))
     }
@@ -184,7 +184,7 @@ impl Lab {
         outcome(self.command(words))
     }
 
-    /// Runs it; this must be the status, and this be said on standard error.
+    /// Runs it and asserts its status and a part of standard error.
     pub(crate) fn ends(&self, words: impl Words, status: i32, needle: &str) -> Outcome {
         let outcome = self.run(&words);
         let holds = outcome.status == Some(status) && outcome.stderr.contains(needle);
@@ -192,7 +192,7 @@ impl Lab {
         outcome
     }
 
-    /// Runs it, which must succeed.
+    /// Runs it and asserts success.
     pub(crate) fn ok(&self, words: impl Words) -> Outcome {
         self.ends(words, 0, "")
     }
@@ -223,7 +223,7 @@ impl Lab {
         self.path("home/halfpower/results.db")
     }
 
-    /// Reads the store behind the program's back; nothing while it is not there.
+    /// Reads the store directly; nothing if it does not exist yet.
     pub(crate) fn query<T>(&self, sql: &str, of: fn(&rusqlite::Row<'_>) -> rusqlite::Result<T>) -> Vec<T> {
         let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
         let Ok(connection) = rusqlite::Connection::open_with_flags(self.store(), flags) else { return Vec::new() };
@@ -232,19 +232,19 @@ impl Lab {
         rows.map_while(Result::ok).collect()
     }
 
-    /// The stored samples of a run, in the order they were taken: cell, block, record.
+    /// The stored samples of a run in order of measurement: cell, block, record.
     pub(crate) fn samples(&self, run: i64) -> Vec<(i64, i64, String)> {
         let sql = format!("SELECT cell, block, record FROM samples WHERE run_id = {run} ORDER BY id");
         self.query(&sql, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
     }
 
-    /// The stored records of all runs, in the order they were taken.
+    /// The stored records of all runs in order of measurement.
     pub(crate) fn records(&self) -> Vec<Value> {
         let records = self.query("SELECT record FROM samples ORDER BY run_id, id", |row| row.get::<_, String>(0));
         records.iter().map(|record| serde_json::from_str(record).unwrap()).collect()
     }
 
-    /// Changes the store behind the program's back.
+    /// Changes the store directly.
     pub(crate) fn change_store(&self, sql: &str) {
         rusqlite::Connection::open(self.store()).unwrap().execute_batch(sql).unwrap();
     }
@@ -255,7 +255,7 @@ impl Lab {
         self.json("runs").as_array().unwrap().iter().map(of).collect()
     }
 
-    /// Asserts that the program refuses: one sentence with `needle` and its remedy, this status, and nothing changed.
+    /// Asserts that the program rejects a command: one error with `needle`, this status, and nothing changed.
     pub(crate) fn refuses(&self, words: impl Words, status: i32, needle: &str) -> Outcome {
         let shown = format!("{:?}", words.words());
         let before = contents(self.directory.path());
@@ -268,12 +268,12 @@ impl Lab {
         outcome
     }
 
-    /// Asserts that it refuses each of these command lines, with this status and needle.
+    /// Asserts that it rejects each of these command lines, with this status and needle.
     pub(crate) fn refuses_each<W: Words, N: AsRef<str>>(&self, rows: impl IntoIterator<Item = (W, i32, N)>) {
         rows.into_iter().for_each(|(words, status, needle)| drop(self.refuses(words, status, needle.as_ref())));
     }
 
-    /// Whether files here take direct I/O and io_uring works; says so when not.
+    /// Whether files here take direct I/O and io_uring works; prints the reason if not.
     pub(crate) fn has_direct_ring(&self) -> bool {
         static HAS: OnceLock<bool> = OnceLock::new();
         let has = *HAS.get_or_init(|| {
@@ -294,7 +294,7 @@ impl Outcome {
         Outcome { status: output.status.code(), stdout, stderr }
     }
 
-    /// Asserts its status, and that this was said on standard error.
+    /// Asserts its status and a part of standard error.
     #[track_caller]
     pub(crate) fn ended(self, status: i32, needle: &str) -> Outcome {
         let holds = self.status == Some(status) && self.stderr.contains(needle);
@@ -306,7 +306,7 @@ impl Outcome {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}{}", self.stdout, self.stderr))
     }
 
-    /// What was printed, on one line.
+    /// Standard output on one line.
     pub(crate) fn words(&self) -> String {
         self.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
     }
@@ -324,7 +324,7 @@ pub(crate) fn codes(document: &Value) -> Vec<String> {
     warnings.iter().map(|warning| warning["code"].as_str().unwrap().to_owned()).collect()
 }
 
-/// One error line, this status, nothing on standard output but the document that says the same with `--json`.
+/// Asserts one error line, this status, and nothing on standard output but the error document of `--json`.
 pub(crate) fn assert_refusal(outcome: &Outcome, status: i32, needle: &str, what: &str) {
     let said = &outcome.stderr;
     assert_eq!(outcome.status, Some(status), "{what}: {said}");
@@ -372,7 +372,7 @@ impl Running {
 
     pub(crate) fn signal(&mut self, signal: rustix::process::Signal) {
         let pid = rustix::process::Pid::from_child(self.child());
-        // It may have ended a moment ago.
+        // It may have ended.
         let _ = rustix::process::kill_process(pid, signal);
     }
 
@@ -413,7 +413,7 @@ pub(crate) fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Names of what is in a directory.
+/// Names of the entries of a directory.
 pub(crate) fn names(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name());
     let mut names: Vec<String> = entries.map(|name| name.to_string_lossy().into_owned()).collect();
@@ -428,7 +428,7 @@ pub(crate) fn hash(path: &Path) -> u64 {
     hasher.finish()
 }
 
-/// Every file below a directory with its hash; the store left out.
+/// Every file below a directory with its hash, without the store.
 pub(crate) fn contents(directory: &Path) -> BTreeMap<PathBuf, Option<u64>> {
     let mut all = BTreeMap::new();
     for entry in std::fs::read_dir(directory).unwrap() {
@@ -444,21 +444,21 @@ pub(crate) fn contents(directory: &Path) -> BTreeMap<PathBuf, Option<u64>> {
     all
 }
 
-/// Says that a test could not be done.
+/// Reports that a test was skipped.
 pub(crate) fn skip(reason: &str) {
     eprintln!("skipped: {reason}");
 }
 
-/// Whether the machine is so busy that the soaker cannot be calibrated, which it says.
+/// Whether the machine is too busy to calibrate the soaker; prints the reason.
 pub(crate) fn is_too_busy(outcome: &Outcome) -> bool {
-    let is_told = outcome.status == Some(1) && outcome.stderr.contains("too little time left to calibrate the soaker");
-    if is_told {
+    let is_busy = outcome.status == Some(1) && outcome.stderr.contains("too little time left to calibrate the soaker");
+    if is_busy {
         skip("the machine is too busy to calibrate the soaker");
     }
-    is_told
+    is_busy
 }
 
-/// Whether we are root; says so when not.
+/// Whether we are root; prints the reason if not.
 pub(crate) fn is_root() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
@@ -467,13 +467,13 @@ pub(crate) fn is_root() -> bool {
     root
 }
 
-/// Runs a tool of the system; whether it did its work.
+/// Runs a tool of the system; whether it succeeded.
 pub(crate) fn tool(name: &str, words: impl Words) -> bool {
     let status = Command::new(name).args(words.words()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())
 }
 
-/// Makes a file system on a device or image, by a command line; where that cannot be, it is said.
+/// Makes a file system on a device or image by a command; whether it succeeded.
 pub(crate) fn make(command: &str, on: &Path) -> bool {
     let (program, options) = command.split_once(' ').unwrap();
     let made = is_root() && tool(program, (options, [on]));
@@ -489,7 +489,7 @@ pub(crate) struct Loop {
 }
 
 impl Loop {
-    /// None where there is none to be had, which is said.
+    /// None where there is none to be had; prints the reason.
     pub(crate) fn on(file: &Path) -> Option<Loop> {
         Loop::with("--partscan", file)
     }
@@ -510,7 +510,7 @@ impl Loop {
         self.device.to_str().unwrap()
     }
 
-    /// The first of its partitions, of which the kernel is told where it reads no tables.
+    /// Its first partition, which is added by hand if the kernel reads no tables.
     pub(crate) fn partition(&self) -> PathBuf {
         tool("partx", ["--add".as_ref(), self.device.as_os_str()]);
         PathBuf::from(format!("{}p1", self.name()))
@@ -528,12 +528,12 @@ impl Drop for Loop {
 pub(crate) struct Mounted(pub(crate) PathBuf);
 
 impl Mounted {
-    /// A small tmpfs; none where nothing can be mounted, which is said.
+    /// A small tmpfs; none where nothing can be mounted; prints the reason.
     pub(crate) fn tmpfs(point: PathBuf, options: &str) -> Option<Mounted> {
         Mounted::on(Path::new("tmpfs"), point, &format!("-t tmpfs -o {options}"))
     }
 
-    /// A new file system of so many MiB on a loop device, made by a command line.
+    /// A new file system of this size in MiB on a loop device, made by a command.
     pub(crate) fn image(point: PathBuf, mib: u64, command: &str) -> Option<Mounted> {
         let image = point.with_extension("image");
         std::fs::File::create(&image).unwrap().set_len(mib << 20).unwrap();
@@ -556,7 +556,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        // The last file may be closed a moment after a test has failed; the loop device goes with the mount.
+        // A failed test may close its last file a little later; the loop device goes with the mount.
         if !tool("umount", [&self.0]) {
             tool("umount", ("--lazy", [&self.0]));
         }

@@ -15,7 +15,7 @@ const BLKIO: &str = "/sys/fs/cgroup/blkio";
 struct Throttle(PathBuf);
 
 impl Throttle {
-    /// None where there is no such controller, which is said.
+    /// None where there is no such controller; prints the reason.
     fn new() -> Option<Throttle> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Relaxed);

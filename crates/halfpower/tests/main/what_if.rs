@@ -1,4 +1,4 @@
-//! What a simulated machine tells that no host does: how busy its parts were, whether it is true, and what if it were another.
+//! Features of simulated machines only: busy parts, validation, and changed settings.
 
 use crate::support::{Lab, Words, assert_refusal};
 use serde_json::Value;
@@ -98,7 +98,7 @@ fn settings_that_cannot_be_are_mistakes_of_a_study() {
             assert_refusal(&outcome, 2, mistake, "wrong.toml");
         }
     }
-    // With other mistakes, all at once, each at its place; a machine that is not there is told at its own, and once.
+    // With other mistakes, all at once, each at its place; a missing machine is reported once, at its place.
     lab.write("wrong.toml", study("atlas-2", &format!("{sweep}\ndeep = 3")));
     let checked = lab.ends("study check wrong.toml", 2, "wrong.toml:9:1: unknown key `deep`").stderr;
     for (what, place) in [("`rat`", "8:19"), ("disks=0:", "8:32"), ("no volume", "8:43")] {
@@ -145,14 +145,14 @@ fn a_study_sweeps_over_a_setting() {
     lab.write("what-if.toml", study("atlas-2", sweep).replace("repetitions = 1", "repetitions = 2"));
     let run = "study run what-if.toml --report=r.html";
     assert_eq!(cells(&lab, "what-if.toml").len(), 3, "each has a point");
-    let told = lab.ok(run).words();
+    let printed = lab.ok(run).words();
     for needle in [
         "set disks=2 50.1 MB/s",
         "Workload (throughput · IOPS · bottleneck · busy)",
         "· the device: the busiest part, atlas-10k, was busy 100 % of the time; the next, aic-7899, 54 % · \
          2 × atlas-10k 100 %, aic-7899 54 %, pci 50 %, scsi 31 %, CPUs 1 %",
     ] {
-        assert!(told.contains(needle), "{needle}: {told}");
+        assert!(printed.contains(needle), "{needle}: {printed}");
     }
     let document = lab.json("runs show 1");
     let cells = document["analysis"]["cells"].as_array().unwrap();
@@ -230,7 +230,7 @@ fn a_paper_s_figures_run_on_its_machine_and_stand_beside_what_it_prints() {
     for part in [" of 1  How fast?", "Figure 5   –       How fast?", "Elsewhere  2 of 2  Which other"] {
         assert!(many.contains(part) && !many.contains("Peak"), "{many}");
     }
-    // What a table prints is told from what the text does.
+    // Values of a table and of the text are counted apart.
     let table = lab.ok("study run nt4/table-4 --no-report --no-store").words();
     let met = "of the 32 figures that the paper prints in Table 4 are met, and 2 of 3 that it prints elsewhere of these workloads: ";
     assert!(table.contains(met), "{table}");

@@ -52,18 +52,19 @@ const LINES: [&str; 14] = [
 ];
 
 #[test]
-fn every_option_is_said_again() {
-    let mut said: BTreeSet<String> = BTreeSet::new();
+fn every_option_is_written_again() {
+    let mut written: BTreeSet<String> = BTreeSet::new();
     for line in LINES.iter().chain(&["--layout stripe=64KiB --size 3MiB", "--layout mirror=nearest --op write"]) {
         let environment = environment(if line.contains("--layout") { 3 } else { 1 });
         let workload = spec(line.split(' ')).ok().and_then(|spec| spec.resolve(&environment).ok());
         let workload = workload.unwrap_or_else(|| panic!("{line} is no workload"));
         assert_eq!(again(&workload, &environment), workload, "{line}");
-        said.extend(options(&workload).into_iter().filter(|word| word.starts_with("--")));
+        written.extend(options(&workload).into_iter().filter(|word| word.starts_with("--")));
     }
     let all = Line::command().get_arguments().filter_map(clap::Arg::get_long).map(|long| format!("--{long}")).collect();
     let translated = ["rw", "rwmixread", "direct", "ioengine", "fsync", "fdatasync"].map(|word| format!("--{word}"));
-    let missing: Vec<&String> = BTreeSet::difference(&all, &said).filter(|word| !translated.contains(word)).collect();
+    let missing: Vec<&String> =
+        BTreeSet::difference(&all, &written).filter(|word| !translated.contains(word)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
 
@@ -117,7 +118,7 @@ fn a_workload_on_some_of_the_targets_is_that_on_those_alone() {
 proptest! {
     #![proptest_config(ProptestConfig { max_global_rejects: 100_000, ..ProptestConfig::default() })]
     #[test]
-    fn whatever_resolves_is_said_again(
+    fn whatever_resolves_is_written_again(
         picked in prop::collection::vec((0..LINES.len(), 0_usize..8), 1..7),
         targets in 1_usize..4,
         layout in prop::sample::select(vec!["each", "stripe=4KiB", "mirror"]),

@@ -66,7 +66,7 @@ fn levels(title: String, target: &InspectedTarget) -> Section {
 
 fn machine(inspected: &Inspected) -> Section {
     let facts = tree::machine(&inspected.machine);
-    let row = |fact: &Branch| vec![fact.name.clone(), fact.said.clone()];
+    let row = |fact: &Branch| vec![fact.name.clone(), fact.text.clone()];
     let rows = facts.iter().flat_map(|fact| std::iter::once(row(fact)).chain(fact.below.iter().map(row)));
     Section::new("This machine", "", Body::Facts(Table { head: Vec::new(), rows: rows.collect() }))
 }

@@ -43,7 +43,7 @@ fn transport(device: &Device) -> Option<String> {
 }
 
 fn device(device: &Device) -> Branch {
-    let said = joined([
+    let text = joined([
         Some(device.made_as.clone().unwrap_or_else(|| device.kind.word().to_owned())),
         Some(device.size_bytes.to_string()),
         transport(device),
@@ -52,14 +52,14 @@ fn device(device: &Device) -> Branch {
         device.numa_node.map(|node| format!("NUMA node {node}")),
         (!device.holders.is_empty()).then(|| format!("held by {}", device.holders.join(", "))),
     ]);
-    let queue = device.queue.iter().map(queue).filter(|said| !said.is_empty()).map(|said| Branch::leaf("queue", said));
+    let queue = device.queue.iter().map(queue).filter(|text| !text.is_empty()).map(|text| Branch::leaf("queue", text));
     let limits = device.limits.iter().map(|limit| Branch::leaf("throttled", limit.to_string()));
     let backing = device.backing.iter();
     let backing =
         backing.flat_map(|file| [Branch::leaf("file", file.path.clone())].into_iter().chain(path(&file.storage)));
     let below = queue.chain(limits).chain(links(&device.links)).chain(backing);
     let below = below.chain(device.below.iter().map(self::device)).collect();
-    Branch { name: device.name.clone(), said, below }
+    Branch { name: device.name.clone(), text, below }
 }
 
 fn queue(queue: &Queue) -> String {
@@ -121,12 +121,12 @@ pub(super) fn machine(machine: &Machine) -> Vec<Branch> {
 fn mitigations(machine: &Machine) -> Branch {
     let open = machine.mitigations.iter().filter(|(_, state)| *state != "Not affected");
     let below: Vec<Branch> = open.map(|(name, state)| Branch::leaf(name, state.clone())).collect();
-    let said = match (machine.mitigations.len(), below.len()) {
+    let text = match (machine.mitigations.len(), below.len()) {
         (0, _) => "unknown to the kernel".to_owned(),
         (_, 0) => "not affected by any vulnerability that the kernel knows".to_owned(),
         (known, affected) => format!("affected by {affected} of {known} vulnerabilities that the kernel knows"),
     };
-    Branch { name: "mitigations".to_owned(), said, below }
+    Branch { name: "mitigations".to_owned(), text, below }
 }
 
 fn cpus(cpus: &Cpus) -> String {

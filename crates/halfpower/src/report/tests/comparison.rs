@@ -1,4 +1,4 @@
-//! The page of a comparison, and what a run held against itself shows.
+//! The page of a comparison, and the noise of a run with `--aa`.
 
 use super::stored::{fixed, run};
 use super::{lines, markup, page};
@@ -20,7 +20,7 @@ fn compared_by(before: &[Sample], after: &[Sample], margins: Margins<'_>) -> Com
     compare(&before.iter().collect::<Vec<_>>(), &after.iter().collect::<Vec<_>>(), margins)
 }
 
-/// The first sample with changes, once for each.
+/// The first sample, once with each change.
 fn varied<T>(changes: impl IntoIterator<Item = T>, change: impl Fn(&mut Sample, T)) -> Vec<Sample> {
     let sample = samples(&run(&fixed())).swap_remove(0);
     let of = |by: T| {
@@ -62,17 +62,17 @@ fn a_comparison_says_what_differs_before_it_shows_what_changed() {
 }
 
 #[test]
-fn what_only_one_side_tells_is_one_row_where_it_is_much() {
+fn many_facts_of_one_side_share_a_row() {
     let before = samples(&run(&fixed()));
-    let told = comparison_text(&compared(&before, &before), false, 200);
-    assert!(told.contains("The environment is the same") && !told.contains("on one side only"));
+    let same = comparison_text(&compared(&before, &before), false, 200);
+    assert!(same.contains("The environment is the same") && !same.contains("on one side only"));
     let mut after = before.clone();
     for sample in &mut after {
         sample.environment = Environment::unknown("elsewhere", Some(Bytes(1 << 20))).into();
     }
     let text = comparison_text(&compared(&before, &after), false, 200);
     assert!(text.contains("facts recorded on one side only") && !text.contains("unknown"), "{text}");
-    assert!(text.contains("elsewhere"), "what both tell keeps its row: {text}");
+    assert!(text.contains("elsewhere"), "facts of both sides keep their rows: {text}");
     // One fact alone keeps its row, too.
     let mut after = before.clone();
     after.iter_mut().for_each(|sample| sample.environment.cpu_model = None);
@@ -81,7 +81,7 @@ fn what_only_one_side_tells_is_one_row_where_it_is_much() {
 }
 
 #[test]
-fn an_interval_without_bounds_is_not_told_as_one_sample() {
+fn an_interval_without_bounds_is_not_reported_as_one_sample() {
     let of = |rates: &[f64]| varied(rates.to_vec(), |sample, rate| sample.total.bytes_per_s.0 = rate);
     let several = comparison_text(&compared(&of(&[1e7, 9e7]), &of(&[2e7, 9e7])), false, 200);
     assert!(several.contains("undecided (they scatter too much for an interval)"), "{several}");
@@ -101,11 +101,11 @@ fn a_row_says_where_only_the_number_of_workloads_leaves_it_undecided() {
             sample.total.bytes_per_s.0 = 1e9 * share * if place == 0 { factor } else { 1.0 };
         })
     };
-    let said = "; one of 61 looked at)";
+    let expected = "; one of 61 looked at)";
     let comparison = compared(&many(1.0), &many(1.045));
     let text = comparison_text(&comparison, false, 400);
-    assert_eq!(text.matches(said).count(), 1, "{text}");
-    assert!(html(&comparison).contains(said));
+    assert_eq!(text.matches(expected).count(), 1, "{text}");
+    assert!(html(&comparison).contains(expected));
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_plot_has_no_more_rows_than_can_be_read_and_all_that_changed() {
 }
 
 #[test]
-fn what_has_no_margin_is_said_to_have_none() {
+fn a_missing_margin_is_reported() {
     let mut analysed = run(&fixed());
     analysed.run.kind = RunKind::Aa;
     let before = samples(&analysed);
@@ -143,8 +143,11 @@ fn what_has_no_margin_is_said_to_have_none() {
     let text = comparison_text(&comparison, false, 1000);
     let page = html(&comparison);
     markup::check_nesting(&page);
-    for said in [&text, &page] {
-        assert!(said.contains("have no margin") && said.contains("identical runs differ too much to decide"), "{said}");
+    for expected in [&text, &page] {
+        assert!(
+            expected.contains("have no margin") && expected.contains("identical runs differ too much to decide"),
+            "{expected}"
+        );
     }
     assert!(page.contains("<td>undecided</td>"));
 }
@@ -152,7 +155,7 @@ fn what_has_no_margin_is_said_to_have_none() {
 #[test]
 fn a_run_held_against_itself_says_first_what_the_same_differed_by() {
     let mut analysed = run(&fixed());
-    assert!(!page(&analysed).contains(">Noise<") && !lines(&analysed, 100).contains("Noise"), "nobody asked");
+    assert!(!page(&analysed).contains(">Noise<") && !lines(&analysed, 100).contains("Noise"), "not requested");
     analysed.run.kind = RunKind::Aa;
     let analysed = analysed.again();
     let page = page(&analysed);

@@ -1,5 +1,4 @@
-//! Golden files of the terminal summary and of the HTML, from a stored run with fixed figures, and what must hold of any
-//! report.
+//! Golden files of summary and HTML, from a stored run with fixed figures, and checks of every report.
 //!
 //! `INSTA_UPDATE=always cargo test -p halfpower report` writes the golden files anew.
 
@@ -109,7 +108,10 @@ fn the_summary_keeps_to_its_width_and_is_plain_without_colour() {
 #[test]
 fn lives_in_the_block_layer_have_a_table_and_a_line() {
     let mut analysed = run(&fixed());
-    assert!(!page(&analysed).contains("Block layer") && !lines(&analysed, 100).contains("Block layer"), "nobody asked");
+    assert!(
+        !page(&analysed).contains("Block layer") && !lines(&analysed, 100).contains("Block layer"),
+        "not requested"
+    );
     let ratio = |value| Some(Estimate { quantity: Quantity::Ratio, value, low: None, high: None, repetitions: 3 });
     for (cell, queued) in analysed.analysis.cells.iter_mut().zip([0.125, 0.75]) {
         cell.block = Some(BlockLayer {
@@ -198,7 +200,7 @@ fn a_run_of_single_repetitions_is_headed_by_no_intervals() {
 }
 
 #[test]
-fn what_was_measured_is_told_from_what_was_still_to_be() {
+fn measured_cells_are_distinguished_from_planned_ones() {
     let study = "name = \"stopped\"\n[trial]\nrepetitions = 1\n[[sweep]]\nsubmit_batch = [1, 4]\ndepth = 4\nduration = \"1s\"\n";
     let mut analysed = run(&Study::parse("stopped.toml", study).unwrap());
     let name = |batch: u32| format!("QD4, direct, submit_batch {batch}");
@@ -218,7 +220,7 @@ fn a_run_without_findings_shows_what_was_measured() {
     let mut analysed = run(&fixed());
     analysed.analysis.findings.clear();
     assert!(lines(&analysed, 100).contains("sequential read, 64 KiB, QD8, direct"));
-    // Who imports bytes a second alone knows of no requests.
+    // An import may have bytes per second and no IOPS.
     analysed.analysis.cells.iter_mut().for_each(|cell| cell.requests_per_s.repetitions = 0);
     let unknown = lines(&analysed, 200);
     let row = unknown.lines().find(|line| line.contains("sequential read, 64 KiB, QD8, direct")).unwrap();
@@ -233,7 +235,7 @@ fn a_run_without_findings_shows_what_was_measured() {
 }
 
 #[test]
-fn lines_are_split_by_personality_only_where_it_alone_tells_them_apart() {
+fn lines_are_split_by_personality_only_if_they_differ_in_it_alone() {
     let mut analysed = run(&fixed());
     let before = page(&analysed);
     assert!(!before.contains("<span>direct, 4 KiB, io_uring</span>") && before.contains("<span>half of the peak ("));
@@ -257,7 +259,7 @@ fn a_thorough_page_is_well_formed_loads_nothing_and_fits_into_two_megabytes() {
     assert!(analysed.analysis.cells.len() >= 130 && analysed.samples.len() >= 1300);
     let page = page(&analysed);
     assert!(page.len() < 2_000_000, "{} bytes", page.len());
-    assert!(!page.contains("in the table."), "no chart has more lines than can be told apart");
+    assert!(!page.contains("in the table."), "no chart has more lines than can be distinguished");
     assert!(page.starts_with("<!doctype html>"));
     markup::check_nesting(&page);
     markup::check_ids(&page);

@@ -69,7 +69,7 @@ impl Destruction {
         assert!(self.tried.get() >= least, "only {} commands were tried", self.tried.get());
     }
 
-    /// An image of a new file system; none where there is no such tool, which is said.
+    /// An image of a new file system; none where there is no such tool; prints the reason.
     fn ext4(&self, name: impl AsRef<Path>) -> Option<PathBuf> {
         let image = self.image(name, &[], 8);
         make("mkfs.ext4 -q -F", &image).then_some(image)
@@ -110,7 +110,7 @@ fn keeper(program: &str, words: impl Words) -> Option<Running> {
     let mut line = String::new();
     BufReader::new(keeper.child().stdout.take()?).read_line(&mut line).ok()?;
     if line.trim() != "ready" {
-        skip(&format!("{program} does not do what it should here"));
+        skip(&format!("{program} does not work as needed here"));
         return None;
     }
     Some(keeper)
@@ -178,7 +178,7 @@ fn partitions_hide_nothing_that_is_mounted() {
 }
 
 #[test]
-fn what_lies_below_a_partition_is_asked_as_much() {
+fn everything_below_a_partition_is_checked() {
     let lab = Destruction::new();
     let image = lab.image("image", &partition_table(), 16);
     let Some(below) = Loop::on(&image) else { return };
@@ -209,7 +209,7 @@ fn what_lies_below_a_partition_is_asked_as_much() {
         lab.refuses(("io --requests=4 --no-store", both), 2, "name each target once");
     }
     drop(other);
-    // What is verified must not be written meanwhile.
+    // Verification rejects or reports a concurrent writer.
     let part = part.to_str().unwrap();
     lab.ok(format!("io {part} --op=write --verify=stamp --requests=40 --overwrite"));
     let stamped = hash(&image);
@@ -275,7 +275,7 @@ fn every_device_of_a_file_system_is_in_use() {
     } else {
         skip("there is no mkfs.btrfs");
     }
-    // ext4 with a journal of its own, xfs with a log of its own.
+    // ext4 with an external journal, xfs with an external log.
     let [journal, log] = ["journal", "log"].map(|name| lab.image(name, &[], 64));
     let (Some(journal_device), Some(log_device)) = (Loop::on(&journal), Loop::on(&log)) else { return };
     let data = lab.image("ext4-data", &[], 64);
@@ -430,7 +430,7 @@ fn the_layers_of_an_overlay_are_in_use() {
 }
 
 #[test]
-fn what_lies_below_a_loop_device_is_asked_as_much() {
+fn everything_below_a_loop_device_is_checked() {
     let lab = Destruction::new();
     let image = lab.data_file("image", 1024);
     let Some(device) = Loop::on(&image) else { return };

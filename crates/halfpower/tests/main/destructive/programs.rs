@@ -1,4 +1,4 @@
-//! What other programs use, and what the user did not name.
+//! Files that other programs use, and files that the user did not name.
 
 use super::{Destruction, attempts, keeper};
 use crate::support::{Loop, PROGRAM, Running, hash, is_root, outcome, tool, wait_for};
@@ -83,7 +83,7 @@ fn a_file_that_somebody_has_open_is_in_use() {
         let file = lab.data_file("file", 256);
         let before = hash(&file);
         let Some(user) = user(&file) else { return 0 };
-        // To look at the file would break a lease for writing, and wait for that for most of a minute.
+        // Reading the file would break a write lease and wait up to 45 s.
         let is_leased = reason.contains("lease");
         let guarded: Vec<&Path> = if is_leased { Vec::new() } else { vec![&file] };
         lab.saves(reason, &[&file], &guarded);
@@ -99,7 +99,7 @@ fn a_file_that_somebody_has_open_is_in_use() {
 }
 
 #[test]
-fn who_holds_a_lease_is_not_disturbed() {
+fn the_holder_of_a_lease_is_not_disturbed() {
     let lab = Destruction::new();
     let file = lab.data_file("file", 64);
     let Some(mut keeper) = python(LEASE, &file) else { return };
@@ -171,7 +171,7 @@ fn two_runs_never_write_one_target() {
     for attempt in attempts(&file) {
         lab.ends(&attempt, 1, "(halfpower) has it open");
     }
-    // What is read meanwhile is likely to change, and is not verified.
+    // Data that are read during a write may change.
     let warnings = lab.json("io file --requests=4 --no-store")["warnings"].to_string();
     assert!(warnings.contains("holds an exclusive lock"), "{warnings}");
     drop(writer);
