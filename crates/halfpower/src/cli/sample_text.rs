@@ -11,7 +11,7 @@ use std::fmt::Write;
 /// The text of a sample.
 pub(super) fn summary(sample: &Sample) -> String {
     let what = match (is_read_back(sample), left_unflushed(sample)) {
-        (true, _) => format!("reading back what was written, {} at a time", sample.workload.request_size),
+        (true, _) => format!("reading back written data, {} at a time", sample.workload.request_size),
         (_, Some(what)) => what,
         _ => sample.workload.to_string(),
     };
@@ -242,7 +242,7 @@ mod tests {
         assert!(summary(&sample).starts_with("sequential read,") && summary(&sample).contains("outstanding"));
         sample.verified = Some(Verified::default());
         let text = summary(&sample);
-        assert!(text.starts_with("reading back what was written, 64 KiB at a time"), "{text}");
+        assert!(text.starts_with("reading back written data, 64 KiB at a time"), "{text}");
         assert!(!text.contains("outstanding") && !text.contains("sequential"), "{text}");
         sample.workload.operation = Operation::Write;
         sample.workload.durability = Durability::FlushAtEnd;
@@ -280,18 +280,8 @@ mod tests {
     fn the_device_s_requests_are_reported() {
         let direction = |requests, bytes, amplification| Some(Direction { requests, bytes, amplification });
         let served = |read, write| {
-            served(&Block {
-                requests: 12,
-                bytes: 1 << 20,
-                merges: 3,
-                busy_fraction: 0.25,
-                devices: 1,
-                outstanding_mean: None,
-                read,
-                write,
-                trim: None,
-                phases: None,
-            })
+            let (requests, bytes, merges, devices, busy_fraction) = (12, 1 << 20, 3, 1, 0.25);
+            served(&Block { requests, bytes, merges, devices, busy_fraction, read, write, ..Block::default() })
         };
         let (mib, busy) = (1 << 20, "3 merged, requests outstanding 25 % of the time");
         let (plain, amplified) = (direction(8, mib, None), direction(4, 4 * mib, Some(1.25)));

@@ -150,12 +150,8 @@ fn open(file: &str) -> Result<String, String> {
     input::read_text(Path::new(file), Times::Once).map_err(|error| format!("cannot read {file}: {error}"))
 }
 
-/// The studies of a list by the names to run them with, and files beside them that are not studies.
-#[derive(Default)]
-struct Listed {
-    studies: Vec<(String, Study)>,
-    others: Vec<String>,
-}
+/// The studies of a list by the names to run them with.
+type Listed = Vec<(String, Study)>;
 
 /// Lists the built-in studies, or those of a built-in folder or of a folder on disk.
 fn list(context: &Context, folder: Option<&str>) -> anyhow::Result<Ending> {
@@ -165,8 +161,8 @@ fn list(context: &Context, folder: Option<&str>) -> anyhow::Result<Ending> {
     };
     let is_folder = |name: &str| Study::files_of(name).next().is_some();
     let builtin = |name: &&str| Some(((*name).to_owned(), Study::builtin(name)?));
-    let Listed { studies, others } = match folder.filter(|_| names.is_empty()) {
-        None => Listed { studies: names.iter().filter_map(builtin).collect(), others: Vec::new() },
+    let (studies, others): (Listed, Vec<String>) = match folder.filter(|_| names.is_empty()) {
+        None => (names.iter().filter_map(builtin).collect(), Vec::new()),
         Some(folder) if Path::new(folder).is_dir() => in_folder(folder)?,
         Some(folder) => {
             let folders: Vec<&str> = Study::builtin_names().filter(|name| is_folder(name)).collect();
@@ -187,7 +183,7 @@ fn list(context: &Context, folder: Option<&str>) -> anyhow::Result<Ending> {
     for (name, folder) in studies.iter().filter(|(name, _)| is_folder(name)) {
         let figures = folder.exhibits().len();
         context.console.print(&format!(
-            "\n{name} is a folder of {figures} figures and tables, each a study of its own; `halfpower study list {name}` names them."
+            "\n{name} is a folder of {figures} figures and tables, each a study; `halfpower study list {name}` names them."
         ))?;
     }
     if !others.is_empty() {
@@ -199,8 +195,8 @@ fn list(context: &Context, folder: Option<&str>) -> anyhow::Result<Ending> {
     Ok(Ending::Done)
 }
 
-/// The studies in a folder on disk: its files, and its folders with a `study.toml`.
-fn in_folder(folder: &str) -> anyhow::Result<Listed> {
+/// The studies in a folder on disk: its files, and its folders with a `study.toml`. Then the files that are not studies.
+fn in_folder(folder: &str) -> anyhow::Result<(Listed, Vec<String>)> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read the folder {folder}"))? {
         let path = entry?.path();
@@ -210,17 +206,17 @@ fn in_folder(folder: &str) -> anyhow::Result<Listed> {
         }
     }
     names.sort_by_cached_key(|name| natural(name));
-    let mut listed = Listed::default();
+    let (mut studies, mut others) = (Listed::new(), Vec::new());
     for name in names {
         match load(&name) {
-            Ok(study) => listed.studies.push((name, study)),
-            Err(_) => listed.others.push(name),
+            Ok(study) => studies.push((name, study)),
+            Err(_) => others.push(name),
         }
     }
-    if listed.studies.is_empty() && listed.others.is_empty() {
+    if studies.is_empty() && others.is_empty() {
         refuse!("there are no study files (.toml) in {folder}; `halfpower study list` names the built-in ones");
     }
-    Ok(listed)
+    Ok((studies, others))
 }
 
 fn summary(study: &Study) -> serde_json::Value {
