@@ -75,7 +75,7 @@ fn to_one_place(
     format: Format,
 ) -> anyhow::Result<Vec<String>> {
     if output.is_none() && context.global.json {
-        refuse!("--json goes with --output: the export itself is what is printed");
+        refuse!("--json needs --output, because the export itself is printed");
     }
     let exported = export(samples, format)?;
     if exported.left_out.len() == samples.len() {
@@ -85,7 +85,7 @@ fn to_one_place(
         (Some(path), _) => Output::new_file(path).write(&exported.content)?,
         (None, Ok(text)) => context.console.print(text)?,
         (None, Err(_)) => {
-            refuse!("what this form is written in is no text; name a file with --output");
+            refuse!("this format is binary; name a file with --output");
         }
     }
     Ok(exported.left_out)
@@ -94,7 +94,7 @@ fn to_one_place(
 /// Writes one file per sample into a folder; returns the reason for each left out.
 fn to_folder(folder: &Path, samples: &[StoredSample], format: Format) -> anyhow::Result<Vec<String>> {
     if format != Format::Fio {
-        refuse!("{} is a folder, and only fio's form has a file a sample; name a file", folder.display());
+        refuse!("{} is a folder, and only fio's format has one file per sample; name a file", folder.display());
     }
     let (files, left_out) = fio_files(samples);
     let files: Vec<(PathBuf, String)> = files.into_iter().map(|(name, text)| (folder.join(name), text)).collect();

@@ -132,13 +132,13 @@ fn show(context: &Context, run: RunId, file: &File<'_>, several: bool) -> anyhow
     if several { Ok(context.console.print_json_line(&document)?) } else { Ok(context.console.print_json(&document)?) }
 }
 
-/// Gives each sample its cell, the same for the same workload on the same target, and which repetition of it it is. One
-/// whose workload is not described well enough is a cell of its own: two may differ in what the file leaves out.
+/// Assigns cells and repetitions to samples. Samples of one workload on one target share a cell. A sample with an
+/// incomplete workload gets a new cell, because two of them may differ in facts that the file leaves out.
 #[derive(Default)]
 struct Places {
-    /// How many samples each cell has.
+    /// Number of samples of each cell.
     cells: Vec<u32>,
-    /// The cell of each workload and target, by two hashes of 64 bits: a file may have very many.
+    /// The cell of each workload and target, by two hashes of 64 bits, because a file may have very many.
     numbers: HashMap<[u64; 2], usize>,
 }
 

@@ -17,10 +17,10 @@ use clap::Args;
 use halfpower_model::{Bytes, Environment, WorkloadSpec};
 use std::path::PathBuf;
 
-/// Surveys the storage under a path: sequential and random, reads and writes, direct and buffered, from 2 KiB to 1 MiB.
+/// Surveys the storage under a path: sequential and random, reads and writes, direct and buffered, 2 KiB to 1 MiB
 ///
-/// A directory gets a test file that is removed afterwards; a file or a block device is only read unless --overwrite
-/// names it. Of several, a shared limit shows: a bus, a controller. Prints what it will do first, and ends with a summary and a report.
+/// A directory gets a test file, which is removed afterwards. A file or block device is only read, unless --overwrite names
+/// it. Several paths show a limit that they share, such as a bus. Prints the plan first, then a summary, and writes a report.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Arguments {
     /// Directories, files and block devices; several are measured alone and together

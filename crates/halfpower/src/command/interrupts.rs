@@ -4,7 +4,7 @@
 //! removes the test files. A second Ctrl-C ends the program at once and names the test files that stay.
 //!
 //! Outside a measurement the first signal ends the program. Nothing half done remains: changes of the store are atomic, and
-//! files are written under another name first. A thread of its own waits for these signals, so that a busy program reacts
+//! files are written under another name first. A separate thread waits for these signals, so that a busy program reacts
 //! too. If no thread can be started, the handler ends the program without a message.
 //!
 //! Only a second signal from the keyboard counts. `timeout` sends each signal twice, to the program and to its group. A

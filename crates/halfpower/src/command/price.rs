@@ -26,9 +26,7 @@ impl PriceArguments {
         let of_price = |price| Offer { price, capacity: known.and_then(|known| known.capacity) };
         let offer = self.price.map(of_price).or(known);
         match (offer, self.capacity) {
-            (None, Some(_)) => {
-                Err(UsageError("--capacity says what a price buys, and there is none; give --price as well".to_owned()))
-            }
+            (None, Some(_)) => Err(UsageError("--capacity needs a price; give --price as well".to_owned())),
             (_, Some(Bytes(0))) => Err(UsageError("--capacity 0 holds nothing; give more".to_owned())),
             (offer, capacity) => Ok(offer.map(|offer| Offer { capacity: capacity.or(offer.capacity), ..offer })),
         }

@@ -148,8 +148,8 @@ impl Session<'_> {
             }
             RunStatus::Interrupted | RunStatus::Running => {
                 console.message(&match self.store.command(&format!("study resume {}", self.run)) {
-                    Some(resume) => format!("Interrupted. `{resume}` goes on where it stopped."),
-                    None => "Interrupted. Nothing was kept that it could go on from.".to_owned(),
+                    Some(resume) => format!("Interrupted. `{resume}` continues it."),
+                    None => "Interrupted. Nothing was kept to continue from.".to_owned(),
                 });
                 Ending::Interrupted
             }

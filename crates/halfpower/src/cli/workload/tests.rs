@@ -26,7 +26,7 @@ fn spec<S: Into<String>>(options: impl IntoIterator<Item = S>) -> Result<Workloa
     line.workload.spec().map_err(|error| error.to_string())
 }
 
-/// The workload of its own options.
+/// The workload resolved from its written options.
 fn again(workload: &Workload, environment: &Environment) -> Workload {
     let options = options(workload);
     let spec = spec(options.clone()).unwrap_or_else(|error| panic!("{options:?}: {error}"));
