@@ -40,12 +40,12 @@ impl Console {
         self.colour && std::io::stdout().is_terminal()
     }
 
-    /// Columns of standard output's terminal; 100 where there is none, and never more.
+    /// Columns of standard output's terminal, at most 100; 100 without a terminal.
     pub(crate) fn output_width(&self) -> usize {
         columns_of(std::io::stdout()).map_or(100, |columns| columns.min(100))
     }
 
-    /// Whether a person can be asked: standard input and error are terminals.
+    /// Whether a question can be asked: standard input and error are terminals.
     pub(crate) fn can_ask(&self) -> bool {
         self.bar.is_some() && std::io::stdin().is_terminal()
     }

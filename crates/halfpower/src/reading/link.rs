@@ -91,7 +91,7 @@ pub(crate) struct Medium {
     /// Share of re-reads slower than their median by half the difference between far and near. None unless far reads take
     /// at least twice as long as near ones.
     pub(crate) slow_share: Option<f64>,
-    /// A control group's limit of reads, whose delay looks like that of a medium; none if there is none.
+    /// A control group's limit of reads, whose delay looks like that of a medium; none without a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) limited: Option<String>,
     /// The conclusion.

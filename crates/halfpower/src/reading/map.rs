@@ -27,7 +27,7 @@ pub(crate) struct DeviceMap {
     pub(crate) bands: Vec<Band>,
     /// Throughput lost from the first band to the last, as a share of the first; none with fewer than two bands.
     pub(crate) loss: Option<Estimate>,
-    /// A control group's limit of reads, which makes the figures meaningless; none if there is none.
+    /// A control group's limit of reads, which makes the figures meaningless; none without a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) limited: Option<String>,
 }

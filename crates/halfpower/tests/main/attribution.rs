@@ -34,7 +34,7 @@ fn the_program_alone_is_the_generator_and_memory_answers_for_a_file_in_the_cache
     lab.data_file("small", 1 << 10);
     assert_eq!(bottleneck_of(&lab, "io null: --depth=8")["name"], "generator");
     let bottleneck = bottleneck_of(&lab, (CACHED, "--cache=keep"));
-    // Where the device below has no counters, nobody knows.
+    // Without counters of the device it is unknown.
     let is_unknown = bottleneck["open"].to_string().contains("how much the page cache served is unknown");
     assert!(bottleneck["name"] == "memory" || is_unknown, "{bottleneck}");
 }

@@ -1,4 +1,4 @@
-//! Comparing two runs: what changed, and the status that says so.
+//! Comparisons of two runs, and their exit status.
 
 use crate::support::{Lab, codes};
 
@@ -28,7 +28,7 @@ fn the_collapse_of_buffered_writers_is_named_and_a_file_imported_twice_is_one_me
     let document = lab.ends("compare 2 1 --json", 4, "").document();
     assert_eq!((&document["outcome"], document["cells"].as_array().unwrap().len()), (&"undecided".into(), 2));
     lab.ends("compare 2 1 --threshold=20%", 4, "");
-    // One sample, whatever it is called: no interval comes of it.
+    // A copy of a sample gives no interval.
     let twice = lab.json_of_status("compare 1,3 2 --report twice.html");
     let once = lab.json_of_status("compare 1 2");
     assert_eq!((codes(&once), codes(&twice)), (vec![], vec!["same_samples".to_owned()]));

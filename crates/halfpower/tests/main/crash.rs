@@ -114,7 +114,7 @@ fn a_file_that_took_the_left_ones_name_or_number_stays() {
         if !(0..1000).any(|_| takes_it()) {
             return skip("this file system does not use numbers again at once");
         }
-        // Whatever it says of the times: they do not count.
+        // Its times do not count.
         lab.ok("runs clean");
         lab.ok(RESUME);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "my thesis");

@@ -1,4 +1,4 @@
-//! Files that the user names: whatever they are, the program reads them within bounds or says at once why not.
+//! Files that the user names: the program reads any of them within bounds, or rejects it at once with the reason.
 
 use crate::support::{Lab, Running, assert_refusal};
 use rustix::fs::{CWD, FileType, mknodat};

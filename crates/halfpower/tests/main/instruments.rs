@@ -184,7 +184,7 @@ fn burn_a_quarter(stop: &AtomicBool) -> f64 {
     (seconds(cpu_time()) - before) / wall.elapsed().as_secs_f64()
 }
 
-/// How exact the loops are is for `bench/idle_truth.py` to say, on a machine without other work.
+/// `bench/idle_truth.py` measures the precision of the loops on an idle machine.
 #[test]
 fn the_soaker_sees_what_is_burnt_and_runs_at_the_lowest_priority() {
     let lab = Lab::new();

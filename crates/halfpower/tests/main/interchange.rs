@@ -52,7 +52,7 @@ fn a_trace_becomes_a_run_that_can_be_shown_and_written_again() {
         lab.write("lossy", exported);
         lab.refuses("import lossy", 1, "of our own exports only jsonl comes back");
     }
-    // A trace has no latencies: nothing is left, and that is said.
+    // A trace has no latencies, so nothing is left to write.
     let none = lab.ends("export 2 --format hdr", 1, "left out: sample 4: it failed, or its latencies");
     assert!(none.stderr.contains("nothing was written") && none.stdout.is_empty(), "{}", none.stderr);
     let none = lab.refuses("export 2 --format hdr --output none.hdr --json", 1, "").document();
@@ -90,7 +90,7 @@ fn several_files_are_a_run_each_and_one_bad_one_keeps_all_out() {
     lab.write("b.csv", trace.replace("66.97", "-1"));
     lab.write("empty.txt", "");
     lab.write("other.txt", "just words\n");
-    // A damaged one is refused at what is wrong, where its name says what it is.
+    // A damaged file whose format is known by its name is rejected with the place of the fault.
     lab.write("a.hlog", "0.1,1.0,2.0,HISTE\n");
     lab.ends("import trace.csv b.csv", 1, "b.csv:3: column 2, IO/s, is `-1`");
     lab.ends("import empty.txt", 1, "--format");

@@ -1,4 +1,4 @@
-//! Ctrl-C while nothing is measured: every command ends at once, with its status, and leaves nothing half made.
+//! Ctrl-C outside a measurement: every command ends at once with its status, and leaves nothing unfinished.
 
 use crate::support::{Lab, Outcome, Running, names, wait_for};
 use rustix::process::Signal;

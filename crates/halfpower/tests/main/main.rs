@@ -1,4 +1,4 @@
-//! The program as a person meets it: the real binary on real files, a module for each risk.
+//! End-to-end tests: the real binary on real files, a module for each risk.
 //!
 //! Nothing here depends on how fast the storage is. A test that needs root, a loop device or direct I/O says
 //! `skipped: …` on standard error where it is not to be had.

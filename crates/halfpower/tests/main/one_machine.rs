@@ -91,7 +91,7 @@ fn a_comparison_names_the_machine_s_file_where_it_is_another() {
     assert_eq!(sample.stderr, "");
 }
 
-/// What each sample measured, whatever its target is called.
+/// Figures and seed of each sample, without its target.
 fn measured(lab: &Lab) -> Vec<(Value, Value)> {
     let of = |mut record: Value| (record["total"].take(), record["workload"]["seed"].take());
     lab.records().into_iter().map(of).collect()

@@ -85,7 +85,7 @@ fn whether_a_file_of_somebody_else_is_cold_is_unknown() {
     if !is_root() {
         return;
     }
-    // What is not known to be cold is none.
+    // An unknown state is not cold.
     let dropped = run(&lab, "drop-cache theirs").ended(1, "");
     assert!(dropped.stdout.contains("unknown: mincore needs write access to the file"), "{}", dropped.stdout);
     works(&lab, "report 1 --output=place/page.html");

@@ -38,7 +38,7 @@ fn the_place_of_a_page_is_looked_at_before_anything_is_measured() {
     }
     lab.refuses("study run tiny.toml --target=place", 1, "no report of Halfpower");
     assert_eq!(lab.runs().len(), 2, "nothing was begun");
-    // An export is nobody's but its owner's.
+    // An export never replaces a file.
     lab.refuses("export 1 --format=csv --output=empty", 1, "exists");
     lab.refuses("export 1 --format=csv --output=first.csv", 1, "exists");
     lab.directory("folder");

@@ -13,7 +13,7 @@ fn a_file_without_data_is_not_read() {
     lab.refuses("study run tiny.toml --target=sparse", 1, "sparse is sparse");
     lab.refuses("io empty", 2, "empty is empty");
     lab.refuses("run empty", 2, "write it first (`halfpower io empty");
-    // The remedies do what they say.
+    // The remedies work.
     outcome(lab.program("cp", "--sparse=never sparse sparse.stored")).ended(0, "");
     lab.ok("io empty --op write --size 1MiB --bytes 1MiB --overwrite");
     lab.ok("io sparse.stored --requests 9");

@@ -1,4 +1,4 @@
-//! Nothing that holds data is touched unless its owner says so for that very target. What is in use is in `destructive`.
+//! Existing data are written only if the user names that target. Targets in use are in `destructive`.
 
 use crate::support::{Lab, contents, hash, names};
 use std::os::unix::fs::symlink;

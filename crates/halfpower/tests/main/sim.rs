@@ -70,7 +70,7 @@ fn what_there_is_not_is_refused() {
         "--interval=100ms --seed=3 --submit-batch=1 --overwrite --pap=device=9GB/s --personality=io_uring --depth=32";
     let environment = &sample(&lab, (format!("{ATLAS} --duration=1s --set=cpu.count=1"), same))["environment"];
     assert_eq!((&environment["cpus"], &environment["target"]["pap_bytes_per_s"]), (&1.into(), &9e9.into()));
-    // A study leaves out the workloads that say such a thing.
+    // A study leaves out workloads with such options.
     lab.write(
         "study.toml",
         "name = \"own\"\n[[sweep]]\ncpu_count = [1, 2]\n[[sweep]]\ndepth = [1, 2]\n\
@@ -253,7 +253,7 @@ fn requests_that_the_end_cuts_off_are_reported_where_the_latencies_do_not_stand_
     }
 }
 
-/// One stream fills all that the controller lets be at the disk, which so never knows of both.
+/// One stream takes all commands that the controller allows, so that the disk never sees both streams.
 #[test]
 fn the_part_that_keeps_streams_from_their_disk_is_named() {
     let lab = Lab::new();
@@ -261,7 +261,7 @@ fn the_part_that_keeps_streams_from_their_disk_is_named() {
     let plain = "--set=ahci.order=fcfs --set=ahci.merge=512B";
     for (words, expected) in [
         (format!("--depth=32 {plain}"), true),
-        // It streams, with others waiting or not; or nobody waits.
+        // The disk streams, or no request waits.
         ("--depth=32".to_owned(), false),
         (format!("--depth=30 {plain}"), false),
         (format!("--depth=32 {plain} --set=ahci.outstanding=64"), false),
@@ -313,7 +313,7 @@ fn the_analysis_finds_what_requests_cost_the_cpu() {
     let lab = Lab::new();
     let document = lab.json(format!("study run cost.toml --target {ATLAS} --size=1GiB --no-report"));
     let findings = document["analysis"]["findings"].as_array().unwrap();
-    // What the machine's file says of direct requests; of buffered ones in all, with what the cache asks of the disk itself.
+    // The costs of the machine file: direct requests, and buffered ones with the cache's own requests.
     for (subject, expected) in [
         ("sequential read, QD1, direct", [32.0, 0.25]),
         ("sequential read, QD1, buffered", [12.0, 6.0]),

@@ -39,7 +39,7 @@ fn a_study_ends_with_a_summary_a_price_and_a_report() {
     assert!(report.contains("At a total price of 209 EUR"));
     lab.ok("report 1 --output=out.html --price=100CHF");
     assert!(lab.read("out.html").contains("At a total price of 100 CHF"));
-    // Nothing is said of a capacity that nobody knows.
+    // An unknown capacity is not mentioned.
     lab.write("unknown.toml", lab.read("sweep.toml").replace("capacity = \"26GB\"\n", ""));
     let unknown = heading(&lab.ok("study run unknown.toml --target place --size=1MiB --no-store --no-report").stdout);
     assert!(unknown.contains("of accesses") && !unknown.contains("capacity"), "{unknown}");
@@ -101,7 +101,7 @@ fn a_run_holds_what_came_through_against_the_peak_that_was_given() {
     let run = lab.json("study run fewer.toml --target=one --target=two --pap=link=900TB/s --no-report");
     let pyramid = &run["analysis"]["pyramids"][0];
     assert_eq!(pyramid["targets"], 2);
-    // It has so much to spare that it is ruled out whatever the two do to one another.
+    // The link is so fast that it is ruled out, however the two affect each other.
     let link = find(&pyramid["levels"], "level", "link");
     assert!(link["pap_bytes_per_s"].as_f64().unwrap() >= 900e12, "{link}");
     assert_eq!((&link["half"], &link["standing"]), (&"missed".into(), &"ruled_out".into()), "{link}");

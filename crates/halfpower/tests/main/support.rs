@@ -173,7 +173,7 @@ impl Lab {
         Some(command)
     }
 
-    /// Gives a file or directory to nobody, where we are root.
+    /// Gives a file or directory to nobody, if we are root.
     pub(crate) fn give_away(&self, name: &str) {
         if rustix::process::geteuid().is_root() {
             std::os::unix::fs::chown(self.path(name), Some(NOBODY), Some(NOBODY)).unwrap();
@@ -489,7 +489,7 @@ pub(crate) struct Loop {
 }
 
 impl Loop {
-    /// None where there is none to be had; prints the reason.
+    /// None if there is no free loop device; prints the reason.
     pub(crate) fn on(file: &Path) -> Option<Loop> {
         Loop::with("--partscan", file)
     }

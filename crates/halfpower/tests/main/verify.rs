@@ -33,7 +33,7 @@ fn what_a_run_stamped_is_checked_later_and_a_flipped_bit_is_shown() {
         ("io short --verify-run=1", 1, "name the targets of that run"),
         ("io data short --verify-run=1", 1, "name the targets of that run"),
     ]);
-    // A byte of the first block that was written: its stamp says so.
+    // A byte of the first block with a stamp.
     let bytes = std::fs::read(&data).unwrap();
     let at = bytes.chunks(4096).position(|block| block.starts_with(b"HpwV")).unwrap() as u64 * 4096 + 1234;
     flip(&data, at);

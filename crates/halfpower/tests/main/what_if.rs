@@ -218,7 +218,7 @@ fn a_paper_s_figures_run_on_its_machine_and_stand_beside_what_it_prints() {
     let row = beside.split("<tr>").find(|row| row.contains(">barracuda-uw<") && row.contains("<td>8.5 MiB&#x2f;s"));
     assert!(row.is_some_and(|row| row.contains("section 3, figure 3")), "{beside}");
     assert!(report.contains("sim:nt4-pentium-pro:barracuda-fw, sim:nt4-pentium-pro:barracuda-uw"), "its volumes");
-    // Of many figures the summary says how many are met.
+    // For many figures the summary has the number of values that are met.
     lab.directory("two");
     lab.write("two/study.toml", "name = \"two\"\ninclude = \"nt4/study.toml\"\n[trial]\nrepetitions = 1\n");
     for (name, depth) in [("Figure 3", "1"), ("Figure 5", "2")] {

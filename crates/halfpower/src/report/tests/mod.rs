@@ -38,7 +38,7 @@ fn summary_page_and_charts_are_as_they_were() {
         .map(|id| charts.iter().find(|chart| chart.contains(id)).unwrap().replace('>', ">\n"));
     insta::assert_snapshot!("chart", throughput);
     insta::assert_snapshot!("pyramid", pyramid);
-    // What records say stays text.
+    // Text of records is escaped.
     for raw in ["<script", "<img", "<i>", "<b>", "<disabled>", "onerror=alert(2)>", PATH] {
         assert!(!page.contains(raw), "{raw}");
     }
