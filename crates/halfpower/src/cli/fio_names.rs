@@ -13,16 +13,16 @@ pub(super) struct FioArguments {
     /// Sets --op and --pattern: read, write, trim, randread, randwrite, randtrim, rw, randrw
     #[arg(long, value_name = "RW", conflicts_with_all = ["operation", "pattern"])]
     rw: Option<Direction>,
-    /// For --op mix: percent of the requests of rw and randrw that read [default: 50]
+    /// Sets the mix: percent of the requests of rw and randrw that read [default: 50]
     #[arg(long, value_name = "PERCENT", requires = "rw", value_parser = mix)]
     rwmixread: Option<Mix>,
-    /// For --buffering: 0 buffered, 1 direct
+    /// Sets --buffering: 0 buffered, 1 direct
     #[arg(long, value_name = "0|1", conflicts_with = "buffering", value_parser = buffering)]
     direct: Option<Buffering>,
-    /// For --personality: psync, sync, pvsync2, mmap, libaio, io_uring, io_uring_cmd, sg, null
+    /// Sets --personality: psync, sync, pvsync2, mmap, libaio, io_uring, io_uring_cmd, sg, null
     #[arg(long, value_name = "ENGINE", conflicts_with = "personality", value_parser = personality)]
     ioengine: Option<Personality>,
-    /// For --durability fsync=WRITES
+    /// Sets --durability fsync=WRITES
     #[arg(long, value_name = "WRITES", conflicts_with_all = ["durability", "fdatasync"], value_parser = count::<u32>)]
     fsync: Option<u32>,
     /// Sets --durability fdatasync=WRITES

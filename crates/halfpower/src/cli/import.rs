@@ -84,9 +84,10 @@ impl File<'_> {
 }
 
 fn stage<'a>(staged: &Staged<'_>, number: usize, path: &'a Path, format: Option<Format>) -> anyhow::Result<File<'a>> {
-    let (mut places, mut targets, mut common) = (Places::default(), Vec::new(), None);
+    let (mut places, mut targets, mut common, mut samples) = (Places::default(), Vec::new(), None, 0);
     // The inner option of `common` is none if samples have different environments.
-    let read = import(path, format, &mut |sample| {
+    let (format, mut warnings) = import(path, format, &mut |sample| {
+        samples += 1;
         let (cell, block) = places.next(&sample);
         for facts in sample.environment.all_targets() {
             // Each once, and at most 16.

@@ -29,7 +29,7 @@ use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Measures the performance of storage, its cost in CPU time, and its bottleneck.
+/// Measure throughput, latency and CPU cost of storage, and find the bottleneck.
 #[derive(Debug, Parser)]
 #[command(name = "halfpower", bin_name = "halfpower", version, max_term_width = 100, after_help = EXAMPLES)]
 struct Cli {

@@ -63,7 +63,7 @@ pub(super) struct PlanArguments {
     /// Measure reads only; a directory still gets its test file
     #[arg(long)]
     no_writes: bool,
-    /// Bytes the run may write, the test file included: flash wears [default: 32GiB, 8GiB with --quick, or that of the study]
+    /// Limit on the bytes written, test file included, to spare flash [default: as in the study; 32GiB, 8GiB with --quick]
     #[arg(long, value_name = "SIZE")]
     write_budget: Option<Bytes>,
     #[command(flatten)]
@@ -80,7 +80,7 @@ pub(super) struct PlanArguments {
     /// Size of the test file, or how much of a file or device is used [default: a test file of 1GiB, 512MiB with --quick, 2GiB with --thorough; all of a file or device]
     #[arg(long, value_name = "SIZE")]
     size: Option<Bytes>,
-    /// Seed of order, offsets and data: the same seed does the same work [default: 1, or that of the study]
+    /// Seed of order, offsets and data: the same seed gives the same requests [default: as in the study, or 1]
     #[arg(long, value_name = "N", value_parser = any::<u64>)]
     seed: Option<u64>,
 }

@@ -11,7 +11,7 @@ pub(crate) struct Global {
     /// Keep results in this file [default: $XDG_DATA_HOME/halfpower/results.db]
     #[arg(long, global = true, value_name = "FILE", help_heading = "Results")]
     pub(crate) store: Option<PathBuf>,
-    /// Print JSON on standard output, and nothing else there: one document, or one per line for several files
+    /// Print only JSON on standard output: one document, or one per line for several files
     #[arg(long, global = true, help_heading = "Results")]
     pub(crate) json: bool,
 }
