@@ -52,7 +52,7 @@ fn for_others(sample: &Sample) -> Option<Warning> {
     Some(Warning::new(
         "for_others",
         format!(
-            "{percent:.0} % of the device's bytes came from other programs or file-system metadata: without them the figure may be higher"
+            "{percent:.0} % of the device's traffic came from other programs or file-system metadata: throughput may be too low"
         ),
         "measure again while no other program uses the device",
     ))
@@ -102,7 +102,8 @@ mod tests {
             run.device_reads(0, |_| (5000, bytes));
             collect(&run.observed()).into_iter().map(|(warning, _)| warning.message).collect::<Vec<_>>()
         };
-        let message = "80 % of the device's bytes came from other programs or file-system metadata: without them the figure may be higher";
+        let message =
+            "80 % of the device's traffic came from other programs or file-system metadata: throughput may be too low";
         assert_eq!(messages(5 * 1001 * 4096), [message]);
         assert!(messages(1001 * 4096 * 3 / 2).is_empty(), "a third");
     }

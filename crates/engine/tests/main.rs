@@ -121,7 +121,7 @@ fn a_cold_read_comes_from_the_device() {
     let twice = measure(&mut host, &spec("buffering=buffered cache=cold bytes=64MiB"));
     assert_eq!(twice.total.bytes, 64 << 20);
     let hits = twice.warnings.iter().find(|warning| warning.code == "cache_hits");
-    assert!(hits.is_some_and(|warning| warning.remedy.contains("--bytes 16MiB")), "{:?}", twice.warnings);
+    assert!(hits.is_some_and(|warning| warning.remedy.contains("bytes to 16MiB")), "{:?}", twice.warnings);
     let warm = measure(&mut host, &spec("buffering=buffered cache=warm bytes=16MiB"));
     assert!(warm.cached_share_before.is_some_and(|share| share > 0.99), "{:?}", warm.cached_share_before);
 }

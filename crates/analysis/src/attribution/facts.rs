@@ -165,11 +165,11 @@ impl<'a> Facts<'a> {
         self.machine_busy().filter(|_| own_s > account.busy_s / 2.0 && account.wall_s >= ACCOUNTED_S)
     }
 
-    /// `; 81 % of the device's bytes came from other programs …` if that is most of them; else empty.
+    /// `; 81 % of the device's traffic came from other programs …` if that is most of them; else empty.
     pub(super) fn for_others(&self) -> String {
         let share = share_for_others(self.sample).filter(|share| *share >= MOST_FOR_OTHERS).map(percent);
         share
-            .map(|share| format!("; {share} of the device's bytes came from other programs or file-system metadata"))
+            .map(|share| format!("; {share} of the device's traffic came from other programs or file-system metadata"))
             .unwrap_or_default()
     }
 

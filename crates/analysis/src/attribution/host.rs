@@ -216,10 +216,10 @@ fn writes_into_memory(facts: &Facts<'_>) -> Option<Standing> {
         return likely(Owner::Memory, format!("the writes end in the page cache, and the workers ran {ran}"));
     }
     match wanting >= MOST_OF_IT {
-        true => {
-            open(format!("memory: copying into the page cache may be the limit; the workers wanted the CPU {time}"))
-        }
-        false => ruled_out(format!("copying into the page cache (the workers wanted the CPU {time})")),
+        true => open(format!(
+            "memory: copying into the page cache may be the limit; the workers were running or runnable {time}"
+        )),
+        false => ruled_out(format!("copying into the page cache (the workers were running or runnable {time})")),
     }
 }
 
@@ -236,7 +236,7 @@ pub(super) fn dirty_pages(facts: &Facts<'_>) -> Option<Standing> {
     let Some(braked) = dirty.braked_share else {
         return open("dirty-page throttling: dirty memory was not observed during the writes");
     };
-    let words = format!("more than {from} was dirty {} of the time", percent(braked));
+    let words = format!("dirty pages exceeded {from} {} of the time", percent(braked));
     if braked < BRAKED_AT_ALL {
         return ruled_out(format!("dirty-page throttling ({words})"));
     }

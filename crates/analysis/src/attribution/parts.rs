@@ -411,7 +411,8 @@ mod tests {
             sample
         };
         let found = of(&arm(0.94, 0.0, 0.97));
-        let words = "queue depth (likely): one request at a time, each takes 4.51 ms, and nothing else is saturated";
+        let words =
+            "queue depth (likely): one request at a time, 4.51 ms each on average, and nothing else is saturated";
         assert_eq!(found.brief(), words);
         let words = "every part (the busiest, sata, 2.0 % of the time; exos was busy 97 % of the time, 94 % of it waiting for the medium to rotate to a write that was queued too late)";
         assert_eq!(found.ruled_out[0], words);

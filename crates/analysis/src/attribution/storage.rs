@@ -131,7 +131,7 @@ pub(super) fn depth(facts: &Facts<'_>) -> Option<Standing> {
         return None;
     }
     let latency = facts.sample.total.latency_ns.mean.map(|mean| Quantity::Nanoseconds.format(mean));
-    let takes = latency.map(|latency| format!(", each takes {latency}")).unwrap_or_default();
+    let takes = latency.map(|latency| format!(", {latency} each on average")).unwrap_or_default();
     let none_full = none_full(facts);
     if asked == 1 {
         let is_short = facts.machine_busy().is_some_and(|used| used >= FULL);
@@ -274,7 +274,7 @@ pub(super) fn device(facts: &Facts<'_>) -> Option<Standing> {
     }
     let tried = match deeper {
         Some(_) => "and a deeper queue is no faster",
-        None => "and nothing before it is saturated; a deeper queue was not measured",
+        None => "and no other part was shown to be the limit; a deeper queue was not measured",
     };
     likely(Owner::Device, format!("{had}, {tried}"))
 }

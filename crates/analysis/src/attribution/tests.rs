@@ -252,11 +252,11 @@ fn writers_that_sleep_while_much_is_dirty_are_made_to_wait() {
     };
     assert!(of(&sample).reason.contains("dirty-page throttling: dirty memory was not observed"));
     sample.dirty = Some(dirty(Some(0.9)));
-    let words = "dirty-page throttling by the kernel: more than 48 MiB was dirty 90 % of the time, and the writers slept 79 % of their time";
+    let words = "dirty-page throttling by the kernel: dirty pages exceeded 48 MiB 90 % of the time, and the writers slept 79 % of their time";
     assert_eq!(of(&sample).brief(), words);
     when(&mut sample, |it| it.dirty = Some(dirty(Some(0.3))), None, "");
     sample.dirty = Some(dirty(Some(0.0)));
-    assert!(of(&sample).further().contains("dirty-page throttling (more than 48 MiB was dirty 0.0 %"));
+    assert!(of(&sample).further().contains("dirty-page throttling (dirty pages exceeded 48 MiB 0.0 %"));
     sample.cpu.lower.system_s = 0.97;
     when(&mut sample, |it| it.dirty = Some(dirty(Some(0.9))), likely(Owner::Memory), "nobody slept");
 }
@@ -330,7 +330,7 @@ fn most_of_what_the_device_did_for_others_is_reported_for_parts_below() {
     busy(&mut sample, 0.99);
     when(&mut sample, |it| it.block.as_mut().unwrap().read = read(500_000_000), likely(Owner::Device), "");
     assert!(
-        of(&sample).reason.ends_with("; 80 % of the device's bytes came from other programs or file-system metadata"),
+        of(&sample).reason.ends_with("; 80 % of the device's traffic came from other programs or file-system metadata"),
         "{:?}",
         of(&sample)
     );
@@ -436,7 +436,7 @@ fn a_flush_at_the_end_that_takes_most_of_the_time_is_named_and_no_memory_or_cpu(
     assert_eq!(of(&sample).brief(), words);
     (sample.flush_s, sample.cpu.lower.system_s) = (Some(0.48), 0.5);
     let neither = of(&sample);
-    let words = "unknown: memory: copying into the page cache may be the limit; the workers wanted the CPU 51 % of their time, including the final flush; flushes: they took 48 % of the time; the device: it had requests outstanding 70 % of the time";
+    let words = "unknown: memory: copying into the page cache may be the limit; the workers were running or runnable 51 % of their time, including the final flush; flushes: they took 48 % of the time; the device: it had requests outstanding 70 % of the time";
     assert_eq!(neither.brief(), words);
     assert!(!neither.further().contains("CPU") && !neither.further().contains("flush"), "{}", neither.further());
     (sample.flush_s, sample.cpu.lower.system_s) = (Some(0.2), 0.88);
@@ -451,7 +451,7 @@ fn a_flush_at_the_end_that_takes_most_of_the_time_is_named_and_no_memory_or_cpu(
 fn one_small_request_at_a_time_is_bound_by_its_latency() {
     let mut sample = clean(random(read(4)));
     sample.total.latency_ns.mean = Some(41_000.0);
-    let words = "queue depth (likely): one request at a time, each takes 41 µs, and nothing else is saturated";
+    let words = "queue depth (likely): one request at a time, 41 µs each on average, and nothing else is saturated";
     assert_eq!(of(&sample).brief(), words);
     assert_eq!(named(&clean(deep(2, random(read(4))))), None);
     assert_eq!(named(&clean(read(1024))), None, "a large one may keep the device at work");

@@ -52,7 +52,7 @@ fn finding(plateau: &Plateau<'_>, paces: &Paces) -> Option<Finding> {
     let (brief, claim) = match share >= FULL {
         true => (format!("saturated at {rate}"), format!("{each}: it is saturated, and {most} is its limit")),
         false => (
-            format!("would saturate at {most} ({percent} used)"),
+            format!("one CPU would saturate at {most} ({percent} used)"),
             format!("{each}, which would saturate at {most} or below"),
         ),
     };

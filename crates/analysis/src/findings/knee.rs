@@ -30,7 +30,7 @@ pub(super) struct Knee<'a> {
 /// Whether the rate still rises, as far as the scatter shows.
 pub(super) fn growth(depth: Estimate) -> String {
     match stops_before(depth) {
-        Some(low) => format!("the gain over QD{low} is within the scatter"),
+        Some(low) => format!("not significantly faster than QD{low}"),
         None => "still rising".to_owned(),
     }
 }
@@ -64,15 +64,13 @@ fn finding(series: &Series<'_>, knee: Knee<'_>, models: &Models) -> Finding {
     let (brief, claim, estimates) = if still_growing {
         let highest = cell.workload.depth;
         let (brief, doubt) = match stops_before(depth) {
-            Some(low) => {
-                (format!("QD{low} to beyond QD{highest}"), format!("; within the scatter it may stop at QD{low}"))
-            }
-            None => (format!("beyond QD{highest}, the highest depth measured"), String::new()),
+            Some(low) => (format!("QD{highest} or more (CI from QD{low})"), format!("; the CI also allows QD{low}")),
+            None => (format!("QD{highest} or more, the highest depth measured"), String::new()),
         };
         (brief, format!("{what}: {rate} at QD{highest}, the highest depth measured, and still rising{doubt}"), vec![])
     } else {
         let best = rate.quantity.format(best);
-        let claim = format!("{what}: {rate} at {depth}, where it stops rising; the most at any depth is {best}");
+        let claim = format!("{what}: {rate} at {depth}, where it stops rising; the maximum is {best}");
         (format!("{depth} ({rate})"), claim, vec![depth, rate])
     };
     let model = models.concurrency.iter().find(|model| model.load == Load::Depth && model.subject == series.subject);
@@ -107,7 +105,7 @@ mod tests {
     fn where_it_stops_is_said() {
         let run = by_depth(&[(1, 10e3), (2, 20e3), (4, 40e3), (8, 57e3), (16, 58e3), (32, 58e3)]);
         let findings = run.findings(FindingCode::Knee);
-        let words = "Random reads (4 KiB, direct): 57\u{202f}000 IOPS ± 2 % at QD8, where it stops rising; the most at any depth is 58\u{202f}000 IOPS. Fitted model, a fixed latency up to a throughput limit (0.578 % off on average): one I/O alone takes 100 µs ± 1.2 %, the limit of 57\u{202f}671 IOPS ± 1.2 % is reached at QD5.77 [5.68 to 5.86].";
+        let words = "Random reads (4 KiB, direct): 57\u{202f}000 IOPS ± 2 % at QD8, where it stops rising; the maximum is 58\u{202f}000 IOPS. Fitted model, a fixed latency up to a throughput limit (0.578 % off on average): one I/O alone takes 100 µs ± 1.2 %, the limit is 57\u{202f}671 IOPS ± 1.2 %, with the knee at QD5.77 [5.68 to 5.86].";
         assert_eq!(findings[0].sentence, words);
         assert_eq!(findings[0].subject, "random read, 4 KiB, direct");
         assert_eq!(findings[0].brief, "QD8 (57\u{202f}000 IOPS ± 2 %)");
@@ -128,7 +126,7 @@ mod tests {
     fn what_still_grows_has_no_knee() {
         let findings = by_depth(&[(1, 10e3), (2, 20e3), (4, 40e3)]).findings(FindingCode::Knee);
         assert!(findings[0].estimates.is_empty());
-        assert_eq!(findings[0].brief, "beyond QD4, the highest depth measured");
+        assert_eq!(findings[0].brief, "QD4 or more, the highest depth measured");
         let words = "Random reads (4 KiB, direct): 40\u{202f}000 IOPS ± 2 % at QD4, the highest depth measured, and still rising.";
         assert_eq!(findings[0].sentence, words);
     }
@@ -141,16 +139,16 @@ mod tests {
             run.add(deep(depth, random(read(4))), &scattered(mean, spread));
         }
         let findings = run.findings(FindingCode::Knee);
-        assert_eq!(findings[0].brief, "QD8 to beyond QD32");
-        says(&findings[0].sentence, "; within the scatter it may stop at QD8.");
+        assert_eq!(findings[0].brief, "QD32 or more (CI from QD8)");
+        says(&findings[0].sentence, "; the CI also allows QD8.");
         let advice = run.findings(FindingCode::Recommendation);
-        assert!(advice.iter().any(|finding| finding.sentence.contains("is within the scatter")), "{advice:?}");
+        assert!(advice.iter().any(|finding| finding.sentence.contains("not significantly faster")), "{advice:?}");
     }
 
     #[test]
     fn sequential_requests_are_reported_in_bytes() {
         let run = Run::of([(1, 0.5e9), (2, 1e9), (4, 1e9)].map(|(depth, rate)| (deep(depth, write(64)), [rate])));
-        let words = "Sequential writes (64 KiB, direct): 1 GB/s at QD2, where it stops rising; the most at any depth is 1 GB/s.";
+        let words = "Sequential writes (64 KiB, direct): 1 GB/s at QD2, where it stops rising; the maximum is 1 GB/s.";
         assert_eq!(run.findings(FindingCode::Knee)[0].sentence, words);
     }
 }

@@ -113,7 +113,7 @@ fn doubt_of_share(choice: &Cell<'_>, highest: &Cell<'_>) -> &'static str {
     let interval =
         ratio_of_means(&choice.bytes_per_s, &highest.bytes_per_s).and_then(|share| share.high.zip(share.low));
     let is_known = interval.is_some_and(|(high, low)| (high - low) / 2.0 <= 1.0 - SHARE_OF_BEST);
-    if is_known { "" } else { " (CI wider than ± 10 %)" }
+    if is_known { "" } else { " (uncertain by more than ± 10 %)" }
 }
 
 fn random_depth(series: &Series<'_>) -> Option<Finding> {
@@ -200,7 +200,7 @@ mod tests {
             run.findings(FindingCode::Recommendation)[0].sentence.clone()
         };
         let scattered = said(&[3e8, 6e8, 6e8, 6e8, 9e8], &[4e8, 6.5e8, 6.5e8, 6.5e8, 9e8]);
-        ends(&scattered, "92 % of the maximum (CI wider than ± 10 %).");
+        ends(&scattered, "92 % of the maximum (uncertain by more than ± 10 %).");
         let alone = said(&[15e8], &[16e8]);
         ends(&alone, "94 % of the maximum, with too few repetitions for a confidence interval.");
     }

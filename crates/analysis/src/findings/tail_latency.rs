@@ -63,7 +63,7 @@ fn finding(group: &Series<'_>) -> Option<Finding> {
     let queued = crate::block::of(cell).and_then(|block| block.queued);
     let queued = queued.map(|share| format!(". They spend {share} of their time queued in the block layer"));
     let claim = format!(
-        "{}: {beyond} take over {multiple} times the median of {median} ({chance} for exponential latency); {percentile} is {far}, \
+        "{}: {beyond} of the requests exceed {multiple} times the median of {median} ({chance} for exponential latency); {percentile} is {far}, \
          {times} times the median{}{}",
         group.requests_of(cell.workload),
         extent(long.len(), tails.len()),
@@ -170,14 +170,14 @@ mod tests {
         assert!((beyond.value - 0.011).abs() < 0.002, "1 % paused and 0.1 % by chance: {beyond:?}");
         assert!((percentile.value - 20e6).abs() < 0.2e6 && (median.value - 69.3e3).abs() < 2e3);
         begins(&findings[0].sentence, "Random reads (4 KiB, QD1, direct): ");
-        says(&findings[0].sentence, "over 10 times the median");
+        says(&findings[0].sentence, "exceed 10 times the median");
         begins(&findings[0].brief, "p99.9 is ");
     }
 
     #[test]
     fn few_requests_are_looked_at_less_far_out() {
         let findings = tails(1, Some(20), 5, 500, 1);
-        assert!(findings[0].sentence.contains("over 7 times the median"), "{findings:?}");
+        assert!(findings[0].sentence.contains("exceed 7 times the median"), "{findings:?}");
         assert_eq!(tails(1, Some(20), 5, 200, 1), [], "a thousand are too few for either");
         assert_eq!(tails(1, Some(100), 1, 40_000, 1), [], "one repetition has no interval");
     }

@@ -263,11 +263,11 @@ impl Concurrency {
             let law = self.law.words();
             let highest = highest.quantity.format(highest.value);
             return format!(
-                "No queueing model holds here: the nearest, {law} ({off}), has its limit, {limit}, below the measured {highest}."
+                "No queueing model fits: the limit of the best, {law} ({off}), is {limit}, below the measured {highest}."
             );
         }
         if self.matches == Match::Poor {
-            return format!("No queueing model fits: the nearest is {off}.");
+            return format!("No queueing model fits: the best is {off}.");
         }
         let law = self.law.words();
         let alone = format!("one I/O alone takes {}", self.alone);
@@ -277,7 +277,7 @@ impl Concurrency {
             (Law::UniversalScalability, Some(knee)) => {
                 format!("the rate peaks at {knee} ({limit}) and then falls")
             }
-            (_, Some(knee)) => format!("the limit of {limit} is reached at {knee}"),
+            (_, Some(knee)) => format!("the limit is {limit}, with the knee at {knee}"),
         };
         format!("Fitted model, {law} ({off}): {alone}, {rest}.")
     }
@@ -332,7 +332,7 @@ mod tests {
         assert_eq!((model.law, model.matches), (Law::Bounded, Match::Good));
         follows(&model.curve, (1.0, 32.0), |n| (n / 100e-6).min(57e3));
         assert!(close(Some(model.alone), 100e3) && close(model.knee, 5.7) && close(model.limit, 57e3), "{model:?}");
-        let words = "Fitted model, a fixed latency up to a throughput limit (0.01 % off on average): one I/O alone takes 100 µs ± 0.1 %, the limit of 57\u{202f}000 IOPS ± 0.1 % is reached at QD5.7.";
+        let words = "Fitted model, a fixed latency up to a throughput limit (0.01 % off on average): one I/O alone takes 100 µs ± 0.1 %, the limit is 57\u{202f}000 IOPS ± 0.1 %, with the knee at QD5.7.";
         assert_eq!(model.sentence(), words);
     }
 
@@ -351,7 +351,7 @@ mod tests {
         let limit = model.limit.unwrap();
         assert!(limit.value < 157.0 && limit.high.unwrap() > 157.0 && model.relative_error < 0.05, "{model:?}");
         assert_eq!(model.matches, Match::Poor);
-        let words = "No queueing model holds here: the nearest, a closed queueing network of equal stations (4.97 % off on average), has its limit, 152 IOPS ± 12 %, below the measured 157 IOPS.";
+        let words = "No queueing model fits: the limit of the best, a closed queueing network of equal stations (4.97 % off on average), is 152 IOPS ± 12 %, below the measured 157 IOPS.";
         assert_eq!(model.sentence(), words);
         let finding = analyse(&run.observed()).findings.into_iter().find(|finding| finding.code == FindingCode::Knee);
         let sentence = finding.unwrap().sentence;
@@ -368,13 +368,13 @@ mod tests {
         let scattered = by_depth(&[(1, 10e3), (2, 20e3), (4, 40e3), (8, 57e3), (16, 59e3), (32, 58e3)]);
         let agrees = model(&scattered);
         assert!(agrees.limit.unwrap().value < 59e3 && agrees.exceeded_by.is_none(), "{agrees:?}");
-        assert!(agrees.sentence().contains("is reached at"), "{}", agrees.sentence());
+        assert!(agrees.sentence().contains("with the knee at"), "{}", agrees.sentence());
         // A peak, and less beyond it, with which no bound agrees.
         let peak = |depth: u32| (depth, if depth == 16 { 74e3 } else { (f64::from(depth) * 10e3).min(64e3) });
         let peak = by_depth(&(0..11).map(|power| peak(1 << power)).collect::<Vec<_>>());
         let contradicted = model(&peak);
         assert!(contradicted.relative_error < 0.05 && contradicted.matches == Match::Poor, "{contradicted:?}");
-        assert!(contradicted.sentence().contains("holds here"), "{}", contradicted.sentence());
+        assert!(contradicted.sentence().contains("below the measured"), "{}", contradicted.sentence());
     }
 
     /// Processes and scripts an hour of a SPARCcenter 2000 in SPEC SDM91; with the fit of Gunther's "Guerrilla Capacity

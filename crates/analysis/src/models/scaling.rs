@@ -140,7 +140,7 @@ impl Scaling {
         let off = off(self.relative_error);
         match (self.matches, self.limit) {
             (Match::Poor, _) => {
-                format!("No shared-limit model fits: the nearest is {off}.")
+                format!("No shared-limit model fits: the best is {off}.")
             }
             (Match::Good, Some(limit)) => {
                 format!("Fitted model: each target delivers {}, with a shared limit of {limit} ({off}).", self.each)

@@ -144,7 +144,7 @@ impl ServiceTime {
         let off = off(self.relative_error);
         match (&self.pieces[..], self.matches) {
             (_, Match::Poor) => {
-                format!("No linear time model fits: the nearest is {off}.")
+                format!("No linear time model fits: the best is {off}.")
             }
             ([line], Match::Good) => {
                 let half = line.half_size.map(|half| format!(", half of that rate at {half}")).unwrap_or_default();

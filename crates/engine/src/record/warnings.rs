@@ -59,7 +59,7 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> 
     warn(
         stolen > 0.05 && stolen_s > 1.5 * TICK_S,
         "time_stolen",
-        format!("the hypervisor took {:.0} % of the CPU time", stolen * 100.0),
+        format!("steal time: the hypervisor took {:.0} % of the CPU time", stolen * 100.0),
         "measure again when the host is less loaded",
     );
     warn(
@@ -169,8 +169,8 @@ mod tests {
             found.map(|warning| warning.message)
         };
         sample.cpu.steal_s = Some(0.3 * f64::from(sample.environment.cpus));
-        assert_eq!(warning(&sample, 1.0).unwrap(), "the hypervisor took 30 % of the CPU time");
-        assert_eq!(warning(&sample, 0.08).unwrap(), "the hypervisor took 100 % of the CPU time");
+        assert_eq!(warning(&sample, 1.0).unwrap(), "steal time: the hypervisor took 30 % of the CPU time");
+        assert_eq!(warning(&sample, 0.08).unwrap(), "steal time: the hypervisor took 100 % of the CPU time");
         assert_eq!(warning(&sample, 10.0), None);
     }
 

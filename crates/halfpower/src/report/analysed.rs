@@ -112,7 +112,9 @@ impl Analysed {
     pub(super) fn counts(&self) -> String {
         let repetitions = self.analysis.cells.iter().map(|cell| cell.bytes_per_s.repetitions);
         let repetitions = match (repetitions.clone().min(), repetitions.max()) {
-            (Some(least), Some(most)) if least < most => format!(", {least} to {most} repetitions each"),
+            (Some(least), Some(most)) if least < most => {
+                format!(", {least} to {most} repetitions each{}", self.limited())
+            }
             (_, Some(most)) if most > 1 => format!(", {most} repetitions each"),
             _ => String::new(),
         };
@@ -122,6 +124,19 @@ impl Analysed {
         };
         let (workloads, samples) = (self.analysis.cells.len(), self.samples.len());
         format!("{}{repetitions}, {}, {failed}", counted(workloads, "workload"), counted(samples, "sample"))
+    }
+
+    /// Whether the time limit or the write budget ended repetitions before the intervals were as narrow as planned.
+    fn limited(&self) -> &'static str {
+        let repetitions = self.run.plan.as_ref().map(|plan| plan.repetitions);
+        let is_limited = repetitions.is_some_and(|planned| {
+            let is_wide = |half: f64| planned.precision.is_some_and(|precision| half > precision);
+            let rates = self.analysis.cells.iter().map(|cell| cell.bytes_per_s);
+            rates
+                .filter(|rate| rate.repetitions < planned.max)
+                .any(|rate| rate.relative_half_width().is_some_and(is_wide))
+        });
+        if is_limited { " (ended by the time limit or write budget)" } else { "" }
     }
 
     /// A sentence for a run that was stopped.

@@ -19,11 +19,11 @@ const ALSO: [(FindingCode, &str); 10] = [
     (FindingCode::Drift, "changed over time"),
     (FindingCode::WriterCollapse, "writers collapse"),
     (FindingCode::Misalignment, "misaligned"),
-    (FindingCode::SmallWritePenalty, "read before write"),
+    (FindingCode::SmallWritePenalty, "read-modify-write"),
     (FindingCode::ExtensionCost, "file extension"),
     (FindingCode::Dip, "dip"),
     (FindingCode::Asymmetry, "reads against writes"),
-    (FindingCode::TailLatency, "long tail"),
+    (FindingCode::TailLatency, "tail latency"),
     (FindingCode::CpuSaturation, "CPU use"),
 ];
 /// Maximum number of further findings.
@@ -55,14 +55,14 @@ pub(crate) fn summary(analysed: &Analysed, colour: bool, width: usize) -> String
         }
     }
     page.table(["Peak", "figure (request size, queue depth)"], briefs(analysed, FindingCode::Peak));
-    let head = ["Sequential requests", "half-power size: half of the peak at", "CPU time per request"];
+    let head = ["Sequential requests", "half-power size", "CPU time per request"];
     page.table(head, sequential(analysed));
-    page.table(["Queue depth", "IOPS stop rising at"], briefs(analysed, FindingCode::Knee));
+    page.table(["Queue depth", "lowest depth within 5 % of the best IOPS"], briefs(analysed, FindingCode::Knee));
     page.table(["Workload", "bottleneck"], only_bottleneck(analysed));
     let of_machine =
         Table::new(["Workload", "throughput", "IOPS", "bottleneck", "busy"], bottlenecks_of_machine(analysed));
     page.table_of(&of_machine);
-    page.table(["Buffering", "compared with direct"], briefs(analysed, FindingCode::BufferingGain));
+    page.table(["Buffering", "throughput relative to direct"], briefs(analysed, FindingCode::BufferingGain));
     page.table(["Targets", "together compared with alone"], briefs(analysed, FindingCode::SharedLimit));
     page.table(["Price", priced(analysed)], briefs(analysed, FindingCode::Price));
     page.table(["Also seen", ""], also_seen(analysed));

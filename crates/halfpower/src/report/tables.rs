@@ -226,7 +226,9 @@ pub(crate) fn of_environment(environment: &Environment, program: &Program) -> Ta
     let target = &environment.target;
     let text = |value: &Option<String>| value.clone();
     let bytes = |value: Option<Bytes>| value.map(|bytes| bytes.to_string());
-    let medium = |rotational| if rotational { "rotational (kernel)" } else { "not rotational (kernel)" }.to_owned();
+    let medium = |rotational| {
+        if rotational { "rotational, says the kernel" } else { "not rotational, says the kernel" }.to_owned()
+    };
     // An imported run has few facts.
     let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let unavailable = environment.personalities.iter().filter_map(|facts| Some((facts, facts.unavailable.as_ref()?)));

@@ -107,7 +107,9 @@ mod tests {
             "32 MiB were written without a flush: up to 16 MiB of it was left in the device's write cache; \
              set bytes to at least 160 MiB per repetition, or durability to flush_at_end"
         );
-        assert!(said(32, None, &direct()).unwrap().contains("be in the device's write cache; set bytes to at least 1 GiB"));
+        assert!(
+            said(32, None, &direct()).unwrap().contains("be in the device's write cache; set bytes to at least 1 GiB")
+        );
         let enough = [(160, Some(16)), (1024, None), (32, Some(0))];
         assert_eq!(enough.map(|(mib, cache)| said(mib, cache, &direct())), [None, None, None]);
         for (workload, is_said) in [

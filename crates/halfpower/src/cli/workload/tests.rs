@@ -160,7 +160,8 @@ fn rows() -> String {
         };
         let fio = if about.fio.is_empty() { "–".to_owned() } else { format!("`{}`", about.fio) };
         let simulated = if about.unsimulated.is_some() { "no" } else { "yes" };
-        let (name, [help, default]) = (key.name, [about.help, &key.default()].map(|text| worded(text, |key| format!("`{key}`"))));
+        let (name, [help, default]) =
+            (key.name, [about.help, &key.default()].map(|text| worded(text, |key| format!("`{key}`"))));
         rows += &format!("| `{name}` | {help}{given} | {values} | {default} | {fio} | {simulated} |\n");
     }
     rows

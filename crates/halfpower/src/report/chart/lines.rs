@@ -69,7 +69,7 @@ impl Shape {
             self.request_size.map(|size| size.to_string()),
             (self.workers > 1).then(|| format!("{} workers", self.workers)),
             (self.durability == Durability::FlushAtEnd).then(|| "flushed".to_owned()),
-            (self.reach == Reach::Memory).then(|| "memory only".to_owned()),
+            (self.reach == Reach::Memory).then(|| "page cache only".to_owned()),
             self.personality.as_ref().map(ToString::to_string),
             is_of_cache.then(|| format!("cache {}", self.cache)),
             is_set.then(|| self.set.to_string()),
