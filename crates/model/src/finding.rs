@@ -117,7 +117,7 @@ pub struct Finding {
     pub subject: String,
     /// Storage or memory.
     pub reach: Reach,
-    /// The claim in a few words, beside the subject: `128 KiB (interpolated: 79.3 KiB ± 14 %)`.
+    /// The claim in a few words, beside the subject: `128 KiB (79.3 KiB ± 14 %)`.
     pub brief: String,
     /// The claim in a sentence.
     pub sentence: String,

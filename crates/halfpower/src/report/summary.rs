@@ -55,7 +55,7 @@ pub(crate) fn summary(analysed: &Analysed, colour: bool, width: usize) -> String
         }
     }
     page.table(["Peak", "figure (request size, queue depth)"], briefs(analysed, FindingCode::Peak));
-    let head = ["Sequential requests", "half-power size", "CPU time per request"];
+    let head = ["Sequential requests", "half-power size (interpolated)", "CPU time per request"];
     page.table(head, sequential(analysed));
     page.table(["Queue depth", "lowest depth within 5 % of the best IOPS"], briefs(analysed, FindingCode::Knee));
     page.table(["Workload", "bottleneck"], only_bottleneck(analysed));

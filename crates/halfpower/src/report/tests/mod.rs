@@ -88,7 +88,7 @@ fn the_summary_of_a_survey_has_the_half_power_size_of_direct_reads_on_a_screen()
     let after = summary.split("half-power").nth(1).unwrap();
     let first = after.lines().nth(1).unwrap();
     // 80 µs and 3.6 GB/s: half of the peak of 3.3 GB/s is at 80 µs × 3.6 GB/s × 0.458 / 0.542 = 238 KiB.
-    assert!(first.starts_with("  read, QD1, direct") && first.contains("256 KiB (interpolated: 2"), "{first}");
+    assert!(first.starts_with("  read, QD1, direct") && first.contains("256 KiB (2"), "{first}");
 }
 
 #[test]
