@@ -68,7 +68,7 @@ msrv:
 coverage:
     cargo test --release --locked -p halfpower-analysis --test coverage -- --nocapture
 
-# The bottlenecks of 1200 simulated machines, told by what a host sees of them; five minutes
+# The bottlenecks of 1200 simulated machines, named from what a host sees of them; five minutes
 hidden:
     cargo test --release --locked -p halfpower-sim --test hidden -- --include-ignored --nocapture
 

@@ -1,7 +1,7 @@
 //! A bare pread loop: random 4 KiB reads of a file for some seconds, counted and nothing else. What `sync` is held
 //! against: no clock or histogram a request, no options. Its offsets come from the engine's own generator.
 //!
-//! `bench/compare.py` compiles it with `rustc -O`; it prints reads a second.
+//! `bench/compare.py` compiles it with `rustc -O`; it prints reads per second.
 
 #[path = "../crates/model/src/random.rs"]
 #[expect(dead_code, reason = "the engine uses more of it")]

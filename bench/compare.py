@@ -75,7 +75,7 @@ def is_quiet(pair):
 
 
 def duel(ours, peer, warm, arguments, fills_cpu):
-    """Runs two contestants by turns until the ratio is known; the pairs kept and the Result."""
+    """Runs two contestants interleaved until the ratio is known; the pairs kept and the Result."""
     pairs = []
     while len(pairs) < arguments.most_rounds:
         first_is_ours = len(pairs) % 2 == 0
@@ -182,7 +182,7 @@ def null_rate(report, rates):
 
 
 def open_loop(report, programs, arguments, warm):
-    """Ours alone: how late requests start that arrive 50 000 times a second, and whether all were carried out."""
+    """Ours alone: how late requests start that arrive 50 000 times per second, and whether all were carried out."""
     ours = programs.ours(programs.file, ["--personality", "sync", "--pattern", "random", "--request-size", "4k",
                                          "--buffering", "buffered", "--rate", "50000/s", "--arrivals", "poisson"])
     needed = "mean lateness under 5 µs, none lost"
@@ -247,7 +247,7 @@ def machine(arguments, file):
     filesystem = first_line(["findmnt", "--noheadings", "--output", "FSTYPE", "--target", file])
     kernel = platform.release().split("-")[0]
     return (f"{', '.join(programs)}. {os.cpu_count()} × {model}, {memory_gib:.0f} GiB, Linux {kernel}; the file is on "
-            f"{filesystem}. Runs of {arguments.seconds} s by turns on CPU {arguments.cpu}; medians. "
+            f"{filesystem}. Runs of {arguments.seconds} s, interleaved, on CPU {arguments.cpu}; medians. "
             f"Load average at the start {os.getloadavg()[0]:.2f}.")
 
 

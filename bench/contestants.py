@@ -81,7 +81,7 @@ class Programs:
             return Contestant("t/io_uring", "", skip("--t-io-uring does not say where t/io_uring is"))
 
         def run():
-            # It prints a line a second; the first is a start, and the last second may have no line.
+            # It prints a line per second; the first is a start, and the last second may have no line.
             output, busy = run_timed([*self.pinned, path, *options, f"-r{self.arguments.seconds + 2}", self.file])
             units = {"": 1, "K": 1e3, "M": 1e6}
             lines = [float(number) * units[unit] for number, unit in re.findall(r"^IOPS=([\d.]+)([KM]?),", output, re.M)]

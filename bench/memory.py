@@ -7,7 +7,7 @@ likwid-bench is taken from PATH. STREAM is a binary of yours, built with OpenMP;
 and its row has that size. It builds nobody else's code: a peer that is not there is a row that says so.
 
 Each form of likwid-bench (load_avx, store_mem_avx, ...) first has three runs, and the one with the best median goes on.
-Then ours and it run by turns, the first of a pair changing from pair to pair. What is compared is alike: the median of
+Then ours and it run interleaved, the first of a pair changing from pair to pair. What is compared is alike: the median of
 our rounds with a run of likwid-bench that is as long as one of them, and our best round with STREAM's best iteration.
 The interval of the median ratio is that of the sign test. Rates count bytes as STREAM does: a copied byte was read and
 written, so it counts twice. Ends with status 1 when a row misses 0.97. Where others are at work, `chrt --fifo 1` before
@@ -52,7 +52,7 @@ def run(command, environment=None):
 
 
 def ours(arguments, size, threads):
-    """Of each kernel its rounds, in bytes read and written a second."""
+    """Of each kernel its rounds, in bytes read and written per second."""
     output = run([arguments.program, "memory", "--threads", str(threads), "--sizes", str(size), "--json", "--no-store"])
     cells = json.loads(output)["figures"]["bandwidth"]
     return {cell["kernel"]: [rate * (2 if cell["kernel"] in OURS["copy"] else 1) for rate in cell["bytes_per_s"]["rounds"]]

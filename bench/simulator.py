@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How many requests a second of CPU time the simulator serves, and whether its memory grows with them.
+"""How many requests per second of CPU time the simulator serves, and whether its memory grows with them.
 
     bench/simulator.py [target/release/halfpower] [--requests 2000000]
 
@@ -21,7 +21,7 @@ FLASH = "sim:nvme-gen4:steady"
 SPTF = "--set=drive.atlas-10k.scheduler=sptf"
 RANDOM = ["--pattern=random", "--request-size=8KiB"]
 STREAM = ["--pattern=sequential", "--request-size=64KiB", "--depth=2"]
-# What, options, promised requests a second.
+# What, options, promised requests per second.
 CASES = [
     ("random reads, QD1", [*RANDOM, "--depth=1"], None),
     ("random reads, QD8", [*RANDOM, "--depth=8"], 1_000_000),
