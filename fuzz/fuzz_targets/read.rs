@@ -1,23 +1,25 @@
-//! A reader of our own files against damaged ones: `HALFPOWER_FUZZ_FORM` says of which, study, machine or store.
+//! A reader against damaged files: `HALFPOWER_FUZZ_FORM` is study, machine, store, or a word of `import --format`.
 //!
 //! The program is included whole, since it is no library. Half of the inputs are damaged as libFuzzer does it, byte by byte;
 //! half as a whole: lines, figures, brackets. The first byte of an input for a store says what it is: the seed of damage to
 //! the file of a store, or, the second byte saying which, the text of one of its columns. With `HALFPOWER_FUZZ_SEEDS` a
-//! folder gets the inputs to begin with.
+//! folder gets the inputs to begin with. Of fio's logs the first byte chooses the name.
 #![no_main]
 #![allow(dead_code, reason = "the program is included whole, and not all of it is called here")]
 
+use clap::ValueEnum;
 use halfpower_engine::test_file::FileId;
 use halfpower_model::random::Random;
 use halfpower_model::{Bytes, Environment, Sample, Settings, Workload};
 use halfpower_sim::Simulated;
 use halfpower_sim::file::MachineFile;
+use interchange::import::{Format, ImportError, import_bytes};
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use rusqlite::Connection;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::LazyLock;
-use store::{NewRun, NewTestFile, RunKind, RunStatus, Store};
+use store::{NewRun, RunKind, RunStatus, Store};
 use study::{Shelf, Study};
 
 #[path = "../../crates/halfpower/src/cli/mod.rs"]
@@ -38,8 +40,6 @@ mod instrument;
 mod interchange;
 #[path = "../../crates/halfpower/src/output.rs"]
 mod output;
-#[path = "../../crates/halfpower/src/paper_figures.rs"]
-mod paper_figures;
 #[path = "../../crates/halfpower/src/plan/mod.rs"]
 mod plan;
 #[path = "../../crates/halfpower/src/reading/mod.rs"]
@@ -50,18 +50,20 @@ mod report;
 mod runner;
 #[path = "../../crates/halfpower/src/sanitize.rs"]
 mod sanitize;
-#[path = "../../crates/halfpower/src/simulated.rs"]
-mod simulated;
+#[path = "../../crates/halfpower/src/simulator/mod.rs"]
+mod simulator;
+#[path = "../../crates/halfpower/src/interchange/import/soundness.rs"]
+mod soundness;
 #[path = "../../crates/halfpower/src/store/mod.rs"]
 mod store;
 #[path = "../../crates/halfpower/src/study/mod.rs"]
 mod study;
 #[path = "../../crates/halfpower/src/target/mod.rs"]
 mod target;
+#[path = "../../crates/halfpower/src/target_name.rs"]
+mod target_name;
 #[path = "../../crates/halfpower/src/text.rs"]
 mod text;
-#[path = "../../crates/halfpower/src/validate/mod.rs"]
-mod validate;
 
 /// Longest message about a file.
 const MAX_MESSAGE_BYTES: usize = 64 << 10;
@@ -79,8 +81,11 @@ const COLUMNS: [&str; 9] = [
     "INSERT OR REPLACE INTO readings (run_id, record) VALUES (1, ?)",
 ];
 
+/// The names of fio's logs, which say what they hold.
+const LOGS: [&str; 4] = ["a_bw.1.log", "a_iops.1.log", "a_lat.1.log", "a_clat_hist.1.log"];
+
 static FORM: LazyLock<String> =
-    LazyLock::new(|| std::env::var("HALFPOWER_FUZZ_FORM").expect("HALFPOWER_FUZZ_FORM is study, machine or store"));
+    LazyLock::new(|| std::env::var("HALFPOWER_FUZZ_FORM").expect("HALFPOWER_FUZZ_FORM names a form"));
 
 /// Where stores are written.
 static FOLDER: LazyLock<PathBuf> =
@@ -107,8 +112,7 @@ static STORE: LazyLock<Vec<u8>> = LazyLock::new(|| {
         .expect("a run");
     store.add_sample(run, 0, 0, &Sample::empty(Workload::default(), environment)).expect("a sample");
     let (test_file, directory) = (FOLDER.join("t"), FileId::at(&FOLDER).expect("the folder"));
-    let noted = NewTestFile { path: &test_file, bytes: Bytes(1), run, file: None, directory: &directory };
-    store.note_test_file(&noted).expect("a test file");
+    store.note_test_file(run, &test_file, Bytes(1), None, &directory).expect("a test file");
     store.finish_run(run, RunStatus::Complete).expect("its end");
     drop(store);
     let connection = Connection::open(&path).expect("the store's file");
@@ -124,7 +128,8 @@ fuzz_target!(|input: &[u8]| {
     match FORM.as_str() {
         "study" => study(&String::from_utf8_lossy(input)),
         "machine" => machine(&String::from_utf8_lossy(input)),
-        _ => store(input),
+        "store" => store(input),
+        form => import(Format::from_str(form, false).expect("a form of `import --format`"), input),
     }
 });
 
@@ -138,6 +143,17 @@ fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     data[..length].copy_from_slice(&new[..length]);
     length
 });
+
+/// Another program's results.
+fn import(form: Format, input: &[u8]) {
+    let (name, input) = match (form, input) {
+        (Format::FioLog, [first, rest @ ..]) => (LOGS[usize::from(*first) % LOGS.len()], rest),
+        _ => ("file", input),
+    };
+    if let Err(complaint) = soundness::check_import(name, input, form) {
+        panic!("{complaint}");
+    }
+}
 
 /// A study that may include itself, and a folder of it.
 fn study(text: &str) {

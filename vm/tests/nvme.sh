@@ -13,4 +13,4 @@ check_rate "so have writes, four deep" write 40 /dev/nvme0n1 --overwrite=/dev/nv
 
 io unpolled /dev/nvme0n1 --ring iopoll --buffering direct --requests 20
 check "a disk without queues for polling is read all the same" "$(cat unpolled.messages)" [ "$(figure unpolled total requests)" = 20 ]
-check "and it is said why it is not polled" "$(sed -n '/"instrument"/,/}/p' unpolled)" grep -q "iopoll: needs a device with queues for polling" unpolled
+check "and it is said why it is not polled" "$(sed -n '/"instrument"/,/}/p' unpolled)" grep -q "iopoll: needs a device with polled queues" unpolled

@@ -309,7 +309,7 @@ fn at_odds(workload: &Workload, environment: &Environment) -> Option<&'static st
     } else if verified && workload.operation.has(RequestKind::Trim) {
         "verification is of what is written and does not go with trims; leave them or ‹verify› out"
     } else if verified && !writes {
-        "nothing is written that could be verified; use ‹operation› write or a mix, or ‹verify_run› for what a run wrote"
+        "nothing is written that could be verified; use ‹operation› write or a mix, or verify the data of a stored run instead"
     } else if verified && workload.verify_block().0 < MIN_BLOCK_BYTES as u64 {
         "a block that is verified has 64 bytes at least; use sizes, ‹align› and ‹offset› in multiples of that"
     } else if workload.layout != Layout::Each && workload.targets < 2 {

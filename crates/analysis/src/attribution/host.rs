@@ -133,8 +133,8 @@ pub(super) fn cpu(facts: &Facts<'_>) -> Option<Standing> {
         };
     }
     match wanting >= MOST_OF_IT {
-        true => open(format!("the CPU: the workers wanted it {share}")),
-        false => ruled_out(format!("the CPU (the workers wanted it {share})")),
+        true => open(format!("the CPU: the workers were running or runnable {share}")),
+        false => ruled_out(format!("the CPU (the workers were running or runnable {share})")),
     }
 }
 

@@ -104,7 +104,7 @@ fn a_clean_sample_names_nobody_and_says_what_it_ruled_out() {
     let found = of(&deep_reads());
     assert_eq!((found.owner, found.sureness), (None, None));
     assert_eq!(found.brief(), "unknown: the device: it had requests outstanding 70 % of the time");
-    let words = " Ruled out: the load generator (its loop took 0.1 % of the time); the CPU (the workers wanted it 21 % of their time).";
+    let words = " Ruled out: the load generator (its loop took 0.1 % of the time); the CPU (the workers were running or runnable 21 % of their time).";
     assert_eq!(found.further(), words);
 }
 
@@ -168,7 +168,7 @@ fn a_full_cpu_and_a_crowded_one_are_named() {
     assert_eq!(named(&sample), None, "who polls always uses one");
     sample.instrument.obtained.clear();
     ran(&mut sample, 0.8, 0.05);
-    assert!(of(&sample).reason.starts_with("the CPU: the workers wanted it 85 % of their time"));
+    assert!(of(&sample).reason.starts_with("the CPU: the workers were running or runnable 85 % of their time"));
     sample.workload.workers = 2;
     when(&mut sample, |it| ran(it, 0.4, 0.55), None, "half of the time of two workers");
 }
@@ -197,7 +197,10 @@ fn where_all_cpus_are_used_requests_may_wait_for_one_that_no_worker_waits_for() 
     sample.cpu.system = used(0.5, 0.0);
     let found = of(&sample);
     assert!(found.reason.ends_with("and nothing else is saturated"), "{found:?}");
-    assert!(found.further().contains("the CPU (the workers wanted it 4.0 % of their time)"), "{found:?}");
+    assert!(
+        found.further().contains("the CPU (the workers were running or runnable 4.0 % of their time)"),
+        "{found:?}"
+    );
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::source::Shelf;
 use super::sweep::{self, Axis, MOST_CELLS};
 use super::table::{Found, Keys, keys_of, sort_out};
 use super::value::{self, LARGEST};
-use halfpower_model::{Bytes, GivenPeak, Nanoseconds, Offer, Price, Settings, WorkloadSpec};
+use halfpower_model::{Bytes, GivenPeak, KEYS, Nanoseconds, Offer, Price, Settings, WorkloadSpec};
 use std::collections::HashMap;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
@@ -284,6 +284,10 @@ fn own_sweeps(
         let name = keys.read("name", diagnostics, value::text);
         let axes: Vec<Axis> = over(sweep::axes(&keys, fits, diagnostics), common).into_iter().flatten().collect();
         let place = keys.get("name").map_or(item.span, |name| name.span.clone());
+        let said = axes.iter().filter_map(|axis| axis.first()).fold(WorkloadSpec::default(), |all, one| all.or(one));
+        for (one, other) in KEYS.iter().filter_map(|key| Some((key.name, key.contradicted_by(&said)?))) {
+            diagnostics.wrong(place.clone(), format!("`{one}` and `{other}` exclude each other"), "leave one out");
+        }
         match sweep::count(&axes).filter(|cells| *cells <= cells_left) {
             Some(cells) => {
                 cells_left -= cells;

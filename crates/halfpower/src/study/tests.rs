@@ -111,6 +111,7 @@ fn single_mistakes_say_what_was_expected() {
         (sweep("requests = 0"), "a whole number of 1 or more"),
         (sweep("warmup = true"), "duration such as"),
         (sweep("depth = 1\n[[sweep]]\ndepth = [1, 2]"), "1 of this sweep's cells are in the sweep at line 2"),
+        (sweep("sizes = \"4KiB/8KiB\"\nrequest_size = \"4KiB\""), "`sizes` and `request_size` exclude each other"),
         ("name = \"x\"\nsweep = [{ depth = 1 }, { depth = 1 }]".to_owned(), "as well"),
     ];
     for (text, needle) in cases {

@@ -163,7 +163,7 @@ impl Key {
     }
 
     /// The key that excludes it, where a spec gives both a value.
-    pub(crate) fn contradicted_by(&self, spec: &WorkloadSpec) -> Option<&'static str> {
+    pub fn contradicted_by(&self, spec: &WorkloadSpec) -> Option<&'static str> {
         let other = self.about.contradicts.filter(|_| self.is_said(spec))?;
         Key::named(other).is_some_and(|other| other.is_said(spec)).then_some(other)
     }

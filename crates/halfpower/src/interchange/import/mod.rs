@@ -193,7 +193,7 @@ fn is_cut(name: &str, begin: &[u8], format: Option<Format>) -> bool {
 }
 
 /// Imports the contents of a file.
-pub(super) fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> Result<Imported, ImportError> {
+pub(crate) fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> Result<Imported, ImportError> {
     let text = text::decoded(bytes);
     let source = Source { name, text: &text };
     let format = match format.or_else(|| Format::recognise(source)) {
