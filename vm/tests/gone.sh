@@ -16,7 +16,7 @@ vanish() {
     check "$personality: the program says it failed" "its status was $status" [ $status -eq 1 ]
     requests=$(figure gone total requests)
     check "$personality: what was measured is kept" "${requests:-no} requests" [ "${requests:-0}" -gt 10 ]
-    check_messages "$personality: the message names the cause" gone "was the device removed"
+    check_messages "$personality: the message names the cause" gone "removed?"
 }
 
 io bad /dev/sda --buffering direct --request-size 64KiB --size 2MiB --bytes 2MiB

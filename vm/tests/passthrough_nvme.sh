@@ -26,12 +26,12 @@ check "with the error of a plain read" "$(cat failed-sync.messages)" \
     [ "$(figure failed-nvme failure code)" = "$(figure failed-sync failure code)" ]
 check_messages "and its place" failed-nvme "at offset 33554432"
 
-refused large "a request larger than a command is refused" "at most .* with a command" $disk --personality nvme --request-size 64MiB
-refused cached "and the file cache" "past the file cache" $disk --personality nvme --buffering buffered
+refused large "a request larger than a command is refused" "at most .* per command" $disk --personality nvme --request-size 64MiB
+refused cached "and the page cache" "bypass the page cache" $disk --personality nvme --buffering buffered
 refused unsaid "and a write unasked" overwrite $disk --personality nvme --op write
 io claimed $disk --personality nvme --op write --overwrite=$disk --size 16MiB --duration 3s &
 sleep 2
-refused second "and a second writer" "in use" $disk --personality nvme --op write --overwrite=$disk
+refused second "and a second writer" "has nvme0n1 open" $disk --personality nvme --op write --overwrite=$disk
 wait
 printf 'n\np\n1\n\n\nw\n' | fdisk $disk > /dev/null 2>&1
 refused partition "and a partition, beyond whose borders commands go" "it is a partition.*name $disk" ${disk}p1 --personality nvme

@@ -34,12 +34,12 @@ wait
 check_messages "a read beyond the end is told in words" shrunk "the blocks are beyond its end (sense 5h/21h/00h)"
 check "after the device's announcement was passed over" "$(cat shrunk.messages)" [ "$(figure shrunk failure code)" = EREMOTEIO ]
 
-refused large "a request larger than a command is refused" "at most .* with a command" \
+refused large "a request larger than a command is refused" "at most .* per command" \
     "$real" --personality sg --request-size 256MiB
 refused odd "and one of no whole blocks" "multiples of 512 B" "$real" --personality sg --buffering direct \
     --request-size 1000
 refused deep "and more than one at a time" "one request outstanding" "$real" --personality sg --depth 4
-refused cached "and the file cache" "past the file cache" "$real" --personality sg --buffering buffered
+refused cached "and the page cache" "bypass the page cache" "$real" --personality sg --buffering buffered
 printf 'n\np\n1\n\n\nw\n' | fdisk "$real" > /dev/null 2>&1
 refused partition "and a partition, beyond whose borders commands go" "it is a partition.*name $real" "${real}1" --personality sg
 refused file "and a file" "whole disks" /tmp/file --size 1MiB --op write --personality sg
