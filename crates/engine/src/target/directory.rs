@@ -48,19 +48,20 @@ impl DirectoryFacts {
         }
         let space = fstatvfs(&folder).map_err(|error| fail(error.into()))?;
         let free_bytes = Bytes(space.f_bavail.saturating_mul(space.f_frsize));
-        // Without files without a name, one whose name is removed at once.
-        let file = match Nameless::create(directory)? {
-            Some(nameless) => nameless.into_file(),
-            None => TestFile::create(directory, format!("halfpower-probe-{}", std::process::id()))?.into_file()?,
+        let (file, probe) = match Nameless::create(directory)? {
+            Some(nameless) => (nameless.into_file(), None),
+            // It keeps its name for now: 9p cannot open a file again that has none.
+            None => {
+                let probe = TestFile::create(directory, format!("halfpower-probe-{}", std::process::id()))?;
+                (probe.file()?, Some(probe))
+            }
         };
         // A file system with less room than the probe still has facts.
         let written = rustix::io::pwrite(&file, &vec![1; PROBE], 0);
         let (facts, _) = describe_open(directory, &file, Access::Overwrite)?;
-        Ok(DirectoryFacts {
-            facts,
-            free_bytes,
-            cache_can_be_emptied: written.is_ok().then(|| empties(&file)).flatten(),
-        })
+        let cache_can_be_emptied = written.is_ok().then(|| empties(&file)).flatten();
+        probe.map_or(Ok(()), TestFile::remove)?;
+        Ok(DirectoryFacts { facts, free_bytes, cache_can_be_emptied })
     }
 }
 

@@ -174,10 +174,9 @@ impl TestFile {
         result
     }
 
-    /// Removes its name and returns the open file.
-    pub(super) fn into_file(self) -> Result<File, TargetError> {
-        let file = self.pinned.try_clone().map_err(|error| TargetError::from_io("open", &self.path, error))?;
-        self.remove().map(|()| file)
+    /// The open file, a second descriptor of it.
+    pub(super) fn file(&self) -> Result<File, TargetError> {
+        self.pinned.try_clone().map_err(|error| TargetError::from_io("open", &self.path, error))
     }
 
     /// Leaves the file at its path, which it returns.
