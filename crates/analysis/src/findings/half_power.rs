@@ -267,7 +267,7 @@ mod tests {
         let estimate = finding.estimates[0];
         assert_eq!((estimate.low, estimate.high), (None, None), "five of sixteen resamples never get there");
         let sentence = &finding.sentence;
-        says(sentence, "the confidence interval extends beyond 1 MiB). No linear time model");
+        says(sentence, "the confidence interval extends beyond 1 MiB). No model of fixed time");
         ends(&finding.brief, ", CI beyond 1 MiB)");
     }
 }

@@ -144,7 +144,7 @@ impl ServiceTime {
         let off = off(self.relative_error);
         match (&self.pieces[..], self.matches) {
             (_, Match::Poor) => {
-                format!("No linear time model fits: the best is {off}.")
+                format!("No model of fixed time + size/rate fits: the best is {off}.")
             }
             ([line], Match::Good) => {
                 let half = line.half_size.map(|half| format!(", half of that rate at {half}")).unwrap_or_default();
@@ -251,7 +251,7 @@ mod tests {
     fn what_is_no_line_is_said_to_be_none() {
         let model = model(&sweep(|size| if size.0.ilog2() % 2 == 0 { 1e9 } else { 2.5e9 }));
         assert_eq!((model.matches, model.pieces.len()), (Match::Poor, 1));
-        assert!(model.sentence().starts_with("No linear time model fits"), "{}", model.sentence());
+        assert!(model.sentence().starts_with("No model of fixed time + size/rate fits"), "{}", model.sentence());
     }
 
     #[test]

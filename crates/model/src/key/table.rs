@@ -112,8 +112,8 @@ random          uniform
 shuffled        every offset once, in random order, then again
 zipf=0.99       the k-th most popular offset is chosen in proportion
                 to 1/k^0.99
-pareto=0.2      20 % of the offsets get 80 % of the requests, and
-                20 % of those 80 % of these, recursively
+pareto=0.2      20 % of the offsets get 80 % of the requests; within
+                them the same again, recursively
 hot_cold=80/20  80 % of the requests to 20 % of the offsets
 normal=0.1      normal distribution around the middle of the span,
                 standard deviation 10 % of it",
@@ -174,7 +174,8 @@ written         holds data from first to last byte
 preallocated    blocks are allocated, none written yet
 append          empty: every write extends the file
 last_first      empty; the last block is written first
-truncated       holds data; truncated within the measured time
+truncated       holds data, and is truncated to 0 bytes when the measured
+                part begins
 sparse          full length, no blocks allocated",
     }
     durability: Durability, durability, Requests {
@@ -264,7 +265,8 @@ iopoll                poll the device for completions",
 dsync       each write is on the medium when it returns
 nowait      count transfers that return EAGAIN, and retry them without
             the flag
-dontcache   leave nothing in the page cache",
+dontcache   drop the data from the page cache afterwards, where the file
+            system supports it",
     }
     processes: WorkerKind, worker_kind, Load {
         fio: "thread",
@@ -288,7 +290,7 @@ dontcache   leave nothing in the page cache",
         kind: Kind::Count(1, MAX_DEPTH as u64),
         fio: "iodepth_batch",
         help: "Requests submitted with one call, at most",
-        details: "Larger batches use less CPU time; 1 submits every request at once.",
+        details: "Larger batches use less CPU time; 1 submits each request by itself.",
         unsimulated: Some("requests that are submitted together: each is issued by itself"),
     }
     wait_batch: u32, wait_batch, Method {
