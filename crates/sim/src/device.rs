@@ -27,15 +27,9 @@ enum Kind {
 
 impl Device {
     /// At rest; what it draws comes from the seed.
-    pub fn new(model: &machine::Device, most_commands: Option<u32>, seed: u64) -> Device {
+    pub fn new(model: &machine::Device, seed: u64) -> Device {
         let kind = match model {
-            machine::Device::Disk(drive) => {
-                let disk = Disk::new(drive.clone());
-                Kind::Disk(Box::new(match most_commands {
-                    Some(commands) => disk.with_queue_depth(commands),
-                    None => disk,
-                }))
-            }
+            machine::Device::Disk(drive) => Kind::Disk(Box::new(Disk::new(drive, seed))),
             machine::Device::Buffer(drive) => Kind::Buffer(Buffer::new(*drive)),
             machine::Device::Flash(drive) => Kind::Flash(Box::new(Flash::new(drive.clone()))),
             machine::Device::Cloud(volume) => Kind::Cloud(Box::new(Cloud::new(Arc::clone(volume), seed))),
@@ -86,13 +80,6 @@ impl Device {
         }
     }
 
-    /// The measured part begins.
-    pub fn begin(&mut self, now_ns: u64) {
-        if let Kind::Disk(disk) = &mut self.kind {
-            disk.begin(now_ns);
-        }
-    }
-
     /// Somebody waits from now on until all that was written is on its medium, without a command for it.
     pub fn await_flush(&mut self, now_ns: u64) {
         if let Kind::Disk(disk) = &mut self.kind {
@@ -103,7 +90,7 @@ impl Device {
     /// How long it has been at work until now, in nanoseconds.
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
         match &self.kind {
-            Kind::Disk(disk) => disk.busy_ns(now_ns),
+            Kind::Disk(disk) => disk.worked(now_ns).busy_ns,
             Kind::Buffer(buffer) => buffer.busy_ns(now_ns),
             Kind::Flash(flash) => flash.busy_ns(now_ns),
             Kind::Cloud(cloud) => cloud.busy_ns(now_ns),

@@ -200,12 +200,6 @@ impl<'a> Facts<'a> {
         groups.first().map(|group| (without_number(&group[0].name), group[0].busy))
     }
 
-    /// The only active one; none if several are active.
-    pub(super) fn only_arm(&self) -> Option<&Part> {
-        let mut devices = self.devices().filter(|part| part.busy > 0.0);
-        devices.next().filter(|_| devices.next().is_none())
-    }
-
     /// Whether an arm transferred most of the time it was busy.
     pub(super) fn streams(&self) -> bool {
         self.devices().any(|part| phase(part, Part::PASSING) > 0.5)

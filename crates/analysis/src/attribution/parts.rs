@@ -2,8 +2,7 @@
 //!
 //! - *A part* that is 90 % busy is the bottleneck, even if other disks of its volume are idle. A controller that waits for its
 //!   transfers gives way to the busiest of its buses. A device gives way to flushes that take half of the requests' time, if they
-//!   cost it seeks and rotations; and it is not the bottleneck while it destages a write cache with room, or waits for
-//!   writes that a deeper queue would have brought in time.
+//!   cost it seeks and rotations.
 //! - *A command limit* of a controller or drive that admits a limited number of commands per disk while others wait 90 % of
 //!   the time, if no part is saturated: an admitted command uses disk and bus in turn. The arm of a saturated disk may have
 //!   passed closer requests that the limit held back. Whether a higher limit would be faster is not claimed.
@@ -23,14 +22,13 @@ const UNLIKE: f64 = 0.1;
 /// A saturated part is the bottleneck, whatever others of its kind do.
 pub(super) fn parts(facts: &Facts<'_>) -> Option<Standing> {
     let parts = &facts.sample.parts;
-    let (spared, loaded): (Vec<Group<'_>>, Vec<Group<'_>>) = groups(parts).partition(Group::is_spared);
+    let loaded: Vec<Group<'_>> = groups(parts).collect();
     let busiest = loaded.first()?;
     let (name, first, share) = (busiest.label(), busiest.first, percent(busiest.first.busy));
     if first.busy < FULL {
-        let aside: String = spared.iter().map(Group::how_spared).collect();
-        let idle = format!("the busiest part, {name}, was busy {share} of the time{aside}");
+        let idle = format!("the busiest part, {name}, was busy {share} of the time");
         let waits = waits(parts, &idle).or_else(|| command_limit(facts, &idle));
-        let none = || ruled_out(format!("every part (the busiest, {name}, {share} of the time{aside})"));
+        let none = || ruled_out(format!("every part (the busiest, {name}, {share} of the time)"));
         return waits.or_else(none);
     }
     let owner = match first.kind {
@@ -60,9 +58,9 @@ pub(super) fn parts(facts: &Facts<'_>) -> Option<Standing> {
     sure(owner, format!("the busiest part, {name}, was busy {share} of the time{beside}{next}{kept}"))
 }
 
-/// The parts whose work a deeper queue would not save, the busiest first, if none is saturated; empty if none are reported.
+/// The parts, the busiest first, if none is saturated; empty if none are reported.
 fn idle<'a>(facts: &Facts<'a>) -> Vec<Group<'a>> {
-    let loaded: Vec<_> = groups(&facts.sample.parts).filter(|group| !group.is_spared()).collect();
+    let loaded: Vec<_> = groups(&facts.sample.parts).collect();
     if loaded.first().is_some_and(|first| first.first.busy < FULL) { loaded } else { Vec::new() }
 }
 
@@ -128,39 +126,6 @@ impl Group<'_> {
                 (most, least) if least == most => format!(", the others {most}"),
                 (most, least) => format!(", the others {} to {most}", least.trim_end_matches(" %")),
             },
-        }
-    }
-
-    /// Whether they mostly destage a write cache with room, while no request waits.
-    fn is_unawaited(&self) -> bool {
-        let awaited: f64 = self.parts.iter().map(|part| part.busy * phase(part, Part::REACHING)).sum();
-        phase(self.first, Part::UNAWAITED) >= MOST_OF_IT && awaited < MOST_OF_IT
-    }
-
-    /// Whether late writes cost so much rotation that a deeper queue would be faster.
-    fn is_late(&self) -> bool {
-        phase(self.first, Part::LATE) >= MATTERS
-    }
-
-    /// Whether a deeper queue would save them most of their work.
-    fn is_spared(&self) -> bool {
-        self.is_unawaited() || self.is_late()
-    }
-
-    fn how_spared(&self) -> String {
-        let Group { name, first, .. } = self;
-        let [busy, unawaited, late] =
-            [first.busy, phase(first, Part::UNAWAITED), phase(first, Part::LATE)].map(percent);
-        match self.is_late() {
-            true => format!(
-                "; {name} was busy {busy} of the time, {late} of it waiting for the medium to rotate to a write that was queued \
-                 too late"
-            ),
-            false => {
-                format!(
-                    "; {name} destaged its write cache {busy} of the time, {unawaited} of it with no request waiting"
-                )
-            }
         }
     }
 }
@@ -379,57 +344,6 @@ mod tests {
     }
 
     #[test]
-    fn an_arm_that_empties_a_cache_with_room_does_not_set_the_pace() {
-        let arm = |unawaited: f64, link: f64| {
-            let parts = [("exos 1", PartKind::Device, 1.0), ("sata", PartKind::Bus, link)];
-            let mut sample = queued(deep(8, write(4)), &parts);
-            sample.parts[0].phases.insert(Part::UNAWAITED.to_owned(), unawaited);
-            of(&sample)
-        };
-        assert_eq!(arm(0.02, 0.3).reason, "the busiest part, exos, was busy 100 % of the time; the next, sata, 30 %");
-        assert_eq!(arm(0.82, 0.95).reason, "the busiest part, sata, was busy 95 % of the time");
-        let mut stripe = with(clean(deep(2, random(write(4)))), &[1, 2, 3].map(|_| ("exos 1", PartKind::Device, 1.0)));
-        for (number, part) in stripe.parts.iter_mut().enumerate() {
-            part.name = format!("exos {number}");
-            part.phases = BTreeMap::from([(Part::UNAWAITED.to_owned(), 0.7), (Part::REACHING.to_owned(), 0.28)]);
-        }
-        assert_eq!(named(&stripe), sure(Owner::Device), "one of them is always waited for");
-        let found = arm(0.82, 0.3);
-        assert_eq!((found.owner, found.sureness), (Some(Owner::Depth), Some(Sureness::Likely)));
-        let words = "every part (the busiest, sata, 30 % of the time; exos destaged its write cache 100 % of the time, 82 % of it with no request waiting)";
-        assert_eq!(found.ruled_out[0], words);
-    }
-
-    #[test]
-    fn an_arm_that_waits_a_turn_for_a_late_write_wants_more_outstanding() {
-        let arm = |late: f64, reaching: f64, busy: f64| {
-            let mut sample =
-                with(clean(write(64)), &[("exos 1", PartKind::Device, busy), ("sata", PartKind::Bus, 0.02)]);
-            sample.total.latency_ns.mean = Some(4.51e6);
-            sample.parts[0].phases =
-                BTreeMap::from([(Part::LATE.to_owned(), late), (Part::REACHING.to_owned(), reaching)]);
-            sample
-        };
-        let found = of(&arm(0.94, 0.0, 0.97));
-        let words =
-            "queue depth (likely): one request at a time, 4.51 ms each on average, and nothing else is saturated";
-        assert_eq!(found.brief(), words);
-        let words = "every part (the busiest, sata, 2.0 % of the time; exos was busy 97 % of the time, 94 % of it waiting for the medium to rotate to a write that was queued too late)";
-        assert_eq!(found.ruled_out[0], words);
-        assert_eq!(named(&arm(0.2, 0.74, 0.97)), likely(Owner::Depth), "a quarter faster");
-        assert_eq!(named(&arm(0.1, 0.84, 0.97)), sure(Owner::Device), "sooner is no help");
-        let words = "the device (likely): one write at a time, and exos waits 29 % of the time for its sector to rotate into place; an earlier write would wait for the same sector";
-        assert_eq!(of(&arm(0.1, 0.365, 0.8)).brief(), words);
-        assert_eq!(named(&arm(0.365, 0.1, 0.8)), likely(Owner::Depth), "most of it can be spared");
-        assert_eq!(named(&arm(0.0, 0.05, 0.8)), likely(Owner::Depth), "it hardly waits");
-        let mut several = arm(0.1, 0.365, 0.8);
-        several.parts.push(Part { busy: 0.5, ..Part::idle("exos 2", PartKind::Device) });
-        assert_eq!(named(&several), likely(Owner::Depth), "the other could go on");
-        let mut random = arm(0.1, 0.365, 0.8);
-        when(&mut random, |it| it.workload.pattern = Pattern::Random, likely(Owner::Depth), "there is a better order");
-    }
-
-    #[test]
     fn parts_that_may_have_been_full_one_after_another_are_reported() {
         let phases_of = |fast: u32, first: f64, flash: f64| {
             let parts = [("qvo 1", PartKind::Device, flash), ("sata", PartKind::Bus, 0.64)];
@@ -447,20 +361,6 @@ mod tests {
         assert_eq!(named(&phases(539.0, 0.2)), likely(Owner::Depth), "all of them at times do nothing");
         let mut one = phases(539.0, 0.78);
         when(&mut one, |it| it.workload.depth = 1, likely(Owner::Depth), "they take turns with each request");
-    }
-
-    #[test]
-    fn a_share_that_waits_names_an_arm_that_is_busier_than_the_busiest() {
-        let parts = [
-            ("atlas-10k 1", PartKind::Device, 0.75),
-            ("server-pci", PartKind::Bus, 0.13),
-            ("window", PartKind::Wait, 0.99),
-        ];
-        let mut sample = with(clean(deep(8, write(4))), &parts);
-        sample.parts[0].phases.insert(Part::UNAWAITED.to_owned(), 0.9);
-        let words = "the busiest part, server-pci, was busy 13 % of the time; atlas-10k destaged its write cache 75 % of the time, 90 % of it with no request waiting";
-        let found = of(&sample);
-        assert!(found.owner == Some(Owner::Share) && found.reason.ends_with(words), "{found:?}");
     }
 
     #[test]

@@ -11,13 +11,11 @@
 //! Where a testbed reports its parts, these show which device is busy ([`parts`](super::parts)); if none is saturated, too few
 //! requests are at the device.
 
-use super::facts::{FASTER, FEWER, FULL, Facts, MATTERS, NO_FASTER, SPARE, percent, phase};
+use super::facts::{FASTER, FEWER, FULL, Facts, NO_FASTER, SPARE, percent};
 use super::levels::{Medium, medium};
 use super::parts::{none_full, one_after_another, waits_for_share};
 use super::suspect::{Owner, Standing, Sureness, likely, named, open, ruled_out, sure};
-use crate::parts::without_number;
 use halfpower_model::environment::DeviceLimit;
-use halfpower_model::sample::Part;
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, FileState, Quantity};
 
@@ -118,7 +116,7 @@ pub(super) fn depth(facts: &Facts<'_>) -> Option<Standing> {
             false => sure(Owner::Depth, format!("a queue deeper than {asked} reaches {ratio:.1} times this rate")),
         };
     }
-    if let Some(standing) = comes_round(facts).or_else(|| one_after_another(facts)) {
+    if let Some(standing) = one_after_another(facts) {
         return Some(standing);
     }
     if let Some(ratio) = deeper.filter(|ratio| *ratio <= NO_FASTER) {
@@ -150,22 +148,6 @@ pub(super) fn depth(facts: &Facts<'_>) -> Option<Standing> {
     }
     let reason = format!("{asked} requests at a time{takes}, and no part is saturated");
     if none_full && !waits_elsewhere(facts) { likely(Owner::Depth, reason) } else { None }
-}
-
-/// Why a deeper queue does not help one sequential write at a time on a single arm: each waits for the same sector.
-fn comes_round(facts: &Facts<'_>) -> Option<Standing> {
-    let is_stream = facts.is_direct() && facts.asked(false).is_none() && facts.workload.pattern.is_ordered();
-    let is_it = facts.outstanding == 1 && is_stream && none_full(facts);
-    let arm = facts.only_arm().filter(|arm| is_it && phase(arm, Part::LATE) < MATTERS)?;
-    let (name, reaching) = (without_number(&arm.name), phase(arm, Part::REACHING) * arm.busy);
-    let reaching = Some(reaching).filter(|reaching| *reaching >= MATTERS).map(percent)?;
-    likely(
-        Owner::Device,
-        format!(
-            "one write at a time, and {name} waits {reaching} of the time for its sector to rotate into place; an earlier write \
-             would wait for the same sector"
-        ),
-    )
 }
 
 /// Whether requests wait outside the reported parts: in the page cache, for a growing file, for a share.

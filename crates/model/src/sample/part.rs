@@ -56,11 +56,6 @@ impl Part {
     pub const PASSING: &str = "passing";
     /// The phase of an arm that seeks and waits for rotation.
     pub const REACHING: &str = "reaching";
-    /// The phase of an arm that destages its write cache while the cache has room, so that no request waits.
-    pub const UNAWAITED: &str = "unawaited";
-    /// The phase of an arm on its way to a request that an earlier submission would have served sooner.
-    pub const LATE: &str = "late";
-
     /// Share of the time with its own work.
     pub fn at_work(&self) -> f64 {
         self.busy * (1.0 - self.phases.get(Part::HELD).copied().unwrap_or(0.0))

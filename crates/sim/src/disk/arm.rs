@@ -107,13 +107,6 @@ impl Mechanics {
         self.pass(begins, block, &place, count, Direction::Write)
     }
 
-    /// How long a stream of writes takes for `count` blocks, from the end of those before them.
-    pub fn stream_of_writes_ns(&self, block: u64, count: u64) -> u64 {
-        let medium = self.medium(Direction::Write);
-        let before = if block == 0 { 0.0 } else { medium.turns_after(block - 1) };
-        ((medium.turns_after(block + count.max(1) - 1) - before) * self.turn_ns) as u64
-    }
-
     /// Over `count` blocks in their order, the first of which comes by at `begins`, in turns.
     fn pass(&self, begins: f64, block: u64, place: &Place, count: u64, direction: Direction) -> Access {
         let further = count.max(1) - 1;

@@ -8,21 +8,23 @@ use crate::command::Direction;
 /// What a drive is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drive {
-    /// What moves and turns.
+    /// Arm and platters.
     pub mechanics: Mechanics,
     /// Order of service.
     pub scheduler: Scheduler,
-    /// The buffer for reads.
+    /// The read buffer.
     pub buffer: ReadBuffer,
-    /// The drive's own time for a command.
+    /// Command processing times.
     pub overhead: Overhead,
-    /// What the write cache holds at most; none where it is off.
+    /// The write cache; none where it is off.
     pub write_cache: Option<WriteCache>,
+    /// How its times vary; none of them where all are zero.
+    pub noise: Noise,
 }
 
 impl Drive {
-    /// Whether a write covers a sector of the medium in part: that has to be read first, and comes by again a turn later.
-    pub(super) fn is_torn(&self, waiting: &Waiting) -> bool {
+    /// Whether a write covers part of a physical sector: that is read first, and written a rotation later.
+    pub(super) fn is_partial(&self, waiting: &Waiting) -> bool {
         let sector = self.mechanics.sector_blocks;
         let starts_inside = |block: u64| sector > 1 && !block.is_multiple_of(sector);
         waiting.direction == Direction::Write
@@ -30,32 +32,35 @@ impl Drive {
     }
 }
 
-/// The drive's own time for a command, in nanoseconds.
+/// Processing times of a drive's electronics in nanoseconds, which serve one command after another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overhead {
-    /// A read that the buffer has, before its bytes come.
+    /// A read that the buffer holds, before its transfer.
     pub read_hit_ns: u64,
-    /// The same of what was given before.
+    /// The same of data that was delivered before.
     pub read_again_ns: u64,
-    /// What a read that the buffer has takes at least, bytes and all.
-    pub read_least_ns: u64,
     /// A read of the medium.
     pub read_miss_ns: u64,
-    /// A write, whatever becomes of it.
+    /// A write.
     pub write_ns: u64,
-    /// The same of one for the medium that the drive was told of before the medium came to those that it is at.
-    pub write_next_ns: u64,
-    /// Whether its own time for a write passes while the arm is at another.
+    /// Whether it processes a write for the medium while the arm serves another command.
     pub write_overlaps: bool,
 }
 
-/// The room of a write cache.
+/// Variation of a drive's times.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Noise {
+    /// Largest deviation of the spindle's speed, as a share; each drive has its own speed and phase.
+    pub speed: f64,
+    /// Share of the accesses that miss their track or need a retry, and take another rotation.
+    pub retries: f64,
+}
+
+/// Capacity of a write cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteCache {
     /// Blocks.
     pub blocks: u64,
-    /// Separate pieces of the medium.
-    pub pieces: usize,
-    /// How long what it holds waits at most while the arm reads ahead of a stream.
-    pub wait_ns: u64,
+    /// Separate extents.
+    pub extents: usize,
 }

@@ -26,23 +26,25 @@ pub enum Scheduler {
 }
 }
 
-/// One that waits.
+/// A command in the queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting {
-    /// Whoever asked knows it by this.
+    /// Tag of the command.
     pub tag: u32,
-    /// Its first block.
+    /// First block.
     pub block: u64,
-    /// How many.
+    /// Number of blocks.
     pub count: u64,
-    /// Which way.
+    /// Direction of the transfer.
     pub direction: Direction,
-    /// Where its first block lies.
+    /// Where its first block is.
     pub place: Place,
-    /// Since when the bytes before it can go to the host, where the buffer has some that belong to the same read.
+    /// Since when the front of the same read can go to the host; none if the buffer held no front.
     pub begins_ns: Option<u64>,
-    /// When the drive was told of it; of what the write cache puts on the medium: when it had it.
+    /// When the drive received it; of an extent of the write cache: its data.
     pub received_ns: u64,
+    /// When the electronics have processed it: the arm leaves no sooner.
+    pub ready_ns: u64,
 }
 
 impl Waiting {
@@ -72,13 +74,13 @@ impl Waiting {
     }
 }
 
-/// The place in the queue, which is in the order of arrival, of the one to serve next; none of none. The arm is at a position,
-/// after a block, leaves for each at its time, and reads on for so many blocks behind what it reads.
+/// The index of the next command in a queue in the order of arrival; none of an empty one. The arm is at a position after a
+/// block, and reads this many blocks ahead.
 pub(super) fn choose(
     scheduler: Scheduler,
     queue: &[Waiting],
-    (mechanics, leaves_ns, reads_on_blocks): (&Mechanics, &impl Fn(&Waiting) -> u64, u64),
-    (from, last_block): (Position, u64),
+    (mechanics, from, last_block): (&Mechanics, Position, u64),
+    ahead_blocks: u64,
     now_ns: u64,
 ) -> Option<usize> {
     if queue.len() < 2 {
@@ -91,15 +93,15 @@ pub(super) fn choose(
         Scheduler::CLook => least(&|waiting| waiting.block.wrapping_sub(last_block)),
         Scheduler::Sstf => least(&|waiting| u64::from(waiting.place.cylinder.abs_diff(from.cylinder))),
         Scheduler::Sptf => {
-            let all = soonest(queue, (mechanics, leaves_ns), from, now_ns)?;
+            let all = soonest(queue, mechanics, from, now_ns)?;
             // In the middle of what is read as one, as a long request in pieces, the arm would have to come back.
-            let follows = |waiting: &Waiting| waiting.count <= reads_on_blocks && follows(queue, waiting);
+            let follows = |waiting: &Waiting| waiting.count <= ahead_blocks && follows(queue, waiting);
             if !follows(&queue[all]) {
                 return Some(all);
             }
             let first: Vec<usize> = (0..queue.len()).filter(|index| !follows(&queue[*index])).collect();
             let beginnings: Vec<Waiting> = first.iter().map(|index| queue[*index]).collect();
-            soonest(&beginnings, (mechanics, leaves_ns), from, now_ns).map(|index| first[index])
+            soonest(&beginnings, mechanics, from, now_ns).map(|index| first[index])
         }
     }
 }
@@ -110,14 +112,9 @@ const MANY: usize = 64;
 const NEAR: usize = 32;
 
 /// The place of the one whose first block comes by first, and of those that come at the same time the first.
-fn soonest(
-    queue: &[Waiting],
-    (mechanics, leaves_ns): (&Mechanics, &impl Fn(&Waiting) -> u64),
-    from: Position,
-    now_ns: u64,
-) -> Option<usize> {
+fn soonest(queue: &[Waiting], mechanics: &Mechanics, from: Position, now_ns: u64) -> Option<usize> {
     let takes_ns = |waiting: &Waiting| {
-        let leaves_ns = leaves_ns(waiting).max(now_ns);
+        let leaves_ns = waiting.ready_ns.max(now_ns);
         leaves_ns - now_ns + mechanics.positioning_ns(from, leaves_ns, &waiting.place, waiting.direction)
     };
     if queue.len() < MANY {
@@ -165,7 +162,7 @@ mod tests {
 
     fn waiting(direction: Direction, block: u64, count: u64) -> Waiting {
         let place = slow(false).geometry.place(block);
-        Waiting { tag: 0, block, count, direction, place, begins_ns: None, received_ns: 0 }
+        Waiting { tag: 0, block, count, direction, place, begins_ns: None, received_ns: 0, ready_ns: 0 }
     }
 
     fn over(block: u64) -> Position {
@@ -176,8 +173,7 @@ mod tests {
     /// The first block of the one that is chosen, by an arm just after a block that reads on for so many.
     fn chosen(scheduler: Scheduler, queue: &[Waiting], from_block: u64, reads_on_blocks: u64) -> u64 {
         let drive = slow(false);
-        let arm = (&drive, &|_: &Waiting| 0, reads_on_blocks);
-        queue[choose(scheduler, queue, arm, (over(from_block), from_block), 0).unwrap()].block
+        queue[choose(scheduler, queue, (&drive, over(from_block), from_block), reads_on_blocks, 0).unwrap()].block
     }
 
     #[test]
@@ -226,12 +222,12 @@ mod tests {
             let queue: Vec<_> = (0..[80, 63, 64, 700][round % 4]).map(any).collect();
             let takes_ns = |one: &Waiting| drive.positioning_ns(from, 12_345_678, &one.place, one.direction);
             let least = (0..queue.len()).min_by_key(|index| takes_ns(&queue[*index]));
-            assert_eq!(soonest(&queue, (&drive, &|_: &Waiting| 0), from, 12_345_678), least);
+            assert_eq!(soonest(&queue, &drive, from, 12_345_678), least);
         }
     }
     #[test]
     fn nothing_waits_nothing_is_chosen() {
         let drive = slow(false);
-        assert_eq!(choose(Scheduler::Sptf, &[], (&drive, &|_: &Waiting| 0, 0), (Position::default(), 0), 0), None);
+        assert_eq!(choose(Scheduler::Sptf, &[], (&drive, Position::default(), 0), 0, 0), None);
     }
 }

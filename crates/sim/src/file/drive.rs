@@ -1,13 +1,13 @@
 //! The keys of a disk.
 
 use super::error::Wrong;
-use crate::bounds::{Blocks, Count, List, MOST_BYTES, Number, Short, Word};
+use crate::bounds::{Blocks, Count, List, MOST_BYTES, Number, Share, Short, Word};
 use crate::disk::arm::Mechanics;
 use crate::disk::cache::ReadBuffer;
 use crate::disk::geometry::{BLOCK_BYTES, Geometry, Switches, Zone};
 use crate::disk::scheduler::Scheduler;
 use crate::disk::seek::SeekCurve;
-use crate::disk::{Drive, Overhead, WriteCache};
+use crate::disk::{Drive, Noise, Overhead, WriteCache};
 use crate::table::table;
 use halfpower_model::Bytes;
 
@@ -28,6 +28,10 @@ table! { pub(super) DriveKeys {
     cylinders: Count<1, MOST_CYLINDERS>,
     /// rotations per minute
     rpm: Number<60, 100_000>,
+    /// largest deviation of the rotation speed, as a share; each drive has its own speed and phase; 0: all rotate as one
+    speed_tolerance: Share = default,
+    /// share of the accesses that take another rotation: a missed track, or a retry
+    retries: Share = default,
     /// from the outside in, each `[first cylinder, sectors per track, skew to the next track, skew to the next cylinder, spare
     /// sectors]`. At most 1024 TiB; skews below the sectors. If a skew is shorter than the head's way, a stream loses a rotation there
     zones: List<ZoneKeys, 1, 1000>,
@@ -50,24 +54,17 @@ table! { pub(super) DriveKeys {
     segment: Buffer,
     /// maximum read-ahead; at most `segment`
     read_ahead: Buffer,
-    /// read-ahead behind a read that continues a segment even if others wait (minimum pre-fetch of SCSI's caching page)
-    read_ahead_least: Buffer = default,
     /// drive time of a read that the buffer has, before the transfer
     read_hit: Short = default,
     /// the same for data that was delivered before; default `read-hit`
     read_again: Option<Short>,
-    /// longest read that the buffer delivers again; without it: all
-    read_again_most: Option<Buffer>,
-    /// minimum time of a buffer hit, transfer included
-    read_least: Short = default,
+    /// the buffer delivers data once: a repeated read goes to the medium
+    delivers_once: bool = default,
     /// drive time of a read from the medium
     read_miss: Short = default,
     /// drive time of a write
     write: Short = default,
-    /// drive time of a write that arrives before the medium reaches the writes under way; default `write`
-    write_next: Option<Short>,
-    /// its time for a write passes while the arm serves another, so that queued writes stream without a cache; not with
-    /// `write-next`
+    /// writes past the write cache are processed while the arm serves another command, so that queued ones stream
     write_overlaps: bool = default,
     /// sector of the medium, at most a track: a partial write costs another rotation
     physical_sector: Sector = default,
@@ -88,9 +85,7 @@ table! { pub(super) WriteCacheKeys {
     /// capacity
     size: Blocks<512, { 1 << 40 }>,
     /// maximum number of separate extents in it
-    pieces: Count<1, 16_384>,
-    /// maximum delay of destaging while the arm reads ahead of a stream and half of the cache is free
-    wait: Short = default,
+    extents: Count<1, 16_384>,
 } }
 
 impl DriveKeys {
@@ -133,11 +128,8 @@ impl DriveKeys {
             zero_latency: self.zero_latency,
             sector_blocks: self.physical_sector.0 / BLOCK_BYTES,
         };
-        let cache = |cache: &WriteCacheKeys| WriteCache {
-            blocks: cache.size.0 / BLOCK_BYTES,
-            pieces: cache.pieces as usize,
-            wait_ns: cache.wait.0,
-        };
+        let cache =
+            |cache: &WriteCacheKeys| WriteCache { blocks: cache.size.0 / BLOCK_BYTES, extents: cache.extents as usize };
         Ok(Drive {
             mechanics,
             scheduler: self.scheduler,
@@ -145,19 +137,17 @@ impl DriveKeys {
                 segments: self.segments as usize,
                 segment_blocks: self.segment.0 / BLOCK_BYTES,
                 read_ahead_blocks: self.read_ahead.0 / BLOCK_BYTES,
-                least_ahead_blocks: self.read_ahead_least.0 / BLOCK_BYTES,
-                again_blocks: self.read_again_most.map_or(u64::MAX, |most| most.0 / BLOCK_BYTES),
+                again: !self.delivers_once,
             },
             overhead: Overhead {
                 read_hit_ns: self.read_hit.0,
                 read_again_ns: self.read_again.unwrap_or(self.read_hit).0,
-                read_least_ns: self.read_least.0,
                 read_miss_ns: self.read_miss.0,
                 write_ns: self.write.0,
-                write_next_ns: self.write_next.unwrap_or(self.write).0,
                 write_overlaps: self.write_overlaps,
             },
             write_cache: self.write_cache.as_ref().map(cache),
+            noise: Noise { speed: self.speed_tolerance, retries: self.retries },
         })
     }
 
@@ -167,15 +157,11 @@ impl DriveKeys {
         let track = Bytes(sectors.unwrap_or(0) * BLOCK_BYTES);
         for (key, size, whole, most) in [
             ("read-ahead", self.read_ahead, "segment", self.segment),
-            ("read-ahead-least", self.read_ahead_least, "read-ahead", self.read_ahead),
             ("physical-sector", self.physical_sector, "the shortest track of zones", track),
         ] {
             if size > most {
                 return Err((key, format!("it has to be at most {whole}, {most}")));
             }
-        }
-        if self.write_overlaps && self.write_next.is_some() {
-            return Err(("write-next", "it excludes write-overlaps = true".to_owned()));
         }
         Ok(())
     }

@@ -67,7 +67,7 @@ fn a_setting_is_of_the_volume_s_way_or_refused_where_machines_are_compared() {
 /// Of each kind of value one; the bounds of each key are in machines/README.md.
 #[test]
 fn values_beyond_their_bounds_are_refused_with_their_place() {
-    let write_cache = "write-cache = { size = \"64MiB\", pieces = 1024, wait = \"100ms\" }";
+    let write_cache = "write-cache = { size = \"64MiB\", extents = 1024 }";
     let blocks = "a size like \"64KiB\" from 0 B to 1 GiB, in multiples of 512 B";
     for (from, to, key, allowed) in [
         ("segments = 16", "segments = 4000000000", "drive.exos-x18.segments", "a whole number from 0 to 4096"),
@@ -82,7 +82,7 @@ fn values_beyond_their_bounds_are_refused_with_their_place() {
         ("rpm = 7200", "rpm = nan", "drive.exos-x18.rpm", "a number from 60 to 100000"),
         ("rpm = 7200", "rpm = \"7200\"", "drive.exos-x18.rpm", "a number from 60 to 100000"),
         ("rpm = 7200", "rpm = [7200]", "drive.exos-x18.rpm", "a number from 60 to 100000"),
-        ("pieces = 1024", "pieces = 0", "drive.exos-x18.write-cache.pieces", "a whole number from 1 to 16384"),
+        ("extents = 1024", "extents = 0", "drive.exos-x18.write-cache.extents", "a whole number from 1 to 16384"),
         ("scheduler = \"sptf\"", "scheduler = \"sp\"", "drive.exos-x18.scheduler", "one of fcfs, c-look, sstf, sptf"),
         ("bytes = \"through\"", "bytes = true", "controller.ahci.bytes", "one of through, stored"),
         ("rate = \"600MB/s\"", "rate = \"-6MB/s\"", "bus.sata.rate", "\"600MB/s\" from 1 kB/s to 1000000 GB/s"),
@@ -100,9 +100,9 @@ fn values_beyond_their_bounds_are_refused_with_their_place() {
 #[test]
 fn values_at_their_bounds_are_taken() {
     for (target, settings) in [
-        ("hdd-18tb:disk", "exos-x18.segment=0B,exos-x18.read-ahead=0B,exos-x18.read-ahead-least=0B"),
-        ("hdd-18tb:disk", "exos-x18.segment=512B,exos-x18.read-ahead=512B,exos-x18.read-ahead-least=512B"),
-        ("hdd-18tb:disk", "exos-x18.segment=8MiB,exos-x18.read-ahead=0B,exos-x18.read-ahead-least=0B"),
+        ("hdd-18tb:disk", "exos-x18.segment=0B,exos-x18.read-ahead=0B"),
+        ("hdd-18tb:disk", "exos-x18.segment=512B,exos-x18.read-ahead=512B"),
+        ("hdd-18tb:disk", "exos-x18.segment=8MiB,exos-x18.read-ahead=0B"),
         ("win2k-pentium3:atlas-4", "pci.burst=4B"),
         ("win2k-pentium3:atlas-4", "pci.burst=64B"),
         ("win2k-pentium3:atlas-4", "pci.burst=4KiB"),
@@ -135,7 +135,6 @@ fn values_that_contradict_others_are_refused_with_their_place() {
     let (hdd, nvme) = ("hdd-18tb:disk", "nvme-gen4:steady");
     let path = "path = [\"sata\", \"ahci\", \"dmi\"]";
     let seek_times = "seek-times = { track-to-track = \"0.23ms\", average = \"7.4ms\", full = \"16ms\" }";
-    let overlaps = "write-overlaps = true\nwrite-next = \"0us\"";
     let (last_zone, short) = ("[501185, 2368, 293, 293, 44880]", "the shortest track of zones, 3.5 KiB");
     let buffer = machine_text("nvme-gen4").unwrap().lines().find(|line| line.starts_with("buffer = ")).unwrap();
     for (target, from, to, key, said) in [
@@ -151,8 +150,6 @@ fn values_that_contradict_others_are_refused_with_their_place() {
         (hdd, "rate = \"600MB/s\"", "rate = \"1GB/s\"\nread-rate = \"1GB/s\"", "bus.sata.rate", "or those two"),
         (hdd, "outstanding = 32 ", "", "controller.ahci.order", "it needs outstanding"),
         (hdd, "read-ahead = \"8MiB\"", "read-ahead = \"9MiB\"", "drive.exos-x18.read-ahead", "at most segment, 8 MiB"),
-        (hdd, "-least = \"4MiB\"", "-least = \"9MiB\"", "drive.exos-x18.read-ahead-least", "at most read-ahead, 8 MiB"),
-        (hdd, "write-overlaps = true", overlaps, "drive.exos-x18.write-next", "excludes write-overlaps"),
         (hdd, last_zone, "[501185, 7, 0, 0, 0]", "drive.exos-x18.physical-sector", short),
         (nvme, "channels = 16", "channels = 500", "flash.p5500.channels", "at most units"),
         (nvme, "spare = \"558GB\"", "spare = \"512B\"", "flash.p5500.spare", "at least a thousandth of size"),

@@ -29,24 +29,15 @@ fn any_drive() -> impl Strategy<Value = Drive> {
     let cache = proptest::option::of((16_u64..2048, 1_usize..12));
     (0..Scheduler::WORDS.len(), 1_usize..8, 8_u64..1024, 0_u64..1024, 0_u64..600_000, cache).prop_map(
         |(which, segments, segment_blocks, read_ahead_blocks, own_ns, cache)| Drive {
-            buffer: ReadBuffer {
-                least_ahead_blocks: read_ahead_blocks / 3,
-                ..read_buffer(segments, segment_blocks, read_ahead_blocks)
-            },
+            buffer: read_buffer(segments, segment_blocks, read_ahead_blocks),
             overhead: Overhead {
                 read_hit_ns: own_ns / 2,
                 read_again_ns: own_ns,
-                read_least_ns: own_ns,
                 read_miss_ns: own_ns,
                 write_ns: own_ns,
-                write_next_ns: own_ns / 3,
                 write_overlaps: own_ns % 3 == 0,
             },
-            write_cache: cache.map(|(blocks, pieces)| WriteCache {
-                blocks,
-                pieces,
-                wait_ns: pieces as u64 % 3 * 5_000_000,
-            }),
+            write_cache: cache.map(|(blocks, pieces)| WriteCache { blocks, extents: pieces }),
             ..larger(Scheduler::WORDS[which].1)
         },
     )
@@ -203,7 +194,7 @@ proptest! {
             Workload { workers: 1, operation: Operation::Read, pattern: Pattern::Sequential, ..workload };
         if let Some((read_ahead_blocks, blocks)) = small {
             machine = with_drives(machine, |drive| Drive {
-                buffer: ReadBuffer { read_ahead_blocks, least_ahead_blocks: 0, ..drive.buffer },
+                buffer: ReadBuffer { read_ahead_blocks, ..drive.buffer },
                 ..drive
             });
             workload.request_size = Bytes(blocks * 512);
@@ -217,13 +208,7 @@ proptest! {
 
 /// A machine whose disks serve in the order of arrival, and the same with one of its buses so many times as wide.
 fn narrow_and_wide(machine: Machine, factor: f64, which: usize) -> (Machine, Machine) {
-    // Each write is prepared by itself.
-    let as_asked = |drive: Drive| Drive {
-        scheduler: Scheduler::Fcfs,
-        write_cache: None,
-        overhead: Overhead { write_next_ns: drive.overhead.write_ns, ..drive.overhead },
-        ..drive
-    };
+    let as_asked = |drive: Drive| Drive { scheduler: Scheduler::Fcfs, write_cache: None, ..drive };
     let narrow = with_drives(machine, as_asked);
     let mut wide = narrow.clone();
     widen(&mut wide.parts[which], factor);
@@ -260,8 +245,7 @@ fn with_room(mut machine: Machine, workload: &Workload) -> Machine {
     };
     let room = |cache: WriteCache| WriteCache {
         blocks: cache.blocks.max(4 * workload.request_size.max(chunk).0 / 512),
-        pieces: cache.pieces.max(4),
-        ..cache
+        extents: cache.extents.max(4),
     };
     let streams = if are_several_streams(workload) { workload.workers as usize } else { 1 };
     if streams > 1 {

@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_flush_between_writes_is_outstanding_at_the_device_and_of_the_program() {
-        let cache = WriteCache { blocks: 4096, pieces: 16, wait_ns: 0 };
+        let cache = WriteCache { blocks: 4096, extents: 16 };
         let drive = Drive { write_cache: Some(cache), ..larger(Scheduler::CLook) };
         let machine = machine(drive, 1, Volume::Each);
         let (durability, limits) = (Durability::Fsync { every: 1 }, of_requests(100));

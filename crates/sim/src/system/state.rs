@@ -134,5 +134,5 @@ impl<'a> System<'a> {
 
 /// A disk at rest. What it draws is its own, whatever the request streams drew from the same seed.
 pub(super) fn device(disk: &AttachedDisk, seed: u64, index: u64) -> Device {
-    Device::new(&disk.device, disk.queue.map(|queue| queue.outstanding), derive_seed(!seed, index))
+    Device::new(&disk.device, derive_seed(!seed, index))
 }

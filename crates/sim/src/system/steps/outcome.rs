@@ -68,10 +68,8 @@ impl System<'_> {
         u128::from(since_ns) * u128::from(self.open_requests + self.flushes.waiting)
     }
 
-    /// A request of the program is done during the warm-up: the measured part may begin here. What disks read ahead before
-    /// counts no more; what they do from here to the window counts with it.
+    /// A request of the program is done during the warm-up: the measured part may begin here.
     pub(super) fn may_begin(&mut self) {
-        self.devices.iter_mut().for_each(|device| device.begin(self.now_ns));
         self.marks.completion = self.mark();
     }
 
@@ -206,15 +204,10 @@ fn arms(after: &Mark, before: &Mark) -> Vec<BTreeMap<String, f64>> {
     let phases = each.map(|(after, before)| {
         let (Some(after), before) = (*after, before.unwrap_or_default()) else { return BTreeMap::new() };
         let since = |of: fn(&Worked) -> u64| of(&after).saturating_sub(of(&before)) as f64;
-        let all = since(|worked| worked.all_ns).max(1.0);
-        let [passing, unawaited, late] =
-            [since(|worked| worked.passing_ns), since(|worked| worked.unawaited_ns), since(|worked| worked.late_ns)]
-                .map(|ns| (ns / all).min(1.0));
-        let reaching = (1.0 - passing - unawaited - late).max(0.0);
-        let told =
-            [(Part::PASSING, passing), (Part::REACHING, reaching), (Part::UNAWAITED, unawaited), (Part::LATE, late)];
-        let told = told.into_iter().filter(|(_, share)| *share > 1e-6);
-        told.map(|(phase, share)| (phase.to_owned(), share)).collect()
+        let passing = (since(|worked| worked.passing_ns) / since(|worked| worked.busy_ns).max(1.0)).min(1.0);
+        let phases = [(Part::PASSING, passing), (Part::REACHING, 1.0 - passing)];
+        let phases = phases.into_iter().filter(|(_, share)| *share > 1e-6);
+        phases.map(|(phase, share)| (phase.to_owned(), share)).collect()
     });
     phases.collect()
 }
