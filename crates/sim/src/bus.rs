@@ -36,8 +36,6 @@ pub BusKeys {
     status: Short = default,
     /// bytes after which the bus is released and taken again; without it: one burst per transfer
     burst: Option<Size<4, { 1 << 30 }>>,
-    /// a device whose buffer can deliver within this time keeps the bus and waits; without it: never
-    stay: Option<Short>,
     /// propagation time
     latency: Long = default,
     /// the CPU moves the bytes (PIO)
@@ -98,18 +96,12 @@ pub struct Tally {
     transfers: u64,
     bursts: u64,
     bytes_ns: [u64; 4],
-    kept_ns: u64,
 }
 
 impl Tally {
     /// A command.
     pub fn command(&mut self) {
         self.commands += 1;
-    }
-
-    /// A device that was selected kept it so long.
-    pub fn kept(&mut self, ns: u64) {
-        self.kept_ns += ns;
     }
 
     /// A transfer.
@@ -124,7 +116,7 @@ impl Tally {
         let BusKeys { arbitration, selection, message_out, command, message_in, message_end, status, .. } = bus.keys;
         [
             ("arbitration", (self.commands + self.bursts) * arbitration.0),
-            ("selection", self.commands * selection.0 + self.kept_ns),
+            ("selection", self.commands * selection.0),
             ("message out", self.commands * message_out.0),
             ("command", self.commands * command.0),
             ("message in", self.bursts * message_in.0 + self.transfers * message_end.0),
@@ -158,12 +150,11 @@ mod tests {
         assert_eq!(bus.transfer(4096, Direction::Write).ns, 17_000 + 204_800 + 96_000);
         let mut tally = Tally::default();
         tally.command();
-        tally.kept(500);
         tally.transfer(&bus.transfer(9000, Direction::Read), Direction::Read);
         let phases = tally.phases(&bus);
         let all: u64 = phases.iter().map(|(_, ns)| ns).sum();
-        assert_eq!(all, bus.command_ns() + 500 + bus.transfer(9000, Direction::Read).ns);
-        assert_eq!((phases[0], phases[1]), (("arbitration", 4_000), ("selection", 2_500)));
+        assert_eq!(all, bus.command_ns() + bus.transfer(9000, Direction::Read).ns);
+        assert_eq!((phases[0], phases[1]), (("arbitration", 4_000), ("selection", 2_000)));
     }
     #[test]
     fn small_bursts_waste_a_bus() {

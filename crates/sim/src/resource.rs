@@ -1,9 +1,40 @@
-//! A resource that serves one request after another: a bus, a controller, the CPU cores of the host.
+//! Resources that serve requests in the order of arrival.
 //!
-//! Requests arrive in the order of time. A service can be booked ahead and gets the first free interval that is long enough,
-//! so an early command precedes a later booking. A booking needs no event.
+//! A [`Line`] is a bus or a controller. It takes work from now on only: an arbiter does not keep a bus free for what comes later.
+//! A [`Resource`] is the CPU cores of the host, or a part inside a device. Its work may be booked ahead, which needs no event, and
+//! gets the first free interval that is long enough.
 
 use std::collections::VecDeque;
+
+/// One server: a bus, a link or a controller. It takes work from now on only, so it never waits for work to come while other
+/// work is there.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Line {
+    free_ns: u64,
+    /// Time taken up to then, and of that its own work, without waits for other parts.
+    busy_ns: u64,
+    own_ns: u64,
+}
+
+impl Line {
+    /// Takes it for `held_ns`, of which `own_ns` are its own work; gives the end.
+    pub fn hold(&mut self, now_ns: u64, held_ns: u64, own_ns: u64) -> u64 {
+        self.free_ns = self.free_ns.max(now_ns) + held_ns;
+        self.busy_ns += held_ns;
+        self.own_ns += own_ns;
+        self.free_ns
+    }
+
+    /// How long it was taken until now.
+    pub fn busy_ns(&self, now_ns: u64) -> u64 {
+        self.busy_ns - self.free_ns.saturating_sub(now_ns)
+    }
+
+    /// How long of that it did its own work; of work under way the average share.
+    pub fn at_work_ns(&self, now_ns: u64) -> u64 {
+        (self.busy_ns(now_ns) as f64 / self.busy_ns.max(1) as f64 * self.own_ns as f64) as u64
+    }
+}
 
 /// One or several servers with one queue.
 #[derive(Clone, Debug)]
@@ -12,8 +43,6 @@ pub struct Resource {
     free_ns: Vec<u64>,
     /// Booked time in all.
     busy_ns: u64,
-    /// Booked time without waits for other parts.
-    own_ns: u64,
     /// Start and end of services that may not be over. With one server they are in order, and adjacent ones are joined.
     booked: VecDeque<(u64, u64)>,
 }
@@ -21,16 +50,11 @@ pub struct Resource {
 impl Resource {
     /// Free servers, at least one.
     pub fn new(servers: u32) -> Resource {
-        Resource { free_ns: vec![0; servers.max(1) as usize], busy_ns: 0, own_ns: 0, booked: VecDeque::new() }
+        Resource { free_ns: vec![0; servers.max(1) as usize], busy_ns: 0, booked: VecDeque::new() }
     }
 
     /// Books `service_ns` from `from_ns` on, which is at least `now_ns`. Returns the end.
     pub fn serve(&mut self, now_ns: u64, from_ns: u64, service_ns: u64) -> u64 {
-        self.hold(now_ns, from_ns, service_ns, service_ns)
-    }
-
-    /// The same while another part holds it; `own_ns` of that are its own work.
-    pub fn hold(&mut self, now_ns: u64, from_ns: u64, service_ns: u64, own_ns: u64) -> u64 {
         if service_ns == 0 {
             return from_ns;
         }
@@ -38,7 +62,6 @@ impl Resource {
             self.booked.pop_front();
         }
         self.busy_ns += service_ns;
-        self.own_ns += own_ns;
         if self.free_ns.len() == 1 { self.fit_in(from_ns, service_ns) } else { self.append(from_ns, service_ns) }
     }
 
@@ -87,29 +110,10 @@ impl Resource {
         ends_ns
     }
 
-    /// Keeps the only server, if it is free at `now_ns`, until `until_ns` or whatever was booked before; gives how long.
-    pub fn keep(&mut self, now_ns: u64, until_ns: u64) -> u64 {
-        let place = self.booked.iter().take_while(|(_, ends_ns)| *ends_ns <= now_ns).count();
-        let next_ns = self.booked.get(place).map_or(u64::MAX, |(begins_ns, _)| *begins_ns);
-        let kept_ns = until_ns.min(next_ns).saturating_sub(now_ns);
-        if kept_ns > 0 {
-            self.booked.insert(place, (now_ns, now_ns + kept_ns));
-            self.busy_ns += kept_ns;
-            self.own_ns += kept_ns;
-        }
-        kept_ns
-    }
-
     /// How long its servers have been taken together until a moment, which is not before the last booking was made.
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
         let ahead = |(begins_ns, ends_ns): &(u64, u64)| ends_ns.saturating_sub(now_ns.max(*begins_ns));
         self.busy_ns - self.booked.iter().map(ahead).sum::<u64>()
-    }
-
-    /// How long of that they were at work, and not held for another; of what is under way it is taken for as large a part as on
-    /// average.
-    pub fn at_work_ns(&self, now_ns: u64) -> u64 {
-        (self.busy_ns(now_ns) as f64 / self.busy_ns.max(1) as f64 * self.own_ns as f64) as u64
     }
 }
 
@@ -117,6 +121,21 @@ impl Resource {
 mod tests {
     use super::*;
     use halfpower_model::random::Random;
+
+    #[test]
+    fn a_line_serves_in_turn() {
+        let mut bus = Line::default();
+        assert_eq!([bus.hold(0, 10, 10), bus.hold(2, 10, 10), bus.hold(50, 5, 5)], [10, 20, 55]);
+        assert_eq!((bus.busy_ns(52), bus.busy_ns(99)), (22, 25));
+    }
+
+    #[test]
+    fn waiting_for_another_part_is_not_its_work() {
+        let mut controller = Line::default();
+        assert_eq!([controller.hold(0, 10, 10), controller.hold(0, 90, 20)], [10, 100]);
+        assert_eq!(controller.hold(0, 10, 10), 110, "it is had by one at a time");
+        assert_eq!((controller.busy_ns(110), controller.at_work_ns(110), controller.at_work_ns(55)), (110, 40, 20));
+    }
 
     #[test]
     fn one_server_serves_in_turn() {
@@ -134,22 +153,6 @@ mod tests {
         assert_eq!([bus.serve(0, 0, 60), bus.serve(0, 0, 40), bus.serve(0, 0, 1)], [60, 100, 111]);
         assert_eq!(bus.serve(30, 30, 0), 30, "nothing waits for nothing");
         assert_eq!((bus.busy_ns(50), bus.busy_ns(111)), (50, 111));
-    }
-
-    #[test]
-    fn what_holds_a_server_is_not_its_work() {
-        let mut controller = Resource::new(1);
-        assert_eq!([controller.serve(0, 0, 10), controller.hold(0, 10, 90, 20)], [10, 100]);
-        assert_eq!(controller.serve(0, 0, 10), 110, "it is had by one at a time");
-        assert_eq!((controller.busy_ns(110), controller.at_work_ns(110), controller.at_work_ns(55)), (110, 40, 20));
-    }
-
-    #[test]
-    fn a_free_server_is_kept_until_what_was_booked() {
-        let mut bus = Resource::new(1);
-        bus.serve(0, 50, 10);
-        assert_eq!([bus.keep(20, 90), bus.keep(55, 90), bus.keep(70, 80)], [30, 0, 10]);
-        assert_eq!((bus.busy_ns(55), bus.busy_ns(90)), (35, 50));
     }
 
     #[test]

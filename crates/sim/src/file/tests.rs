@@ -264,7 +264,7 @@ fn what_has_no_unit_is_refused_with_the_remedy() {
         assert!(message.contains(said) && message.ends_with("; write the unit"), "{message}");
     }
     for settings in
-        ["atlas-10k.head-switch=1", "atlas-10k.write-settle=0.5", "pci.latency=1", "offset=512", "scsi.stay=0"]
+        ["atlas-10k.head-switch=1", "atlas-10k.write-settle=0.5", "pci.latency=1", "offset=512", "scsi.status=0"]
     {
         let message = told_of(settings);
         assert!(message.ends_with("; write the unit"), "{message}");

@@ -15,7 +15,7 @@ use crate::bus::Tally;
 use crate::controller::Gate;
 use crate::device::Device;
 use crate::machine::{AttachedDisk, Cost, Machine};
-use crate::resource::Resource;
+use crate::resource::{Line, Resource};
 use halfpower_model::random::derive_seed;
 use halfpower_model::{Arrivals, Personality, RequestKind, RequestStream, Sharing, Workload};
 use std::sync::atomic::AtomicU64;
@@ -30,7 +30,7 @@ pub(super) struct System<'a> {
     /// What drivers add to a request, by its kind.
     pub(super) driver_costs: [Cost; 4],
     /// Buses and controllers, and what they did.
-    pub(super) resources: Vec<Resource>,
+    pub(super) resources: Vec<Line>,
     pub(super) tallies: Vec<Tally>,
     pub(super) transfers: Vec<LastTransfer>,
     pub(super) devices: Vec<Device>,
@@ -92,7 +92,7 @@ impl<'a> System<'a> {
             events: Events::default(),
             cpus: Resource::new(machine.cpus),
             driver_costs: RequestKind::ALL.map(|kind| machine.driver_cost(kind)),
-            resources: machine.parts.iter().map(|_| Resource::new(1)).collect(),
+            resources: vec![Line::default(); machine.parts.len()],
             tallies: vec![Tally::default(); machine.parts.len()],
             transfers: vec![LastTransfer::default(); machine.parts.len()],
             devices: (0..).zip(&machine.disks).map(|(index, disk)| device(disk, workload.seed, index)).collect(),

@@ -18,8 +18,8 @@ const MANY_TURNS: u64 = 10;
 impl System<'_> {
     /// What each part has been busy up to now.
     pub(super) fn busy_ns(&self) -> Vec<u64> {
-        let resources = std::iter::once(&self.cpus).chain(&self.resources);
-        let resources = resources.map(|resource| resource.busy_ns(self.now_ns));
+        let parts = self.resources.iter().map(|part| part.busy_ns(self.now_ns));
+        let resources = std::iter::once(self.cpus.busy_ns(self.now_ns)).chain(parts);
         let arms = self.devices.iter().map(|disk| disk.busy_ns(self.now_ns));
         let server =
             self.share.as_ref().and_then(|share| share.server.as_ref()).map(|server| server.busy_ns(self.now_ns));

@@ -1,6 +1,6 @@
 //! From the volume to its devices and back.
 
-use crate::bus::{Bus, BusKeys, Transfer};
+use crate::bus::Transfer;
 use crate::command::{Command, Direction, Served};
 use crate::controller::{Forwarding, Gate};
 use crate::disk::geometry::BLOCK_BYTES;
@@ -38,7 +38,7 @@ impl System<'_> {
                 Made::InSoftware if row.is_some() => self.join_row(number, &portion, open.origin == Origin::PageOut),
                 Made::InSoftware => self.launch(number),
                 Made::InController(parts) => {
-                    let ready_ns = self.send(parts, bytes, direction, self.now_ns);
+                    let ready_ns = self.send(parts, bytes, direction);
                     self.at(ready_ns, Event::Launch { portion: number });
                 }
             }
@@ -159,15 +159,14 @@ impl System<'_> {
         if far.is_empty() {
             return self.queue(number);
         }
-        let ready_ns = self.send(far, piece.bytes, piece.direction, self.now_ns);
+        let ready_ns = self.send(far, piece.bytes, piece.direction);
         self.at(ready_ns, Event::Queue { piece: number });
     }
 
     /// A piece waits until its disk may have another command.
     pub(super) fn queue(&mut self, number: u32) {
         let piece = self.pieces.all[number as usize].piece;
-        let now_ns = self.now_ns;
-        let enters = |gate: &mut Gate| gate.enter(now_ns, number, piece.direction, piece.offset, piece.bytes);
+        let enters = |gate: &mut Gate| gate.enter(number, piece.direction, piece.offset, piece.bytes);
         let may_go = self.gates[piece.disk].as_mut().is_none_or(enters);
         if may_go {
             self.command(number);
@@ -180,81 +179,52 @@ impl System<'_> {
     fn command(&mut self, number: u32) {
         let Piece { disk, bytes, direction, .. } = self.pieces.all[number as usize].piece;
         let near = &self.machine.disks[disk].near;
-        let received_ns = self.tell(near, self.now_ns);
-        self.pieces.all[number as usize].received_ns = received_ns;
-        let ready_ns = match direction {
-            Direction::Write => self.move_bytes(near, bytes, direction, received_ns),
-            Direction::Read | Direction::Trim | Direction::Flush => received_ns,
-        };
+        let ready_ns = self.send(near, bytes, direction);
+        let moving_ns = if direction == Direction::Write { self.slowest_ns(near, bytes, direction) } else { 0 };
+        self.pieces.all[number as usize].received_ns = ready_ns - moving_ns;
         self.at(ready_ns, Event::Arrive { piece: number });
     }
 
-    /// Sends a command away from memory, over parts of which the nearest to the disk is first, and the bytes of a write behind
-    /// it; gives when all of it is there.
-    pub(super) fn send(&mut self, parts: &[usize], bytes: u64, direction: Direction, from_ns: u64) -> u64 {
-        let received_ns = self.tell(parts, from_ns);
-        match direction {
-            Direction::Write => self.move_bytes(parts, bytes, direction, received_ns),
-            Direction::Read | Direction::Trim | Direction::Flush => received_ns,
-        }
+    /// Sends a command away from memory, and the bytes of a write behind it; gives when all of it is there.
+    pub(super) fn send(&mut self, parts: &[usize], bytes: u64, direction: Direction) -> u64 {
+        let bytes = Some(bytes).filter(|_| direction == Direction::Write);
+        self.occupy(parts, true, bytes, direction)
     }
 
-    /// Sends a command alone; gives when it is there.
-    fn tell(&mut self, parts: &[usize], from_ns: u64) -> u64 {
-        let mut ready_ns = from_ns;
-        for number in parts.iter().rev() {
-            let part = &self.machine.parts[*number];
-            ready_ns = self.resources[*number].serve(self.now_ns, ready_ns, part.command_ns()) + part.latency_ns();
-            if self.marks.begun {
-                self.tallies[*number].command();
-            }
-        }
-        ready_ns
+    /// Moves bytes over parts; gives when they are there.
+    pub(super) fn move_bytes(&mut self, parts: &[usize], bytes: u64, direction: Direction) -> u64 {
+        self.occupy(parts, false, Some(bytes), direction)
     }
 
-    /// Books all parts for bytes that are on them at once; gives when the last of them is through.
-    pub(super) fn move_bytes(&mut self, parts: &[usize], bytes: u64, direction: Direction, from_ns: u64) -> u64 {
+    /// Occupies all parts at once, each from when it is free, for a command, bytes or both; gives when the last is through.
+    fn occupy(&mut self, parts: &[usize], is_command: bool, bytes: Option<u64>, direction: Direction) -> u64 {
         let machine = self.machine;
-        let slowest_ns = self.slowest_ns(parts, bytes, direction);
-        let (mut done_ns, mut latency_ns) = (from_ns, 0);
+        let slowest_ns = bytes.map_or(0, |bytes| self.slowest_ns(parts, bytes, direction));
+        let (mut done_ns, mut latency_ns) = (self.now_ns, 0);
         for number in parts.iter().copied() {
-            let transfer = self.transfers[number].get(&machine.parts[number], bytes, direction);
-            let through_ns = match &machine.parts[number] {
-                Part::Bus(bus) => {
-                    latency_ns += bus.keys.latency.0;
-                    self.move_on_bus(number, bus.keys.programmed, &transfer, direction, from_ns)
-                }
-                Part::Controller(controller) => {
-                    let held_ns = match controller.forwarding {
-                        // Its disk's link is held.
-                        Forwarding::Ports => transfer.ns,
-                        // It is held until its slowest neighbour is done.
-                        Forwarding::Through | Forwarding::Stored => slowest_ns,
-                    };
-                    self.resources[number].hold(self.now_ns, from_ns, held_ns, transfer.ns)
-                }
+            let part = &machine.parts[number];
+            let command_ns = if is_command { part.command_ns() } else { 0 };
+            let transfer =
+                bytes.map_or_else(Transfer::default, |bytes| self.transfers[number].get(part, bytes, direction));
+            // A controller without ports is held until its slowest neighbour is done.
+            let held_ns = match part {
+                Part::Controller(controller) if controller.forwarding != Forwarding::Ports => slowest_ns,
+                _ => transfer.ns,
             };
+            let own_ns = command_ns + transfer.ns;
+            let through_ns = self.resources[number].hold(self.now_ns, command_ns + held_ns, own_ns);
+            if part.is_programmed() && bytes.is_some() {
+                self.cpus.serve(self.now_ns, through_ns - transfer.ns, transfer.ns);
+            }
+            if self.marks.begun {
+                let tally = &mut self.tallies[number];
+                (0..u64::from(is_command)).for_each(|_| tally.command());
+                bytes.into_iter().for_each(|_| tally.transfer(&transfer, direction));
+            }
+            latency_ns += part.latency_ns();
             done_ns = done_ns.max(through_ns);
         }
         done_ns + latency_ns
-    }
-
-    fn move_on_bus(
-        &mut self,
-        number: usize,
-        programmed: bool,
-        transfer: &Transfer,
-        direction: Direction,
-        from_ns: u64,
-    ) -> u64 {
-        let through_ns = self.resources[number].serve(self.now_ns, from_ns, transfer.ns);
-        if programmed {
-            self.cpus.serve(self.now_ns, through_ns - transfer.ns, transfer.ns);
-        }
-        if self.marks.begun {
-            self.tallies[number].transfer(transfer, direction);
-        }
-        through_ns
     }
 
     /// How long the slowest of some parts takes for bytes that are on all of them.
@@ -285,7 +255,7 @@ impl System<'_> {
 
     /// Takes what a disk has to say, and when it will have more.
     pub(super) fn hear(&mut self, disk: usize) {
-        while let Some(Served { tag, begins_ns, ready_ns, from_buffer }) = self.devices[disk].answer() {
+        while let Some(Served { tag, begins_ns, ready_ns, .. }) = self.devices[disk].answer() {
             let Piece { direction, bytes, .. } = self.pieces.all[tag as usize].piece;
             if direction != Direction::Read {
                 self.at(ready_ns.max(self.now_ns), Event::Done { piece: tag });
@@ -300,9 +270,6 @@ impl System<'_> {
                 ready_ns.saturating_sub(self.slowest_ns(near, bytes, direction)).max(begins_ns)
             };
             let from_ns = from_ns.max(self.now_ns);
-            if from_buffer {
-                self.stay(near, begins_ns, from_ns);
-            }
             match from_ns > self.now_ns {
                 true => self.at(from_ns, Event::Transfer { piece: tag }),
                 false => self.transfer(tag),
@@ -315,24 +282,10 @@ impl System<'_> {
         }
     }
 
-    /// A device that will soon have its bytes stays on its bus while it is busy with the command itself.
-    fn stay(&mut self, near: &[usize], begins_ns: u64, from_ns: u64) {
-        let Some(nearest) = near.first() else { return };
-        let Part::Bus(Bus { keys: BusKeys { stay: Some(most), .. }, .. }) = &self.machine.parts[*nearest] else {
-            return;
-        };
-        if from_ns - self.now_ns <= most.0 {
-            let kept_ns = self.resources[*nearest].keep(self.now_ns, begins_ns);
-            if self.marks.begun {
-                self.tallies[*nearest].kept(kept_ns);
-            }
-        }
-    }
-
     /// The bytes of a read leave their disk.
     pub(super) fn transfer(&mut self, number: u32) {
         let Piece { disk, bytes, direction, .. } = self.pieces.all[number as usize].piece;
-        let done_ns = self.move_bytes(&self.machine.disks[disk].near, bytes, direction, self.now_ns);
+        let done_ns = self.move_bytes(&self.machine.disks[disk].near, bytes, direction);
         self.at(done_ns, Event::Done { piece: number });
     }
 
@@ -341,7 +294,7 @@ impl System<'_> {
         let Moving { piece: Piece { disk, bytes, direction, .. }, is_merged, .. } = self.pieces.all[number as usize];
         self.seen[disk].outstanding -= 1;
         let gate = self.gates[disk].as_mut().filter(|_| !is_merged);
-        let mut next = gate.and_then(|gate| gate.leave(self.now_ns));
+        let mut next = gate.and_then(Gate::leave);
         while let Some(number) = next {
             self.at_gates[disk].take(self.now_ns);
             self.command(number);
@@ -352,7 +305,7 @@ impl System<'_> {
         if far.is_empty() || direction != Direction::Read {
             return self.finish_piece(number);
         }
-        let done_ns = self.move_bytes(far, bytes, direction, self.now_ns);
+        let done_ns = self.move_bytes(far, bytes, direction);
         self.at(done_ns, Event::Finish { piece: number });
     }
 
@@ -380,7 +333,7 @@ impl System<'_> {
         let Portion { bytes, direction, .. } = all.portion;
         match &self.machine.made {
             Made::InController(parts) if direction == Direction::Read => {
-                let done_ns = self.move_bytes(parts, bytes, direction, self.now_ns);
+                let done_ns = self.move_bytes(parts, bytes, direction);
                 self.at(done_ns, Event::Portion { portion });
             }
             _ => self.finish_portion(portion),

@@ -25,8 +25,7 @@ impl System<'_> {
     fn over(&mut self, request: u32) {
         let asked = self.requests.all[request as usize].asked;
         let Some(share) = &self.share else { return };
-        let (wire, now_ns) = (&share.model.wire, self.now_ns);
-        let there_ns = self.send(wire, u64::from(asked.length), asked.kind, now_ns);
+        let there_ns = self.send(&share.model.wire, u64::from(asked.length), asked.kind);
         self.at(there_ns, Event::AtServer { request });
     }
 
@@ -93,7 +92,7 @@ impl System<'_> {
         let Some(share) = &self.share else { return };
         let (wire, client_ns) = (&share.model.wire, share.client_ns(&asked));
         let bytes = if asked.kind == RequestKind::Write { 0 } else { u64::from(asked.length) };
-        let back_ns = self.move_bytes(wire, bytes, asked.kind, self.now_ns);
+        let back_ns = self.move_bytes(wire, bytes, asked.kind);
         let done_ns = self.cpus.serve(self.now_ns, back_ns, client_ns);
         self.at(done_ns, Event::Complete { request });
     }
