@@ -8,6 +8,7 @@ mod cloud;
 mod digest;
 mod drive;
 mod error;
+mod fitted;
 mod flash;
 mod parts;
 mod source;
@@ -16,6 +17,7 @@ mod tests;
 mod volume;
 
 pub use error::MachineError;
+pub use fitted::Fitted;
 
 use crate::bounds::Hertz;
 use crate::bus::BusKeys;
@@ -59,6 +61,12 @@ pub struct MachineFile {
     #[serde(default)]
     share: BTreeMap<String, ShareKeys>,
     volume: BTreeMap<String, VolumeKeys>,
+    /// Keys with the published figures that they were chosen for.
+    #[serde(default, rename = "fitted")]
+    fitted_keys: BTreeMap<String, Vec<String>>,
+    /// The same with the count of numbers.
+    #[serde(skip)]
+    fitted: Vec<Fitted>,
     /// What all this was read from.
     #[serde(skip)]
     source: Source,
@@ -98,6 +106,7 @@ impl MachineFile {
         let source = Source::new(name, text, volume, settings);
         let (file, crc32c, places): (MachineFile, _, Vec<_>) = source.read()?;
         file.check_names().map_err(|wrong| source.wrong(&wrong))?;
+        let fitted = source.fitted(&file.fitted_keys)?;
         let is_clock_set = places.iter().any(|place| *place == CLOCK);
         let clock_of_times = is_clock_set.then(|| MachineFile::clock_of(name, text)).transpose()?;
         let file = MachineFile { clock_of_times: clock_of_times.flatten(), ..file };
@@ -105,7 +114,7 @@ impl MachineFile {
             let message = "the file has no clock, so its CPU times cannot be scaled; add clock to [cpu]";
             return Err(source.wrong(&Wrong::at(&CLOCK, message)));
         }
-        Ok(MachineFile { source, crc32c, places, ..file })
+        Ok(MachineFile { source, crc32c, places, fitted, ..file })
     }
 
     /// The clock that a file says.
@@ -235,6 +244,7 @@ impl MachineFile {
                 "bus" | "controller" => keys.path.iter().chain(self.wire(keys)).any(|known| known == part),
                 "instance" => self.instance(keys) == Some(part),
                 "share" => keys.share.as_ref() == Some(part),
+                "fitted" => false,
                 // The CPU is everybody's.
                 _ => true,
             },

@@ -6,8 +6,10 @@
 
 use super::digest;
 use super::error::{MachineError, Wrong};
+use super::fitted::{self, Fitted};
 use halfpower_model::Settings;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue, Deserializer};
@@ -100,6 +102,14 @@ impl Source {
             places.push(place);
         }
         Ok(Document { table: document, crc32c, places })
+    }
+
+    /// See [`fitted::counted`].
+    pub(super) fn fitted(&self, entries: &BTreeMap<String, Vec<String>>) -> Result<Vec<Fitted>, MachineError> {
+        if entries.is_empty() {
+            return Ok(Vec::new());
+        }
+        fitted::counted(entries, self.document()?.table.get_ref()).map_err(|wrong| self.wrong(&wrong))
     }
 
     /// What to say of a place behind a key where its value has to be, if there is none on the line.
@@ -251,6 +261,7 @@ fn place(table: &DeTable<'_>, volume: &str, key: &str) -> Result<Vec<String>, St
                     0 | 1 => name.to_owned(),
                     _ => format!("{kind}.{name}"),
                 };
+            let single = single.filter(|(name, _)| *name != "fitted");
             let known: Vec<String> = single.map(|(name, _)| name.to_owned()).chain(parts.map(sayable)).collect();
             Err(format!(
                 "no part has the name {first}; parts are {}, and the volume has keys of its own",
