@@ -119,9 +119,7 @@ pub(super) fn beside(figures: &[PaperFigure]) -> Option<String> {
         },
         _ => of_workloads(met(all())?),
     };
-    Some(format!(
-        "{counts}: within 5 %, within 10 % where it calls them approximate, or within what their kind allows."
-    ))
+    Some(format!("{counts}: within 5 %, within the range that the paper prints, or within what their kind allows."))
 }
 
 fn of_workloads((met, of): (usize, usize)) -> String {

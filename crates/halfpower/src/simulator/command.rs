@@ -44,7 +44,7 @@ enum Action {
         #[command(flatten)]
         set: SetArgument,
     },
-    /// Every figure of the papers beside the simulated one; exit status 1 when under 95 % are within their tolerance
+    /// Every figure of the papers beside the simulated one; exit status 1 when under 90 % are within their tolerance
     Validate(validate::Arguments),
 }
 

@@ -6,9 +6,14 @@
 mod read;
 #[cfg(test)]
 mod tests;
+mod tolerance;
+
+pub(crate) use tolerance::Tolerance;
 
 use crate::study::Shows;
 use halfpower_model::WorkloadSpec;
+use halfpower_sim::file::{Fitted, MachineFile};
+use halfpower_sim::shipped;
 use serde::{Deserialize, Serialize};
 
 /// The built-in figures.
@@ -29,14 +34,20 @@ pub(crate) struct Figure {
     pub measure: Measure,
     /// The figure as printed.
     pub published: f64,
-    /// Whether the machine was fitted to it.
+    /// Origin of the simulated figure.
     pub basis: Basis,
+    /// The figure that it repeats, or from which it is computed.
+    pub follows: Option<String>,
     /// Tolerance of a simulated figure.
     pub tolerance: Tolerance,
+    /// Why it is not 5 %.
+    pub tolerance_source: Option<String>,
     /// Its workloads: one, or all from which it is computed.
     pub cells: Vec<WorkloadSpec>,
     /// Why it is not compared; none for most.
     pub left_out: Option<String>,
+    /// The known reason why the simulated figure is outside the tolerance.
+    pub missed: Option<String>,
 }
 
 /// Quantities of published figures.
@@ -113,44 +124,12 @@ pub(crate) enum Measure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Basis {
-    /// A parameter of the machine was chosen for it, or is it.
+    /// `[fitted]` of a machine names it: a number was chosen with it in view.
     Fitted,
-    /// A result of the model.
+    /// No number was chosen with it in view.
     Predicted,
-}
-
-/// Tolerance of a simulated figure.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Tolerance {
-    /// Percent of the published figure.
-    Percent(f64),
-    /// Percentage points.
-    Points(f64),
-}
-
-impl Tolerance {
-    /// The error of a simulated figure, in the unit of the tolerance.
-    pub(crate) fn error(self, simulated: f64, published: f64) -> f64 {
-        match self {
-            Tolerance::Percent(_) => (simulated / published - 1.0) * 100.0,
-            Tolerance::Points(_) => simulated - published,
-        }
-    }
-
-    /// The maximum absolute [`error`](Tolerance::error).
-    pub(crate) fn most(self) -> f64 {
-        match self {
-            Tolerance::Percent(most) | Tolerance::Points(most) => most,
-        }
-    }
-
-    /// The unit of the tolerance.
-    pub(crate) fn unit(self) -> &'static str {
-        match self {
-            Tolerance::Percent(_) => "%",
-            Tolerance::Points(_) => "points",
-        }
-    }
+    /// It repeats another figure or is arithmetic on one, so it is no independent test.
+    Follows,
 }
 
 /// An error as text, in tenths, halves of them rounded away from zero. Never -0.0.
@@ -204,10 +183,28 @@ impl Measure {
     }
 }
 
+/// The entries of `[fitted]` of every shipped machine, each with its machine.
+///
+/// # Panics
+/// If a shipped machine file has a mistake, which tests exclude.
+pub(crate) fn fitted() -> Vec<(&'static str, Fitted)> {
+    let of = |machine: &'static str| {
+        let text = shipped::machine_text(machine).unwrap_or_default();
+        let file = MachineFile::parse(machine, text).expect("a shipped machine is right");
+        file.fitted().iter().map(|fitted| (machine, fitted.clone())).collect::<Vec<_>>()
+    };
+    shipped::machines().flat_map(of).collect()
+}
+
+/// Whether an id is a name, or is of the group of that name.
+pub(crate) fn is_named(id: &str, name: &str) -> bool {
+    id.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
 /// Every figure of the file.
 ///
 /// # Panics
 /// If the built-in file has a mistake, which tests exclude.
 pub(crate) fn figures() -> Vec<Figure> {
-    read::figures(FIGURES).expect("the published figures are right")
+    read::figures(FIGURES, &fitted()).expect("the published figures are right")
 }

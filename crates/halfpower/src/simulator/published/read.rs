@@ -1,10 +1,12 @@
 //! From text to figures. An entry with several workloads has a figure for each of them, or one for all.
 
-use super::{Basis, Figure, Measure, Tolerance};
+use super::tolerance::Rule;
+use super::{Basis, Figure, Measure, Tolerance, is_named};
 use crate::study::cross;
 use halfpower_model::{KEYS, WorkloadSpec};
+use halfpower_sim::file::Fitted;
 use serde::Deserialize;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use toml::{Table, Value};
 
 /// The keys of an entry that belong to its [`Measure`].
@@ -27,12 +29,15 @@ struct Entry {
     place: String,
     target: OneOrMany<String>,
     published: OneOrMany<f64>,
-    #[serde(default)]
-    approximate: bool,
-    #[serde(default)]
-    fitted: bool,
-    tolerance: Option<String>,
+    tolerance: Option<Rule>,
+    /// The least and the greatest figure that the paper prints.
+    range: Option<(f64, f64)>,
+    /// The figures of `range` as printed.
+    text: Option<String>,
+    /// A figure or a group; of a list, an entry with the same suffixes.
+    follows: Option<String>,
     left_out: Option<String>,
+    missed: Option<Missed>,
     #[serde(flatten)]
     measure: Measure,
     /// The other keys: those of the measure and of the workload.
@@ -47,6 +52,14 @@ enum OneOrMany<T> {
     Many(Vec<T>),
 }
 
+/// Why figures of an entry are missed: all of them, or each by what its id has behind that of the entry.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Missed {
+    All(String),
+    Each(BTreeMap<String, String>),
+}
+
 impl<T> OneOrMany<T> {
     fn into_list(self) -> Vec<T> {
         match self {
@@ -59,8 +72,8 @@ impl<T> OneOrMany<T> {
 /// See [`super::figures`].
 ///
 /// # Errors
-/// The first mistake in the text.
-pub(super) fn figures(text: &str) -> Result<Vec<Figure>, String> {
+/// The first mistake in the text, or a name in `[fitted]` that no figure has.
+pub(super) fn figures(text: &str, fitted: &[(&str, Fitted)]) -> Result<Vec<Figure>, String> {
     let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
     let mut figures = Vec::new();
     for entry in file.figure {
@@ -68,49 +81,135 @@ pub(super) fn figures(text: &str) -> Result<Vec<Figure>, String> {
         figures.extend(of(entry, &file.workload).map_err(|error| format!("{id}: {error}"))?);
     }
     let mut seen = HashSet::new();
-    match figures.iter().find(|figure| !seen.insert(&figure.id)) {
-        Some(twice) => Err(format!("two figures are called {}", twice.id)),
-        None => Ok(figures),
+    if let Some(twice) = figures.iter().find(|figure| !seen.insert(&figure.id)) {
+        return Err(format!("two figures are called {}", twice.id));
     }
+    follow(&mut figures)?;
+    let names = || fitted.iter().flat_map(|(machine, fitted)| fitted.figures.iter().map(move |name| (machine, name)));
+    if let Some((machine, name)) = names().find(|(_, name)| !figures.iter().any(|figure| is_named(&figure.id, name))) {
+        return Err(format!("[fitted] of {machine} names {name}, and no figure is called so"));
+    }
+    for figure in &mut figures {
+        figure.basis = match figure.follows {
+            Some(_) => Basis::Follows,
+            None if names().any(|(_, name)| is_named(&figure.id, name)) => Basis::Fitted,
+            None => Basis::Predicted,
+        };
+    }
+    Ok(figures)
+}
+
+/// Replaces each followed name, of a figure or a group, by the independent figure behind it.
+fn follow(figures: &mut [Figure]) -> Result<(), String> {
+    let known: Vec<(String, Option<String>)> =
+        figures.iter().map(|figure| (figure.id.clone(), figure.follows.clone())).collect();
+    for figure in figures {
+        let mut behind = figure.follows.clone();
+        for _ in 0..known.len() {
+            let Some(name) = &behind else { break };
+            let exact = known.iter().find(|(id, _)| id == name);
+            let found = exact.or_else(|| known.iter().find(|(id, _)| is_named(id, name)));
+            let (id, next) = found.ok_or_else(|| format!("{} follows {name}, which is no figure", figure.id))?;
+            figure.follows = Some(id.clone());
+            behind.clone_from(next);
+        }
+        if behind.is_some() {
+            return Err(format!("{} follows itself", figure.id));
+        }
+    }
+    Ok(())
 }
 
 /// The figures of one entry.
 fn of(entry: Entry, common: &Table) -> Result<Vec<Figure>, String> {
-    let Entry { id, source, place, target, published, approximate, fitted, tolerance, left_out, measure, rest } = entry;
-    if let Some(unknown) =
-        rest.keys().find(|key| !OF_MEASURE.contains(&&***key) && !KEYS.iter().any(|k| k.name == **key))
-    {
+    let own = |key: &str| !OF_MEASURE.contains(&key) && !KEYS.iter().any(|known| known.name == key);
+    if let Some(unknown) = entry.rest.keys().find(|key| own(key)) {
         return Err(format!("unknown key `{unknown}`"));
     }
-    let axes = axes(&rest, common)?;
+    let axes = axes(&entry.rest, common)?;
     let cells = cross(&axes, &WorkloadSpec::default());
-    let tolerance = match tolerance {
-        Some(text) => parse(&text).ok_or_else(|| format!("`{text}` is not a tolerance, such as 5 % or 3 points"))?,
-        None => Tolerance::Percent(if approximate { 10.0 } else { 5.0 }),
+    let (published, targets) = (entry.published.into_list(), entry.target.into_list());
+    let figure = |suffix: &str, published, cells| {
+        let (tolerance, tolerance_source) = tolerance(entry.tolerance, entry.range, entry.text.as_ref(), published)?;
+        Ok(Figure {
+            id: format!("{}{suffix}", entry.id),
+            source: entry.source.clone(),
+            place: entry.place.clone(),
+            targets: targets.clone(),
+            measure: entry.measure.clone(),
+            published,
+            basis: Basis::Predicted,
+            follows: entry.follows.as_ref().map(|name| format!("{name}{suffix}")),
+            tolerance,
+            tolerance_source,
+            cells,
+            left_out: entry.left_out.clone(),
+            missed: match &entry.missed {
+                Some(Missed::All(reason)) => Some(reason.clone()),
+                Some(Missed::Each(reasons)) => reasons.get(suffix.trim_start_matches('.')).cloned(),
+                None => None,
+            },
+        })
     };
-    let targets = target.into_list();
-    let figure = |id: String, published, cells| Figure {
-        id,
-        source: source.clone(),
-        place: place.clone(),
-        targets: targets.clone(),
-        measure: measure.clone(),
-        published,
-        basis: if fitted { Basis::Fitted } else { Basis::Predicted },
-        tolerance,
-        cells,
-        left_out: left_out.clone(),
-    };
-    let published = published.into_list();
-    match published[..] {
-        [one] => Ok(vec![figure(id, one, cells)]),
+    let mut figures: Vec<Figure> = match published[..] {
+        [one] => vec![figure("", one, cells)?],
         _ if published.len() == cells.len() => {
             let each = published.into_iter().zip(cells);
-            Ok(each.map(|(value, cell)| figure(format!("{id}{}", suffix(&cell, &axes)), value, vec![cell])).collect())
+            each.map(|(value, cell)| figure(&suffix(&cell, &axes), value, vec![cell])).collect::<Result<_, String>>()?
         }
         _ => {
-            Err(format!("{} figures for {} workloads; give one for each, or one for all", published.len(), cells.len()))
+            return Err(format!(
+                "{} figures for {} workloads; give one for each, or one for all",
+                published.len(),
+                cells.len()
+            ));
         }
+    };
+    if let Some(Missed::Each(reasons)) = &entry.missed
+        && figures.iter().filter(|figure| figure.missed.is_some()).count() < reasons.len()
+    {
+        return Err("`missed` names a figure that the entry does not have".to_owned());
+    }
+    repeats(&mut figures);
+    Ok(figures)
+}
+
+/// Makes values that repeat over depths or sizes, within 5 %, follow the first of them.
+fn repeats(figures: &mut [Figure]) {
+    let alike = |figure: &Figure| {
+        let spec = |cell: &WorkloadSpec| WorkloadSpec { depth: None, request_size: None, ..cell.clone() };
+        figure.cells.iter().map(spec).collect::<Vec<_>>()
+    };
+    for number in 1..figures.len() {
+        let (before, figure) = figures.split_at_mut(number);
+        let is_same = |first: &&Figure| {
+            let same = (first.published / figure[0].published - 1.0).abs() <= 0.05;
+            same && first.follows.is_none() && alike(first) == alike(&figure[0])
+        };
+        if let Some(id) = before.iter().find(is_same).map(|first| first.id.clone()) {
+            figure[0].follows.get_or_insert(id);
+        }
+    }
+}
+
+/// The tolerance of a figure, and its source if it is not 5 %.
+fn tolerance(
+    rule: Option<Rule>,
+    range: Option<(f64, f64)>,
+    text: Option<&String>,
+    published: f64,
+) -> Result<(Tolerance, Option<String>), String> {
+    match (rule, range, text) {
+        (None, None, None) => Ok((Tolerance::Percent(5.0), None)),
+        (Some(rule), None, None) => {
+            let (tolerance, source) = rule.of(published);
+            Ok((tolerance, Some(source.to_owned())))
+        }
+        (None, Some((low, high)), Some(text)) if (low..=high).contains(&published) && low < high => {
+            Ok((Tolerance::Range(low, high), Some(format!("printed: {text}"))))
+        }
+        (None, Some(_), Some(_)) => Err("`range` has to ascend and hold `published`".to_owned()),
+        _ => Err("`range` needs `text`, its figures as printed, and no `tolerance`".to_owned()),
     }
 }
 
@@ -146,13 +245,4 @@ fn suffix(cell: &WorkloadSpec, axes: &[Vec<WorkloadSpec>]) -> String {
         add(cell.request_size.map(|size| size.to_string()));
     }
     suffix
-}
-
-/// `5 %` or `3 points`.
-fn parse(text: &str) -> Option<Tolerance> {
-    match text.split_once(' ')? {
-        (most, "%") => Some(Tolerance::Percent(most.parse().ok()?)),
-        (most, "points") => Some(Tolerance::Points(most.parse().ok()?)),
-        _ => None,
-    }
 }

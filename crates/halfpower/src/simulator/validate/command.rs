@@ -2,7 +2,7 @@
 
 use super::{Checked, ENOUGH, Tally, check};
 use crate::command::context::{Context, Ending};
-use crate::simulator::published::{self, Basis, Figure};
+use crate::simulator::published::{self, Basis, Figure, is_named};
 use crate::text::refuse;
 use clap::Args;
 use halfpower_model::units::significant;
@@ -26,7 +26,7 @@ pub(in crate::simulator) fn run(context: &Context, arguments: &Arguments) -> any
 
 /// The figures whose id is one of the words, or begins with one.
 fn chosen(figures: Vec<Figure>, only: &[String]) -> anyhow::Result<Vec<Figure>> {
-    let is_it = |figure: &Figure, word: &String| figure.id == *word || figure.id.starts_with(&format!("{word}."));
+    let is_it = |figure: &Figure, word: &String| !word.is_empty() && is_named(&figure.id, word);
     if let Some(word) = only.iter().find(|word| !figures.iter().any(|figure| is_it(figure, word))) {
         let mut known: Vec<&str> =
             figures.iter().map(|figure| figure.id.split('.').next().unwrap_or_default()).collect();
@@ -46,25 +46,20 @@ fn text(checked: &[Checked], tally: &Tally) -> String {
     for figure in checked {
         let _ = writeln!(text, "{}", line(figure, width));
     }
-    if tally.figures == 0 {
-        let _ = write!(text, "\nLeft out, because they cannot be compared: {}.", tally.left_out);
-        return text;
+    text.push('\n');
+    for (id, fault) in checked.iter().filter_map(|figure| figure.fault.map(|fault| (&figure.id, fault))) {
+        let _ = writeln!(text, "error: {id} is {fault}");
     }
-    let basis = |basis| Tally::of(checked.iter().filter(|figure| figure.basis == basis));
-    let (fitted, predicted) = (basis(Basis::Fitted), basis(Basis::Predicted));
-    let _ = writeln!(
-        text,
-        "\n{} of {} figures are within their tolerance ({:.1} %; enough is {:.0} %): {} of {} that a machine was fitted to, \
-         {} of {} that came out.",
-        tally.within,
-        tally.figures,
-        100.0 * tally.within as f64 / tally.figures.max(1) as f64,
-        100.0 * ENOUGH,
-        fitted.within,
-        fitted.figures,
-        predicted.within,
-        predicted.figures,
-    );
+    if tally.figures > 0 {
+        let _ = writeln!(
+            text,
+            "{} of {} figures are within their tolerance ({:.1} %; enough is {:.0} %).",
+            tally.within,
+            tally.figures,
+            100.0 * tally.within as f64 / tally.figures as f64,
+            100.0 * ENOUGH,
+        );
+    }
     let _ = write!(
         text,
         "Not simulated: {}. Left out, because they cannot be compared: {}.",
@@ -79,22 +74,28 @@ fn line(figure: &Checked, width: usize) -> String {
         Some(false) => "  off",
         None => "  left out",
     };
-    let basis = if figure.basis == Basis::Fitted { ", fitted" } else { "" };
     let head = format!("{:width$}  {:>9}", figure.id, figure.published);
+    let reason = figure.reason.as_deref().filter(|_| figure.pass != Some(true));
+    let (Some(simulated), Some(error)) = (figure.simulated, figure.error) else {
+        return format!("{head} {:>9} {:>9} {:>9}{verdict:5}  {}", "-", "", "", reason.unwrap_or_default());
+    };
     let unit = figure.tolerance_unit;
-    match (figure.simulated, figure.error, &figure.reason) {
-        (Some(simulated), Some(error), _) => format!(
-            "{head} {:>9} {:>9} {:>9}{verdict:5}  {} ({}{basis})",
-            significant(simulated),
-            format!("{} {unit}", published::off(error)),
-            format!("{} {unit}", significant(figure.tolerance)),
-            figure.quantity,
-            figure.place,
-        ),
-        (.., reason) => {
-            format!("{head} {:>9} {:>9} {:>9}{verdict:5}  {}", "-", "", "", reason.as_deref().unwrap_or_default())
-        }
-    }
+    let most = figure.range.map(|(low, high)| format!("{low} to {high}"));
+    let origin = match (figure.basis, &figure.follows) {
+        (Basis::Fitted, _) => "fitted".to_owned(),
+        (Basis::Predicted, _) => "predicted".to_owned(),
+        (Basis::Follows, first) => format!("follows {}", first.as_deref().unwrap_or_default()),
+    };
+    let source = figure.tolerance_source.as_ref().map(|source| format!("; {source}")).unwrap_or_default();
+    let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+    format!(
+        "{head} {:>9} {:>9} {:>9}{verdict:5}  {} ({}, {origin}{source}){reason}",
+        significant(simulated),
+        format!("{} {unit}", published::off(error)),
+        most.unwrap_or_else(|| format!("{} {unit}", significant(figure.tolerance))),
+        figure.quantity,
+        figure.place,
+    )
 }
 
 #[cfg(test)]

@@ -76,8 +76,9 @@ fn filled(text: &str, checked: &[Checked]) -> String {
 fn tally(checked: &[Checked]) -> String {
     let of = |basis| Tally::of(checked.iter().filter(|figure| figure.basis == basis));
     let (all, fitted, predicted) = (Tally::of(checked), of(Basis::Fitted), of(Basis::Predicted));
+    let follows = of(Basis::Follows);
     format!(
-        "**{} of {} figures are met** ({:.0} %): {} of {} that the machine was fitted to, {} of {} that came out. Left out: {}.\n",
+        "**{} of {} figures are met** ({:.0} %): {} of {} fitted, {} of {} predicted, {} of {} that follow others. Left out: {}.\n",
         all.within,
         all.figures,
         100.0 * all.within as f64 / all.figures as f64,
@@ -85,6 +86,8 @@ fn tally(checked: &[Checked]) -> String {
         fitted.figures,
         predicted.within,
         predicted.figures,
+        follows.within,
+        follows.figures,
         all.left_out
     )
 }
@@ -99,7 +102,7 @@ fn table(checked: &[&Checked]) -> String {
             && one.pass.is_some() == next.pass.is_some()
             && one.tolerance_unit == next.tolerance_unit
     };
-    let mut text = "| `sim validate --only` | volume | in | paper | simulated | off by | fitted | met |\n".to_owned();
+    let mut text = "| `sim validate --only` | volume | in | paper | simulated | off by | basis | met |\n".to_owned();
     text += "|---|---|---|---|---|---|---|---|\n";
     for row in checked.chunk_by(same) {
         let _ = writeln!(text, "{}", line(row));
@@ -138,12 +141,19 @@ fn line(row: &[&Checked]) -> String {
         (0, _) => "**no**".to_owned(),
         (within, figures) => format!("**{within} of {figures}**"),
     };
-    let is_fitted = |figure: &Checked| if figure.basis == Basis::Fitted { "yes" } else { "no" }.to_owned();
+    let basis = |figure: &Checked| {
+        match figure.basis {
+            Basis::Fitted => "fitted",
+            Basis::Predicted => "predicted",
+            Basis::Follows => "follows",
+        }
+        .to_owned()
+    };
     format!(
         "{head} {} | {} | {} | {met} |",
         listed(&|figure| figure.simulated.map_or_else(|| "–".to_owned(), significant)),
         off(row),
-        once(&is_fitted)
+        once(&basis)
     )
 }
 
@@ -163,7 +173,7 @@ fn a_page_s_tables_are_made_anew_and_its_words_stay() {
     let checked = check(&found);
     let page = |table: &str| format!("# Words\n<!-- published: figure 27 -->\n{table}<!-- end -->\nMore.\n");
     let fresh = filled(&page("| old |\n"), &checked);
-    let row = "| `scsi-1.read`: fixed, marginal | atlas-1 | µs per I/O, µs per KiB | 32, 0.25 | 32, 0.25 | +0.0 % | yes | yes |\n";
+    let row = "| `scsi-1.read`: fixed, marginal | atlas-1 | µs per I/O, µs per KiB | 32, 0.25 | 32, 0.25 | +0.0 % | fitted | yes |\n";
     assert!(fresh.starts_with("# Words\n") && fresh.ends_with("More.\n") && fresh.contains(row), "{fresh}");
     assert_eq!(filled(&fresh, &checked), fresh);
     assert!(!fresh.contains("old"));
