@@ -1,6 +1,7 @@
 //! `halfpower sim validate`: compares the machines with published figures.
 
-use super::{Checked, ENOUGH, Tally, check};
+use super::summary::{self, Goal, Row};
+use super::{Checked, Tally, check};
 use crate::command::context::{Context, Ending};
 use crate::simulator::published::{self, Basis, Figure, is_named};
 use crate::text::refuse;
@@ -19,8 +20,18 @@ pub(in crate::simulator) fn run(context: &Context, arguments: &Arguments) -> any
     let figures = chosen(published::figures(), &arguments.only)?;
     let checked = check(&figures);
     let tally = Tally::of(&checked);
-    let document = serde_json::json!({ "figures": checked, "tally": tally, "enough": tally.is_enough() });
-    context.print(&document, || text(&checked, &tally))?;
+    let rows = summary::rows(&checked, &published::fitted());
+    // The goals are those of all figures.
+    let goals = if arguments.only.is_empty() { rows.last().map(summary::goals) } else { None };
+    let goals = goals.unwrap_or_default();
+    let document = serde_json::json!({
+        "figures": checked,
+        "tally": tally,
+        "machines": rows,
+        "goals": goals,
+        "enough": tally.is_enough(),
+    });
+    context.print(&document, || text(&checked, &tally, &rows, &goals))?;
     Ok(if tally.is_enough() { Ending::Done } else { Ending::Failed })
 }
 
@@ -39,7 +50,7 @@ fn chosen(figures: Vec<Figure>, only: &[String]) -> anyhow::Result<Vec<Figure>> 
     Ok(figures.into_iter().filter(is_chosen).collect())
 }
 
-fn text(checked: &[Checked], tally: &Tally) -> String {
+fn text(checked: &[Checked], tally: &Tally, rows: &[Row], goals: &[Goal]) -> String {
     let width = checked.iter().map(|figure| figure.id.chars().count()).max().unwrap_or(0);
     let mut text = String::new();
     let _ = writeln!(text, "{:width$}  {:>9} {:>9} {:>9} {:>9}", "", "published", "simulated", "error", "at most");
@@ -51,14 +62,7 @@ fn text(checked: &[Checked], tally: &Tally) -> String {
         let _ = writeln!(text, "error: {id} is {fault}");
     }
     if tally.figures > 0 {
-        let _ = writeln!(
-            text,
-            "{} of {} figures are within their tolerance ({:.1} %; enough is {:.0} %).",
-            tally.within,
-            tally.figures,
-            100.0 * tally.within as f64 / tally.figures as f64,
-            100.0 * ENOUGH,
-        );
+        text += &summary::text(rows, goals);
     }
     let _ = write!(
         text,

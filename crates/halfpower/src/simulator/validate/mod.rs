@@ -8,6 +8,7 @@ pub(super) mod command;
 mod derive;
 #[cfg(test)]
 mod pages;
+mod summary;
 #[cfg(test)]
 mod tests;
 

@@ -1,5 +1,6 @@
 use super::*;
 use crate::simulator::published;
+use halfpower_sim::file::Fitted;
 
 fn figures(ids: &[&str]) -> Vec<Figure> {
     let all = published::figures();
@@ -43,4 +44,16 @@ fn a_missed_figure_needs_a_reason_and_a_met_one_none() {
         .map(|figure| figure.fault.map(|fault| fault.split([' ', ';']).next().unwrap()))
         .collect();
     assert_eq!(faults, [None, Some("missed"), Some("met"), None]);
+}
+
+#[test]
+fn free_numbers_stand_beside_the_figures_of_their_machine() {
+    let checked = check(&figures(&["atlas.outer", "table-3.uw.prefetch.1KiB"]));
+    let fitted = |key: &str, numbers| Fitted { key: key.to_owned(), numbers, figures: Vec::new() };
+    let entries = [("win2k-pentium3", fitted("a", 2)), ("nt4-pentium-pro", fitted("b", 5)), ("other", fitted("c", 9))];
+    let rows = summary::rows(&checked, &entries);
+    let found: Vec<_> = rows.iter().map(|row| (row.machine.as_str(), row.free_numbers, row.figures.figures)).collect();
+    assert_eq!(found, [("win2k-pentium3", 2, 1), ("nt4-pentium-pro", 5, 1), ("all", 7, 2)]);
+    let reached: Vec<_> = summary::goals(&rows[2]).into_iter().map(|goal| goal.reached).collect();
+    assert_eq!(reached, [true, false, true]);
 }

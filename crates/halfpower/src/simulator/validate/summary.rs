@@ -1,0 +1,136 @@
+//! Free numbers of the machines beside the figures that they meet, and the goals for both.
+
+use super::{Checked, ENOUGH, Tally};
+use crate::simulator::published::Basis;
+use halfpower_sim::file::Fitted;
+use serde::Serialize;
+use std::fmt::Write as _;
+
+/// The maximum of free numbers in all machines.
+const FREE_NUMBERS: usize = 40;
+/// The minimum of independent predictions that are met.
+const PREDICTIONS: usize = 60;
+
+/// A machine, or all.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Row {
+    /// Its name; `all` for the last.
+    pub machine: String,
+    /// Numbers that were chosen with a published figure in view.
+    pub free_numbers: usize,
+    /// Figures that `[fitted]` names.
+    pub fitted: Tally,
+    /// Independent figures that no number was chosen for.
+    pub predicted: Tally,
+    /// Figures that repeat others or are arithmetic on them.
+    pub follows: Tally,
+    /// All figures.
+    pub figures: Tally,
+}
+
+/// A goal.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Goal {
+    /// Its quantity.
+    pub goal: &'static str,
+    /// `at_most` or `at_least`.
+    pub bound: &'static str,
+    /// The bound.
+    pub limit: f64,
+    /// Its value today.
+    pub value: f64,
+    /// Whether it is reached.
+    pub reached: bool,
+}
+
+/// A row for each machine in the order of the figures, and the last for all.
+pub(super) fn rows(checked: &[Checked], fitted: &[(&str, Fitted)]) -> Vec<Row> {
+    let mut machines: Vec<&str> = Vec::new();
+    for machine in checked.iter().map(machine_of) {
+        if !machines.contains(&machine) {
+            machines.push(machine);
+        }
+    }
+    let row = |name: &str, is_own: &dyn Fn(&str) -> bool| {
+        let own = || checked.iter().filter(|figure| is_own(machine_of(figure)));
+        let of = |basis: Basis| Tally::of(own().filter(|figure| figure.basis == basis));
+        Row {
+            machine: name.to_owned(),
+            free_numbers: fitted.iter().filter(|(of, _)| is_own(of)).map(|(_, fitted)| fitted.numbers).sum(),
+            fitted: of(Basis::Fitted),
+            predicted: of(Basis::Predicted),
+            follows: of(Basis::Follows),
+            figures: Tally::of(own()),
+        }
+    };
+    let mut rows: Vec<Row> = machines.iter().map(|name| row(name, &|of| of == *name)).collect();
+    rows.push(row("all", &|of| machines.contains(&of)));
+    rows
+}
+
+fn machine_of(figure: &Checked) -> &str {
+    let target = figure.targets.first().map_or("", |target| target.trim_start_matches("sim:"));
+    target.split_once(':').map_or(target, |(machine, _)| machine)
+}
+
+/// The goals, by the row of all machines.
+pub(super) fn goals(all: &Row) -> Vec<Goal> {
+    let (free, predictions) = (all.free_numbers, all.predicted.within);
+    let share = all.figures.within as f64 / all.figures.figures.max(1) as f64;
+    vec![
+        Goal {
+            goal: "free_numbers",
+            bound: "at_most",
+            limit: FREE_NUMBERS as f64,
+            value: free as f64,
+            reached: free <= FREE_NUMBERS,
+        },
+        Goal {
+            goal: "predictions_met",
+            bound: "at_least",
+            limit: PREDICTIONS as f64,
+            value: predictions as f64,
+            reached: predictions >= PREDICTIONS,
+        },
+        Goal { goal: "share_met", bound: "at_least", limit: ENOUGH, value: share, reached: all.figures.is_enough() },
+    ]
+}
+
+/// The rows and goals as a table.
+pub(super) fn text(rows: &[Row], goals: &[Goal]) -> String {
+    let width = rows.iter().map(|row| row.machine.len()).max().unwrap_or(0);
+    let mut text = format!(
+        "{:width$}  {:>12} {:>12} {:>12} {:>12} {:>12}\n",
+        "", "free numbers", "fitted", "predicted", "follow", "met in all"
+    );
+    for row in rows {
+        let of = |tally: Tally| format!("{} of {}", tally.within, tally.figures);
+        let _ = writeln!(
+            text,
+            "{:width$}  {:>12} {:>12} {:>12} {:>12} {:>12}",
+            row.machine,
+            row.free_numbers,
+            of(row.fitted),
+            of(row.predicted),
+            of(row.follows),
+            of(row.figures)
+        );
+    }
+    text += "\nGoals:\n";
+    for goal in goals {
+        let reached = if goal.reached { "reached" } else { "not reached" };
+        let _ = match goal.goal {
+            "free_numbers" => writeln!(text, "  at most {} free numbers: {}, {reached}", goal.limit, goal.value),
+            "predictions_met" => {
+                writeln!(text, "  at least {} independent predictions met: {}, {reached}", goal.limit, goal.value)
+            }
+            _ => writeln!(
+                text,
+                "  at least {:.0} % of all figures met: {:.1} %, {reached}",
+                goal.limit * 100.0,
+                goal.value * 100.0
+            ),
+        };
+    }
+    text
+}
