@@ -1,4 +1,5 @@
 use super::*;
+use std::collections::HashSet;
 
 #[test]
 fn the_figures_of_the_file_are_whole() {
@@ -57,6 +58,37 @@ fn a_figure_is_fitted_if_named_and_follows_if_it_repeats() {
     assert_eq!(found("x"), [fitted.clone(), first(), fitted.clone(), fitted, first()]);
     let unknown = read::figures(&text, &names("x.depth")).unwrap_err();
     assert_eq!(unknown, "[fitted] of m names x.depth, and no figure is called so");
+}
+
+/// Keys with "fitted" in the comment behind them, in the machines of the papers.
+fn said_to_be_fitted(machine: &str) -> Vec<String> {
+    let text = shipped::machine_text(machine).unwrap();
+    let mut table = "";
+    let mut keys = Vec::new();
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix('[') {
+            table = name.trim_end_matches(']');
+        }
+        let comment = line.split_once(" # ").map_or("", |(_, comment)| comment).to_lowercase();
+        let key = line.split_once(" = ").map_or("", |(key, _)| key);
+        if comment.contains("fitted") && !key.is_empty() {
+            keys.push(format!("{table}.{key}"));
+        }
+    }
+    keys
+}
+
+#[test]
+fn every_key_that_a_comment_calls_fitted_is_listed() {
+    let listed = fitted();
+    let machines: HashSet<&str> = listed.iter().map(|(machine, _)| *machine).collect();
+    for machine in machines {
+        for key in said_to_be_fitted(machine) {
+            let is_it = |fitted: &Fitted| is_named(&fitted.key, &key);
+            assert!(listed.iter().any(|(of, fitted)| *of == machine && is_it(fitted)), "{machine}: {key}");
+        }
+    }
+    assert!(said_to_be_fitted("win2k-pentium3").len() > 20);
 }
 
 #[test]
