@@ -7,6 +7,7 @@ use halfpower_model::Settings;
 /// Name and text of each.
 const MACHINES: &[(&str, &str)] = &[
     ("cloud-gp3", include_str!("../../../machines/cloud-gp3.toml")),
+    ("dl380-g4", include_str!("../../../machines/dl380-g4.toml")),
     ("hdd-18tb", include_str!("../../../machines/hdd-18tb.toml")),
     ("nt4-pentium-pro", include_str!("../../../machines/nt4-pentium-pro.toml")),
     ("nvme-gen4", include_str!("../../../machines/nvme-gen4.toml")),

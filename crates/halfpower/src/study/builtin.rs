@@ -68,4 +68,6 @@ pub(super) const FILES: &[(&str, &str)] = shipped![
     "win2000/table-9",
     "win2000/table-10",
     "win2000/table-11",
+    "lkml/study",
+    "lkml/summary",
 ];

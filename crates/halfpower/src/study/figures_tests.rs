@@ -11,7 +11,7 @@ use halfpower_sim::Simulated;
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
-const FOLDERS: [&str; 2] = ["nt4", "win2000"];
+const FOLDERS: [&str; 3] = ["nt4", "win2000", "lkml"];
 
 /// A plan of a study on its own machine, short.
 fn plan(study: &Study) -> (Plan, target::Site) {
@@ -40,7 +40,7 @@ fn machine(path: &str) -> Simulated {
 fn every_study_file_that_is_there_ships() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
     let mut there = BTreeSet::new();
-    for under in ["", "nt4/", "win2000/"] {
+    for under in ["", "nt4/", "win2000/", "lkml/"] {
         for entry in std::fs::read_dir(folder.join(under)).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
             there.extend(name.strip_suffix(".toml").map(|name| format!("{under}{name}")));
@@ -93,7 +93,7 @@ fn every_figure_runs_on_its_machine() {
 #[test]
 fn what_the_papers_print_stands_beside_their_figures() {
     let published = figures();
-    for (folder, source, least) in [("nt4", "nt4", 0.9), ("win2000", "w2k", 0.75)] {
+    for (folder, source, least) in [("nt4", "nt4", 0.9), ("win2000", "w2k", 0.75), ("lkml", "lkml", 1.0)] {
         let study = Study::builtin(folder).unwrap();
         let (plan, _) = plan(&study);
         assert!(plan.skipped.is_empty(), "{:?}", plan.skipped);

@@ -10,7 +10,7 @@ fn figures(ids: &[&str]) -> Vec<Figure> {
 #[test]
 fn a_figure_is_judged_by_its_tolerance() {
     let [mut good, absent, left] =
-        <[Figure; 3]>::try_from(figures(&["atlas.outer", "atlas.outer", "parallel-writers.direct.1"])).unwrap();
+        <[Figure; 3]>::try_from(figures(&["atlas.outer", "atlas.outer", "parallel-writers.buffered.1"])).unwrap();
     let absent = Figure { targets: vec!["cray-1:drum".to_owned()], ..absent };
     let found = check(&[good.clone(), absent, left]);
     let shown: Vec<_> = found.iter().map(|figure| (figure.pass, figure.simulated.is_some())).collect();
