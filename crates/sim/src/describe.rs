@@ -9,7 +9,7 @@ use crate::command::Direction;
 use crate::controller::{Controller, Forwarding, Order, Queue};
 use crate::flash::FlashDrive;
 use crate::flash::space::State;
-use crate::machine::{AttachedDisk, Cost, Device, LargeRequests, Machine, Made, Part, Share, SplitAt};
+use crate::machine::{AttachedDisk, Cost, Device, Machine, Made, Part, Share, SplitAt};
 use crate::volume::{Reader, Volume};
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds};
@@ -79,18 +79,8 @@ fn share(machine: &Machine, share: &Share, stops: &mut Vec<PathPart>) {
 
 /// How a share lets requests go.
 fn windows(share: &Share) -> String {
-    let [reads, writes] = share.large.map(|large| large.map(one_at_a_time));
-    let writes = writes.map(|large| format!(", {large}")).unwrap_or_default();
-    let reads = reads.map(|large| format!("; reads {large}")).unwrap_or_default();
-    format!("up to {} outstanding writes{writes}{reads}", share.write_window)
-}
-
-fn one_at_a_time(large: LargeRequests) -> String {
-    let LargeRequests { above, unit, first_wait, wait, part_wait } = large;
-    let first = first_wait.map(|wait| format!("{wait} before the first unit, ")).unwrap_or_default();
-    format!(
-        "above {above} one by one, in units of {unit}; waits: {first}{wait} before each unit, {part_wait} before a partial one"
-    )
+    let units = share.unit.map(|unit| format!(", units of {unit} one by one")).unwrap_or_default();
+    format!("up to {} outstanding writes{units}", share.write_window)
 }
 
 fn disks(machine: &Machine) -> PathPart {
@@ -310,7 +300,7 @@ server-pci: bus, 79 MB/s, crossed twice
 ethernet: bus, 125 MB/s, latency 260 µs
 pci: bus, 101 MB/s
 CPUs: 2 × Pentium III, 733 MHz; as client of the share, 266 µs + 8.66 µs per KiB of CPU per request; up to 2 outstanding writes, \
-above 16 KiB one by one, in units of 64 KiB; waits: 8.4 ms before each unit, 13.1 ms before a partial one",
+units of 64 KiB one by one",
             ),
             (
                 "sata-ssd",

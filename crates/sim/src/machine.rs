@@ -15,7 +15,7 @@ use crate::flash::FlashDrive;
 use crate::named::named;
 use crate::table::table;
 use crate::volume::Volume;
-use halfpower_model::{Bytes, Request};
+use halfpower_model::Bytes;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -63,33 +63,8 @@ pub struct Share {
     pub wire: Vec<usize>,
     /// Maximum number of outstanding writes.
     pub write_window: u32,
-    /// Serialisation of large reads and writes.
-    pub large: [Option<LargeRequests>; 2],
-}
-
-impl Share {
-    /// Its rules, if the request is a large one.
-    pub fn large(&self, asked: &Request) -> Option<&LargeRequests> {
-        let large = self.large.get(asked.kind as usize)?.as_ref();
-        large.filter(|large| u64::from(asked.length) > large.above.0)
-    }
-}
-
-table! {
-    /// Large requests of a share.
-    #[derive(Copy, Eq)]
-    pub LargeRequests {
-        /// longer requests run one by one, in units that finish one after the other
-        above: Size<0, { 1 << 30 }>,
-        /// size of a unit
-        unit: Blocks<512, { 1 << 30 }>,
-        /// wait before a request's first unit; default `wait`
-        first_wait: Option<Long>,
-        /// wait before each unit
-        wait: Long,
-        /// wait before an incomplete unit
-        part_wait: Long,
-    }
+    /// The server serves longer requests in units of this size, one after the other; `None`: at once.
+    pub unit: Option<Bytes>,
 }
 
 /// The part that makes a volume of disks.

@@ -3,7 +3,7 @@
 use super::error::Wrong;
 use crate::bounds::{Blocks, Clock, Count, LEAST_CALL, MOST_BYTES, Names, Rate, Short, Size, Word};
 use crate::controller::{Controller, Forwarding, Order, Queue};
-use crate::machine::{Cost, LargeRequests, OperatingSystem, Share};
+use crate::machine::{Cost, OperatingSystem, Share};
 use crate::table::table;
 use halfpower_model::{Bytes, BytesPerSecond};
 
@@ -110,10 +110,8 @@ table! { pub(super) ShareKeys {
     wire: Names<0> = default,
     /// maximum number of outstanding writes
     write_window: Count<1, 65_536>,
-    /// reads that run one by one; without it: none
-    large_reads: Option<LargeRequests>,
-    /// the same for writes
-    large_writes: Option<LargeRequests>,
+    /// the server serves longer requests in units of this size, one after the other; without it: at once
+    unit: Option<Blocks<512, { 1 << 30 }>>,
 } }
 
 impl ShareKeys {
@@ -125,7 +123,7 @@ impl ShareKeys {
             server_cpus: self.server_cpus,
             wire,
             write_window: self.write_window,
-            large: [self.large_reads, self.large_writes],
+            unit: self.unit,
         }
     }
 }

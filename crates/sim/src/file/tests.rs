@@ -5,7 +5,7 @@ use crate::flash::Trim;
 use crate::flash::fast_area::FastArea;
 use crate::flash::heat::Heat;
 use crate::flash::read_ahead::ReadAhead;
-use crate::machine::{LargeRequests, PageCache, Parallel, SlowReads};
+use crate::machine::{PageCache, Parallel, SlowReads};
 use crate::shipped::{machine_text, testbed};
 use crate::testbed::Simulated;
 
@@ -387,7 +387,6 @@ fn the_readme_lists_every_key() {
         ("cloud", CloudKeys::rows()),
         ("limits", LimitKeys::rows()),
         ("share", ShareKeys::rows()),
-        ("large", LargeRequests::rows()),
         ("volume", VolumeKeys::rows()),
     ];
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../machines/README.md");

@@ -114,11 +114,8 @@ fn windows_nt_4_reads_badly_above_64_kib() {
     }
 }
 
-/// "The one and two MB per second range", and less the larger the request; a mapped drive is near the disk's speed (figure 36).
+/// Large reads of a mapped drive run near the disk's speed (figure 36 of the study of 2000).
 #[test]
-fn shares_read_large_requests_slowly_unless_mapped() {
-    let unc = [64, 128, 256, 1024].map(|kib| stream("win2k-pentium3:unc-atlas", Read, kib, 1));
-    assert!(unc.is_sorted_by(|one, next| one > next) && unc[0] < 2.1 && unc[3] > 1.0, "{unc:?}");
+fn a_mapped_drive_reads_large_requests_at_disk_speed() {
     assert!(stream("win2k-pentium3:mapped-atlas", Read, 1024, 2) > 20.0);
-    assert!(stream("win2k-pentium3:unc-atlas", Read, 32, 2) > 15.0);
 }

@@ -184,8 +184,7 @@ fn most_commands(machine: &Machine, workload: &Workload) -> u64 {
         Volume::Each | Volume::Mirror { .. } => cut,
         Volume::Stripe { chunk } | Volume::Raid5 { chunk, .. } => cut.min(chunk.0),
     };
-    let large = machine.share.iter().flat_map(|share| share.large.iter().flatten());
-    let unit = large.map(|large| large.unit.0).fold(chunk, u64::min);
+    let unit = machine.share.iter().filter_map(|share| share.unit).map(|unit| unit.0).fold(chunk, u64::min);
     let copies = if matches!(machine.volume, Volume::Mirror { .. }) { machine.disks.len() as u64 } else { 4 };
     (bytes / unit + 2) * copies
 }

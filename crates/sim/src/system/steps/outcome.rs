@@ -23,7 +23,7 @@ impl System<'_> {
         let arms = self.devices.iter().map(|disk| disk.busy_ns(self.now_ns));
         let server =
             self.share.as_ref().and_then(|share| share.server.as_ref()).map(|server| server.busy_ns(self.now_ns));
-        let waits = self.share.iter().flat_map(|share| share.waited_ns(self.now_ns));
+        let waits = self.share.iter().map(|share| share.held.some_ns(self.now_ns));
         let gates = self.gates.iter().zip(&self.at_gates).filter(|(gate, _)| gate.is_some());
         let gates = gates.map(|(_, waiting)| waiting.some_ns(self.now_ns));
         let growth = self.growth.as_ref().map(|growth| growth.busy_ns(self.now_ns));
@@ -148,7 +148,7 @@ impl System<'_> {
         });
         let server = self.machine.share.as_ref().and_then(|share| share.server_cpus);
         let server = server.map(|count| (Part::idle("server's CPUs", PartKind::Cpu), f64::from(count)));
-        let waits = self.machine.share.iter().flat_map(|_| share::waits()).map(|wait| (wait, 1.0));
+        let waits = self.machine.share.iter().map(|_| (share::wait(), 1.0));
         let gates = self.machine.disks.iter().enumerate().filter_map(|(index, disk)| {
             let name = format!("{}.outstanding {}", self.machine.gate_of(disk)?, index + 1);
             Some((Part::wait(&name, WaitFor::Commands, LONG, "commands", "for others to end"), 1.0))

@@ -4,86 +4,70 @@ use crate::system::events::Event;
 use crate::system::request::{Open, Origin};
 use crate::system::share::Share;
 use crate::system::state::System;
-use halfpower_model::{Nanoseconds, Request, RequestKind};
+use halfpower_model::{Request, RequestKind};
 
 impl System<'_> {
-    /// A request leaves the client, if its window lets it.
+    /// A request leaves the client; a write only within the window.
     pub(super) fn call_server(&mut self, request: u32) {
-        let asked = self.requests.all[request as usize].asked;
+        let Open { asked, .. } = self.requests.all[request as usize];
         let Some(share) = &mut self.share else { return };
-        let window = share.window(&asked);
-        if let Some(under_way) = share.under_way.get_mut(asked.kind as usize) {
-            if *under_way >= window {
-                share.held(&asked).add(self.now_ns);
-                return share.waiting[asked.kind as usize].push_back(request);
+        if asked.kind == RequestKind::Write {
+            if share.writes >= share.model.write_window {
+                share.held.add(self.now_ns);
+                return share.waiting.push_back(request);
             }
-            *under_way += 1;
+            share.writes += 1;
         }
-        self.over(request);
+        self.send_to_server(request, &asked);
     }
 
-    fn over(&mut self, request: u32) {
-        let asked = self.requests.all[request as usize].asked;
+    fn send_to_server(&mut self, request: u32, asked: &Request) {
         let Some(share) = &self.share else { return };
         let there_ns = self.send(&share.model.wire, u64::from(asked.length), asked.kind);
         self.at(there_ns, Event::AtServer { request });
     }
 
-    /// A request is at the server, whose CPUs see to it before its disks do.
+    /// A request is at the server: its CPUs come first, then its disks.
     pub(super) fn at_server(&mut self, request: u32) {
-        let asked = self.requests.all[request as usize].asked;
-        let share_of_system = 1.0 - self.machine.system.completion_share;
-        let done_ns = self.on_server(&asked, share_of_system);
+        let done_ns = self.on_server(request, 1.0 - self.machine.system.completion_share);
         self.at(done_ns, Event::Serve { request });
     }
 
-    fn on_server(&mut self, asked: &Request, share_of_system: f64) -> u64 {
-        let system_ns = self.cost_ns(asked, share_of_system);
+    fn on_server(&mut self, request: u32, share_of_system: f64) -> u64 {
+        let asked = self.requests.all[request as usize].asked;
+        let system_ns = self.cost_ns(&asked, share_of_system);
         let now_ns = self.now_ns;
         let Some(share) = &mut self.share else { return now_ns };
-        let spent_ns = Share::half_ns(share.model.server, asked) + system_ns;
+        let spent_ns = Share::half_ns(share.model.server, &asked) + system_ns;
         share.server.as_mut().unwrap_or(&mut self.cpus).serve(now_ns, now_ns, spent_ns)
     }
 
-    /// The server's disks are asked: at once, or a unit at a time.
+    /// The server asks its disks: at once, or for one unit after the other.
     pub(super) fn serve(&mut self, request: u32) {
         let asked = self.requests.all[request as usize].asked;
-        if self.share.as_ref().is_some_and(|share| share.model.large(&asked).is_some()) {
-            self.next_unit(request, asked.offset)
-        } else {
-            self.dispatch(request)
+        let unit = self.share.as_ref().and_then(|share| share.model.unit);
+        match unit.filter(|unit| u64::from(asked.length) > unit.0) {
+            Some(_) => self.next_unit(request, asked.offset),
+            None => self.dispatch(request),
         }
     }
 
-    /// The unit of a large request that begins at `offset`.
+    /// The unit of a long request that begins at `offset`.
     pub(super) fn next_unit(&mut self, request: u32, offset: u64) {
         let Open { volume, asked, .. } = self.requests.all[request as usize];
-        let end = asked.offset + u64::from(asked.length);
-        let now_ns = self.now_ns;
-        let Some(share) = &mut self.share else { return };
-        let Some(large) = share.model.large(&asked) else { return };
-        if offset >= end {
+        let left = asked.offset + u64::from(asked.length) - offset;
+        let Some(unit) = self.share.as_ref().and_then(|share| share.model.unit) else { return };
+        if left == 0 {
             return self.finish_request(request);
         }
-        let length = (end - offset).min(large.unit.0);
-        let Nanoseconds(wait_ns) = match large.first_wait.filter(|_| offset == asked.offset) {
-            Some(first) => first,
-            None if length < large.unit.0 => large.part_wait,
-            None => large.wait,
-        };
-        let kind = asked.kind as usize;
-        share.paused_ns[kind] += wait_ns;
-        share.paused_until_ns[kind] = now_ns + wait_ns;
-        let unit = Request { offset, length: length as u32, kind: asked.kind };
-        let origin = Origin::Unit { request };
-        let number = self.requests.put(Open::made(origin, volume, unit, self.now_ns));
-        self.at(self.now_ns + wait_ns, Event::Dispatch { request: number });
+        let unit = Request { offset, length: left.min(unit.0) as u32, kind: asked.kind };
+        let number = self.requests.put(Open::made(Origin::Unit { request }, volume, unit, self.now_ns));
+        self.dispatch(number);
     }
 
     /// The server's disks have done a request: its CPUs, and the way back.
     pub(super) fn served(&mut self, request: u32) {
-        let asked = self.requests.all[request as usize].asked;
-        let done_ns = self.on_server(&asked, self.machine.system.completion_share);
+        let done_ns = self.on_server(request, self.machine.system.completion_share);
         self.at(done_ns, Event::Answer { request });
     }
 
@@ -97,17 +81,16 @@ impl System<'_> {
         self.at(done_ns, Event::Complete { request });
     }
 
-    /// A request is done: the next of its kind may go.
+    /// A write is done: the next one enters the window.
     pub(super) fn leave_window(&mut self, kind: RequestKind) {
-        let Some(share) = &mut self.share else { return };
-        let Some(under_way) = share.under_way.get_mut(kind as usize) else { return };
-        match share.waiting[kind as usize].pop_front() {
+        let Some(share) = self.share.as_mut().filter(|_| kind == RequestKind::Write) else { return };
+        match share.waiting.pop_front() {
             Some(next) => {
+                share.held.take(self.now_ns);
                 let asked = self.requests.all[next as usize].asked;
-                share.held(&asked).take(self.now_ns);
-                self.over(next);
+                self.send_to_server(next, &asked);
             }
-            None => *under_way -= 1,
+            None => share.writes -= 1,
         }
     }
 }
