@@ -2,7 +2,7 @@
 //!
 //! [`crate::file`] makes it from a machine file, with all names resolved.
 
-use crate::bounds::{self, Blocks, Count, Hertz, Long, Short, Size, Time, Word};
+use crate::bounds::{self, Blocks, Count, Hertz, Short, Size, Time, Word};
 use crate::buffered_drive::BufferedDrive;
 use crate::bus::{Bus, Transfer, bytes_ns};
 use crate::cloud::CloudVolume;
@@ -210,8 +210,6 @@ table! {
         scan: Time<10_000_000, 3_600_000_000_000>,
         /// unit that a partial write reads first
         fill: Word<Fill>,
-        /// long reads without read-ahead; without it all are read ahead
-        slow_reads: Option<SlowReads>,
         /// the cache's own requests; without it there is one read per target and one write in all, of at most 64 KiB, and a write
         /// that must read first waits for the end of a scan
         parallel: Option<Parallel>,
@@ -235,17 +233,6 @@ table! {
         writes: Count<1, 65_536>,
         /// maximum size of either; neighbours are joined
         largest: Size<{ 64 << 10 }, { 64 << 20 }>,
-    }
-}
-
-table! {
-    /// Reads without read-ahead.
-    #[derive(Copy, Eq)]
-    pub SlowReads {
-        /// longer reads get no read-ahead, and each part of them waits
-        above: Size<0, { 1 << 30 }>,
-        /// wait of each part of 64 KiB
-        wait: Long,
     }
 }
 

@@ -5,7 +5,7 @@ use crate::flash::Trim;
 use crate::flash::fast_area::FastArea;
 use crate::flash::heat::Heat;
 use crate::flash::read_ahead::ReadAhead;
-use crate::machine::{PageCache, Parallel, SlowReads};
+use crate::machine::{PageCache, Parallel};
 use crate::shipped::{machine_text, testbed};
 use crate::testbed::Simulated;
 
@@ -371,7 +371,6 @@ fn the_readme_lists_every_key() {
         ("cpu", CpuKeys::rows()),
         ("system", OperatingSystem::rows()),
         ("cache", PageCache::rows()),
-        ("slow-reads", SlowReads::rows()),
         ("parallel", Parallel::rows()),
         ("cost", crate::cost::CostKeys::rows()),
         ("bus", BusKeys::rows()),

@@ -102,18 +102,6 @@ fn a_mirror_s_stream_is_faster_than_a_disk_s_once_enough_is_outstanding() {
     }
 }
 
-/// Through its page cache Windows NT 4 reads at half the rate above 64 KiB. The 9 MB/s are those of the study of 2000: that of 1997 has
-/// 8.5 of this disk, and 10 of each of three (docs/decisions/truth.md).
-#[test]
-fn windows_nt_4_reads_badly_above_64_kib() {
-    for (kib, published, percent) in [(64, 9.0, 5.0), (128, 4.5, 10.0), (1024, 4.5, 10.0)] {
-        let direct = asked(Read, Pattern::Sequential, kib, 1, 4.0);
-        let buffered = Workload { buffering: Buffering::Buffered, span: Bytes(2000 << 20), ..direct };
-        let sample = measure("nt4-pentium-pro:barracuda-uw", &buffered);
-        check(&format!("{kib} KiB"), sample.total.bytes_per_s.0 / 1_048_576.0, published, percent);
-    }
-}
-
 /// Large reads of a mapped drive run near the disk's speed (figure 36 of the study of 2000).
 #[test]
 fn a_mapped_drive_reads_large_requests_at_disk_speed() {

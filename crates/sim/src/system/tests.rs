@@ -96,7 +96,6 @@ pub(crate) fn page_cache() -> PageCache {
         dirty_share: 0.0625,
         scan: Nanoseconds(1_000_000_000),
         fill: Fill::Page,
-        slow_reads: None,
         parallel: None,
     }
 }

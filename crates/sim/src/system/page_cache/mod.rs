@@ -154,8 +154,7 @@ impl Cache {
         let end = asked.offset + u64::from(asked.length);
         let continues = stream.end == asked.offset && asked.offset > 0;
         stream.end = end;
-        let is_slow = self.model.slow_reads.is_some_and(|slow| u64::from(asked.length) > slow.above.0);
-        if asked.kind == RequestKind::Read && continues && !is_slow {
+        if asked.kind == RequestKind::Read && continues {
             stream.ahead = stream.ahead.max(end);
             stream.ahead_end =
                 (end.next_multiple_of(FRAME) + u64::from(asked.length).next_multiple_of(FRAME)).min(size);

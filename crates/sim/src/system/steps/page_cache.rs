@@ -62,12 +62,10 @@ impl System<'_> {
             if is_stream {
                 run.bytes.end = run.bytes.end.next_multiple_of(FRAME);
             }
-            let length = u64::from(asked.length);
-            let wait_ns = cache.model.slow_reads.filter(|slow| length > slow.above.0).map_or(0, |slow| slow.wait.0);
-            self.page_in(&run, wait_ns);
+            self.page_in(&run);
         }
         while let Some(run) = self.ahead(volume) {
-            self.page_in(&run, 0);
+            self.page_in(&run);
         }
     }
 
@@ -86,25 +84,25 @@ impl System<'_> {
         })
     }
 
-    /// Asks the disks for pages, after a wait.
-    fn page_in(&mut self, run: &Run, wait_ns: u64) {
+    /// Asks the disks for pages.
+    fn page_in(&mut self, run: &Run) {
         let run = Run { bytes: run.bytes.start..run.bytes.end.min(self.size()), ..run.clone() };
         if let Some(cache) = &mut self.cache {
             cache.readers[run.volume as usize].under_way += 1;
             cache.pages.ask(&run);
         }
-        self.page(Origin::PageIn, RequestKind::Read, &run, wait_ns);
+        self.page(Origin::PageIn, RequestKind::Read, &run);
     }
 
-    /// Asks the disks for the cache, after a wait.
-    fn page(&mut self, origin: Origin, kind: RequestKind, run: &Run, wait_ns: u64) {
+    /// Asks the disks for the cache.
+    fn page(&mut self, origin: Origin, kind: RequestKind, run: &Run) {
         let end = run.bytes.end.min(self.size());
         let asked = Request { offset: run.bytes.start, length: (end - run.bytes.start) as u32, kind };
         let open = Open::made(origin, run.volume, asked, self.now_ns);
         let spent_ns = self.cost_ns(&open.asked, 1.0 - self.machine.system.completion_share);
         let done_ns = self.cpus.serve(self.now_ns, self.now_ns, spent_ns);
         let request = self.requests.put(open);
-        self.at(done_ns + wait_ns, Event::Dispatch { request });
+        self.at(done_ns, Event::Dispatch { request });
     }
 
     pub(super) fn paged_in(&mut self, volume: u32, asked: &Request) {
@@ -178,7 +176,7 @@ impl System<'_> {
             cache.pages.scan();
         }
         while let Some(run) = self.cache.as_mut().and_then(Cache::take) {
-            self.page(Origin::PageOut, RequestKind::Write, &run, 0);
+            self.page(Origin::PageOut, RequestKind::Write, &run);
         }
         let Some(cache) = &mut self.cache else { return };
         if cache.is_writing() {
