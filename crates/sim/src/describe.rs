@@ -243,15 +243,14 @@ fn volume(machine: &Machine) -> Option<String> {
             let cache = cache.map_or_else(String::new, |cache| format!(", stripe cache {cache} per disk"));
             format!("a RAID5, chunk {chunk}{cache}")
         }
-        Volume::Mirror { reader, in_turn_from } => {
+        Volume::Mirror { reader } => {
             let reader = match reader {
                 Reader::RoundRobin => "reads round-robin",
                 Reader::ShorterQueue => "reads from the disk with the fewest commands",
                 Reader::Nearest => "reads from the disk with the nearest last address",
                 Reader::IdleOrNearest => "reads from the stream's disk, else an idle one, else the nearest",
             };
-            let turns = in_turn_from.map(|least| format!(", streams with {least} outstanding alternate"));
-            format!("a mirror, {reader}{}", turns.unwrap_or_default())
+            format!("a mirror, {reader}")
         }
     };
     let offset = machine.offset;

@@ -25,8 +25,6 @@ pub enum Volume {
     Mirror {
         /// Which disk is read.
         reader: Reader,
-        /// From this many outstanding bytes of a sequential stream, disks read parts of this size in turn.
-        in_turn_from: Option<Bytes>,
     },
     /// A stripe with a chunk of parity in each row.
     Raid5 {
@@ -259,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_mirror_writes_all_and_reads_one() {
-        let mirror = Volume::Mirror { reader: Reader::Nearest, in_turn_from: None };
+        let mirror = Volume::Mirror { reader: Reader::Nearest };
         assert_eq!(short(&pieces(mirror, 2, 7, 5, Direction::Write)[0]), [(0, 7, 5), (1, 7, 5)]);
         assert_eq!(short(&pieces(mirror, 2, 7, 5, Direction::Read)[0]), [(0, 7, 5)]);
         assert_eq!((mirror.size(2, 1000), STRIPE.size(3, 1050), RAID5.size(3, 1050)), (1000, 3000, 2000));

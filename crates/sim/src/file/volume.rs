@@ -31,9 +31,6 @@ table! { pub(super) VolumeKeys {
     /// a mirror, and which disk reads. `idle-or-nearest`: the disk whose last command ended here, else the first idle one, else
     /// the nearest
     mirror: Option<Word<Reader>>,
-    /// from this many outstanding bytes of a sequential stream, a mirror's disks read parts of this size in turn; without it:
-    /// never
-    in_turn_from: Option<Chunk>,
     /// chunk of a RAID5, at most a disk
     raid5: Option<Chunk>,
     /// of a software `raid5`: cached data per disk; cached rows need no reads for parity, and writes to a row are joined while it
@@ -73,7 +70,7 @@ impl VolumeKeys {
         let volume = match (self.stripe, self.mirror, self.raid5) {
             (None, None, None) => Volume::Each,
             (Some(chunk), None, None) => Volume::Stripe { chunk },
-            (None, Some(reader), None) => Volume::Mirror { reader, in_turn_from: self.in_turn_from },
+            (None, Some(reader), None) => Volume::Mirror { reader },
             (None, None, Some(chunk)) => Volume::Raid5 { chunk, cache: self.stripe_cache },
             (_, Some(_), _) => return wrong("mirror", "a volume has only one of stripe, mirror and raid5"),
             _ => return wrong("raid5", "a volume has only one of stripe, mirror and raid5"),
@@ -86,9 +83,6 @@ impl VolumeKeys {
         }
         if self.made_in.is_some() && (volume == Volume::Each || self.strings > 1) {
             return wrong("made-in", "it needs stripe, mirror or raid5, and strings = 1");
-        }
-        if self.in_turn_from.is_some() && self.mirror.is_none() {
-            return wrong("in-turn-from", "it applies to a mirror only");
         }
         if self.stripe_cache.is_some() && (self.raid5.is_none() || self.made_in.is_some()) {
             return wrong("stripe-cache", "it applies to a raid5 in software only");

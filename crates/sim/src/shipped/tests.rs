@@ -84,24 +84,6 @@ fn an_atlas_has_the_depth_curve_of_disksim() {
     }
 }
 
-/// Figure 33 of the study of 2000: both disks of TwinStor take part in a stream from 256 KB outstanding on, each going over what
-/// the other reads.
-#[test]
-fn a_mirror_s_stream_is_faster_than_a_disk_s_once_enough_is_outstanding() {
-    let of_a_disk = stream("win2k-pentium3:fireball-1", Read, 64, 8);
-    for (kib, depth, shares) in [
-        (64, 1, 0.95..1.01),
-        (64, 4, 0.95..1.01),
-        (128, 2, 0.95..1.01),
-        (64, 8, 1.3..2.0),
-        (256, 4, 1.3..2.0),
-        (1024, 2, 1.3..2.0),
-    ] {
-        let share = stream("win2k-pentium3:fireball-raid1-2", Read, kib, depth) / of_a_disk;
-        assert!(shares.contains(&share), "{kib} KiB, QD{depth}: {share}");
-    }
-}
-
 /// Large reads of a mapped drive run near the disk's speed (figure 36 of the study of 2000).
 #[test]
 fn a_mapped_drive_reads_large_requests_at_disk_speed() {

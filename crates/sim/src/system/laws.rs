@@ -94,10 +94,7 @@ fn any_array() -> impl Strategy<Value = Machine> {
         Just(Volume::Each),
         Just(Volume::Stripe { chunk: Bytes(32_768) }),
         Just(Volume::Raid5 { chunk: Bytes(16_384), cache: None }),
-        (0..Reader::WORDS.len(), any::<bool>()).prop_map(|(which, in_turn)| Volume::Mirror {
-            reader: Reader::WORDS[which].1,
-            in_turn_from: in_turn.then_some(Bytes(131_072)),
-        }),
+        (0..Reader::WORDS.len()).prop_map(|which| Volume::Mirror { reader: Reader::WORDS[which].1 }),
     ];
     let queue = proptest::option::of((1_u32..5, 0..Order::WORDS.len(), any::<bool>()));
     (any_drive(), 3_usize..6, volume, any::<(bool, bool)>(), queue, 0_u64..64).prop_map(

@@ -38,28 +38,6 @@ pub(super) struct Seen {
     pub(super) outstanding: u32,
 }
 
-/// A sequential stream on a mirror.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Stream {
-    /// Where it goes on.
-    pub(super) next: u64,
-    /// Bytes of it that are asked for and not given.
-    pub(super) outstanding: u64,
-    /// The same of what was asked for before it.
-    pub(super) before: u64,
-    /// Whose turn it is.
-    pub(super) turn: usize,
-}
-
-impl Stream {
-    /// Bytes were given; those that were asked for first, first.
-    pub(super) fn give(&mut self, bytes: u64) {
-        let of_before = bytes.min(self.before);
-        self.before -= of_before;
-        self.outstanding = self.outstanding.saturating_sub(bytes - of_before);
-    }
-}
-
 /// What a part's last transfer took, of each direction: most are as long as the one before, and a division is saved.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LastTransfer([(u64, Transfer); 4]);

@@ -7,7 +7,7 @@ use super::outcome::{Marks, Outcome};
 use super::outstanding::Outstanding;
 use super::pace::{OpenLoop, Pace};
 use super::page_cache::Cache;
-use super::pieces::{LastTransfer, Moving, Portioned, Seen, Stream};
+use super::pieces::{LastTransfer, Moving, Portioned, Seen};
 use super::request::{Open, Slots};
 use super::rows::Rows;
 use super::share::Share;
@@ -41,7 +41,8 @@ pub(super) struct System<'a> {
     pub(super) seen: Vec<Seen>,
     /// What is on its way to each device that the system sees, or back, by which a system counts.
     pub(super) at_devices: Vec<Outstanding>,
-    pub(super) stream: Stream,
+    /// The disk that a round-robin mirror read last.
+    pub(super) last_reader: usize,
     /// The stripe cache of a RAID5, if it has one.
     pub(super) rows: Option<Rows>,
     /// When each disk's arm is expected to be free.
@@ -100,7 +101,7 @@ impl<'a> System<'a> {
             at_gates: vec![Outstanding::default(); machine.disks.len()],
             seen: vec![Seen::default(); machine.disks.len()],
             at_devices: vec![Outstanding::default(); machine.devices_seen()],
-            stream: Stream::default(),
+            last_reader: 0,
             rows: Rows::of(machine),
             expected_ns: vec![None; machine.disks.len()],
             requests: Slots::default(),

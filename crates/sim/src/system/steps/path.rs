@@ -30,7 +30,7 @@ impl System<'_> {
                 self.at_devices[target].add(self.now_ns);
             }
             let bytes = cut(offset, left);
-            let disk = self.reader(offset, bytes, direction).unwrap_or(target);
+            let disk = self.reader(offset, direction).unwrap_or(target);
             let portion = Portion { offset, bytes, direction, disk };
             let stage = machine.volume.first_stage(machine.disks.len(), &portion);
             let number = self.portions.put(Portioned { request, portion, stage, pieces_left: 0 });
@@ -73,26 +73,17 @@ impl System<'_> {
     }
 
     /// The disk of a mirror that reads.
-    fn reader(&mut self, offset: u64, bytes: u64, direction: Direction) -> Option<usize> {
-        let Volume::Mirror { reader, in_turn_from } = self.machine.volume else { return None };
+    fn reader(&mut self, offset: u64, direction: Direction) -> Option<usize> {
+        let Volume::Mirror { reader } = self.machine.volume else { return None };
         if direction != Direction::Read {
             return None;
-        }
-        let stream = &mut self.stream;
-        if offset != stream.next {
-            stream.before += std::mem::take(&mut stream.outstanding);
-        }
-        stream.outstanding += bytes;
-        stream.next = offset + bytes;
-        if let Some(least) = in_turn_from.filter(|least| stream.outstanding > least.0) {
-            return Some((offset / least.0) as usize % self.machine.disks.len());
         }
         let all = self.seen.iter().enumerate();
         let least = |key: &dyn Fn(&Seen) -> u64| all.min_by_key(|(_, seen)| key(seen)).map(|(disk, _)| disk);
         match reader {
             Reader::RoundRobin => {
-                stream.turn = (stream.turn + 1) % self.machine.disks.len();
-                Some(stream.turn)
+                self.last_reader = (self.last_reader + 1) % self.machine.disks.len();
+                Some(self.last_reader)
             }
             Reader::ShorterQueue => least(&|seen| u64::from(seen.outstanding)),
             Reader::Nearest => least(&|seen| seen.end.abs_diff(offset)),
@@ -341,10 +332,7 @@ impl System<'_> {
     }
 
     pub(super) fn finish_portion(&mut self, number: u32) {
-        let Portioned { request, portion, .. } = self.portions.take(number);
-        if portion.direction == Direction::Read {
-            self.stream.give(portion.bytes);
-        }
+        let Portioned { request, .. } = self.portions.take(number);
         if self.machine.is_made_in_controller() {
             self.at_devices[self.requests.all[request as usize].volume as usize].take(self.now_ns);
         }
