@@ -239,10 +239,7 @@ fn volume(machine: &Machine) -> Option<String> {
     let made = match machine.volume {
         Volume::Each => return None,
         Volume::Stripe { chunk } => format!("a stripe, chunk {chunk}"),
-        Volume::Raid5 { chunk, cache } => {
-            let cache = cache.map_or_else(String::new, |cache| format!(", stripe cache {cache} per disk"));
-            format!("a RAID5, chunk {chunk}{cache}")
-        }
+        Volume::Raid5 { chunk } => format!("a RAID5, chunk {chunk}"),
         Volume::Mirror { reader } => {
             let reader = match reader {
                 Reader::RoundRobin => "reads round-robin",

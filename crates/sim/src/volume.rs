@@ -1,8 +1,7 @@
 //! Layout of a volume: the disk commands of a request.
 //!
 //! A stripe alternates chunks. A mirror writes to all disks and reads from one. RAID5 has a chunk of parity in each row, on
-//! another disk from row to row. A write of a whole row writes data and parity; any other reads the old data and parity
-//! first. With an offset, aligned requests of a program may cross chunks. `system/rows.rs` joins requests for a stripe cache.
+//! another disk from row to row; `system/rows.rs` writes it. With an offset, aligned requests of a program may cross chunks.
 //! Failed disks are not modelled.
 //! Sources: Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks" (1988); parity placed left-symmetric
 //! as in Lee and Katz, "The performance of parity placements in disk arrays" (1993).
@@ -30,8 +29,6 @@ pub enum Volume {
     Raid5 {
         /// Size of a chunk.
         chunk: Bytes,
-        /// Size of its stripe cache per disk.
-        cache: Option<Bytes>,
     },
 }
 
@@ -76,15 +73,6 @@ pub struct Portion {
     pub disk: usize,
 }
 
-/// How far a portion has got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// What is replaced is read.
-    Before,
-    /// What was asked for is done.
-    Itself,
-}
-
 impl Volume {
     /// Bytes of the volume, of each target where there are several; of disks of so many bytes each.
     pub fn size(self, disks: u64, each: u64) -> u64 {
@@ -105,20 +93,8 @@ impl Volume {
         }
     }
 
-    /// With what a portion begins.
-    pub fn first_stage(self, disks: usize, portion: &Portion) -> Stage {
-        match self {
-            Volume::Raid5 { chunk, .. } if portion.direction == Direction::Write => {
-                let row = chunk.0 * (disks as u64 - 1);
-                let is_whole = portion.offset.is_multiple_of(row) && portion.bytes.is_multiple_of(row);
-                if is_whole { Stage::Itself } else { Stage::Before }
-            }
-            _ => Stage::Itself,
-        }
-    }
-
-    /// Gives the pieces of a stage, in the order of their bytes.
-    pub fn pieces(self, disks: usize, portion: &Portion, stage: Stage, give: &mut impl FnMut(Piece)) {
+    /// Gives the pieces of a portion, in the order of their bytes. RAID5 writes have passes instead (`system/rows.rs`).
+    pub fn pieces(self, disks: usize, portion: &Portion, give: &mut impl FnMut(Piece)) {
         let Portion { offset, bytes, direction, disk } = *portion;
         match self {
             Volume::Each => give(Piece { disk: disk % disks, offset, bytes, direction }),
@@ -132,13 +108,18 @@ impl Volume {
                 let (row, disk) = (number / disks as u64, (number % disks as u64) as usize);
                 give(Piece { disk, offset: row * chunk.0 + within, bytes, direction });
             }),
-            Volume::Raid5 { chunk, .. } => raid5(chunk.0, disks, portion, stage, give),
+            Volume::Raid5 { chunk } => chunks(chunk.0, offset, bytes, &mut |number, within, bytes| {
+                let (data_disks, disks) = (disks as u64 - 1, disks as u64);
+                let (row, index) = (number / data_disks, number % data_disks);
+                let disk = ((disks - row % disks + index) % disks) as usize;
+                give(Piece { disk, offset: row * chunk.0 + within, bytes, direction });
+            }),
         }
     }
 }
 
 /// The parts of a range in each chunk: its number, from where within it, and how many bytes.
-fn chunks(chunk: u64, offset: u64, bytes: u64, give: &mut impl FnMut(u64, u64, u64)) {
+pub(crate) fn chunks(chunk: u64, offset: u64, bytes: u64, give: &mut impl FnMut(u64, u64, u64)) {
     let (end, mut at) = (offset + bytes, offset);
     while at < end {
         let within = at % chunk;
@@ -162,52 +143,15 @@ fn trim_stripe(chunk: u64, disks: usize, portion: &Portion, give: &mut impl FnMu
     }
 }
 
-fn raid5(chunk: u64, disks: usize, portion: &Portion, stage: Stage, give: &mut impl FnMut(Piece)) {
-    let data_disks = disks as u64 - 1;
-    let Portion { offset, bytes, direction, .. } = *portion;
-    let place = |row: u64, within: u64, bytes: u64, disk: usize, direction| Piece {
-        disk,
-        offset: row * chunk + within,
-        bytes,
-        direction,
-    };
-    let parity_disk = |row: u64| (data_disks - row % disks as u64) as usize;
-    // Row by row: a row is a chunk of a volume whose chunks are rows.
-    chunks(chunk * data_disks, offset, bytes, &mut |row, from, bytes| {
-        let is_whole = bytes == chunk * data_disks;
-        let way = if stage == Stage::Before { Direction::Read } else { direction };
-        if stage == Stage::Before && is_whole {
-            return;
-        }
-        let (mut low, mut high) = (chunk, 0);
-        chunks(chunk, from, bytes, &mut |number, within, bytes| {
-            let disk = (parity_disk(row) + 1 + number as usize) % disks;
-            (low, high) = (low.min(within), high.max(within + bytes));
-            give(place(row, within, bytes, disk, way));
-        });
-        if direction == Direction::Write {
-            give(place(row, low, high - low, parity_disk(row), way));
-        }
-    });
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn pieces(volume: Volume, disks: usize, offset: u64, bytes: u64, direction: Direction) -> Vec<Vec<Piece>> {
-        let portion = Portion { offset, bytes, direction, disk: 0 };
-        let mut stages = vec![volume.first_stage(disks, &portion)];
-        if stages[0] == Stage::Before {
-            stages.push(Stage::Itself);
-        }
-        let of = |stage: &Stage| {
-            let mut all = Vec::new();
-            volume.pieces(disks, &portion, *stage, &mut |piece| all.push(piece));
-            all
-        };
-        stages.iter().map(of).collect()
+    fn pieces(volume: Volume, disks: usize, offset: u64, bytes: u64, direction: Direction) -> Vec<Piece> {
+        let mut all = Vec::new();
+        volume.pieces(disks, &Portion { offset, bytes, direction, disk: 0 }, &mut |piece| all.push(piece));
+        all
     }
 
     fn short(pieces: &[Piece]) -> Vec<(usize, u64, u64)> {
@@ -215,51 +159,35 @@ mod tests {
     }
 
     const STRIPE: Volume = Volume::Stripe { chunk: Bytes(100) };
-    const RAID5: Volume = Volume::Raid5 { chunk: Bytes(100), cache: None };
+    const RAID5: Volume = Volume::Raid5 { chunk: Bytes(100) };
 
     #[test]
     fn a_stripe_has_chunks_in_turn() {
         let all = pieces(STRIPE, 3, 250, 260, Direction::Read);
-        assert_eq!(short(&all[0]), [(2, 50, 50), (0, 100, 100), (1, 100, 100), (2, 100, 10)]);
+        assert_eq!(short(&all), [(2, 50, 50), (0, 100, 100), (1, 100, 100), (2, 100, 10)]);
     }
 
     #[test]
     fn a_stripe_is_trimmed_disk_by_disk_and_flushed_on_all() {
-        let trim = pieces(STRIPE, 3, 250, 460, Direction::Trim).remove(0);
+        let trim = pieces(STRIPE, 3, 250, 460, Direction::Trim);
         // Chunks 2 in part, 3 to 6, and 10 bytes of 7.
         assert_eq!(short(&trim), [(0, 100, 200), (1, 100, 110), (2, 50, 150)]);
-        assert_eq!(short(&pieces(STRIPE, 3, 310, 10, Direction::Trim)[0]), [(0, 110, 10)]);
-        assert_eq!(short(&pieces(STRIPE, 3, 0, 0, Direction::Flush)[0]), [(0, 0, 0), (1, 0, 0), (2, 0, 0)]);
+        assert_eq!(short(&pieces(STRIPE, 3, 310, 10, Direction::Trim)), [(0, 110, 10)]);
+        assert_eq!(short(&pieces(STRIPE, 3, 0, 0, Direction::Flush)), [(0, 0, 0), (1, 0, 0), (2, 0, 0)]);
     }
 
     #[test]
-    fn raid5_reads_before_it_writes_part_of_a_row() {
+    fn raid5_moves_its_parity_from_row_to_row() {
         // Rows of 200: parity of row 0 on disk 2, of row 1 on disk 1.
-        let all = pieces(RAID5, 3, 230, 40, Direction::Write);
-        assert_eq!(short(&all[0]), [(2, 130, 40), (1, 130, 40)]);
-        assert_eq!(short(&all[0]), short(&all[1]));
-        let ways = |pieces: &[Piece]| pieces.iter().map(|piece| piece.direction).collect::<Vec<_>>();
-        assert_eq!(ways(&all[0]), [Direction::Read; 2]);
-        assert_eq!(ways(&all[1]), [Direction::Write; 2]);
-        let read = pieces(RAID5, 3, 230, 40, Direction::Read);
-        assert_eq!((read.len(), short(&read[0])), (1, vec![(2, 130, 40)]), "a read needs no parity");
-    }
-
-    #[test]
-    fn raid5_writes_whole_rows_with_their_parity_and_reads_nothing() {
-        let all = pieces(RAID5, 3, 200, 200, Direction::Write);
-        assert_eq!(all.len(), 1);
-        assert_eq!(short(&all[0]), [(2, 100, 100), (0, 100, 100), (1, 100, 100)]);
-        // A row and a bit: only the bit is read.
-        let more = pieces(RAID5, 3, 200, 210, Direction::Write);
-        assert_eq!(short(&more[0]), [(1, 200, 10), (0, 200, 10)]);
+        let read = pieces(RAID5, 3, 130, 240, Direction::Read);
+        assert_eq!(short(&read), [(1, 30, 70), (2, 100, 100), (0, 100, 70)]);
     }
 
     #[test]
     fn a_mirror_writes_all_and_reads_one() {
         let mirror = Volume::Mirror { reader: Reader::Nearest };
-        assert_eq!(short(&pieces(mirror, 2, 7, 5, Direction::Write)[0]), [(0, 7, 5), (1, 7, 5)]);
-        assert_eq!(short(&pieces(mirror, 2, 7, 5, Direction::Read)[0]), [(0, 7, 5)]);
+        assert_eq!(short(&pieces(mirror, 2, 7, 5, Direction::Write)), [(0, 7, 5), (1, 7, 5)]);
+        assert_eq!(short(&pieces(mirror, 2, 7, 5, Direction::Read)), [(0, 7, 5)]);
         assert_eq!((mirror.size(2, 1000), STRIPE.size(3, 1050), RAID5.size(3, 1050)), (1000, 3000, 2000));
     }
 
@@ -268,30 +196,11 @@ mod tests {
         #[test]
         fn nothing_is_read_twice(disks in 3_usize..6, raid5: bool, offset in 0_u64..5000, bytes in 1_u64..5000) {
             let volume = if raid5 { RAID5 } else { STRIPE };
-            let mut read = pieces(volume, disks, offset, bytes, Direction::Read).remove(0);
+            let mut read = pieces(volume, disks, offset, bytes, Direction::Read);
             prop_assert_eq!(read.iter().map(|piece| piece.bytes).sum::<u64>(), bytes);
             read.sort_by_key(|piece| (piece.disk, piece.offset));
             for pair in read.windows(2) {
                 prop_assert!(pair[0].disk != pair[1].disk || pair[0].offset + pair[0].bytes <= pair[1].offset);
-            }
-        }
-
-        /// A write touches what a read of the same bytes would, and parity on a disk that has none of the row's bytes.
-        #[test]
-        fn parity_lies_elsewhere(disks in 3_usize..6, offset in 0_u64..5000, bytes in 1_u64..5000) {
-            let read = short(&pieces(RAID5, disks, offset, bytes, Direction::Read).remove(0));
-            let write = short(&pieces(RAID5, disks, offset, bytes, Direction::Write).pop().unwrap());
-            for piece in &read {
-                prop_assert!(write.contains(piece));
-            }
-            for row in 0..100 {
-                let of_row = |pieces: &[(usize, u64, u64)]| {
-                    pieces.iter().filter(|piece| piece.1 / 100 == row).map(|piece| piece.0).collect::<Vec<_>>()
-                };
-                let (data, all) = (of_row(&read), of_row(&write));
-                prop_assert_eq!(all.len(), data.len() + usize::from(!data.is_empty()));
-                let parity = all.iter().filter(|disk| !data.contains(disk)).count();
-                prop_assert_eq!(parity, usize::from(!data.is_empty()));
             }
         }
     }

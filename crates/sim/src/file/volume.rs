@@ -33,9 +33,6 @@ table! { pub(super) VolumeKeys {
     mirror: Option<Word<Reader>>,
     /// chunk of a RAID5, at most a disk
     raid5: Option<Chunk>,
-    /// of a software `raid5`: cached data per disk; cached rows need no reads for parity, and writes to a row are joined while it
-    /// waits; without it: none
-    stripe_cache: Option<Chunk>,
     /// the controller that makes the volume, which needs `stripe`, `mirror` or `raid5` and one of `strings`; it alone has `bytes
     /// = "stored"`; without it: a software volume
     made_in: Option<String>,
@@ -71,7 +68,7 @@ impl VolumeKeys {
             (None, None, None) => Volume::Each,
             (Some(chunk), None, None) => Volume::Stripe { chunk },
             (None, Some(reader), None) => Volume::Mirror { reader },
-            (None, None, Some(chunk)) => Volume::Raid5 { chunk, cache: self.stripe_cache },
+            (None, None, Some(chunk)) => Volume::Raid5 { chunk },
             (_, Some(_), _) => return wrong("mirror", "a volume has only one of stripe, mirror and raid5"),
             _ => return wrong("raid5", "a volume has only one of stripe, mirror and raid5"),
         };
@@ -83,9 +80,6 @@ impl VolumeKeys {
         }
         if self.made_in.is_some() && (volume == Volume::Each || self.strings > 1) {
             return wrong("made-in", "it needs stripe, mirror or raid5, and strings = 1");
-        }
-        if self.stripe_cache.is_some() && (self.raid5.is_none() || self.made_in.is_some()) {
-            return wrong("stripe-cache", "it applies to a raid5 in software only");
         }
         Ok(volume)
     }

@@ -93,7 +93,7 @@ fn any_array() -> impl Strategy<Value = Machine> {
     let volume = prop_oneof![
         Just(Volume::Each),
         Just(Volume::Stripe { chunk: Bytes(32_768) }),
-        Just(Volume::Raid5 { chunk: Bytes(16_384), cache: None }),
+        Just(Volume::Raid5 { chunk: Bytes(16_384) }),
         (0..Reader::WORDS.len()).prop_map(|which| Volume::Mirror { reader: Reader::WORDS[which].1 }),
     ];
     let queue = proptest::option::of((1_u32..5, 0..Order::WORDS.len(), any::<bool>()));

@@ -28,7 +28,7 @@ const VALUES: [&str; 7] = [
 ];
 
 /// Keys that volumes of a machine may have beside theirs.
-const MORE: &str = r#"strings=2 stripe="4KiB" raid5="64KiB" stripe-cache="1MiB" mirror="nearest" mirror="shorter-queue"
+const MORE: &str = r#"strings=2 stripe="4KiB" raid5="64KiB" mirror="nearest" mirror="shorter-queue"
     mirror="idle-or-nearest" offset="31.5KiB" offset="1GiB" from-buffers=true file-system=false write-cache=false
     state="steady" capacity="1GiB" cooled=false unknown=1"#;
 

@@ -27,8 +27,6 @@ mod pieces;
 mod request;
 mod rows;
 #[cfg(test)]
-mod rows_tests;
-#[cfg(test)]
 mod safety_tests;
 mod share;
 #[cfg(test)]

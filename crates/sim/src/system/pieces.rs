@@ -7,14 +7,15 @@
 use crate::bus::Transfer;
 use crate::command::Direction;
 use crate::machine::Part;
-use crate::volume::{Piece, Portion, Stage};
+use crate::volume::{Piece, Portion};
 
 /// A portion under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Portioned {
     pub(super) request: u32,
     pub(super) portion: Portion,
-    pub(super) stage: Stage,
+    /// The row of a RAID5 whose reads or writes these are; none: a request's.
+    pub(super) row: Option<u64>,
     pub(super) pieces_left: u32,
 }
 

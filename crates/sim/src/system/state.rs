@@ -43,7 +43,7 @@ pub(super) struct System<'a> {
     pub(super) at_devices: Vec<Outstanding>,
     /// The disk that a round-robin mirror read last.
     pub(super) last_reader: usize,
-    /// The stripe cache of a RAID5, if it has one.
+    /// The rows of a RAID5 with writes under way.
     pub(super) rows: Option<Rows>,
     /// When each disk's arm is expected to be free.
     pub(super) expected_ns: Vec<Option<u64>>,

@@ -216,14 +216,18 @@ fn a_request_is_cut_above_the_volume_or_for_each_disk() {
         let [(reads, _), (writes, _), ..] = course(&machine, &workload).device;
         [reads, writes]
     };
-    // Rows of 96 KiB, three of 32 KiB and one of parity. Cut at 64 KiB above the volume no row is whole, and each part is two
-    // commands and its parity, read and written, and one and its parity.
-    let raid5 = Volume::Raid5 { chunk: Bytes(32 << 10), cache: None };
+    // Chunks of 48 KiB: two commands, or three if the request is cut at 64 KiB above the volume. The system takes for one disk
+    // what a controller makes.
+    let stripe = Volume::Stripe { chunk: Bytes(48 << 10) };
+    let in_controller = || Some(Made::InController(Vec::new()));
+    assert_eq!(commands(stripe, 96 << 10, SplitAt::Disk, None), [0, 200]);
+    assert_eq!(commands(stripe, 96 << 10, SplitAt::Volume, None), [0, 300]);
+    assert_eq!(commands(stripe, 96 << 10, SplitAt::Disk, in_controller()), [0, 300]);
+    // Rows of 96 KiB, three of 32 KiB and one of parity: the parts of a request meet in their rows, wherever they are cut.
+    let raid5 = Volume::Raid5 { chunk: Bytes(32 << 10) };
     assert_eq!(commands(raid5, 96 << 10, SplitAt::Disk, None), [0, 400]);
-    assert_eq!(commands(raid5, 96 << 10, SplitAt::Volume, None), [500, 500]);
-    // The system takes what a controller makes for one disk.
-    let in_controller = Some(Made::InController(Vec::new()));
-    assert_eq!(commands(raid5, 96 << 10, SplitAt::Disk, in_controller), [500, 500]);
+    assert_eq!(commands(raid5, 96 << 10, SplitAt::Volume, None), [0, 400]);
+    assert_eq!(commands(raid5, 96 << 10, SplitAt::Disk, in_controller()), [0, 400]);
     // 160 KiB are three commands of a disk, wherever they are cut.
     for split_at in [SplitAt::Disk, SplitAt::Volume] {
         assert_eq!(commands(Volume::Each, 160 << 10, split_at, None), [0, 300]);

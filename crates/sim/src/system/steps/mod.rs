@@ -5,6 +5,7 @@ mod outcome;
 mod page_cache;
 mod path;
 mod program;
+mod rows;
 mod share;
 
 use crate::machine::Machine;

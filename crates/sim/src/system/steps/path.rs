@@ -7,10 +7,8 @@ use crate::disk::geometry::BLOCK_BYTES;
 use crate::machine::{Made, Part, SplitAt};
 use crate::system::events::Event;
 use crate::system::pieces::{Moving, Portioned, Seen};
-use crate::system::request::Origin;
-use crate::system::rows::Rows;
 use crate::system::state::System;
-use crate::volume::{Piece, Portion, Reader, Stage, Volume};
+use crate::volume::{Piece, Portion, Reader, Volume};
 
 impl System<'_> {
     pub(super) fn dispatch(&mut self, request: u32) {
@@ -20,8 +18,6 @@ impl System<'_> {
         let direction = open.asked.kind;
         let most = self.most(SplitAt::Volume, direction);
         let (mut offset, mut left) = (open.asked.offset + machine.offset.0, u64::from(open.asked.length));
-        let row = self.rows.as_ref().map(Rows::row_bytes).filter(|_| direction == Direction::Write);
-        let cut = |offset: u64, left: u64| left.min(most).min(row.map_or(u64::MAX, |row| row - offset % row));
         // One more than there are, until all have set out; a flush has one, without bytes.
         self.requests.all[request as usize].portions_left = 1;
         loop {
@@ -29,13 +25,11 @@ impl System<'_> {
             if machine.is_made_in_controller() {
                 self.at_devices[target].add(self.now_ns);
             }
-            let bytes = cut(offset, left);
+            let bytes = left.min(most);
             let disk = self.reader(offset, direction).unwrap_or(target);
             let portion = Portion { offset, bytes, direction, disk };
-            let stage = machine.volume.first_stage(machine.disks.len(), &portion);
-            let number = self.portions.put(Portioned { request, portion, stage, pieces_left: 0 });
+            let number = self.portions.put(Portioned { request, portion, row: None, pieces_left: 0 });
             match &machine.made {
-                Made::InSoftware if row.is_some() => self.join_row(number, &portion, open.origin == Origin::PageOut),
                 Made::InSoftware => self.launch(number),
                 Made::InController(parts) => {
                     let ready_ns = self.send(parts, bytes, direction);
@@ -98,10 +92,16 @@ impl System<'_> {
 
     /// A portion is where its volume is made: its pieces go to their disks.
     pub(super) fn launch(&mut self, number: u32) {
-        let Portioned { portion, stage, .. } = self.portions.all[number as usize];
+        let Portioned { portion, row, .. } = self.portions.all[number as usize];
         let machine = self.machine;
+        if let Some(row) = row {
+            return self.begin_pass(number, row);
+        }
+        if self.rows.is_some() && portion.direction == Direction::Write {
+            return self.join_rows(number, &portion);
+        }
         let mut pieces = 0;
-        machine.volume.pieces(machine.disks.len(), &portion, stage, &mut |piece| {
+        machine.volume.pieces(machine.disks.len(), &portion, &mut |piece| {
             pieces += self.set_out_in_parts(number, piece);
         });
         self.portions.all[number as usize].pieces_left = pieces;
@@ -110,14 +110,8 @@ impl System<'_> {
         }
     }
 
-    /// Pieces of a row go to their disks.
-    pub(super) fn launch_pieces(&mut self, number: u32, all: Vec<Piece>) {
-        let pieces = all.into_iter().map(|piece| self.set_out_in_parts(number, piece)).sum();
-        self.portions.all[number as usize].pieces_left = pieces;
-    }
-
     /// A piece of a portion sets out, cut where its disk has it cut; gives in how many.
-    fn set_out_in_parts(&mut self, portion: u32, piece: Piece) -> u32 {
+    pub(super) fn set_out_in_parts(&mut self, portion: u32, piece: Piece) -> u32 {
         let Piece { disk, offset, bytes, direction } = piece;
         // The system knows which of its disks have nothing to flush.
         if direction == Direction::Flush && !self.machine.disks[disk].device.is_volatile() {
@@ -314,12 +308,8 @@ impl System<'_> {
         if all.pieces_left > 0 {
             return;
         }
-        if self.rows.is_some() && all.portion.direction == Direction::Write {
-            return self.row_done(portion);
-        }
-        if all.stage == Stage::Before {
-            all.stage = Stage::Itself;
-            return self.launch(portion);
+        if let Some(row) = all.row {
+            return self.row_done(portion, row);
         }
         let Portion { bytes, direction, .. } = all.portion;
         match &self.machine.made {
@@ -337,34 +327,6 @@ impl System<'_> {
             self.at_devices[self.requests.all[request as usize].volume as usize].take(self.now_ns);
         }
         self.finish_one_of(request);
-    }
-
-    /// A portion joins what is written of its row.
-    pub(super) fn join_row(&mut self, number: u32, portion: &Portion, is_lazy: bool) {
-        if self.rows.as_mut().is_some_and(|rows| rows.join(number, portion, is_lazy)) {
-            self.go_on_with_row(number);
-        }
-    }
-
-    fn go_on_with_row(&mut self, number: u32) {
-        if let Some((leader, pieces)) = self.rows.as_mut().and_then(|rows| rows.go_on(number)) {
-            self.launch_pieces(leader, pieces);
-        }
-    }
-
-    /// What was under way of a row is done.
-    pub(super) fn row_done(&mut self, leader: u32) {
-        let Some(portions) = self.rows.as_mut().and_then(|rows| rows.done(leader)) else {
-            self.go_on_with_row(leader);
-            return self.begin_rows();
-        };
-        portions.into_iter().for_each(|portion| self.finish_portion(portion));
-        self.begin_rows();
-    }
-
-    fn begin_rows(&mut self) {
-        let waiting = self.rows.as_ref().map(Rows::may_begin).unwrap_or_default();
-        waiting.into_iter().for_each(|portion| self.go_on_with_row(portion));
     }
 }
 
