@@ -20,81 +20,78 @@ impl System<'_> {
         let (size, valid) = (self.size(), self.valid(volume));
         let Some(cache) = &mut self.cache else { return };
         let continues = cache.follow(worker, &asked, size);
-        // Beyond what a file holds there is nothing to read.
+        // Beyond the end of a growing file there is nothing to read.
         let lacks = needed(&asked, continues, cache.model.fill).map(|lack| lack.start.min(valid)..lack.end.min(valid));
         let is_stream = continues && asked.kind == RequestKind::Read;
         let mut waiting = Waiting { request, worker, lacks, is_stream, is_asked: false };
-        if waiting.missing(volume, &cache.pages).is_some() {
-            cache.readers[volume as usize].waiting.push_back(waiting);
+        if waiting.lack(volume, &cache.pages).is_some() {
+            cache.targets[volume as usize].waiting.push_back(waiting);
         } else {
             self.proceed(request, worker);
         }
         self.read_in(volume);
     }
 
-    /// Asks for what those that wait lack first, in their order, then ahead.
+    /// Reads as much as a target may: for the requests that wait, then ahead.
     fn read_in(&mut self, volume: u32) {
-        while let Some(cache) = &mut self.cache {
-            let (most_reads, largest, is_scanning) = (cache.most_reads(), cache.largest(), cache.is_scanning());
-            let reader = &mut cache.readers[volume as usize];
-            if reader.under_way >= most_reads {
-                return;
+        self.proceed_with_present(volume);
+        while let Some(run) = self.next_read(volume) {
+            let end = run.bytes.end.min(self.size());
+            let run = Run { bytes: run.bytes.start..end, ..run };
+            if let Some(cache) = &mut self.cache {
+                cache.targets[volume as usize].reads += 1;
+                cache.pages.ask(&run);
             }
-            let Some(place) = reader.waiting.iter().position(|one| !one.is_asked) else { break };
-            let waiting = &mut reader.waiting[place];
-            let Waiting { request, worker, is_stream, .. } = *waiting;
-            let Some(missing) = waiting.missing(volume, &cache.pages) else {
-                // A write has brought what it lacked.
-                reader.waiting.remove(place);
-                self.proceed(request, worker);
-                continue;
-            };
-            let asked = &self.requests.all[request as usize].asked;
-            if asked.kind == RequestKind::Write && is_scanning && cache.model.parallel.is_none() {
-                return;
-            }
-            waiting.is_asked = true;
-            let lack = waiting.lacks.iter().find(|lack| !lack.is_empty()).map_or(0, |lack| lack.end);
-            let run = Run { volume, bytes: missing.bytes.start..lack };
-            let found = cache.pages.to_ask(&run, largest).filter(|found| found.bytes.start == missing.bytes.start);
-            // Another one waits for that already.
-            let Some(mut run) = found else { continue };
-            if is_stream {
-                run.bytes.end = run.bytes.end.next_multiple_of(FRAME);
-            }
-            self.page_in(&run);
-        }
-        while let Some(run) = self.ahead(volume) {
-            self.page_in(&run);
+            self.page(Origin::PageIn, RequestKind::Read, &run);
         }
     }
 
-    /// What to read while nobody waits.
-    fn ahead(&mut self, volume: u32) -> Option<Run> {
-        let cache = self.cache.as_mut()?;
-        let (targets, largest) = (cache.readers.len(), cache.largest());
-        if cache.readers[volume as usize].under_way >= cache.most_reads() {
-            return None;
+    /// Requests whose pages are all present, since others brought them, need not wait.
+    fn proceed_with_present(&mut self, volume: u32) {
+        let Some(cache) = self.cache.as_mut().filter(|cache| cache.may_read(volume)) else { return };
+        let mut waiting = std::mem::take(&mut cache.targets[volume as usize].waiting);
+        waiting.retain_mut(|one| {
+            let Some(cache) = self.cache.as_mut().filter(|_| !one.is_asked) else { return true };
+            let waits = one.lack(volume, &cache.pages).is_some();
+            if !waits {
+                self.proceed(one.request, one.worker);
+            }
+            waits
+        });
+        if let Some(cache) = &mut self.cache {
+            cache.targets[volume as usize].waiting = waiting;
+        }
+    }
+
+    fn next_read(&mut self, volume: u32) -> Option<Run> {
+        let cache = self.cache.as_mut().filter(|cache| cache.may_read(volume))?;
+        let (largest, targets) = (cache.largest(), cache.targets.len());
+        // A write that must read first waits for the end of a scan.
+        let waits_for_scan = cache.is_scanning() && cache.model.parallel.is_none();
+        for one in cache.targets[volume as usize].waiting.iter_mut().filter(|one| !one.is_asked) {
+            if waits_for_scan && self.requests.all[one.request as usize].asked.kind == RequestKind::Write {
+                return None;
+            }
+            let Some(lack) = one.lack(volume, &cache.pages) else { continue };
+            one.is_asked = true;
+            // Otherwise another request's read brings it.
+            if let Some(mut run) = cache.pages.absent(&lack, largest).filter(|run| run.bytes.start == lack.bytes.start)
+            {
+                if one.is_stream {
+                    run.bytes.end = run.bytes.end.next_multiple_of(FRAME);
+                }
+                return Some(run);
+            }
         }
         let streams = cache.streams.iter_mut().skip(volume as usize).step_by(targets);
         streams.filter(|stream| stream.ahead < stream.ahead_end).find_map(|stream| {
-            let found = cache.pages.to_ask(&Run { volume, bytes: stream.ahead..stream.ahead_end }, largest);
+            let found = cache.pages.absent(&Run { volume, bytes: stream.ahead..stream.ahead_end }, largest);
             stream.ahead = found.as_ref().map_or(stream.ahead_end, |run| run.bytes.end);
             found
         })
     }
 
-    /// Asks the disks for pages.
-    fn page_in(&mut self, run: &Run) {
-        let run = Run { bytes: run.bytes.start..run.bytes.end.min(self.size()), ..run.clone() };
-        if let Some(cache) = &mut self.cache {
-            cache.readers[run.volume as usize].under_way += 1;
-            cache.pages.ask(&run);
-        }
-        self.page(Origin::PageIn, RequestKind::Read, &run);
-    }
-
-    /// Asks the disks for the cache.
+    /// One of the cache's own requests.
     fn page(&mut self, origin: Origin, kind: RequestKind, run: &Run) {
         let end = run.bytes.end.min(self.size());
         let asked = Request { offset: run.bytes.start, length: (end - run.bytes.start) as u32, kind };
@@ -108,31 +105,14 @@ impl System<'_> {
     pub(super) fn paged_in(&mut self, volume: u32, asked: &Request) {
         let Some(cache) = &mut self.cache else { return };
         let run = pages_of(volume, asked);
-        cache.pages.arrive(&run);
-        let in_turn = cache.model.parallel.is_none();
-        let reader = &mut cache.readers[volume as usize];
-        reader.under_way -= 1;
-        let mut waiting = std::mem::take(&mut reader.waiting);
-        waiting.retain_mut(|one| {
-            // Of many that wait few wait for this.
-            if !one.give(&run.bytes) && !in_turn {
-                return true;
-            }
-            one.is_asked = false;
-            let pages = self.cache.as_ref().map(|cache| &cache.pages);
-            let waits = pages.is_some_and(|pages| one.missing(volume, pages).is_some());
-            if !waits {
-                self.proceed(one.request, one.worker);
-            }
-            waits
-        });
-        if let Some(cache) = &mut self.cache {
-            cache.readers[volume as usize].waiting = waiting;
-        }
+        cache.pages.keep(&run);
+        let target = &mut cache.targets[volume as usize];
+        target.reads -= 1;
+        target.waiting.iter_mut().for_each(|one| one.give(&run.bytes));
         self.read_in(volume);
     }
 
-    /// All that a request has to find is there: it is copied, unless it is a write and too much is dirty.
+    /// A request has its pages: it is copied, unless it is a write and too much is dirty.
     fn proceed(&mut self, request: u32, worker: u32) {
         let asked = self.requests.all[request as usize].asked;
         let Some(cache) = &mut self.cache else { return };
@@ -167,7 +147,7 @@ impl System<'_> {
         self.at(copied_ns, Event::Complete { request });
     }
 
-    /// The lazy writer goes on: with its scan, or with another, which begins when it is time or somebody waits for room.
+    /// The lazy writer continues its scan, or begins the next if it is time or a writer waits.
     pub(super) fn write_out(&mut self) {
         let (now_ns, is_pressed) = (self.now_ns, self.flushes.press());
         let Some(cache) = &mut self.cache else { return };
@@ -189,12 +169,12 @@ impl System<'_> {
         }
     }
 
-    /// A scan is over: the next begins a while later, and writes that have to read first may.
+    /// A scan is over: writes that must read first may do so.
     fn scanned(&mut self) {
         let now_ns = self.now_ns;
         let Some(cache) = &mut self.cache else { return };
         cache.scan_ns = now_ns + cache.model.scan.0;
-        for volume in 0..cache.readers.len() as u32 {
+        for volume in 0..cache.targets.len() as u32 {
             self.read_in(volume);
         }
     }
@@ -202,9 +182,7 @@ impl System<'_> {
     pub(super) fn paged_out(&mut self, volume: u32, asked: &Request) {
         let Some(cache) = &mut self.cache else { return };
         cache.pages.is_out(&pages_of(volume, asked));
-        if let Some(lane) = cache.lanes.iter_mut().find(|lane| lane.serves(volume)) {
-            lane.writing -= 1;
-        }
+        cache.targets[volume as usize].writes -= 1;
         if !cache.is_scanning() {
             self.scanned();
         }
@@ -223,12 +201,11 @@ impl System<'_> {
     }
 }
 
-/// What of a request has to be there before it is copied: all of a read; of a write, the pages or frames that it does not
-/// write whole.
+/// The bytes of a request that must be present before the copy: all of a read; the pages or frames that a write covers in part.
 fn needed(asked: &Request, continues: bool, fill: Fill) -> [Range<u64>; 2] {
     let (start, end) = (asked.offset, asked.offset + u64::from(asked.length));
     if asked.kind == RequestKind::Read {
-        return [start..end, end..end];
+        return [start - start % PAGE..end, end..end];
     }
     let unit = if fill == Fill::Frame && !continues { FRAME } else { PAGE };
     let first = start - start % unit..start.next_multiple_of(unit);
