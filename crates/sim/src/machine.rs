@@ -208,10 +208,8 @@ table! {
         dirty_share: bounds::Share,
         /// pause between two scans for dirty pages; a writer that waits for room starts one at once
         scan: Time<10_000_000, 3_600_000_000_000>,
-        /// unit that a partial write reads first
-        fill: Word<Fill>,
-        /// the cache's own requests; without it there is one read per target and one write in all, of at most 64 KiB, and a write
-        /// that must read first waits for the end of a scan
+        /// the cache's own requests; without it there is one read and one write per target, of at most 64 KiB, and a write that
+        /// must read first waits for the end of a scan
         parallel: Option<Parallel>,
     }
 }
@@ -234,16 +232,6 @@ table! {
         /// maximum size of either; neighbours are joined
         largest: Size<{ 64 << 10 }, { 64 << 20 }>,
     }
-}
-
-named! {
-/// Unit that a partial write into the cache reads first.
-pub enum Fill {
-    /// Pages that it covers in part.
-    Page = "page",
-    /// The same; a write that continues none reads the whole frames that it covers in part.
-    Frame = "frame",
-}
 }
 
 /// The model of a device.

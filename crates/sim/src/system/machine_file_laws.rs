@@ -21,7 +21,7 @@ const VALUES: [&str; 7] = [
     r#""0" "1" "512" "513" "512B" "1000B" "1KiB" "4KiB" "12KiB" "64KiB" "1MiB" "16MiB" "1GiB" "1TiB" "1024TiB" "1025TiB" "9EB" "-1KiB""#,
     r#""0s" "1ns" "999ns" "20us" "300us" "1ms" "7ms" "10ms" "100ms" "1s" "60s" "1h" "24h" "99999h" "-1s""#,
     r#""0MB/s" "1B/s" "1KB/s" "100KB/s" "1MB/s" "33MB/s" "300MB/s" "1GB/s" "1000TB/s" "2000TB/s" "-5MB/s" "NaN" "inf" "1e30GB/s""#,
-    r#""" "none" "fcfs" "c-look" "fscan" "sstf" "sptf" "through" "stored" "free" "serial" "page" "frame" "fresh" "filled" "steady"
+    r#""" "none" "fcfs" "c-look" "fscan" "sstf" "sptf" "through" "stored" "free" "serial" "fresh" "filled" "steady"
        "round-robin" "shorter-queue" "nearest" "idle-or-nearest" "volume" "disk" "\u001b[31m""#,
     r#"[] true false {} ["pci"] ["scsi","scsi"] [[0,100,10,10,0]] [[1,0.1]] [[1,5],[2,1000]] {size="64KiB",pieces=1}
        {size="512",streams=3} 2000-01-01 [[0,1,0,0,0],[1,1000000,0,0,1000000000]]"#,

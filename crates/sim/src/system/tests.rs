@@ -12,7 +12,7 @@ pub(crate) use super::{Outcome, run};
 pub(crate) use crate::disk::scheduler::Scheduler;
 pub(crate) use crate::disk::tests::{atlas, larger};
 pub(crate) use crate::disk::{Drive, WriteCache};
-pub(crate) use crate::machine::{Cost, Device, Fill, Growth, Machine, Made, PageCache, Part, SplitAt};
+pub(crate) use crate::machine::{Cost, Device, Growth, Machine, Made, PageCache, Part, SplitAt};
 pub(crate) use crate::volume::Volume;
 pub(crate) use halfpower_model::{
     Buffering, Bytes, Durability, Histogram, Limits, Nanoseconds, Operation, Pattern, Sharing, Workload,
@@ -95,7 +95,6 @@ pub(crate) fn page_cache() -> PageCache {
         share: 0.25,
         dirty_share: 0.0625,
         scan: Nanoseconds(1_000_000_000),
-        fill: Fill::Page,
         parallel: None,
     }
 }

@@ -1,6 +1,5 @@
 //! Requests and the page cache.
 
-use crate::machine::Fill;
 use crate::system::events::Event;
 use crate::system::page_cache::pages::{FRAME, PAGE, Run};
 use crate::system::page_cache::{Cache, Waiting};
@@ -21,7 +20,7 @@ impl System<'_> {
         let Some(cache) = &mut self.cache else { return };
         let continues = cache.follow(worker, &asked, size);
         // Beyond the end of a growing file there is nothing to read.
-        let lacks = needed(&asked, continues, cache.model.fill).map(|lack| lack.start.min(valid)..lack.end.min(valid));
+        let lacks = needed(&asked).map(|lack| lack.start.min(valid)..lack.end.min(valid));
         let is_stream = continues && asked.kind == RequestKind::Read;
         let mut waiting = Waiting { request, worker, lacks, is_stream, is_asked: false };
         if waiting.lack(volume, &cache.pages).is_some() {
@@ -201,15 +200,15 @@ impl System<'_> {
     }
 }
 
-/// The bytes of a request that must be present before the copy: all of a read; the pages or frames that a write covers in part.
-fn needed(asked: &Request, continues: bool, fill: Fill) -> [Range<u64>; 2] {
+/// The bytes of a request that must be present before the copy: all of a read, the pages that a write covers in part.
+fn needed(asked: &Request) -> [Range<u64>; 2] {
     let (start, end) = (asked.offset, asked.offset + u64::from(asked.length));
+    let first_page = start - start % PAGE;
     if asked.kind == RequestKind::Read {
-        return [start - start % PAGE..end, end..end];
+        return [first_page..end, end..end];
     }
-    let unit = if fill == Fill::Frame && !continues { FRAME } else { PAGE };
-    let first = start - start % unit..start.next_multiple_of(unit);
-    let last = (end - end % unit).max(first.end)..end.next_multiple_of(unit);
+    let first = first_page..start.next_multiple_of(PAGE);
+    let last = (end - end % PAGE).max(first.end)..end.next_multiple_of(PAGE);
     [first, last]
 }
 
