@@ -47,29 +47,29 @@ pub enum Reader {
 }
 }
 
-/// Bytes of one disk, and which way they go.
+/// A transfer of one disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Which disk of the machine's.
+    /// Index of the disk.
     pub disk: usize,
     /// From its first byte.
     pub offset: u64,
     /// How many.
     pub bytes: u64,
-    /// Which way.
+    /// Direction.
     pub direction: Direction,
 }
 
-/// What is asked of a volume at once: what the operating system did not cut further.
+/// A part of a request that the operating system splits no further above the volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Portion {
     /// From the volume's first byte, with its offset.
     pub offset: u64,
     /// How many.
     pub bytes: u64,
-    /// Which way.
+    /// Direction.
     pub direction: Direction,
-    /// The target, where each disk is one; the disk that reads, where they are mirrors.
+    /// The target if each disk is one, or the disk that reads of a mirror.
     pub disk: usize,
 }
 
@@ -129,11 +129,11 @@ pub(crate) fn chunks(chunk: u64, offset: u64, bytes: u64, give: &mut impl FnMut(
     }
 }
 
-/// The chunks of a disk lie one behind the other, and nothing has to be put together for a trim: one each, as Linux has it.
+/// One trim per disk: its chunks of a range are contiguous (Linux, drivers/md/raid0.c).
 fn trim_stripe(chunk: u64, disks: usize, portion: &Portion, give: &mut impl FnMut(Piece)) {
     let Portion { offset, bytes, direction, .. } = *portion;
     let row = chunk * disks as u64;
-    // How far a disk's share goes of what lies before an address.
+    // Bytes of a disk before an address of the volume.
     let before = |at: u64, disk: u64| at / row * chunk + (at % row).saturating_sub(disk * chunk).min(chunk);
     for disk in 0..disks {
         let [from, to] = [offset, offset + bytes].map(|at| before(at, disk as u64));

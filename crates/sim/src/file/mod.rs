@@ -10,6 +10,8 @@ mod drive;
 mod error;
 mod fitted;
 mod flash;
+#[cfg(test)]
+mod laws;
 mod parts;
 mod source;
 #[cfg(test)]

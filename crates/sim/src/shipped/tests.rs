@@ -89,3 +89,19 @@ fn an_atlas_has_the_depth_curve_of_disksim() {
 fn a_mapped_drive_reads_large_requests_at_disk_speed() {
     assert!(stream("win2k-pentium3:mapped-atlas", Read, 1024, 2) > 20.0);
 }
+
+/// The speed of the disk, though the card stores each of the lazy writer's requests first (figure 24 of the study of 2000).
+#[test]
+fn a_lazy_writer_keeps_a_disk_behind_a_card_at_its_speed() {
+    let direct = stream("win2k-pentium3:fireball-1", Write, 64, 4);
+    for kib in [4, 256] {
+        let workload = Workload {
+            buffering: Buffering::Buffered,
+            span: Bytes(2 << 30),
+            warmup: Nanoseconds(30_000_000_000),
+            ..asked(Write, Pattern::Sequential, kib, 1, 30.0)
+        };
+        let buffered = measure("win2k-pentium3:fireball-1", &workload).total.bytes_per_s.0 / 1_048_576.0;
+        assert!(buffered > 0.95 * direct, "{kib} KiB: {buffered:.2} of {direct:.2}");
+    }
+}

@@ -1,19 +1,14 @@
-//! What holds for any machine and any workload, whatever its figures.
+//! Laws that hold for any machine and any workload. The drawn cases are the same in every run.
 //!
-//! A wider bus slows nothing, to the nanosecond, as long as it does not change the order in which anything is served: bytes that
-//! come earlier are never served later. Where the order is a matter of time (a scheduler that looks at the angle, transfers of
-//! several disks that meet on a bus, commands that meet bytes there, completions that meet new requests on a CPU, a write
-//! cache that takes what it has room for, writes that are prepared together), a request that comes earlier may lead to a course of
-//! which a later part is worse, by a turn of a disk at a time; that is so for real machines, and known of all scheduling (Graham,
-//! "Bounds on multiprocessing timing anomalies", 1969). There it is a law of throughput, the mean of several runs, as is that of
-//! depth: for requests at random, for one stream, and for several where each drive has a segment for each of them and reads ahead
-//! at least, and a card that lets only a few commands be at a disk makes one of those that wait and go on with one another.
-//! Where it does not, streams that are asked for sooner lose to one another what was read ahead, by far more than a turn; so they
-//! do on real disks (Iyer and Druschel, "Anticipatory scheduling", 2001). Nor is depth a law of several streams that read from a
-//! mirror round-robin, or whichever disk has less to do: with little outstanding they may have a disk each, and not with more.
+//! A wider bus slows nothing, to the nanosecond, as long as everything is served in the same order. Where times decide the order,
+//! an earlier arrival can lead to a later end, on real machines too (Graham, "Bounds on multiprocessing timing anomalies", 1969).
+//! There the law is one of mean throughput: a deeper queue and a wider bus stay within 3 % of the best so far, for random requests
+//! and for one stream, without a card. Elsewhere more depth does slow some machines; README.md has the counts, which a test holds.
 
 use super::tests::*;
 use crate::bus::BusKeys;
+use crate::cloud::limit::{Burst, Limit};
+use crate::cloud::{CloudVolume, Limits};
 use crate::controller::{Controller, Forwarding, Order, Queue};
 use crate::disk::Overhead;
 use crate::disk::cache::ReadBuffer;
@@ -21,10 +16,17 @@ use crate::disk::tests::read_buffer;
 use crate::named::Named;
 use crate::volume::Reader;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngSeed, TestRunner};
+use std::ops::Range;
 use std::sync::Arc;
 
-/// A disk of any habits.
+/// So many cases, the same in every run.
+fn fixed(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..ProptestConfig::default() }
+}
+
+/// A disk with any scheduler, buffers and overheads.
 fn any_drive() -> impl Strategy<Value = Drive> {
     let cache = proptest::option::of((16_u64..2048, 1_usize..12));
     (0..Scheduler::WORDS.len(), 1_usize..8, 8_u64..1024, 0_u64..1024, 0_u64..600_000, cache).prop_map(
@@ -43,7 +45,7 @@ fn any_drive() -> impl Strategy<Value = Drive> {
     )
 }
 
-/// One to four of them on two buses of any rate.
+/// One to four of them behind two buses of any throughput.
 fn any_machine() -> impl Strategy<Value = Machine> {
     (any_drive(), 1_usize..5, any::<bool>(), 10.0_f64..400.0, 10.0_f64..400.0, 1.0_f64..200.0).prop_map(
         |(drive, disks, striped, near, far, fixed_us)| {
@@ -57,12 +59,7 @@ fn any_machine() -> impl Strategy<Value = Machine> {
     )
 }
 
-/// Anything to do on it, of a number of requests: as many small and few at a time as large and many.
-fn any_workload(requests: u64) -> impl Strategy<Value = Workload> {
-    let up_to = |bits| (0.0..bits).prop_map(f64::exp2);
-    sized_workload(requests, up_to(9.2_f64).prop_map(|blocks| blocks as u64), up_to(5.0).prop_map(|depth| depth as u32))
-}
-
+/// Random or sequential reads or writes of one or two workers.
 pub(crate) fn sized_workload(
     requests: u64,
     blocks: impl Strategy<Value = u64>,
@@ -85,10 +82,7 @@ pub(crate) fn sized_workload(
     )
 }
 
-/// As much as Linux makes one command.
-const MERGE: u64 = 1280 << 10;
-
-/// Three to five disks of one volume of any kind, behind a controller that may store bytes, queue commands and make the volume.
+/// Three to five disks behind a card that may store bytes, queue commands and make the volume.
 fn any_array() -> impl Strategy<Value = Machine> {
     let volume = prop_oneof![
         Just(Volume::Each),
@@ -112,7 +106,7 @@ fn any_array() -> impl Strategy<Value = Machine> {
                 disk.queue = queue.map(|(outstanding, which, merges)| Queue {
                     outstanding,
                     order: Order::WORDS[which].1,
-                    merge: if merges { MERGE } else { 0 },
+                    merge: if merges { 1280 << 10 } else { 0 },
                 });
                 (disk.near, disk.far) = match (stores, is_made_there) {
                     (true, true) => (vec![0], Vec::new()),
@@ -128,7 +122,7 @@ fn any_array() -> impl Strategy<Value = Machine> {
     )
 }
 
-/// The same over no more than a machine has.
+/// The same within the size of a machine.
 fn on(machine: &Machine, workload: Workload) -> Workload {
     let span = workload.span.0.min(machine.size().0 / workload.request_size.0 * workload.request_size.0);
     Workload { span: Bytes(span), ..workload }
@@ -138,12 +132,36 @@ pub(super) fn rate(machine: &Machine, workload: &Workload) -> f64 {
     megabytes_per_s(&course(machine, workload))
 }
 
+/// Cloud volumes behind a link.
+fn any_cloud() -> impl Strategy<Value = Machine> {
+    let limit = |most: f64| {
+        let burst = proptest::option::of((1.0_f64..5.0, 0.0_f64..most, 0.0_f64..=1.0));
+        (most / 100.0..most, burst).prop_map(|(per_s, burst)| Limit {
+            per_s,
+            burst: burst.map(|(times, credits, full)| Burst {
+                per_s: per_s * times,
+                credits,
+                at_first: credits * full,
+            }),
+        })
+    };
+    let limits = (limit(50_000.0), limit(1e9)).prop_map(|(requests, bytes)| vec![Limits { requests, bytes }]);
+    (limits, 9_u32..21, 1_u32..65, 1_u64..3_000_000, 0.0_f64..=1.0).prop_map(|(limits, unit, parallel, ns, spread)| {
+        let (size, unit, spread_ns) = (Bytes(8 << 30), Bytes(1 << unit), (ns as f64 * spread) as u64);
+        let (read_ns, write_ns, instance) = (ns, ns, None);
+        let volume = CloudVolume { size, unit, instance, limits, parallel, read_ns, write_ns, spread_ns };
+        let mut machine = machine(larger(Scheduler::Fcfs), 1, Volume::Each);
+        (machine.disks[0].device, machine.disks[0].near) = (Device::Cloud(Arc::new(volume)), vec![1]);
+        machine
+    })
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(fixed(48))]
 
     #[test]
     fn any_array_does_what_it_is_asked_and_a_mirror_or_raid5_what_that_takes(
-        machine in prop_oneof![any_machine(), any_array()], workload in any_workload(300)
+        machine in prop_oneof![any_machine(), any_array()], workload in sized_workload(300, 1_u64..600, 1_u32..33)
     ) {
         let workload = on(&machine, workload);
         let outcome = course(&machine, &workload);
@@ -151,62 +169,63 @@ proptest! {
         let (bytes, disks) = (300 * workload.request_size.0, machine.disks.len() as u64);
         let writes = workload.operation == Operation::Write;
         let moved = outcome.device[usize::from(writes)].1;
-        match machine.volume {
-            Volume::Mirror { .. } if writes => prop_assert!(moved >= bytes * disks, "{} of {}", moved, bytes),
-            // Whole rows have a chunk of parity to all others, parts of one as much parity again at most.
-            Volume::Raid5 { .. } if writes => {
-                prop_assert!(moved >= bytes + bytes / (disks - 1), "{} of {}", moved, bytes);
-                prop_assert!(outcome.device[0].1 <= moved, "{:?}", outcome.device);
-            }
-            _ => prop_assert!(moved >= bytes, "{} of {}", moved, bytes),
-        }
+        let least = match machine.volume {
+            Volume::Mirror { .. } if writes => bytes * disks,
+            // Random writes of the same blocks may join.
+            Volume::Raid5 { .. } if writes && workload.pattern == Pattern::Random => 0,
+            Volume::Raid5 { .. } if writes => bytes + bytes / (disks - 1),
+            _ => bytes,
+        };
+        prop_assert!(moved >= least && (!writes || outcome.device[0].1 <= moved), "{:?} of {}", outcome.device, least);
     }
 
     #[test]
-    fn a_wider_bus_slows_no_requests_one_after_another(
-        machine in any_machine(), workload in any_workload(300), factor in 1.0_f64..4.0, which in 0_usize..2
+    fn a_cloud_volume_is_paid_for_with_credits_or_in_time(
+        machine in any_cloud(), workload in sized_workload(500, 1_u64..600, 1_u32..64)
     ) {
+        let outcome = course(&machine, &workload);
+        hold(&outcome, &workload);
+        let Device::Cloud(volume) = &machine.disks[0].device else { unreachable!() };
+        let Limit { per_s, burst } = volume.limits[0].bytes;
+        let paid = outcome.elapsed_ns as f64 / 1e9 * per_s + burst.map_or(0.0, |burst| burst.at_first);
+        let least = 499.0 * workload.request_size.0 as f64;
+        prop_assert!(least <= paid * (1.0 + 1e-9) + 1.0, "{} of {}", least, paid);
+    }
+
+    /// Requests one after another; or a stream of reads of one disk, where no phases and no completions meet its transfers.
+    #[test]
+    fn a_wider_bus_slows_nothing_in_the_same_order(
+        machine in any_machine(), workload in sized_workload(300, 1_u64..600, 1_u32..33), factor in 1.0_f64..4.0, which in 0_usize..2, stream: bool
+    ) {
+        let (mut machine, mut workload) = (machine, Workload { workers: 1, ..workload });
+        if stream {
+            machine.disks.truncate(1);
+            (machine.volume, machine.system.completion_share) = (Volume::Each, 0.0);
+            for part in &mut machine.parts {
+                if let Part::Bus(bus) = part {
+                    bus.keys = BusKeys::default();
+                }
+            }
+            (workload.operation, workload.pattern) = (Operation::Read, Pattern::Sequential);
+        } else {
+            workload.depth = 1;
+        }
         let (narrow, wide) = narrow_and_wide(machine, factor, which);
-        let workload = Workload { workers: 1, depth: 1, ..workload };
         let (narrow, wide) = (rate(&narrow, &workload), rate(&wide, &workload));
         // But for the rounding to nanoseconds.
         prop_assert!(wide >= narrow * (1.0 - 1e-6), "{} {}", narrow, wide);
     }
-
-    /// Reads that are too small for the read-ahead come to its limit, now within it and now beyond.
-    #[test]
-    fn a_wider_bus_slows_no_stream_whose_requests_meet_nothing_of_another_kind(
-        machine in any_machine(), workload in any_workload(300), factor in 1.0_f64..4.0, which in 0_usize..2,
-        small in proptest::option::of((0_u64..40, 1_u64..9)),
-    ) {
-        let mut machine = machine;
-        machine.disks.truncate(1);
-        machine.volume = Volume::Each;
-        machine.system.completion_share = 0.0;
-        for part in &mut machine.parts {
-            let Part::Bus(bus) = part else { continue };
-            bus.keys = BusKeys::default();
-        }
-        let mut workload =
-            Workload { workers: 1, operation: Operation::Read, pattern: Pattern::Sequential, ..workload };
-        if let Some((read_ahead_blocks, blocks)) = small {
-            machine = with_drives(machine, |drive| Drive {
-                buffer: ReadBuffer { read_ahead_blocks, ..drive.buffer },
-                ..drive
-            });
-            workload.request_size = Bytes(blocks * 512);
-            workload.span = Bytes((4 << 30) / (blocks * 512) * (blocks * 512));
-        }
-        let (narrow, wide) = narrow_and_wide(machine, factor, which);
-        let (narrow, wide) = (rate(&narrow, &workload), rate(&wide, &workload));
-        prop_assert!(wide >= narrow * (1.0 - 1e-6), "{} {}", narrow, wide);
-    }
 }
 
-/// A machine whose disks serve in the order of arrival, and the same with one of its buses so many times as wide.
+/// A machine whose disks serve in the order of arrival, and the same with a wider bus.
 fn narrow_and_wide(machine: Machine, factor: f64, which: usize) -> (Machine, Machine) {
-    let as_asked = |drive: Drive| Drive { scheduler: Scheduler::Fcfs, write_cache: None, ..drive };
-    let narrow = with_drives(machine, as_asked);
+    let in_order = |drive: Drive| Drive {
+        scheduler: Scheduler::Fcfs,
+        write_cache: None,
+        overhead: Overhead { write_next_ns: drive.overhead.write_ns, ..drive.overhead },
+        ..drive
+    };
+    let narrow = with_drives(machine, in_order);
     let mut wide = narrow.clone();
     widen(&mut wide.parts[which], factor);
     (narrow, wide)
@@ -217,7 +236,6 @@ pub(crate) fn widen(part: &mut Part, factor: f64) {
     bus.ns_per_byte = bus.ns_per_byte.map(|ns| ns / factor);
 }
 
-/// The same machine with other drives.
 fn with_drives(mut machine: Machine, change: impl Fn(Drive) -> Drive) -> Machine {
     for disk in &mut machine.disks {
         disk.device = Device::Disk(Arc::new(change(disk.device.disk().clone())));
@@ -225,145 +243,139 @@ fn with_drives(mut machine: Machine, change: impl Fn(Drive) -> Drive) -> Machine
     machine
 }
 
-/// The same machine, whose disks serve in order of place; so does a controller that hands them a few at a time.
-fn circular(mut machine: Machine) -> Machine {
-    let queues = machine.disks.iter_mut().filter_map(|disk| disk.queue.as_mut());
-    queues.for_each(|queue| queue.order = Order::CLook);
-    with_drives(machine, |drive| Drive { scheduler: Scheduler::CLook, ..drive })
-}
-
-/// The same machine, whose write caches have room for four of the requests, wherever these are, and of a stripe for four chunks, and
-/// whose segments each have room for four requests. For several streams its drives have a segment for each, and its controllers make one
-/// command of those that wait and go on with one another.
+/// The same machine under C-LOOK, with a segment per stream, and room for four requests or chunks in segments and write caches.
 fn with_room(mut machine: Machine, workload: &Workload) -> Machine {
     let chunk = match machine.volume {
-        Volume::Stripe { chunk } | Volume::Raid5 { chunk, .. } => chunk,
+        Volume::Stripe { chunk } | Volume::Raid5 { chunk } => chunk,
         Volume::Each | Volume::Mirror { .. } => Bytes(0),
     };
-    let room = |cache: WriteCache| WriteCache {
-        blocks: cache.blocks.max(4 * workload.request_size.max(chunk).0 / 512),
-        extents: cache.extents.max(4),
-    };
-    let streams = if are_several_streams(workload) { workload.workers as usize } else { 1 };
-    if streams > 1 {
-        let queues = machine.disks.iter_mut().filter_map(|disk| disk.queue.as_mut());
-        queues.for_each(|queue| queue.merge = MERGE);
-    }
+    let blocks = 4 * workload.request_size.max(chunk).0 / 512;
+    let queues = machine.disks.iter_mut().filter_map(|disk| disk.queue.as_mut());
+    queues.for_each(|queue| queue.order = Order::CLook);
     with_drives(machine, |drive| Drive {
-        write_cache: drive.write_cache.map(room),
+        scheduler: Scheduler::CLook,
+        write_cache: drive.write_cache.map(|cache| WriteCache {
+            blocks: cache.blocks.max(blocks),
+            pieces: cache.pieces.max(4),
+            ..cache
+        }),
         buffer: ReadBuffer {
-            segments: drive.buffer.segments.max(streams),
-            segment_blocks: drive.buffer.segment_blocks.max(4 * workload.request_size.0 / 512),
+            segments: drive.buffer.segments.max(workload.workers as usize),
+            segment_blocks: drive.buffer.segment_blocks.max(blocks),
             ..drive.buffer
         },
         ..drive
     })
 }
 
-fn are_several_streams(workload: &Workload) -> bool {
-    workload.workers > 1 && workload.pattern == Pattern::Sequential
+/// By how much the worst of some rates is below the best before it.
+fn loss(rates: &[f64]) -> f64 {
+    let mut best = 0.0_f64;
+    let each = rates.iter().map(|rate| {
+        best = best.max(*rate);
+        1.0 - rate / best
+    });
+    each.fold(0.0, f64::max)
 }
 
-/// Whether each may be read from several disks.
-fn is_read_by_turns(machine: &Machine, workload: &Workload) -> bool {
-    matches!(machine.volume, Volume::Mirror { .. }) && workload.operation == Operation::Read
-}
-
-/// How much the second may be slower, in logarithms: little, of two courses that part by chance; more, where that decides which of
-/// several streams meet, and where a controller has an order of its own; and most where RAID5 rows are written whole or not, and where
-/// streams are before a controller that lets only one to four commands be at a disk. See docs/decisions/simulator.md.
-fn lost_at_most(machine: &Machine, workload: &Workload) -> f64 {
-    let has_controller = machine.parts.iter().any(|part| matches!(part, Part::Controller(_)));
-    let has_queue = machine.disks.iter().any(|disk| disk.queue.is_some());
-    match machine.volume {
-        _ if has_queue && workload.pattern == Pattern::Sequential => 0.5,
-        Volume::Raid5 { .. } => 0.4,
-        _ if has_controller || are_several_streams(workload) => 0.25,
-        _ => 0.02,
-    }
-}
-
-/// A stream of requests of 4 KiB at least: whether a smaller one comes in time for the one before decides over a turn of the
-/// disk for each.
-fn of_a_size(workload: Workload) -> Workload {
-    let is_small = workload.pattern == Pattern::Sequential && workload.request_size.0 < 4096;
-    Workload { request_size: if is_small { Bytes(4096) } else { workload.request_size }, ..workload }
-}
-
-/// By which share the second machine or workload is faster, on average over several seeds: over more and longer runs where it
-/// looks slower, as two courses part by chance.
-fn gain(slow: (&Machine, &Workload), fast: (&Machine, &Workload)) -> f64 {
-    let mean = |seeds: std::ops::Range<u64>, longer: u64| {
-        let rate = |(machine, workload): (&Machine, &Workload), seed| {
-            let limits = of_requests(workload.limits.requests.unwrap() * longer);
-            rate(machine, &Workload { seed: workload.seed.wrapping_add(seed), limits, ..workload.clone() })
-        };
-        let gains = seeds.clone().map(|seed| (rate(fast, seed) / rate(slow, seed)).ln());
-        gains.sum::<f64>() / seeds.count() as f64
+/// The loss of mean throughput over machines and workloads that grow: over more and longer runs if a few look slower, as two
+/// courses part by chance.
+fn mean_loss(steps: &[(Machine, Workload)]) -> f64 {
+    let of = |seeds: Range<u64>, longer: u64| {
+        let rates: Vec<f64> = steps
+            .iter()
+            .map(|(machine, workload)| {
+                let limits = of_requests(workload.limits.requests.unwrap() * longer);
+                let one = |seed| {
+                    let seed = workload.seed.wrapping_add(seed);
+                    rate(machine, &Workload { seed, limits, ..workload.clone() })
+                };
+                seeds.clone().map(one).sum()
+            })
+            .collect();
+        loss(&rates)
     };
-    let few = mean(0..4, 1);
-    if few > -0.005 { few } else { mean(4..28, 6) }
+    let few = of(0..2, 1);
+    if few < 0.01 { few } else { of(2..8, 3) }
 }
 
-/// How much a bus so many times as wide gains.
-fn wider(machine: &Machine, workload: &Workload, factor: f64, which: usize) -> f64 {
-    let mut wide = machine.clone();
-    widen(&mut wide.parts[which], factor);
-    gain((machine, workload), (&wide, workload))
-}
-
-/// How much twice the depth gains.
-fn deeper(machine: &Machine, workload: &Workload) -> f64 {
-    gain((machine, workload), (machine, &Workload { depth: workload.depth * 2, ..workload.clone() }))
-}
-
-// Other machines every time.
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
-    #[test]
-    #[ignore = "slow: just slow"]
-    fn a_wider_bus_slows_nothing(
-        machine in prop_oneof![any_machine(), any_array()], workload in any_workload(1000), factor in 1.0_f64..4.0,
-        which in 0_usize..2,
-    ) {
-        let workload = on(&machine, of_a_size(workload));
-        let gain = wider(&with_room(machine.clone(), &workload), &workload, factor, which);
-        prop_assert!(gain > -lost_at_most(&machine, &workload), "{}", gain);
-    }
-
-    #[test]
-    #[ignore = "slow: just slow"]
-    fn more_depth_lowers_no_throughput_with_c_look(
-        machine in prop_oneof![any_machine(), any_array()], workload in any_workload(1000)
-    ) {
-        let workload = on(&machine, of_a_size(workload));
-        prop_assume!(!is_read_by_turns(&machine, &workload) || !are_several_streams(&workload));
-        let gain = deeper(&circular(with_room(machine.clone(), &workload)), &workload);
-        prop_assert!(gain > -lost_at_most(&machine, &workload), "{}", gain);
-    }
-}
-
-/// By which share a bus of any factor as wide and twice the depth gain on machines that are the same every time, several streams among
-/// them.
-fn gains_of_a_fixed_set(cases: u32) {
-    let config = ProptestConfig { cases, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() };
-    let drawn = (any_machine(), sized_workload(500, 1_u64..600, 1_u32..24), 1.0_f64..4.0, 0_usize..2);
-    let holds = |(machine, workload, factor, which): (Machine, Workload, f64, usize)| {
-        let gains = [wider(&machine, &workload, factor, which), deeper(&circular(machine), &workload)];
-        prop_assert!(gains.iter().all(|gain| *gain > -0.02), "{gains:?}");
-        Ok(())
+/// Twice the depth six times over, and a bus of two and four times the width.
+fn losses(machine: &Machine, workload: &Workload) -> [f64; 2] {
+    let deeper = |doubled| (machine.clone(), Workload { depth: 1_u32 << doubled, ..workload.clone() });
+    let wider = |doubled| {
+        let mut machine = machine.clone();
+        widen(&mut machine.parts[0], f64::from(1 << doubled));
+        (machine, Workload { depth: 8, ..workload.clone() })
     };
-    TestRunner::new(config).run(&drawn, holds).unwrap();
+    [mean_loss(&(0..7).map(deeper).collect::<Vec<_>>()), mean_loss(&(0..3).map(wider).collect::<Vec<_>>())]
+}
+
+/// Losses of random requests or of so many streams on the first machines of a kind.
+fn losses_of(
+    cases: usize,
+    streams: Option<u32>,
+    machine: impl Strategy<Value = Machine>,
+    is_of_kind: impl Fn(&Machine, &Workload) -> bool,
+) -> Vec<[f64; 2]> {
+    let mut runner = TestRunner::new(fixed(1));
+    let pattern = if streams.is_some() { Pattern::Sequential } else { Pattern::Random };
+    // A smaller request of a stream may come in time for the one before or not, which decides over a rotation for each.
+    let drawn = (machine, sized_workload(500, 8_u64..600, 1_u32..2));
+    let draw = || drawn.new_tree(&mut runner).unwrap().current();
+    let each = std::iter::repeat_with(draw).map(|(machine, workload)| {
+        let workload = Workload { pattern, workers: streams.unwrap_or(workload.workers), ..workload };
+        let workload = on(&machine, workload);
+        (with_room(machine, &workload), workload)
+    });
+    let of_kind = each.filter(|(machine, workload)| is_of_kind(machine, workload)).take(cases);
+    of_kind.map(|(machine, workload)| losses(&machine, &workload)).collect()
+}
+
+fn hold_within_3_percent(cases: usize) {
+    for streams in [None, Some(1)] {
+        let losses = losses_of(cases, streams, any_machine(), |_, _| true);
+        assert!(losses.iter().flatten().all(|loss| *loss < 0.03), "{streams:?} streams: {losses:.3?}");
+    }
 }
 
 #[test]
-fn a_wider_bus_and_more_depth_slow_no_machine_of_a_fixed_set() {
-    gains_of_a_fixed_set(2);
+fn more_depth_and_a_wider_bus_stay_within_3_percent_of_the_best() {
+    hold_within_3_percent(2);
 }
 
 #[test]
 #[ignore = "slow: just slow"]
-fn a_wider_bus_and_more_depth_slow_no_machine_of_a_larger_fixed_set() {
-    gains_of_a_fixed_set(32);
+fn more_depth_and_a_wider_bus_stay_within_3_percent_of_the_best_in_many_cases() {
+    hold_within_3_percent(60);
+}
+
+/// Where more depth slows some machines: the table of README.md.
+#[test]
+#[ignore = "slow: just slow"]
+fn the_readme_counts_where_more_depth_slows() {
+    let is_raid5 = |machine: &Machine| matches!(machine.volume, Volume::Raid5 { .. });
+    let writes_raid5 =
+        |machine: &Machine, workload: &Workload| is_raid5(machine) && workload.operation == Operation::Write;
+    let card = |slots: bool| {
+        move |machine: &Machine, _: &Workload| !is_raid5(machine) && machine.disks[0].queue.is_some() == slots
+    };
+    let mut table = String::new();
+    for (what, losses) in [
+        ("two streams, no card", losses_of(40, Some(2), any_machine(), |_, _| true)),
+        ("random, card", losses_of(40, None, any_array(), card(false))),
+        ("random, card of one to four slots", losses_of(40, None, any_array(), card(true))),
+        ("one stream, card", losses_of(40, Some(1), any_array(), card(false))),
+        ("one stream, card of one to four slots", losses_of(40, Some(1), any_array(), card(true))),
+        ("random writes, RAID5 on a card", losses_of(40, None, any_array(), writes_raid5)),
+        ("one stream of writes, RAID5 on a card", losses_of(40, Some(1), any_array(), writes_raid5)),
+    ] {
+        let [depth, bus] = [0, 1].map(|which| {
+            let of = losses.iter().map(|both| both[which]);
+            let over = |most: f64| of.clone().filter(|loss| *loss > most).count();
+            format!("{} | {} | {:.0} %", over(0.03), over(0.1), of.clone().fold(0.0, f64::max) * 100.0)
+        });
+        table += &format!("| {what} | {depth} | {bus} |\n");
+    }
+    let readme = include_str!("../../README.md");
+    assert!(readme.contains(&table), "README.md, \"Laws\", has not:\n{table}");
 }

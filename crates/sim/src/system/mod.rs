@@ -10,15 +10,11 @@
 //! the pace, while each is busy only for its own part. Time is in whole nanoseconds, and events of the same nanosecond come in the order in which they were made: the
 //! same machine, workload and seed give the same course on every host.
 
-#[cfg(test)]
-mod cloud_laws;
 mod events;
 mod flush;
 mod growth;
 #[cfg(test)]
 pub(crate) mod laws;
-#[cfg(test)]
-mod machine_file_laws;
 mod outcome;
 mod outstanding;
 mod pace;
@@ -26,11 +22,7 @@ mod page_cache;
 mod pieces;
 mod request;
 mod rows;
-#[cfg(test)]
-mod safety_tests;
 mod share;
-#[cfg(test)]
-mod shipped_laws;
 mod state;
 mod steps;
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! From the volume to its devices and back: portions, pieces, commands, bytes over all parts of a leg at once.
 //!
-//! A portion is what the operating system does not cut above the volume; a piece of it is one disk's, cut once more where the
-//! system cuts below. Where a controller makes the volume, the portion goes over the parts between it and memory as a whole,
-//! and pieces only below it.
+//! The operating system splits a large request above the volume into portions. A piece is one disk's part of a portion, split
+//! again where the system splits below the volume. A controller that makes the volume gets whole portions and sends pieces.
 
 use crate::bus::Transfer;
 use crate::command::Direction;
@@ -24,22 +23,22 @@ pub(super) struct Portioned {
 pub(super) struct Moving {
     pub(super) portion: u32,
     pub(super) piece: Piece,
-    /// When its disk was told of it.
+    /// When its disk received the command.
     pub(super) received_ns: u64,
-    /// Whether another came to its command, which is done with that.
+    /// Whether another piece joined its command and ends it.
     pub(super) is_merged: bool,
 }
 
-/// What a mirror's reader is chosen by.
+/// What the system knows of a disk when a mirror chooses its reader.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen {
-    /// Where its disk's last command ended,
+    /// End of the last command.
     pub(super) end: u64,
-    /// and its commands that are not done.
+    /// Commands outstanding.
     pub(super) outstanding: u32,
 }
 
-/// What a part's last transfer took, of each direction: most are as long as the one before, and a division is saved.
+/// The last transfer of a part in each direction. Most have the same length, which saves a division.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LastTransfer([(u64, Transfer); 4]);
 

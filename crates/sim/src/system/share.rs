@@ -100,7 +100,7 @@ mod tests {
     fn a_long_request_is_served_in_units_one_after_the_other() {
         let machine = shared(Some(1), vec![1, 2]);
         let outcome = course(&machine, Operation::Write, 150, 3);
-        assert_eq!((requests(&outcome), outcome.device[1]), (300, (900, 300 * 150 << 10)));
+        assert_eq!((requests(&outcome), outcome.device[1]), (300, (900, (300 * 150) << 10)));
         let alone = |kib| course(&machine, Operation::Write, kib, 1).latency[1].mean().unwrap();
         assert!(alone(256) > 3.0 * alone(64), "a rotation for each unit");
     }

@@ -115,6 +115,14 @@ pub(crate) fn course(machine: &Machine, workload: &Workload) -> Outcome {
     run(machine, workload, &Cancel::default())
 }
 
+/// The same, unless it takes so many steps or more.
+pub(crate) fn course_within(machine: &Machine, workload: &Workload, most_steps: u64) -> Option<Outcome> {
+    let cursors = super::steps::cursors(workload);
+    let mut system = super::steps::started(machine, workload, &cursors);
+    let steps = (0..most_steps).position(|_| !system.step());
+    steps.map(|_| system.finish())
+}
+
 pub(crate) fn megabytes_per_s(outcome: &Outcome) -> f64 {
     outcome.bytes.iter().sum::<u64>() as f64 / outcome.elapsed_ns as f64 * 1e3
 }

@@ -282,10 +282,10 @@ mod tests {
         Run { volume: 1, bytes: kib.start * KIB..kib.end * KIB }
     }
 
-    /// What goes out until nothing is due, in KiB.
-    fn taken(cache: &mut Pages, most_kib: u64) -> Vec<Range<u64>> {
+    /// What goes out until nothing is due: start and end in KiB.
+    fn taken(cache: &mut Pages, most_kib: u64) -> Vec<(u64, u64)> {
         let runs = std::iter::from_fn(|| cache.take(1, most_kib * KIB));
-        runs.map(|run| run.bytes.start / KIB..run.bytes.end / KIB).collect()
+        runs.map(|run| (run.bytes.start / KIB, run.bytes.end / KIB)).collect()
     }
 
     #[test]
@@ -323,12 +323,12 @@ mod tests {
         assert_eq!(cache.take(0, 0), None, "another target");
         assert_eq!(cache.take(1, 0), Some(run(128..144)));
         cache.write(&run(256..264));
-        assert_eq!(taken(&mut cache, 0), [384..392, 640..648]);
+        assert_eq!(taken(&mut cache, 0), [(384, 392), (640, 648)]);
         for at in [0, 704] {
             cache.write(&run(at..at + 8));
         }
         cache.scan();
-        assert_eq!(taken(&mut cache, 0), [704..712, 0..8, 256..264]);
+        assert_eq!(taken(&mut cache, 0), [(704, 712), (0, 8), (256, 264)]);
     }
 
     #[test]
@@ -336,7 +336,7 @@ mod tests {
         let mut cache = pages(1024, 1024);
         [20..180, 192..200, 320..324].into_iter().for_each(|kib| cache.write(&run(kib)));
         cache.scan();
-        assert_eq!(taken(&mut cache, 100), [20..120, 120..180, 192..200, 320..324]);
+        assert_eq!(taken(&mut cache, 100), [(20, 120), (120, 180), (192, 200), (320, 324)]);
     }
 
     #[test]
@@ -347,10 +347,10 @@ mod tests {
         cache.scan();
         assert_eq!(cache.take(1, 0), Some(run(0..4)));
         cache.write(&run(0..4));
-        assert_eq!(taken(&mut cache, 0), [8..60], "not before the first time is over");
+        assert_eq!(taken(&mut cache, 0), [(8, 60)], "not before the first time is over");
         [0..4, 8..60].into_iter().for_each(|kib| cache.is_out(&run(kib)));
         assert!(!cache.is_scanning() && !cache.is_clean());
         cache.scan();
-        assert_eq!(taken(&mut cache, 0), [0..4]);
+        assert_eq!(taken(&mut cache, 0), [(0, 4)]);
     }
 }
