@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::flash::Trim;
-use crate::flash::fast_area::FastArea;
+use crate::flash::buffer::FastArea;
 use crate::flash::heat::Heat;
 use crate::flash::read_ahead::ReadAhead;
 use crate::machine::{PageCache, Parallel};

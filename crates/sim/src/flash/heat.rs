@@ -1,16 +1,16 @@
-//! Heat: a drive that moves more bytes than its surroundings cool slows down until it is cool.
+//! Thermal throttling: a drive that moves more bytes than its surroundings cool slows down until it is cool.
 //!
-//! Its temperature follows what it moves with one time constant, as a body with one capacity and one resistance does, and is
-//! told in bytes per second: of the rate which would keep it so warm forever. Above the rate that it bears it lets through a part of it
-//! only, until it has fallen to a lower mark. Writes warm it more than reads.
+//! Its temperature follows the bytes it moves with one time constant, as a body with one heat capacity and one thermal resistance
+//! does. The temperature is expressed as the write throughput that would sustain it. Above the limit the drive passes a lower rate
+//! until the temperature has fallen to a lower mark.
 
-use super::work::Work;
+use super::array::Fluid;
 use crate::bounds::{Number, Rate, Share, Time};
 use crate::command::Direction;
 use crate::table::table;
 
 table! {
-    /// What it bears.
+    /// The limits of a drive.
     #[derive(Copy)]
     pub Heat {
         /// write throughput that the drive sustains forever
@@ -26,23 +26,23 @@ table! {
     }
 }
 
-/// It at work.
+/// The state of a drive that heats up.
 #[derive(Clone, Debug)]
 pub struct Cooling {
     heat: Heat,
     temperature: f64,
     seen_ns: u64,
     is_hot: bool,
-    gate: Work,
+    gate: Fluid,
 }
 
 impl Cooling {
-    /// Cool.
+    /// A cool drive.
     pub fn new(heat: Heat) -> Cooling {
-        Cooling { heat, temperature: 0.0, seen_ns: 0, is_hot: false, gate: Work::default() }
+        Cooling { heat, temperature: 0.0, seen_ns: 0, is_hot: false, gate: Fluid::default() }
     }
 
-    /// A command of so many bytes comes; gives when it may go on.
+    /// Returns when a command that arrives now may go on.
     pub fn pass(&mut self, now_ns: u64, direction: Direction, bytes: u64) -> u64 {
         let Heat { sustained, reads_per_write, time_constant, throttled, until } = self.heat;
         let bytes = match direction {
@@ -50,21 +50,14 @@ impl Cooling {
             Direction::Write => bytes as f64,
             Direction::Trim | Direction::Flush => 0.0,
         };
-        let passed_ns = now_ns.max(self.gate.free_ns) - self.seen_ns;
-        self.seen_ns += passed_ns;
+        let from_ns = now_ns.max(self.gate.free_ns());
         let constant_ns = time_constant.0 as f64;
-        self.temperature = self.temperature * decay(passed_ns as f64 / constant_ns) + bytes / constant_ns * 1e9;
+        let cooled = decay((from_ns - self.seen_ns) as f64 / constant_ns);
+        self.seen_ns = from_ns;
+        self.temperature = self.temperature * cooled + bytes / constant_ns * 1e9;
         let limit = if self.is_hot { until * sustained.0 } else { sustained.0 };
         self.is_hot = self.temperature > limit;
-        if !self.is_hot {
-            return now_ns.max(self.gate.free_ns);
-        }
-        self.gate.book(now_ns, (bytes / throttled.0 * 1e9 + 0.5) as u64)
-    }
-
-    /// Whether it is too warm.
-    pub fn is_hot(&self) -> bool {
-        self.is_hot
+        if self.is_hot { self.gate.write(now_ns, (bytes / throttled.0 * 1e9 + 0.5) as u64) } else { from_ns }
     }
 
     /// How long it held commands back.
@@ -73,7 +66,7 @@ impl Cooling {
     }
 }
 
-/// e to the power of minus `x`, by multiplications alone, so that it is the same on every host; off by a share of x²/2²¹.
+/// e to the power of minus `x`, by multiplications alone, so that every host gets the same bits. The relative error is x²/2²¹.
 pub(super) fn decay(x: f64) -> f64 {
     const SQUARINGS: i32 = 20;
     let mut power = 1.0 / (1.0 + x / f64::from(1 << SQUARINGS));

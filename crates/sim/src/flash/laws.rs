@@ -1,4 +1,4 @@
-//! What holds of any flash drive, whatever its figures and what is asked of it.
+//! Laws of any flash drive under any workload.
 
 use super::tests::{alone, drive};
 use super::*;
@@ -9,7 +9,7 @@ use crate::system::tests::{bus, course, hold, megabytes_per_s, of_requests};
 use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds, Operation, Workload};
 use proptest::prelude::*;
 
-/// A drive of any habits.
+/// A random drive.
 fn any_drive() -> impl Strategy<Value = FlashDrive> {
     let array = (1_u32..5, 1_u32..40, 1_u64..5, 0_u64..90_000, 100_000_u64..2_000_000, 0.0_f64..20.0);
     let array = array.prop_map(|(channels, each, page, read_ns, program_ns, channel_ns_per_byte)| Array {
@@ -60,7 +60,7 @@ fn any_drive() -> impl Strategy<Value = FlashDrive> {
     )
 }
 
-/// It behind a bus of any rate, on CPUs that cost a little.
+/// A random drive behind a bus of a random rate, on CPUs that cost a little.
 fn any_machine() -> impl Strategy<Value = Machine> {
     (any_drive(), 50.0_f64..4000.0).prop_map(|(drive, megabytes)| {
         let mut machine = alone(drive);
@@ -80,7 +80,7 @@ fn rate(machine: &Machine, workload: &Workload) -> f64 {
     megabytes_per_s(&course(machine, workload))
 }
 
-/// The drive of a machine, changed.
+/// A machine with another drive.
 fn changed(machine: &Machine, change: impl Fn(&mut FlashDrive)) -> Machine {
     let mut machine = machine.clone();
     if let machine::Device::Flash(drive) = &mut machine.disks[0].device {
@@ -89,8 +89,7 @@ fn changed(machine: &Machine, change: impl Fn(&mut FlashDrive)) -> Machine {
     machine
 }
 
-/// The same without heat and a fast area: a drive that is asked for more is hot sooner, and has no rest in which to empty its
-/// area, so that it may well do less.
+/// The same without heat and a fast area: more load heats a drive sooner and leaves no idle time to empty the area.
 fn without_memory(machine: &Machine) -> Machine {
     changed(machine, |drive| (drive.heat, drive.fast_area) = (None, None))
 }
@@ -105,18 +104,17 @@ proptest! {
         prop_assert!(outcome.device.iter().map(|(_, bytes)| bytes).sum::<u64>() >= 600 * workload.request_size.0);
     }
 
-    /// As for disks: what meets at another moment may meet in a worse order, by a request or two at the end.
+    /// Other arrival times may cause a worse order, by a request or two at the end.
     #[test]
     fn more_depth_lowers_no_throughput(machine in any_machine(), workload in any_workload()) {
-        // Of more streams than it knows it reads ahead in vain, where two requests of one come one after the other; and at the end of
-        // each, which is to be little beside the whole: 400 KB of two streams of 0.9 MB cost 4 % of 600 requests, 1.8 of 1200, 0 of 2400.
+        // Read-ahead is wasted with more streams than the drive knows, and at the end of each stream.
         let most = Bytes(600 * workload.request_size.0 / 100 / u64::from(workload.workers));
         let machine = changed(&without_memory(&machine), |drive| {
             drive.read_ahead.iter_mut().for_each(|ahead| {
                 (ahead.streams, ahead.size) = (ahead.streams.max(workload.workers), ahead.size.min(most));
             });
         });
-        // Those of reads that are outstanding at the end are few beside all.
+        // Reads outstanding at the end are to be few.
         let all = 20 * 2 * u64::from(workload.depth * workload.workers);
         let requests = if workload.operation == Operation::Read { all.max(600) } else { 600 };
         let workload = Workload { limits: of_requests(requests), ..workload };

@@ -1,10 +1,9 @@
-//! Reading ahead: whoever reads a stream finds what comes next in the buffer.
+//! Read-ahead: a read that continues a stream finds its data in the buffer.
 //!
-//! A read that continues another one makes a stream of it: the drive then keeps so many bytes beyond it on their way. A few
-//! streams are known at a time; the one that was not read for longest makes room for another. As all reads go to the same
-//! units, what is read ahead costs others time, and nothing is read ahead of addresses at random.
+//! A read that continues another makes a stream of it: the drive then keeps `size` bytes beyond it on their way. It knows a few
+//! streams; a new one replaces the least recently read. Read-ahead takes time of the units, and random reads cause none.
 
-use super::units::Came;
+use super::array::Came;
 use crate::bounds::{Count, Size};
 use crate::disk::geometry::BLOCK_BYTES;
 use crate::table::table;
@@ -27,11 +26,11 @@ table! {
 struct Stream {
     /// Where it goes on.
     next: u64,
-    /// What was read ahead: the block behind it, and when it is there.
+    /// The parts that were read ahead: the block behind each, and when it comes.
     coming: VecDeque<(u64, Came)>,
 }
 
-/// The streams: the one that was read last is the last.
+/// The streams, the most recently read last.
 #[derive(Clone, Debug)]
 pub struct Ahead {
     habits: ReadAhead,
@@ -41,26 +40,23 @@ pub struct Ahead {
 }
 
 impl Ahead {
-    /// None yet.
+    /// No stream yet.
     pub fn new(habits: ReadAhead, page: Bytes) -> Ahead {
-        Ahead {
-            habits,
-            page: (page.0 / BLOCK_BYTES).max(1),
-            streams: vec![Stream::default(); habits.streams as usize].into(),
-        }
+        let streams = vec![Stream::default(); habits.streams as usize].into();
+        Ahead { habits, page: (page.0 / BLOCK_BYTES).max(1), streams }
     }
 
     /// A read of blocks; `read` asks the flash.
     pub fn read(&mut self, block: u64, count: u64, read: &mut impl FnMut(u64, u64) -> Came) -> Came {
         let end = block + count;
         let known = self.streams.iter().rposition(|stream| stream.next == block && block > 0);
-        // At least one by construction.
+        // There is at least one.
         let Some(mut stream) = self.streams.remove(known.unwrap_or(0)) else { return read(block, count) };
-        let mut came = Came { begins_ns: u64::MAX, ends_ns: 0 };
-        let mut have = block;
         if known.is_none() {
             stream.coming.clear();
         }
+        let mut came = Came { begins_ns: u64::MAX, ends_ns: 0 };
+        let mut have = block;
         while let Some((behind, part)) = stream.coming.front().copied().filter(|_| have < end) {
             if have == block {
                 came.begins_ns = part.begins_ns;
@@ -76,10 +72,9 @@ impl Ahead {
             came = Came { begins_ns: came.begins_ns.min(rest.begins_ns), ends_ns: came.ends_ns.max(rest.ends_ns) };
         }
         if known.is_some() {
-            let ahead = stream.coming.back().map_or(end, |(behind, _)| *behind);
+            let mut from = stream.coming.back().map_or(end, |(behind, _)| *behind);
             let until = end + self.habits.size.0 / BLOCK_BYTES;
-            // As much at a time as is asked for at a time, and whole pages: a part of one takes its unit as long.
-            let mut from = ahead;
+            // In parts of the size of the request, and in whole pages: a part of a page takes its unit as long.
             while from < until {
                 let behind = (from + count.min(until - from)).next_multiple_of(self.page);
                 stream.coming.push_back((behind, read(from, behind - from)));
@@ -91,7 +86,7 @@ impl Ahead {
         came
     }
 
-    /// What was read ahead of these blocks is no longer so.
+    /// Blocks are overwritten or trimmed: what was read ahead of them is stale.
     pub fn forget(&mut self, block: u64, count: u64) {
         for stream in &mut self.streams {
             let behind = stream.coming.back().map_or(stream.next, |(behind, _)| *behind);

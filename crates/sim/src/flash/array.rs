@@ -1,0 +1,168 @@
+//! The units (planes) that read and program, and the channels between them and the controller.
+//!
+//! Page placement rotates from row to row: a stream uses all units equally, and random addresses hit random units. Each unit serves
+//! its reads first come, first served. All programming is one fluid over the units and one over the channels, which gets the time
+//! that reads leave; the slower of the two sets the pace. MQSim's scheduler prefers reads in the same way.
+//!
+//! Garbage collection moves pages over the channels twice, to the controller and back, because they have to be checked and corrected
+//! on the way. MQSim does so by default (`Use_Copyback_for_GC`).
+
+use crate::resource::Resource;
+use halfpower_model::Bytes;
+
+/// What reads and programs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Array {
+    /// Planes that work independently of each other.
+    pub units: u32,
+    /// Channels, shared by the units in turn.
+    pub channels: u32,
+    /// Bytes of a page, which a unit reads or programs at once.
+    pub page: Bytes,
+    /// Time to read a page into the register of its unit, however little of it is needed.
+    pub read_ns: u64,
+    /// Time to program a page, with its share of an erasure.
+    pub program_ns: u64,
+    /// Time of a byte over a channel.
+    pub channel_ns_per_byte: f64,
+    /// Time until a programming unit lets a read go first.
+    pub suspend_ns: u64,
+}
+
+impl Array {
+    /// Time of all units together, and of all channels, for each byte of a log if so many bytes are programmed for it. All but one
+    /// of them are copies, which are read and transferred first.
+    pub fn write_ns_per_byte(&self, amplification: f64) -> [f64; 2] {
+        let copies = amplification - 1.0;
+        let page_ns = amplification * self.program_ns as f64 + copies * self.read_ns as f64;
+        let units = page_ns / (self.page.0 as f64 * f64::from(self.units));
+        [units, (amplification + copies) * self.channel_ns_per_byte / f64::from(self.channels)]
+    }
+}
+
+/// Work that is spread over parts of a kind, done as soon as there is time: reads first.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fluid {
+    free_ns: u64,
+    written_ns: u64,
+    booked_ns: u64,
+}
+
+impl Fluid {
+    fn book(&mut self, now_ns: u64, ns: u64) {
+        self.free_ns = self.free_ns.max(now_ns) + ns;
+        self.booked_ns += ns;
+    }
+
+    /// A read takes the time from writes that are not done.
+    fn read(&mut self, now_ns: u64, ns: u64) {
+        self.book(now_ns, ns);
+        if self.written_ns > now_ns {
+            self.written_ns += ns;
+        }
+    }
+
+    /// Returns when a write that arrives now is done.
+    pub fn write(&mut self, now_ns: u64, ns: u64) -> u64 {
+        self.book(now_ns, ns);
+        self.written_ns = self.free_ns;
+        self.written_ns
+    }
+
+    /// When everything is done.
+    pub fn free_ns(&self) -> u64 {
+        self.free_ns
+    }
+
+    /// How long it was at work until now.
+    pub fn busy_ns(&self, now_ns: u64) -> u64 {
+        self.booked_ns - self.free_ns.saturating_sub(now_ns).min(self.booked_ns)
+    }
+}
+
+/// When the bytes of a read come from the flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Came {
+    /// The first page.
+    pub begins_ns: u64,
+    /// The last page.
+    pub ends_ns: u64,
+}
+
+/// The units and channels at work.
+#[derive(Clone, Debug)]
+pub struct Units {
+    array: Array,
+    /// When each has read what it was asked for.
+    free_ns: Vec<u64>,
+    channels: Vec<Resource>,
+    /// The work of all units, and of all channels.
+    fluids: [Fluid; 2],
+}
+
+impl Units {
+    /// All free.
+    pub fn new(array: Array) -> Units {
+        Units {
+            array,
+            free_ns: vec![0; array.units as usize],
+            channels: (0..array.channels).map(|_| Resource::new(1)).collect(),
+            fluids: [Fluid::default(); 2],
+        }
+    }
+
+    /// Their figures.
+    pub fn array(&self) -> &Array {
+        &self.array
+    }
+
+    /// Reads bytes from an address on, not before `from_ns`.
+    pub fn read(&mut self, now_ns: u64, from_ns: u64, offset: u64, bytes: u64) -> Came {
+        let (page, units) = (self.array.page.0, u64::from(self.array.units));
+        let (first, end) = (offset / page, offset + bytes);
+        let pages = end.div_ceil(page) - first;
+        let mut came = Came { begins_ns: u64::MAX, ends_ns: 0 };
+        // With more pages than units, each unit has several.
+        for index in 0..pages.min(units) {
+            let turns = (pages - index).div_ceil(units);
+            let start = (first + index) * page;
+            let outside = offset.saturating_sub(start) + (start + page).saturating_sub(end);
+            // Each row begins elsewhere, by the multiplier of Knuth's multiplicative hash.
+            let turn = ((first + index) / units).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33;
+            let unit = ((first + index + turn) % units) as usize;
+            let free_ns = self.free_ns[unit].max(from_ns);
+            let suspend_ns = if self.fluids[0].written_ns > free_ns { self.array.suspend_ns } else { 0 };
+            let service_ns = suspend_ns + turns * self.array.read_ns;
+            let read_ns = free_ns + service_ns;
+            self.free_ns[unit] = read_ns;
+            let over_ns = ((turns * page - outside) as f64 * self.array.channel_ns_per_byte + 0.5) as u64;
+            self.fluids[0].read(now_ns, service_ns / units);
+            self.fluids[1].read(now_ns, over_ns / u64::from(self.array.channels));
+            let channel = unit % self.channels.len();
+            let done_ns = self.channels[channel].serve(now_ns, read_ns, over_ns);
+            came = Came { begins_ns: came.begins_ns.min(done_ns), ends_ns: came.ends_ns.max(done_ns) };
+        }
+        came
+    }
+
+    /// All of them write for so long, units and channels at once.
+    pub fn write(&mut self, now_ns: u64, [units_ns, channels_ns]: [f64; 2]) {
+        self.fluids[0].write(now_ns, (units_ns + 0.5) as u64);
+        self.fluids[1].write(now_ns, (channels_ns + 0.5) as u64);
+    }
+
+    /// When everything is written.
+    pub fn written_ns(&self) -> u64 {
+        self.fluids[0].written_ns.max(self.fluids[1].written_ns)
+    }
+
+    /// How long they have had nothing to do.
+    pub fn idle_ns(&self, now_ns: u64) -> u64 {
+        now_ns.saturating_sub(self.fluids[0].free_ns.max(self.fluids[1].free_ns))
+    }
+
+    /// How long units and channels were at work on average.
+    pub fn busy_ns(&self, now_ns: u64) -> [u64; 2] {
+        self.fluids.map(|fluid| fluid.busy_ns(now_ns))
+    }
+}

@@ -1,0 +1,106 @@
+//! The write buffer, and how it drains.
+//!
+//! A write completes when the buffer has room for it. The buffer drains in order, as fast as units and channels write. Faster (SLC)
+//! flash takes writes first while it has room; what it holds is copied on while the drive is idle. All of it is a fluid: the time
+//! when everything is written tells how full the buffer is.
+
+use super::array::Units;
+use crate::bounds::{Day, MOST_BYTES, Rate, Size};
+use crate::table::table;
+use halfpower_model::Bytes;
+
+table! {
+    /// Flash that is written faster.
+    #[derive(Copy)]
+    pub FastArea {
+        /// its capacity on an empty drive
+        size: Size<512, MOST_BYTES>,
+        /// part of it that a full drive keeps, at most `size`; the rest shrinks with the free space; without it: all
+        always: Option<Size<0, MOST_BYTES>>,
+        /// write throughput into it
+        rate: Rate,
+        /// throughput out of it while the drive is idle
+        copy_rate: Rate,
+        /// idle time before that begins
+        rest: Day,
+    }
+}
+
+/// A write on its way through the buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct Passage {
+    /// Bytes of the host.
+    pub bytes: u64,
+    /// The same with the mapping table.
+    pub programmed: u64,
+    /// Bytes that are programmed for each of those.
+    pub amplification: f64,
+    /// Bytes of the drive that hold nothing.
+    pub free: f64,
+}
+
+/// The buffer.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    size: Option<Bytes>,
+    fast_area: Option<FastArea>,
+    /// Bytes in the fast area.
+    fast_bytes: f64,
+    /// The time to drain a full buffer of the present mix of writes.
+    full_ns: f64,
+    /// When the last write was in the buffer; no write overtakes another.
+    last_ns: u64,
+    /// How long the last page takes over its channel and into flash.
+    last_page_ns: u64,
+}
+
+impl Buffer {
+    /// Empty.
+    pub fn new(size: Option<Bytes>, fast_area: Option<FastArea>) -> Buffer {
+        Buffer { size, fast_area, fast_bytes: 0.0, full_ns: 0.0, last_ns: 0, last_page_ns: 0 }
+    }
+
+    /// When all that was written would survive a power loss. The last page is programmed as a whole, however small its share of the
+    /// units' time.
+    pub fn safe_ns(&self, units: &Units) -> u64 {
+        units.written_ns().max(self.last_ns + self.last_page_ns)
+    }
+
+    /// Takes a write that the controller has processed at `at_ns`; returns when it is done.
+    pub fn write(&mut self, now_ns: u64, at_ns: u64, passage: Passage, units: &mut Units) -> u64 {
+        let Passage { bytes, programmed, amplification, .. } = passage;
+        let area = self.fast_area.filter(|area| self.has_room(*area, units.idle_ns(now_ns), passage));
+        let array = *units.array();
+        let ns_per_byte = match area {
+            Some(area) => [1e9 / area.rate.0, array.write_ns_per_byte(1.0)[1]],
+            None => array.write_ns_per_byte(amplification),
+        };
+        let ns = ns_per_byte.map(|ns| ns * programmed as f64);
+        units.write(now_ns, ns);
+        let page = array.page.0 as f64;
+        let fast_ns = |area: FastArea| (page * f64::from(array.units) * 1e9 / area.rate.0) as u64;
+        self.last_page_ns = area.map_or(array.program_ns, fast_ns) + (page * array.channel_ns_per_byte + 0.5) as u64;
+        let in_ns = match self.size {
+            Some(room) => {
+                let full_ns = ns[0].max(ns[1]) / bytes as f64 * room.0 as f64;
+                let weight = if self.full_ns == 0.0 { 1.0 } else { (bytes as f64 / room.0 as f64).min(1.0) };
+                self.full_ns += (full_ns - self.full_ns) * weight;
+                units.written_ns().saturating_sub(self.full_ns as u64).max(at_ns)
+            }
+            None => units.written_ns().max(at_ns + self.last_page_ns),
+        };
+        self.last_ns = self.last_ns.max(in_ns);
+        self.last_ns
+    }
+
+    /// Whether the fast area takes a write, after what it passed on while the drive was idle.
+    fn has_room(&mut self, area: FastArea, idle_ns: u64, passage: Passage) -> bool {
+        let bytes = passage.programmed as f64;
+        let copied = idle_ns.saturating_sub(area.rest.0) as f64 / (1e9 / area.copy_rate.0);
+        let left = (self.fast_bytes - copied).max(0.0) + bytes;
+        let always = area.always.unwrap_or(area.size).min(area.size).0 as f64;
+        let fits = left <= always + (area.size.0 as f64 - always).min(passage.free);
+        self.fast_bytes = if fits { left } else { left - bytes };
+        fits
+    }
+}
