@@ -302,7 +302,7 @@ units of 64 KiB one by one",
                 "sata-ssd",
                 "steady",
                 "\
-s4500: flash of 3.5 TiB and 14.5 % spare, 64 units of 16 KiB pages (read 66 µs, program 1.02 ms) on 8 channels, up to 32 commands, \
+s4500: flash of 3.5 TiB and 14.5 % spare, 64 units of 16 KiB pages (read 59 µs, program 1.02 ms) on 8 channels, up to 32 commands, \
 randomly overwritten
 sata: bus, reads 525 MB/s, writes 501 MB/s, 6 µs per command
 CPUs: 8 × CPU of today, 3 GHz; Linux: 2.5 µs + 0.002 µs per KiB of CPU per direct request, requests split at 1280 KiB per \

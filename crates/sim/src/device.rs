@@ -31,7 +31,7 @@ impl Device {
         let kind = match model {
             machine::Device::Disk(drive) => Kind::Disk(Box::new(Disk::new(drive, seed))),
             machine::Device::Buffer(drive) => Kind::Buffer(Buffer::new(*drive)),
-            machine::Device::Flash(drive) => Kind::Flash(Box::new(Flash::new(drive.clone()))),
+            machine::Device::Flash(drive) => Kind::Flash(Box::new(Flash::new(drive.clone(), seed))),
             machine::Device::Cloud(volume) => Kind::Cloud(Box::new(Cloud::new(Arc::clone(volume), seed))),
         };
         Device { kind, served: VecDeque::new() }

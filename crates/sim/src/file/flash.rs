@@ -2,9 +2,9 @@
 
 use super::error::Wrong;
 use super::volume::VolumeKeys;
-use crate::bounds::{Blocks, Count, MOST_BYTES, Rate, Short, Size};
+use crate::bounds::{Blocks, Count, MOST_BYTES, Rate, Share, Short, Size};
 use crate::controller::{Order, Queue};
-use crate::flash::array::Array;
+use crate::flash::array::{Array, Erase};
 use crate::flash::buffer::FastArea;
 use crate::flash::heat::Heat;
 use crate::flash::read_ahead::ReadAhead;
@@ -26,13 +26,21 @@ table! { pub(super) FlashKeys {
     page: Blocks<512, { 1 << 24 }>,
     /// to read a page into the unit's register, however little of it is needed
     read: Short,
+    /// spread of that time: a third of the pages take this share less, a third this share more
+    read_spread: Share = default,
+    /// probability that a page has to be read again to correct its errors, each time, up to 16 reads
+    retry: Share = default,
     /// to program a page, its share of an erasure included. units × page / program is the write throughput, unless the channels
     /// limit it
     program: Short,
+    /// the same spread of the program that a flush, or a write without a buffer, waits for
+    program_spread: Share = default,
     /// bytes per second of a channel: reads, programs, and garbage collection twice
     channel_rate: Rate,
     /// until a programming unit lets a read go first
     suspend: Short = default,
+    /// erasures that reads wait for; without it: none
+    erase: Option<Erase>,
     /// maximum number of commands at it; without it: unlimited
     outstanding: Option<Count<1, 65_536>>,
     /// controller time per read, one after another: its reciprocal limits IOPS
@@ -45,6 +53,13 @@ table! { pub(super) FlashKeys {
     write_delay: Short = default,
     /// further latency of a write that continues none
     scattered_write: Short = default,
+    /// share of the writes that continue none and wait for a program of the mapping table, half of `program` on average
+    checkpoint: Share = default,
+    /// mean of an exponential latency of the controller, of every command
+    jitter: Short = default,
+    /// bytes written between two rounds of garbage collection, in which the drive writes nothing else; 0 B: it copies some with
+    /// each write
+    collection: Size<0, { 1 << 40 }> = default,
     /// capacity of the write buffer; without it a write ends in flash
     buffer: Option<Size<512, { 1 << 40 }>>,
     /// the buffer survives a power loss: a flush does nothing, and a write through is buffered; needs `buffer`
@@ -120,9 +135,13 @@ impl FlashKeys {
                 channels: self.channels,
                 page: self.page,
                 read_ns: self.read.0,
+                read_spread: self.read_spread,
+                retry: self.retry,
                 program_ns: self.program.0,
+                program_spread: self.program_spread,
                 channel_ns_per_byte: 1e9 / self.channel_rate.0,
                 suspend_ns: self.suspend.0,
+                erase: self.erase,
             },
             command_ns: [self.read_command.0, self.write_command.0],
             delay_ns: [self.read_delay.0, self.write_delay.0],
@@ -133,6 +152,9 @@ impl FlashKeys {
             mapping: self.mapping,
             read_ahead: self.read_ahead,
             trim: self.trim,
+            jitter_ns: self.jitter.0 as f64,
+            checkpoint: self.checkpoint,
+            collection: self.collection,
             heat: self.heat.filter(|_| volume.cooled == Some(false)),
             state: volume.state.unwrap_or(State::Fresh),
         }

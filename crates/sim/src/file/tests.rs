@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::flash::Trim;
+use crate::flash::array::Erase;
 use crate::flash::buffer::FastArea;
 use crate::flash::heat::Heat;
 use crate::flash::read_ahead::ReadAhead;
@@ -380,6 +381,7 @@ fn the_readme_lists_every_key() {
         ("write-cache", drive::WriteCacheKeys::rows()),
         ("flash", FlashKeys::rows()),
         ("flash-read-ahead", ReadAhead::rows()),
+        ("erase", Erase::rows()),
         ("fast-area", FastArea::rows()),
         ("trim", Trim::rows()),
         ("heat", Heat::rows()),

@@ -7,8 +7,14 @@
 //! Garbage collection moves pages over the channels twice, to the controller and back, because they have to be checked and corrected
 //! on the way. MQSim does so by default (`Use_Copyback_for_GC`).
 
+use crate::bounds::{Short, Size};
 use crate::resource::Resource;
+use crate::table::table;
 use halfpower_model::Bytes;
+use halfpower_model::random::Random;
+
+/// A read-retry table ends.
+const READS_MOST: u32 = 16;
 
 /// What reads and programs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,12 +27,33 @@ pub struct Array {
     pub page: Bytes,
     /// Time to read a page into the register of its unit, however little of it is needed.
     pub read_ns: u64,
+    /// A third of the pages take this share less, a third this share more.
+    pub read_spread: f64,
+    /// Probability that a page has to be read again, each time.
+    pub retry: f64,
     /// Time to program a page, with its share of an erasure.
     pub program_ns: u64,
+    /// The same spread of the time of single programs.
+    pub program_spread: f64,
     /// Time of a byte over a channel.
     pub channel_ns_per_byte: f64,
     /// Time until a programming unit lets a read go first.
     pub suspend_ns: u64,
+    /// Erasures that reads have to wait for.
+    pub erase: Option<Erase>,
+}
+
+table! {
+    /// An erasure. Its share of the time is part of the time to program the pages of its block.
+    #[derive(Copy)]
+    pub Erase {
+        /// time to erase a block
+        time: Short,
+        /// size of a block, one page at least
+        block: Size<512, { 1 << 30 }>,
+        /// time until an erasing unit lets a read go first; without it the read waits for the end
+        suspend: Option<Short>,
+    }
 }
 
 impl Array {
@@ -38,6 +65,11 @@ impl Array {
         let units = page_ns / (self.page.0 as f64 * f64::from(self.units));
         [units, (amplification + copies) * self.channel_ns_per_byte / f64::from(self.channels)]
     }
+}
+
+/// The time of a page that stores the first, second or third bit of its cells; `number` tells which.
+pub fn of_kind(ns: u64, spread: f64, number: u64) -> u64 {
+    if spread == 0.0 { ns } else { (ns as f64 * (1.0 + spread * ((number % 3) as f64 - 1.0)) + 0.5) as u64 }
 }
 
 /// Work that is spread over parts of a kind, done as soon as there is time: reads first.
@@ -98,16 +130,23 @@ pub struct Units {
     channels: Vec<Resource>,
     /// The work of all units, and of all channels.
     fluids: [Fluid; 2],
+    /// Probability that a unit that does not read erases, while there is something to write.
+    erasing: f64,
+    random: Random,
 }
 
 impl Units {
     /// All free.
-    pub fn new(array: Array) -> Units {
+    pub fn new(array: Array, seed: u64) -> Units {
+        let programs_ns =
+            |erase: Erase| (erase.block.0 as f64 / array.page.0 as f64).max(1.0) * array.program_ns as f64;
         Units {
             array,
             free_ns: vec![0; array.units as usize],
             channels: (0..array.channels).map(|_| Resource::new(1)).collect(),
             fluids: [Fluid::default(); 2],
+            erasing: array.erase.map_or(0.0, |erase| erase.time.0 as f64 / programs_ns(erase).max(1.0)),
+            random: Random::new(seed),
         }
     }
 
@@ -131,9 +170,9 @@ impl Units {
             let turn = ((first + index) / units).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33;
             let unit = ((first + index + turn) % units) as usize;
             let free_ns = self.free_ns[unit].max(from_ns);
-            let suspend_ns = if self.fluids[0].written_ns > free_ns { self.array.suspend_ns } else { 0 };
-            let service_ns = suspend_ns + turns * self.array.read_ns;
-            let read_ns = free_ns + service_ns;
+            let [wait_ns, suspend_ns] = self.in_the_way(free_ns);
+            let service_ns = suspend_ns + turns * self.page_ns(first + index + turn / 3);
+            let read_ns = free_ns + wait_ns + service_ns;
             self.free_ns[unit] = read_ns;
             let over_ns = ((turns * page - outside) as f64 * self.array.channel_ns_per_byte + 0.5) as u64;
             self.fluids[0].read(now_ns, service_ns / units);
@@ -143,6 +182,34 @@ impl Units {
             came = Came { begins_ns: came.begins_ns.min(done_ns), ends_ns: came.ends_ns.max(done_ns) };
         }
         came
+    }
+
+    /// How long a read waits for an erasure, and for the suspension of a program, if there is something to write.
+    fn in_the_way(&mut self, at_ns: u64) -> [u64; 2] {
+        match self.array.erase {
+            _ if self.fluids[0].written_ns <= at_ns => [0, 0],
+            Some(erase) if self.random.next_unit() < self.erasing => {
+                let rest_ns = self.random.below(erase.time.0);
+                [erase.suspend.map_or(rest_ns, |suspend| rest_ns.min(suspend.0)), 0]
+            }
+            _ => [0, self.array.suspend_ns],
+        }
+    }
+
+    /// The time to read a page, and to read it again until it can be corrected.
+    fn page_ns(&mut self, number: u64) -> u64 {
+        let once_ns = of_kind(self.array.read_ns, self.array.read_spread, number);
+        let mut reads = 1;
+        while self.array.retry > 0.0 && reads < READS_MOST && self.random.next_unit() < self.array.retry {
+            reads += 1;
+        }
+        u64::from(reads) * once_ns
+    }
+
+    /// The time of a single program, of a page of some kind.
+    pub fn program_ns(&mut self) -> u64 {
+        let Array { program_ns, program_spread, .. } = self.array;
+        if program_spread == 0.0 { program_ns } else { of_kind(program_ns, program_spread, self.random.below(3)) }
     }
 
     /// All of them write for so long, units and channels at once.

@@ -46,6 +46,11 @@ pub struct Buffer {
     fast_area: Option<FastArea>,
     /// Bytes in the fast area.
     fast_bytes: f64,
+    /// Bytes that are written between two rounds of garbage collection.
+    round: Bytes,
+    /// Bytes written since the last round, and the work of units and channels that is due at the next one.
+    since: u64,
+    due_ns: [f64; 2],
     /// The time to drain a full buffer of the present mix of writes.
     full_ns: f64,
     /// When the last write was in the buffer; no write overtakes another.
@@ -56,8 +61,9 @@ pub struct Buffer {
 
 impl Buffer {
     /// Empty.
-    pub fn new(size: Option<Bytes>, fast_area: Option<FastArea>) -> Buffer {
-        Buffer { size, fast_area, fast_bytes: 0.0, full_ns: 0.0, last_ns: 0, last_page_ns: 0 }
+    pub fn new(size: Option<Bytes>, fast_area: Option<FastArea>, round: Bytes) -> Buffer {
+        let (since, due_ns, full_ns, last_ns, last_page_ns) = (0, [0.0; 2], 0.0, 0, 0);
+        Buffer { size, fast_area, fast_bytes: 0.0, round, since, due_ns, full_ns, last_ns, last_page_ns }
     }
 
     /// When all that was written would survive a power loss. The last page is programmed as a whole, however small its share of the
@@ -70,19 +76,30 @@ impl Buffer {
     pub fn write(&mut self, now_ns: u64, at_ns: u64, passage: Passage, units: &mut Units) -> u64 {
         let Passage { bytes, programmed, amplification, .. } = passage;
         let area = self.fast_area.filter(|area| self.has_room(*area, units.idle_ns(now_ns), passage));
-        let array = *units.array();
-        let ns_per_byte = match area {
-            Some(area) => [1e9 / area.rate.0, array.write_ns_per_byte(1.0)[1]],
-            None => array.write_ns_per_byte(amplification),
+        let plain = units.array().write_ns_per_byte(1.0);
+        let (plain, all) = match area.map(|area| [1e9 / area.rate.0, plain[1]]) {
+            Some(fast) => (fast, fast),
+            None => (plain, units.array().write_ns_per_byte(amplification)),
         };
-        let ns = ns_per_byte.map(|ns| ns * programmed as f64);
+        self.since += bytes;
+        let is_due = self.since >= self.round.0;
+        let mut ns = [0.0; 2];
+        for part in 0..2 {
+            self.due_ns[part] += (all[part] - plain[part]) * programmed as f64;
+            let due_ns = if is_due { std::mem::take(&mut self.due_ns[part]) } else { 0.0 };
+            ns[part] = plain[part] * programmed as f64 + due_ns;
+        }
+        if is_due {
+            self.since = 0;
+        }
         units.write(now_ns, ns);
-        let page = array.page.0 as f64;
-        let fast_ns = |area: FastArea| (page * f64::from(array.units) * 1e9 / area.rate.0) as u64;
-        self.last_page_ns = area.map_or(array.program_ns, fast_ns) + (page * array.channel_ns_per_byte + 0.5) as u64;
+        let page = units.array().page.0 as f64;
+        let of_all = f64::from(units.array().units);
+        let program_ns = area.map_or_else(|| units.program_ns(), |area| (page * of_all * 1e9 / area.rate.0) as u64);
+        self.last_page_ns = program_ns + (page * units.array().channel_ns_per_byte + 0.5) as u64;
         let in_ns = match self.size {
             Some(room) => {
-                let full_ns = ns[0].max(ns[1]) / bytes as f64 * room.0 as f64;
+                let full_ns = all[0].max(all[1]) * programmed as f64 / bytes as f64 * room.0 as f64;
                 let weight = if self.full_ns == 0.0 { 1.0 } else { (bytes as f64 / room.0 as f64).min(1.0) };
                 self.full_ns += (full_ns - self.full_ns) * weight;
                 units.written_ns().saturating_sub(self.full_ns as u64).max(at_ns)

@@ -20,6 +20,7 @@ fn any_drive() -> impl Strategy<Value = FlashDrive> {
         program_ns,
         channel_ns_per_byte,
         suspend_ns: read_ns / 2,
+        ..drive().array
     });
     let buffer = proptest::option::of((1_u64..4096).prop_map(|kib| Bytes(kib << 10)));
     let ahead = proptest::option::of(

@@ -11,6 +11,11 @@
 //!
 //! A flush waits until the buffer is empty, unless the buffer survives a power loss. A trim occupies the controller and leaves less
 //! to copy. Reads of data in the buffer go to the flash. Not modelled: wear, and garbage collection while the drive is idle.
+//!
+//! Service times vary, each by a figure of the drive; without these figures they are constant. Pages of a kind are read and
+//! programmed faster than others. Some pages are read again with other thresholds until their errors can be corrected. A read waits
+//! for an erasure of its unit. Garbage collection works in rounds, which writes wait for if the buffer is full. Some random writes wait
+//! for a program of the mapping table. The controller's own time varies. All draws come from the seed of the workload.
 //! Sources: Agrawal and others, "Design tradeoffs for SSD performance" (2008); the parts as in MQSim (Tavakkol and others, FAST 2018).
 
 pub mod array;
@@ -27,6 +32,8 @@ use crate::table::table;
 use array::{Array, Units};
 use buffer::{Buffer, FastArea, Passage};
 use halfpower_model::Bytes;
+use halfpower_model::distribution::exponential_gap;
+use halfpower_model::random::{Random, derive_seed};
 use heat::{Cooling, Heat};
 use read_ahead::{Ahead, ReadAhead};
 use space::{Space, State};
@@ -59,6 +66,12 @@ pub struct FlashDrive {
     pub read_ahead: Option<ReadAhead>,
     /// The cost of trims; without it they are rejected.
     pub trim: Option<Trim>,
+    /// Mean of the exponential part of the latency of any command.
+    pub jitter_ns: f64,
+    /// Share of the writes that continue no other and wait for a program of the mapping table.
+    pub checkpoint: f64,
+    /// Bytes that are written between two rounds of garbage collection; 0: it keeps up with each write.
+    pub collection: Bytes,
     /// Thermal throttling; without it the drive stays cool.
     pub heat: Option<Heat>,
     /// What was written before.
@@ -88,19 +101,21 @@ pub struct Flash {
     cooling: Option<Cooling>,
     /// When to check whether everything is written; none if it is.
     wake_ns: Option<u64>,
+    random: Random,
 }
 
 impl Flash {
     /// At rest and cool, with an empty buffer.
-    pub fn new(drive: Arc<FlashDrive>) -> Flash {
+    pub fn new(drive: Arc<FlashDrive>, seed: u64) -> Flash {
         Flash {
             controller: Resource::new(1),
-            units: Units::new(drive.array),
-            buffer: Buffer::new(drive.buffer, drive.fast_area),
+            units: Units::new(drive.array, derive_seed(seed, 1)),
+            buffer: Buffer::new(drive.buffer, drive.fast_area, drive.collection),
             space: Space::new(drive.size, drive.spare, drive.state),
             ahead: drive.read_ahead.map(|habits| Ahead::new(habits, drive.array.page)),
             cooling: drive.heat.map(Cooling::new),
             wake_ns: None,
+            random: Random::new(seed),
             drive,
         }
     }
@@ -133,17 +148,24 @@ impl Flash {
     }
 
     /// The answer to a command that needs no flash after `at_ns`.
-    fn answer(&self, command: Command, at_ns: u64, delay: Direction) -> Served {
-        let ready_ns = at_ns + self.drive.delay_ns[delay as usize];
+    fn answer(&mut self, command: Command, at_ns: u64, delay: Direction) -> Served {
+        let ready_ns = at_ns + self.delay_ns(delay);
         Served { tag: command.tag, begins_ns: ready_ns, ready_ns, from_buffer: true }
+    }
+
+    /// The latency that a command has in parallel with others.
+    fn delay_ns(&mut self, of: Direction) -> u64 {
+        let jitter_ns = self.drive.jitter_ns;
+        let more_ns = if jitter_ns > 0.0 { exponential_gap(&mut self.random, jitter_ns) } else { 0.0 };
+        self.drive.delay_ns[of as usize] + more_ns as u64
     }
 
     /// A read that the controller has processed.
     fn read(&mut self, now_ns: u64, at_ns: u64, command: Command) -> Served {
         let Command { tag, block, count, .. } = command;
+        let delay_ns = self.delay_ns(Direction::Read);
         let units = &mut self.units;
         let mut read = |block, count| units.read(now_ns, at_ns, block * BLOCK_BYTES, count * BLOCK_BYTES);
-        let delay_ns = self.drive.delay_ns[Direction::Read as usize];
         let came = match &mut self.ahead {
             Some(ahead) => ahead.read(block, count, &mut read),
             None => read(block, count),
@@ -163,7 +185,7 @@ impl Flash {
         let bytes = count * BLOCK_BYTES;
         let written = self.space.write(block, count);
         let (mapping, scattered_ns) =
-            if written.continues { (0, 0) } else { (self.drive.mapping.0, self.drive.scattered_write_ns) };
+            if written.continues { (0, 0) } else { (self.drive.mapping.0, self.scattered_write_ns()) };
         let (programmed, amplification, free) = (bytes + mapping, written.amplification, self.space.free());
         let passage = Passage { bytes, programmed, amplification, free };
         let in_ns = self.buffer.write(now_ns, at_ns, passage, &mut self.units);
@@ -172,6 +194,13 @@ impl Flash {
         }
         let done = self.answer(command, in_ns + scattered_ns, Direction::Write);
         Served { from_buffer: self.drive.buffer.is_some(), ..done }
+    }
+
+    /// The further latency of a write that continues no other.
+    fn scattered_write_ns(&mut self) -> u64 {
+        let FlashDrive { scattered_write_ns, checkpoint, array, .. } = *self.drive;
+        let waits = checkpoint > 0.0 && self.random.next_unit() < checkpoint;
+        scattered_write_ns + if waits { self.random.below(array.program_ns) } else { 0 }
     }
 
     /// When the buffer may be empty; none if it is, or if nobody needs to know.
@@ -201,6 +230,8 @@ impl Flash {
 
 #[cfg(test)]
 mod laws;
+#[cfg(test)]
+mod noise_tests;
 #[cfg(test)]
 mod space_tests;
 #[cfg(test)]

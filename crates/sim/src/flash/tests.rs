@@ -16,9 +16,13 @@ pub(super) fn drive() -> FlashDrive {
             channels: 8,
             page: Bytes(16 << 10),
             read_ns: 50_000,
+            read_spread: 0.0,
+            retry: 0.0,
             program_ns: 640_000,
+            program_spread: 0.0,
             channel_ns_per_byte: 0.01,
             suspend_ns: 0,
+            erase: None,
         },
         command_ns: [0, 0],
         delay_ns: [0, 0],
@@ -29,6 +33,9 @@ pub(super) fn drive() -> FlashDrive {
         mapping: Bytes(0),
         read_ahead: None,
         trim: None,
+        jitter_ns: 0.0,
+        checkpoint: 0.0,
+        collection: Bytes(0),
         heat: None,
         state: State::Filled,
     }
@@ -58,18 +65,18 @@ pub(super) fn alone(drive: FlashDrive) -> Machine {
 }
 
 /// Requests of so many KiB over the whole drive.
-fn course(drive: FlashDrive, operation: &str, pattern: Pattern, kib: u64, depth: u32, ms: u64) -> Outcome {
+pub(super) fn course(drive: FlashDrive, operation: &str, pattern: Pattern, kib: u64, depth: u32, ms: u64) -> Outcome {
     let machine = alone(drive);
     let (operation, span, limits) = (operation.parse().unwrap(), machine.size(), for_ms(ms));
     let workload = Workload { operation, span, limits, ..workload(pattern, kib << 10, depth, &machine) };
     run(&machine, &workload, &Cancel::default())
 }
 
-fn per_s(outcome: &Outcome) -> f64 {
+pub(super) fn per_s(outcome: &Outcome) -> f64 {
     requests(outcome) as f64 / outcome.elapsed_ns as f64 * 1e9
 }
 
-fn close(what: &str, found: f64, wanted: f64, percent: f64) {
+pub(super) fn close(what: &str, found: f64, wanted: f64, percent: f64) {
     assert!((found / wanted - 1.0).abs() < percent / 100.0, "{what}: {found} of {wanted}");
 }
 
@@ -205,7 +212,7 @@ fn writes_ms(flash: &mut Flash, from_ms: u64, number: u64, trims: bool) -> f64 {
 
 #[test]
 fn a_fast_area_takes_writes_first_and_empties_while_the_drive_is_idle() {
-    let new = |state| Flash::new(Arc::new(FlashDrive { fast_area: Some(AREA), state, ..drive() }));
+    let new = |state| Flash::new(Arc::new(FlashDrive { fast_area: Some(AREA), state, ..drive() }), 1);
     // A full drive has a quarter of a GiB; the other quarter of these writes goes beyond it.
     let [fast, slow] = [4000.0, FULL].map(|rate| f64::from(1 << 28) / rate / 1e3);
     close("fresh", writes_ms(&mut new(State::Fresh), 0, 8192, false), 2.0 * fast, 2.0);
@@ -224,7 +231,7 @@ fn a_fast_area_takes_writes_first_and_empties_while_the_drive_is_idle() {
 #[test]
 fn read_ahead_serves_streams_and_a_write_makes_it_stale() {
     let ahead = Some(ReadAhead { size: Bytes(128 << 10), streams: 2 });
-    let mut flash = Flash::new(Arc::new(FlashDrive { read_ahead: ahead, ..drive() }));
+    let mut flash = Flash::new(Arc::new(FlashDrive { read_ahead: ahead, ..drive() }), 1);
     let mut took = |at_ms: u64, direction, block| {
         let at_ns = at_ms * 1_000_000;
         flash.serve(at_ns, Command { tag: 0, direction, block, count: 8, received_ns: at_ns }).ready_ns - at_ns
@@ -247,7 +254,7 @@ fn read_ahead_serves_streams_and_a_write_makes_it_stale() {
 #[test]
 fn a_flush_waits_until_the_buffer_is_empty_unless_it_is_protected() {
     let write = Command { tag: 0, direction: Direction::Write, block: 0, count: 2048, received_ns: 0 };
-    let mut flash = Flash::new(Arc::new(drive()));
+    let mut flash = Flash::new(Arc::new(drive()), 1);
     // 1 MiB in 64 pages, one on each unit.
     assert!(flash.serve(0, write).ready_ns == 0 && !flash.is_flushed());
     assert_eq!(flash.next_ns(), Some(640_164), "a page over its channel, and its program");
@@ -256,12 +263,12 @@ fn a_flush_waits_until_the_buffer_is_empty_unless_it_is_protected() {
     assert_eq!((flash.next_ns(), flash.is_flushed()), (Some(1_280_164), false), "more came in the meantime");
     flash.advance(1_280_164);
     assert!(flash.is_flushed() && flash.next_ns().is_none());
-    let mut safe = Flash::new(Arc::new(FlashDrive { is_protected: true, ..drive() }));
+    let mut safe = Flash::new(Arc::new(FlashDrive { is_protected: true, ..drive() }), 1);
     safe.serve(0, write);
     assert!(safe.is_flushed() && safe.next_ns().is_none());
     // Without a buffer a write takes a program, in the fast area a faster one.
     for (fast_area, took_ns) in [(None, 640_164), (Some(AREA), 262_308)] {
-        let mut without = Flash::new(Arc::new(FlashDrive { buffer: None, fast_area, ..drive() }));
+        let mut without = Flash::new(Arc::new(FlashDrive { buffer: None, fast_area, ..drive() }), 1);
         assert_eq!(without.serve(0, write).ready_ns, took_ns);
     }
     let [volatile, safe] = [false, true].map(|is_protected| {
