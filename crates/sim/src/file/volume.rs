@@ -50,7 +50,7 @@ table! { pub(super) VolumeKeys {
     from_buffers: bool = default,
     /// of flash: used part of each drive; the rest is spare; without it: all
     capacity: Option<Blocks<512, MOST_BYTES>>,
-    /// of flash: `fresh`, empty; `filled`, written once in order; `steady`, then randomly until nothing changed, so that a stream
+    /// of flash: `fresh`, empty, so that reads end at the controller; `filled`, written once in order; `steady`, then randomly until nothing changed, so that a stream
     /// stays slow until it has written the whole drive; default `fresh`
     state: Option<Word<State>>,
     /// of flash: false: `heat` applies; default true

@@ -10,7 +10,8 @@
 //! command arrives, so a request costs arithmetic and no event.
 //!
 //! A flush waits until the buffer is empty, unless the buffer survives a power loss. A trim occupies the controller and leaves less
-//! to copy. Reads of data in the buffer go to the flash. Not modelled: wear, and garbage collection while the drive is idle.
+//! to copy. A read of unwritten blocks ends at the controller, which finds no page in its mapping table; its first block decides.
+//! Reads of data in the buffer go to the flash. Not modelled: wear, and garbage collection while the drive is idle.
 //!
 //! Service times vary, each by a figure of the drive; without these figures they are constant. Pages of a kind are read and
 //! programmed faster than others. Some pages are read again with other thresholds until their errors can be corrected. A read waits
@@ -163,6 +164,9 @@ impl Flash {
     /// A read that the controller has processed.
     fn read(&mut self, now_ns: u64, at_ns: u64, command: Command) -> Served {
         let Command { tag, block, count, .. } = command;
+        if !self.space.is_written(block) {
+            return self.answer(command, at_ns, Direction::Read);
+        }
         let delay_ns = self.delay_ns(Direction::Read);
         let units = &mut self.units;
         let mut read = |block, count| units.read(now_ns, at_ns, block * BLOCK_BYTES, count * BLOCK_BYTES);

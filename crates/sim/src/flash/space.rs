@@ -126,6 +126,13 @@ impl Space {
         (self.size - self.valid).max(0.0)
     }
 
+    /// Whether a block holds data. If not all the written addresses do, its number decides, so that the answer changes only once.
+    pub fn is_written(&self, block: u64) -> bool {
+        let draw = || (block / 8).wrapping_mul(0x9E37_79B9_7F4A_7C15) as f64 / u64::MAX as f64;
+        self.written.holds(block, block + 1)
+            && (self.valid >= self.written.bytes() || draw() * self.written.bytes() < self.valid)
+    }
+
     /// Blocks are written.
     pub fn write(&mut self, block: u64, count: u64) -> Written {
         let (end, bytes) = (block + count, (count * BLOCK_BYTES) as f64);

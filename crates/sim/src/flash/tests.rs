@@ -44,6 +44,8 @@ pub(super) fn drive() -> FlashDrive {
 /// MB/s that its units program.
 const FULL: f64 = 64.0 * 16_384.0 / 640e-6 / 1e6;
 
+const FREE: Trim = Trim { command: Nanoseconds(0), rate: BytesPerSecond(1e15) };
+
 const AREA: FastArea = FastArea {
     size: Bytes(1 << 30),
     always: Some(Bytes(1 << 28)),
@@ -249,6 +251,26 @@ fn read_ahead_serves_streams_and_a_write_makes_it_stale() {
     let rate = |pattern| per_s(&course(FlashDrive { read_ahead: ahead, ..drive() }, "read", pattern, 4, 64, 60));
     let (ordered, random) = (rate(Pattern::Sequential), rate(Pattern::Random));
     assert!(ordered > 3.0 * random, "{ordered} {random}");
+}
+
+#[test]
+fn a_read_of_unwritten_blocks_needs_no_flash() {
+    let drive = FlashDrive { state: State::Fresh, trim: Some(FREE), ..drive() };
+    let mut flash = Flash::new(Arc::new(FlashDrive { delay_ns: [7_000, 0], ..drive }), 1);
+    let mut took = |at_ms: u64, direction, block, count| {
+        let at_ns = at_ms * 1_000_000;
+        flash.serve(at_ns, Command { tag: 0, direction, block, count, received_ns: at_ns }).ready_ns - at_ns
+    };
+    let (read, write) = (Direction::Read, Direction::Write);
+    assert_eq!([took(0, read, 0, 8), took(1, read, 1 << 20, 8)], [7_000, 7_000]);
+    took(2, write, 1 << 20, 1024);
+    let around = [(1 << 20) - 8, 1 << 20, (1 << 20) + 1016, (1 << 20) + 1024];
+    assert_eq!(around.map(|block| took(50, read, block, 8) > 50_000), [false, true, true, false]);
+    // With every second MiB trimmed, half of the reads need flash.
+    took(100, write, 0, 1 << 24);
+    (0..4096).for_each(|index| _ = took(100_000, Direction::Trim, index * 4096, 2048));
+    let touched = (0..4096).filter(|index| took(200_000 + index * 10, read, index * 4096 + 8, 8) > 50_000).count();
+    assert!((1900..2700).contains(&touched), "{touched}");
 }
 
 #[test]
