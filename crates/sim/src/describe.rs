@@ -3,8 +3,7 @@
 //! It tells what the parts are and do; how busy they are is in a sample.
 
 use crate::bus::Bus;
-use crate::cloud::limit::{Burst, Limit};
-use crate::cloud::{CloudVolume, Limits};
+use crate::cloud::{Burst, CloudVolume, Limit, Limits};
 use crate::command::Direction;
 use crate::controller::{Controller, Forwarding, Order, Queue};
 use crate::flash::FlashDrive;

@@ -1,61 +1,108 @@
-//! A volume of a cloud provider: block storage behind a network, which the provider holds to limits.
+//! A volume of a cloud provider: block storage behind a network, within the provider's limits.
 //!
-//! A command waits until every limit lets it pass (its volume's of requests and of bytes, and its instance's), in the order
-//! in which commands came; is then served by the first of many parallel servers that is free; and is answered after a
-//! latency with a spread, drawn from the workload's seed. Limits are told in [`limit`]. A request of more than the
-//! provider's unit counts as several, and one that continues the one before while that still waits is merged with it
-//! as long as both fit into a unit: Amazon EBS User Guide, "I/O characteristics and monitoring".
+//! A command waits until every limit lets it pass: those of its volume and of its instance, in requests and in bytes, in the order of
+//! arrival. One of many parallel servers then answers after a latency with a spread, drawn from the workload's seed. A request of
+//! more than the provider's unit counts as several. A request that continues a waiting one merges with it up to the unit: Amazon EBS
+//! User Guide, "I/O characteristics and monitoring".
 //!
-//! Every run begins with the credits that its machine's file says: a volume does not remember what an earlier sample used.
-//! It has no cache, refuses nothing, and where its blocks lie does not matter.
-
-pub mod limit;
+//! A limit is a token bucket (Turner, "New directions in communications", IEEE Communications Magazine 24, 1986). Its tokens are the
+//! provider's credits: they arrive at the rate of the limit, up to a maximum, and each request or byte spends one. While there are
+//! credits, requests pass at the rate of bursts. A limit without bursts has no credits, and what was not used is lost.
+//!
+//! Every run begins with the credits of the machine file. There is no cache, and addresses do not matter.
 
 use crate::command::{Command, Direction, Served};
 use crate::disk::geometry::BLOCK_BYTES;
 use crate::resource::Resource;
 use halfpower_model::Bytes;
 use halfpower_model::random::Random;
-use limit::{Limit, Meter};
 use std::sync::Arc;
 
-/// What a volume is.
+/// The figures of a volume.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CloudVolume {
-    /// Bytes of it.
+    /// Capacity.
     pub size: Bytes,
-    /// The most bytes that count as one request.
+    /// Maximum size that counts as one request.
     pub unit: Bytes,
-    /// The volume's limits, and the instance's that it is attached to.
+    /// The limits of the volume, and those of the instance that it is attached to.
     pub limits: Vec<Limits>,
-    /// What that instance is called; none where no other limits are given.
+    /// Name of that instance; none without its limits.
     pub instance: Option<String>,
-    /// How many requests are served at once.
+    /// Number of requests served at once.
     pub parallel: u32,
-    /// Nanoseconds from the provider's taking a read to its answer, on average.
+    /// Mean latency of a read, from acceptance to answer.
     pub read_ns: u64,
-    /// The same of a write.
+    /// The same for a write.
     pub write_ns: u64,
-    /// By how much that is shorter or longer at most; most often by little.
+    /// Maximum deviation from it; small ones are the most frequent.
     pub spread_ns: u64,
 }
 
-/// What is let through in a second.
+/// Limits of requests and of bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Requests, of a unit at most.
+    /// Requests of up to a unit.
     pub requests: Limit,
     /// Bytes.
     pub bytes: Limit,
 }
 
-/// The last command that came.
+/// A limit of requests or of bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limit {
+    /// Per second, forever.
+    pub per_s: f64,
+    /// What may exceed it for a time.
+    pub burst: Option<Burst>,
+}
+
+/// Bursts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Burst {
+    /// Per second while there are credits; not below the limit.
+    pub per_s: f64,
+    /// Maximum credits.
+    pub credits: f64,
+    /// Credits at the start.
+    pub at_first: f64,
+}
+
+/// A limit at work.
+#[derive(Clone, Debug)]
+struct Meter {
+    limit: Limit,
+    credits: f64,
+    /// When the credits were counted, and when the next request may pass.
+    free_ns: f64,
+}
+
+impl Meter {
+    fn new(limit: Limit) -> Meter {
+        Meter { limit, credits: limit.burst.map_or(0.0, |burst| burst.at_first), free_ns: 0.0 }
+    }
+
+    /// Lets an amount pass, not before `free_ns`.
+    fn pass(&mut self, at_ns: f64, amount: f64) {
+        if amount <= 0.0 {
+            return;
+        }
+        let Limit { per_s, burst } = self.limit;
+        let (fastest_per_s, most) = burst.map_or((per_s, 0.0), |burst| (burst.per_s, burst.credits));
+        let there = (self.credits + (at_ns - self.free_ns) / 1e9 * per_s).min(most);
+        let took_s = (amount / fastest_per_s).max((amount - there) / per_s);
+        self.credits = (there + took_s * per_s - amount).max(0.0);
+        self.free_ns = at_ns + took_s * 1e9;
+    }
+}
+
+/// The last command.
 #[derive(Clone, Copy, Debug)]
 struct Last {
     direction: Direction,
-    /// Just after which block it ends.
+    /// The block behind it.
     end: u64,
-    /// Bytes that still count to its last unit.
+    /// Bytes that still fit into its last unit.
     room: u64,
     passes_ns: f64,
 }
@@ -67,11 +114,9 @@ pub struct Cloud {
     /// Of requests and of bytes.
     meters: Vec<[Meter; 2]>,
     servers: Resource,
-    /// The time that a limit let something pass, or had nothing left for what waits.
-    held: Resource,
-    /// What of it was the instance's, which let it pass last.
-    held_by_instance: Resource,
-    /// Whether that was so of the last command, and how often it changed.
+    /// The time that a limit delayed commands or let them pass, and the part of it that was the instance's.
+    held: [Resource; 2],
+    /// Whether the instance's limits were the last to let the last command pass, and how often this changed.
     is_by_instance: bool,
     turns: u64,
     last: Option<Last>,
@@ -79,13 +124,12 @@ pub struct Cloud {
 }
 
 impl Cloud {
-    /// At rest, with the credits that there are at first.
+    /// At rest, with the credits of the start.
     pub fn new(volume: Arc<CloudVolume>, seed: u64) -> Cloud {
         Cloud {
             meters: volume.limits.iter().map(|limits| [limits.requests, limits.bytes].map(Meter::new)).collect(),
             servers: Resource::new(volume.parallel),
-            held: Resource::new(1),
-            held_by_instance: Resource::new(1),
+            held: [(); 2].map(|()| Resource::new(1)),
             is_by_instance: false,
             turns: 0,
             last: None,
@@ -94,52 +138,39 @@ impl Cloud {
         }
     }
 
-    /// Serves a command: a write is answered when the provider has it safe.
+    /// Serves a command. A write is answered when it is durable.
     pub fn serve(&mut self, now_ns: u64, command: Command) -> Served {
         let Command { tag, direction, block, count, .. } = command;
         let (bytes, unit) = (count * BLOCK_BYTES, self.volume.unit.0);
-        let waits = |last: &Last| last.passes_ns > now_ns as f64;
-        let before = self.last.filter(waits);
+        let before = self.last.filter(|last| last.passes_ns > now_ns as f64);
         let room = before.filter(|last| last.end == block && last.direction == direction).map_or(0, |last| last.room);
         let requests = bytes.saturating_sub(room).div_ceil(unit);
         let amounts = [requests, bytes].map(|amount| amount as f64);
         let mut passes_ns = before.map_or(now_ns as f64, |last| last.passes_ns);
-        for meters in &self.meters {
-            for (meter, amount) in meters.iter().zip(amounts) {
-                if amount > 0.0 {
-                    passes_ns = passes_ns.max(meter.free_ns());
-                }
+        for (meter, amount) in self.meters.iter().flat_map(|meters| meters.iter().zip(amounts)) {
+            if amount > 0.0 {
+                passes_ns = passes_ns.max(meter.free_ns);
             }
         }
-        // Up to here it was at work for those before.
-        let from_ns = self.free_ns().max(passes_ns) as u64;
-        for meters in &mut self.meters {
-            for (meter, amount) in meters.iter_mut().zip(amounts) {
-                meter.pass(passes_ns, amount);
-            }
+        // Until then the limits worked for earlier commands.
+        let from_ns = latest_ns(self.meters.iter().flatten()).max(passes_ns) as u64;
+        for (meter, amount) in self.meters.iter_mut().flat_map(|meters| meters.iter_mut().zip(amounts)) {
+            meter.pass(passes_ns, amount);
         }
-        let free_ns = self.free_ns();
-        let held_ns = free_ns as u64 - from_ns;
-        self.held.serve(now_ns, from_ns, held_ns);
-        let is_by_instance = self.meters.first().is_some_and(|own| own.iter().all(|meter| meter.free_ns() < free_ns));
-        if is_by_instance {
-            self.held_by_instance.serve(now_ns, from_ns, held_ns);
+        let free_ns = latest_ns(self.meters.iter().flatten());
+        let is_by_instance = self.meters.first().is_some_and(|own| latest_ns(own.iter()) < free_ns);
+        let parts = if is_by_instance { 2 } else { 1 };
+        for held in &mut self.held[..parts] {
+            held.serve(now_ns, from_ns, free_ns as u64 - from_ns);
         }
         self.turns += u64::from(is_by_instance != self.is_by_instance);
         self.is_by_instance = is_by_instance;
         self.last = Some(Last { direction, end: block + count, room: room + requests * unit - bytes, passes_ns });
         let took_ns = self.latency_ns(direction);
-        // The first whole nanosecond that is not before it may pass.
         let answered_ns = self.servers.serve(now_ns, passes_ns.ceil() as u64, took_ns);
-        // Its bytes come as its limits let them through, also where it is the first.
-        let through_ns = self.meters.iter().map(|[_, bytes]| bytes.free_ns()).fold(0.0, f64::max);
-        let ready_ns = answered_ns.max(through_ns.ceil() as u64);
-        Served { tag, begins_ns: answered_ns, ready_ns, from_buffer: false }
-    }
-
-    /// When the last of the limits lets the next pass.
-    fn free_ns(&self) -> f64 {
-        self.meters.iter().flatten().map(Meter::free_ns).fold(0.0, f64::max)
+        // Its bytes arrive as the limits let them through.
+        let through_ns = latest_ns(self.meters.iter().map(|[_, bytes]| bytes));
+        Served { tag, begins_ns: answered_ns, ready_ns: answered_ns.max(through_ns.ceil() as u64), from_buffer: false }
     }
 
     /// The mean of two draws: a triangle around the average.
@@ -150,22 +181,27 @@ impl Cloud {
         least_ns + draw() + draw()
     }
 
-    /// How long it has been at work until now, in nanoseconds: its limits, or its servers together if those were longer.
+    /// How long its limits, or its servers together if that is longer, were at work until now.
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
         let servers_ns = self.servers.busy_ns(now_ns) / u64::from(self.volume.parallel.max(1));
-        servers_ns.max(self.held.busy_ns(now_ns))
+        servers_ns.max(self.held[0].busy_ns(now_ns))
     }
 
-    /// What its instance is called, if that has limits.
+    /// Name of its instance, if that has limits.
     pub fn instance(&self) -> Option<&str> {
         self.volume.instance.as_deref()
     }
 
-    /// For how long of that its instance's limits held it, and how often its own and those took turns.
+    /// How long the instance's limits delayed it, and how often the volume's limits and those took turns.
     pub fn instance_busy_ns(&self, now_ns: u64) -> [u64; 2] {
-        [self.held_by_instance.busy_ns(now_ns), self.turns]
+        [self.held[1].busy_ns(now_ns), self.turns]
     }
 }
 
+/// When the last of some limits lets the next request pass.
+fn latest_ns<'a>(meters: impl Iterator<Item = &'a Meter>) -> f64 {
+    meters.map(|meter| meter.free_ns).fold(0.0, f64::max)
+}
+
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

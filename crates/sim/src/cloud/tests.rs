@@ -1,11 +1,14 @@
 use super::*;
-use crate::cloud::limit::Burst;
+use crate::machine::Device;
+use crate::system::laws::sized_workload;
+use crate::system::tests::{bus, course, hold, machine};
+use halfpower_model::Operation;
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
 
-/// A hundred requests per second of 8 KiB, a megabyte, 5 ms; no spread.
-pub(crate) fn slow() -> CloudVolume {
+/// 100 requests per second of 8 KiB, 1 MiB/s, 5 ms, no spread.
+fn slow() -> CloudVolume {
     let limit = |per_s| Limit { per_s, burst: None };
     CloudVolume {
         size: Bytes(1 << 30),
@@ -19,7 +22,7 @@ pub(crate) fn slow() -> CloudVolume {
     }
 }
 
-/// When each of some commands that come at once is answered, in milliseconds.
+/// When each of some commands that arrive at once is answered, in milliseconds.
 fn answered(volume: CloudVolume, commands: &[(Direction, u64, u64)]) -> Vec<u64> {
     let mut cloud = Cloud::new(Arc::new(volume), 1);
     let ready_ms = |(tag, &(direction, block, count)): (u32, &(Direction, u64, u64))| {
@@ -31,49 +34,118 @@ fn answered(volume: CloudVolume, commands: &[(Direction, u64, u64)]) -> Vec<u64>
 #[test]
 fn a_course_by_hand() {
     use Direction::{Read, Write};
-    // One every 10 ms; the third counts twice, so the fourth waits 20, and its bytes take 15.6.
+    // One every 10 ms. The third counts twice, so the fourth waits 20 ms, and its bytes take 15.6 ms.
     let course = [(Read, 0, 8), (Write, 100, 8), (Read, 200, 32), (Read, 500, 8)];
     assert_eq!(answered(slow(), &course), [5, 17, 35, 45]);
-    // The first has passed; the third joins the second, and the fourth is beyond their unit.
+    // The first has passed; the third merges with the second, and the fourth is beyond their unit.
     let sequential = [(Read, 0, 8), (Read, 8, 8), (Read, 16, 8), (Read, 24, 8)];
     assert_eq!(answered(slow(), &sequential), [5, 15, 18, 25]);
-    // Nobody joins the other way, nor with a gap.
+    // Neither another direction nor a gap merges.
     assert_eq!(answered(slow(), &[(Read, 0, 8), (Read, 8, 8), (Write, 16, 8), (Write, 25, 8)]), [5, 15, 27, 37]);
     let narrow = CloudVolume { parallel: 1, read_ns: 50 * MS, ..slow() };
     assert_eq!(answered(narrow, &[(Read, 0, 8), (Read, 100, 8)]), [50, 100], "its only server is taken");
-    // 1 MiB takes a second, which what comes next waits as well.
+    // 1 MiB takes a second, and the next request waits for it.
     let wide = CloudVolume { unit: Bytes(1 << 20), ..slow() };
     assert_eq!(answered(wide, &[(Read, 0, 2048), (Read, 9000, 8)]), [1000, 1005]);
 }
 
+/// The provider's table: how long a volume with so many IOPS bursts at 3000 from 5.4 million credits on. The first line of the table
+/// is 1862 s for 100 IOPS.
+#[test]
+fn credits_last_as_long_as_the_provider_says_and_come_back_at_the_rate() {
+    for (per_s, lasts_s) in [(100.0, 1862.0), (300.0, 2000.0), (1002.0, 2703.0), (2250.0, 7200.0)] {
+        let burst = Some(Burst { per_s: 3000.0, credits: 5.4e6, at_first: 5.4e6 });
+        let mut meter = Meter::new(Limit { per_s, burst });
+        let mut pass = || {
+            let from_ns = meter.free_ns;
+            meter.pass(from_ns, 10.0);
+            (meter.free_ns / 1e9, 1e10 / (meter.free_ns - from_ns))
+        };
+        let (empty_s, _) = (0..).map(|_| pass()).find(|(_, rate)| *rate < 2990.0).unwrap();
+        assert!((empty_s / lasts_s - 1.0).abs() < 0.001, "{per_s}: {empty_s}");
+        assert!((pass().1 / per_s - 1.0).abs() < 1e-9, "{per_s}");
+        let empty_ns = meter.free_ns;
+        meter.pass(empty_ns + 10e9, per_s);
+        // Of 10 s one is spent, and some come in while it passes.
+        assert!((8.9..10.0).contains(&(meter.credits / per_s)), "{per_s}: {}", meter.credits);
+        meter.pass(meter.free_ns + 1e15, 0.001);
+        assert!((meter.credits / 5.4e6 - 1.0).abs() < 1e-3, "{per_s}: {}", meter.credits);
+    }
+    let mut meter = Meter::new(Limit { per_s: 4.0, burst: None });
+    meter.pass(60e9, 1.0);
+    assert_eq!(meter.free_ns, 60.25e9, "a minute without requests gives no credit");
+}
+
+fn any_limit(most: f64) -> impl Strategy<Value = Limit> {
+    let burst = proptest::option::of((1.0_f64..5.0, 0.0_f64..most, 0.0_f64..=1.0));
+    (most / 100.0..most, burst).prop_map(|(per_s, burst)| Limit {
+        per_s,
+        burst: burst.map(|(times, credits, full)| Burst { per_s: per_s * times, credits, at_first: credits * full }),
+    })
+}
+
+fn any_volume() -> impl Strategy<Value = CloudVolume> {
+    let limits = (any_limit(50_000.0), any_limit(1e9)).prop_map(|(requests, bytes)| Limits { requests, bytes });
+    let limits = proptest::collection::vec(limits, 1..3);
+    (limits, 9_u32..21, 1_u32..65, 1_u64..3_000_000, 1_u64..3_000_000, 0.0_f64..=1.0).prop_map(
+        |(limits, unit, parallel, read_ns, write_ns, spread)| CloudVolume {
+            size: Bytes(8 << 30),
+            unit: Bytes(1 << unit),
+            instance: (limits.len() > 1).then(|| "instance".to_owned()),
+            limits,
+            parallel,
+            read_ns,
+            write_ns,
+            spread_ns: (read_ns.min(write_ns) as f64 * spread) as u64,
+        },
+    )
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(8))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn no_second_gives_more_than_the_limits_once_the_credits_are_gone(
-        per_s in 20.0_f64..400.0, gaps in proptest::collection::vec(0_u64..20, 600), count in 1_u64..40, seed in any::<u64>()
+    fn nothing_is_lost_and_bytes_are_paid_for_with_credits_or_time(
+        volume in any_volume(), disks in 1_usize..4, workload in sized_workload(500, 1_u64..600, 1_u32..64)
     ) {
-        let mut volume = CloudVolume { spread_ns: 2 * MS, parallel: 1000, ..slow() };
-        let burst = Some(Burst { per_s: 500.0, credits: 100.0, at_first: 100.0 });
-        volume.limits[0].requests = Limit { per_s, burst };
-        let (mut cloud, mut now_ns, mut answers) = (Cloud::new(Arc::new(volume), seed), 0, Vec::new());
-        for (tag, gap_ms) in (0..).zip(gaps) {
-            now_ns += gap_ms * MS;
-            let block = u64::from(tag) * 7919 % 2_000_000;
-            let command = Command { tag, direction: Direction::Read, block, count, received_ns: now_ns };
-            let served = cloud.serve(now_ns, command);
-            prop_assert!(served.tag == tag && served.ready_ns >= now_ns + 3 * MS);
-            answers.push(served.ready_ns);
+        let made_of = if disks > 1 { crate::volume::Volume::Stripe { chunk: Bytes(65_536) } } else { crate::volume::Volume::Each };
+        let atlas = crate::disk::tests::atlas(crate::disk::scheduler::Scheduler::Fcfs);
+        let (mut machine, volume) = (machine(atlas, disks, made_of), Arc::new(volume));
+        machine.parts = vec![bus("link", 1250e6)];
+        for disk in &mut machine.disks {
+            (disk.device, disk.near) = (Device::Cloud(Arc::clone(&volume)), vec![0]);
         }
-        answers.sort_unstable();
-        let bytes = (count * BLOCK_BYTES) as f64;
-        for (first, from_ns) in answers.iter().enumerate() {
-            let within = answers[first + 1..].iter().filter(|at_ns| **at_ns < from_ns + 1_000_000_000).count() as f64;
-            // What is answered within a second passed within one and the spread of latencies.
-            let most_s = 1.0 + 4e-3;
-            let counted = within * (bytes / 8192.0).ceil();
-            prop_assert!(counted <= per_s * most_s + 100.0 + 1e-6, "{counted} requests in a second");
-            prop_assert!(within * bytes <= 1_048_576.0 * most_s + 1e-3, "{} bytes in a second", within * bytes);
+        let outcome = course(&machine, &workload);
+        hold(&outcome, &workload);
+        let bytes = 500 * workload.request_size.0;
+        prop_assert_eq!(outcome.device[usize::from(workload.operation == Operation::Write)].1, bytes);
+        for Limits { bytes: Limit { per_s, burst }, .. } in volume.limits.iter().filter(|_| disks == 1) {
+            let paid = outcome.elapsed_ns as f64 / 1e9 * per_s + burst.map_or(0.0, |burst| burst.at_first);
+            let at_least = bytes as f64 - workload.request_size.0 as f64;
+            prop_assert!(at_least <= paid * (1.0 + 1e-9) + 1.0, "{} of {}", at_least, paid);
+        }
+    }
+
+    /// No second sees more than the burst rate, and no stretch more than the rate and the credits.
+    #[test]
+    fn a_limit_is_never_exceeded(
+        per_s in 1.0_f64..500.0, credits in 0.0_f64..2000.0, gaps_ms in proptest::collection::vec(0_u32..20, 400)
+    ) {
+        let burst = (credits > 1.0).then_some(Burst { per_s: 1000.0, credits, at_first: credits });
+        let most_per_s = burst.map_or(per_s, |burst| burst.per_s);
+        let (mut meter, mut passed, mut from_ns) = (Meter::new(Limit { per_s, burst }), Vec::new(), 0.0);
+        for gap_ms in gaps_ms {
+            from_ns += f64::from(gap_ms) * 1e6;
+            let at_ns = meter.free_ns.max(from_ns);
+            meter.pass(at_ns, 1.0);
+            passed.push(at_ns / 1e9);
+        }
+        for (first, from_s) in passed.iter().enumerate() {
+            let within = passed[first..].iter().filter(|at_s| **at_s < from_s + 1.0).count() as f64;
+            prop_assert!(within <= most_per_s + 1.0 + 1e-6, "{within} in a second");
+            let all = (passed.len() - 1 - first) as f64;
+            let lasted_s = passed[passed.len() - 1] - from_s;
+            prop_assert!(all <= lasted_s * per_s + credits + 1.0 + 1e-6, "{all} in {lasted_s} s");
         }
     }
 }

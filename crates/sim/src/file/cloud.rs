@@ -3,8 +3,7 @@
 use super::error::{Wrong, named_in};
 use super::volume::VolumeKeys;
 use crate::bounds::{Count, Long, MOST_BYTES, Number, Rate, Share, Size};
-use crate::cloud::limit::{Burst, Limit};
-use crate::cloud::{CloudVolume, Limits};
+use crate::cloud::{Burst, CloudVolume, Limit, Limits};
 use crate::table::table;
 use halfpower_model::Bytes;
 use std::collections::BTreeMap;
