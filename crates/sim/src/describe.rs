@@ -292,7 +292,7 @@ server-pci: bus, 79 MB/s
 server's CPUs: 2 CPU cores; Windows 2000: 32 µs + 0.25 µs per KiB of CPU per direct request, requests split at 64 KiB above the \
 volume; as server of the share, 266 µs + 8.66 µs per KiB of CPU per request makes a stripe, chunk 64 KiB
 server-pci: bus, 79 MB/s, crossed twice
-ethernet: bus, 125 MB/s, latency 260 µs
+ethernet: bus, 125 MB/s, latency 390 µs
 pci: bus, 101 MB/s
 CPUs: 2 × Pentium III, 733 MHz; as client of the share, 266 µs + 8.66 µs per KiB of CPU per request; up to 2 outstanding writes, \
 units of 64 KiB one by one",

@@ -112,7 +112,7 @@ pub(super) mod tests {
     #[test]
     fn a_flush_that_is_asked_for_empties_the_drive_s_cache_and_costs_nothing_without_one() {
         let drive =
-            Drive { write_cache: Some(WriteCache { blocks: 1024, pieces: 8, wait_ns: 0 }), ..atlas(Scheduler::CLook) };
+            Drive { write_cache: Some(WriteCache { blocks: 1024, extents: 8 }), ..atlas(Scheduler::CLook) };
         let cached = machine(drive, 2, Volume::Stripe { chunk: Bytes(65_536) });
         let of = |machine: &Machine, operation: &str, depth| {
             let workload = Workload {
@@ -139,6 +139,7 @@ pub(super) mod tests {
         }
         let alone = of(&cached, "flush", 4);
         assert_eq!((requests(&alone), alone.device[3].0), (1000, 2000));
-        assert!(alone.latency[3].mean().unwrap() < 1e6);
+        // The electronics process one after another.
+    assert!(alone.latency[3].mean().unwrap() < 2e6);
     }
 }

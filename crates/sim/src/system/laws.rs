@@ -7,7 +7,7 @@
 
 use super::tests::*;
 use crate::bus::BusKeys;
-use crate::cloud::limit::{Burst, Limit};
+use crate::cloud::{Burst, Limit};
 use crate::cloud::{CloudVolume, Limits};
 use crate::controller::{Controller, Forwarding, Order, Queue};
 use crate::disk::Overhead;
@@ -219,12 +219,7 @@ proptest! {
 
 /// A machine whose disks serve in the order of arrival, and the same with a wider bus.
 fn narrow_and_wide(machine: Machine, factor: f64, which: usize) -> (Machine, Machine) {
-    let in_order = |drive: Drive| Drive {
-        scheduler: Scheduler::Fcfs,
-        write_cache: None,
-        overhead: Overhead { write_next_ns: drive.overhead.write_ns, ..drive.overhead },
-        ..drive
-    };
+    let in_order = |drive: Drive| Drive { scheduler: Scheduler::Fcfs, write_cache: None, ..drive };
     let narrow = with_drives(machine, in_order);
     let mut wide = narrow.clone();
     widen(&mut wide.parts[which], factor);
@@ -256,8 +251,7 @@ fn with_room(mut machine: Machine, workload: &Workload) -> Machine {
         scheduler: Scheduler::CLook,
         write_cache: drive.write_cache.map(|cache| WriteCache {
             blocks: cache.blocks.max(blocks),
-            pieces: cache.pieces.max(4),
-            ..cache
+            extents: cache.extents.max(4),
         }),
         buffer: ReadBuffer {
             segments: drive.buffer.segments.max(workload.workers as usize),
