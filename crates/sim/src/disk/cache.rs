@@ -17,6 +17,8 @@ pub struct ReadBuffer {
     pub segment_blocks: u64,
     /// Maximum read-ahead in blocks; at most a segment.
     pub read_ahead_blocks: u64,
+    /// Read-ahead in blocks behind a read that continues a segment, although others wait: SCSI's minimum pre-fetch.
+    pub least_ahead_blocks: u64,
     /// Whether it delivers data more than once.
     pub again: bool,
 }
@@ -54,6 +56,8 @@ struct Segment {
 struct Filling {
     /// First block that is kept.
     first: u64,
+    /// Whether it continues a segment.
+    continues: bool,
     /// Those before it were delivered, or promised.
     given: u64,
     /// Block at which the read-ahead began, as a stream position, and the time.
@@ -165,6 +169,13 @@ impl ReadCache {
         self.filling.map(|filling| filling.passed(geometry, self.turn_ns, now_ns).max(filling.given))
     }
 
+    /// Until when the read-ahead of a stream goes on although others wait.
+    pub fn least_until_ns(&self, geometry: &Geometry) -> Option<u64> {
+        let filling = self.filling.filter(|filling| filling.continues && self.size.least_ahead_blocks > 0)?;
+        let end = (filling.given + self.size.least_ahead_blocks).min(filling.limit);
+        Some(filling.ends_ns(geometry, self.turn_ns, end - 1))
+    }
+
     /// The arm leaves [`head`](ReadCache::head): the read-ahead ends there.
     pub fn stop(&mut self, head: u64) {
         let Some(Filling { first, given, .. }) = self.filling.take() else { return };
@@ -197,7 +208,8 @@ impl ReadCache {
         // An access that began mid-track ended mid-track: its last block passes again later.
         let waiting_ns = wait(now_ns as f64 / self.turn_ns, from_turns) * self.turn_ns;
         let from_ns = now_ns + waiting_ns as u64;
-        self.filling = Some(Filling { first, given: end, from_block: end, from_turns, from_ns, limit });
+        let (continues, given, from_block) = (before.is_some(), end, end);
+        self.filling = Some(Filling { first, continues, given, from_block, from_turns, from_ns, limit });
     }
 
     /// How long the medium read ahead what was delivered. Other read-ahead does not count: the arm leaves it at once.
@@ -260,7 +272,8 @@ mod tests {
     /// Sectors of 1 ms, ten a track with a shift of two; segments of 20 blocks, 8 ahead, and a read of 4 at 4 ms.
     fn cache() -> (ReadCache, Geometry) {
         let disk = slow(false).geometry;
-        let size = ReadBuffer { segments: 3, segment_blocks: 20, read_ahead_blocks: 8, again: true };
+        let size =
+            ReadBuffer { segments: 3, segment_blocks: 20, read_ahead_blocks: 8, least_ahead_blocks: 0, again: true };
         let mut cache = ReadCache::new(size, 10e6);
         keep(&mut cache, &disk, 4 * MS, 0, 4);
         (cache, disk)

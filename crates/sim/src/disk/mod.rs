@@ -266,7 +266,8 @@ impl Disk {
         }
         while self.busy.is_none() && !self.queue.is_empty() {
             let head = self.come_to_head(now_ns);
-            let Some(index) = self.overdue(now_ns).or_else(|| self.choose(now_ns)) else { return };
+            let overdue = self.overdue(now_ns);
+            let Some(index) = overdue.or_else(|| self.choose(now_ns)) else { return };
             let waiting = &self.queue[index];
             let (block, count, leaves_ns) = (waiting.block, waiting.count, waiting.ready_ns.max(now_ns));
             if waiting.direction == Direction::Read {
@@ -282,6 +283,11 @@ impl Disk {
                     }
                     Found::Nothing => {}
                 }
+            }
+            let least_ns = self.cache.least_until_ns(&self.drive.mechanics.geometry);
+            if let Some(least_ns) = least_ns.filter(|least_ns| overdue.is_none() && now_ns < *least_ns) {
+                self.busy = Some((Work::ReadOn, least_ns));
+                return;
             }
             head.into_iter().for_each(|head| self.cache.stop(head));
             let waiting = self.take(now_ns, index);

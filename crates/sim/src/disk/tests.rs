@@ -14,7 +14,7 @@ const MS: u64 = 1_000_000;
 
 /// A buffer of so many segments, each of so many blocks, and how far it reads ahead.
 pub(crate) fn read_buffer(segments: usize, segment_blocks: u64, read_ahead_blocks: u64) -> ReadBuffer {
-    ReadBuffer { segments, segment_blocks, read_ahead_blocks, again: true }
+    ReadBuffer { segments, segment_blocks, read_ahead_blocks, least_ahead_blocks: 0, again: true }
 }
 
 fn drive(mechanics: Mechanics) -> Drive {
@@ -415,6 +415,18 @@ fn mirrored_writes_wait_for_the_slowest_of_independent_spindles() {
     let locked = Arc::new(Drive { noise: Noise::default(), ..Drive::clone(&drive) });
     let together = Disk::new(&locked, 1).phase_ns == Disk::new(&locked, 2).phase_ns;
     assert!(together, "without a tolerance all are at the same phase");
+}
+
+/// Two streams of one request each lose a rotation and a seek per request, unless the drive reads ahead before it leaves.
+#[test]
+fn a_minimum_read_ahead_keeps_streams_side_by_side_apart() {
+    let done = |least_ahead_blocks| {
+        let drive = larger(Scheduler::CLook);
+        let drive = Drive { buffer: ReadBuffer { least_ahead_blocks, ..drive.buffer }, ..drive };
+        side_by_side(drive, &[Direction::Read; 2], 1, 5_000_000_000).iter().map(|stream| stream.done).sum::<u64>()
+    };
+    let (without, with) = (done(0), done(256));
+    assert!(with as f64 > 1.5 * without as f64, "{without} and {with}");
 }
 
 /// A retry takes another rotation.

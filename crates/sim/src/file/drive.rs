@@ -54,6 +54,8 @@ table! { pub(super) DriveKeys {
     segment: Buffer,
     /// maximum read-ahead; at most `segment`
     read_ahead: Buffer,
+    /// read-ahead behind a read that continues a segment even if others wait (minimum pre-fetch of SCSI's caching page)
+    read_ahead_least: Buffer = default,
     /// drive time of a read that the buffer has, before the transfer
     read_hit: Short = default,
     /// the same for data that was delivered before; default `read-hit`
@@ -137,6 +139,7 @@ impl DriveKeys {
                 segments: self.segments as usize,
                 segment_blocks: self.segment.0 / BLOCK_BYTES,
                 read_ahead_blocks: self.read_ahead.0 / BLOCK_BYTES,
+                least_ahead_blocks: self.read_ahead_least.0 / BLOCK_BYTES,
                 again: !self.delivers_once,
             },
             overhead: Overhead {
@@ -157,6 +160,7 @@ impl DriveKeys {
         let track = Bytes(sectors.unwrap_or(0) * BLOCK_BYTES);
         for (key, size, whole, most) in [
             ("read-ahead", self.read_ahead, "segment", self.segment),
+            ("read-ahead-least", self.read_ahead_least, "read-ahead", self.read_ahead),
             ("physical-sector", self.physical_sector, "the shortest track of zones", track),
         ] {
             if size > most {

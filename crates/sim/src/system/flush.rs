@@ -111,8 +111,7 @@ pub(super) mod tests {
     /// Flushes that are requests: a disk takes no write into its cache before what it had is out.
     #[test]
     fn a_flush_that_is_asked_for_empties_the_drive_s_cache_and_costs_nothing_without_one() {
-        let drive =
-            Drive { write_cache: Some(WriteCache { blocks: 1024, extents: 8 }), ..atlas(Scheduler::CLook) };
+        let drive = Drive { write_cache: Some(WriteCache { blocks: 1024, extents: 8 }), ..atlas(Scheduler::CLook) };
         let cached = machine(drive, 2, Volume::Stripe { chunk: Bytes(65_536) });
         let of = |machine: &Machine, operation: &str, depth| {
             let workload = Workload {
@@ -140,6 +139,6 @@ pub(super) mod tests {
         let alone = of(&cached, "flush", 4);
         assert_eq!((requests(&alone), alone.device[3].0), (1000, 2000));
         // The electronics process one after another.
-    assert!(alone.latency[3].mean().unwrap() < 2e6);
+        assert!(alone.latency[3].mean().unwrap() < 2e6);
     }
 }

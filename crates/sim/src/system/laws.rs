@@ -249,10 +249,9 @@ fn with_room(mut machine: Machine, workload: &Workload) -> Machine {
     queues.for_each(|queue| queue.order = Order::CLook);
     with_drives(machine, |drive| Drive {
         scheduler: Scheduler::CLook,
-        write_cache: drive.write_cache.map(|cache| WriteCache {
-            blocks: cache.blocks.max(blocks),
-            extents: cache.extents.max(4),
-        }),
+        write_cache: drive
+            .write_cache
+            .map(|cache| WriteCache { blocks: cache.blocks.max(blocks), extents: cache.extents.max(4) }),
         buffer: ReadBuffer {
             segments: drive.buffer.segments.max(workload.workers as usize),
             segment_blocks: drive.buffer.segment_blocks.max(blocks),
