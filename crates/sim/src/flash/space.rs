@@ -215,8 +215,9 @@ impl Space {
 struct Streams {
     /// Behind the last write of each.
     next: [u64; STREAMS],
-    /// What each wrote in order.
+    /// What each wrote in order, and what encloses those that went on, as random writes need no search outside of it.
     wrote: [Extent; STREAMS],
+    all: Extent,
     /// Whether it went on since the hand passed it: the clock algorithm chooses which one is forgotten.
     is_used: [bool; STREAMS],
     hand: usize,
@@ -224,7 +225,13 @@ struct Streams {
 
 impl Streams {
     fn new() -> Streams {
-        Streams { next: [u64::MAX; STREAMS], wrote: [Extent::NONE; STREAMS], is_used: [false; STREAMS], hand: 0 }
+        Streams {
+            next: [u64::MAX; STREAMS],
+            wrote: [Extent::NONE; STREAMS],
+            all: Extent::NONE,
+            is_used: [false; STREAMS],
+            hand: 0,
+        }
     }
 
     /// Whether a write continues a stream, and whether that wrote there before: one that begins anew knows what it wrote.
@@ -234,7 +241,10 @@ impl Streams {
             while std::mem::take(&mut self.is_used[self.hand]) {
                 self.hand = (self.hand + 1) % STREAMS;
             }
-            let known = self.wrote.iter().find(|wrote| wrote.holds(block, end)).copied();
+            let known = match self.all.holds(block, end) {
+                true => self.wrote.iter().find(|wrote| wrote.holds(block, end)).copied(),
+                false => None,
+            };
             self.wrote[self.hand] = known.unwrap_or(Extent { from: block, end });
             self.next[self.hand] = end;
             self.hand = (self.hand + 1) % STREAMS;
@@ -243,6 +253,7 @@ impl Streams {
         let place = self.next.iter().position(|next| *next == block).unwrap_or(0);
         let is_again = self.wrote[place].holds(block, end);
         self.wrote[place].add(block, end);
+        self.all.add(self.wrote[place].from, end);
         (self.next[place], self.is_used[place]) = (end, true);
         (true, is_again)
     }
