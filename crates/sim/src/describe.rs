@@ -78,8 +78,7 @@ fn share(machine: &Machine, share: &Share, stops: &mut Vec<PathPart>) {
 
 /// How a share lets requests go.
 fn windows(share: &Share) -> String {
-    let units = share.unit.map(|unit| format!(", units of {unit} one by one")).unwrap_or_default();
-    format!("up to {} outstanding writes{units}", share.write_window)
+    format!("up to {} outstanding writes", share.write_window)
 }
 
 fn disks(machine: &Machine) -> PathPart {
@@ -294,8 +293,7 @@ volume; as server of the share, 266 µs + 8.66 µs per KiB of CPU per request ma
 server-pci: bus, 79 MB/s, crossed twice
 ethernet: bus, 125 MB/s, latency 390 µs
 pci: bus, 101 MB/s
-CPUs: 2 × Pentium III, 733 MHz; as client of the share, 266 µs + 8.66 µs per KiB of CPU per request; up to 2 outstanding writes, \
-units of 64 KiB one by one",
+CPUs: 2 × Pentium III, 733 MHz; as client of the share, 266 µs + 8.66 µs per KiB of CPU per request; up to 2 outstanding writes",
             ),
             (
                 "sata-ssd",

@@ -63,8 +63,6 @@ pub struct Share {
     pub wire: Vec<usize>,
     /// Maximum number of outstanding writes.
     pub write_window: u32,
-    /// The server serves longer requests in units of this size, one after the other; `None`: at once.
-    pub unit: Option<Bytes>,
 }
 
 /// The part that makes a volume of disks.

@@ -71,9 +71,8 @@ fn most_steps(machine: &Machine, workload: &Workload) -> u64 {
         Volume::Each | Volume::Mirror { .. } => cut,
         Volume::Stripe { chunk } | Volume::Raid5 { chunk } => cut.min(chunk.0),
     };
-    let unit = machine.share.iter().filter_map(|share| share.unit).map(|unit| unit.0).fold(chunk, u64::min);
     let copies = if matches!(machine.volume, Volume::Mirror { .. }) { machine.disks.len() as u64 } else { 4 };
-    16 * (bytes / unit + 2) * copies
+    16 * (bytes / chunk + 2) * copies
 }
 
 /// Whether a text holds the law: the first two volumes that differ from the shipped machine's do.

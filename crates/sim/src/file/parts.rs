@@ -110,8 +110,6 @@ table! { pub(super) ShareKeys {
     wire: Names<0> = default,
     /// maximum number of outstanding writes
     write_window: Count<1, 65_536>,
-    /// the server serves longer requests in units of this size, one after the other; without it: at once
-    unit: Option<Blocks<512, { 1 << 30 }>>,
 } }
 
 impl ShareKeys {
@@ -123,7 +121,6 @@ impl ShareKeys {
             server_cpus: self.server_cpus,
             wire,
             write_window: self.write_window,
-            unit: self.unit,
         }
     }
 }

@@ -101,9 +101,9 @@ fn values_beyond_their_bounds_are_refused_with_their_place() {
 #[test]
 fn values_at_their_bounds_are_taken() {
     for (target, settings) in [
-        ("hdd-18tb:disk", "exos-x18.segment=0B,exos-x18.read-ahead=0B"),
-        ("hdd-18tb:disk", "exos-x18.segment=512B,exos-x18.read-ahead=512B"),
-        ("hdd-18tb:disk", "exos-x18.segment=8MiB,exos-x18.read-ahead=0B"),
+        ("hdd-18tb:disk", "exos-x18.segment=0B,exos-x18.read-ahead=0B,exos-x18.read-ahead-least=0B"),
+        ("hdd-18tb:disk", "exos-x18.segment=512B,exos-x18.read-ahead=512B,exos-x18.read-ahead-least=512B"),
+        ("hdd-18tb:disk", "exos-x18.segment=8MiB,exos-x18.read-ahead=0B,exos-x18.read-ahead-least=0B"),
         ("win2k-pentium3:atlas-4", "pci.burst=4B"),
         ("win2k-pentium3:atlas-4", "pci.burst=64B"),
         ("win2k-pentium3:atlas-4", "pci.burst=4KiB"),

@@ -13,7 +13,7 @@ pub(super) enum Event {
     Issue { worker: u32 },
     /// A request's CPU time is spent: it goes to the cache, or its portions set out.
     Dispatch { request: u32 },
-    /// A request is in the cache, and goes to its disks too.
+    /// A request has passed the page cache or the server's CPUs, and goes to its disks.
     Through { request: u32 },
     /// The lazy writer may scan.
     LazyWriter,
@@ -35,8 +35,6 @@ pub(super) enum Event {
     Portion { portion: u32 },
     /// A request is at the server of its share.
     AtServer { request: u32 },
-    /// The server's CPUs have seen to it.
-    Serve { request: u32 },
     /// It is on its way back.
     Answer { request: u32 },
     /// The program sees its request done.

@@ -13,8 +13,6 @@ pub(super) enum Origin {
     PageOut,
     /// The file system, to fill the gap before a write.
     Fill { request: u32 },
-    /// The server of a share, for a unit of a large write.
-    Unit { request: u32 },
 }
 
 /// An outstanding request.

@@ -5,9 +5,9 @@
 //! ```
 //!
 //! The bytes of a request occupy all parts of the wire at once. The server's disks use its bus too, so that bus carries them
-//! twice. A local share has no wire, and both ends use the same CPUs. A window limits the outstanding writes. The server
-//! serves a longer request in units, one after the other. Client caching is not modelled, nor is the drop of large requests
-//! to a few MB/s: the study blames buffering and serialisation without a mechanism.
+//! twice. A local share has no wire, and both ends use the same CPUs. A window limits the outstanding writes. Client
+//! caching is not modelled, nor is the drop of large requests to a few MB/s: the study blames buffering and serialisation
+//! without a mechanism.
 //!
 //! Source: Chung, Gray, Worthington and Horst (2000), section 7.
 
@@ -64,8 +64,8 @@ mod tests {
     fn shared(server_cpus: Option<u32>, wire: Vec<usize>) -> Machine {
         let mut machine = machine(larger(Scheduler::CLook), 1, Volume::Each);
         machine.parts.push(bus("ethernet", 125e6));
-        let (client, server, unit) = ([COST; 2], [COST; 2], Some(Bytes(64 << 10)));
-        machine.share = Some(crate::machine::Share { client, server, server_cpus, wire, write_window: 2, unit });
+        let (client, server) = ([COST; 2], [COST; 2]);
+        machine.share = Some(crate::machine::Share { client, server, server_cpus, wire, write_window: 2 });
         machine
     }
 
@@ -94,14 +94,5 @@ mod tests {
         let held = |operation, depth| busy(&course(&shared(None, Vec::new()), operation, 8, depth), "write-window");
         assert!(held(Operation::Write, 32) > 0.99);
         assert_eq!([held(Operation::Write, 2), held(Operation::Read, 32)], [0.0; 2]);
-    }
-
-    #[test]
-    fn a_long_request_is_served_in_units_one_after_the_other() {
-        let machine = shared(Some(1), vec![1, 2]);
-        let outcome = course(&machine, Operation::Write, 150, 3);
-        assert_eq!((requests(&outcome), outcome.device[1]), (300, (900, (300 * 150) << 10)));
-        let alone = |kib| course(&machine, Operation::Write, kib, 1).latency[1].mean().unwrap();
-        assert!(alone(256) > 3.0 * alone(64), "a rotation for each unit");
     }
 }

@@ -86,7 +86,6 @@ impl System<'_> {
             Event::Finish { piece } => self.finish_piece(piece),
             Event::Portion { portion } => self.finish_portion(portion),
             Event::AtServer { request } => self.at_server(request),
-            Event::Serve { request } => self.serve(request),
             Event::Answer { request } => self.answer(request),
             Event::Complete { request } => self.complete(request),
         }

@@ -126,7 +126,6 @@ impl System<'_> {
             Origin::Program { worker } => worker,
             Origin::PageIn => return self.paged_in(volume, &asked),
             Origin::PageOut => return self.paged_out(volume, &asked),
-            Origin::Unit { request } => return self.next_unit(request, asked.offset + u64::from(asked.length)),
             Origin::Fill { request } => {
                 self.grow(volume, &asked);
                 return self.fill(request);

@@ -1,7 +1,7 @@
 //! A request of a network share, from the client to the server and back.
 
 use crate::system::events::Event;
-use crate::system::request::{Open, Origin};
+use crate::system::request::Open;
 use crate::system::share::Share;
 use crate::system::state::System;
 use halfpower_model::{Request, RequestKind};
@@ -30,7 +30,7 @@ impl System<'_> {
     /// A request is at the server: its CPUs come first, then its disks.
     pub(super) fn at_server(&mut self, request: u32) {
         let done_ns = self.on_server(request, 1.0 - self.machine.system.completion_share);
-        self.at(done_ns, Event::Serve { request });
+        self.at(done_ns, Event::Through { request });
     }
 
     fn on_server(&mut self, request: u32, share_of_system: f64) -> u64 {
@@ -40,29 +40,6 @@ impl System<'_> {
         let Some(share) = &mut self.share else { return now_ns };
         let spent_ns = Share::half_ns(share.model.server, &asked) + system_ns;
         share.server.as_mut().unwrap_or(&mut self.cpus).serve(now_ns, now_ns, spent_ns)
-    }
-
-    /// The server asks its disks: at once, or for one unit after the other.
-    pub(super) fn serve(&mut self, request: u32) {
-        let asked = self.requests.all[request as usize].asked;
-        let unit = self.share.as_ref().and_then(|share| share.model.unit);
-        match unit.filter(|unit| u64::from(asked.length) > unit.0) {
-            Some(_) => self.next_unit(request, asked.offset),
-            None => self.dispatch(request),
-        }
-    }
-
-    /// The unit of a long request that begins at `offset`.
-    pub(super) fn next_unit(&mut self, request: u32, offset: u64) {
-        let Open { volume, asked, .. } = self.requests.all[request as usize];
-        let left = asked.offset + u64::from(asked.length) - offset;
-        let Some(unit) = self.share.as_ref().and_then(|share| share.model.unit) else { return };
-        if left == 0 {
-            return self.finish_request(request);
-        }
-        let unit = Request { offset, length: left.min(unit.0) as u32, kind: asked.kind };
-        let number = self.requests.put(Open::made(Origin::Unit { request }, volume, unit, self.now_ns));
-        self.dispatch(number);
     }
 
     /// The server's disks have done a request: its CPUs, and the way back.
