@@ -46,7 +46,7 @@ table! { pub(super) DriveKeys {
     /// an access begins at the first of its sectors that passes the head
     zero_latency: bool = default,
     /// next command. With `sptf` no read overtakes the one that it continues. The oldest command is next after four rotations of
-    /// waiting per waiting command. A read-ahead serves every waiting read that it passes, with `fcfs` even before older commands
+    /// waiting per waiting command
     scheduler: Word<Scheduler>,
     /// segments of the read buffer; 0: no caching, no read-ahead
     segments: Count<0, 4096>,
