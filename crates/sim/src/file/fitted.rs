@@ -1,9 +1,8 @@
 //! `[fitted]`: which numbers of a machine file were chosen with a published figure in view.
 //!
-//! `"drive.atlas-10k.read-miss" = ["atlas.random"]` names a key and the figures, or groups of figures, of
+//! `"drive.fireball-lct08.read-miss" = ["atlas.random"]` names a key and the figures, or groups of figures, of
 //! `studies/published.toml`. A place may go into a list: `drive.atlas-10k.zones.0.2`. The simulation ignores the table.
 
-use super::MachineFile;
 use super::error::Wrong;
 use toml::de::{DeTable, DeValue};
 
@@ -16,13 +15,6 @@ pub struct Fitted {
     pub numbers: usize,
     /// Ids of figures, or of groups of them.
     pub figures: Vec<String>,
-}
-
-impl MachineFile {
-    /// The entries of `[fitted]`.
-    pub fn fitted(&self) -> &[Fitted] {
-        &self.fitted
-    }
 }
 
 /// The count of numbers at each place of `[fitted]`.

@@ -87,6 +87,11 @@ pub struct MachineFile {
 const CLOCK: [&str; 2] = ["cpu", "clock"];
 
 impl MachineFile {
+    /// The entries of `[fitted]`.
+    pub fn fitted(&self) -> &[Fitted] {
+        &self.fitted
+    }
+
     /// Reads a machine's text.
     ///
     /// # Errors
