@@ -1,10 +1,9 @@
-//! The arm over the turning medium: how long it takes to reach a block and to pass over some.
+//! Arm and platters: the time of an access.
 //!
-//! An access is the seek (or the switch to another head), the settling that writing needs on top, the wait until the first
-//! block comes by, and the passage over the blocks with the shifts of the tracks between them. A drive with zero-latency
-//! access begins in the middle of what it is to read of the first track, with a whole sector, and takes the rest as it comes
-//! by again. Writing settles wherever the head was moved, from track to track of a passage too: where the shift has no room for
-//! that, a turn is lost.
+//! An access is a seek or head switch, the settling time of writes, the rotational delay, and the transfer with the skews of
+//! the tracks in it. A drive with zero-latency access starts mid-track, at a whole sector, and transfers the rest of that track
+//! at the end of the rotation. A write settles after each head movement, also from track to track: if the skew is too short
+//! for that, a rotation is lost. One rotation is a *turn*.
 //! Source: Ruemmler and Wilkes (1994); Worthington, Ganger, Patt and Wilkes, "On-line extraction of SCSI disk drive
 //! parameters" (1995).
 
@@ -12,53 +11,53 @@ use super::geometry::{Geometry, Place, SAME_ANGLE, wait};
 use super::seek::SeekCurve;
 use crate::command::Direction;
 
-/// What moves and turns.
+/// Arm and platters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mechanics {
-    /// Where the blocks lie.
+    /// Positions of the blocks.
     pub geometry: Geometry,
-    /// The same for writing, where settling costs a stream turns; none where the shifts have room for it.
+    /// The same for writes, if settling costs a stream of them rotations; none if the skews have room for it.
     pub written: Option<Geometry>,
-    /// The arm's times.
+    /// Seek times.
     pub seeks: SeekCurve,
-    /// A turn, in nanoseconds.
+    /// Time of a rotation in nanoseconds.
     pub turn_ns: f64,
-    /// To another head of the same cylinder.
+    /// Time to switch to another head of the same cylinder.
     pub head_switch_ns: u64,
-    /// What writing waits beyond a seek or a switch.
+    /// Settling time of a write after a seek or head switch.
     pub write_settle_ns: u64,
-    /// Whether a track is read from wherever the head comes down.
+    /// Whether an access starts mid-track.
     pub zero_latency: bool,
-    /// Blocks of a sector, which is read and written as a whole.
+    /// Blocks of a physical sector, which is read and written whole.
     pub sector_blocks: u64,
 }
 
-/// Where the arm is.
+/// Position of the arm.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Position {
-    /// Over which cylinder.
+    /// Cylinder.
     pub cylinder: u32,
-    /// With which head.
+    /// Head.
     pub head: u32,
 }
 
-/// One passage over blocks.
+/// An access to consecutive blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Access {
-    /// When the first of them comes under the head.
+    /// When the first of them begins to pass.
     pub begins_ns: u64,
     /// When the last has passed.
     pub ends_ns: u64,
-    /// What a stream takes to pass over them: the rest from the first on waits for the medium to come round.
+    /// How long a stream takes to pass over them; the rest of the access is seek and rotational delay.
     pub passing_ns: u64,
-    /// Where the arm is then.
+    /// Position of the arm at the end.
     pub position: Position,
-    /// The stream position just after the last; of a write as the medium is written.
+    /// Stream position after the last block; of a write, that for writes.
     pub after_turns: f64,
 }
 
 impl Access {
-    /// The same so many turns later that it does not end before a moment.
+    /// The same, delayed by whole rotations so that it ends no earlier than `moment_ns`.
     pub fn not_before(self, moment_ns: u64, turn_ns: f64) -> Access {
         if self.ends_ns >= moment_ns {
             return self;
@@ -66,7 +65,7 @@ impl Access {
         self.later(((moment_ns - self.ends_ns) as f64 / turn_ns).ceil() as u64, turn_ns)
     }
 
-    /// The same so many turns later.
+    /// The same, delayed by rotations.
     pub fn later(self, turns: u64, turn_ns: f64) -> Access {
         let later_ns = (turns as f64 * turn_ns + 0.5) as u64;
         Access { begins_ns: self.begins_ns + later_ns, ends_ns: self.ends_ns + later_ns, ..self }
@@ -74,8 +73,7 @@ impl Access {
 }
 
 impl Mechanics {
-    /// How long until the first block of a place comes by, for an arm that leaves `from` at `now_ns`, in turns; and how
-    /// much of it is the arm's movement.
+    /// For an arm that leaves `from` at `now_ns`: time of its movement, and rotational delay until `place` comes by, in turns.
     fn approach(&self, from: Position, now_ns: u64, place: &Place, direction: Direction) -> (f64, f64) {
         let distance = from.cylinder.abs_diff(place.cylinder);
         let switching_ns = if from.head == place.head { 0 } else { self.head_switch_ns };
@@ -87,19 +85,19 @@ impl Mechanics {
         (moving, wait(now_ns as f64 / self.turn_ns + moving, place.turns))
     }
 
-    /// How long until the first block comes by, in nanoseconds.
+    /// Positioning time, seek and rotational delay, in nanoseconds.
     pub fn positioning_ns(&self, from: Position, now_ns: u64, place: &Place, direction: Direction) -> u64 {
         let (moving, waiting) = self.approach(from, now_ns, place, direction);
         ((moving + waiting) * self.turn_ns) as u64
     }
 
-    /// Where the blocks lie for a stream of a direction: as it has them, at the same angles, with the turns that it loses.
+    /// The geometry of a stream of this direction: the angles are the same, its stream positions contain lost rotations.
     fn medium(&self, direction: Direction) -> &Geometry {
         let written = self.written.as_ref().filter(|_| direction == Direction::Write);
         written.unwrap_or(&self.geometry)
     }
 
-    /// Writes on over `count` blocks after an access to those before them that ended at `ends_ns`.
+    /// Extends an access that ended at `ends_ns` by the next `count` blocks.
     pub fn write_on(&self, ends_ns: u64, block: u64, count: u64) -> Access {
         let medium = self.medium(Direction::Write);
         let place = medium.place(block);
@@ -107,7 +105,7 @@ impl Mechanics {
         self.pass(begins, block, &place, count, Direction::Write)
     }
 
-    /// Over `count` blocks in their order, the first of which comes by at `begins`, in turns.
+    /// Transfers `count` blocks in order; the first begins to pass at `begins`, in turns.
     fn pass(&self, begins: f64, block: u64, place: &Place, count: u64, direction: Direction) -> Access {
         let further = count.max(1) - 1;
         if let Some(end) = place.further(further) {
@@ -127,9 +125,9 @@ impl Mechanics {
         Access { begins_ns, ends_ns, passing_ns, position, after_turns: end.after() }
     }
 
-    /// Writes for an arm that leaves while the bytes come, the last of them at `ready_ns`: in the order of the blocks, so that
-    /// none passes before its bytes are there, or from wherever the head is when all are, whichever is done first. So bytes
-    /// that come earlier are never written later.
+    /// Writes with an arm that leaves at `leaves_ns`, while the data still arrive until `ready_ns`: either in the order of the
+    /// blocks, so that none passes before its data, or mid-track once all data are there, whichever ends first. So data that
+    /// arrive earlier are never written later.
     pub fn write_early(
         &self,
         from: Position,
@@ -150,7 +148,7 @@ impl Mechanics {
         if at_once.ends_ns < in_order.ends_ns { at_once } else { in_order }
     }
 
-    /// Passes over `count` blocks from `place` on, which is that of `block`.
+    /// Accesses `count` blocks from `block` on, which is at `place`.
     pub fn access(
         &self,
         from: Position,
@@ -176,8 +174,8 @@ impl Mechanics {
         self.over(begins, ends, end.after() - first.turns, &end)
     }
 
-    /// When the next whole sector of `count` blocks on a track comes by, for a head that comes down inside of them, on a
-    /// drive that begins there; in turns, none where it begins with the first.
+    /// When the next whole sector of `count` blocks on a track comes by, if the head arrives among them and the drive starts
+    /// mid-track; in turns, none if it starts with the first.
     fn amid(&self, arrives: f64, waiting: f64, block: u64, place: &Place, count: u64) -> Option<f64> {
         let sectors = f64::from(place.sectors);
         let passed = (1.0 - waiting) * sectors;

@@ -1,11 +1,10 @@
-//! Where the blocks of a disk lie: zones of cylinders with as many sectors a track, tracks shifted against one another so
-//! that a head switch or a seek to the next cylinder costs the shift and not a turn.
+//! Positions of a disk's blocks: zones of cylinders with equal sectors per track, and skews between tracks, so that a head
+//! switch or a seek to the next cylinder takes the skew and not a rotation.
 //!
-//! Everything is told by one figure, the *stream position* S of a block: how many turns of the platter pass from block 0 to
-//! this one when the medium is read in order, the shifts included. The angle of a block is the fraction of S, the time to
-//! stream from one block to another is the difference of theirs, and both cost arithmetic, however many tracks lie between.
-//! Where a shift is shorter than the head takes to the next track, that begins when it has come by so many times more: the
-//! angle stays, and the stream position has the turns that are lost.
+//! One number locates a block: its *stream position* S, the rotations from block 0 to this one in a sequential read, skews
+//! included. Its fraction is the block's angle. The difference of two positions is the time to stream between them, at the cost
+//! of arithmetic, however many tracks are between. If a skew is shorter than the head movement, the next track starts a
+//! rotation later: the angle is the same, and the stream position contains the lost rotation.
 //! Source: Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27 (1994).
 
 use super::seek::SeekCurve;
@@ -28,7 +27,7 @@ pub struct Zone {
     pub spare_sectors: u32,
 }
 
-/// How long the head takes to the track that comes next, in turns.
+/// Time of the head movement to the next track, in turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Switches {
     /// To the next surface of a cylinder.
@@ -38,8 +37,8 @@ pub struct Switches {
 }
 
 impl Switches {
-    /// Of an arm that settles for so long after each: the step to the next cylinder takes the head switch at least, where
-    /// there is another head.
+    /// With a settling time after each; the step to the next cylinder takes at least the head switch, if there are several
+    /// heads.
     pub fn of(surfaces: u32, head_switch_ns: u64, seeks: &SeekCurve, settle_ns: u64, turn_ns: f64) -> Switches {
         let least_ns = if surfaces > 1 { head_switch_ns } else { 0 };
         let turns = |time_ns: u64| (time_ns + settle_ns) as f64 / turn_ns;
@@ -47,12 +46,11 @@ impl Switches {
     }
 }
 
-/// Angles nearer than this are the same: what continues a stream waits for nothing.
+/// Angles closer than this are equal, so a block that continues a stream has no rotational delay.
 pub(super) const SAME_ANGLE: f64 = 1e-6;
 
-/// From one angle to another, in turns, below 1; where it is the same angle, a little below 0 or above. Moments are rounded, and
-/// it is the angle that counts: else small accesses one behind the other would each be off in the same direction, and lose a
-/// turn after some hundreds.
+/// Rotational delay from one angle to another, in turns below 1; for equal angles about 0, perhaps a little less. Times are
+/// rounded to nanoseconds, and without this the rounding of some hundred small accesses would add up to a lost rotation.
 pub(super) fn wait(from: f64, to: f64) -> f64 {
     let turns = to - from;
     // As `turns - turns.floor()`, which is a call where there is no instruction for it.
@@ -61,7 +59,7 @@ pub(super) fn wait(from: f64, to: f64) -> f64 {
     if waiting > 1.0 - SAME_ANGLE { waiting - 1.0 } else { waiting }
 }
 
-/// The blocks of a disk and where they lie.
+/// The blocks of a disk and their positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Geometry {
     surfaces: u32,
@@ -70,30 +68,30 @@ pub struct Geometry {
     zones: Vec<Laid>,
 }
 
-/// A zone with what is counted up to it.
+/// A zone with the counts of those before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Laid {
     first_block: u64,
     first_cylinder: u32,
     sectors: u32,
     sectors_per_cylinder: u32,
-    /// How many sectors pass between the tracks of a cylinder; as `shift`.
+    /// Sectors that pass between the tracks of a cylinder, by `shift`.
     track_shift: f64,
-    /// With the shifts over a whole cylinder: its head switches and the step to the next.
+    /// Rotations of a whole cylinder, with its head switches and the step to the next.
     turns_per_cylinder: f64,
     turns_per_sector: f64,
     /// Stream position of its first block.
     start_turns: f64,
 }
 
-/// Where a block lies.
+/// Position of a block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
-    /// Which cylinder, from the outside.
+    /// Cylinder, from the outside.
     pub cylinder: u32,
-    /// Which surface.
+    /// Surface.
     pub head: u32,
-    /// Sectors of its track.
+    /// Number of sectors of its track.
     pub sectors: u32,
     /// Its sector on the track, from 0.
     pub sector: u32,
@@ -136,7 +134,7 @@ impl Geometry {
         self.blocks
     }
 
-    /// Where a block lies; one beyond the last is taken as the last.
+    /// Position of a block; beyond the last that of the last.
     pub fn place(&self, block: u64) -> Place {
         let block = block.min(self.blocks.saturating_sub(1));
         let zone = &self.zones[self.zones.partition_point(|zone| zone.first_block <= block) - 1];
@@ -159,13 +157,13 @@ impl Geometry {
         }
     }
 
-    /// Stream position just after a block: where its last sector has passed under the head.
+    /// Stream position after a block.
     pub fn turns_after(&self, block: u64) -> f64 {
         self.place(block).after()
     }
 
-    /// When a place comes by for a head that passed the block before it at `from`, or stayed on the track of that since; in
-    /// turns, as a moment.
+    /// When a place comes by for a head that passed the block before it at `from`, or has stayed on that track since; a time in
+    /// turns.
     pub fn comes_after(&self, from: f64, place: &Place) -> f64 {
         let switch = match (place.sector, place.head) {
             (0, 0) => self.switches.cylinder,

@@ -102,7 +102,8 @@ fn table(checked: &[&Checked]) -> String {
             && one.pass.is_some() == next.pass.is_some()
             && one.tolerance_unit == next.tolerance_unit
     };
-    let mut text = "| `sim validate --only` | volume | in | paper | simulated | off by (bold: missed) | basis |\n".to_owned();
+    let mut text =
+        "| `sim validate --only` | volume | in | paper | simulated | off by (bold: missed) | basis |\n".to_owned();
     text += "|---|---|---|---|---|---|---|\n";
     for row in checked.chunk_by(same) {
         let _ = writeln!(text, "{}", line(row));
