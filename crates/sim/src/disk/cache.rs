@@ -58,8 +58,9 @@ struct Filling {
     first: u64,
     /// Whether it continues a segment.
     continues: bool,
-    /// Those before it were delivered, or promised.
+    /// Those before it were delivered, or promised; the same as a stream position.
     given: u64,
+    given_turns: f64,
     /// Block at which the read-ahead began, as a stream position, and the time.
     from_block: u64,
     from_turns: f64,
@@ -93,15 +94,15 @@ impl ReadCache {
         ReadCache { filling: None, idle: Vec::with_capacity(size.segments), size, turn_ns, useful_ns: 0 }
     }
 
-    /// What there is of these blocks; what is found counts as delivered. `access_ns` tells when an arm that leaves now reaches
-    /// the first of them; none if the arm may not read on for them.
+    /// What there is of these blocks; what is found counts as delivered. `access_ns` tells when an arm that leaves now, just
+    /// after a block, reaches the first of them; none if the arm may not read on for them.
     pub fn find(
         &mut self,
         geometry: &Geometry,
         now_ns: u64,
         block: u64,
         count: u64,
-        access_ns: Option<&dyn Fn() -> u64>,
+        access_ns: Option<&dyn Fn(u64) -> u64>,
     ) -> Found {
         let found = self.find_ahead(geometry, now_ns, block, count, access_ns);
         if found != Found::Nothing {
@@ -129,7 +130,7 @@ impl ReadCache {
         now_ns: u64,
         block: u64,
         count: u64,
-        access_ns: Option<&dyn Fn() -> u64>,
+        access_ns: Option<&dyn Fn(u64) -> u64>,
     ) -> Found {
         let (turn_ns, end) = (self.turn_ns, block + count);
         let Some(mut filling) = self.filling else { return Found::Nothing };
@@ -142,10 +143,13 @@ impl ReadCache {
         if let Some(access_ns) = access_ns {
             let limit = filling.limit.max((end + self.size.ahead_blocks()).min(geometry.blocks()));
             if limit > filling.limit {
-                filling.resume(geometry, turn_ns, now_ns);
+                if passed == filling.limit {
+                    filling.resume(geometry, turn_ns, now_ns);
+                }
                 filling.limit = limit;
             }
-            if block > passed && filling.begins_ns(geometry, turn_ns, block) > access_ns() {
+            let head = passed.max(filling.given);
+            if block > passed && filling.begins_ns(geometry, turn_ns, block) > access_ns(head) {
                 return Found::Nothing;
             }
         }
@@ -154,13 +158,21 @@ impl ReadCache {
         if end <= block {
             return Found::Nothing;
         }
-        self.useful_ns += passing_ns(geometry, turn_ns, filling.given, end);
-        filling.given = filling.given.max(end);
+        let mut ready_ns = now_ns;
+        if end > filling.given {
+            let end_turns = geometry.turns_after(end - 1);
+            self.useful_ns += ((end_turns - filling.given_turns) * turn_ns) as u64;
+            if end > passed {
+                ready_ns = filling.at_ns(turn_ns, end_turns).max(now_ns);
+            }
+            (filling.given, filling.given_turns) = (end, end_turns);
+        } else if end > passed {
+            ready_ns = filling.at_ns(turn_ns, geometry.turns_after(end - 1)).max(now_ns);
+        }
         self.filling = Some(filling);
         match end - block {
             blocks if blocks < count => Found::Front { blocks },
-            _ if end <= passed => Found::All { ready_ns: now_ns, again },
-            _ => Found::All { ready_ns: filling.ends_ns(geometry, turn_ns, end - 1).max(now_ns), again },
+            _ => Found::All { ready_ns, again },
         }
     }
 
@@ -173,7 +185,7 @@ impl ReadCache {
     pub fn least_until_ns(&self, geometry: &Geometry) -> Option<u64> {
         let filling = self.filling.filter(|filling| filling.continues && self.size.least_ahead_blocks > 0)?;
         let end = (filling.given + self.size.least_ahead_blocks).min(filling.limit);
-        Some(filling.ends_ns(geometry, self.turn_ns, end - 1))
+        Some(filling.at_ns(self.turn_ns, geometry.turns_after(end - 1)))
     }
 
     /// The arm leaves [`head`](ReadCache::head): the read-ahead ends there.
@@ -208,8 +220,9 @@ impl ReadCache {
         // An access that began mid-track ended mid-track: its last block passes again later.
         let waiting_ns = wait(now_ns as f64 / self.turn_ns, from_turns) * self.turn_ns;
         let from_ns = now_ns + waiting_ns as u64;
-        let (continues, given, from_block) = (before.is_some(), end, end);
-        self.filling = Some(Filling { first, continues, given, from_block, from_turns, from_ns, limit });
+        let (continues, given, given_turns, from_block) = (before.is_some(), end, from_turns, end);
+        let filling = Filling { first, continues, given, given_turns, from_block, from_turns, from_ns, limit };
+        self.filling = Some(filling);
     }
 
     /// How long the medium read ahead what was delivered. Other read-ahead does not count: the arm leaves it at once.
@@ -255,10 +268,9 @@ impl Filling {
         self.from_ns + ((geometry.place(block).turns - self.from_turns).max(0.0) * turn_ns) as u64
     }
 
-    /// When it has passed.
-    fn ends_ns(&self, geometry: &Geometry, turn_ns: f64, block: u64) -> u64 {
-        let turns = geometry.turns_after(block) - self.from_turns;
-        self.from_ns + (turns.max(0.0) * turn_ns + 0.5) as u64
+    /// When the medium has come to a stream position.
+    fn at_ns(&self, turn_ns: f64, turns: f64) -> u64 {
+        self.from_ns + ((turns - self.from_turns).max(0.0) * turn_ns + 0.5) as u64
     }
 }
 
@@ -285,7 +297,7 @@ mod tests {
 
     /// An arm that takes for ever, so that reading on is sooner.
     fn free(cache: &mut ReadCache, disk: &Geometry, now_ms: u64, block: u64, count: u64) -> Found {
-        cache.find(disk, now_ms * MS, block, count, Some(&|| u64::MAX))
+        cache.find(disk, now_ms * MS, block, count, Some(&|_| u64::MAX))
     }
 
     fn needed(cache: &mut ReadCache, disk: &Geometry, now_ms: u64, block: u64, count: u64) -> Found {
@@ -315,7 +327,7 @@ mod tests {
     fn a_read_is_no_reason_to_read_on_where_an_access_is_sooner() {
         let (mut cache, disk) = cache();
         // Block 30 begins to pass at 37 ms.
-        let mut at = |access_ms: u64| cache.find(&disk, 5 * MS, 30, 2, Some(&|| access_ms * MS));
+        let mut at = |access_ms: u64| cache.find(&disk, 5 * MS, 30, 2, Some(&|_| access_ms * MS));
         assert_eq!([at(36), at(37)], [Found::Nothing, all(39)]);
     }
 
@@ -371,7 +383,7 @@ mod tests {
         let mut now_ns = ends_ns(4);
         cache.keep(&disk, now_ns, 0, 4, disk.turns_after(3));
         for block in (4..1900).step_by(3) {
-            let found = cache.find(&disk, now_ns, block, 3, Some(&|| u64::MAX));
+            let found = cache.find(&disk, now_ns, block, 3, Some(&|_| u64::MAX));
             let Found::All { ready_ns, .. } = found else { panic!("{block}: {found:?}") };
             assert!(ready_ns.abs_diff(ends_ns(block + 3)) <= 1, "{block}");
             now_ns = ready_ns;

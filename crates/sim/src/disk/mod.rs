@@ -156,12 +156,10 @@ impl Disk {
 
     /// What the buffer holds of a read. An arm that may read on for it would leave for it at `leaves_ns` otherwise.
     fn find(&mut self, now_ns: u64, leaves_ns: u64, block: u64, count: u64, is_free: bool) -> Found {
-        if is_free {
-            self.come_to_head(now_ns);
-        }
-        let (mechanics, from) = (&self.drive.mechanics, self.position);
-        let access_ns = || {
-            let place = mechanics.geometry.place(block);
+        let mechanics = &self.drive.mechanics;
+        let access_ns = |head: u64| {
+            let [from, place] = [head.saturating_sub(1), block].map(|block| mechanics.geometry.place(block));
+            let from = Position { cylinder: from.cylinder, head: from.head };
             leaves_ns + mechanics.positioning_ns(from, leaves_ns, &place, Direction::Read)
         };
         self.cache.find(&mechanics.geometry, now_ns, block, count, is_free.then_some(&access_ns))
