@@ -75,8 +75,7 @@ impl MachineFile {
         if let Some(flash) = self.flash.get(&keys.drive) {
             return Ok(Device::Flash(Arc::new(flash.volume(name, keys)?)));
         }
-        let of_flash =
-            [("capacity", keys.capacity.is_some()), ("state", keys.state.is_some()), ("cooled", keys.cooled.is_some())];
+        let of_flash = [("capacity", keys.capacity.is_some()), ("state", keys.state.is_some())];
         if let Some((key, _)) = of_flash.into_iter().find(|(_, is_said)| *is_said) {
             return Err(Wrong::at(&["volume", name, key], "it applies to flash drives only"));
         }

@@ -6,7 +6,6 @@ use crate::bounds::{Blocks, Count, MOST_BYTES, Rate, Share, Short, Size};
 use crate::controller::{Order, Queue};
 use crate::flash::array::{Array, Erase};
 use crate::flash::buffer::FastArea;
-use crate::flash::heat::Heat;
 use crate::flash::read_ahead::ReadAhead;
 use crate::flash::space::State;
 use crate::flash::{FlashDrive, Trim};
@@ -72,8 +71,6 @@ table! { pub(super) FlashKeys {
     fast_area: Option<FastArea>,
     /// trims; without it they are rejected
     trim: Option<Trim>,
-    /// thermal throttling; without it: never
-    heat: Option<Heat>,
 } }
 
 impl FlashKeys {
@@ -155,7 +152,6 @@ impl FlashKeys {
             jitter_ns: self.jitter.0 as f64,
             checkpoint: self.checkpoint,
             collection: self.collection,
-            heat: self.heat.filter(|_| volume.cooled == Some(false)),
             state: volume.state.unwrap_or(State::Fresh),
         }
     }
