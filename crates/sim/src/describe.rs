@@ -103,17 +103,16 @@ fn disks(machine: &Machine) -> PathPart {
 }
 
 fn flash(drive: &FlashDrive, queue: Option<Queue>) -> String {
-    let FlashDrive { size, spare, array, .. } = drive;
+    let FlashDrive { size, spare, page, read, program, .. } = drive;
     let state = match drive.state {
         State::Fresh => "fresh",
         State::Filled => "written once in order",
         State::Steady => "randomly overwritten",
     };
     let spare = significant(spare.0 as f64 / size.0 as f64 * 100.0);
-    let (page, read, program) = (array.page, Nanoseconds(array.read_ns), Nanoseconds(array.program_ns));
-    let units = format!("{} units of {page} pages (read {read}, program {program})", array.units);
+    let units = format!("{} units of {page} pages (read {read}, program {program})", drive.units);
     let queue = queue.map_or_else(String::new, |queue| format!(", up to {} commands", queue.outstanding));
-    format!("flash of {size} and {spare} % spare, {units} on {} channels{queue}, {state}", array.channels)
+    format!("flash of {size} and {spare} % spare, {units} on {} channels{queue}, {state}", drive.channels)
 }
 
 fn cloud(volume: &CloudVolume) -> String {

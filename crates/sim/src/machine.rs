@@ -256,7 +256,7 @@ impl Device {
     pub fn is_volatile(&self) -> bool {
         match self {
             Device::Disk(drive) => drive.write_cache.is_some(),
-            Device::Flash(drive) => drive.buffer.is_some() && !drive.is_protected,
+            Device::Flash(drive) => drive.buffer.is_some() && !drive.protected,
             Device::Buffer(_) | Device::Cloud(_) => false,
         }
     }
@@ -344,7 +344,7 @@ impl Machine {
             match &mut disk.device {
                 Device::Disk(drive) => Arc::make_mut(drive).write_cache = None,
                 // What outlasts a loss of power is as good as written.
-                Device::Flash(drive) if !drive.is_protected => Arc::make_mut(drive).buffer = None,
+                Device::Flash(drive) if !drive.protected => Arc::make_mut(drive).buffer = None,
                 Device::Flash(_) | Device::Buffer(_) | Device::Cloud(_) => {}
             }
         }
@@ -357,7 +357,7 @@ impl Machine {
         let several = if matches!(self.volume, Volume::Mirror { .. }) { 1 } else { self.disks.len() };
         self.disks.iter().take(several).fold([Bytes(0); 2], |[protected, all], disk| {
             let (holds, is_protected) = match &disk.device {
-                Device::Flash(drive) => (drive.buffer.map_or(0, |buffer| buffer.0), drive.is_protected),
+                Device::Flash(drive) => (drive.buffer.map_or(0, |buffer| buffer.0), drive.protected),
                 Device::Disk(drive) => (drive.write_cache.map_or(0, |cache| cache.blocks * BLOCK_BYTES), false),
                 Device::Buffer(_) | Device::Cloud(_) => (0, false),
             };

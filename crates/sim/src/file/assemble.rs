@@ -6,7 +6,11 @@ use super::volume::VolumeKeys;
 use super::{CLOCK, MachineFile};
 use crate::bounds::{Hertz, LEAST_CALL};
 use crate::bus::{Bus, BusKeys};
+use crate::controller::{Order, Queue};
+use crate::flash::FlashDrive;
+use crate::flash::buffer::FastArea;
 use crate::machine::{AttachedDisk, Device, Machine, Made, PageCache, Part, Share};
+use halfpower_model::Bytes;
 use std::sync::Arc;
 
 /// Parts, disks on them, and where the volume is made.
@@ -73,7 +77,7 @@ impl MachineFile {
             return Ok(Device::Cloud(Arc::new(cloud.volume(&self.instance, name, keys)?)));
         }
         if let Some(flash) = self.flash.get(&keys.drive) {
-            return Ok(Device::Flash(Arc::new(flash.volume(name, keys)?)));
+            return Ok(Device::Flash(Arc::new(self::flash(flash, name, keys)?)));
         }
         let of_flash = [("capacity", keys.capacity.is_some()), ("state", keys.state.is_some())];
         if let Some((key, _)) = of_flash.into_iter().find(|(_, is_said)| *is_said) {
@@ -132,7 +136,8 @@ impl MachineFile {
             Part::Controller(controller) => controller.queue,
             Part::Bus(_) => None,
         });
-        let of_drive = || self.flash.get(&keys.drive).and_then(|flash| flash.queue());
+        let queue_of = |outstanding| Queue { outstanding, order: Order::Fcfs, merge: 0 };
+        let of_drive = || self.flash.get(&keys.drive).and_then(|flash| flash.outstanding).map(queue_of);
         let queue = queues.into_iter().next().or_else(of_drive);
         let disk = |disk: usize| AttachedDisk {
             device: device.clone(),
@@ -190,4 +195,47 @@ fn bus(name: &str, keys: &BusKeys) -> Result<Bus, Wrong> {
         return Err(Wrong::at(&["bus", name], "it needs rate, or read-rate and write-rate"));
     };
     Ok(Bus { name: name.to_owned(), ns_per_byte: [1e9 / read.0, 1e9 / write.0], keys: keys.clone() })
+}
+
+/// A flash drive as a volume uses it. What the volume leaves of it is spare, and always free.
+///
+/// # Errors
+/// When keys of both contradict each other.
+fn flash(drive: &FlashDrive, name: &str, volume: &VolumeKeys) -> Result<FlashDrive, Wrong> {
+    let of_volume = |key, message: String| Err(Wrong::at(&["volume", name, key], message));
+    let of_drive = |keys: &[&str], message: String| Err(Wrong::at(&[&["flash", &volume.drive], keys].concat(), message));
+    let size = volume.capacity.unwrap_or(drive.size);
+    // With less a write would wait for seconds of copying: 500 bytes for each.
+    let least = Bytes((drive.size.0 / 1000).max(u64::from(drive.units) * drive.page.0));
+    if volume.from_buffers {
+        return of_volume("from-buffers", "it applies to disks only".to_owned());
+    }
+    if size > drive.size {
+        return of_volume("capacity", format!("it has to be at most the drive's size, {}", drive.size));
+    }
+    if drive.fast_area.is_some_and(|area| area.always.is_some_and(|always| always > area.size)) {
+        return of_drive(&["fast-area", "always"], "it has to be at most size".to_owned());
+    }
+    if drive.units < drive.channels {
+        return of_drive(&["channels"], "it has to be at most units".to_owned());
+    }
+    if drive.spare < least {
+        return of_drive(&["spare"], format!("it has to be at least a thousandth of size, and one page per unit: {least}"));
+    }
+    if drive.protected && drive.buffer.is_none() {
+        return of_drive(&["protected"], "it needs buffer too".to_owned());
+    }
+    let unused = drive.size.0 - size.0;
+    let fast_area = |area: FastArea| {
+        let always = Some(Bytes(area.always.unwrap_or(area.size).0 + unused));
+        FastArea { always, ..area }
+    };
+    Ok(FlashDrive {
+        size,
+        spare: Bytes(drive.spare.0 + unused),
+        buffer: drive.buffer.filter(|_| volume.write_cache != Some(false)),
+        fast_area: drive.fast_area.map(fast_area),
+        state: volume.state.unwrap_or(drive.state),
+        ..drive.clone()
+    })
 }

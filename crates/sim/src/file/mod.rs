@@ -9,7 +9,6 @@ mod digest;
 mod drive;
 mod error;
 mod fitted;
-mod flash;
 #[cfg(test)]
 mod laws;
 mod parts;
@@ -23,11 +22,11 @@ pub use fitted::Fitted;
 
 use crate::bounds::Hertz;
 use crate::bus::BusKeys;
+use crate::flash::FlashDrive;
 use crate::machine::{Machine, OperatingSystem};
 use cloud::{CloudKeys, LimitKeys};
 use drive::DriveKeys;
 use error::Wrong;
-use flash::FlashKeys;
 use halfpower_model::Settings;
 use parts::{ControllerKeys, CpuKeys, ShareKeys};
 use serde::Deserialize;
@@ -59,7 +58,7 @@ pub struct MachineFile {
     #[serde(default)]
     instance: BTreeMap<String, LimitKeys>,
     #[serde(default)]
-    flash: BTreeMap<String, FlashKeys>,
+    flash: BTreeMap<String, FlashDrive>,
     #[serde(default)]
     share: BTreeMap<String, ShareKeys>,
     volume: BTreeMap<String, VolumeKeys>,

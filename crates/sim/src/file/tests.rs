@@ -378,7 +378,7 @@ fn the_readme_lists_every_key() {
         ("drive", DriveKeys::rows()),
         ("seek-times", drive::SeekTimes::rows()),
         ("write-cache", drive::WriteCacheKeys::rows()),
-        ("flash", FlashKeys::rows()),
+        ("flash", FlashDrive::rows()),
         ("flash-read-ahead", ReadAhead::rows()),
         ("erase", Erase::rows()),
         ("fast-area", FastArea::rows()),

@@ -8,40 +8,14 @@
 //! on the way. MQSim does so by default (`Use_Copyback_for_GC`).
 
 use crate::bounds::{Short, Size};
+use super::FlashDrive;
 use crate::resource::Resource;
 use crate::table::table;
-use halfpower_model::Bytes;
 use halfpower_model::random::Random;
+use std::sync::Arc;
 
 /// A read-retry table ends.
 const READS_MOST: u32 = 16;
-
-/// What reads and programs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Array {
-    /// Planes that work independently of each other.
-    pub units: u32,
-    /// Channels, shared by the units in turn.
-    pub channels: u32,
-    /// Bytes of a page, which a unit reads or programs at once.
-    pub page: Bytes,
-    /// Time to read a page into the register of its unit, however little of it is needed.
-    pub read_ns: u64,
-    /// A third of the pages take this share less, a third this share more.
-    pub read_spread: f64,
-    /// Probability that a page has to be read again, each time.
-    pub retry: f64,
-    /// Time to program a page, with its share of an erasure.
-    pub program_ns: u64,
-    /// The same spread of the time of single programs.
-    pub program_spread: f64,
-    /// Time of a byte over a channel.
-    pub channel_ns_per_byte: f64,
-    /// Time until a programming unit lets a read go first.
-    pub suspend_ns: u64,
-    /// Erasures that reads have to wait for.
-    pub erase: Option<Erase>,
-}
 
 table! {
     /// An erasure. Its share of the time is part of the time to program the pages of its block.
@@ -56,19 +30,8 @@ table! {
     }
 }
 
-impl Array {
-    /// Time of all units together, and of all channels, for each byte of a log if so many bytes are programmed for it. All but one
-    /// of them are copies, which are read and transferred first.
-    pub fn write_ns_per_byte(&self, amplification: f64) -> [f64; 2] {
-        let copies = amplification - 1.0;
-        let page_ns = amplification * self.program_ns as f64 + copies * self.read_ns as f64;
-        let units = page_ns / (self.page.0 as f64 * f64::from(self.units));
-        [units, (amplification + copies) * self.channel_ns_per_byte / f64::from(self.channels)]
-    }
-}
-
 /// The time of a page that stores the first, second or third bit of its cells; `number` tells which.
-pub fn of_kind(ns: u64, spread: f64, number: u64) -> u64 {
+fn of_kind(ns: u64, spread: f64, number: u64) -> u64 {
     if spread == 0.0 { ns } else { (ns as f64 * (1.0 + spread * ((number % 3) as f64 - 1.0)) + 0.5) as u64 }
 }
 
@@ -117,7 +80,8 @@ pub struct Came {
 /// The units and channels at work.
 #[derive(Clone, Debug)]
 pub struct Units {
-    array: Array,
+    drive: Arc<FlashDrive>,
+    channel_ns_per_byte: f64,
     /// When each has read what it was asked for.
     free_ns: Vec<u64>,
     channels: Vec<Resource>,
@@ -130,27 +94,32 @@ pub struct Units {
 
 impl Units {
     /// All free.
-    pub fn new(array: Array, seed: u64) -> Units {
-        let programs_ns =
-            |erase: Erase| (erase.block.0 as f64 / array.page.0 as f64).max(1.0) * array.program_ns as f64;
+    pub fn new(drive: Arc<FlashDrive>, seed: u64) -> Units {
+        let programs_ns = |erase: Erase| (erase.block.0 as f64 / drive.page.0 as f64).max(1.0) * drive.program.0 as f64;
         Units {
-            array,
-            free_ns: vec![0; array.units as usize],
-            channels: (0..array.channels).map(|_| Resource::new(1)).collect(),
+            channel_ns_per_byte: 1e9 / drive.channel_rate.0,
+            free_ns: vec![0; drive.units as usize],
+            channels: (0..drive.channels).map(|_| Resource::new(1)).collect(),
             fluids: [Fluid::default(); 2],
-            erasing: array.erase.map_or(0.0, |erase| erase.time.0 as f64 / programs_ns(erase).max(1.0)),
+            erasing: drive.erase.map_or(0.0, |erase| erase.time.0 as f64 / programs_ns(erase).max(1.0)),
             random: Random::new(seed),
+            drive,
         }
     }
 
-    /// Their figures.
-    pub fn array(&self) -> &Array {
-        &self.array
+    /// Time of all units together, and of all channels, for each byte of a log if so many bytes are programmed for it. All but one
+    /// of them are copies, which are read and transferred first.
+    pub fn write_ns_per_byte(&self, amplification: f64) -> [f64; 2] {
+        let FlashDrive { read, program, page, units, channels, .. } = *self.drive;
+        let copies = amplification - 1.0;
+        let page_ns = amplification * program.0 as f64 + copies * read.0 as f64;
+        let all = page_ns / (page.0 as f64 * f64::from(units));
+        [all, (amplification + copies) * self.channel_ns_per_byte / f64::from(channels)]
     }
 
     /// Reads bytes from an address on, not before `from_ns`.
     pub fn read(&mut self, now_ns: u64, from_ns: u64, offset: u64, bytes: u64) -> Came {
-        let (page, units) = (self.array.page.0, u64::from(self.array.units));
+        let (page, units) = (self.drive.page.0, u64::from(self.drive.units));
         let (first, end) = (offset / page, offset + bytes);
         let pages = end.div_ceil(page) - first;
         let mut came = Came { begins_ns: u64::MAX, ends_ns: 0 };
@@ -167,9 +136,9 @@ impl Units {
             let service_ns = suspend_ns + turns * self.page_ns(first + index + turn / 3);
             let read_ns = free_ns + wait_ns + service_ns;
             self.free_ns[unit] = read_ns;
-            let over_ns = ((turns * page - outside) as f64 * self.array.channel_ns_per_byte + 0.5) as u64;
+            let over_ns = ((turns * page - outside) as f64 * self.channel_ns_per_byte + 0.5) as u64;
             self.fluids[0].read(now_ns, service_ns / units);
-            self.fluids[1].read(now_ns, over_ns / u64::from(self.array.channels));
+            self.fluids[1].read(now_ns, over_ns / u64::from(self.drive.channels));
             let channel = unit % self.channels.len();
             let done_ns = self.channels[channel].serve(now_ns, read_ns, over_ns);
             came = Came { begins_ns: came.begins_ns.min(done_ns), ends_ns: came.ends_ns.max(done_ns) };
@@ -179,30 +148,35 @@ impl Units {
 
     /// How long a read waits for an erasure, and for the suspension of a program, if there is something to write.
     fn in_the_way(&mut self, at_ns: u64) -> [u64; 2] {
-        match self.array.erase {
+        match self.drive.erase {
             _ if self.fluids[0].written_ns <= at_ns => [0, 0],
             Some(erase) if self.random.next_unit() < self.erasing => {
                 let rest_ns = self.random.below(erase.time.0);
                 [erase.suspend.map_or(rest_ns, |suspend| rest_ns.min(suspend.0)), 0]
             }
-            _ => [0, self.array.suspend_ns],
+            _ => [0, self.drive.suspend.0],
         }
     }
 
     /// The time to read a page, and to read it again until it can be corrected.
     fn page_ns(&mut self, number: u64) -> u64 {
-        let once_ns = of_kind(self.array.read_ns, self.array.read_spread, number);
+        let once_ns = of_kind(self.drive.read.0, self.drive.read_spread, number);
         let mut reads = 1;
-        while self.array.retry > 0.0 && reads < READS_MOST && self.random.next_unit() < self.array.retry {
+        while self.drive.retry > 0.0 && reads < READS_MOST && self.random.next_unit() < self.drive.retry {
             reads += 1;
         }
         u64::from(reads) * once_ns
     }
 
-    /// The time of a single program, of a page of some kind.
-    pub fn program_ns(&mut self) -> u64 {
-        let Array { program_ns, program_spread, .. } = self.array;
-        if program_spread == 0.0 { program_ns } else { of_kind(program_ns, program_spread, self.random.below(3)) }
+    /// The time of a single page over its channel and into flash: of a kind by chance, unless its program takes a known time.
+    pub fn page_program_ns(&mut self, known_ns: Option<u64>) -> u64 {
+        let FlashDrive { program, program_spread, page, .. } = *self.drive;
+        let program_ns = match known_ns {
+            Some(known_ns) => known_ns,
+            None if program_spread == 0.0 => program.0,
+            None => of_kind(program.0, program_spread, self.random.below(3)),
+        };
+        program_ns + (page.0 as f64 * self.channel_ns_per_byte + 0.5) as u64
     }
 
     /// All of them write for so long, units and channels at once.

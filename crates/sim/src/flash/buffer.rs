@@ -4,10 +4,11 @@
 //! flash takes writes first while it has room; what it holds is copied on while the drive is idle. All of it is a fluid: the time
 //! when everything is written tells how full the buffer is.
 
+use super::FlashDrive;
 use super::array::Units;
 use crate::bounds::{Day, MOST_BYTES, Rate, Size};
 use crate::table::table;
-use halfpower_model::Bytes;
+use std::sync::Arc;
 
 table! {
     /// Flash that is written faster.
@@ -42,13 +43,10 @@ pub struct Passage {
 /// The buffer.
 #[derive(Clone, Debug)]
 pub struct Buffer {
-    size: Option<Bytes>,
-    fast_area: Option<FastArea>,
+    drive: Arc<FlashDrive>,
     /// Bytes in the fast area.
     fast_bytes: f64,
-    /// Bytes that are written between two rounds of garbage collection.
-    round: Bytes,
-    /// Bytes written since the last round, and the work of units and channels that is due at the next one.
+    /// Bytes written since the last round of garbage collection, and the work of units and channels that is due at the next one.
     since: u64,
     due_ns: [f64; 2],
     /// The time to drain a full buffer of the present mix of writes.
@@ -61,9 +59,8 @@ pub struct Buffer {
 
 impl Buffer {
     /// Empty.
-    pub fn new(size: Option<Bytes>, fast_area: Option<FastArea>, round: Bytes) -> Buffer {
-        let (since, due_ns, full_ns, last_ns, last_page_ns) = (0, [0.0; 2], 0.0, 0, 0);
-        Buffer { size, fast_area, fast_bytes: 0.0, round, since, due_ns, full_ns, last_ns, last_page_ns }
+    pub fn new(drive: Arc<FlashDrive>) -> Buffer {
+        Buffer { drive, fast_bytes: 0.0, since: 0, due_ns: [0.0; 2], full_ns: 0.0, last_ns: 0, last_page_ns: 0 }
     }
 
     /// When all that was written would survive a power loss. The last page is programmed as a whole, however small its share of the
@@ -75,14 +72,14 @@ impl Buffer {
     /// Takes a write that the controller has processed at `at_ns`; returns when it is done.
     pub fn write(&mut self, now_ns: u64, at_ns: u64, passage: Passage, units: &mut Units) -> u64 {
         let Passage { bytes, programmed, amplification, .. } = passage;
-        let area = self.fast_area.filter(|area| self.has_room(*area, units.idle_ns(now_ns), passage));
-        let plain = units.array().write_ns_per_byte(1.0);
+        let area = self.drive.fast_area.filter(|area| self.has_room(*area, units.idle_ns(now_ns), passage));
+        let plain = units.write_ns_per_byte(1.0);
         let (plain, all) = match area.map(|area| [1e9 / area.rate.0, plain[1]]) {
             Some(fast) => (fast, fast),
-            None => (plain, units.array().write_ns_per_byte(amplification)),
+            None => (plain, units.write_ns_per_byte(amplification)),
         };
         self.since += bytes;
-        let is_due = self.since >= self.round.0;
+        let is_due = self.since >= self.drive.collection.0;
         let mut ns = [0.0; 2];
         for part in 0..2 {
             self.due_ns[part] += (all[part] - plain[part]) * programmed as f64;
@@ -93,11 +90,9 @@ impl Buffer {
             self.since = 0;
         }
         units.write(now_ns, ns);
-        let page = units.array().page.0 as f64;
-        let of_all = f64::from(units.array().units);
-        let program_ns = area.map_or_else(|| units.program_ns(), |area| (page * of_all * 1e9 / area.rate.0) as u64);
-        self.last_page_ns = program_ns + (page * units.array().channel_ns_per_byte + 0.5) as u64;
-        let in_ns = match self.size {
+        let all_pages = self.drive.page.0 as f64 * f64::from(self.drive.units);
+        self.last_page_ns = units.page_program_ns(area.map(|area| (all_pages * 1e9 / area.rate.0) as u64));
+        let in_ns = match self.drive.buffer {
             Some(room) => {
                 let full_ns = all[0].max(all[1]) * programmed as f64 / bytes as f64 * room.0 as f64;
                 let weight = if self.full_ns == 0.0 { 1.0 } else { (bytes as f64 / room.0 as f64).min(1.0) };

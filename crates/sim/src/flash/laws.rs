@@ -1,6 +1,5 @@
 //! Laws of any flash drive under any workload.
 
-use super::array::Erase;
 use super::tests::{alone, drive};
 use super::*;
 use crate::machine::{self, Machine};
@@ -12,16 +11,16 @@ use proptest::prelude::*;
 
 /// A random drive.
 fn any_drive() -> impl Strategy<Value = FlashDrive> {
-    let array = (1_u32..5, 1_u32..40, 1_u64..5, 0_u64..90_000, 100_000_u64..2_000_000, 0.0_f64..20.0);
-    let array = array.prop_map(|(channels, each, page, read_ns, program_ns, channel_ns_per_byte)| Array {
+    let array = (1_u32..5, 1_u32..40, 1_u64..5, 0_u64..90_000, 100_000_u64..2_000_000, 0.001_f64..20.0);
+    let array = array.prop_map(|(channels, each, page, read_ns, program_ns, channel_ns_per_byte)| FlashDrive {
         units: channels * each,
         channels,
         page: Bytes(page * 4096),
-        read_ns,
-        program_ns,
-        channel_ns_per_byte,
-        suspend_ns: read_ns / 2,
-        ..drive().array
+        read: Nanoseconds(read_ns),
+        program: Nanoseconds(program_ns),
+        channel_rate: BytesPerSecond(1e9 / channel_ns_per_byte),
+        suspend: Nanoseconds(read_ns / 2),
+        ..drive()
     });
     let buffer = proptest::option::of((1_u64..4096).prop_map(|kib| Bytes(kib << 10)));
     let ahead = proptest::option::of(
@@ -37,19 +36,20 @@ fn any_drive() -> impl Strategy<Value = FlashDrive> {
     let state = (0..State::WORDS.len()).prop_map(|which| State::WORDS[which].1);
     let own = (0_u64..5_000, 0_u64..30_000, 1_u64..4096, any::<bool>());
     (array, buffer, ahead, area, state, own).prop_map(
-        |(array, buffer, read_ahead, fast_area, state, (command_ns, delay_ns, spare, is_protected))| FlashDrive {
+        |(array, buffer, read_ahead, fast_area, state, (command_ns, delay_ns, spare, protected))| FlashDrive {
             spare: Bytes(spare << 20),
-            array,
-            command_ns: [command_ns, 2 * command_ns],
-            delay_ns: [delay_ns, delay_ns / 2],
-            scattered_write_ns: delay_ns,
+            read_command: Nanoseconds(command_ns),
+            write_command: Nanoseconds(2 * command_ns),
+            read_delay: Nanoseconds(delay_ns),
+            write_delay: Nanoseconds(delay_ns / 2),
+            scattered_write: Nanoseconds(delay_ns),
             buffer,
-            is_protected,
+            protected,
             fast_area,
             mapping: Bytes(delay_ns),
             read_ahead,
             state,
-            ..drive()
+            ..array
         },
     )
 }
@@ -92,10 +92,11 @@ proptest! {
     ) {
         let (share, retry, ns, bytes) = noise;
         let noisy = changed(&machine, |drive| {
-            (drive.array.read_spread, drive.array.program_spread, drive.array.retry) = (share, share, retry);
+            (drive.read_spread, drive.program_spread, drive.retry) = (share, share, retry);
             let suspend = (ns % 2 == 0).then_some(Nanoseconds(ns / 4));
-            drive.array.erase = Some(Erase { time: Nanoseconds(ns), block: Bytes(4 * bytes), suspend });
-            (drive.checkpoint, drive.jitter_ns, drive.collection) = (share, retry * 1e5, Bytes(bytes));
+            drive.erase = Some(Erase { time: Nanoseconds(ns), block: Bytes(4 * bytes), suspend });
+            (drive.checkpoint, drive.collection) = (share, Bytes(bytes));
+            drive.jitter = Nanoseconds((retry * 1e5) as u64);
         });
         for machine in [machine, noisy] {
             let outcome = course(&machine, &workload);

@@ -25,55 +25,83 @@ pub mod buffer;
 pub mod read_ahead;
 pub mod space;
 
-use crate::bounds::{Rate, Short};
+use crate::bounds::{Blocks, Count, MOST_BYTES, Rate, Share, Short, Size, Word};
 use crate::command::{Command, Direction, Served};
 use crate::disk::geometry::BLOCK_BYTES;
 use crate::resource::Resource;
 use crate::table::table;
-use array::{Array, Units};
+use array::{Erase, Units};
 use buffer::{Buffer, FastArea, Passage};
-use halfpower_model::Bytes;
 use halfpower_model::distribution::exponential_gap;
 use halfpower_model::random::{Random, derive_seed};
 use read_ahead::{Ahead, ReadAhead};
 use space::{Space, State};
 use std::sync::Arc;
 
-/// The figures of a flash drive.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FlashDrive {
-    /// Capacity.
-    pub size: Bytes,
-    /// Additional flash.
-    pub spare: Bytes,
-    /// The units that read and program.
-    pub array: Array,
-    /// Controller time of a read and of a write, one after another.
-    pub command_ns: [u64; 2],
-    /// Further latency of a read and of a write, in parallel.
-    pub delay_ns: [u64; 2],
-    /// Further latency of a write that continues no other.
-    pub scattered_write_ns: u64,
-    /// Capacity of the write buffer; without it a write ends in flash.
-    pub buffer: Option<Bytes>,
-    /// Whether the buffer survives a power loss, so that a flush has nothing to do.
-    pub is_protected: bool,
-    /// Flash that is written faster, before the rest.
-    pub fast_area: Option<FastArea>,
-    /// Bytes of the mapping table that are programmed with each write that continues no other.
-    pub mapping: Bytes,
-    /// Read-ahead of streams.
-    pub read_ahead: Option<ReadAhead>,
-    /// The cost of trims; without it they are rejected.
-    pub trim: Option<Trim>,
-    /// Mean of the exponential part of the latency of any command.
-    pub jitter_ns: f64,
-    /// Share of the writes that continue no other and wait for a program of the mapping table.
-    pub checkpoint: f64,
-    /// Bytes that are written between two rounds of garbage collection; 0: it keeps up with each write.
-    pub collection: Bytes,
-    /// What was written before.
-    pub state: State,
+table! {
+    /// A flash drive, as a volume uses it.
+    pub FlashDrive {
+        /// capacity
+        size: Blocks<512, MOST_BYTES>,
+        /// additional flash: at least a thousandth of `size`, and one page for each of `units`
+        spare: Size<512, MOST_BYTES>,
+        /// planes that read and program independently
+        units: Count<1, 16_384>,
+        /// channels, shared by the units in turn; at most `units`
+        channels: Count<1, 1024>,
+        /// unit of reading and programming
+        page: Blocks<512, { 1 << 24 }>,
+        /// to read a page into the unit's register, however little of it is needed
+        read: Short,
+        /// spread of that time: a third of the pages take this share less, a third this share more
+        read_spread: Share = default,
+        /// probability that a page has to be read again to correct its errors, each time, up to 16 reads
+        retry: Share = default,
+        /// to program a page, its share of an erasure included. units × page / program is the write throughput, unless the channels
+        /// limit it
+        program: Short,
+        /// the same spread of the program that a flush, or a write without a buffer, waits for
+        program_spread: Share = default,
+        /// bytes per second of a channel: reads, programs, and garbage collection twice
+        channel_rate: Rate,
+        /// until a programming unit lets a read go first
+        suspend: Short = default,
+        /// erasures that reads wait for; without it: none
+        erase: Option<Erase>,
+        /// maximum number of commands at it; without it: unlimited
+        outstanding: Option<Count<1, 65_536>>,
+        /// controller time per read, one after another: its reciprocal limits IOPS
+        read_command: Short = default,
+        /// the same for a write
+        write_command: Short = default,
+        /// further latency of a read, in parallel
+        read_delay: Short = default,
+        /// the same for a write
+        write_delay: Short = default,
+        /// further latency of a write that continues none
+        scattered_write: Short = default,
+        /// share of the writes that continue none and wait for a program of the mapping table, half of `program` on average
+        checkpoint: Share = default,
+        /// mean of an exponential latency of the controller, of every command
+        jitter: Short = default,
+        /// bytes written between two rounds of garbage collection, in which the drive writes nothing else; 0 B: it copies some with
+        /// each write
+        collection: Size<0, { 1 << 40 }> = default,
+        /// capacity of the write buffer; without it a write ends in flash
+        buffer: Option<Size<512, { 1 << 40 }>>,
+        /// the buffer survives a power loss: a flush does nothing, and a write through is buffered; needs `buffer`
+        protected: bool = default,
+        /// bytes of the mapping table programmed with each write that continues none
+        mapping: Size<0, { 1 << 24 }> = default,
+        /// read-ahead; without it: none
+        read_ahead: Option<ReadAhead>,
+        /// area of faster (SLC) flash; without it: none
+        fast_area: Option<FastArea>,
+        /// trims; without it they are rejected
+        trim: Option<Trim>,
+        /// what was written before, if the volume does not say it
+        state: Word<State> = default,
+    }
 }
 
 table! {
@@ -106,10 +134,10 @@ impl Flash {
     pub fn new(drive: Arc<FlashDrive>, seed: u64) -> Flash {
         Flash {
             controller: Resource::new(1),
-            units: Units::new(drive.array, derive_seed(seed, 1)),
-            buffer: Buffer::new(drive.buffer, drive.fast_area, drive.collection),
+            units: Units::new(Arc::clone(&drive), derive_seed(seed, 1)),
+            buffer: Buffer::new(Arc::clone(&drive)),
             space: Space::new(drive.size, drive.spare, drive.state),
-            ahead: drive.read_ahead.map(|habits| Ahead::new(habits, drive.array.page)),
+            ahead: drive.read_ahead.map(|habits| Ahead::new(habits, drive.page)),
             wake_ns: None,
             random: Random::new(seed),
             drive,
@@ -120,11 +148,10 @@ impl Flash {
     pub fn serve(&mut self, now_ns: u64, command: Command) -> Served {
         let Command { direction, block, count, .. } = command;
         let bytes = count * BLOCK_BYTES;
-        let [read_ns, write_ns] = self.drive.command_ns;
         let trim_ns = |trim: Trim| trim.command.0 + (bytes as f64 * (1e9 / trim.rate.0) + 0.5) as u64;
         let took_ns = match direction {
-            Direction::Read => read_ns,
-            Direction::Write | Direction::Flush => write_ns,
+            Direction::Read => self.drive.read_command.0,
+            Direction::Write | Direction::Flush => self.drive.write_command.0,
             Direction::Trim => self.drive.trim.map_or(0, trim_ns),
         };
         let at_ns = self.controller.serve(now_ns, now_ns, took_ns);
@@ -150,9 +177,9 @@ impl Flash {
 
     /// The latency that a command has in parallel with others.
     fn delay_ns(&mut self, of: Direction) -> u64 {
-        let jitter_ns = self.drive.jitter_ns;
-        let more_ns = if jitter_ns > 0.0 { exponential_gap(&mut self.random, jitter_ns) } else { 0.0 };
-        self.drive.delay_ns[of as usize] + more_ns as u64
+        let FlashDrive { read_delay, write_delay, jitter, .. } = *self.drive;
+        let more_ns = if jitter.0 > 0 { exponential_gap(&mut self.random, jitter.0 as f64) } else { 0.0 };
+        (if of == Direction::Read { read_delay } else { write_delay }).0 + more_ns as u64
     }
 
     /// A read that the controller has processed.
@@ -187,7 +214,7 @@ impl Flash {
         let (programmed, amplification, free) = (bytes + mapping, written.amplification, self.space.free());
         let passage = Passage { bytes, programmed, amplification, free };
         let in_ns = self.buffer.write(now_ns, at_ns, passage, &mut self.units);
-        if !self.drive.is_protected && self.wake_ns.is_none() {
+        if !self.drive.protected && self.wake_ns.is_none() {
             self.wake_ns = Some(self.buffer.safe_ns(&self.units));
         }
         let done = self.answer(command, in_ns + scattered_ns, Direction::Write);
@@ -196,9 +223,9 @@ impl Flash {
 
     /// The further latency of a write that continues no other.
     fn scattered_write_ns(&mut self) -> u64 {
-        let FlashDrive { scattered_write_ns, checkpoint, array, .. } = *self.drive;
+        let FlashDrive { scattered_write, checkpoint, program, .. } = *self.drive;
         let waits = checkpoint > 0.0 && self.random.next_unit() < checkpoint;
-        scattered_write_ns + if waits { self.random.below(array.program_ns) } else { 0 }
+        scattered_write.0 + if waits { self.random.below(program.0) } else { 0 }
     }
 
     /// When the buffer may be empty; none if it is, or if nobody needs to know.

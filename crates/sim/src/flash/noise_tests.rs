@@ -1,9 +1,8 @@
 //! The noise of service times against the arithmetic of its figures.
 
-use super::array::Erase;
 use super::tests::{close, course, drive, per_s};
 use super::*;
-use halfpower_model::{Histogram, Nanoseconds, Pattern};
+use halfpower_model::{Bytes, Histogram, Nanoseconds, Pattern};
 
 /// Latencies in microseconds of reads or writes of 4 KiB.
 fn latency_us(drive: FlashDrive, operation: &str, depth: u32, which: usize) -> Histogram {
@@ -20,8 +19,7 @@ fn quantile_us(latency: &Histogram, share: f64) -> f64 {
 
 #[test]
 fn pages_of_three_kinds_are_read_until_their_errors_are_corrected() {
-    let array = Array { read_spread: 0.3, retry: 0.1, ..drive().array };
-    let reads = latency_us(FlashDrive { array, ..drive() }, "read", 1, 0);
+    let reads = latency_us(FlashDrive { read_spread: 0.3, retry: 0.1, ..drive() }, "read", 1, 0);
     close("mean", mean_us(&reads), 50.0 / 0.9, 1.0);
     for (share, wanted) in [(0.15, 35.0), (0.45, 50.0), (0.75, 65.0), (0.999, 3.0 * 65.0)] {
         close(&format!("{share}"), quantile_us(&reads, share), wanted, 3.0);
@@ -34,7 +32,7 @@ fn a_read_waits_for_an_erasure_or_for_its_suspension() {
     let waits_us = |suspend: Option<u64>| -> Vec<f64> {
         let suspend = suspend.map(Nanoseconds);
         let erase = Some(Erase { time: Nanoseconds(2_000_000), block: Bytes(256 << 10), suspend });
-        let drive = Arc::new(FlashDrive { array: Array { erase, ..drive().array }, ..drive() });
+        let drive = Arc::new(FlashDrive { erase, ..drive() });
         let of_seed = |seed| {
             let mut flash = Flash::new(Arc::clone(&drive), seed);
             let write = Command { tag: 0, direction: Direction::Write, block: 0, count: 1 << 14, received_ns: 0 };
@@ -71,15 +69,14 @@ fn some_writes_wait_for_the_mapping_table_and_every_command_for_the_controller()
     let writes = latency_us(slow, "write", 1, 1);
     close("mean", mean_us(&writes), 0.1 * 320.0, 5.0);
     close("99th percentile", quantile_us(&writes, 0.99), 0.9 * 640.0, 3.0);
-    let reads = latency_us(FlashDrive { jitter_ns: 10_000.0, ..drive() }, "read", 1, 0);
+    let reads = latency_us(FlashDrive { jitter: Nanoseconds(10_000), ..drive() }, "read", 1, 0);
     close("mean", mean_us(&reads), 60.0, 1.0);
     close("99th percentile", quantile_us(&reads, 0.99), 50.0 + 10.0 * f64::ln(100.0), 2.0);
 }
 
 #[test]
 fn a_flush_waits_for_a_page_of_some_kind() {
-    let array = Array { program_spread: 0.5, ..drive().array };
-    let flushes = course(FlashDrive { array, ..drive() }, "mix=write:50,flush:50", Pattern::Random, 16, 1, 2000);
+    let flushes = course(FlashDrive { program_spread: 0.5, ..drive() }, "mix=write:50,flush:50", Pattern::Random, 16, 1, 2000);
     let flushes = &flushes.latency[halfpower_model::RequestKind::Flush as usize];
     let slowest = quantile_us(flushes, 0.99);
     close("slowest", slowest, 960.0, 2.0);

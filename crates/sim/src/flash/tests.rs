@@ -4,38 +4,41 @@ use super::space::amplification;
 use super::*;
 use crate::machine::{self, Machine};
 use crate::system::tests::{Outcome, for_ms, machine, megabytes_per_s, requests, run, workload};
-use halfpower_model::{BytesPerSecond, Cancel, Nanoseconds, Operation, Pattern, RequestKind, Workload};
+use halfpower_model::{Bytes, BytesPerSecond, Cancel, Nanoseconds, Operation, Pattern, RequestKind, Workload};
+
+const NONE: Nanoseconds = Nanoseconds(0);
 
 /// 64 units of 16 KiB pages, 50 µs per read and 640 µs per program, on 8 fast channels; half as much flash again.
 pub(super) fn drive() -> FlashDrive {
     FlashDrive {
         size: Bytes(8 << 30),
         spare: Bytes(4 << 30),
-        array: Array {
-            units: 64,
-            channels: 8,
-            page: Bytes(16 << 10),
-            read_ns: 50_000,
-            read_spread: 0.0,
-            retry: 0.0,
-            program_ns: 640_000,
-            program_spread: 0.0,
-            channel_ns_per_byte: 0.01,
-            suspend_ns: 0,
-            erase: None,
-        },
-        command_ns: [0, 0],
-        delay_ns: [0, 0],
-        scattered_write_ns: 0,
+        units: 64,
+        channels: 8,
+        page: Bytes(16 << 10),
+        read: Nanoseconds(50_000),
+        read_spread: 0.0,
+        retry: 0.0,
+        program: Nanoseconds(640_000),
+        program_spread: 0.0,
+        channel_rate: BytesPerSecond(1e11),
+        suspend: NONE,
+        erase: None,
+        outstanding: None,
+        read_command: NONE,
+        write_command: NONE,
+        read_delay: NONE,
+        write_delay: NONE,
+        scattered_write: NONE,
+        checkpoint: 0.0,
+        jitter: NONE,
+        collection: Bytes(0),
         buffer: Some(Bytes(1 << 20)),
-        is_protected: false,
-        fast_area: None,
+        protected: false,
         mapping: Bytes(0),
         read_ahead: None,
+        fast_area: None,
         trim: None,
-        jitter_ns: 0.0,
-        checkpoint: 0.0,
-        collection: Bytes(0),
         state: State::Filled,
     }
 }
@@ -98,7 +101,7 @@ fn reads_follow_the_closed_network() {
     for controller_us in [0.0, 2.0] {
         let mut last = 0.0;
         for depth in [1, 4, 16, 64, 256, 1024] {
-            let drive = FlashDrive { command_ns: [(controller_us * 1e3) as u64, 0], ..drive() };
+            let drive = FlashDrive { read_command: Nanoseconds((controller_us * 1e3) as u64), ..drive() };
             let rate = per_s(&course(drive, "read", Pattern::Random, 4, depth, 60));
             // The analysis is exact for exponential times. Constant times queue less, and no order beats the asymptotes.
             let least = mva(controller_us, 50.0, 64.0, depth);
@@ -123,7 +126,7 @@ fn a_request_of_several_pages_uses_several_units_and_their_channels() {
         close(&format!("{kib} KiB, QD{depth}"), rate, wanted, 5.0);
     }
     // 8 channels of 100 MB/s.
-    let slow = FlashDrive { array: Array { channel_ns_per_byte: 10.0, ..drive().array }, ..drive() };
+    let slow = FlashDrive { channel_rate: BytesPerSecond(1e8), ..drive() };
     let outcome = course(slow, "read", Pattern::Sequential, 128, 64, 200);
     close("channels", megabytes_per_s(&outcome), 800.0, 3.0);
     assert!(outcome.parts.last().unwrap().busy > 0.97, "{:?}", outcome.parts);
@@ -131,7 +134,7 @@ fn a_request_of_several_pages_uses_several_units_and_their_channels() {
 
 /// One channel of 100 MB/s.
 fn narrow() -> FlashDrive {
-    FlashDrive { array: Array { channels: 1, channel_ns_per_byte: 10.0, ..drive().array }, ..drive() }
+    FlashDrive { channels: 1, channel_rate: BytesPerSecond(1e8), ..drive() }
 }
 
 #[test]
@@ -176,7 +179,7 @@ fn garbage_collection_begins_when_the_erased_flash_is_used_up() {
 
 #[test]
 fn reads_go_first_and_take_the_time_of_writes() {
-    let suspends = FlashDrive { array: Array { suspend_ns: 20_000, ..drive().array }, ..drive() };
+    let suspends = FlashDrive { suspend: Nanoseconds(20_000), ..drive() };
     let half = course(suspends, "mix=50", Pattern::Random, 16, 64, 300);
     let mean_us = |outcome: &Outcome, which: usize| outcome.latency[which].mean().unwrap() / 1e3;
     // A read waits for a suspension and for other reads, not for the buffer, which is a millisecond deep.
@@ -191,7 +194,8 @@ fn reads_go_first_and_take_the_time_of_writes() {
 
 #[test]
 fn writes_are_as_fast_as_the_controller_until_the_buffer_is_full() {
-    let drive = FlashDrive { buffer: Some(Bytes(64 << 20)), command_ns: [0, 1_000], delay_ns: [0, 9_000], ..drive() };
+    let (write_command, write_delay) = (Nanoseconds(1_000), Nanoseconds(9_000));
+    let drive = FlashDrive { buffer: Some(Bytes(64 << 20)), write_command, write_delay, ..drive() };
     // Full after 64 MiB more have come than gone.
     let outcome = course(drive, "write", Pattern::Random, 4, 64, 100);
     let full_s = f64::from(64 << 20) / 1e6 / (4096.0 - FULL);
@@ -255,7 +259,7 @@ fn read_ahead_serves_streams_and_a_write_makes_it_stale() {
 #[test]
 fn a_read_of_unwritten_blocks_needs_no_flash() {
     let drive = FlashDrive { state: State::Fresh, trim: Some(FREE), ..drive() };
-    let mut flash = Flash::new(Arc::new(FlashDrive { delay_ns: [7_000, 0], ..drive }), 1);
+    let mut flash = Flash::new(Arc::new(FlashDrive { read_delay: Nanoseconds(7_000), ..drive }), 1);
     let mut took = |at_ms: u64, direction, block, count| {
         let at_ns = at_ms * 1_000_000;
         flash.serve(at_ns, Command { tag: 0, direction, block, count, received_ns: at_ns }).ready_ns - at_ns
@@ -284,7 +288,7 @@ fn a_flush_waits_until_the_buffer_is_empty_unless_it_is_protected() {
     assert_eq!((flash.next_ns(), flash.is_flushed()), (Some(1_280_164), false), "more came in the meantime");
     flash.advance(1_280_164);
     assert!(flash.is_flushed() && flash.next_ns().is_none());
-    let mut safe = Flash::new(Arc::new(FlashDrive { is_protected: true, ..drive() }), 1);
+    let mut safe = Flash::new(Arc::new(FlashDrive { protected: true, ..drive() }), 1);
     safe.serve(0, write);
     assert!(safe.is_flushed() && safe.next_ns().is_none());
     // Without a buffer a write takes a program, in the fast area a faster one.
@@ -292,8 +296,8 @@ fn a_flush_waits_until_the_buffer_is_empty_unless_it_is_protected() {
         let mut without = Flash::new(Arc::new(FlashDrive { buffer: None, fast_area, ..drive() }), 1);
         assert_eq!(without.serve(0, write).ready_ns, took_ns);
     }
-    let [volatile, safe] = [false, true].map(|is_protected| {
-        course(FlashDrive { is_protected, ..drive() }, "mix=write:90,flush:10", Pattern::Random, 16, 1, 300)
+    let [volatile, safe] = [false, true].map(|protected| {
+        course(FlashDrive { protected, ..drive() }, "mix=write:90,flush:10", Pattern::Random, 16, 1, 300)
     });
     let flush = RequestKind::Flush as usize;
     // The last page is programmed, unless the request before was another flush.
