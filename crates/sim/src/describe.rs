@@ -96,7 +96,7 @@ fn disks(machine: &Machine) -> PathPart {
             }
             Device::Flash(drive) => flash(drive, disk.queue),
             Device::Buffer(_) => format!("disk of {size}, all requests from its buffer"),
-            Device::Cloud(volume) => cloud(volume),
+            Device::Cloud(volume, instance) => cloud(volume, *instance),
         }
     });
     PathPart { names, does, makes: None }
@@ -115,25 +115,25 @@ fn flash(drive: &FlashDrive, queue: Option<Queue>) -> String {
     format!("flash of {size} and {spare} % spare, {units} on {} channels{queue}, {state}", drive.channels)
 }
 
-fn cloud(volume: &CloudVolume) -> String {
-    let CloudVolume { size, unit, read_ns, write_ns, .. } = volume;
+fn cloud(volume: &CloudVolume, instance: Option<Limits>) -> String {
+    let CloudVolume { size, unit, read_latency, write_latency, .. } = volume;
     let limit = |limit: Limit, rate: &dyn Fn(f64) -> String, amount: &dyn Fn(f64) -> String| {
         let burst = |burst: Burst| format!(" ({} while {} of credits last)", rate(burst.per_s), amount(burst.at_first));
         rate(limit.per_s) + &limit.burst.map(burst).unwrap_or_default()
     };
     let requests = |number: f64| format!("{} requests", significant(number));
-    let limits = |(limits, whose): (&Limits, &str)| {
-        let of_requests = limit(limits.requests, &|per_s| format!("{} IOPS", significant(per_s)), &requests);
+    let limits = |(limits, whose): (Limits, &str)| {
+        let [of_requests, of_bytes] = limits.both();
+        let of_requests = limit(of_requests, &|per_s| format!("{} IOPS", significant(per_s)), &requests);
         let rate = |per_s| BytesPerSecond(per_s).to_string();
-        let of_bytes = limit(limits.bytes, &rate, &|bytes| format!("{} GB", significant(bytes / 1e9)));
+        let of_bytes = limit(of_bytes, &rate, &|bytes| format!("{} GB", significant(bytes / 1e9)));
         format!("{whose} {of_requests} of up to {unit} and {of_bytes}")
     };
-    let told: Vec<String> = volume.limits.iter().zip(["limited to", "its instance to"]).map(limits).collect();
-    let latency = match read_ns == write_ns {
-        true => format!("latency {}", Nanoseconds(*read_ns)),
-        false => format!("read latency {}, write latency {}", Nanoseconds(*read_ns), Nanoseconds(*write_ns)),
-    };
-    format!("cloud volume of {size}, {latency}, {}", told.join(", "))
+    let own = limits((volume.limits, "limited to"));
+    let instance = instance.map(|instance| format!(", {}", limits((instance, "its instance to")))).unwrap_or_default();
+    format!(
+        "cloud volume of {size}, read latency {read_latency}, write latency {write_latency}, {own}{instance}"
+    )
 }
 
 fn stop(machine: &Machine, numbers: &[usize]) -> PathPart {

@@ -32,7 +32,9 @@ impl Device {
             machine::Device::Disk(drive) => Kind::Disk(Box::new(Disk::new(drive, seed))),
             machine::Device::Buffer(drive) => Kind::Buffer(Buffer::new(*drive)),
             machine::Device::Flash(drive) => Kind::Flash(Box::new(Flash::new(drive.clone(), seed))),
-            machine::Device::Cloud(volume) => Kind::Cloud(Box::new(Cloud::new(Arc::clone(volume), seed))),
+            machine::Device::Cloud(volume, instance) => {
+                Kind::Cloud(Box::new(Cloud::new(Arc::clone(volume), *instance, seed)))
+            }
         };
         Device { kind, served: VecDeque::new() }
     }
@@ -97,9 +99,8 @@ impl Device {
         }
     }
 
-    /// Of a cloud volume at an instance with limits: its name, for how long of that they held it, and how often its own and those took
-    /// turns.
-    pub fn instance(&self, now_ns: u64) -> Option<(&str, [u64; 2])> {
+    /// Of a cloud volume at an instance with limits: its name, and for how long they held it.
+    pub fn instance(&self, now_ns: u64) -> Option<(&str, u64)> {
         let Kind::Cloud(cloud) = &self.kind else { return None };
         Some((cloud.instance()?, cloud.instance_busy_ns(now_ns)))
     }

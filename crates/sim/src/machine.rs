@@ -5,7 +5,7 @@
 use crate::bounds::{self, Blocks, Count, Hertz, Short, Size, Time, Word};
 use crate::buffered_drive::BufferedDrive;
 use crate::bus::{Bus, Transfer, bytes_ns};
-use crate::cloud::CloudVolume;
+use crate::cloud::{CloudVolume, Limits};
 use crate::command::Direction;
 use crate::controller::{Controller, Forwarding, Queue};
 pub use crate::cost::Cost;
@@ -241,8 +241,8 @@ pub enum Device {
     Buffer(BufferedDrive),
     /// A flash drive.
     Flash(Arc<FlashDrive>),
-    /// A volume of a cloud provider.
-    Cloud(Arc<CloudVolume>),
+    /// A volume of a cloud provider, and the limits of its instance.
+    Cloud(Arc<CloudVolume>, Option<Limits>),
 }
 
 impl Device {
@@ -257,7 +257,7 @@ impl Device {
         match self {
             Device::Disk(drive) => drive.write_cache.is_some(),
             Device::Flash(drive) => drive.buffer.is_some() && !drive.protected,
-            Device::Buffer(_) | Device::Cloud(_) => false,
+            Device::Buffer(_) | Device::Cloud(..) => false,
         }
     }
 
@@ -277,7 +277,7 @@ impl Device {
             Device::Disk(drive) => Bytes(drive.mechanics.geometry.blocks() * BLOCK_BYTES),
             Device::Buffer(drive) => drive.size,
             Device::Flash(drive) => drive.size,
-            Device::Cloud(volume) => volume.size,
+            Device::Cloud(volume, _) => volume.size,
         }
     }
 }
@@ -345,7 +345,7 @@ impl Machine {
                 Device::Disk(drive) => Arc::make_mut(drive).write_cache = None,
                 // What outlasts a loss of power is as good as written.
                 Device::Flash(drive) if !drive.protected => Arc::make_mut(drive).buffer = None,
-                Device::Flash(_) | Device::Buffer(_) | Device::Cloud(_) => {}
+                Device::Flash(_) | Device::Buffer(_) | Device::Cloud(..) => {}
             }
         }
         machine
@@ -359,7 +359,7 @@ impl Machine {
             let (holds, is_protected) = match &disk.device {
                 Device::Flash(drive) => (drive.buffer.map_or(0, |buffer| buffer.0), drive.protected),
                 Device::Disk(drive) => (drive.write_cache.map_or(0, |cache| cache.blocks * BLOCK_BYTES), false),
-                Device::Buffer(_) | Device::Cloud(_) => (0, false),
+                Device::Buffer(_) | Device::Cloud(..) => (0, false),
             };
             [Bytes(protected.0 + if is_protected { holds } else { 0 }), Bytes(all.0 + holds)]
         })

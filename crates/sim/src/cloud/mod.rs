@@ -11,41 +11,90 @@
 //!
 //! Every run begins with the credits of the machine file. There is no cache, and addresses do not matter.
 
+use crate::bounds::{Blocks, Count, Long, MOST_BYTES, Number, Rate, Share, Size};
 use crate::command::{Command, Direction, Served};
 use crate::disk::geometry::BLOCK_BYTES;
 use crate::resource::Resource;
-use halfpower_model::Bytes;
+use crate::table::table;
 use halfpower_model::random::Random;
 use std::sync::Arc;
 
-/// The figures of a volume.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CloudVolume {
-    /// Capacity.
-    pub size: Bytes,
-    /// Maximum size that counts as one request.
-    pub unit: Bytes,
-    /// The limits of the volume, and those of the instance that it is attached to.
-    pub limits: Vec<Limits>,
-    /// Name of that instance; none without its limits.
-    pub instance: Option<String>,
-    /// Number of requests served at once.
-    pub parallel: u32,
-    /// Mean latency of a read, from acceptance to answer.
-    pub read_ns: u64,
-    /// The same for a write.
-    pub write_ns: u64,
-    /// Maximum deviation from it; small ones are the most frequent.
-    pub spread_ns: u64,
+/// IOPS.
+type Requests = Number<1, 1_000_000_000>;
+
+table! {
+    /// A volume.
+    pub CloudVolume {
+        /// capacity
+        size: Blocks<512, MOST_BYTES>,
+        /// maximum size that counts as one request; larger ones count as several
+        unit: Size<512, { 1 << 30 }>,
+        /// its limits
+        limits: Limits,
+        /// the `[instance.NAME]` it is attached to: the same limits, a separate part with its own busy time; for a volume of one disk
+        instance: Option<String>,
+        /// number of requests served at once
+        parallel: Count<1, 4096>,
+        /// mean latency of a read, from acceptance to answer
+        read_latency: Long,
+        /// the same for a write
+        write_latency: Long,
+        /// maximum deviation from it, of which small ones are the most frequent; at most either
+        spread: Long = default,
+    }
 }
 
-/// Limits of requests and of bytes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
-    /// Requests of up to a unit.
-    pub requests: Limit,
-    /// Bytes.
-    pub bytes: Limit,
+table! {
+    /// Limits of a volume or of an instance.
+    #[derive(Copy)]
+    pub Limits {
+        /// IOPS
+        requests: Requests,
+        /// bytes per second
+        rate: Rate,
+        /// IOPS while there are credits; at least `requests`; needs `request-credits`
+        burst_requests: Option<Requests>,
+        /// maximum balance of requests
+        request_credits: Option<Number<0, 1_000_000_000_000_000>>,
+        /// bytes per second while there are credits; needs `byte-credits`
+        burst_rate: Option<Rate>,
+        /// maximum balance of bytes
+        byte_credits: Option<Size<0, MOST_BYTES>>,
+        /// balance at the start of a sample, as a share; default 1
+        full: Option<Share>,
+    }
+}
+
+impl Limits {
+    /// That of requests and that of bytes.
+    pub fn both(&self) -> [Limit; 2] {
+        let full = self.full.unwrap_or(1.0);
+        let limit = |per_s, burst: Option<f64>, credits: Option<f64>| {
+            let burst = burst.zip(credits);
+            Limit { per_s, burst: burst.map(|(per_s, credits)| Burst { per_s, credits, at_first: credits * full }) }
+        };
+        let (burst_rate, credits) = (self.burst_rate.map(|rate| rate.0), self.byte_credits.map(|bytes| bytes.0 as f64));
+        [limit(self.requests, self.burst_requests, self.request_credits), limit(self.rate.0, burst_rate, credits)]
+    }
+
+    /// What is wrong with them: the key and why.
+    pub(crate) fn check(&self) -> Result<(), (&'static str, String)> {
+        let [requests, rate] = [["burst-requests", "request-credits"], ["burst-rate", "byte-credits"]];
+        let has_credits = [self.request_credits.is_some(), self.byte_credits.is_some()];
+        let (burst_rate, least_rate) = (self.burst_rate.map(|rate| rate.0), self.rate.0);
+        let bursts = [(self.burst_requests, self.requests), (burst_rate, least_rate)];
+        for (([burst, credits], has_credits), (per_s, least)) in [requests, rate].into_iter().zip(has_credits).zip(bursts) {
+            match per_s {
+                None if has_credits => return Err((credits, format!("it needs {burst} too"))),
+                Some(_) if !has_credits => return Err((burst, format!("it needs {credits} too"))),
+                Some(per_s) if per_s < least => {
+                    return Err((burst, "it has to be at least the limit without bursts".to_owned()));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A limit of requests or of bytes.
@@ -114,24 +163,20 @@ pub struct Cloud {
     /// Of requests and of bytes.
     meters: Vec<[Meter; 2]>,
     servers: Resource,
-    /// The time that a limit delayed commands or let them pass, and the part of it that was the instance's.
+    /// How long the limits of the volume were the last to let a command pass, and how long those of the instance.
     held: [Resource; 2],
-    /// Whether the instance's limits were the last to let the last command pass, and how often this changed.
-    is_by_instance: bool,
-    turns: u64,
     last: Option<Last>,
     random: Random,
 }
 
 impl Cloud {
     /// At rest, with the credits of the start.
-    pub fn new(volume: Arc<CloudVolume>, seed: u64) -> Cloud {
+    pub fn new(volume: Arc<CloudVolume>, instance: Option<Limits>, seed: u64) -> Cloud {
+        let limits = [Some(volume.limits), instance].into_iter().flatten();
         Cloud {
-            meters: volume.limits.iter().map(|limits| [limits.requests, limits.bytes].map(Meter::new)).collect(),
+            meters: limits.map(|limits| limits.both().map(Meter::new)).collect(),
             servers: Resource::new(volume.parallel),
             held: [(); 2].map(|()| Resource::new(1)),
-            is_by_instance: false,
-            turns: 0,
             last: None,
             random: Random::new(seed),
             volume,
@@ -159,12 +204,7 @@ impl Cloud {
         }
         let free_ns = latest_ns(self.meters.iter().flatten());
         let is_by_instance = self.meters.first().is_some_and(|own| latest_ns(own.iter()) < free_ns);
-        let parts = if is_by_instance { 2 } else { 1 };
-        for held in &mut self.held[..parts] {
-            held.serve(now_ns, from_ns, free_ns as u64 - from_ns);
-        }
-        self.turns += u64::from(is_by_instance != self.is_by_instance);
-        self.is_by_instance = is_by_instance;
+        self.held[usize::from(is_by_instance)].serve(now_ns, from_ns, free_ns as u64 - from_ns);
         self.last = Some(Last { direction, end: block + count, room: room + requests * unit - bytes, passes_ns });
         let took_ns = self.latency_ns(direction);
         let answered_ns = self.servers.serve(now_ns, passes_ns.ceil() as u64, took_ns);
@@ -175,10 +215,10 @@ impl Cloud {
 
     /// The mean of two draws: a triangle around the average.
     fn latency_ns(&mut self, direction: Direction) -> u64 {
-        let CloudVolume { read_ns, write_ns, spread_ns, .. } = *self.volume;
-        let least_ns = if direction == Direction::Read { read_ns } else { write_ns }.saturating_sub(spread_ns);
-        let mut draw = || self.random.below(spread_ns + 1);
-        least_ns + draw() + draw()
+        let CloudVolume { read_latency, write_latency, spread, .. } = &*self.volume;
+        let mean = if direction == Direction::Read { read_latency } else { write_latency };
+        let mut draw = || self.random.below(spread.0 + 1);
+        mean.0.saturating_sub(spread.0) + draw() + draw()
     }
 
     /// How long its limits, or its servers together if that is longer, were at work until now.
@@ -192,9 +232,9 @@ impl Cloud {
         self.volume.instance.as_deref()
     }
 
-    /// How long the instance's limits delayed it, and how often the volume's limits and those took turns.
-    pub fn instance_busy_ns(&self, now_ns: u64) -> [u64; 2] {
-        [self.held[1].busy_ns(now_ns), self.turns]
+    /// How long the limits of the instance delayed it.
+    pub fn instance_busy_ns(&self, now_ns: u64) -> u64 {
+        self.held[1].busy_ns(now_ns)
     }
 }
 

@@ -1,30 +1,34 @@
 use super::*;
-use crate::machine::Device;
-use crate::system::laws::sized_workload;
-use crate::system::tests::{bus, course, hold, machine};
-use halfpower_model::Operation;
+use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds};
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
 
 /// 100 requests per second of 8 KiB, 1 MiB/s, 5 ms, no spread.
 fn slow() -> CloudVolume {
-    let limit = |per_s| Limit { per_s, burst: None };
     CloudVolume {
         size: Bytes(1 << 30),
         unit: Bytes(8192),
-        limits: vec![Limits { requests: limit(100.0), bytes: limit(1_048_576.0) }],
+        limits: Limits {
+            requests: 100.0,
+            rate: BytesPerSecond(1_048_576.0),
+            burst_requests: None,
+            request_credits: None,
+            burst_rate: None,
+            byte_credits: None,
+            full: None,
+        },
         instance: None,
         parallel: 4,
-        read_ns: 5 * MS,
-        write_ns: 7 * MS,
-        spread_ns: 0,
+        read_latency: Nanoseconds(5 * MS),
+        write_latency: Nanoseconds(7 * MS),
+        spread: Nanoseconds(0),
     }
 }
 
 /// When each of some commands that arrive at once is answered, in milliseconds.
 fn answered(volume: CloudVolume, commands: &[(Direction, u64, u64)]) -> Vec<u64> {
-    let mut cloud = Cloud::new(Arc::new(volume), 1);
+    let mut cloud = Cloud::new(Arc::new(volume), None, 1);
     let ready_ms = |(tag, &(direction, block, count)): (u32, &(Direction, u64, u64))| {
         cloud.serve(0, Command { tag, direction, block, count, received_ns: 0 }).ready_ns / MS
     };
@@ -42,7 +46,7 @@ fn a_course_by_hand() {
     assert_eq!(answered(slow(), &sequential), [5, 15, 18, 25]);
     // Neither another direction nor a gap merges.
     assert_eq!(answered(slow(), &[(Read, 0, 8), (Read, 8, 8), (Write, 16, 8), (Write, 25, 8)]), [5, 15, 27, 37]);
-    let narrow = CloudVolume { parallel: 1, read_ns: 50 * MS, ..slow() };
+    let narrow = CloudVolume { parallel: 1, read_latency: Nanoseconds(50 * MS), ..slow() };
     assert_eq!(answered(narrow, &[(Read, 0, 8), (Read, 100, 8)]), [50, 100], "its only server is taken");
     // 1 MiB takes a second, and the next request waits for it.
     let wide = CloudVolume { unit: Bytes(1 << 20), ..slow() };
@@ -76,55 +80,8 @@ fn credits_last_as_long_as_the_provider_says_and_come_back_at_the_rate() {
     assert_eq!(meter.free_ns, 60.25e9, "a minute without requests gives no credit");
 }
 
-fn any_limit(most: f64) -> impl Strategy<Value = Limit> {
-    let burst = proptest::option::of((1.0_f64..5.0, 0.0_f64..most, 0.0_f64..=1.0));
-    (most / 100.0..most, burst).prop_map(|(per_s, burst)| Limit {
-        per_s,
-        burst: burst.map(|(times, credits, full)| Burst { per_s: per_s * times, credits, at_first: credits * full }),
-    })
-}
-
-fn any_volume() -> impl Strategy<Value = CloudVolume> {
-    let limits = (any_limit(50_000.0), any_limit(1e9)).prop_map(|(requests, bytes)| Limits { requests, bytes });
-    let limits = proptest::collection::vec(limits, 1..3);
-    (limits, 9_u32..21, 1_u32..65, 1_u64..3_000_000, 1_u64..3_000_000, 0.0_f64..=1.0).prop_map(
-        |(limits, unit, parallel, read_ns, write_ns, spread)| CloudVolume {
-            size: Bytes(8 << 30),
-            unit: Bytes(1 << unit),
-            instance: (limits.len() > 1).then(|| "instance".to_owned()),
-            limits,
-            parallel,
-            read_ns,
-            write_ns,
-            spread_ns: (read_ns.min(write_ns) as f64 * spread) as u64,
-        },
-    )
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
-
-    #[test]
-    fn nothing_is_lost_and_bytes_are_paid_for_with_credits_or_time(
-        volume in any_volume(), disks in 1_usize..4, workload in sized_workload(500, 1_u64..600, 1_u32..64)
-    ) {
-        let made_of = if disks > 1 { crate::volume::Volume::Stripe { chunk: Bytes(65_536) } } else { crate::volume::Volume::Each };
-        let atlas = crate::disk::tests::atlas(crate::disk::scheduler::Scheduler::Fcfs);
-        let (mut machine, volume) = (machine(atlas, disks, made_of), Arc::new(volume));
-        machine.parts = vec![bus("link", 1250e6)];
-        for disk in &mut machine.disks {
-            (disk.device, disk.near) = (Device::Cloud(Arc::clone(&volume)), vec![0]);
-        }
-        let outcome = course(&machine, &workload);
-        hold(&outcome, &workload);
-        let bytes = 500 * workload.request_size.0;
-        prop_assert_eq!(outcome.device[usize::from(workload.operation == Operation::Write)].1, bytes);
-        for Limits { bytes: Limit { per_s, burst }, .. } in volume.limits.iter().filter(|_| disks == 1) {
-            let paid = outcome.elapsed_ns as f64 / 1e9 * per_s + burst.map_or(0.0, |burst| burst.at_first);
-            let at_least = bytes as f64 - workload.request_size.0 as f64;
-            prop_assert!(at_least <= paid * (1.0 + 1e-9) + 1.0, "{} of {}", at_least, paid);
-        }
-    }
 
     /// No second sees more than the burst rate, and no stretch more than the rate and the credits.
     #[test]

@@ -6,6 +6,7 @@ use super::volume::VolumeKeys;
 use super::{CLOCK, MachineFile};
 use crate::bounds::{Hertz, LEAST_CALL};
 use crate::bus::{Bus, BusKeys};
+use crate::cloud::CloudVolume;
 use crate::controller::{Order, Queue};
 use crate::flash::FlashDrive;
 use crate::flash::buffer::FastArea;
@@ -74,7 +75,7 @@ impl MachineFile {
     /// When there is none of the name, or it cannot be.
     fn device(&self, name: &str, keys: &VolumeKeys) -> Result<Device, Wrong> {
         if let Some(cloud) = self.cloud.get(&keys.drive) {
-            return Ok(Device::Cloud(Arc::new(cloud.volume(&self.instance, name, keys)?)));
+            return self.cloud(cloud, name, keys);
         }
         if let Some(flash) = self.flash.get(&keys.drive) {
             return Ok(Device::Flash(Arc::new(self::flash(flash, name, keys)?)));
@@ -85,6 +86,27 @@ impl MachineFile {
         }
         let drive = named_in(&self.drive, &["volume", name, "drive"], "drive", &keys.drive)?;
         Ok(keys.disk(drive.drive(&keys.drive)?))
+    }
+
+    /// A volume of a cloud, at its instance.
+    fn cloud(&self, cloud: &CloudVolume, name: &str, keys: &VolumeKeys) -> Result<Device, Wrong> {
+        let of_cloud = |key| ["cloud", &keys.drive, key];
+        if cloud.spread > cloud.read_latency.min(cloud.write_latency) {
+            return Err(Wrong::at(&of_cloud("spread"), "it has to be at most read-latency and write-latency"));
+        }
+        if keys.from_buffers {
+            return Err(Wrong::at(&["volume", name, "from-buffers"], "it applies to disks only"));
+        }
+        let wrong = |(key, message)| Wrong::at(&[&of_cloud("limits")[..], &[key]].concat(), message);
+        cloud.limits.check().map_err(wrong)?;
+        let Some(instance) = &cloud.instance else { return Ok(Device::Cloud(Arc::new(cloud.clone()), None)) };
+        let limits = named_in(&self.instance, &of_cloud("instance"), "instance", instance)?;
+        if keys.disks > 1 {
+            let one = "volumes that share an instance are not simulated; write disks = 1";
+            return Err(Wrong::at(&["volume", name, "disks"], one));
+        }
+        limits.check().map_err(|(key, message)| Wrong::at(&["instance", instance, key], message))?;
+        Ok(Device::Cloud(Arc::new(cloud.clone()), Some(*limits)))
     }
 
     /// The parts of the path and the disks on them.

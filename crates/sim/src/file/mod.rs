@@ -4,7 +4,6 @@
 //! name that nothing has. Quantities are texts with their unit. What a key means stands at its field.
 
 mod assemble;
-mod cloud;
 mod digest;
 mod drive;
 mod error;
@@ -22,9 +21,9 @@ pub use fitted::Fitted;
 
 use crate::bounds::Hertz;
 use crate::bus::BusKeys;
+use crate::cloud::{CloudVolume, Limits};
 use crate::flash::FlashDrive;
 use crate::machine::{Machine, OperatingSystem};
-use cloud::{CloudKeys, LimitKeys};
 use drive::DriveKeys;
 use error::Wrong;
 use halfpower_model::Settings;
@@ -53,10 +52,10 @@ pub struct MachineFile {
     drive: BTreeMap<String, DriveKeys>,
     /// Volumes of a cloud provider; a volume names one where others name a drive.
     #[serde(default)]
-    cloud: BTreeMap<String, CloudKeys>,
+    cloud: BTreeMap<String, CloudVolume>,
     /// What an instance of the provider may do, whatever its volumes may.
     #[serde(default)]
-    instance: BTreeMap<String, LimitKeys>,
+    instance: BTreeMap<String, Limits>,
     #[serde(default)]
     flash: BTreeMap<String, FlashDrive>,
     #[serde(default)]

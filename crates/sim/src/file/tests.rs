@@ -383,8 +383,8 @@ fn the_readme_lists_every_key() {
         ("erase", Erase::rows()),
         ("fast-area", FastArea::rows()),
         ("trim", Trim::rows()),
-        ("cloud", CloudKeys::rows()),
-        ("limits", LimitKeys::rows()),
+        ("cloud", CloudVolume::rows()),
+        ("limits", Limits::rows()),
         ("share", ShareKeys::rows()),
         ("volume", VolumeKeys::rows()),
     ];

@@ -7,8 +7,7 @@
 
 use super::tests::*;
 use crate::bus::BusKeys;
-use crate::cloud::{Burst, Limit};
-use crate::cloud::{CloudVolume, Limits};
+use crate::cloud::{CloudVolume, Limit, Limits};
 use crate::controller::{Controller, Forwarding, Order, Queue};
 use crate::disk::Overhead;
 use crate::disk::cache::ReadBuffer;
@@ -18,6 +17,7 @@ use crate::volume::Reader;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngSeed, TestRunner};
+use halfpower_model::BytesPerSecond;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -134,26 +134,27 @@ pub(super) fn rate(machine: &Machine, workload: &Workload) -> f64 {
 
 /// Cloud volumes behind a link.
 fn any_cloud() -> impl Strategy<Value = Machine> {
-    let limit = |most: f64| {
-        let burst = proptest::option::of((1.0_f64..5.0, 0.0_f64..most, 0.0_f64..=1.0));
-        (most / 100.0..most, burst).prop_map(|(per_s, burst)| Limit {
-            per_s,
-            burst: burst.map(|(times, credits, full)| Burst {
-                per_s: per_s * times,
-                credits,
-                at_first: credits * full,
-            }),
-        })
-    };
-    let limits = (limit(50_000.0), limit(1e9)).prop_map(|(requests, bytes)| vec![Limits { requests, bytes }]);
-    (limits, 9_u32..21, 1_u32..65, 1_u64..3_000_000, 0.0_f64..=1.0).prop_map(|(limits, unit, parallel, ns, spread)| {
-        let (size, unit, spread_ns) = (Bytes(8 << 30), Bytes(1 << unit), (ns as f64 * spread) as u64);
-        let (read_ns, write_ns, instance) = (ns, ns, None);
-        let volume = CloudVolume { size, unit, instance, limits, parallel, read_ns, write_ns, spread_ns };
-        let mut machine = machine(larger(Scheduler::Fcfs), 1, Volume::Each);
-        (machine.disks[0].device, machine.disks[0].near) = (Device::Cloud(Arc::new(volume)), vec![1]);
-        machine
-    })
+    let burst = proptest::option::of((1.0_f64..5.0, 0_u64..1_000_000_000));
+    (500.0_f64..50_000.0, 1e7_f64..1e9, burst, 0.0_f64..=1.0, 9_u32..21, 1_u32..65, 1_u64..3_000_000).prop_map(
+        |(requests, rate, burst, full, unit, parallel, ns)| {
+            let limits = Limits {
+                requests,
+                rate: BytesPerSecond(rate),
+                burst_requests: burst.map(|(times, _)| requests * times),
+                request_credits: burst.map(|(_, credits)| credits as f64 / 2e4),
+                burst_rate: burst.map(|(times, _)| BytesPerSecond(rate * times)),
+                byte_credits: burst.map(|(_, credits)| Bytes(credits)),
+                full: Some(full),
+            };
+            let (size, unit) = (Bytes(8 << 30), Bytes(1 << unit));
+            let [read_latency, write_latency, spread] = [ns, ns, (ns as f64 * full) as u64].map(Nanoseconds);
+            let volume =
+                CloudVolume { size, unit, limits, instance: None, parallel, read_latency, write_latency, spread };
+            let mut machine = machine(larger(Scheduler::Fcfs), 1, Volume::Each);
+            (machine.disks[0].device, machine.disks[0].near) = (Device::Cloud(Arc::new(volume), None), vec![1]);
+            machine
+        },
+    )
 }
 
 proptest! {
@@ -185,8 +186,8 @@ proptest! {
     ) {
         let outcome = course(&machine, &workload);
         hold(&outcome, &workload);
-        let Device::Cloud(volume) = &machine.disks[0].device else { unreachable!() };
-        let Limit { per_s, burst } = volume.limits[0].bytes;
+        let Device::Cloud(volume, _) = &machine.disks[0].device else { unreachable!() };
+        let [_, Limit { per_s, burst }] = volume.limits.both();
         let paid = outcome.elapsed_ns as f64 / 1e9 * per_s + burst.map_or(0.0, |burst| burst.at_first);
         let least = 499.0 * workload.request_size.0 as f64;
         prop_assert!(least <= paid * (1.0 + 1e-9) + 1.0, "{} of {}", least, paid);

@@ -68,8 +68,6 @@ pub(super) struct Mark {
     pub(super) at_work_ns: Vec<u64>,
     pub(super) at_devices_ns: u64,
     pub(super) interrupt_ns: u64,
-    /// How often the limits of a volume and those of its instance took turns.
-    pub(super) instance_turns: u64,
     pub(super) device: [(u64, u64); 4],
     pub(super) merges: u64,
     pub(super) outstanding_ns: u128,

@@ -12,9 +12,6 @@ use halfpower_model::sample::{CutOff, Part, PartKind, WaitFor};
 use halfpower_model::workload::FEW_REQUESTS;
 use std::collections::BTreeMap;
 
-/// How often two limits take turns that hold from request to request and not one after another, as where credits are used up.
-const MANY_TURNS: u64 = 10;
-
 impl System<'_> {
     /// What each part has been busy up to now.
     pub(super) fn busy_ns(&self) -> Vec<u64> {
@@ -27,13 +24,12 @@ impl System<'_> {
         let gates = self.gates.iter().zip(&self.at_gates).filter(|(gate, _)| gate.is_some());
         let gates = gates.map(|(_, waiting)| waiting.some_ns(self.now_ns));
         let growth = self.growth.as_ref().map(|growth| growth.busy_ns(self.now_ns));
-        let instance = self.instance().map(|(_, [busy_ns, _])| busy_ns);
+        let instance = self.instance().map(|(_, busy_ns)| busy_ns);
         resources.chain(arms).chain(server).chain(waits).chain(gates).chain(growth).chain(instance).collect()
     }
 
-    /// The instance that its volume is attached to, which is one, if that has limits; for how long they held it, and how often
-    /// its own and those took turns.
-    fn instance(&self) -> Option<(&str, [u64; 2])> {
+    /// The instance that its volume is attached to, which is one, if that has limits; and for how long they held it.
+    fn instance(&self) -> Option<(&str, u64)> {
         self.devices.first()?.instance(self.now_ns)
     }
 
@@ -51,7 +47,6 @@ impl System<'_> {
             at_work_ns: at_devices.clone().map(|device| device.some_ns(self.now_ns)).collect(),
             at_devices_ns: at_devices.map(|device| device.all_ns(self.now_ns)).sum(),
             interrupt_ns: self.outcome.interrupt_ns,
-            instance_turns: self.instance().map_or(0, |(_, [_, turns])| turns),
             device: self.outcome.device,
             merges: self.outcome.merges,
             outstanding_ns: self.outstanding_ns + self.outstanding_for(since_ns),
@@ -116,11 +111,7 @@ impl System<'_> {
         let is_of_few = self.marks.is_of_few == Some(true);
         let before = std::mem::take(if is_of_few { &mut self.marks.completion } else { &mut self.marks.window });
         let elapsed_ns = self.now_ns.saturating_sub(before.at_ns);
-        let mut used = since(&after.busy_ns, &before.busy_ns);
-        if self.instance().is_some() {
-            // The volume comes behind the CPUs and what is between.
-            part_instance(&mut used, 1 + self.resources.len(), after.instance_turns - before.instance_turns);
-        }
+        let used = since(&after.busy_ns, &before.busy_ns);
         for (now, then) in self.outcome.device.iter_mut().zip(before.device) {
             *now = (now.0 - then.0, now.1 - then.1);
         }
@@ -175,20 +166,6 @@ impl System<'_> {
         self.outcome.flush_ns = self.flushes.ending_ns.map(|ending_ns| self.now_ns - ending_ns);
         self.outcome
     }
-}
-
-/// Parts the time of a volume from that of its instance, the last of all. Where they hold it round-robin, whichever held it for longer
-/// counts as busy while either did.
-fn part_instance(used: &mut [u64], volume: usize, turns: u64) {
-    let (held_ns, instance_ns) = (used[volume], used[used.len() - 1]);
-    let own_ns = held_ns.saturating_sub(instance_ns);
-    let (of_volume_ns, of_instance_ns) = match own_ns < instance_ns {
-        _ if turns < MANY_TURNS => (own_ns, instance_ns),
-        true => (own_ns, held_ns),
-        false => (held_ns, instance_ns),
-    };
-    used[volume] = of_volume_ns;
-    used[used.len() - 1] = of_instance_ns;
 }
 
 /// What came between two moments; before anything was done every part was idle.
