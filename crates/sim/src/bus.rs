@@ -11,9 +11,9 @@ use crate::command::Direction;
 use crate::table::table;
 
 table! {
-/// The keys of a bus.
+/// A bus.
 #[derive(Default)]
-pub BusKeys {
+pub Bus {
     /// bytes per second while it transfers, both ways; this, or the next two
     rate: Option<Rate>,
     /// for reads
@@ -45,34 +45,17 @@ pub BusKeys {
 }
 }
 
-/// A bus.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Bus {
-    /// Its name.
-    pub name: String,
-    /// Nanoseconds per byte of reads and of writes, without overhead.
-    pub ns_per_byte: [f64; 2],
-    /// What else its file says.
-    pub keys: BusKeys,
-}
-
-/// Nanoseconds of bytes at the rates of reads and writes; trims and flushes move none.
-pub(crate) fn bytes_ns(ns_per_byte: [f64; 2], bytes: u64, direction: Direction) -> u64 {
-    (bytes as f64 * ns_per_byte.get(direction as usize).unwrap_or(&0.0) + 0.5) as u64
-}
-
 impl Bus {
     /// Bus time of a command.
     pub fn command_ns(&self) -> u64 {
-        let BusKeys { arbitration, selection, message_out, command, .. } = self.keys;
+        let Bus { arbitration, selection, message_out, command, .. } = *self;
         [arbitration, selection, message_out, command].iter().map(|phase| phase.0).sum()
     }
 
-    /// Bus time of a transfer.
-    pub fn transfer(&self, bytes: u64, direction: Direction) -> Transfer {
-        let BusKeys { arbitration, message_in, message_end, status, burst, .. } = self.keys;
+    /// Bus time of a transfer whose bytes take so long.
+    pub fn transfer(&self, bytes: u64, bytes_ns: u64) -> Transfer {
+        let Bus { arbitration, message_in, message_end, status, burst, .. } = *self;
         let bursts = burst.map_or(1, |burst| bytes.div_ceil(burst.0).max(1));
-        let bytes_ns = bytes_ns(self.ns_per_byte, bytes, direction);
         let ns = bursts * (arbitration.0 + message_in.0) + bytes_ns + message_end.0 + status.0;
         Transfer { ns, bursts, bytes_ns }
     }
@@ -113,7 +96,7 @@ impl Tally {
 
     /// Nanoseconds by phase, in the order in which they come.
     pub fn phases(&self, bus: &Bus) -> [(&'static str, u64); 8] {
-        let BusKeys { arbitration, selection, message_out, command, message_in, message_end, status, .. } = bus.keys;
+        let Bus { arbitration, selection, message_out, command, message_in, message_end, status, .. } = *bus;
         [
             ("arbitration", (self.commands + self.bursts) * arbitration.0),
             ("selection", self.commands * selection.0),
@@ -132,36 +115,25 @@ mod tests {
     use super::*;
     use halfpower_model::{Bytes, Nanoseconds};
 
-    fn scsi() -> Bus {
+    #[test]
+    fn time_goes_by_phase_and_small_bursts_waste_it() {
         let [arbitration, selection, message_out, command, message_in, status, message_end] =
             [1, 2, 4, 8, 16, 32, 64].map(|us| Nanoseconds(us * 1000));
-        let burst = Some(Bytes(4096));
-        let phases = BusKeys { arbitration, selection, message_out, command, message_in, ..BusKeys::default() };
-        let keys = BusKeys { message_end, status, burst, ..phases };
-        Bus { name: "scsi".to_owned(), ns_per_byte: [25.0, 50.0], keys }
-    }
-
-    #[test]
-    fn time_goes_by_phase() {
-        let bus = scsi();
+        let phases = Bus { arbitration, selection, message_out, command, message_in, ..Bus::default() };
+        let of_burst = |bytes| Bus { message_end, status, burst: Some(Bytes(bytes)), ..phases.clone() };
+        let bus = of_burst(4096);
         assert_eq!(bus.command_ns(), 15_000);
         // Three bursts of 9000 bytes: each taken and announced.
-        assert_eq!(bus.transfer(9000, Direction::Read).ns, 3 * 17_000 + 225_000 + 96_000);
-        assert_eq!(bus.transfer(4096, Direction::Write).ns, 17_000 + 204_800 + 96_000);
+        let read = bus.transfer(9000, 225_000);
+        assert_eq!(read.ns, 3 * 17_000 + 225_000 + 96_000);
+        assert_eq!(bus.transfer(4096, 204_800).ns, 17_000 + 204_800 + 96_000);
         let mut tally = Tally::default();
         tally.command();
-        tally.transfer(&bus.transfer(9000, Direction::Read), Direction::Read);
+        tally.transfer(&read, Direction::Read);
         let phases = tally.phases(&bus);
-        let all: u64 = phases.iter().map(|(_, ns)| ns).sum();
-        assert_eq!(all, bus.command_ns() + bus.transfer(9000, Direction::Read).ns);
+        assert_eq!(phases.iter().map(|(_, ns)| ns).sum::<u64>(), bus.command_ns() + read.ns);
         assert_eq!((phases[0], phases[1]), (("arbitration", 4_000), ("selection", 2_000)));
-    }
-    #[test]
-    fn small_bursts_waste_a_bus() {
-        let ns = [1024, 4096, 65_536].map(|burst| {
-            let keys = BusKeys { burst: Some(Bytes(burst)), ..scsi().keys };
-            Bus { keys, ..scsi() }.transfer(65_536, Direction::Read).ns
-        });
+        let ns = [1024, 4096, 65_536].map(|burst| of_burst(burst).transfer(65_536, 0).ns);
         assert!(ns.is_sorted_by(|one, next| one > next), "{ns:?}");
     }
 }

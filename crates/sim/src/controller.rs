@@ -9,27 +9,44 @@
 //! others, CMU-PDL-08-101, section 5: "simple" and "smart"); FSCAN: Coffman, Klimko and Ryan, "Analysis of scanning policies
 //! for reducing disk seek times" (1972).
 
+use crate::bounds::{Blocks, Count, Rate, Short, Word};
 use crate::command::Direction;
 use crate::cost::Cost;
 use crate::named::{Named, named};
+use crate::table::table;
 
+table! {
 /// A controller.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Controller {
-    /// Its name.
-    pub name: String,
-    /// Controller time per command.
-    pub request_ns: u64,
-    /// Nanoseconds per byte of reads and of writes; zero: as fast as the buses.
-    pub ns_per_byte: [f64; 2],
-    /// How the bytes pass.
-    pub forwarding: Forwarding,
-    /// Its queue; `None`: commands go to the disks at once.
-    pub queue: Option<Queue>,
-    /// CPU time of its driver for a read.
-    pub driver_read: Cost,
-    /// The same for a write.
-    pub driver_write: Cost,
+pub Controller {
+    /// controller time per command
+    request: Short = default,
+    /// throughput limit of reads; without it: as the buses
+    read_rate: Option<Rate>,
+    /// the same for writes
+    write_rate: Option<Rate>,
+    /// `stored`: it holds all bytes before it passes them on. `through`, above a bus with `each-disk`: one port per disk, in
+    /// parallel
+    bytes: Word<Forwarding>,
+    /// maximum number of commands at a disk; without it: unlimited
+    outstanding: Option<Count<1, 65_536>>,
+    /// order of waiting reads; needs `outstanding`; default `fcfs`. A read that has waited for 1 s goes first, with the next 16
+    /// in order. Writes are first come, first served; if both wait, they alternate in groups of 16
+    order: Option<Word<Order>>,
+    /// maximum size of a command merged from waiting neighbours; needs `outstanding`; without it, or with 512 B: no merging
+    merge: Option<Blocks<512, { 64 << 20 }>>,
+    /// CPU time that its driver adds to a read
+    driver_read: Option<Cost>,
+    /// the same for a write
+    driver_write: Option<Cost>,
+}
+}
+
+impl Controller {
+    /// Its queue; none: commands go to the disks at once.
+    pub fn queue(&self) -> Option<Queue> {
+        let (order, merge) = (self.order.unwrap_or(Order::Fcfs), self.merge.map_or(0, |size| size.0));
+        self.outstanding.map(|outstanding| Queue { outstanding, order, merge })
+    }
 }
 
 /// How bytes pass a controller.

@@ -8,7 +8,7 @@ use crate::command::Direction;
 use crate::controller::{Controller, Forwarding, Order, Queue};
 use crate::flash::FlashDrive;
 use crate::flash::space::State;
-use crate::machine::{AttachedDisk, Cost, Device, Machine, Made, Part, Share, SplitAt};
+use crate::machine::{AttachedDisk, Cost, Device, Machine, Made, Part, PartKind, Share, SplitAt};
 use crate::volume::{Reader, Volume};
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds};
@@ -56,15 +56,15 @@ pub fn path(machine: &Machine) -> Vec<PathPart> {
 /// What a share adds behind what reaches its server's memory: what the ends spend on it, and the wire between them.
 fn share(machine: &Machine, share: &Share, stops: &mut Vec<PathPart>) {
     let Some(server) = stops.last_mut() else { return };
-    server.does += &format!("; as server of the share, {}", costs("", share.server));
-    let client = format!("as client of the share, {}; {}", costs("", share.client), windows(share));
+    server.does += &format!("; as server of the share, {}", costs("", [share.server_read, share.server_write]));
+    let client = format!("as client of the share, {}; {}", costs("", [share.client_read, share.client_write]), windows(share));
     if share.server_cpus.is_none() {
         server.does += &format!("; {client}");
         return;
     }
     server.names = vec![SERVER_CPUS.to_owned()];
     let passed: Vec<String> = stops.iter().flat_map(|stop| stop.names.clone()).collect();
-    let wire = share.wire.iter().map(|number| {
+    let wire = machine.wire.iter().map(|number| {
         let mut one = stop(machine, &[*number]);
         if one.names.iter().all(|name| passed.contains(name)) {
             one.does += ", crossed twice";
@@ -137,44 +137,47 @@ fn cloud(volume: &CloudVolume, instance: Option<Limits>) -> String {
 }
 
 fn stop(machine: &Machine, numbers: &[usize]) -> PathPart {
-    let names = numbers.iter().map(|number| machine.parts[*number].name().to_owned()).collect();
-    let does = numbers.first().map_or_else(String::new, |number| match &machine.parts[*number] {
-        Part::Bus(one) => bus(one),
-        Part::Controller(one) => controller(one),
+    let names = numbers.iter().map(|number| machine.parts[*number].name.clone()).collect();
+    let does = numbers.first().map_or_else(String::new, |number| {
+        let part = &machine.parts[*number];
+        match &part.kind {
+            PartKind::Bus(one) => bus(one, part),
+            PartKind::Controller(one) => controller(one, part),
+        }
     });
     PathPart { names, does, makes: None }
 }
 
-fn bus(bus: &Bus) -> String {
-    let mut words = vec![format!("bus, {}", rates(bus.ns_per_byte))];
-    for (of, ns) in [("command", bus.command_ns()), ("transfer", bus.transfer(0, Direction::Read).ns)] {
+fn bus(bus: &Bus, part: &Part) -> String {
+    let mut words = vec![format!("bus, {}", rates(part.ns_per_byte))];
+    for (of, ns) in [("command", bus.command_ns()), ("transfer", bus.transfer(0, 0).ns)] {
         if ns > 0 {
             words.push(format!("{} per {of}", Nanoseconds(ns)));
         }
     }
-    words.extend(bus.keys.burst.map(|burst| format!("bursts of {burst}")));
-    if bus.keys.latency.0 > 0 {
-        words.push(format!("latency {}", bus.keys.latency));
+    words.extend(bus.burst.map(|burst| format!("bursts of {burst}")));
+    if bus.latency.0 > 0 {
+        words.push(format!("latency {}", bus.latency));
     }
-    if bus.keys.programmed {
+    if bus.programmed {
         words.push("the CPU moves the bytes (PIO)".to_owned());
     }
     words.join(", ")
 }
 
-fn controller(controller: &Controller) -> String {
-    let mut words = vec![String::from(match controller.forwarding {
+fn controller(controller: &Controller, part: &Part) -> String {
+    let mut words = vec![String::from(match controller.bytes {
         Forwarding::Through => "controller, passes bytes on",
         Forwarding::Ports => "controller, passes bytes on, one port per disk",
         Forwarding::Stored => "controller, stores each transfer before it passes it on",
     })];
-    if controller.request_ns > 0 {
-        words.push(format!("{} per command", Nanoseconds(controller.request_ns)));
+    if controller.request.0 > 0 {
+        words.push(format!("{} per command", controller.request));
     }
-    if controller.ns_per_byte != [0.0; 2] {
-        words.push(rates(controller.ns_per_byte));
+    if part.ns_per_byte != [0.0; 2] {
+        words.push(rates(part.ns_per_byte));
     }
-    words.extend(controller.queue.map(|Queue { outstanding, order, merge }| {
+    words.extend(controller.queue().map(|Queue { outstanding, order, merge }| {
         let order = match order {
             Order::Fcfs => "first come, first served",
             Order::CLook => "C-LOOK for reads",

@@ -2,9 +2,9 @@
 //!
 //! [`crate::file`] makes it from a machine file, with all names resolved.
 
-use crate::bounds::{self, Blocks, Count, Hertz, Short, Size, Time, Word};
+use crate::bounds::{self, Blocks, Count, Hertz, Names, Short, Size, Time, Word};
 use crate::buffered_drive::BufferedDrive;
-use crate::bus::{Bus, Transfer, bytes_ns};
+use crate::bus::{Bus, Transfer};
 use crate::cloud::{CloudVolume, Limits};
 use crate::command::Direction;
 use crate::controller::{Controller, Forwarding, Queue};
@@ -48,21 +48,28 @@ pub struct Machine {
     pub made: Made,
     /// The network share between the volume and the program.
     pub share: Option<Share>,
+    /// Indices of the parts of its wire, the server's first.
+    pub wire: Vec<usize>,
 }
 
+table! {
 /// A network share.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Share {
-    /// CPU time of the client, for reads and writes.
-    pub client: [Cost; 2],
-    /// CPU time of the server, on top of a direct request.
-    pub server: [Cost; 2],
-    /// CPU cores of the server; `None` for a local share, which uses those of the client.
-    pub server_cpus: Option<u32>,
-    /// Indices of the parts between the two memories, the server's first.
-    pub wire: Vec<usize>,
-    /// Maximum number of outstanding writes.
-    pub write_window: u32,
+pub Share {
+    /// CPU time of the client for a read
+    client_read: Cost,
+    /// the same for a write
+    client_write: Cost,
+    /// CPU time of the server for a read, on top of a direct one
+    server_read: Cost,
+    /// the same for a write
+    server_write: Cost,
+    /// cores of the server; without it: the client's cores, and the share is local
+    server_cpus: Option<Count<1, 4096>>,
+    /// buses from the server's memory to the client's, each once
+    wire: Names<0> = default,
+    /// maximum number of outstanding writes
+    write_window: Count<1, 65_536>,
+}
 }
 
 /// The part that makes a volume of disks.
@@ -76,7 +83,18 @@ pub enum Made {
 
 /// A part between disks and memory.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Part {
+pub struct Part {
+    /// Its name.
+    pub name: String,
+    /// Nanoseconds per byte of reads and of writes, without overhead; 0 of a controller: as fast as the buses.
+    pub ns_per_byte: [f64; 2],
+    /// What it is.
+    pub kind: PartKind,
+}
+
+/// The kinds of parts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PartKind {
     /// A bus.
     Bus(Bus),
     /// A controller.
@@ -84,68 +102,54 @@ pub enum Part {
 }
 
 impl Part {
-    /// Its name.
-    pub fn name(&self) -> &str {
-        match self {
-            Part::Bus(bus) => &bus.name,
-            Part::Controller(controller) => &controller.name,
-        }
+    /// It as a bus.
+    pub fn bus(&self) -> Option<&Bus> {
+        if let PartKind::Bus(bus) = &self.kind { Some(bus) } else { None }
     }
 
-    /// The same with another name.
-    pub fn named(mut self, name: &str) -> Part {
-        match &mut self {
-            Part::Bus(bus) => name.clone_into(&mut bus.name),
-            Part::Controller(controller) => name.clone_into(&mut controller.name),
-        }
-        self
+    /// It as a controller.
+    pub fn controller(&self) -> Option<&Controller> {
+        if let PartKind::Controller(controller) = &self.kind { Some(controller) } else { None }
     }
 
     /// Its time per command.
     pub fn command_ns(&self) -> u64 {
-        match self {
-            Part::Bus(bus) => bus.command_ns(),
-            Part::Controller(controller) => controller.request_ns,
+        match &self.kind {
+            PartKind::Bus(bus) => bus.command_ns(),
+            PartKind::Controller(controller) => controller.request.0,
         }
     }
 
-    /// Its time for a transfer without contention.
+    /// Its time for a transfer without contention; trims and flushes move no bytes.
     pub fn transfer(&self, bytes: u64, direction: Direction) -> Transfer {
-        match self {
-            Part::Bus(bus) => bus.transfer(bytes, direction),
-            Part::Controller(controller) => {
-                let ns = bytes_ns(controller.ns_per_byte, bytes, direction);
-                Transfer { ns, bursts: 1, bytes_ns: ns }
-            }
-        }
+        let bytes_ns = (bytes as f64 * self.ns_per_byte.get(direction as usize).unwrap_or(&0.0) + 0.5) as u64;
+        let alone = Transfer { ns: bytes_ns, bursts: 1, bytes_ns };
+        self.bus().map_or(alone, |bus| bus.transfer(bytes, bytes_ns))
     }
 
     /// Propagation time.
     pub fn latency_ns(&self) -> u64 {
-        match self {
-            Part::Bus(bus) => bus.keys.latency.0,
-            Part::Controller(_) => 0,
-        }
+        self.bus().map_or(0, |bus| bus.latency.0)
     }
 
     /// Whether the CPU moves its bytes (PIO).
     pub fn is_programmed(&self) -> bool {
-        matches!(self, Part::Bus(bus) if bus.keys.programmed)
+        self.bus().is_some_and(|bus| bus.programmed)
     }
 
     /// The same above disks with a link each: the controller has one port per disk.
     pub fn with_ports(mut self) -> Part {
-        if let Part::Controller(controller) = &mut self
-            && controller.forwarding == Forwarding::Through
+        if let PartKind::Controller(controller) = &mut self.kind
+            && controller.bytes == Forwarding::Through
         {
-            controller.forwarding = Forwarding::Ports;
+            controller.bytes = Forwarding::Ports;
         }
         self
     }
 
     /// Whether it stores all bytes before it passes them on.
     pub fn stores(&self) -> bool {
-        matches!(self, Part::Controller(controller) if controller.forwarding == Forwarding::Stored)
+        self.controller().is_some_and(|controller| controller.bytes == Forwarding::Stored)
     }
 }
 
@@ -313,13 +317,16 @@ impl Machine {
             cache.paging.0 = (cache.paging.0 as f64 * factor) as u64;
         }
         for part in &mut self.parts {
-            if let Part::Controller(controller) = part {
-                [&mut controller.driver_read, &mut controller.driver_write].into_iter().for_each(scale);
+            if let PartKind::Controller(Controller { driver_read, driver_write, .. }) = &mut part.kind {
+                driver_read.iter_mut().chain(driver_write).for_each(scale);
             }
         }
         if let Some(share) = &mut self.share {
-            let server = share.server_cpus.is_none().then_some(&mut share.server);
-            share.client.iter_mut().chain(server.into_iter().flatten()).for_each(scale);
+            let Share { client_read, client_write, server_read, server_write, server_cpus, .. } = share;
+            [client_read, client_write].into_iter().for_each(scale);
+            if server_cpus.is_none() {
+                [server_read, server_write].into_iter().for_each(scale);
+            }
         }
     }
 
@@ -329,12 +336,10 @@ impl Machine {
         disk.queue?;
         let made: &[usize] = if let Made::InController(parts) = &self.made { parts } else { &[] };
         let way = disk.near.iter().chain(&disk.far).chain(made);
-        let mut queues = way.filter_map(|number| match &self.parts[*number] {
-            Part::Controller(controller) => controller.queue.map(|_| controller.name.as_str()),
-            Part::Bus(_) => None,
-        });
+        let queues = |number: &usize| self.parts[*number].controller().is_some_and(|one| one.outstanding.is_some());
+        let name = way.copied().find(queues).map(|number| self.parts[number].name.as_str());
         // Of several alike each has a number, and the file has them once.
-        Some(queues.next().and_then(|name| name.split(' ').next()).unwrap_or(&disk.name))
+        Some(name.and_then(|name| name.split(' ').next()).unwrap_or(&disk.name))
     }
 
     /// The same with its drives' write caches off.
@@ -384,14 +389,10 @@ impl Machine {
     /// The buses that bytes are on while they are in a part, by name: those of its legs.
     pub fn buses_beside(&self, part: usize) -> Vec<String> {
         let above = if let Made::InController(parts) = &self.made { &parts[..] } else { &[] };
-        let wire = self.share.as_ref().map_or(&[][..], |share| &share.wire);
-        let legs = self.disks.iter().flat_map(|disk| [&disk.near[..], &disk.far]).chain([above, wire]);
+        let legs = self.disks.iter().flat_map(|disk| [&disk.near[..], &disk.far]).chain([above, &self.wire]);
         let on_them: BTreeSet<usize> = legs.filter(|leg| leg.contains(&part)).flatten().copied().collect();
-        let bus = |number: &usize| match &self.parts[*number] {
-            Part::Bus(bus) => Some(bus.name.clone()),
-            Part::Controller(_) => None,
-        };
-        on_them.iter().filter_map(bus).collect()
+        let buses = on_them.into_iter().map(|number| &self.parts[number]).filter(|part| part.bus().is_some());
+        buses.map(|part| part.name.clone()).collect()
     }
 
     /// How many devices the system sees: the disks, or what a controller makes of them.
@@ -401,10 +402,9 @@ impl Machine {
 
     /// What the drivers of its controllers cost the CPUs for a request, beside the operating system.
     pub fn driver_cost(&self, direction: Direction) -> Cost {
-        let of = |part: &Part| match (part, direction) {
-            (Part::Bus(_), _) => Cost::default(),
-            (Part::Controller(controller), Direction::Read) => controller.driver_read,
-            (Part::Controller(controller), _) => controller.driver_write,
+        let of = |part: &Part| {
+            let driver = |one: &Controller| if direction == Direction::Read { one.driver_read } else { one.driver_write };
+            part.controller().and_then(driver).unwrap_or_default()
         };
         // Of one disk's way: those of the others are like it.
         let behind: &[usize] = if let Made::InController(parts) = &self.made { parts } else { &[] };

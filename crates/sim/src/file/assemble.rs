@@ -5,13 +5,13 @@ use super::parts::check;
 use super::volume::VolumeKeys;
 use super::{CLOCK, MachineFile};
 use crate::bounds::{Hertz, LEAST_CALL};
-use crate::bus::{Bus, BusKeys};
+use crate::bus::Bus;
 use crate::cloud::CloudVolume;
-use crate::controller::{Order, Queue};
+use crate::controller::{Controller, Order, Queue};
 use crate::flash::FlashDrive;
 use crate::flash::buffer::FastArea;
-use crate::machine::{AttachedDisk, Device, Machine, Made, PageCache, Part, Share};
-use halfpower_model::Bytes;
+use crate::machine::{AttachedDisk, Device, Machine, Made, PageCache, Part, PartKind, Share};
+use halfpower_model::{Bytes, BytesPerSecond};
 use std::sync::Arc;
 
 /// Parts, disks on them, and where the volume is made.
@@ -34,6 +34,7 @@ impl MachineFile {
         check(system, &place, self.cpu.memory)?;
         let Attached { mut parts, disks, made } = self.attach(volume, keys)?;
         let share = keys.share.as_ref().map(|share| self.share(volume, share, &mut parts)).transpose()?;
+        let (share, wire) = share.unzip();
         let mut system = system.clone();
         if keys.file_system == Some(false) {
             system.split = None;
@@ -56,6 +57,7 @@ impl MachineFile {
             offset: keys.offset,
             made,
             share,
+            wire: wire.unwrap_or_default(),
         };
         if let (Some(Hertz(of_times)), Some(Hertz(clock))) = (self.clock_of_times, clock) {
             machine.scale_cpu_times(of_times / clock);
@@ -133,7 +135,8 @@ impl MachineFile {
             };
             levels.push((parts.len(), count as usize));
             for number in 1..=count {
-                parts.push(if count == 1 { part.clone() } else { part.clone().named(&format!("{named} {number}")) });
+                let name = if count == 1 { named.clone() } else { format!("{named} {number}") };
+                parts.push(Part { name, ..part.clone() });
             }
         }
         let stores = |level: usize| parts.get(levels[level].0).is_some_and(Part::stores);
@@ -154,13 +157,9 @@ impl MachineFile {
         let of_levels = |disk: usize, from: usize, to: usize| -> Vec<usize> {
             levels[from..to].iter().map(|(first, count)| first + disk % count).collect()
         };
-        let queues = parts.iter().filter_map(|part| match part {
-            Part::Controller(controller) => controller.queue,
-            Part::Bus(_) => None,
-        });
         let queue_of = |outstanding| Queue { outstanding, order: Order::Fcfs, merge: 0 };
         let of_drive = || self.flash.get(&keys.drive).and_then(|flash| flash.outstanding).map(queue_of);
-        let queue = queues.into_iter().next().or_else(of_drive);
+        let queue = parts.iter().filter_map(Part::controller).find_map(Controller::queue).or_else(of_drive);
         let disk = |disk: usize| AttachedDisk {
             device: device.clone(),
             name: keys.drive.clone(),
@@ -179,44 +178,44 @@ impl MachineFile {
     }
 
     /// A share by its name; the buses of its wire that no disk is on join the parts.
-    fn share(&self, volume: &str, name: &str, parts: &mut Vec<Part>) -> Result<Share, Wrong> {
+    fn share(&self, volume: &str, name: &str, parts: &mut Vec<Part>) -> Result<(Share, Vec<usize>), Wrong> {
         let keys = named_in(&self.share, &["volume", volume, "share"], "share", name)?;
         let mut wire = Vec::new();
         for (number, named) in keys.wire.iter().enumerate() {
-            let known = parts.iter().position(|part| part.name() == named);
+            let known = parts.iter().position(|part| part.name == *named);
             wire.push(known.unwrap_or(parts.len()));
             if known.is_none() {
                 parts.push(self.part(&["share", name, "wire"], number, named)?);
             }
         }
-        Ok(keys.share(wire))
+        Ok((keys.clone(), wire))
     }
 
     /// A bus or a controller by its name; `key` is the list in which it is named, as the one of a number.
     fn part(&self, key: &[&str], number: usize, name: &str) -> Result<Part, Wrong> {
-        match self.bus.get(name) {
-            Some(keys) => bus(name, keys).map(Part::Bus),
-            None => {
-                let named = named_in(&self.controller, key, "bus or controller", name);
-                named.map_err(|wrong| wrong.of_item(number))?.controller(name).map(Part::Controller)
+        if let Some(bus) = self.bus.get(name) {
+            let Bus { rate, read_rate, write_rate, .. } = *bus;
+            if rate.is_some() && (read_rate.is_some() || write_rate.is_some()) {
+                let message = "it excludes read-rate and write-rate; write it, or those two";
+                return Err(Wrong::at(&["bus", name, "rate"], message));
             }
+            let (Some(read), Some(write)) = (read_rate.or(rate), write_rate.or(rate)) else {
+                return Err(Wrong::at(&["bus", name], "it needs rate, or read-rate and write-rate"));
+            };
+            let kind = PartKind::Bus(bus.clone());
+            return Ok(Part { name: name.to_owned(), ns_per_byte: [1e9 / read.0, 1e9 / write.0], kind });
         }
+        let named = named_in(&self.controller, key, "bus or controller", name);
+        let controller = named.map_err(|wrong| wrong.of_item(number))?;
+        let of_waiting = [("order", controller.order.is_some()), ("merge", controller.merge.is_some())];
+        if let Some((key, _)) = of_waiting.iter().find(|(_, is_there)| *is_there && controller.outstanding.is_none()) {
+            let message = "it needs outstanding, because without it no command waits";
+            return Err(Wrong::at(&["controller", name, key], message));
+        }
+        let per_byte = |rate: Option<BytesPerSecond>| rate.map_or(0.0, |rate| 1e9 / rate.0);
+        let ns_per_byte = [controller.read_rate, controller.write_rate].map(per_byte);
+        Ok(Part { name: name.to_owned(), ns_per_byte, kind: PartKind::Controller(controller.clone()) })
     }
-}
-
-/// The bus of a name.
-///
-/// # Errors
-/// Without rates, or with two of a direction.
-fn bus(name: &str, keys: &BusKeys) -> Result<Bus, Wrong> {
-    let BusKeys { rate, read_rate, write_rate, .. } = *keys;
-    if rate.is_some() && (read_rate.is_some() || write_rate.is_some()) {
-        return Err(Wrong::at(&["bus", name, "rate"], "it excludes read-rate and write-rate; write it, or those two"));
-    }
-    let (Some(read), Some(write)) = (read_rate.or(rate), write_rate.or(rate)) else {
-        return Err(Wrong::at(&["bus", name], "it needs rate, or read-rate and write-rate"));
-    };
-    Ok(Bus { name: name.to_owned(), ns_per_byte: [1e9 / read.0, 1e9 / write.0], keys: keys.clone() })
 }
 
 /// A flash drive as a volume uses it. What the volume leaves of it is spare, and always free.

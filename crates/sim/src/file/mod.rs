@@ -20,14 +20,15 @@ pub use error::MachineError;
 pub use fitted::Fitted;
 
 use crate::bounds::Hertz;
-use crate::bus::BusKeys;
+use crate::bus::Bus;
 use crate::cloud::{CloudVolume, Limits};
 use crate::flash::FlashDrive;
-use crate::machine::{Machine, OperatingSystem};
+use crate::controller::Controller;
+use crate::machine::{Machine, OperatingSystem, Share};
 use drive::DriveKeys;
 use error::Wrong;
 use halfpower_model::Settings;
-use parts::{ControllerKeys, CpuKeys, ShareKeys};
+use parts::CpuKeys;
 use serde::Deserialize;
 use source::Source;
 use std::collections::BTreeMap;
@@ -45,9 +46,9 @@ pub struct MachineFile {
     #[serde(default)]
     other_system: BTreeMap<String, OperatingSystem>,
     #[serde(default)]
-    bus: BTreeMap<String, BusKeys>,
+    bus: BTreeMap<String, Bus>,
     #[serde(default)]
-    controller: BTreeMap<String, ControllerKeys>,
+    controller: BTreeMap<String, Controller>,
     #[serde(default)]
     drive: BTreeMap<String, DriveKeys>,
     /// Volumes of a cloud provider; a volume names one where others name a drive.
@@ -59,7 +60,7 @@ pub struct MachineFile {
     #[serde(default)]
     flash: BTreeMap<String, FlashDrive>,
     #[serde(default)]
-    share: BTreeMap<String, ShareKeys>,
+    share: BTreeMap<String, Share>,
     volume: BTreeMap<String, VolumeKeys>,
     /// Keys with the published figures that they were chosen for.
     #[serde(default, rename = "fitted")]

@@ -373,8 +373,8 @@ fn the_readme_lists_every_key() {
         ("cache", PageCache::rows()),
         ("parallel", Parallel::rows()),
         ("cost", crate::cost::CostKeys::rows()),
-        ("bus", BusKeys::rows()),
-        ("controller", ControllerKeys::rows()),
+        ("bus", Bus::rows()),
+        ("controller", Controller::rows()),
         ("drive", DriveKeys::rows()),
         ("seek-times", drive::SeekTimes::rows()),
         ("write-cache", drive::WriteCacheKeys::rows()),
@@ -385,7 +385,7 @@ fn the_readme_lists_every_key() {
         ("trim", Trim::rows()),
         ("cloud", CloudVolume::rows()),
         ("limits", Limits::rows()),
-        ("share", ShareKeys::rows()),
+        ("share", Share::rows()),
         ("volume", VolumeKeys::rows()),
     ];
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../machines/README.md");

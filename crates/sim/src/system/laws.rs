@@ -6,9 +6,9 @@
 //! and for one stream, without a card. Elsewhere more depth does slow some machines; README.md has the counts, which a test holds.
 
 use super::tests::*;
-use crate::bus::BusKeys;
+use crate::bus::Bus;
 use crate::cloud::{CloudVolume, Limit, Limits};
-use crate::controller::{Controller, Forwarding, Order, Queue};
+use crate::controller::{Forwarding, Order, Queue};
 use crate::disk::Overhead;
 use crate::disk::cache::ReadBuffer;
 use crate::disk::tests::read_buffer;
@@ -95,11 +95,11 @@ fn any_array() -> impl Strategy<Value = Machine> {
         |(drive, disks, volume, (stores, makes), queue, offset)| {
             let mut machine = machine(drive, disks, volume);
             let forwarding = if stores { Forwarding::Stored } else { Forwarding::Through };
-            machine.parts.push(Part::Controller(Controller {
-                request_ns: 50_000,
-                ns_per_byte: [15.0, 25.0],
-                ..controller(forwarding)
-            }));
+            let mut card = Part { ns_per_byte: [15.0, 25.0], ..controller(forwarding, None) };
+            if let PartKind::Controller(one) = &mut card.kind {
+                one.request = Nanoseconds(50_000);
+            }
+            machine.parts.push(card);
             machine.offset = Bytes(offset * 512);
             let is_made_there = stores && makes && volume != Volume::Each;
             for disk in &mut machine.disks {
@@ -203,9 +203,7 @@ proptest! {
             machine.disks.truncate(1);
             (machine.volume, machine.system.completion_share) = (Volume::Each, 0.0);
             for part in &mut machine.parts {
-                if let Part::Bus(bus) = part {
-                    bus.keys = BusKeys::default();
-                }
+                part.kind = PartKind::Bus(Bus::default());
             }
             (workload.operation, workload.pattern) = (Operation::Read, Pattern::Sequential);
         } else {
@@ -228,8 +226,7 @@ fn narrow_and_wide(machine: Machine, factor: f64, which: usize) -> (Machine, Mac
 }
 
 pub(crate) fn widen(part: &mut Part, factor: f64) {
-    let Part::Bus(bus) = part else { return };
-    bus.ns_per_byte = bus.ns_per_byte.map(|ns| ns / factor);
+    part.ns_per_byte = part.ns_per_byte.map(|ns| ns / factor);
 }
 
 fn with_drives(mut machine: Machine, change: impl Fn(Drive) -> Drive) -> Machine {

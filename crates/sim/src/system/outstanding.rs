@@ -50,7 +50,7 @@ impl Outstanding {
 mod tests {
     use super::super::tests::*;
     use super::*;
-    use crate::controller::{Controller, Forwarding, Order, Queue};
+    use crate::controller::{Forwarding, Order, Queue};
     use halfpower_model::sample::PartKind;
 
     /// Shares of the time that something was outstanding at each device, and how many were on average.
@@ -106,7 +106,7 @@ mod tests {
     fn a_controller_tells_the_buses_on_its_legs() {
         let mut machine = machine(atlas(Scheduler::CLook), 2, Volume::Each);
         machine.parts.push(bus("isa", 8e6));
-        machine.parts.push(Part::Controller(controller(Forwarding::Stored)));
+        machine.parts.push(controller(Forwarding::Stored, None));
         (machine.disks[0].near, machine.disks[0].far) = (vec![0], vec![3, 1]);
         let outcome = course(&machine, 1);
         let buses = |name| outcome.parts.iter().find(|part| part.name == name).unwrap().buses.clone();
@@ -116,16 +116,15 @@ mod tests {
     #[test]
     fn what_waits_at_a_gate_is_told_with_its_controller() {
         let mut machine = machine(atlas(Scheduler::CLook), 1, Volume::Each);
-        let queue = Some(Queue { outstanding: 2, order: Order::CLook, merge: 0 });
-        machine.disks[0].queue = queue;
+        machine.disks[0].queue = Some(Queue { outstanding: 2, order: Order::CLook, merge: 0 });
         let gate = |outcome: &Outcome| outcome.parts.iter().find(|part| part.kind == PartKind::Wait).cloned().unwrap();
         let shares = [1, 2, 8].map(|depth| gate(&course(&machine, depth)).busy);
         assert!(shares[0] == 0.0 && shares[1] == 0.0 && shares[2] > 0.98, "{shares:?}");
         assert_eq!(gate(&course(&machine, 8)).name, "disk.outstanding 1", "the drive's own");
-        machine.parts.push(Part::Controller(Controller { queue, ..controller(Forwarding::Through) }));
+        machine.parts.push(controller(Forwarding::Through, Some(2)));
         machine.disks[0].near.push(2);
         assert_eq!(gate(&course(&machine, 8)).name, "card.outstanding 1");
-        machine.parts[2] = machine.parts[2].clone().named("card 1");
+        machine.parts[2].name = "card 1".to_owned();
         assert_eq!(gate(&course(&machine, 8)).name, "card.outstanding 1", "one of several alike, which have one key");
         machine.disks[0].near.pop();
         machine.made = Made::InController(vec![2]);

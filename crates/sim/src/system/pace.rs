@@ -85,7 +85,7 @@ mod tests {
     use super::super::tests::*;
     use super::*;
     use crate::buffered_drive::BufferedDrive;
-    use crate::bus::{Bus, BusKeys};
+    use crate::bus::Bus;
     use crate::disk::Overhead;
     use halfpower_model::workload::Rate;
 
@@ -97,8 +97,7 @@ mod tests {
         let overhead = Overhead { read_hit_ns: SERVICE_NS, ..Overhead::default() };
         machine.disks[0].device = Device::Buffer(BufferedDrive { size: Bytes(1 << 30), overhead });
         machine.disks[0].near = vec![0];
-        let Part::Bus(free) = bus("free", 1e18) else { unreachable!("a bus is one") };
-        machine.parts = vec![Part::Bus(Bus { keys: BusKeys::default(), ..free })];
+        machine.parts = vec![Part { kind: PartKind::Bus(Bus::default()), ..bus("free", 1e18) }];
         machine.system.direct_read = Cost::default();
         machine
     }

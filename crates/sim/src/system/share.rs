@@ -40,13 +40,13 @@ impl<'a> Share<'a> {
     }
 
     /// CPU time of one end for one half of a request, there or back.
-    pub(super) fn half_ns(costs: [machine::Cost; 2], asked: &Request) -> u64 {
-        costs[asked.kind as usize].ns(u64::from(asked.length)) / 2
+    pub(super) fn half_ns(read: machine::Cost, write: machine::Cost, asked: &Request) -> u64 {
+        [read, write][asked.kind as usize].ns(u64::from(asked.length)) / 2
     }
 
     /// The client's.
     pub(super) fn client_ns(&self, asked: &Request) -> u64 {
-        Share::half_ns(self.model.client, asked)
+        Share::half_ns(self.model.client_read, self.model.client_write, asked)
     }
 }
 
@@ -64,8 +64,17 @@ mod tests {
     fn shared(server_cpus: Option<u32>, wire: Vec<usize>) -> Machine {
         let mut machine = machine(larger(Scheduler::CLook), 1, Volume::Each);
         machine.parts.push(bus("ethernet", 125e6));
-        let (client, server) = ([COST; 2], [COST; 2]);
-        machine.share = Some(crate::machine::Share { client, server, server_cpus, wire, write_window: 2 });
+        let (client_read, client_write, server_read, server_write) = (COST, COST, COST, COST);
+        let share = crate::machine::Share {
+            client_read,
+            client_write,
+            server_read,
+            server_write,
+            server_cpus,
+            wire: Vec::new(),
+            write_window: 2,
+        };
+        (machine.share, machine.wire) = (Some(share), wire);
         machine
     }
 

@@ -1,6 +1,6 @@
 //! Courses that a hand can follow.
 
-use crate::bus::{Bus, BusKeys};
+use crate::bus::Bus;
 use crate::controller::{Controller, Forwarding};
 use crate::machine::{AttachedDisk, OperatingSystem};
 use halfpower_model::workload::Rate;
@@ -12,7 +12,7 @@ pub(crate) use super::{Outcome, run};
 pub(crate) use crate::disk::scheduler::Scheduler;
 pub(crate) use crate::disk::tests::{atlas, larger};
 pub(crate) use crate::disk::{Drive, WriteCache};
-pub(crate) use crate::machine::{Cost, Device, Growth, Machine, Made, PageCache, Part, SplitAt};
+pub(crate) use crate::machine::{Cost, Device, Growth, Machine, Made, PageCache, Part, PartKind, SplitAt};
 pub(crate) use crate::volume::Volume;
 pub(crate) use halfpower_model::{
     Buffering, Bytes, Durability, Histogram, Limits, Nanoseconds, Operation, Pattern, Sharing, Workload,
@@ -20,8 +20,8 @@ pub(crate) use halfpower_model::{
 
 pub(crate) fn bus(name: &str, bytes_per_s: f64) -> Part {
     let (command, status) = (Nanoseconds(10_000), Nanoseconds(5_000));
-    let keys = BusKeys { command, status, ..BusKeys::default() };
-    Part::Bus(Bus { name: name.to_owned(), ns_per_byte: [1e9 / bytes_per_s; 2], keys })
+    let bus = Bus { command, status, ..Bus::default() };
+    Part { name: name.to_owned(), ns_per_byte: [1e9 / bytes_per_s; 2], kind: PartKind::Bus(bus) }
 }
 
 pub(crate) fn machine(drive: Drive, disks: usize, volume: Volume) -> Machine {
@@ -58,6 +58,7 @@ pub(crate) fn machine(drive: Drive, disks: usize, volume: Volume) -> Machine {
         offset: Bytes(0),
         made: Made::InSoftware,
         share: None,
+        wire: Vec::new(),
     }
 }
 
@@ -74,16 +75,19 @@ pub(crate) fn workload(pattern: Pattern, request_size: u64, depth: u32, machine:
 }
 
 /// A controller that costs 1 µs a command.
-pub(super) fn controller(forwarding: Forwarding) -> Controller {
-    Controller {
-        name: "card".to_owned(),
-        request_ns: 1000,
-        ns_per_byte: [0.0; 2],
-        forwarding,
-        queue: None,
-        driver_read: Cost::default(),
-        driver_write: Cost::default(),
-    }
+pub(super) fn controller(bytes: Forwarding, outstanding: Option<u32>) -> Part {
+    let controller = Controller {
+        request: Nanoseconds(1000),
+        read_rate: None,
+        write_rate: None,
+        bytes,
+        outstanding,
+        order: None,
+        merge: None,
+        driver_read: None,
+        driver_write: None,
+    };
+    Part { name: "card".to_owned(), ns_per_byte: [0.0; 2], kind: PartKind::Controller(controller) }
 }
 
 /// Of 64 MiB, a quarter of which may be dirty.

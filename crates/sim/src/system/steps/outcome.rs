@@ -2,7 +2,6 @@
 
 use crate::bus::{Bus, Tally};
 use crate::disk::Worked;
-use crate::machine;
 use crate::system::outcome::{LONG, Mark, Outcome};
 use crate::system::request::Origin;
 use crate::system::state::System;
@@ -123,11 +122,11 @@ impl System<'_> {
         let taken = own.iter().zip(used.iter().skip(1)).map(|(own, used)| *own as f64 / (*used).max(1) as f64);
         let between = self.machine.parts.iter().zip(&self.tallies).zip(taken).enumerate();
         let between = between.map(|(number, ((one, tally), own))| {
-            let part = match one {
-                machine::Part::Bus(bus) => Part { phases: phases(bus, tally), ..Part::idle(one.name(), PartKind::Bus) },
-                machine::Part::Controller(_) => {
+            let part = match one.bus() {
+                Some(bus) => Part { phases: phases(bus, tally), ..Part::idle(&one.name, PartKind::Bus) },
+                None => {
                     let (phases, buses) = (held(own), self.machine.buses_beside(number));
-                    Part { phases, buses, ..Part::idle(one.name(), PartKind::Controller) }
+                    Part { phases, buses, ..Part::idle(&one.name, PartKind::Controller) }
                 }
             };
             (part, 1.0)

@@ -4,7 +4,7 @@ use crate::bus::Transfer;
 use crate::command::{Command, Direction, Served};
 use crate::controller::{Forwarding, Gate};
 use crate::disk::geometry::BLOCK_BYTES;
-use crate::machine::{Made, Part, SplitAt};
+use crate::machine::{Made, SplitAt};
 use crate::system::events::Event;
 use crate::system::pieces::{Moving, Portioned, Seen};
 use crate::system::state::System;
@@ -192,10 +192,8 @@ impl System<'_> {
             let transfer =
                 bytes.map_or_else(Transfer::default, |bytes| self.transfers[number].get(part, bytes, direction));
             // A controller without ports is held until its slowest neighbour is done.
-            let held_ns = match part {
-                Part::Controller(controller) if controller.forwarding != Forwarding::Ports => slowest_ns,
-                _ => transfer.ns,
-            };
+            let has_one_port = part.controller().is_some_and(|one| one.bytes != Forwarding::Ports);
+            let held_ns = if has_one_port { slowest_ns } else { transfer.ns };
             let own_ns = command_ns + transfer.ns;
             let through_ns = self.resources[number].hold(self.now_ns, command_ns + held_ns, own_ns);
             if part.is_programmed() && bytes.is_some() {

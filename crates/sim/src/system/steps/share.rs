@@ -22,8 +22,7 @@ impl System<'_> {
     }
 
     fn send_to_server(&mut self, request: u32, asked: &Request) {
-        let Some(share) = &self.share else { return };
-        let there_ns = self.send(&share.model.wire, u64::from(asked.length), asked.kind);
+        let there_ns = self.send(&self.machine.wire, u64::from(asked.length), asked.kind);
         self.at(there_ns, Event::AtServer { request });
     }
 
@@ -38,7 +37,7 @@ impl System<'_> {
         let system_ns = self.cost_ns(&asked, share_of_system);
         let now_ns = self.now_ns;
         let Some(share) = &mut self.share else { return now_ns };
-        let spent_ns = Share::half_ns(share.model.server, &asked) + system_ns;
+        let spent_ns = Share::half_ns(share.model.server_read, share.model.server_write, &asked) + system_ns;
         share.server.as_mut().unwrap_or(&mut self.cpus).serve(now_ns, now_ns, spent_ns)
     }
 
@@ -51,7 +50,7 @@ impl System<'_> {
     pub(super) fn answer(&mut self, request: u32) {
         let asked = self.requests.all[request as usize].asked;
         let Some(share) = &self.share else { return };
-        let (wire, client_ns) = (&share.model.wire, share.client_ns(&asked));
+        let (wire, client_ns) = (&self.machine.wire, share.client_ns(&asked));
         let bytes = if asked.kind == RequestKind::Write { 0 } else { u64::from(asked.length) };
         let back_ns = self.move_bytes(wire, bytes, asked.kind);
         let done_ns = self.cpus.serve(self.now_ns, back_ns, client_ns);
