@@ -4,7 +4,6 @@
 //! name that nothing has. Quantities are texts with their unit. What a key means stands at its field.
 
 mod assemble;
-mod digest;
 mod drive;
 mod error;
 mod fitted;

@@ -4,7 +4,6 @@
 //! alone is a key of the volume in use, `PART.KEY` one of a part by its name, and `KIND.PART.KEY` where two parts of different kinds
 //! have the same. Values keep the place where they were written, line and column or the setting, and every refusal begins with it.
 
-use super::digest;
 use super::error::{MachineError, Wrong};
 use super::fitted::{self, Fitted};
 use halfpower_model::Settings;
@@ -84,9 +83,9 @@ impl Source {
             let valueless = error.span().and_then(|span| self.without_value(span.start));
             self.refuse(error.span(), valueless.unwrap_or_else(|| reason(error.message())))
         })?;
-        let mut said = String::new();
-        digest::spell_table(document.get_ref(), &mut said);
-        let crc32c = crc32c::crc32c(said.as_bytes());
+        // Without comments and spaces, the keys of each table in order.
+        let said = toml::from_str::<toml::Table>(&self.text[..self.file_bytes]);
+        let crc32c = said.map_or(0, |said| crc32c::crc32c(format!("{said:?}").as_bytes()));
         let volumes = document.get_ref().get("volume").and_then(|volumes| volumes.get_ref().as_table());
         if !volumes.is_some_and(|volumes| volumes.contains_key(self.volume.as_str())) {
             return Ok(Document { table: document, crc32c, places: Vec::new() });

@@ -305,6 +305,22 @@ fn what_a_file_lacks_at_its_top_is_at_no_key() {
 }
 
 #[test]
+fn files_that_say_the_same_have_the_same_digest_and_others_have_not() {
+    let text = machine_text("nvme-gen4").unwrap();
+    let crc32c = |text: &str| MachineFile::parse("x", text).unwrap().crc32c();
+    for (from, to, is_same) in [
+        ("units = 256 ", "# More.\nunits   =  256 # or so\n", true),
+        ("command = \"20ns\" ", "command = '20ns' ", true),
+        ("units = 256", "units = 257", false),
+        ("size = \"3840GB\"", "size = \"3841GB\"", false),
+        ("protected = true", "protected = false", false),
+        ("read-spread = 0.24", "read-spread = 0.25", false),
+    ] {
+        assert_eq!(crc32c(text) == crc32c(&text.replacen(from, to, 1)), is_same, "{to}");
+    }
+}
+
+#[test]
 fn what_is_no_toml_is_told_on_one_line() {
     for (to, said) in [
         ("rpm = 7200\nrpm = 5400", "duplicate key"),
