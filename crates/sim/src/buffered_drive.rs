@@ -36,7 +36,7 @@ impl Buffer {
         let took_ns = if command.direction == Direction::Read { read_hit_ns } else { write_ns };
         let at = now_ns.max(self.free_ns) + took_ns;
         (self.free_ns, self.busy_ns) = (at, self.busy_ns + took_ns);
-        Served { tag: command.tag, begins_ns: at, ready_ns: at, from_buffer: true }
+        Served { tag: command.tag, begins_ns: at, ready_ns: at }
     }
 
     /// How long it has been at work until now, in nanoseconds.

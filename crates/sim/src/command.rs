@@ -27,6 +27,4 @@ pub struct Served {
     pub begins_ns: u64,
     /// Of a read: when its last bytes are. Of a write: when it is done.
     pub ready_ns: u64,
-    /// Whether it needed no access to the medium.
-    pub from_buffer: bool,
 }

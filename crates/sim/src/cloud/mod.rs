@@ -210,7 +210,7 @@ impl Cloud {
         let answered_ns = self.servers.serve(now_ns, passes_ns.ceil() as u64, took_ns);
         // Its bytes arrive as the limits let them through.
         let through_ns = latest_ns(self.meters.iter().map(|[_, bytes]| bytes));
-        Served { tag, begins_ns: answered_ns, ready_ns: answered_ns.max(through_ns.ceil() as u64), from_buffer: false }
+        Served { tag, begins_ns: answered_ns, ready_ns: answered_ns.max(through_ns.ceil() as u64) }
     }
 
     /// The mean of two draws: a triangle around the average.

@@ -177,7 +177,7 @@ impl Disk {
 
     /// A read is in the buffer from `ready_ns` on; until then the arm reads on.
     fn serve_read(&mut self, tag: u32, now_ns: u64, begins_ns: u64, ready_ns: u64) {
-        self.served.push_back(Served { tag, begins_ns, ready_ns: ready_ns.max(begins_ns), from_buffer: true });
+        self.served.push_back(Served { tag, begins_ns, ready_ns: ready_ns.max(begins_ns) });
         let until_ns = self.busy.map_or(now_ns, |(_, until_ns)| until_ns);
         if ready_ns > until_ns {
             self.busy = Some((Work::ReadOn, ready_ns));
@@ -331,7 +331,7 @@ impl Disk {
         if tag != CACHED {
             let from_ns = if direction == Direction::Read { access.begins_ns.max(now_ns) } else { access.ends_ns };
             let begins_ns = begins_ns.unwrap_or(from_ns);
-            self.served.push_back(Served { tag, begins_ns, ready_ns: access.ends_ns, from_buffer: false });
+            self.served.push_back(Served { tag, begins_ns, ready_ns: access.ends_ns });
         }
     }
 
@@ -416,7 +416,7 @@ impl Disk {
     }
 
     fn serve_at(&mut self, tag: u32, at_ns: u64) {
-        self.served.push_back(Served { tag, begins_ns: at_ns, ready_ns: at_ns, from_buffer: true });
+        self.served.push_back(Served { tag, begins_ns: at_ns, ready_ns: at_ns });
     }
 
     /// The next completion, in the order in which they were known; none if there is no new one.

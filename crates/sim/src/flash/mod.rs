@@ -172,7 +172,7 @@ impl Flash {
     /// The answer to a command that needs no flash after `at_ns`.
     fn answer(&mut self, command: Command, at_ns: u64, delay: Direction) -> Served {
         let ready_ns = at_ns + self.delay_ns(delay);
-        Served { tag: command.tag, begins_ns: ready_ns, ready_ns, from_buffer: true }
+        Served { tag: command.tag, begins_ns: ready_ns, ready_ns }
     }
 
     /// The latency that a command has in parallel with others.
@@ -199,7 +199,6 @@ impl Flash {
             tag,
             begins_ns: came.begins_ns.max(at_ns) + delay_ns,
             ready_ns: came.ends_ns.max(at_ns) + delay_ns,
-            from_buffer: came.ends_ns <= at_ns,
         }
     }
 
@@ -217,8 +216,7 @@ impl Flash {
         if !self.drive.protected && self.wake_ns.is_none() {
             self.wake_ns = Some(self.buffer.safe_ns(&self.units));
         }
-        let done = self.answer(command, in_ns + scattered_ns, Direction::Write);
-        Served { from_buffer: self.drive.buffer.is_some(), ..done }
+        self.answer(command, in_ns + scattered_ns, Direction::Write)
     }
 
     /// The further latency of a write that continues no other.

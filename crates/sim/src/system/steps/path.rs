@@ -238,7 +238,7 @@ impl System<'_> {
 
     /// Takes what a disk has to say, and when it will have more.
     pub(super) fn hear(&mut self, disk: usize) {
-        while let Some(Served { tag, begins_ns, ready_ns, .. }) = self.devices[disk].answer() {
+        while let Some(Served { tag, begins_ns, ready_ns }) = self.devices[disk].answer() {
             let Piece { direction, bytes, .. } = self.pieces.all[tag as usize].piece;
             if direction != Direction::Read {
                 self.at(ready_ns.max(self.now_ns), Event::Done { piece: tag });
