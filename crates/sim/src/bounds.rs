@@ -3,8 +3,7 @@
 //! Bounds are far beyond any machine, and low enough that no accepted value exhausts memory or time. `file::source` puts the place,
 //! the key and the value before each message.
 
-use crate::named::Named;
-use crate::table::Value;
+use crate::table::{Named, Value};
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
@@ -251,6 +250,9 @@ impl<'de, T: Named> Deserialize<'de> for Word<T> {
     }
 }
 
+/// Names of parts: more than any path from a disk to memory has.
+pub type Names<const LEAST: usize> = List<String, LEAST, 16>;
+
 /// A list of `LEAST` to `MOST` items.
 #[derive(Clone, Debug, Default)]
 pub struct List<T, const LEAST: usize, const MOST: usize>(pub Vec<T>);
@@ -274,33 +276,6 @@ impl<'de, T: Deserialize<'de>, const LEAST: usize, const MOST: usize> Deserializ
             true => Ok(List(all)),
             false => Err(D::Error::custom(format!("it has to be a list of {LEAST} to {MOST}"))),
         }
-    }
-}
-
-/// Names of parts, each once.
-#[derive(Clone, Debug, Default)]
-pub struct Names<const LEAST: usize>(pub Vec<String>);
-
-/// More parts than any path from a disk to memory has.
-const MOST_NAMES: usize = 16;
-
-impl<const LEAST: usize> Value for Names<LEAST> {
-    type Plain = Vec<String>;
-
-    fn plain(self) -> Vec<String> {
-        self.0
-    }
-
-    fn allowed() -> String {
-        format!("list of {LEAST} to {MOST_NAMES}")
-    }
-}
-
-impl<'de, const LEAST: usize> Deserialize<'de> for Names<LEAST> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let List(names) = List::<String, LEAST, MOST_NAMES>::deserialize(deserializer)?;
-        let twice = names.iter().enumerate().any(|(index, name)| names[..index].contains(name));
-        if twice { Err(D::Error::custom("it has to name each part once")) } else { Ok(Names(names)) }
     }
 }
 

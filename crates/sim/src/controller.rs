@@ -12,8 +12,7 @@
 use crate::bounds::{Blocks, Count, Rate, Short, Word};
 use crate::command::Direction;
 use crate::cost::Cost;
-use crate::named::{Named, named};
-use crate::table::table;
+use crate::table::{Named, named, table};
 
 table! {
 /// A controller.

@@ -1,7 +1,6 @@
 //! The simulated testbed: machines on a virtual clock. Seeded, no globals, no `unsafe`.
 
 pub mod bounds;
-pub mod buffered_drive;
 pub mod bus;
 pub mod cloud;
 pub mod command;
@@ -13,7 +12,6 @@ pub mod disk;
 pub mod file;
 pub mod flash;
 pub mod machine;
-pub mod named;
 pub mod resource;
 pub mod shipped;
 pub mod system;

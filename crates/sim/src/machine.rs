@@ -3,7 +3,7 @@
 //! [`crate::file`] makes it from a machine file, with all names resolved.
 
 use crate::bounds::{self, Blocks, Count, Hertz, Names, Short, Size, Time, Word};
-use crate::buffered_drive::BufferedDrive;
+use crate::device::BufferedDrive;
 use crate::bus::{Bus, Transfer};
 use crate::cloud::{CloudVolume, Limits};
 use crate::command::Direction;
@@ -12,8 +12,7 @@ pub use crate::cost::Cost;
 use crate::disk::Drive;
 use crate::disk::geometry::BLOCK_BYTES;
 use crate::flash::FlashDrive;
-use crate::named::named;
-use crate::table::table;
+use crate::table::{named, table};
 use crate::volume::Volume;
 use halfpower_model::Bytes;
 use std::collections::BTreeSet;

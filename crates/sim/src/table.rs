@@ -57,29 +57,45 @@ impl<T: Value> Value for Option<T> {
     }
 }
 
-impl<A: Value, B: Value> Value for (A, B) {
-    type Plain = (A::Plain, B::Plain);
-
-    fn plain(self) -> Self::Plain {
-        (self.0.plain(), self.1.plain())
-    }
-
-    fn allowed() -> String {
-        format!("[{}; {}]", A::allowed(), B::allowed())
-    }
+/// An enum with a word for each variant.
+pub trait Named: Copy + 'static {
+    /// Each word, and what it means; the first is the default.
+    const WORDS: &'static [(&'static str, Self)];
 }
 
-impl<A: Value, B: Value, C: Value, D: Value, E: Value> Value for (A, B, C, D, E) {
-    type Plain = (A::Plain, B::Plain, C::Plain, D::Plain, E::Plain);
+/// Declares an enum and the word for each variant.
+macro_rules! named {
+    ($(#[$about:meta])* pub enum $name:ident { $($(#[$meaning:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name {
+            $($(#[$meaning])* $variant,)+
+        }
 
-    fn plain(self) -> Self::Plain {
-        (self.0.plain(), self.1.plain(), self.2.plain(), self.3.plain(), self.4.plain())
-    }
-
-    fn allowed() -> String {
-        format!("[{}; {}; {}; {}; {}]", A::allowed(), B::allowed(), C::allowed(), D::allowed(), E::allowed())
-    }
+        impl $crate::table::Named for $name {
+            const WORDS: &'static [(&'static str, Self)] = &[$(($word, $name::$variant)),+];
+        }
+    };
 }
+pub(crate) use named;
+
+/// Lists of a fixed length, of several types.
+macro_rules! tuples {
+    ($(($($item:ident $place:tt),+))+) => {
+        $(impl<$($item: Value),+> Value for ($($item,)+) {
+            type Plain = ($($item::Plain,)+);
+
+            fn plain(self) -> Self::Plain {
+                ($(self.$place.plain(),)+)
+            }
+
+            fn allowed() -> String {
+                format!("[{}]", [$($item::allowed()),+].join("; "))
+            }
+        })+
+    };
+}
+tuples! { (A 0, B 1) (A 0, B 1, C 2, D 3, E 4) }
 
 /// Declares a struct of keys. A key's doc comment is its meaning in machines/README.md. With `= default` it is optional.
 macro_rules! table {

@@ -7,7 +7,7 @@
 //! as in Lee and Katz, "The performance of parity placements in disk arrays" (1993).
 
 use crate::command::Direction;
-use crate::named::named;
+use crate::table::named;
 use halfpower_model::Bytes;
 
 /// Layout of a volume.

@@ -7,7 +7,7 @@
 use super::arm::{Mechanics, Position};
 use super::geometry::{Geometry, Place, SAME_ANGLE};
 use crate::command::Direction;
-use crate::named::named;
+use crate::table::named;
 
 /// The tag of what the write cache puts on the medium: nobody waits for it.
 pub(super) const CACHED: u32 = u32::MAX;

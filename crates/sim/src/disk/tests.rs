@@ -6,7 +6,7 @@ use super::geometry::{Geometry, Switches, tests::zone};
 use super::scheduler::Scheduler;
 use super::seek::SeekCurve;
 use super::*;
-use crate::named::Named;
+use crate::table::Named;
 use halfpower_model::random::Random;
 use proptest::prelude::*;
 

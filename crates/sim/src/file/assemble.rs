@@ -14,6 +14,8 @@ use crate::machine::{AttachedDisk, Device, Machine, Made, PageCache, Part, PartK
 use halfpower_model::{Bytes, BytesPerSecond};
 use std::sync::Arc;
 
+const ONCE: &str = "it has to name each part once";
+
 /// Parts, disks on them, and where the volume is made.
 struct Attached {
     parts: Vec<Part>,
@@ -123,6 +125,9 @@ impl MachineFile {
         let mut levels = Vec::new();
         let is_each_disk_s = |named: &String| self.bus.get(named).is_some_and(|bus| bus.each_disk);
         for (level, named) in keys.path.iter().enumerate() {
+            if keys.path[..level].contains(named) {
+                return wrong("path", ONCE);
+            }
             let mut part = self.part(&["volume", name, "path"], level, named)?;
             if level.checked_sub(1).is_some_and(|below| is_each_disk_s(&keys.path[below])) {
                 part = part.with_ports();
@@ -182,6 +187,9 @@ impl MachineFile {
         let keys = named_in(&self.share, &["volume", volume, "share"], "share", name)?;
         let mut wire = Vec::new();
         for (number, named) in keys.wire.iter().enumerate() {
+            if keys.wire[..number].contains(named) {
+                return Err(Wrong::at(&["share", name, "wire"], ONCE));
+            }
             let known = parts.iter().position(|part| part.name == *named);
             wire.push(known.unwrap_or(parts.len()));
             if known.is_none() {

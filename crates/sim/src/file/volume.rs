@@ -2,7 +2,7 @@
 
 use super::error::Wrong;
 use crate::bounds::{Blocks, Count, MOST_BYTES, Names, Word};
-use crate::buffered_drive::BufferedDrive;
+use crate::device::BufferedDrive;
 use crate::disk::Drive;
 use crate::flash::space::State;
 use crate::machine::{Device, Machine};

@@ -3,7 +3,7 @@
 use super::tests::{alone, drive};
 use super::*;
 use crate::machine::{self, Machine};
-use crate::named::Named;
+use crate::table::Named;
 use crate::system::laws::{sized_workload, widen};
 use crate::system::tests::{bus, course, hold, megabytes_per_s, of_requests};
 use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds, Operation, Workload};

@@ -18,7 +18,7 @@
 //! write amplification in NAND flash" (2012), whose figure for 30 % of spare flash the test has.
 
 use crate::disk::geometry::BLOCK_BYTES;
-use crate::named::named;
+use crate::table::named;
 use halfpower_model::Bytes;
 
 named! {

@@ -12,7 +12,7 @@ use crate::controller::{Forwarding, Order, Queue};
 use crate::disk::Overhead;
 use crate::disk::cache::ReadBuffer;
 use crate::disk::tests::read_buffer;
-use crate::named::Named;
+use crate::table::Named;
 use crate::volume::Reader;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;

@@ -84,7 +84,7 @@ impl Pace {
 mod tests {
     use super::super::tests::*;
     use super::*;
-    use crate::buffered_drive::BufferedDrive;
+    use crate::device::BufferedDrive;
     use crate::bus::Bus;
     use crate::disk::Overhead;
     use halfpower_model::workload::Rate;
