@@ -57,7 +57,8 @@ pub fn path(machine: &Machine) -> Vec<PathPart> {
 fn share(machine: &Machine, share: &Share, stops: &mut Vec<PathPart>) {
     let Some(server) = stops.last_mut() else { return };
     server.does += &format!("; as server of the share, {}", costs("", [share.server_read, share.server_write]));
-    let client = format!("as client of the share, {}; {}", costs("", [share.client_read, share.client_write]), windows(share));
+    let client =
+        format!("as client of the share, {}; {}", costs("", [share.client_read, share.client_write]), windows(share));
     if share.server_cpus.is_none() {
         server.does += &format!("; {client}");
         return;
@@ -131,9 +132,7 @@ fn cloud(volume: &CloudVolume, instance: Option<Limits>) -> String {
     };
     let own = limits((volume.limits, "limited to"));
     let instance = instance.map(|instance| format!(", {}", limits((instance, "its instance to")))).unwrap_or_default();
-    format!(
-        "cloud volume of {size}, read latency {read_latency}, write latency {write_latency}, {own}{instance}"
-    )
+    format!("cloud volume of {size}, read latency {read_latency}, write latency {write_latency}, {own}{instance}")
 }
 
 fn stop(machine: &Machine, numbers: &[usize]) -> PathPart {

@@ -3,12 +3,12 @@
 //! [`crate::file`] makes it from a machine file, with all names resolved.
 
 use crate::bounds::{self, Blocks, Count, Hertz, Names, Short, Size, Time, Word};
-use crate::device::BufferedDrive;
 use crate::bus::{Bus, Transfer};
 use crate::cloud::{CloudVolume, Limits};
 use crate::command::Direction;
 use crate::controller::{Controller, Forwarding, Queue};
 pub use crate::cost::Cost;
+use crate::device::BufferedDrive;
 use crate::disk::Drive;
 use crate::disk::geometry::BLOCK_BYTES;
 use crate::flash::FlashDrive;
@@ -402,7 +402,8 @@ impl Machine {
     /// What the drivers of its controllers cost the CPUs for a request, beside the operating system.
     pub fn driver_cost(&self, direction: Direction) -> Cost {
         let of = |part: &Part| {
-            let driver = |one: &Controller| if direction == Direction::Read { one.driver_read } else { one.driver_write };
+            let driver =
+                |one: &Controller| if direction == Direction::Read { one.driver_read } else { one.driver_write };
             part.controller().and_then(driver).unwrap_or_default()
         };
         // Of one disk's way: those of the others are like it.

@@ -83,7 +83,9 @@ impl Limits {
         let has_credits = [self.request_credits.is_some(), self.byte_credits.is_some()];
         let (burst_rate, least_rate) = (self.burst_rate.map(|rate| rate.0), self.rate.0);
         let bursts = [(self.burst_requests, self.requests), (burst_rate, least_rate)];
-        for (([burst, credits], has_credits), (per_s, least)) in [requests, rate].into_iter().zip(has_credits).zip(bursts) {
+        for (([burst, credits], has_credits), (per_s, least)) in
+            [requests, rate].into_iter().zip(has_credits).zip(bursts)
+        {
             match per_s {
                 None if has_credits => return Err((credits, format!("it needs {burst} too"))),
                 Some(_) if !has_credits => return Err((burst, format!("it needs {credits} too"))),

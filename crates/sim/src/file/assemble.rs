@@ -232,7 +232,8 @@ impl MachineFile {
 /// When keys of both contradict each other.
 fn flash(drive: &FlashDrive, name: &str, volume: &VolumeKeys) -> Result<FlashDrive, Wrong> {
     let of_volume = |key, message: String| Err(Wrong::at(&["volume", name, key], message));
-    let of_drive = |keys: &[&str], message: String| Err(Wrong::at(&[&["flash", &volume.drive], keys].concat(), message));
+    let of_drive =
+        |keys: &[&str], message: String| Err(Wrong::at(&[&["flash", &volume.drive], keys].concat(), message));
     let size = volume.capacity.unwrap_or(drive.size);
     // With less a write would wait for seconds of copying: 500 bytes for each.
     let least = Bytes((drive.size.0 / 1000).max(u64::from(drive.units) * drive.page.0));
@@ -249,7 +250,10 @@ fn flash(drive: &FlashDrive, name: &str, volume: &VolumeKeys) -> Result<FlashDri
         return of_drive(&["channels"], "it has to be at most units".to_owned());
     }
     if drive.spare < least {
-        return of_drive(&["spare"], format!("it has to be at least a thousandth of size, and one page per unit: {least}"));
+        return of_drive(
+            &["spare"],
+            format!("it has to be at least a thousandth of size, and one page per unit: {least}"),
+        );
     }
     if drive.protected && drive.buffer.is_none() {
         return of_drive(&["protected"], "it needs buffer too".to_owned());

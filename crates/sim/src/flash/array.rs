@@ -7,8 +7,8 @@
 //! Garbage collection moves pages over the channels twice, to the controller and back, because they have to be checked and corrected
 //! on the way. MQSim does so by default (`Use_Copyback_for_GC`).
 
-use crate::bounds::{Short, Size};
 use super::FlashDrive;
+use crate::bounds::{Short, Size};
 use crate::resource::Resource;
 use crate::table::table;
 use halfpower_model::random::Random;

@@ -3,9 +3,9 @@
 use super::tests::{alone, drive};
 use super::*;
 use crate::machine::{self, Machine};
-use crate::table::Named;
 use crate::system::laws::{sized_workload, widen};
 use crate::system::tests::{bus, course, hold, megabytes_per_s, of_requests};
+use crate::table::Named;
 use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds, Operation, Workload};
 use proptest::prelude::*;
 

@@ -195,11 +195,7 @@ impl Flash {
             Some(ahead) => ahead.read(block, count, &mut read),
             None => read(block, count),
         };
-        Served {
-            tag,
-            begins_ns: came.begins_ns.max(at_ns) + delay_ns,
-            ready_ns: came.ends_ns.max(at_ns) + delay_ns,
-        }
+        Served { tag, begins_ns: came.begins_ns.max(at_ns) + delay_ns, ready_ns: came.ends_ns.max(at_ns) + delay_ns }
     }
 
     /// A write that the controller has processed.

@@ -14,10 +14,10 @@ use crate::disk::cache::ReadBuffer;
 use crate::disk::tests::read_buffer;
 use crate::table::Named;
 use crate::volume::Reader;
+use halfpower_model::BytesPerSecond;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngSeed, TestRunner};
-use halfpower_model::BytesPerSecond;
 use std::ops::Range;
 use std::sync::Arc;
 

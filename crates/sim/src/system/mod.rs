@@ -19,15 +19,96 @@ mod outcome;
 mod outstanding;
 mod pace;
 mod page_cache;
-mod pieces;
-mod request;
+mod path;
+mod program;
 mod rows;
 mod share;
 mod state;
-mod steps;
 #[cfg(test)]
 pub(crate) mod tests;
 
 pub use outcome::Outcome;
 pub use pace::OpenLoop;
-pub use steps::run;
+
+use crate::machine::Machine;
+use events::Event;
+use halfpower_model::{Cancel, Workload};
+use state::System;
+use std::sync::atomic::AtomicU64;
+
+/// How many events pass between two looks at whether somebody said stop.
+const EVENTS_BETWEEN_LOOKS: u32 = 1 << 14;
+
+/// Runs a workload on a machine until its limits, on a virtual clock.
+pub fn run(machine: &Machine, workload: &Workload, cancel: &Cancel) -> Outcome {
+    let cursors = cursors(workload);
+    let mut system = started(machine, workload, &cursors);
+    let mut until_look = EVENTS_BETWEEN_LOOKS;
+    while system.step() {
+        until_look -= 1;
+        if until_look == 0 {
+            until_look = EVENTS_BETWEEN_LOOKS;
+            if cancel.is_cancelled() {
+                system.outcome.cancelled = true;
+                break;
+            }
+        }
+    }
+    system.finish()
+}
+
+/// The machine with all workers at work.
+fn started<'a>(machine: &'a Machine, workload: &'a Workload, cursors: &'a [AtomicU64]) -> System<'a> {
+    let mut system = System::new(machine, workload, cursors);
+    (0..workload.workers).for_each(|worker| system.set_to_work(worker));
+    system
+}
+
+/// Where the workers of each target are that share a stream.
+fn cursors(workload: &Workload) -> Vec<AtomicU64> {
+    (0..workload.volumes()).map(|_| AtomicU64::new(0)).collect()
+}
+
+impl System<'_> {
+    /// The next event; whether there is more to come.
+    #[inline]
+    fn step(&mut self) -> bool {
+        let Some((at_ns, event)) = self.events.take() else { return false };
+        if at_ns > self.ends_ns && self.ends_with_window() {
+            self.now_ns = self.ends_ns;
+            return false;
+        }
+        if !self.marks.begun && at_ns >= self.workload.warmup.0 {
+            self.now_ns = self.workload.warmup.0;
+            self.begin();
+        }
+        self.now_ns = at_ns;
+        self.happen(event);
+        self.see_to_flushes();
+        !self.is_done()
+    }
+
+    fn at(&mut self, at_ns: u64, event: Event) {
+        self.events.put(at_ns, event);
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Issue { worker } => self.issue_due(worker),
+            Event::Dispatch { request } => self.enter(request),
+            Event::Through { request } => self.dispatch(request),
+            Event::LazyWriter => self.write_out(),
+            Event::Launch { portion } => self.launch(portion),
+            Event::Queue { piece } => self.queue(piece),
+            Event::Arrive { piece } => self.arrive(piece),
+            Event::Disk { disk } => self.turn(disk),
+            Event::Transfer { piece } => self.transfer(piece),
+            Event::Done { piece } => self.done(piece),
+            Event::Finish { piece } => self.finish_piece(piece),
+            Event::Portion { portion } => self.finish_portion(portion),
+            Event::AtServer { request } => self.at_server(request),
+            Event::Answer { request } => self.answer(request),
+            Event::Complete { request } => self.complete(request),
+        }
+    }
+}

@@ -84,8 +84,8 @@ impl Pace {
 mod tests {
     use super::super::tests::*;
     use super::*;
-    use crate::device::BufferedDrive;
     use crate::bus::Bus;
+    use crate::device::BufferedDrive;
     use crate::disk::Overhead;
     use halfpower_model::workload::Rate;
 

@@ -7,15 +7,18 @@ use super::outcome::{Marks, Outcome};
 use super::outstanding::Outstanding;
 use super::pace::{OpenLoop, Pace};
 use super::page_cache::Cache;
-use super::pieces::{LastTransfer, Moving, Portioned, Seen};
-use super::request::{Open, Slots};
 use super::rows::Rows;
 use super::share::Share;
 use crate::bus::Tally;
+use crate::bus::Transfer;
+use crate::command::Direction;
 use crate::controller::Gate;
 use crate::device::Device;
+use crate::machine::Part;
 use crate::machine::{AttachedDisk, Cost, Machine};
 use crate::resource::{Line, Resource};
+use crate::volume::{Piece, Portion};
+use halfpower_model::Request;
 use halfpower_model::random::derive_seed;
 use halfpower_model::{Arrivals, Personality, RequestKind, RequestStream, Sharing, Workload};
 use std::sync::atomic::AtomicU64;
@@ -136,4 +139,116 @@ impl<'a> System<'a> {
 /// A disk at rest. What it draws is its own, whatever the request streams drew from the same seed.
 pub(super) fn device(disk: &AttachedDisk, seed: u64, index: u64) -> Device {
     Device::new(&disk.device, derive_seed(!seed, index))
+}
+
+/// A portion under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Portioned {
+    pub(super) request: u32,
+    pub(super) portion: Portion,
+    /// The row of a RAID5 whose reads or writes these are; none: a request's.
+    pub(super) row: Option<u64>,
+    pub(super) pieces_left: u32,
+}
+
+/// A piece under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moving {
+    pub(super) portion: u32,
+    pub(super) piece: Piece,
+    /// When its disk received the command.
+    pub(super) received_ns: u64,
+    /// Whether another piece joined its command and ends it.
+    pub(super) is_merged: bool,
+}
+
+/// What the system knows of a disk when a mirror chooses its reader.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    /// End of the last command.
+    pub(super) end: u64,
+    /// Commands outstanding.
+    pub(super) outstanding: u32,
+}
+
+/// The last transfer of a part in each direction. Most have the same length, which saves a division.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LastTransfer([(u64, Transfer); 4]);
+
+impl LastTransfer {
+    pub(super) fn get(&mut self, part: &Part, bytes: u64, direction: Direction) -> Transfer {
+        let (of_bytes, transfer) = &mut self.0[direction as usize];
+        if *of_bytes != bytes || bytes == 0 {
+            (*of_bytes, *transfer) = (bytes, part.transfer(bytes, direction));
+        }
+        *transfer
+    }
+}
+
+/// The origin of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// A worker of the program.
+    Program { worker: u32 },
+    /// The page cache, for a read or to fill a page.
+    PageIn,
+    /// The page cache, to write dirty pages.
+    PageOut,
+    /// The file system, to fill the gap before a write.
+    Fill { request: u32 },
+}
+
+/// An outstanding request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Open {
+    pub(super) origin: Origin,
+    /// Index of the target.
+    pub(super) volume: u32,
+    pub(super) asked: Request,
+    pub(super) issued_ns: u64,
+    /// Its intended arrival.
+    pub(super) arrived_ns: u64,
+    pub(super) portions_left: u32,
+}
+
+impl Open {
+    pub(super) fn made(origin: Origin, volume: u32, asked: Request, now_ns: u64) -> Open {
+        Open { origin, volume, asked, issued_ns: now_ns, arrived_ns: now_ns, portions_left: 0 }
+    }
+}
+
+/// A slab: items with small indices, which are reused.
+#[derive(Debug)]
+pub(super) struct Slots<T> {
+    pub(super) all: Vec<T>,
+    pub(super) free: Vec<u32>,
+}
+
+impl<T: Copy> Slots<T> {
+    pub(super) fn put(&mut self, thing: T) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            self.all[slot as usize] = thing;
+            return slot;
+        }
+        self.all.push(thing);
+        self.all.len() as u32 - 1
+    }
+
+    pub(super) fn take(&mut self, slot: u32) -> T {
+        self.free.push(slot);
+        self.all[slot as usize]
+    }
+
+    /// The items in use.
+    pub(super) fn taken(&self) -> impl Iterator<Item = &T> {
+        let mut is_free = vec![false; self.all.len()];
+        self.free.iter().for_each(|slot| is_free[*slot as usize] = true);
+        self.all.iter().zip(is_free).filter(|(_, is_free)| !is_free).map(|(thing, _)| thing)
+    }
+}
+
+impl<T> Default for Slots<T> {
+    fn default() -> Self {
+        Slots { all: Vec::new(), free: Vec::new() }
+    }
 }

@@ -121,8 +121,8 @@ pub(crate) fn course(machine: &Machine, workload: &Workload) -> Outcome {
 
 /// The same, unless it takes so many steps or more.
 pub(crate) fn course_within(machine: &Machine, workload: &Workload, most_steps: u64) -> Option<Outcome> {
-    let cursors = super::steps::cursors(workload);
-    let mut system = super::steps::started(machine, workload, &cursors);
+    let cursors = super::cursors(workload);
+    let mut system = super::started(machine, workload, &cursors);
     let steps = (0..most_steps).position(|_| !system.step());
     steps.map(|_| system.finish())
 }

@@ -17,6 +17,7 @@
 //! and 6.5.
 
 pub(super) mod pages;
+mod steps;
 #[cfg(test)]
 mod tests;
 

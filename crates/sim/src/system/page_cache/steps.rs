@@ -3,8 +3,7 @@
 use crate::system::events::Event;
 use crate::system::page_cache::pages::{FRAME, PAGE, Run};
 use crate::system::page_cache::{Cache, Waiting};
-use crate::system::request::{Open, Origin};
-use crate::system::state::System;
+use crate::system::state::{Open, Origin, System};
 use halfpower_model::{Request, RequestKind};
 use std::ops::Range;
 
@@ -14,7 +13,7 @@ impl System<'_> {
     }
 
     /// A call has come to the cache.
-    pub(super) fn enter_cache(&mut self, request: u32, worker: u32) {
+    pub(in crate::system) fn enter_cache(&mut self, request: u32, worker: u32) {
         let Open { volume, asked, .. } = self.requests.all[request as usize];
         let (size, valid) = (self.size(), self.valid(volume));
         let Some(cache) = &mut self.cache else { return };
@@ -101,7 +100,7 @@ impl System<'_> {
         self.at(done_ns, Event::Dispatch { request });
     }
 
-    pub(super) fn paged_in(&mut self, volume: u32, asked: &Request) {
+    pub(in crate::system) fn paged_in(&mut self, volume: u32, asked: &Request) {
         let Some(cache) = &mut self.cache else { return };
         let run = pages_of(volume, asked);
         cache.pages.keep(&run);
@@ -147,7 +146,7 @@ impl System<'_> {
     }
 
     /// The lazy writer continues its scan, or begins the next if it is time or a writer waits.
-    pub(super) fn write_out(&mut self) {
+    pub(in crate::system) fn write_out(&mut self) {
         let (now_ns, is_pressed) = (self.now_ns, self.flushes.press());
         let Some(cache) = &mut self.cache else { return };
         let is_due = now_ns >= cache.scan_ns || is_pressed || !cache.blocked.is_empty();
@@ -178,7 +177,7 @@ impl System<'_> {
         }
     }
 
-    pub(super) fn paged_out(&mut self, volume: u32, asked: &Request) {
+    pub(in crate::system) fn paged_out(&mut self, volume: u32, asked: &Request) {
         let Some(cache) = &mut self.cache else { return };
         cache.pages.is_out(&pages_of(volume, asked));
         cache.targets[volume as usize].writes -= 1;

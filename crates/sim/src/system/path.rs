@@ -6,8 +6,7 @@ use crate::controller::{Forwarding, Gate};
 use crate::disk::geometry::BLOCK_BYTES;
 use crate::machine::{Made, SplitAt};
 use crate::system::events::Event;
-use crate::system::pieces::{Moving, Portioned, Seen};
-use crate::system::state::System;
+use crate::system::state::{Moving, Portioned, Seen, System};
 use crate::volume::{Piece, Portion, Reader, Volume};
 
 impl System<'_> {
