@@ -114,24 +114,40 @@ impl Outcome {
 }
 
 impl System<'_> {
-    /// What each part has been busy up to now.
-    pub(super) fn busy_ns(&self) -> Vec<u64> {
-        let parts = self.resources.iter().map(|part| part.busy_ns(self.now_ns));
-        let resources = std::iter::once(self.cpus.busy_ns(self.now_ns)).chain(parts);
-        let arms = self.devices.iter().map(|disk| disk.busy_ns(self.now_ns));
-        let server =
-            self.share.as_ref().and_then(|share| share.server.as_ref()).map(|server| server.busy_ns(self.now_ns));
-        let waits = self.share.iter().map(|share| share.held.some_ns(self.now_ns));
-        let gates = self.gates.iter().zip(&self.at_gates).filter(|(gate, _)| gate.is_some());
-        let gates = gates.map(|(_, waiting)| waiting.some_ns(self.now_ns));
-        let growth = self.growth.as_ref().map(|growth| growth.busy_ns(self.now_ns));
-        let instance = self.instance().map(|(_, busy_ns)| busy_ns);
-        resources.chain(arms).chain(server).chain(waits).chain(gates).chain(growth).chain(instance).collect()
-    }
-
-    /// The instance that its volume is attached to, which is one, if that has limits; and for how long they held it.
-    fn instance(&self) -> Option<(&str, u64)> {
-        self.devices.first()?.instance(self.now_ns)
+    /// Gives every part: its servers, how long they were busy up to now, and how it is reported.
+    fn each_part(&self, give: &mut dyn FnMut(u32, u64, &dyn Fn() -> Part)) {
+        let (machine, now_ns) = (self.machine, self.now_ns);
+        give(machine.cpus, self.cpus.busy_ns(now_ns), &|| Part::idle("CPUs", PartKind::Cpu));
+        for (number, part) in machine.parts.iter().enumerate() {
+            give(1, self.resources[number].busy_ns(now_ns), &|| match part.bus() {
+                Some(bus) => {
+                    Part { phases: phases(bus, &self.tallies[number]), ..Part::idle(&part.name, PartKind::Bus) }
+                }
+                None => Part { buses: machine.buses_beside(number), ..Part::idle(&part.name, PartKind::Controller) },
+            });
+        }
+        for (number, disk) in machine.disks.iter().enumerate() {
+            let name = || format!("{} {}", disk.name, number + 1);
+            give(1, self.devices[number].busy_ns(now_ns), &|| Part::idle(&name(), PartKind::Device));
+        }
+        if let Some(share) = &self.share {
+            if let (Some(server), Some(cpus)) = (&share.server, share.model.server_cpus) {
+                give(cpus, server.busy_ns(now_ns), &|| Part::idle("server's CPUs", PartKind::Cpu));
+            }
+            give(1, share.held.some_ns(now_ns), &share::wait);
+        }
+        for (number, disk) in machine.disks.iter().enumerate() {
+            let Some(gate) = machine.gate_of(disk) else { continue };
+            let name = || format!("{gate}.outstanding {}", number + 1);
+            let wait = || Part::wait(&name(), WaitFor::Commands, LONG, "commands", "for others to end");
+            give(1, self.at_gates[number].some_ns(now_ns), &wait);
+        }
+        if let Some(growth) = &self.growth {
+            give(growth.files.len() as u32, growth.busy_ns(now_ns), &growth::wait);
+        }
+        if let Some((name, busy_ns)) = self.devices.first().and_then(|device| device.instance(now_ns)) {
+            give(1, busy_ns, &|| Part::idle(name, PartKind::Controller));
+        }
     }
 
     /// What was counted up to now.
@@ -140,9 +156,11 @@ impl System<'_> {
         // Of targets that are disks each, those that have workers.
         let reached = if self.machine.targets() > 1 { self.workload.volumes() as usize } else { self.at_devices.len() };
         let at_devices = self.at_devices[..reached.min(self.at_devices.len())].iter();
+        let mut busy_ns = Vec::new();
+        self.each_part(&mut |_, ns, _| busy_ns.push(ns));
         Mark {
             at_ns: self.now_ns,
-            busy_ns: self.busy_ns(),
+            busy_ns,
             own_ns: self.resources.iter().map(|resource| resource.at_work_ns(self.now_ns)).collect(),
             worked: self.devices.iter().map(|device| device.worked(self.now_ns)).collect(),
             at_work_ns: at_devices.clone().map(|device| device.some_ns(self.now_ns)).collect(),
@@ -212,60 +230,43 @@ impl System<'_> {
         let is_of_few = self.marks.is_of_few == Some(true);
         let before = std::mem::take(if is_of_few { &mut self.marks.completion } else { &mut self.marks.window });
         let elapsed_ns = self.now_ns.saturating_sub(before.at_ns);
-        let used = since(&after.busy_ns, &before.busy_ns);
         for (now, then) in self.outcome.device.iter_mut().zip(before.device) {
             *now = (now.0 - then.0, now.1 - then.1);
         }
         self.outcome.merges -= before.merges;
         self.outcome.outstanding_ns = after.outstanding_ns - before.outstanding_ns;
-        let cpus = (Part::idle("CPUs", PartKind::Cpu), f64::from(self.machine.cpus));
-        let own = since(&after.own_ns, &before.own_ns);
-        // The CPUs come first.
-        let taken = own.iter().zip(used.iter().skip(1)).map(|(own, used)| *own as f64 / (*used).max(1) as f64);
-        let between = self.machine.parts.iter().zip(&self.tallies).zip(taken).enumerate();
-        let between = between.map(|(number, ((one, tally), own))| {
-            let part = match one.bus() {
-                Some(bus) => Part { phases: phases(bus, tally), ..Part::idle(&one.name, PartKind::Bus) },
-                None => {
-                    let (phases, buses) = (held(own), self.machine.buses_beside(number));
-                    Part { phases, buses, ..Part::idle(&one.name, PartKind::Controller) }
-                }
-            };
-            (part, 1.0)
-        });
-        let arms = arms(&after, &before);
-        let disks = self.machine.disks.iter().zip(arms).enumerate();
-        let disks = disks.map(|(index, (disk, phases))| {
-            (Part { phases, ..Part::idle(&format!("{} {}", disk.name, index + 1), PartKind::Device) }, 1.0)
-        });
-        let server = self.machine.share.as_ref().and_then(|share| share.server_cpus);
-        let server = server.map(|count| (Part::idle("server's CPUs", PartKind::Cpu), f64::from(count)));
-        let waits = self.machine.share.iter().map(|_| (share::wait(), 1.0));
-        let gates = self.machine.disks.iter().enumerate().filter_map(|(index, disk)| {
-            let name = format!("{}.outstanding {}", self.machine.gate_of(disk)?, index + 1);
-            Some((Part::wait(&name, WaitFor::Commands, LONG, "commands", "for others to end"), 1.0))
-        });
-        let growth = self.growth.as_ref();
-        let growth = growth.map(|growth| (growth::wait(), growth.files.len() as f64));
-        let instance = self.instance().map(|(name, _)| (Part::idle(name, PartKind::Controller), 1.0));
-        let parts = std::iter::once(cpus).chain(between).chain(disks).chain(server).chain(waits);
-        let parts = parts.chain(gates).chain(growth).chain(instance);
-        let whole_ns = elapsed_ns.max(1) as f64;
-        let used_by = |((part, servers), used): ((Part, f64), &u64)| {
-            let busy = (*used as f64 / whole_ns / servers).min(1.0);
-            Part { busy, ..part }
-        };
-        self.outcome.parts = parts.zip(&used).map(used_by).collect();
+        self.outcome.cpu_ns = after.busy_ns[0] - before.busy_ns.first().copied().unwrap_or(0);
+        self.outcome.parts = self.parts(&before, &after);
         self.outcome.at_work_ns = since(&after.at_work_ns, &before.at_work_ns);
         self.outcome.at_devices_ns = after.at_devices_ns - before.at_devices_ns;
         self.outcome.interrupt_ns -= before.interrupt_ns;
         self.outcome.threads_ns = self.threads_ns().saturating_sub(self.marks.threads_ns);
-        self.outcome.cpu_ns = used.first().copied().unwrap_or(0);
         self.outcome.elapsed_ns = elapsed_ns;
         self.outcome.cut_off = self.under_way();
         self.outcome.flush = self.flushes.took.clone();
         self.outcome.flush_ns = self.flushes.ending_ns.map(|ending_ns| self.now_ns - ending_ns);
         self.outcome
+    }
+
+    /// What each part did between two moments.
+    fn parts(&self, before: &Mark, after: &Mark) -> Vec<Part> {
+        let whole_ns = after.at_ns.saturating_sub(before.at_ns).max(1) as f64;
+        let used = since(&after.busy_ns, &before.busy_ns);
+        let (mut parts, mut numbers) = (Vec::new(), used.iter());
+        self.each_part(&mut |servers, _, part| {
+            let used_ns = numbers.next().copied().unwrap_or(0) as f64;
+            parts.push(Part { busy: (used_ns / whole_ns / f64::from(servers)).min(1.0), ..part() });
+        });
+        // The CPUs come first, then buses and controllers, then disks.
+        let own = since(&after.own_ns, &before.own_ns);
+        let between = parts[1..].iter_mut().zip(&used[1..]).zip(&own);
+        for ((part, used), own) in between.filter(|((part, _), _)| part.kind == PartKind::Controller) {
+            part.phases = held(*own as f64 / (*used).max(1) as f64);
+        }
+        for (part, phases) in parts[1 + own.len()..].iter_mut().zip(arms(after, before)) {
+            part.phases = phases;
+        }
+        parts
     }
 }
 
