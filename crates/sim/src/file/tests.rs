@@ -121,16 +121,6 @@ fn what_there_is_not_is_told_with_what_there_is() {
 }
 
 #[test]
-fn the_place_is_where_the_value_is_written() {
-    let text = machine_text("hdd-18tb").unwrap();
-    let (before, _) = text.split_once("7200           ").unwrap();
-    let line = before.matches('\n').count() + 1;
-    let message = told("hdd-18tb", "disk", "rpm = 7200", "rpm = 7");
-    let begin = format!("machine hdd-18tb, line {line}, column 7: `drive.exos-x18.rpm` is 7: it has to be a number");
-    assert!(message.starts_with(&begin), "{message}");
-}
-
-#[test]
 fn values_that_contradict_others_are_refused_with_their_place() {
     let (hdd, nvme) = ("hdd-18tb:disk", "nvme-gen4:steady");
     let path = "path = [\"sata\", \"ahci\", \"dmi\"]";
@@ -254,14 +244,10 @@ fn of_a_list_the_one_that_is_wrong_is_blamed() {
 /// As a number, as a text, in the file and in a setting, whether the file has the key or not.
 #[test]
 fn what_has_no_unit_is_refused_with_the_remedy() {
-    for (from, to, said) in [
-        ("\"7.4ms\"", "\"0.0074\"", "seek-times.average` is \"0.0074\": it has to be a time like \"250us\""),
-        ("\"7.4ms\"", "0.0074", "seek-times.average` is 0.0074: it has to be a time like \"250us\""),
-        ("segment = \"8MiB\"", "segment = \"8388608\"", "segment` is \"8388608\": it has to be a size like \"64KiB\""),
-        ("rate = \"600MB/s\"", "rate = \"6e8\"", "rate` is \"6e8\": it has to be a rate like \"600MB/s\""),
-    ] {
-        let message = told("hdd-18tb", "disk", from, to);
-        assert!(message.contains(said) && message.ends_with("; write the unit"), "{message}");
+    for value in ["\"0.0074\"", "0.0074"] {
+        let message = told("hdd-18tb", "disk", "\"7.4ms\"", value);
+        let said = format!("seek-times.average` is {value}: it has to be a time like \"250us\"");
+        assert!(message.contains(&said) && message.ends_with("; write the unit"), "{message}");
     }
     for settings in
         ["atlas-10k.head-switch=1", "atlas-10k.write-settle=0.5", "pci.latency=1", "offset=512", "scsi.status=0"]

@@ -101,35 +101,12 @@ fn the_clients_drive_is_as_its_data_sheet_has_it() {
 }
 
 #[test]
-fn a_worn_drive_writes_a_stream_as_slowly_whatever_the_size_of_its_requests() {
-    // 4302 MB/s, and 4.2 bytes programmed for each; it has recovered when it has written 3.84 TB.
-    for kib in [4, 1024, 16_384] {
-        let total = measure("nvme-gen4:steady", (Write, Sequential, kib), 1, 8, 1000).total;
-        check(&format!("{kib} KiB"), total.bytes_per_s.0 / 1e6, 980.0, 5.0);
-    }
-}
-
-#[test]
-fn a_channel_carries_what_is_written() {
-    let rate = measure("nvme-gen4:filled,p5500.channels=1", (Write, Sequential, 128), 1, 32, 500).total.bytes_per_s;
-    check("one channel of 1.2 GB/s", rate.0 / 1e6, 1200.0, 2.0);
-}
-
-#[test]
 fn four_drives_are_four_times_one_until_the_cpus_are_busy() {
     // Reads of 2 MiB are a chunk on each of four.
     let large = measure("nvme-gen4:stripe-4", (Read, Sequential, 2048), 1, 16, 100).total.bytes_per_s.0 / 1e6;
     check("a stripe of four", large, 4.0 * megabytes("nvme-gen4:filled", Read, 64), 5.0);
     let write = |volume: &str| per_s(&format!("nvme-gen4:{volume}"), (Write, Random, 4), 8, 32);
     check("random writes", write("stripe-4-steady"), 4.0 * write("steady"), 5.0);
-}
-
-#[test]
-fn unwritten_blocks_are_read_without_flash() {
-    let latency_us = |volume: &str| {
-        measure(&format!("nvme-gen4:{volume}"), (Read, Random, 4), 1, 1, 100).total.latency_ns.mean.unwrap() / 1e3
-    };
-    check("fresh", latency_us("fresh"), latency_us("filled") - 71.0 - 4096.0 / 1200.0, 5.0);
 }
 
 #[test]
