@@ -57,8 +57,8 @@ pub fn path(machine: &Machine) -> Vec<PathPart> {
 fn share(machine: &Machine, share: &Share, stops: &mut Vec<PathPart>) {
     let Some(server) = stops.last_mut() else { return };
     server.does += &format!("; as server of the share, {}", costs("", [share.server_read, share.server_write]));
-    let client =
-        format!("as client of the share, {}; {}", costs("", [share.client_read, share.client_write]), windows(share));
+    let costs_of = costs("", [share.client_read, share.client_write]);
+    let client = format!("as client of the share, {costs_of}; up to {} outstanding writes", share.write_window);
     if share.server_cpus.is_none() {
         server.does += &format!("; {client}");
         return;
@@ -75,11 +75,6 @@ fn share(machine: &Machine, share: &Share, stops: &mut Vec<PathPart>) {
     stops.extend(wire);
     let does = format!("{}; {client}", cpus(machine));
     stops.push(PathPart { names: vec![CPUS.to_owned()], does, makes: None });
-}
-
-/// How a share lets requests go.
-fn windows(share: &Share) -> String {
-    format!("up to {} outstanding writes", share.write_window)
 }
 
 fn disks(machine: &Machine) -> PathPart {

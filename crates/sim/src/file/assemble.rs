@@ -1,7 +1,6 @@
 //! A machine with one of its volumes, from the tables of its file.
 
 use super::error::{Wrong, named_in};
-use super::parts::check;
 use super::volume::VolumeKeys;
 use super::{CLOCK, MachineFile};
 use crate::bounds::{Hertz, LEAST_CALL};
@@ -10,18 +9,11 @@ use crate::cloud::CloudVolume;
 use crate::controller::{Controller, Order, Queue};
 use crate::flash::FlashDrive;
 use crate::flash::buffer::FastArea;
-use crate::machine::{AttachedDisk, Device, Machine, Made, PageCache, Part, PartKind, Share};
+use crate::machine::{AttachedDisk, Device, Machine, Made, OperatingSystem, PageCache, Part, PartKind, Share};
 use halfpower_model::{Bytes, BytesPerSecond};
 use std::sync::Arc;
 
 const ONCE: &str = "it has to name each part once";
-
-/// Parts, disks on them, and where the volume is made.
-struct Attached {
-    parts: Vec<Part>,
-    disks: Vec<AttachedDisk>,
-    made: Made,
-}
 
 impl MachineFile {
     pub(super) fn machine(&self, volume: &str, keys: &VolumeKeys) -> Result<Machine, Wrong> {
@@ -34,7 +26,7 @@ impl MachineFile {
             None => (vec!["system"], &self.system),
         };
         check(system, &place, self.cpu.memory)?;
-        let Attached { mut parts, disks, made } = self.attach(volume, keys)?;
+        let (mut parts, disks, made) = self.attach(volume, keys)?;
         let share = keys.share.as_ref().map(|share| self.share(volume, share, &mut parts)).transpose()?;
         let (share, wire) = share.unzip();
         let mut system = system.clone();
@@ -113,11 +105,11 @@ impl MachineFile {
         Ok(Device::Cloud(Arc::new(cloud.clone()), Some(*limits)))
     }
 
-    /// The parts of the path and the disks on them.
+    /// The parts of the path, the disks on them, and where the volume is made.
     ///
     /// # Errors
     /// When the path names what is not there or cannot be.
-    fn attach(&self, name: &str, keys: &VolumeKeys) -> Result<Attached, Wrong> {
+    fn attach(&self, name: &str, keys: &VolumeKeys) -> Result<(Vec<Part>, Vec<AttachedDisk>, Made), Wrong> {
         let wrong = |key, message: &str| Err(Wrong::at(&["volume", name, key], message));
         let device = self.device(name, keys)?;
         // For each name of the path: its parts, and how many disks there are in turn to each.
@@ -172,14 +164,9 @@ impl MachineFile {
             far: if made_at.is_some() { Vec::new() } else { of_levels(disk, border, levels.len()) },
             queue,
         };
-        Ok(Attached {
-            disks: (0..keys.disks as usize).map(disk).collect(),
-            made: match made_at {
-                Some(level) => Made::InController(of_levels(0, level, levels.len())),
-                None => Made::InSoftware,
-            },
-            parts,
-        })
+        let disks = (0..keys.disks as usize).map(disk).collect();
+        let made = made_at.map(|level| Made::InController(of_levels(0, level, levels.len())));
+        Ok((parts, disks, made.unwrap_or(Made::InSoftware)))
     }
 
     /// A share by its name; the buses of its wire that no disk is on join the parts.
@@ -271,4 +258,31 @@ fn flash(drive: &FlashDrive, name: &str, volume: &VolumeKeys) -> Result<FlashDri
         state: volume.state.unwrap_or(drive.state),
         ..drive.clone()
     })
+}
+
+/// Less than that has no room for what is read and what is written at the same time.
+const LEAST_CACHE: Bytes = Bytes(1 << 20);
+
+/// Checks an operating system on a machine with so much memory; `place` is where its keys are.
+///
+/// # Errors
+/// What cannot be.
+fn check(system: &OperatingSystem, place: &[&str], memory: Bytes) -> Result<(), Wrong> {
+    let Some(cache) = &system.cache else { return Ok(()) };
+    let wrong = |keys: &[&str], message: String| Err(Wrong::at(&[place, &["cache"], keys].concat(), message));
+    for (call, cost) in [("read", cache.read), ("write", cache.write)] {
+        if cost.fixed_us * 1e3 < LEAST_CALL.0 as f64 {
+            return wrong(&[call, "fixed"], format!("it has to be at least {LEAST_CALL}"));
+        }
+    }
+    let [capacity, dirty] = cache.sizes(memory);
+    if dirty > capacity {
+        return wrong(&["dirty-share"], "it has to be at most share".to_owned());
+    }
+    if capacity < LEAST_CACHE {
+        let message =
+            format!("it leaves the cache {capacity}, and it needs {LEAST_CACHE}; for no cache leave the table out");
+        return wrong(&["share"], message);
+    }
+    Ok(())
 }

@@ -9,7 +9,6 @@ mod error;
 mod fitted;
 #[cfg(test)]
 mod laws;
-mod parts;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -18,20 +17,32 @@ mod volume;
 pub use error::MachineError;
 pub use fitted::Fitted;
 
-use crate::bounds::Hertz;
+use crate::bounds::{Clock, Count, Hertz, MOST_BYTES, Size};
 use crate::bus::Bus;
 use crate::cloud::{CloudVolume, Limits};
 use crate::controller::Controller;
 use crate::flash::FlashDrive;
 use crate::machine::{Machine, OperatingSystem, Share};
+use crate::table::table;
 use drive::DriveKeys;
 use error::Wrong;
 use halfpower_model::Settings;
-use parts::CpuKeys;
 use serde::Deserialize;
 use source::Source;
 use std::collections::BTreeMap;
 use volume::VolumeKeys;
+
+table! { pub(super) CpuKeys {
+    /// number of CPU cores
+    count: Count<1, 4096>,
+    /// CPU model
+    model: String,
+    /// clock frequency, for CPU cost in clocks per byte. The file's CPU times hold at this clock and scale with `--set
+    /// cpu.clock=1466MHz`
+    clock: Option<Clock>,
+    /// main memory
+    memory: Size<{ 1 << 20 }, MOST_BYTES>,
+} }
 
 /// A machine as its file tells it.
 #[derive(Clone, Debug, Deserialize)]
@@ -137,44 +148,35 @@ impl MachineFile {
         fn names<T>(parts: &BTreeMap<String, T>) -> Vec<&str> {
             parts.keys().map(String::as_str).collect()
         }
-        let (bus, controller, drive) = (names(&self.bus), names(&self.controller), names(&self.drive));
-        let (flash, cloud, instance) = (names(&self.flash), names(&self.cloud), names(&self.instance));
-        for (kind, own, other, others) in [
-            ("controller", &controller, "bus", &bus),
-            ("flash", &flash, "drive", &drive),
-            ("cloud", &cloud, "drive", &drive),
-            ("cloud", &cloud, "flash", &flash),
-            ("instance", &instance, "bus", &bus),
-            ("instance", &instance, "controller", &controller),
-        ] {
-            if let Some(name) = own.iter().find(|name| others.contains(name)) {
-                let message = format!("a {other} has the same name, so either could be meant; rename one");
-                return Err(Wrong::at(&[kind, name], message));
-            }
-        }
+        // Parts of a group are named in the same places.
+        let parts = [
+            ("bus", 0, names(&self.bus)),
+            ("controller", 0, names(&self.controller)),
+            ("instance", 0, names(&self.instance)),
+            ("drive", 1, names(&self.drive)),
+            ("flash", 1, names(&self.flash)),
+            ("cloud", 1, names(&self.cloud)),
+            ("share", 2, names(&self.share)),
+        ];
         let blank = |sign: char| sign.is_whitespace() || sign.is_control();
-        // A target is written sim:MACHINE:VOLUME,KEY=VALUE.
         let is_sayable = |name: &str| !name.is_empty() && !name.contains([':', ',']) && !name.contains(blank);
         if let Some(name) = self.volume.keys().find(|name| !is_sayable(name)) {
             let message = "a volume's name must not be empty or contain a colon, comma or space, because targets are sim:MACHINE:VOLUME,KEY=VALUE";
             return Err(Wrong::at(&["volume", name], message));
         }
-        // A setting is written PART.KEY=VALUE, and of each of these there is one.
-        let reserved = ["system", "cpu", "CPUs"];
-        let is_settable = |name: &str| is_sayable(name) && !name.contains(['.', '=']) && !reserved.contains(&name);
-        let parts = [
-            ("bus", bus),
-            ("controller", controller),
-            ("drive", drive),
-            ("flash", flash),
-            ("cloud", cloud),
-            ("instance", instance),
-            ("share", names(&self.share)),
-        ];
-        for (kind, names) in parts {
-            if let Some(name) = names.into_iter().find(|name| !is_settable(name)) {
-                let message = "a part's name must not be empty, contain . , : = or a space, or be system, cpu or CPUs, because settings are PART.KEY=VALUE";
-                return Err(Wrong::at(&[kind, name], message));
+        let is_settable =
+            |name: &str| is_sayable(name) && !name.contains(['.', '=']) && !["system", "cpu", "CPUs"].contains(&name);
+        for (number, (kind, group, names)) in parts.iter().enumerate() {
+            for name in names {
+                let has_name = |(_, of, names): &&(_, _, Vec<&str>)| of == group && names.contains(name);
+                if let Some((other, ..)) = parts[..number].iter().find(has_name) {
+                    let message = format!("a {other} has the same name, so either could be meant; rename one");
+                    return Err(Wrong::at(&[kind, name], message));
+                }
+                if !is_settable(name) {
+                    let message = "a part's name must not be empty, contain . , : = or a space, or be system, cpu or CPUs, because settings are PART.KEY=VALUE";
+                    return Err(Wrong::at(&[kind, name], message));
+                }
             }
         }
         Ok(())
