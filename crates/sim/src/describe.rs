@@ -8,7 +8,7 @@ use crate::command::Direction;
 use crate::controller::{Controller, Forwarding, Order, Queue};
 use crate::flash::FlashDrive;
 use crate::flash::space::State;
-use crate::machine::{AttachedDisk, Cost, Device, Machine, Made, Part, PartKind, Share, SplitAt};
+use crate::machine::{AttachedDisk, Cost, Device, Machine, Part, PartKind, Share, SplitAt};
 use crate::volume::{Reader, Volume};
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds};
@@ -34,7 +34,7 @@ pub fn path(machine: &Machine) -> Vec<PathPart> {
     let mut stops = vec![disks(machine)];
     let leg = |disk: &AttachedDisk| [&disk.near[..], &disk.far[..]].concat();
     let legs: Vec<Vec<usize>> = machine.disks.iter().map(leg).collect();
-    let above: &[usize] = if let Made::InController(parts) = &machine.made { parts } else { &[] };
+    let above = machine.made.as_deref().unwrap_or_default();
     let levels = legs.first().map_or(0, Vec::len);
     for level in 0..levels {
         let mut numbers: Vec<usize> = legs.iter().map(|leg| leg[level]).collect();
@@ -212,7 +212,7 @@ fn host(machine: &Machine) -> PathPart {
 }
 
 fn cpus(machine: &Machine) -> String {
-    let (count, cpu) = (machine.cpus, machine.cpu());
+    let (count, cpu) = (machine.cpu.count, machine.cpu());
     if count == 1 { cpu } else { format!("{count} × {cpu}") }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! [`crate::file`] makes it from a machine file, with all names resolved.
 
-use crate::bounds::{self, Blocks, Count, Hertz, Names, Short, Size, Time, Word};
+use crate::bounds::{self, Blocks, Clock, Count, MOST_BYTES, Names, Short, Size, Time, Word};
 use crate::bus::{Bus, Transfer};
 use crate::cloud::{CloudVolume, Limits};
 use crate::command::Direction;
@@ -23,16 +23,8 @@ use std::sync::Arc;
 pub struct Machine {
     /// Its name.
     pub name: String,
-    /// In a sentence.
-    pub description: String,
-    /// CPU cores.
-    pub cpus: u32,
-    /// CPU model.
-    pub cpu_model: String,
-    /// CPU clock, if the file has it.
-    pub clock: Option<Hertz>,
-    /// Main memory.
-    pub memory: Bytes,
+    /// Its CPUs and memory.
+    pub cpu: Cpu,
     /// The operating system.
     pub system: OperatingSystem,
     /// Buses and controllers between the volume's disks and memory.
@@ -43,12 +35,28 @@ pub struct Machine {
     pub volume: Volume,
     /// Place of the first byte in the first chunk.
     pub offset: Bytes,
-    /// The part that makes the volume.
-    pub made: Made,
+    /// If a controller makes the volume, the parts that requests pass before they are split, the nearest to the disks first;
+    /// `None`: the operating system makes it.
+    pub made: Option<Vec<usize>>,
     /// The network share between the volume and the program.
     pub share: Option<Share>,
     /// Indices of the parts of its wire, the server's first.
     pub wire: Vec<usize>,
+}
+
+table! {
+/// CPUs and memory.
+pub Cpu {
+    /// number of CPU cores
+    count: Count<1, 4096>,
+    /// CPU model
+    model: String,
+    /// clock frequency, for CPU cost in clocks per byte. The file's CPU times hold at this clock and scale with `--set
+    /// cpu.clock=1466MHz`
+    clock: Option<Clock>,
+    /// main memory
+    memory: Size<{ 1 << 20 }, MOST_BYTES>,
+}
 }
 
 table! {
@@ -69,15 +77,6 @@ pub Share {
     /// maximum number of outstanding writes
     write_window: Count<1, 65_536>,
 }
-}
-
-/// The part that makes a volume of disks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Made {
-    /// The operating system.
-    InSoftware,
-    /// A controller. Requests pass these parts, the nearest to the disks first, before they are split.
-    InController(Vec<usize>),
 }
 
 /// A part between disks and memory.
@@ -303,7 +302,7 @@ pub struct AttachedDisk {
 impl Machine {
     /// CPU model with its clock: `Pentium III, 733 MHz`.
     pub fn cpu(&self) -> String {
-        self.clock.map_or(self.cpu_model.clone(), |clock| format!("{}, {clock}", self.cpu_model))
+        self.cpu.clock.map_or(self.cpu.model.clone(), |clock| format!("{}, {clock}", self.cpu.model))
     }
 
     /// Multiplies all CPU times, except those of programmed I/O and of another machine's share.
@@ -333,8 +332,7 @@ impl Machine {
     /// else the drive itself; none where all go there at once.
     pub fn gate_of<'a>(&'a self, disk: &'a AttachedDisk) -> Option<&'a str> {
         disk.queue?;
-        let made: &[usize] = if let Made::InController(parts) = &self.made { parts } else { &[] };
-        let way = disk.near.iter().chain(&disk.far).chain(made);
+        let way = disk.near.iter().chain(&disk.far).chain(self.made.iter().flatten());
         let queues = |number: &usize| self.parts[*number].controller().is_some_and(|one| one.outstanding.is_some());
         let name = way.copied().find(queues).map(|number| self.parts[number].name.as_str());
         // Of several alike each has a number, and the file has them once.
@@ -382,12 +380,12 @@ impl Machine {
 
     /// Whether the system sees its volume as one device.
     pub fn is_made_in_controller(&self) -> bool {
-        matches!(self.made, Made::InController(_))
+        self.made.is_some()
     }
 
     /// The buses that bytes are on while they are in a part, by name: those of its legs.
     pub fn buses_beside(&self, part: usize) -> Vec<String> {
-        let above = if let Made::InController(parts) = &self.made { &parts[..] } else { &[] };
+        let above = self.made.as_deref().unwrap_or_default();
         let legs = self.disks.iter().flat_map(|disk| [&disk.near[..], &disk.far]).chain([above, &self.wire]);
         let on_them: BTreeSet<usize> = legs.filter(|leg| leg.contains(&part)).flatten().copied().collect();
         let buses = on_them.into_iter().map(|number| &self.parts[number]).filter(|part| part.bus().is_some());
@@ -407,8 +405,7 @@ impl Machine {
             part.controller().and_then(driver).unwrap_or_default()
         };
         // Of one disk's way: those of the others are like it.
-        let behind: &[usize] = if let Made::InController(parts) = &self.made { parts } else { &[] };
         let ways = self.disks.first().into_iter().flat_map(|disk| disk.near.iter().chain(&disk.far));
-        ways.chain(behind).map(|number| of(&self.parts[*number])).fold(Cost::default(), Cost::plus)
+        ways.chain(self.made.iter().flatten()).map(|number| of(&self.parts[*number])).fold(Cost::default(), Cost::plus)
     }
 }

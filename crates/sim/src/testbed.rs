@@ -209,12 +209,12 @@ fn environment(machine: &Machine, path: &str) -> Environment {
     Environment {
         host: machine.name.clone(),
         kernel: machine.system.name.clone(),
-        cpus: machine.cpus,
-        cpu_numbers: (0..machine.cpus).collect(),
+        cpus: machine.cpu.count,
+        cpu_numbers: (0..machine.cpu.count).collect(),
         cpu_model: Some(machine.cpu()),
         governor: None,
         machine_file_crc32c: None,
-        memory_bytes: machine.memory,
+        memory_bytes: machine.cpu.memory,
         clock: ClockFacts { source: "virtual".to_owned(), resolution_ns: 1.0, cost_ns: 0.0 },
         personalities: Personality::ALL.iter().map(facts_of).collect(),
         target,
@@ -360,7 +360,7 @@ fn cpu(outcome: &Outcome, total: &Totals, machine: &Machine) -> Cpu {
         wall_s,
         system_s: used_s - irq_s,
         irq_s,
-        idle_s: (wall_s * f64::from(machine.cpus) - used_s).max(0.0),
+        idle_s: (wall_s * f64::from(machine.cpu.count) - used_s).max(0.0),
         busy_s: used_s,
         ..SystemAccount::default()
     };
@@ -372,7 +372,11 @@ fn cpu(outcome: &Outcome, total: &Totals, machine: &Machine) -> Cpu {
         threads_s: Some(outcome.threads_ns as f64 / 1e9),
         lower_us_per_request: per_request,
         upper_us_per_request: per_request,
-        clocks_per_byte: machine.clock.filter(|_| total.bytes > 0).map(|clock| used_s * clock.0 / total.bytes as f64),
+        clocks_per_byte: machine
+            .cpu
+            .clock
+            .filter(|_| total.bytes > 0)
+            .map(|clock| used_s * clock.0 / total.bytes as f64),
         system: Some(account),
         ..Cpu::default()
     }

@@ -9,7 +9,7 @@ use crate::cloud::CloudVolume;
 use crate::controller::{Controller, Order, Queue};
 use crate::flash::FlashDrive;
 use crate::flash::buffer::FastArea;
-use crate::machine::{AttachedDisk, Device, Machine, Made, OperatingSystem, PageCache, Part, PartKind, Share};
+use crate::machine::{AttachedDisk, Device, Machine, OperatingSystem, PageCache, Part, PartKind, Share};
 use halfpower_model::{Bytes, BytesPerSecond};
 use std::sync::Arc;
 
@@ -36,14 +36,9 @@ impl MachineFile {
         if keys.file_system == Some(false) || share.is_some() {
             system.cache = None;
         }
-        let clock = self.cpu.clock;
         let mut machine = Machine {
             name: self.source.machine.clone(),
-            description: self.description.clone(),
-            cpus: self.cpu.count,
-            cpu_model: self.cpu.model.clone(),
-            clock,
-            memory: self.cpu.memory,
+            cpu: self.cpu.clone(),
             system,
             parts,
             disks,
@@ -53,7 +48,7 @@ impl MachineFile {
             share,
             wire: wire.unwrap_or_default(),
         };
-        if let (Some(Hertz(of_times)), Some(Hertz(clock))) = (self.clock_of_times, clock) {
+        if let (Some(Hertz(of_times)), Some(Hertz(clock))) = (self.clock_of_times, self.cpu.clock) {
             machine.scale_cpu_times(of_times / clock);
             let shortest_us = |cache: &PageCache| cache.read.fixed_us.min(cache.write.fixed_us);
             if machine.system.cache.as_ref().is_some_and(|cache| shortest_us(cache) * 1e3 < LEAST_CALL.0 as f64) {
@@ -109,7 +104,11 @@ impl MachineFile {
     ///
     /// # Errors
     /// When the path names what is not there or cannot be.
-    fn attach(&self, name: &str, keys: &VolumeKeys) -> Result<(Vec<Part>, Vec<AttachedDisk>, Made), Wrong> {
+    fn attach(
+        &self,
+        name: &str,
+        keys: &VolumeKeys,
+    ) -> Result<(Vec<Part>, Vec<AttachedDisk>, Option<Vec<usize>>), Wrong> {
         let wrong = |key, message: &str| Err(Wrong::at(&["volume", name, key], message));
         let device = self.device(name, keys)?;
         // For each name of the path: its parts, and how many disks there are in turn to each.
@@ -165,8 +164,8 @@ impl MachineFile {
             queue,
         };
         let disks = (0..keys.disks as usize).map(disk).collect();
-        let made = made_at.map(|level| Made::InController(of_levels(0, level, levels.len())));
-        Ok((parts, disks, made.unwrap_or(Made::InSoftware)))
+        let made = made_at.map(|level| of_levels(0, level, levels.len()));
+        Ok((parts, disks, made))
     }
 
     /// A share by its name; the buses of its wire that no disk is on join the parts.

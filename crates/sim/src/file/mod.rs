@@ -17,13 +17,12 @@ mod volume;
 pub use error::MachineError;
 pub use fitted::Fitted;
 
-use crate::bounds::{Clock, Count, Hertz, MOST_BYTES, Size};
+use crate::bounds::Hertz;
 use crate::bus::Bus;
 use crate::cloud::{CloudVolume, Limits};
 use crate::controller::Controller;
 use crate::flash::FlashDrive;
-use crate::machine::{Machine, OperatingSystem, Share};
-use crate::table::table;
+use crate::machine::{Cpu, Machine, OperatingSystem, Share};
 use drive::DriveKeys;
 use error::Wrong;
 use halfpower_model::Settings;
@@ -32,25 +31,13 @@ use source::Source;
 use std::collections::BTreeMap;
 use volume::VolumeKeys;
 
-table! { pub(super) CpuKeys {
-    /// number of CPU cores
-    count: Count<1, 4096>,
-    /// CPU model
-    model: String,
-    /// clock frequency, for CPU cost in clocks per byte. The file's CPU times hold at this clock and scale with `--set
-    /// cpu.clock=1466MHz`
-    clock: Option<Clock>,
-    /// main memory
-    memory: Size<{ 1 << 20 }, MOST_BYTES>,
-} }
-
 /// A machine as its file tells it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct MachineFile {
     /// What it is, in a sentence.
     pub description: String,
-    cpu: CpuKeys,
+    cpu: Cpu,
     system: OperatingSystem,
     /// Others that some volumes are under.
     #[serde(default)]

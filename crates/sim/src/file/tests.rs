@@ -185,7 +185,7 @@ fn cpu_times_are_of_the_clock_that_the_file_says() {
         assert!(own == as_said, "{volume}");
         let mut half = own.clone();
         half.scale_cpu_times(0.5);
-        assert!(Machine { clock: own.clock, ..twice } == half, "{volume}");
+        assert!(Machine { cpu: own.cpu.clone(), ..twice } == half, "{volume}");
         assert!(half.system.direct_read.fixed_us == 0.5 * own.system.direct_read.fixed_us && half != own);
     }
     let clockless = machine_text("win2k-pentium3").unwrap().replace("clock = \"733MHz\"", "");
@@ -370,7 +370,7 @@ fn settings_are_refused_with_the_key_in_place_of_the_line() {
 #[test]
 fn the_readme_lists_every_key() {
     let tables = [
-        ("cpu", CpuKeys::rows()),
+        ("cpu", Cpu::rows()),
         ("system", OperatingSystem::rows()),
         ("cache", PageCache::rows()),
         ("parallel", Parallel::rows()),

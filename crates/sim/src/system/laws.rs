@@ -115,7 +115,7 @@ fn any_array() -> impl Strategy<Value = Machine> {
                 };
             }
             if is_made_there {
-                machine.made = Made::InController(vec![2, 1]);
+                machine.made = Some(vec![2, 1]);
             }
             machine
         },

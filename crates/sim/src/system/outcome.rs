@@ -117,7 +117,7 @@ impl System<'_> {
     /// Gives every part: its servers, how long they were busy up to now, and how it is reported.
     fn each_part(&self, give: &mut dyn FnMut(u32, u64, &dyn Fn() -> Part)) {
         let (machine, now_ns) = (self.machine, self.now_ns);
-        give(machine.cpus, self.cpus.busy_ns(now_ns), &|| Part::idle("CPUs", PartKind::Cpu));
+        give(machine.cpu.count, self.cpus.busy_ns(now_ns), &|| Part::idle("CPUs", PartKind::Cpu));
         for (number, part) in machine.parts.iter().enumerate() {
             give(1, self.resources[number].busy_ns(now_ns), &|| match part.bus() {
                 Some(bus) => {

@@ -70,7 +70,7 @@ mod tests {
         let (shares, mean) = at_devices(&course(&machine, 1));
         assert!(shares.len() == 4 && shares.iter().all(|share| (0.15..0.35).contains(share)), "{shares:?}");
         assert!((shares.iter().sum::<f64>() - mean).abs() < 1e-9 && mean > 0.9, "{mean}");
-        machine.made = Made::InController(Vec::new());
+        machine.made = Some(Vec::new());
         let (shares, one_deep) = at_devices(&course(&machine, 1));
         assert!(shares.len() == 1 && shares[0] > 0.98 && one_deep == shares[0], "{shares:?} {one_deep}");
         let (shares, mean) = at_devices(&course(&machine, 8));
@@ -127,7 +127,7 @@ mod tests {
         machine.parts[2].name = "card 1".to_owned();
         assert_eq!(gate(&course(&machine, 8)).name, "card.outstanding 1", "one of several alike, which have one key");
         machine.disks[0].near.pop();
-        machine.made = Made::InController(vec![2]);
+        machine.made = Some(vec![2]);
         assert_eq!(gate(&course(&machine, 8)).name, "card.outstanding 1", "which makes the volume");
     }
 

@@ -4,7 +4,7 @@ use crate::bus::Transfer;
 use crate::command::{Command, Direction, Served};
 use crate::controller::{Forwarding, Gate};
 use crate::disk::geometry::BLOCK_BYTES;
-use crate::machine::{Made, SplitAt};
+use crate::machine::SplitAt;
 use crate::system::events::Event;
 use crate::system::state::{Moving, Portioned, Seen, System};
 use crate::volume::{Piece, Portion, Reader, Volume};
@@ -29,8 +29,8 @@ impl System<'_> {
             let portion = Portion { offset, bytes, direction, disk };
             let number = self.portions.put(Portioned { request, portion, row: None, pieces_left: 0 });
             match &machine.made {
-                Made::InSoftware => self.launch(number),
-                Made::InController(parts) => {
+                None => self.launch(number),
+                Some(parts) => {
                     let ready_ns = self.send(parts, bytes, direction);
                     self.at(ready_ns, Event::Launch { portion: number });
                 }
@@ -57,11 +57,9 @@ impl System<'_> {
             return u64::MAX;
         }
         let system = &self.machine.system;
-        let is_there = match self.machine.made {
-            Made::InSoftware => system.split_at == place,
-            // To the system its volume is a disk.
-            Made::InController(_) => place == SplitAt::Volume,
-        };
+        // To the system a controller's volume is a disk.
+        let split_at = if self.machine.is_made_in_controller() { SplitAt::Volume } else { system.split_at };
+        let is_there = split_at == place;
         system.split.filter(|_| is_there && !self.is_raw).map_or(u64::MAX, |split| split.0)
     }
 
@@ -310,7 +308,7 @@ impl System<'_> {
         }
         let Portion { bytes, direction, .. } = all.portion;
         match &self.machine.made {
-            Made::InController(parts) if direction == Direction::Read => {
+            Some(parts) if direction == Direction::Read => {
                 let done_ns = self.move_bytes(parts, bytes, direction);
                 self.at(done_ns, Event::Portion { portion });
             }

@@ -92,7 +92,7 @@ impl<'a> System<'a> {
             workload,
             now_ns: 0,
             events: Events::default(),
-            cpus: Resource::new(machine.cpus),
+            cpus: Resource::new(machine.cpu.count),
             driver_costs: RequestKind::ALL.map(|kind| machine.driver_cost(kind)),
             resources: vec![Line::default(); machine.parts.len()],
             tallies: vec![Tally::default(); machine.parts.len()],

@@ -2,7 +2,7 @@
 
 use crate::bus::Bus;
 use crate::controller::{Controller, Forwarding};
-use crate::machine::{AttachedDisk, OperatingSystem};
+use crate::machine::{AttachedDisk, Cpu, OperatingSystem};
 use halfpower_model::workload::Rate;
 use halfpower_model::{Cancel, Personality};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ pub(crate) use super::{Outcome, run};
 pub(crate) use crate::disk::scheduler::Scheduler;
 pub(crate) use crate::disk::tests::{atlas, larger};
 pub(crate) use crate::disk::{Drive, WriteCache};
-pub(crate) use crate::machine::{Cost, Device, Growth, Machine, Made, PageCache, Part, PartKind, SplitAt};
+pub(crate) use crate::machine::{Cost, Device, Growth, Machine, PageCache, Part, PartKind, SplitAt};
 pub(crate) use crate::volume::Volume;
 pub(crate) use halfpower_model::{
     Buffering, Bytes, Durability, Histogram, Limits, Nanoseconds, Operation, Pattern, Sharing, Workload,
@@ -29,11 +29,7 @@ pub(crate) fn machine(drive: Drive, disks: usize, volume: Volume) -> Machine {
     let cost = Cost { fixed_us: 30.0, marginal_us_per_kib: 0.25 };
     Machine {
         name: "test".to_owned(),
-        description: String::new(),
-        cpus: 2,
-        cpu_model: String::new(),
-        clock: None,
-        memory: Bytes(1 << 28),
+        cpu: Cpu { count: 2, model: String::new(), clock: None, memory: Bytes(1 << 28) },
         system: OperatingSystem {
             name: "test".to_owned(),
             split: Some(Bytes(64 << 10)),
@@ -56,7 +52,7 @@ pub(crate) fn machine(drive: Drive, disks: usize, volume: Volume) -> Machine {
             .collect(),
         volume,
         offset: Bytes(0),
-        made: Made::InSoftware,
+        made: None,
         share: None,
         wire: Vec::new(),
     }
@@ -215,10 +211,10 @@ fn a_rate_is_kept_and_commands_straight_to_a_disk_pass_the_system_by() {
 
 #[test]
 fn a_request_is_cut_above_the_volume_or_for_each_disk() {
-    let commands = |volume, size, split_at, made: Option<Made>| {
+    let commands = |volume, size, split_at, made| {
         let mut machine = machine(larger(Scheduler::CLook), 4, volume);
         machine.system.split_at = split_at;
-        machine.made = made.unwrap_or(Made::InSoftware);
+        machine.made = made;
         let workload = Workload {
             operation: Operation::Write,
             limits: of_requests(100),
@@ -230,7 +226,7 @@ fn a_request_is_cut_above_the_volume_or_for_each_disk() {
     // Chunks of 48 KiB: two commands, or three if the request is cut at 64 KiB above the volume. The system takes for one disk
     // what a controller makes.
     let stripe = Volume::Stripe { chunk: Bytes(48 << 10) };
-    let in_controller = || Some(Made::InController(Vec::new()));
+    let in_controller = || Some(Vec::new());
     assert_eq!(commands(stripe, 96 << 10, SplitAt::Disk, None), [0, 200]);
     assert_eq!(commands(stripe, 96 << 10, SplitAt::Volume, None), [0, 300]);
     assert_eq!(commands(stripe, 96 << 10, SplitAt::Disk, in_controller()), [0, 300]);

@@ -97,7 +97,7 @@ impl Cache {
     /// None where requests go past it, or there is none.
     pub(super) fn of(machine: &Machine, workload: &Workload) -> Option<Cache> {
         let model = machine.system.cache.clone().filter(|_| !workload.buffering.is_direct())?;
-        let [capacity, dirty] = model.sizes(machine.memory);
+        let [capacity, dirty] = model.sizes(machine.cpu.memory);
         let targets = workload.volumes();
         let mut pages = Pages::new(capacity, dirty, targets);
         // A file that grows begins empty.
