@@ -168,15 +168,10 @@ impl Units {
         u64::from(reads) * once_ns
     }
 
-    /// The time of a single page over its channel and into flash: of a kind by chance, unless its program takes a known time.
-    pub fn page_program_ns(&mut self, known_ns: Option<u64>) -> u64 {
-        let FlashDrive { program, program_spread, page, .. } = *self.drive;
-        let program_ns = match known_ns {
-            Some(known_ns) => known_ns,
-            None if program_spread == 0.0 => program.0,
-            None => of_kind(program.0, program_spread, self.random.below(3)),
-        };
-        program_ns + (page.0 as f64 * self.channel_ns_per_byte + 0.5) as u64
+    /// The time of a single page over its channel and into flash, by its own program time unless another is known.
+    pub fn page_program_ns(&self, known_ns: Option<u64>) -> u64 {
+        let FlashDrive { program, page, .. } = *self.drive;
+        known_ns.unwrap_or(program.0) + (page.0 as f64 * self.channel_ns_per_byte + 0.5) as u64
     }
 
     /// All of them write for so long, units and channels at once.

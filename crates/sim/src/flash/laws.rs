@@ -92,7 +92,7 @@ proptest! {
     ) {
         let (share, retry, ns, bytes) = noise;
         let noisy = changed(&machine, |drive| {
-            (drive.read_spread, drive.program_spread, drive.retry) = (share, share, retry);
+            (drive.read_spread, drive.retry) = (share, retry);
             let suspend = (ns % 2 == 0).then_some(Nanoseconds(ns / 4));
             drive.erase = Some(Erase { time: Nanoseconds(ns), block: Bytes(4 * bytes), suspend });
             (drive.checkpoint, drive.collection) = (share, Bytes(bytes));

@@ -14,8 +14,8 @@
 //! Reads of data in the buffer go to the flash. Not modelled: wear, thermal throttling, and garbage
 //! collection while the drive is idle.
 //!
-//! Service times vary, each by a figure of the drive; without these figures they are constant. Pages of a kind are read and
-//! programmed faster than others. Some pages are read again with other thresholds until their errors can be corrected. A read waits
+//! Service times vary, each by a figure of the drive; without these figures they are constant. Pages of a kind are read
+//! faster than others. Some pages are read again with other thresholds until their errors can be corrected. A read waits
 //! for an erasure of its unit. Garbage collection works in rounds, which writes wait for if the buffer is full. Some random writes wait
 //! for a program of the mapping table. The controller's own time varies. All draws come from the seed of the workload.
 //! Sources: Agrawal and others, "Design tradeoffs for SSD performance" (2008); the parts as in MQSim (Tavakkol and others, FAST 2018).
@@ -60,8 +60,6 @@ table! {
         /// to program a page, its share of an erasure included. units × page / program is the write throughput, unless the channels
         /// limit it
         program: Short,
-        /// the same spread of the program that a flush, or a write without a buffer, waits for
-        program_spread: Share = default,
         /// bytes per second of a channel: reads, programs, and garbage collection twice
         channel_rate: Rate,
         /// until a programming unit lets a read go first

@@ -73,13 +73,3 @@ fn some_writes_wait_for_the_mapping_table_and_every_command_for_the_controller()
     close("mean", mean_us(&reads), 60.0, 1.0);
     close("99th percentile", quantile_us(&reads, 0.99), 50.0 + 10.0 * f64::ln(100.0), 2.0);
 }
-
-#[test]
-fn a_flush_waits_for_a_page_of_some_kind() {
-    let flushes =
-        course(FlashDrive { program_spread: 0.5, ..drive() }, "mix=write:50,flush:50", Pattern::Random, 16, 1, 2000);
-    let flushes = &flushes.latency[halfpower_model::RequestKind::Flush as usize];
-    let slowest = quantile_us(flushes, 0.99);
-    close("slowest", slowest, 960.0, 2.0);
-    close("half of those that wait", quantile_us(flushes, 0.75), 640.0, 2.0);
-}

@@ -20,7 +20,6 @@ pub(super) fn drive() -> FlashDrive {
         read_spread: 0.0,
         retry: 0.0,
         program: Nanoseconds(640_000),
-        program_spread: 0.0,
         channel_rate: BytesPerSecond(1e11),
         suspend: NONE,
         erase: None,
