@@ -162,32 +162,22 @@ mod tests {
     const RAID5: Volume = Volume::Raid5 { chunk: Bytes(100) };
 
     #[test]
-    fn a_stripe_has_chunks_in_turn() {
-        let all = pieces(STRIPE, 3, 250, 260, Direction::Read);
-        assert_eq!(short(&all), [(2, 50, 50), (0, 100, 100), (1, 100, 100), (2, 100, 10)]);
-    }
-
-    #[test]
-    fn a_stripe_is_trimmed_disk_by_disk_and_flushed_on_all() {
-        let trim = pieces(STRIPE, 3, 250, 460, Direction::Trim);
-        // Chunks 2 in part, 3 to 6, and 10 bytes of 7.
-        assert_eq!(short(&trim), [(0, 100, 200), (1, 100, 110), (2, 50, 150)]);
-        assert_eq!(short(&pieces(STRIPE, 3, 310, 10, Direction::Trim)), [(0, 110, 10)]);
-        assert_eq!(short(&pieces(STRIPE, 3, 0, 0, Direction::Flush)), [(0, 0, 0), (1, 0, 0), (2, 0, 0)]);
-    }
-
-    #[test]
-    fn raid5_moves_its_parity_from_row_to_row() {
-        // Rows of 200: parity of row 0 on disk 2, of row 1 on disk 1.
-        let read = pieces(RAID5, 3, 130, 240, Direction::Read);
-        assert_eq!(short(&read), [(1, 30, 70), (2, 100, 100), (0, 100, 70)]);
-    }
-
-    #[test]
-    fn a_mirror_writes_all_and_reads_one() {
+    fn each_layout_has_its_pieces() {
+        use Direction::{Flush, Read, Trim, Write};
         let mirror = Volume::Mirror { reader: Reader::Nearest };
-        assert_eq!(short(&pieces(mirror, 2, 7, 5, Direction::Write)), [(0, 7, 5), (1, 7, 5)]);
-        assert_eq!(short(&pieces(mirror, 2, 7, 5, Direction::Read)), [(0, 7, 5)]);
+        for (volume, disks, direction, offset, bytes, wanted) in [
+            (STRIPE, 3, Read, 250, 260, vec![(2, 50, 50), (0, 100, 100), (1, 100, 100), (2, 100, 10)]),
+            // Chunks 2 in part, 3 to 6, and 10 bytes of 7.
+            (STRIPE, 3, Trim, 250, 460, vec![(0, 100, 200), (1, 100, 110), (2, 50, 150)]),
+            (STRIPE, 3, Trim, 310, 10, vec![(0, 110, 10)]),
+            (STRIPE, 3, Flush, 0, 0, vec![(0, 0, 0), (1, 0, 0), (2, 0, 0)]),
+            // Rows of 200: parity of row 0 on disk 2, of row 1 on disk 1.
+            (RAID5, 3, Read, 130, 240, vec![(1, 30, 70), (2, 100, 100), (0, 100, 70)]),
+            (mirror, 2, Write, 7, 5, vec![(0, 7, 5), (1, 7, 5)]),
+            (mirror, 2, Read, 7, 5, vec![(0, 7, 5)]),
+        ] {
+            assert_eq!(short(&pieces(volume, disks, offset, bytes, direction)), wanted, "{volume:?} {direction:?}");
+        }
         assert_eq!((mirror.size(2, 1000), STRIPE.size(3, 1050), RAID5.size(3, 1050)), (1000, 3000, 2000));
     }
 
