@@ -59,16 +59,14 @@ impl Simulated {
     pub fn of_file(machine: &str, text: &str, volume: &str, settings: &Settings) -> Result<Simulated, MachineError> {
         let (other, of_parts) = settings.without(VOLUME);
         if settings.0.len() > of_parts.0.len() + 1 {
-            return Err(MachineError::Mistake {
-                machine: machine.to_owned(),
-                place: format!(" with {settings}"),
-                message: format!("`{VOLUME}` is set twice; set it once"),
-            });
+            return Err(MachineError(format!(
+                "machine {machine} with {settings}: `{VOLUME}` is set twice; set it once"
+            )));
         }
         let (machine, text, volume) = match other.map(|other| (other, other.split_once(':'))) {
             Some((_, Some((machine, volume)))) => {
-                let unknown =
-                    || MachineError::Machine { name: machine.to_owned(), known: shipped::machines().collect() };
+                let known = || shipped::machines().collect::<Vec<_>>().join(", ");
+                let unknown = || MachineError(format!("there is no machine {machine}; machines are {}", known()));
                 (machine, shipped::machine_text(machine).ok_or_else(unknown)?, volume)
             }
             Some((volume, None)) => (machine, text, volume),

@@ -2,38 +2,11 @@
 
 use std::collections::BTreeMap;
 
-/// Why a machine cannot be made.
+/// Why a machine cannot be made: the machine, where the mistake is written, the key, what is wrong with its value, and what there can
+/// be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum MachineError {
-    /// Something in its file, or in a setting, cannot be.
-    #[error("machine {machine}{place}: {message}")]
-    Mistake {
-        /// The machine's name.
-        machine: String,
-        /// Where it is written.
-        place: String,
-        /// The key, what is wrong with its value, and what there can be.
-        message: String,
-    },
-    /// There is no such machine.
-    #[error("there is no machine {name}; machines are {}", known.join(", "))]
-    Machine {
-        /// As asked for.
-        name: String,
-        /// Those that ship.
-        known: Vec<&'static str>,
-    },
-    /// There is no such volume.
-    #[error("machine {machine} has no volume {volume:?}; its volumes are {}", known.join(", "))]
-    NoVolume {
-        /// The machine's name.
-        machine: String,
-        /// As asked for.
-        volume: String,
-        /// What there is.
-        known: Vec<String>,
-    },
-}
+#[error("{0}")]
+pub struct MachineError(pub String);
 
 /// What is wrong with a key, whose values each could be: the way to it from the top of the file, and the reason.
 #[derive(Debug)]

@@ -188,10 +188,9 @@ impl MachineFile {
     /// When there is none of that name, or the file contradicts itself.
     pub fn with_volume(&self, volume: &str) -> Result<Machine, MachineError> {
         let Source { machine, .. } = &self.source;
-        let keys = self.volume.get(volume).ok_or_else(|| MachineError::NoVolume {
-            machine: machine.clone(),
-            volume: volume.to_owned(),
-            known: self.volume.keys().cloned().collect(),
+        let keys = self.volume.get(volume).ok_or_else(|| {
+            let known = self.volume.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+            MachineError(format!("machine {machine} has no volume {volume:?}; its volumes are {known}"))
         })?;
         self.machine(volume, keys).map_err(|wrong| self.source.wrong(&wrong))
     }

@@ -179,7 +179,7 @@ impl Source {
             }
         };
         let message = shortened(&message, MOST_REASON);
-        MachineError::Mistake { machine: self.machine.clone(), place, message }
+        MachineError(format!("machine {}{place}: {message}", self.machine))
     }
 }
 
