@@ -143,35 +143,25 @@ fn stop(machine: &Machine, numbers: &[usize]) -> PathPart {
 }
 
 fn bus(bus: &Bus, part: &Part) -> String {
-    let mut words = vec![format!("bus, {}", rates(part.ns_per_byte))];
-    for (of, ns) in [("command", bus.command_ns()), ("transfer", bus.transfer(0, 0).ns)] {
-        if ns > 0 {
-            words.push(format!("{} per {of}", Nanoseconds(ns)));
-        }
-    }
-    words.extend(bus.burst.map(|burst| format!("bursts of {burst}")));
-    if bus.latency.0 > 0 {
-        words.push(format!("latency {}", bus.latency));
-    }
-    if bus.programmed {
-        words.push("the CPU moves the bytes (PIO)".to_owned());
-    }
-    words.join(", ")
+    let per = |of: &str, ns: u64| (ns > 0).then(|| format!("{} per {of}", Nanoseconds(ns)));
+    let words = [
+        Some(format!("bus, {}", rates(part.ns_per_byte))),
+        per("command", bus.command_ns()),
+        per("transfer", bus.transfer(0, 0).ns),
+        bus.burst.map(|burst| format!("bursts of {burst}")),
+        (bus.latency.0 > 0).then(|| format!("latency {}", bus.latency)),
+        bus.programmed.then(|| "the CPU moves the bytes (PIO)".to_owned()),
+    ];
+    words.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn controller(controller: &Controller, part: &Part) -> String {
-    let mut words = vec![String::from(match controller.bytes {
+    let forwarding = match controller.bytes {
         Forwarding::Through => "controller, passes bytes on",
         Forwarding::Ports => "controller, passes bytes on, one port per disk",
         Forwarding::Stored => "controller, stores each transfer before it passes it on",
-    })];
-    if controller.request.0 > 0 {
-        words.push(format!("{} per command", controller.request));
-    }
-    if part.ns_per_byte != [0.0; 2] {
-        words.push(rates(part.ns_per_byte));
-    }
-    words.extend(controller.queue().map(|Queue { outstanding, order, merge }| {
+    };
+    let queue = |Queue { outstanding, order, merge }| {
         let order = match order {
             Order::Fcfs => "first come, first served",
             Order::CLook => "C-LOOK for reads",
@@ -180,19 +170,23 @@ fn controller(controller: &Controller, part: &Part) -> String {
         let commands = if outstanding == 1 { "one command".to_owned() } else { format!("{outstanding} commands") };
         let merged = if merge > 0 { format!(", merges up to {}", Bytes(merge)) } else { String::new() };
         format!("{commands} per disk, {order}{merged}")
-    }));
-    words.join(", ")
+    };
+    let words = [
+        Some(forwarding.to_owned()),
+        (controller.request.0 > 0).then(|| format!("{} per command", controller.request)),
+        Some(rates(part.ns_per_byte)).filter(|rates| !rates.is_empty()),
+        controller.queue().map(queue),
+    ];
+    words.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// One where reads and writes are alike; none said of what is no slower than its neighbours.
-fn rates([read_ns_per_byte, write_ns_per_byte]: [f64; 2]) -> String {
-    let rate = |per_byte: f64| BytesPerSecond(1e9 / per_byte);
-    match (read_ns_per_byte > 0.0, write_ns_per_byte > 0.0) {
-        (true, true) if read_ns_per_byte == write_ns_per_byte => rate(read_ns_per_byte).to_string(),
-        (true, true) => format!("reads {}, writes {}", rate(read_ns_per_byte), rate(write_ns_per_byte)),
-        (true, false) => format!("reads {}", rate(read_ns_per_byte)),
-        (false, true) => format!("writes {}", rate(write_ns_per_byte)),
-        (false, false) => String::new(),
+/// Of reads and of writes, once if they are the same; nothing where the neighbours are the limit.
+fn rates(ns_per_byte: [f64; 2]) -> String {
+    let [read, write] = ns_per_byte.map(|ns| BytesPerSecond(1e9 / ns));
+    let both = [("reads", read), ("writes", write)].into_iter().filter(|(_, rate)| rate.0.is_finite());
+    match read == write && read.0.is_finite() {
+        true => read.to_string(),
+        false => both.map(|(of, rate)| format!("{of} {rate}")).collect::<Vec<_>>().join(", "),
     }
 }
 
