@@ -305,29 +305,6 @@ impl Machine {
         self.cpu.clock.map_or(self.cpu.model.clone(), |clock| format!("{}, {clock}", self.cpu.model))
     }
 
-    /// Multiplies all CPU times, except those of programmed I/O and of another machine's share.
-    pub(crate) fn scale_cpu_times(&mut self, factor: f64) {
-        let scale = |cost: &mut Cost| *cost = cost.times(factor);
-        let OperatingSystem { direct_read, direct_write, cache, .. } = &mut self.system;
-        [direct_read, direct_write].into_iter().for_each(scale);
-        if let Some(cache) = cache {
-            [&mut cache.read, &mut cache.write].into_iter().for_each(scale);
-            cache.paging.0 = (cache.paging.0 as f64 * factor) as u64;
-        }
-        for part in &mut self.parts {
-            if let PartKind::Controller(Controller { driver_read, driver_write, .. }) = &mut part.kind {
-                driver_read.iter_mut().chain(driver_write).for_each(scale);
-            }
-        }
-        if let Some(share) = &mut self.share {
-            let Share { client_read, client_write, server_read, server_write, server_cpus, .. } = share;
-            [client_read, client_write].into_iter().for_each(scale);
-            if server_cpus.is_none() {
-                [server_read, server_write].into_iter().for_each(scale);
-            }
-        }
-    }
-
     /// Who lets only so many commands be at a disk, as its file calls it: a controller on the way or the one that makes the volume,
     /// else the drive itself; none where all go there at once.
     pub fn gate_of<'a>(&'a self, disk: &'a AttachedDisk) -> Option<&'a str> {

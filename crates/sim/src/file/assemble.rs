@@ -9,9 +9,12 @@ use crate::cloud::CloudVolume;
 use crate::controller::{Controller, Order, Queue};
 use crate::flash::FlashDrive;
 use crate::flash::buffer::FastArea;
-use crate::machine::{AttachedDisk, Device, Machine, OperatingSystem, PageCache, Part, PartKind, Share};
+use crate::machine::{AttachedDisk, Cost, Device, Machine, OperatingSystem, PageCache, Part, PartKind, Share};
 use halfpower_model::{Bytes, BytesPerSecond};
 use std::sync::Arc;
+
+/// Parts, disks on them, and the parts of the controller that makes the volume.
+type Attached = (Vec<Part>, Vec<AttachedDisk>, Option<Vec<usize>>);
 
 const ONCE: &str = "it has to name each part once";
 
@@ -104,11 +107,7 @@ impl MachineFile {
     ///
     /// # Errors
     /// When the path names what is not there or cannot be.
-    fn attach(
-        &self,
-        name: &str,
-        keys: &VolumeKeys,
-    ) -> Result<(Vec<Part>, Vec<AttachedDisk>, Option<Vec<usize>>), Wrong> {
+    fn attach(&self, name: &str, keys: &VolumeKeys) -> Result<Attached, Wrong> {
         let wrong = |key, message: &str| Err(Wrong::at(&["volume", name, key], message));
         let device = self.device(name, keys)?;
         // For each name of the path: its parts, and how many disks there are in turn to each.
@@ -209,6 +208,31 @@ impl MachineFile {
         let per_byte = |rate: Option<BytesPerSecond>| rate.map_or(0.0, |rate| 1e9 / rate.0);
         let ns_per_byte = [controller.read_rate, controller.write_rate].map(per_byte);
         Ok(Part { name: name.to_owned(), ns_per_byte, kind: PartKind::Controller(controller.clone()) })
+    }
+}
+
+impl Machine {
+    /// Multiplies all CPU times, except those of programmed I/O and of another machine's share.
+    pub(crate) fn scale_cpu_times(&mut self, factor: f64) {
+        let scale = |cost: &mut Cost| *cost = cost.times(factor);
+        let OperatingSystem { direct_read, direct_write, cache, .. } = &mut self.system;
+        [direct_read, direct_write].into_iter().for_each(scale);
+        if let Some(cache) = cache {
+            [&mut cache.read, &mut cache.write].into_iter().for_each(scale);
+            cache.paging.0 = (cache.paging.0 as f64 * factor) as u64;
+        }
+        for part in &mut self.parts {
+            if let PartKind::Controller(Controller { driver_read, driver_write, .. }) = &mut part.kind {
+                driver_read.iter_mut().chain(driver_write).for_each(scale);
+            }
+        }
+        if let Some(share) = &mut self.share {
+            let Share { client_read, client_write, server_read, server_write, server_cpus, .. } = share;
+            [client_read, client_write].into_iter().for_each(scale);
+            if server_cpus.is_none() {
+                [server_read, server_write].into_iter().for_each(scale);
+            }
+        }
     }
 }
 

@@ -113,9 +113,12 @@ impl Outcome {
     }
 }
 
+/// Takes a part: its servers, how long they were busy up to now, and how it is reported.
+type Give<'g> = dyn FnMut(u32, u64, &dyn Fn() -> Part) + 'g;
+
 impl System<'_> {
-    /// Gives every part: its servers, how long they were busy up to now, and how it is reported.
-    fn each_part(&self, give: &mut dyn FnMut(u32, u64, &dyn Fn() -> Part)) {
+    /// Gives every part.
+    fn each_part(&self, give: &mut Give<'_>) {
         let (machine, now_ns) = (self.machine, self.now_ns);
         give(machine.cpu.count, self.cpus.busy_ns(now_ns), &|| Part::idle("CPUs", PartKind::Cpu));
         for (number, part) in machine.parts.iter().enumerate() {
