@@ -9,7 +9,7 @@ use crate::command::{
     context::{Context, Ending},
     session::{self, Session},
 };
-use crate::simulator::set::SetArgument;
+use crate::simulator::name::SetArgument;
 use crate::store::{NewRun, RunId, RunKind, RunStatus, Store};
 use crate::target::{self, Contents, Opened, TargetOptions};
 use crate::text::{UsageError, refuse};

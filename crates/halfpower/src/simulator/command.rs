@@ -1,7 +1,6 @@
 //! `halfpower sim`: the simulated machines.
 
-use super::name::{SimulatedName, machine_text};
-use super::set::SetArgument;
+use super::name::{SetArgument, SimulatedName, machine_text};
 use super::validate::command as validate;
 use crate::command::context::{Context, Ending};
 use crate::text::usage;

@@ -5,6 +5,5 @@ pub(crate) mod command;
 pub(crate) mod name;
 pub(crate) mod paper_figures;
 pub(crate) mod published;
-pub(crate) mod set;
 pub(crate) mod stand_ins;
 pub(crate) mod validate;

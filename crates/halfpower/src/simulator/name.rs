@@ -1,8 +1,9 @@
-//! Names of simulated volumes, `sim:MACHINE:VOLUME`, and the files of their machines.
+//! Names of simulated volumes, `sim:MACHINE:VOLUME`, their settings (`--set`), and the files of their machines.
 
 use crate::input::{self, Times};
-use crate::text::UsageError;
+use crate::text::{UsageError, refuse};
 use anyhow::Context as _;
+use clap::Args;
 use halfpower_model::Settings;
 use halfpower_sim::shipped;
 use std::fmt;
@@ -79,4 +80,38 @@ pub(crate) fn machine_text(machine: &str) -> anyhow::Result<String> {
     let known = shipped::machines().collect::<Vec<_>>().join(", ");
     let message = format!("no simulated machine is called {machine}; use {known}, or a file such as ./own.toml");
     Err(UsageError(message).into())
+}
+
+/// Changes to a simulated machine's file.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct SetArgument {
+    /// Override a key of a simulated machine: disks=4 (of the volume), pci.rate=533MB/s (of a part); repeatable
+    ///
+    /// The same as the target's name with a comma: sim:MACHINE:VOLUME,disks=4.
+    /// Keys of parts that are not on the volume's I/O path are rejected.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<Settings>,
+}
+
+impl SetArgument {
+    /// The targets; simulated ones get these settings.
+    ///
+    /// # Errors
+    /// If none of them is simulated.
+    pub(crate) fn on(&self, targets: &[PathBuf]) -> Result<Vec<PathBuf>, UsageError> {
+        // All settings are passed on, because the machine rejects one that is set twice.
+        let settings = Settings(self.set.iter().flat_map(|settings| settings.0.clone()).collect());
+        if settings.is_empty() {
+            return Ok(targets.to_vec());
+        }
+        let is_machine = |target: &PathBuf| SimulatedName::of(target).is_some();
+        if !targets.iter().any(is_machine) {
+            refuse!("--set {settings} is of a simulated machine; name sim:MACHINE:VOLUME, or leave it out");
+        }
+        let set = |target: &PathBuf| match is_machine(target) {
+            true => PathBuf::from(format!("{},{settings}", target.display())),
+            false => target.clone(),
+        };
+        Ok(targets.iter().map(set).collect())
+    }
 }

@@ -7,9 +7,9 @@ use serde::Serialize;
 use std::fmt::Write as _;
 
 /// The maximum of free numbers in all machines.
-const FREE_NUMBERS: usize = 40;
+const FREE_NUMBERS: f64 = 40.0;
 /// The minimum of independent predictions that are met.
-const PREDICTIONS: usize = 60;
+const PREDICTIONS: f64 = 60.0;
 
 /// A machine, or all.
 #[derive(Clone, Debug, Serialize)]
@@ -75,24 +75,15 @@ fn machine_of(figure: &Checked) -> &str {
 
 /// The goals, by the row of all machines.
 pub(super) fn goals(all: &Row) -> Vec<Goal> {
-    let (free, predictions) = (all.free_numbers, all.predicted.within);
     let share = all.figures.within as f64 / all.figures.figures.max(1) as f64;
+    let goal = |goal, bound, limit: f64, value: f64| {
+        let reached = if bound == "at_most" { value <= limit } else { value >= limit };
+        Goal { goal, bound, limit, value, reached }
+    };
     vec![
-        Goal {
-            goal: "free_numbers",
-            bound: "at_most",
-            limit: FREE_NUMBERS as f64,
-            value: free as f64,
-            reached: free <= FREE_NUMBERS,
-        },
-        Goal {
-            goal: "predictions_met",
-            bound: "at_least",
-            limit: PREDICTIONS as f64,
-            value: predictions as f64,
-            reached: predictions >= PREDICTIONS,
-        },
-        Goal { goal: "share_met", bound: "at_least", limit: ENOUGH, value: share, reached: all.figures.is_enough() },
+        goal("free_numbers", "at_most", FREE_NUMBERS, all.free_numbers as f64),
+        goal("predictions_met", "at_least", PREDICTIONS, all.predicted.within as f64),
+        goal("share_met", "at_least", ENOUGH, share),
     ]
 }
 
@@ -117,19 +108,16 @@ pub(super) fn text(rows: &[Row], goals: &[Goal]) -> String {
         );
     }
     text += "\nGoals:\n";
-    for goal in goals {
-        let reached = if goal.reached { "reached" } else { "not reached" };
-        let _ = match goal.goal {
-            "free_numbers" => writeln!(text, "  at most {} free numbers: {}, {reached}", goal.limit, goal.value),
-            "predictions_met" => {
-                writeln!(text, "  at least {} independent predictions met: {}, {reached}", goal.limit, goal.value)
+    for Goal { goal, bound, limit, value, reached } in goals {
+        let bound = bound.replace('_', " ");
+        let reached = if *reached { "reached" } else { "not reached" };
+        let _ = match *goal {
+            "free_numbers" => writeln!(text, "  {bound} {limit} free numbers: {value}, {reached}"),
+            "predictions_met" => writeln!(text, "  {bound} {limit} independent predictions met: {value}, {reached}"),
+            _ => {
+                let (limit, value) = (limit * 100.0, value * 100.0);
+                writeln!(text, "  {bound} {limit:.0} % of all figures met: {value:.1} %, {reached}")
             }
-            _ => writeln!(
-                text,
-                "  at least {:.0} % of all figures met: {:.1} %, {reached}",
-                goal.limit * 100.0,
-                goal.value * 100.0
-            ),
         };
     }
     text
