@@ -74,7 +74,8 @@ impl MachineFile {
         if let Some(flash) = self.flash.get(&keys.drive) {
             return Ok(Device::Flash(Arc::new(self::flash(flash, name, keys)?)));
         }
-        let of_flash = [("capacity", keys.capacity.is_some()), ("state", keys.state.is_some())];
+        let of_flash =
+            [("capacity", keys.capacity.is_some()), ("state", keys.state.is_some()), ("cooled", keys.cooled.is_some())];
         if let Some((key, _)) = of_flash.into_iter().find(|(_, is_said)| *is_said) {
             return Err(Wrong::at(&["volume", name, key], "it applies to flash drives only"));
         }
@@ -278,6 +279,7 @@ fn flash(drive: &FlashDrive, name: &str, volume: &VolumeKeys) -> Result<FlashDri
         spare: Bytes(drive.spare.0 + unused),
         buffer: drive.buffer.filter(|_| volume.write_cache != Some(false)),
         fast_area: drive.fast_area.map(fast_area),
+        heat: drive.heat.filter(|_| volume.cooled == Some(false)),
         state: volume.state.unwrap_or(drive.state),
         ..drive.clone()
     })

@@ -21,7 +21,7 @@ const WORDS: &str =
 
 /// Lines that a volume may have beside its own.
 const MORE: &str = r#"strings=2 stripe="4KiB" raid5="64KiB" mirror="nearest" mirror="idle-or-nearest" offset="31.5KiB" offset="1GiB"
-    from-buffers=true file-system=false write-cache=false state="steady" capacity="1GiB" unknown=1"#;
+    from-buffers=true file-system=false write-cache=false state="steady" capacity="1GiB" cooled=false unknown=1"#;
 
 /// The values of a kind like that of a written one.
 fn like(written: &str) -> Vec<&'static str> {

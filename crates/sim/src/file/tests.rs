@@ -4,6 +4,7 @@ use super::*;
 use crate::flash::Trim;
 use crate::flash::array::Erase;
 use crate::flash::buffer::FastArea;
+use crate::flash::heat::Heat;
 use crate::flash::read_ahead::ReadAhead;
 use crate::machine::{PageCache, Parallel};
 use crate::shipped::{machine_text, testbed};
@@ -385,6 +386,7 @@ fn the_readme_lists_every_key() {
         ("erase", Erase::rows()),
         ("fast-area", FastArea::rows()),
         ("trim", Trim::rows()),
+        ("heat", Heat::rows()),
         ("cloud", CloudVolume::rows()),
         ("limits", Limits::rows()),
         ("share", Share::rows()),

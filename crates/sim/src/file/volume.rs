@@ -53,6 +53,8 @@ table! { pub(super) VolumeKeys {
     /// of flash: `fresh`, empty, so that reads end at the controller; `filled`, written once in order; `steady`, then randomly until nothing changed, so that a stream
     /// stays slow until it has written the whole drive; default `fresh`
     state: Option<Word<State>>,
+    /// of flash: false: `heat` applies; default true
+    cooled: Option<bool>,
 } }
 
 impl VolumeKeys {

@@ -37,7 +37,7 @@ fn of_kind(ns: u64, spread: f64, number: u64) -> u64 {
 
 /// Work that is spread over parts of a kind, done as soon as there is time: reads first.
 #[derive(Clone, Copy, Debug, Default)]
-struct Fluid {
+pub struct Fluid {
     free_ns: u64,
     written_ns: u64,
     booked_ns: u64,
@@ -57,13 +57,20 @@ impl Fluid {
         }
     }
 
-    fn write(&mut self, now_ns: u64, ns: u64) {
+    /// Returns when a write that arrives now is done.
+    pub fn write(&mut self, now_ns: u64, ns: u64) -> u64 {
         self.book(now_ns, ns);
         self.written_ns = self.free_ns;
+        self.written_ns
+    }
+
+    /// When everything is done.
+    pub fn free_ns(&self) -> u64 {
+        self.free_ns
     }
 
     /// How long it was at work until now.
-    fn busy_ns(&self, now_ns: u64) -> u64 {
+    pub fn busy_ns(&self, now_ns: u64) -> u64 {
         self.booked_ns - self.free_ns.saturating_sub(now_ns).min(self.booked_ns)
     }
 }

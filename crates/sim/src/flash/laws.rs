@@ -33,10 +33,17 @@ fn any_drive() -> impl Strategy<Value = FlashDrive> {
         copy_rate: BytesPerSecond(3e8),
         rest: Nanoseconds(1_000_000),
     }));
+    let heat = proptest::option::of((1.0_f64..500.0).prop_map(|megabytes| Heat {
+        sustained: BytesPerSecond(megabytes * 1e6),
+        reads_per_write: 2.0,
+        time_constant: Nanoseconds(20_000_000),
+        throttled: BytesPerSecond(megabytes * 5e5),
+        until: 0.8,
+    }));
     let state = (0..State::WORDS.len()).prop_map(|which| State::WORDS[which].1);
     let own = (0_u64..5_000, 0_u64..30_000, 1_u64..4096, any::<bool>());
-    (array, buffer, ahead, area, state, own).prop_map(
-        |(array, buffer, read_ahead, fast_area, state, (command_ns, delay_ns, spare, protected))| FlashDrive {
+    (array, buffer, ahead, area, heat, state, own).prop_map(
+        |(array, buffer, read_ahead, fast_area, heat, state, (command_ns, delay_ns, spare, protected))| FlashDrive {
             spare: Bytes(spare << 20),
             read_command: Nanoseconds(command_ns),
             write_command: Nanoseconds(2 * command_ns),
@@ -48,6 +55,7 @@ fn any_drive() -> impl Strategy<Value = FlashDrive> {
             fast_area,
             mapping: Bytes(delay_ns),
             read_ahead,
+            heat,
             state,
             ..array
         },
@@ -113,9 +121,9 @@ proptest! {
     ) {
         // Read-ahead is wasted with more streams than the drive knows, and at the end of each stream.
         let most = Bytes(600 * workload.request_size.0 / 100 / u64::from(workload.workers));
-        // More load leaves no idle time to empty a fast area.
+        // More load heats a drive sooner, and leaves no idle time to empty a fast area.
         let machine = changed(&machine, |drive| {
-            drive.fast_area = None;
+            (drive.heat, drive.fast_area) = (None, None);
             drive.read_ahead.iter_mut().for_each(|ahead| {
                 (ahead.streams, ahead.size) = (ahead.streams.max(workload.workers), ahead.size.min(most));
             });
@@ -135,6 +143,7 @@ proptest! {
 
     #[test]
     fn more_spare_flash_slows_no_writes(machine in any_machine(), workload in any_workload(), more in 1_u64..4096) {
+        let machine = changed(&machine, |drive| drive.heat = None);
         let workload = Workload { operation: Operation::Write, ..workload };
         let wide = changed(&machine, |drive| drive.spare.0 += more << 20);
         let (tight, wide) = (rate(&machine, &workload), rate(&wide, &workload));

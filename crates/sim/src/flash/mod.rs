@@ -11,8 +11,7 @@
 //!
 //! A flush waits until the buffer is empty, unless the buffer survives a power loss. A trim occupies the controller and leaves less
 //! to copy. A read of unwritten blocks ends at the controller, which finds no page in its mapping table; its first block decides.
-//! Reads of data in the buffer go to the flash. Not modelled: wear, thermal throttling, and garbage
-//! collection while the drive is idle.
+//! Reads of data in the buffer go to the flash. Not modelled: wear, and garbage collection while the drive is idle.
 //!
 //! Service times vary, each by a figure of the drive; without these figures they are constant. Pages of a kind are read
 //! faster than others. Some pages are read again with other thresholds until their errors can be corrected. A read waits
@@ -22,6 +21,7 @@
 
 pub mod array;
 pub mod buffer;
+pub mod heat;
 pub mod read_ahead;
 pub mod space;
 
@@ -34,6 +34,7 @@ use array::{Erase, Units};
 use buffer::{Buffer, FastArea, Passage};
 use halfpower_model::distribution::exponential_gap;
 use halfpower_model::random::{Random, derive_seed};
+use heat::{Cooling, Heat};
 use read_ahead::{Ahead, ReadAhead};
 use space::{Space, State};
 use std::sync::Arc;
@@ -97,6 +98,8 @@ table! {
         fast_area: Option<FastArea>,
         /// trims; without it they are rejected
         trim: Option<Trim>,
+        /// thermal throttling; without it: never
+        heat: Option<Heat>,
         /// what was written before, if the volume does not say it
         state: Word<State> = default,
     }
@@ -122,13 +125,14 @@ pub struct Flash {
     buffer: Buffer,
     space: Space,
     ahead: Option<Ahead>,
+    cooling: Option<Cooling>,
     /// When to check whether everything is written; none if it is.
     wake_ns: Option<u64>,
     random: Random,
 }
 
 impl Flash {
-    /// At rest, with an empty buffer.
+    /// At rest and cool, with an empty buffer.
     pub fn new(drive: Arc<FlashDrive>, seed: u64) -> Flash {
         Flash {
             controller: Resource::new(1),
@@ -136,6 +140,7 @@ impl Flash {
             buffer: Buffer::new(Arc::clone(&drive)),
             space: Space::new(drive.size, drive.spare, drive.state),
             ahead: drive.read_ahead.map(|habits| Ahead::new(habits, drive.page)),
+            cooling: drive.heat.map(Cooling::new),
             wake_ns: None,
             random: Random::new(seed),
             drive,
@@ -146,13 +151,14 @@ impl Flash {
     pub fn serve(&mut self, now_ns: u64, command: Command) -> Served {
         let Command { direction, block, count, .. } = command;
         let bytes = count * BLOCK_BYTES;
+        let from_ns = self.cooling.as_mut().map_or(now_ns, |cooling| cooling.pass(now_ns, direction, bytes));
         let trim_ns = |trim: Trim| trim.command.0 + (bytes as f64 * (1e9 / trim.rate.0) + 0.5) as u64;
         let took_ns = match direction {
             Direction::Read => self.drive.read_command.0,
             Direction::Write | Direction::Flush => self.drive.write_command.0,
             Direction::Trim => self.drive.trim.map_or(0, trim_ns),
         };
-        let at_ns = self.controller.serve(now_ns, now_ns, took_ns);
+        let at_ns = self.controller.serve(now_ns, from_ns, took_ns);
         match direction {
             Direction::Read => self.read(now_ns, at_ns, command),
             Direction::Write => self.write(now_ns, at_ns, command),
@@ -236,10 +242,12 @@ impl Flash {
         self.wake_ns.is_none()
     }
 
-    /// How long the busiest of its parts was at work until now.
+    /// How long the busiest of its parts was at work until now. Throttled time counts for the units, which are the limit before.
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
+        let hot_ns = self.cooling.as_ref().map_or(0, |cooling| cooling.busy_ns(now_ns));
         let [units_ns, channels_ns] = self.units.busy_ns(now_ns);
-        self.controller.busy_ns(now_ns).max(units_ns).max(channels_ns)
+        let busy_ns = self.controller.busy_ns(now_ns).max(units_ns.max(channels_ns) + hot_ns);
+        if hot_ns > 0 { busy_ns.min(now_ns) } else { busy_ns }
     }
 }
 

@@ -17,6 +17,7 @@
 //! Desnoyers, "Analytic modeling of SSD write performance" (2012); Xiang and Kurkoski, "An improved analytic expression for
 //! write amplification in NAND flash" (2012), whose figure for 30 % of spare flash the test has.
 
+use super::heat::decay;
 use crate::disk::geometry::BLOCK_BYTES;
 use crate::table::named;
 use halfpower_model::Bytes;
@@ -268,11 +269,4 @@ pub fn amplification(flash: f64) -> f64 {
         (low, high) = if decay(flash * (1.0 - valid)) > valid { (valid, high) } else { (low, valid) };
     }
     1.0 / (1.0 - low)
-}
-
-/// e to the power of minus `x`, by multiplications alone, so that every host gets the same bits. The relative error is x²/2²¹.
-fn decay(x: f64) -> f64 {
-    const SQUARINGS: i32 = 20;
-    let power = 1.0 / (1.0 + x / f64::from(1 << SQUARINGS));
-    (0..SQUARINGS).fold(power, |power, _| power * power)
 }

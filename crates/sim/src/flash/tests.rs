@@ -38,6 +38,7 @@ pub(super) fn drive() -> FlashDrive {
         read_ahead: None,
         fast_area: None,
         trim: None,
+        heat: None,
         state: State::Filled,
     }
 }
@@ -313,6 +314,21 @@ fn a_trim_takes_the_controller_its_time() {
     close("trims", per_s(&outcome), 1e6 / 117.374, 1.0);
     assert_eq!((outcome.device[0], outcome.device[1], outcome.bytes[1]), ((0, 0), (0, 0), 0));
     assert_eq!(outcome.device[2].1, outcome.device[2].0 << 30);
+}
+
+#[test]
+fn a_throttled_drive_counts_as_busy() {
+    let heat = Some(Heat {
+        sustained: BytesPerSecond(1e9),
+        reads_per_write: 2.0,
+        time_constant: Nanoseconds(1_000_000_000),
+        throttled: BytesPerSecond(3e8),
+        until: 0.8,
+    });
+    let hot = course(FlashDrive { heat, state: State::Fresh, ..drive() }, "write", Pattern::Random, 64, 8, 9000);
+    let slow = hot.intervals.iter().filter(|(_, bytes)| *bytes < 1_000_000_000).count();
+    assert!((2..7).contains(&slow), "{:?}", hot.intervals);
+    assert!(hot.parts.last().unwrap().busy > 0.97, "{:?}", hot.parts);
 }
 
 #[test]

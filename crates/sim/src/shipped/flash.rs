@@ -117,3 +117,15 @@ fn queues_are_as_deep_as_their_protocols_have_them() {
     let (few, many) = (at("nvme-gen4:filled", 1, 8), at("nvme-gen4:filled", 1, 32));
     assert!(many > 3.0 * few, "{few} {many}");
 }
+
+#[test]
+fn a_drive_without_air_slows_down_and_recovers() {
+    let long = measure("nvme-gen4:uncooled", (Write, Sequential, 1024), 1, 8, 120_000);
+    let rates: Vec<f64> = long.intervals.iter().map(|interval| interval.bytes as f64 / 1e6).collect();
+    // The first at full speed: 4.3 GB/s warm it beyond 1.5 in 60 s × ln(4.3 / 2.8) = 26 s; then 500 MB/s let it cool to 1.2.
+    let hot = rates.iter().position(|rate| *rate < 600.0).unwrap();
+    check("seconds until it is hot", hot as f64, 26.0, 5.0);
+    let cool = rates[hot..].iter().position(|rate| *rate > 4000.0).unwrap();
+    check("seconds until it is cool", cool as f64, 60.0 * f64::ln(1.0 / 0.7), 7.0);
+    assert!(rates[1] > 4200.0, "{}", rates[1]);
+}
