@@ -168,7 +168,7 @@ fn drive(draw: &mut Draw, slow: Slow, text: &mut String) {
     let scheduler = draw.of(&["fcfs", "c-look", "sstf", "sptf"]);
     let cache = if draw.chance(0.6) {
         format!(
-            "write-cache = {{ size = \"{}KiB\", pieces = {} }}\n",
+            "write-cache = {{ size = \"{}KiB\", extents = {} }}\n",
             draw.of(&[128, 256, 512, 1024]),
             draw.between(1, 32)
         )
