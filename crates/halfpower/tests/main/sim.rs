@@ -238,7 +238,7 @@ fn requests_that_the_end_cuts_off_are_reported_where_the_latencies_do_not_stand_
         format!("{streams} 60s"),
         format!("{disk} 32 --duration 5s"),
         format!("{disk} 32 --warmup 1s --duration 1s"),
-        format!("{disk} 128 --duration 300ms"),
+        format!("{disk} 128 --duration 200ms"),
         "ATLAS --pattern random --request-size 8KiB --depth 16 --workers 12 --warmup 1s --requests 50".to_owned(),
         "ATLAS --pattern random --depth 64 --arrivals poisson --rate 60 --duration 5s".to_owned(),
         "sim:win2k-pentium3:atlas-2 --request-size 256KiB --depth 8 --workers 4 --warmup 1s --duration 2s".to_owned(),
