@@ -28,8 +28,7 @@ pub Controller {
     bytes: Word<Forwarding>,
     /// maximum number of commands at a disk; without it: unlimited
     outstanding: Option<Count<1, 65_536>>,
-    /// order of waiting reads; needs `outstanding`; default `fcfs`. A read that has waited for 1 s goes first, with the next 16
-    /// in order. Writes are first come, first served; if both wait, they alternate in groups of 16
+    /// order of waiting reads; needs `outstanding`; default `fcfs`. A write that is the oldest waiting request goes first
     order: Option<Word<Order>>,
     /// maximum size of a command merged from waiting neighbours; needs `outstanding`; without it, or with 512 B: no merging
     merge: Option<Blocks<512, { 64 << 20 }>>,
