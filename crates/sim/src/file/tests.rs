@@ -1,11 +1,7 @@
 //! What is refused of machine files and settings, and how that is told.
 
 use super::*;
-use crate::flash::Trim;
-use crate::flash::array::Erase;
-use crate::flash::buffer::FastArea;
-use crate::flash::heat::Heat;
-use crate::flash::read_ahead::ReadAhead;
+use crate::flash::{Erase, FastArea, Heat, ReadAhead, Trim};
 use crate::machine::{PageCache, Parallel};
 use crate::shipped::{machine_text, testbed};
 use crate::testbed::Simulated;

@@ -4,7 +4,7 @@ use super::error::Wrong;
 use crate::bounds::{Blocks, Count, MOST_BYTES, Names, Word};
 use crate::device::BufferedDrive;
 use crate::disk::Drive;
-use crate::flash::space::State;
+use crate::flash::State;
 use crate::machine::{Device, Machine};
 use crate::table::table;
 use crate::volume::{Reader, Volume};

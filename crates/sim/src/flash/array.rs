@@ -7,28 +7,13 @@
 //! Garbage collection moves pages over the channels twice, to the controller and back, because they have to be checked and corrected
 //! on the way. MQSim does so by default (`Use_Copyback_for_GC`).
 
-use super::FlashDrive;
-use crate::bounds::{Short, Size};
+use super::drive::{Erase, FlashDrive};
 use crate::resource::Resource;
-use crate::table::table;
 use halfpower_model::random::Random;
 use std::sync::Arc;
 
 /// A read-retry table ends.
 const READS_MOST: u32 = 16;
-
-table! {
-    /// An erasure. Its share of the time is part of the time to program the pages of its block.
-    #[derive(Copy)]
-    pub Erase {
-        /// time to erase a block
-        time: Short,
-        /// size of a block, one page at least
-        block: Size<512, { 1 << 30 }>,
-        /// time until an erasing unit lets a read go first; without it the read waits for the end
-        suspend: Option<Short>,
-    }
-}
 
 /// The time of a page that stores the first, second or third bit of its cells; `number` tells which.
 fn of_kind(ns: u64, spread: f64, number: u64) -> u64 {

@@ -4,28 +4,9 @@
 //! flash takes writes first while it has room; what it holds is copied on while the drive is idle. All of it is a fluid: the time
 //! when everything is written tells how full the buffer is.
 
-use super::FlashDrive;
 use super::array::Units;
-use crate::bounds::{Day, MOST_BYTES, Rate, Size};
-use crate::table::table;
+use super::drive::{FastArea, FlashDrive};
 use std::sync::Arc;
-
-table! {
-    /// Flash that is written faster.
-    #[derive(Copy)]
-    pub FastArea {
-        /// its capacity on an empty drive
-        size: Size<512, MOST_BYTES>,
-        /// part of it that a full drive keeps, at most `size`; the rest shrinks with the free space; without it: all
-        always: Option<Size<0, MOST_BYTES>>,
-        /// write throughput into it
-        rate: Rate,
-        /// throughput out of it while the drive is idle
-        copy_rate: Rate,
-        /// idle time before that begins
-        rest: Day,
-    }
-}
 
 /// A write on its way through the buffer.
 #[derive(Clone, Copy, Debug)]

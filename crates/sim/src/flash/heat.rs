@@ -5,26 +5,8 @@
 //! until the temperature has fallen to a lower mark.
 
 use super::array::Fluid;
-use crate::bounds::{Number, Rate, Share, Time};
+use super::drive::Heat;
 use crate::command::Direction;
-use crate::table::table;
-
-table! {
-    /// The limits of a drive.
-    #[derive(Copy)]
-    pub Heat {
-        /// write throughput that the drive sustains forever
-        sustained: Rate,
-        /// bytes read that heat as much as one byte written
-        reads_per_write: Number<1, 1000>,
-        /// time for two thirds of a temperature change
-        time_constant: Time<1_000_000, 86_400_000_000_000>,
-        /// write throughput while it is hot
-        throttled: Rate,
-        /// share of `sustained` to which its temperature must fall
-        until: Share,
-    }
-}
 
 /// The state of a drive that heats up.
 #[derive(Clone, Debug)]

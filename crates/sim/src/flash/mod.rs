@@ -21,100 +21,23 @@
 
 pub mod array;
 pub mod buffer;
+pub mod drive;
 pub mod heat;
 pub mod read_ahead;
 pub mod space;
 
-use crate::bounds::{Blocks, Count, MOST_BYTES, Rate, Share, Short, Size, Word};
 use crate::command::{Command, Direction, Served};
 use crate::disk::geometry::BLOCK_BYTES;
 use crate::resource::Resource;
-use crate::table::table;
-use array::{Erase, Units};
-use buffer::{Buffer, FastArea, Passage};
+use array::Units;
+use buffer::{Buffer, Passage};
+pub use drive::{Erase, FastArea, FlashDrive, Heat, ReadAhead, State, Trim};
 use halfpower_model::distribution::exponential_gap;
 use halfpower_model::random::{Random, derive_seed};
-use heat::{Cooling, Heat};
-use read_ahead::{Ahead, ReadAhead};
-use space::{Space, State};
+use heat::Cooling;
+use read_ahead::Ahead;
+use space::Space;
 use std::sync::Arc;
-
-table! {
-    /// A flash drive, as a volume uses it.
-    pub FlashDrive {
-        /// capacity
-        size: Blocks<512, MOST_BYTES>,
-        /// additional flash: at least a thousandth of `size`, and one page for each of `units`
-        spare: Size<512, MOST_BYTES>,
-        /// planes that read and program independently
-        units: Count<1, 16_384>,
-        /// channels, shared by the units in turn; at most `units`
-        channels: Count<1, 1024>,
-        /// unit of reading and programming
-        page: Blocks<512, { 1 << 24 }>,
-        /// to read a page into the unit's register, however little of it is needed
-        read: Short,
-        /// spread of that time: a third of the pages take this share less, a third this share more
-        read_spread: Share = default,
-        /// probability that a page has to be read again to correct its errors, each time, up to 16 reads
-        retry: Share = default,
-        /// to program a page, its share of an erasure included. units × page / program is the write throughput, unless the channels
-        /// limit it
-        program: Short,
-        /// bytes per second of a channel: reads, programs, and garbage collection twice
-        channel_rate: Rate,
-        /// until a programming unit lets a read go first
-        suspend: Short = default,
-        /// erasures that reads wait for; without it: none
-        erase: Option<Erase>,
-        /// maximum number of commands at it; without it: unlimited
-        outstanding: Option<Count<1, 65_536>>,
-        /// controller time per read, one after another: its reciprocal limits IOPS
-        read_command: Short = default,
-        /// the same for a write
-        write_command: Short = default,
-        /// further latency of a read, in parallel
-        read_delay: Short = default,
-        /// the same for a write
-        write_delay: Short = default,
-        /// further latency of a write that continues none
-        scattered_write: Short = default,
-        /// share of the writes that continue none and wait for a program of the mapping table, half of `program` on average
-        checkpoint: Share = default,
-        /// mean of an exponential latency of the controller, of every command
-        jitter: Short = default,
-        /// bytes written between two rounds of garbage collection, in which the drive writes nothing else; 0 B: it copies some with
-        /// each write
-        collection: Size<0, { 1 << 40 }> = default,
-        /// capacity of the write buffer; without it a write ends in flash
-        buffer: Option<Size<512, { 1 << 40 }>>,
-        /// the buffer survives a power loss: a flush does nothing, and a write through is buffered; needs `buffer`
-        protected: bool = default,
-        /// bytes of the mapping table programmed with each write that continues none
-        mapping: Size<0, { 1 << 24 }> = default,
-        /// read-ahead; without it: none
-        read_ahead: Option<ReadAhead>,
-        /// area of faster (SLC) flash; without it: none
-        fast_area: Option<FastArea>,
-        /// trims; without it they are rejected
-        trim: Option<Trim>,
-        /// thermal throttling; without it: never
-        heat: Option<Heat>,
-        /// what was written before, if the volume does not say it
-        state: Word<State> = default,
-    }
-}
-
-table! {
-    /// The cost of a trim.
-    #[derive(Copy)]
-    pub Trim {
-        /// controller time of a trim, one after another
-        command: Short,
-        /// trimmed bytes per second, in addition
-        rate: Rate,
-    }
-}
 
 /// A flash drive at work.
 #[derive(Clone, Debug)]

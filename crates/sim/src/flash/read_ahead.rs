@@ -4,22 +4,10 @@
 //! streams; a new one replaces the least recently read. Read-ahead takes time of the units, and random reads cause none.
 
 use super::array::Came;
-use crate::bounds::{Count, Size};
+use super::drive::ReadAhead;
 use crate::disk::geometry::BLOCK_BYTES;
-use crate::table::table;
 use halfpower_model::Bytes;
 use std::collections::VecDeque;
-
-table! {
-    /// How far.
-    #[derive(Copy, Eq)]
-    pub ReadAhead {
-        /// read-ahead of a stream
-        size: Size<512, { 1 << 26 }>,
-        /// number of streams that it recognises
-        streams: Count<1, 4096>,
-    }
-}
 
 /// A stream, or a read that may become one.
 #[derive(Clone, Debug, Default)]

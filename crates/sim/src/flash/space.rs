@@ -17,22 +17,10 @@
 //! Desnoyers, "Analytic modeling of SSD write performance" (2012); Xiang and Kurkoski, "An improved analytic expression for
 //! write amplification in NAND flash" (2012), whose figure for 30 % of spare flash the test has.
 
+use super::drive::State;
 use super::heat::decay;
 use crate::disk::geometry::BLOCK_BYTES;
-use crate::table::named;
 use halfpower_model::Bytes;
-
-named! {
-/// What was written before a run.
-pub enum State {
-    /// Nothing: all flash is erased.
-    Fresh = "fresh",
-    /// Everything once, in order: the spare flash is erased.
-    Filled = "filled",
-    /// Everything, and then at random until nothing changed.
-    Steady = "steady",
-}
-}
 
 /// Streams that are known at a time.
 const STREAMS: usize = 64;

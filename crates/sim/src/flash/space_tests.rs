@@ -1,6 +1,7 @@
 //! Garbage collection against theory, and against flash that is simulated page by page.
 
-use super::space::{Space, State, amplification};
+use super::State;
+use super::space::{Space, amplification};
 use crate::disk::geometry::BLOCK_BYTES;
 use halfpower_model::Bytes;
 use halfpower_model::random::Random;
