@@ -12,9 +12,12 @@
 
 mod events;
 mod flush;
+mod flush_events;
 mod growth;
+mod growth_events;
 #[cfg(test)]
 pub(crate) mod laws;
+mod measure;
 mod outcome;
 mod outstanding;
 mod pace;
@@ -22,7 +25,9 @@ mod page_cache;
 mod path;
 mod program;
 mod rows;
+mod rows_events;
 mod share;
+mod share_events;
 mod state;
 #[cfg(test)]
 pub(crate) mod tests;
