@@ -87,7 +87,7 @@ fn fills_up_by(filling: &str, mount: fn(PathBuf) -> Option<Mounted>) {
     let write = format!("io small/file --op=write --overwrite --bytes=128MiB --json {filling}");
     let outcome = lab.ends(&write, 1, "");
     let sample = outcome.document();
-    assert_eq!(sample["failure"]["code"], "ENOSPC", "{filling}: {}", sample["failure"]);
+    assert_eq!(sample["failure"]["code"], "ENOSPC", "{filling}: {} {}", sample["failure"], sample["error"]);
     let errors = sample["total"]["errors"]["ENOSPC"].as_u64().unwrap();
     let failed = sample["verified"]["failed"].as_array().unwrap();
     assert_eq!(errors, failed.len() as u64, "{filling}");
