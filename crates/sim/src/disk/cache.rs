@@ -159,15 +159,15 @@ impl ReadCache {
             return Found::Nothing;
         }
         let mut ready_ns = now_ns;
-        if end > filling.given {
+        if end > filling.given.min(passed) {
             let end_turns = geometry.turns_after(end - 1);
-            self.useful_ns += ((end_turns - filling.given_turns) * turn_ns) as u64;
             if end > passed {
                 ready_ns = filling.at_ns(turn_ns, end_turns).max(now_ns);
             }
-            (filling.given, filling.given_turns) = (end, end_turns);
-        } else if end > passed {
-            ready_ns = filling.at_ns(turn_ns, geometry.turns_after(end - 1)).max(now_ns);
+            if end > filling.given {
+                self.useful_ns += ((end_turns - filling.given_turns) * turn_ns) as u64;
+                (filling.given, filling.given_turns) = (end, end_turns);
+            }
         }
         self.filling = Some(filling);
         match end - block {

@@ -197,9 +197,12 @@ impl System<'_> {
                 self.cpus.serve(self.now_ns, through_ns - transfer.ns, transfer.ns);
             }
             if self.marks.begun {
-                let tally = &mut self.tallies[number];
-                (0..u64::from(is_command)).for_each(|_| tally.command());
-                bytes.into_iter().for_each(|_| tally.transfer(&transfer, direction));
+                if is_command {
+                    self.tallies[number].command();
+                }
+                if bytes.is_some() {
+                    self.tallies[number].transfer(&transfer, direction);
+                }
             }
             latency_ns += part.latency_ns();
             done_ns = done_ns.max(through_ns);
