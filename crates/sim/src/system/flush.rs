@@ -138,7 +138,9 @@ pub(super) mod tests {
         }
         let alone = of(&cached, "flush", 4);
         assert_eq!((requests(&alone), alone.device[3].0), (1000, 2000));
-        // The electronics process one after another.
-        assert!(alone.latency[3].mean().unwrap() < 2e6);
+        // Four at a time, which the electronics process in turn, and the system's CPU time.
+        let expected_us = 4.0 * 345.0;
+        let mean_us = alone.latency[3].mean().unwrap() / 1e3;
+        assert!((mean_us / expected_us - 1.0).abs() < 0.05, "{mean_us}");
     }
 }
