@@ -1,5 +1,5 @@
 //! How far a simulated figure may be from the published one: 5 %, four rules for kinds of figures, or the range of the
-//! paper's own text. An entry cannot set a tolerance of its own.
+//! paper's own text. An entry cannot set another tolerance.
 
 use serde::Deserialize;
 
