@@ -69,9 +69,11 @@ fn a_small_instance_limits_a_large_volume_when_its_half_hour_is_over() {
     ] {
         let sample = measure(&format!("small-instance{set}"), kib, seconds, |_| {});
         check(set, sample.total.requests_per_s, requests, 1.0);
+        // The 64 servers of the volume take 700 µs per request, whoever limits it.
+        let volume = f64::max(volume, requests * 700e-6 / 64.0);
         for (name, wanted) in [("m6i-large", instance), ("gp3-small", volume)] {
             let busy = sample.parts.iter().find(|part| part.name.starts_with(name)).map_or(0.0, |part| part.busy);
-            assert!((busy - wanted).abs() < 0.05, "{set}: {name} {busy}");
+            assert!((busy - wanted).abs() < 0.01, "{set}: {name} {busy}");
         }
     }
 }
