@@ -163,9 +163,18 @@ fn node_at(path: &Path) -> Option<Node> {
     })
 }
 
-/// The process that holds a lease on a file which an open would break: any lease for writing, a write lease for reading. It is
-/// found without opening the file, because the kernel would send the process a signal.
+/// The process that keeps a lease on a file which an open would break: any lease for writing, a write lease for reading. It is
+/// found without opening the file, because the kernel would send the process a signal. [`others`] of another run holds one for
+/// a moment, perhaps on a file with the same inode number in another tmpfs.
 pub(super) fn lease(facts: &Metadata, to_write: bool) -> Option<String> {
+    for _ in 1..TRIES {
+        lease_now(facts, to_write)?;
+        std::thread::sleep(BETWEEN_TRIES);
+    }
+    lease_now(facts, to_write)
+}
+
+fn lease_now(facts: &Metadata, to_write: bool) -> Option<String> {
     let (major, minor) = (major(facts.dev()), minor(facts.dev()));
     let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
     locks.lines().find_map(|line| {
@@ -199,6 +208,25 @@ mod tests {
 
     fn again(path: &Path) -> File {
         File::options().read(true).write(true).open(path).unwrap()
+    }
+
+    #[test]
+    fn a_lease_counts_only_if_it_is_kept() {
+        let path = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap().into_temp_path();
+        let own = again(&path);
+        // SAFETY: an open descriptor and a number.
+        if unsafe { libc::fcntl(own.as_raw_fd(), libc::F_SETLEASE, libc::F_WRLCK) } != 0 {
+            eprintln!("skipped: this file system has no leases");
+            return;
+        }
+        let facts = own.metadata().unwrap();
+        assert!(lease(&facts, true).is_some_and(|holder| holder.contains(&std::process::id().to_string())));
+        let ends = std::thread::spawn(move || {
+            std::thread::sleep(BETWEEN_TRIES);
+            drop(own);
+        });
+        assert_eq!(lease(&facts, true), None, "it ended meanwhile");
+        ends.join().unwrap();
     }
 
     #[test]
