@@ -146,8 +146,7 @@ fn bus(bus: &Bus, part: &Part) -> String {
     let words = [
         Some(format!("bus, {}", rates(part.ns_per_byte))),
         per("command", bus.command_ns()),
-        per("transfer", bus.transfer(0, 0).ns),
-        bus.burst.map(|burst| format!("bursts of {burst}")),
+        per("transfer", bus.transfer_ns(0)),
         (bus.latency.0 > 0).then(|| format!("latency {}", bus.latency)),
         bus.programmed.then(|| "the CPU moves the bytes (PIO)".to_owned()),
     ];
@@ -262,27 +261,27 @@ mod tests {
                 "fireball-raid0-2",
                 "\
 fireball-lct08 1, fireball-lct08 2: disk of 24.8 GiB, 5400 rpm, write cache on
-ata 1, ata 2: bus, reads 32.9 MB/s, writes 44 MB/s, 5 µs per command
-3ware-5400: controller, stores each transfer before it passes it on, 200 µs per command, reads 76 MB/s, writes 48.6 MB/s, one command \
+ata 1, ata 2: bus, reads 32 MB/s, writes 66.7 MB/s
+3ware-5400: controller, stores each transfer before it passes it on, 150 µs per command, reads 72 MB/s, writes 46 MB/s, one command \
 per disk, FSCAN for reads makes a stripe, chunk 64 KiB, offset 31.5 KiB
 pci: bus, 101 MB/s
-CPUs: 2 × Pentium III, 733 MHz; Windows 2000: 57 µs + 0.53 µs per KiB of CPU per direct read, 57 µs + 0.535 µs per KiB per \
-write, requests split at 64 KiB above the volume",
+CPUs: 2 × Pentium III, 733 MHz; Windows 2000: 57 µs + 0.53 µs per KiB of CPU per direct request, requests split at 64 KiB above the \
+volume",
             ),
             (
                 "win2k-pentium3",
                 "mapped-gigabit",
                 "\
 atlas-10k 1, atlas-10k 2, atlas-10k 3: disk of 17.1 GiB, 10025 rpm, write cache on
-scsi: bus, 160 MB/s, 1 µs per command
+scsi: bus, 160 MB/s
 aic-7899: controller, passes bytes on, 62 µs per command, writes 55.3 MB/s
 server-pci: bus, 79 MB/s
 server's CPUs: 2 CPU cores; Windows 2000: 32 µs + 0.25 µs per KiB of CPU per direct request, requests split at 64 KiB above the \
-volume; as server of the share, 266 µs + 8.66 µs per KiB of CPU per request makes a stripe, chunk 64 KiB
+volume; as server of the share, 266 µs + 9.08 µs per KiB of CPU per request makes a stripe, chunk 64 KiB
 server-pci: bus, 79 MB/s, crossed twice
 ethernet: bus, 125 MB/s, latency 390 µs
 pci: bus, 101 MB/s
-CPUs: 2 × Pentium III, 733 MHz; as client of the share, 266 µs + 8.66 µs per KiB of CPU per request; up to 2 outstanding writes",
+CPUs: 2 × Pentium III, 733 MHz; as client of the share, 266 µs + 9.08 µs per KiB of CPU per request; up to 2 outstanding writes",
             ),
             (
                 "sata-ssd",

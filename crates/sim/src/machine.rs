@@ -3,7 +3,7 @@
 //! [`crate::file`] makes it from a machine file, with all names resolved.
 
 use crate::bounds::{self, Blocks, Clock, Count, MOST_BYTES, Names, Short, Size, Time, Word};
-use crate::bus::{Bus, Transfer};
+use crate::bus::Bus;
 use crate::cloud::{CloudVolume, Limits};
 use crate::command::Direction;
 use crate::controller::{Controller, Forwarding, Queue};
@@ -119,10 +119,9 @@ impl Part {
     }
 
     /// Its time for a transfer without contention; trims and flushes move no bytes.
-    pub fn transfer(&self, bytes: u64, direction: Direction) -> Transfer {
+    pub fn transfer_ns(&self, bytes: u64, direction: Direction) -> u64 {
         let bytes_ns = (bytes as f64 * self.ns_per_byte.get(direction as usize).unwrap_or(&0.0) + 0.5) as u64;
-        let alone = Transfer { ns: bytes_ns, bursts: 1, bytes_ns };
-        self.bus().map_or(alone, |bus| bus.transfer(bytes, bytes_ns))
+        self.bus().map_or(bytes_ns, |bus| bus.transfer_ns(bytes_ns))
     }
 
     /// Propagation time.

@@ -100,9 +100,6 @@ fn values_at_their_bounds_are_taken() {
         ("hdd-18tb:disk", "exos-x18.segment=0B,exos-x18.read-ahead=0B,exos-x18.read-ahead-least=0B"),
         ("hdd-18tb:disk", "exos-x18.segment=512B,exos-x18.read-ahead=512B,exos-x18.read-ahead-least=512B"),
         ("hdd-18tb:disk", "exos-x18.segment=8MiB,exos-x18.read-ahead=0B,exos-x18.read-ahead-least=0B"),
-        ("win2k-pentium3:atlas-4", "pci.burst=4B"),
-        ("win2k-pentium3:atlas-4", "pci.burst=64B"),
-        ("win2k-pentium3:atlas-4", "pci.burst=4KiB"),
     ] {
         let (machine, volume) = target.split_once(':').unwrap();
         let made = Simulated::of_file(machine, machine_text(machine).unwrap(), volume, &settings.parse().unwrap());
@@ -220,7 +217,7 @@ fn of_a_list_the_one_that_is_wrong_is_blamed() {
         ("[9625, 229,", "[19625, 229,", "zone 13 begins at cylinder 19625; ORDER it has to begin within"),
         ("[1265, 324,", "[0, 324,", "zone 2 begins at cylinder 0; ORDER it has to begin after zone 1"),
         ("[0, 334,", "[1, 334,", "zone 1 begins at cylinder 1; ORDER the first begins at 0"),
-        ("[9625, 229, 31,", "[9625, 229, 231,", "zone 13: 229 sectors a track with shifts of 231"),
+        ("[9625, 229, 29,", "[9625, 229, 231,", "zone 13: 229 sectors a track with shifts of 231"),
         ("[1000, 3.820]", "[1000, 0.820]", "a seek over 1000 cylinders takes 0.82 ms, and"),
         ("[1000, 3.820]", "[100, 3.820]", "a seek over 100 cylinders follows one over "),
         ("[1, 1.245], ", "", "the first is of 5 cylinders; a curve begins with a seek over 1"),
@@ -336,7 +333,6 @@ fn settings_are_refused_with_the_key_in_place_of_the_line() {
         ("volume=atlas-1,volume=atlas-2", "`volume` is set twice; set it once"),
         ("pci.rate=-5MB/s", "with pci.rate=-5MB/s: `bus.pci.rate` is -5MB/s: it has to be a rate like \"600MB/s\""),
         ("pci.rate=NaN", "with pci.rate=NaN: `bus.pci.rate` is NaN: it has to be a rate like \"600MB/s\""),
-        ("pci.burst=0", "with pci.burst=0: `bus.pci.burst` is 0: it has to be a size like \"64KiB\" from "),
         ("pci.rate=1e30GB/s", "`bus.pci.rate` is 1e30GB/s: it has to be a rate like \"600MB/s\""),
         (
             "disks=1000000",

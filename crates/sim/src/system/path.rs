@@ -1,6 +1,5 @@
 //! From the volume to its devices and back.
 
-use crate::bus::Transfer;
 use crate::command::{Command, Direction, Served};
 use crate::controller::{Forwarding, Gate};
 use crate::disk::geometry::BLOCK_BYTES;
@@ -186,22 +185,21 @@ impl System<'_> {
         for number in parts.iter().copied() {
             let part = &machine.parts[number];
             let command_ns = if is_command { part.command_ns() } else { 0 };
-            let transfer =
-                bytes.map_or_else(Transfer::default, |bytes| self.transfers[number].get(part, bytes, direction));
+            let transfer_ns = bytes.map_or(0, |bytes| part.transfer_ns(bytes, direction));
             // A controller without ports is held until its slowest neighbour is done.
             let has_one_port = part.controller().is_some_and(|one| one.bytes != Forwarding::Ports);
-            let held_ns = if has_one_port { slowest_ns } else { transfer.ns };
-            let own_ns = command_ns + transfer.ns;
+            let held_ns = if has_one_port { slowest_ns } else { transfer_ns };
+            let own_ns = command_ns + transfer_ns;
             let through_ns = self.resources[number].hold(self.now_ns, command_ns + held_ns, own_ns);
             if part.is_programmed() && bytes.is_some() {
-                self.cpus.serve(self.now_ns, through_ns - transfer.ns, transfer.ns);
+                self.cpus.serve(self.now_ns, through_ns - transfer_ns, transfer_ns);
             }
             if self.marks.begun {
                 if is_command {
                     self.tallies[number].command();
                 }
                 if bytes.is_some() {
-                    self.tallies[number].transfer(&transfer, direction);
+                    self.tallies[number].transfer(transfer_ns, direction);
                 }
             }
             latency_ns += part.latency_ns();
@@ -211,9 +209,8 @@ impl System<'_> {
     }
 
     /// How long the slowest of some parts takes for bytes that are on all of them.
-    fn slowest_ns(&mut self, parts: &[usize], bytes: u64, direction: Direction) -> u64 {
-        let machine = self.machine;
-        let each = |number: &usize| self.transfers[*number].get(&machine.parts[*number], bytes, direction).ns;
+    fn slowest_ns(&self, parts: &[usize], bytes: u64, direction: Direction) -> u64 {
+        let each = |number: &usize| self.machine.parts[*number].transfer_ns(bytes, direction);
         parts.iter().map(each).max().unwrap_or(0)
     }
 

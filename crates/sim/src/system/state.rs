@@ -9,11 +9,10 @@ use super::pace::{OpenLoop, Pace};
 use super::page_cache::Cache;
 use super::rows::Rows;
 use super::share::Share;
-use crate::bus::{Tally, Transfer};
-use crate::command::Direction;
+use crate::bus::Tally;
 use crate::controller::Gate;
 use crate::device::Device;
-use crate::machine::{AttachedDisk, Cost, Machine, Part};
+use crate::machine::{AttachedDisk, Cost, Machine};
 use crate::resource::{Line, Resource};
 use crate::volume::{Piece, Portion};
 use halfpower_model::Request;
@@ -33,7 +32,6 @@ pub(super) struct System<'a> {
     /// Buses and controllers, and what they did.
     pub(super) resources: Vec<Line>,
     pub(super) tallies: Vec<Tally>,
-    pub(super) transfers: Vec<LastTransfer>,
     pub(super) devices: Vec<Device>,
     /// What lets commands through to each disk; none: all at once.
     pub(super) gates: Vec<Option<Gate>>,
@@ -96,7 +94,6 @@ impl<'a> System<'a> {
             driver_costs: RequestKind::ALL.map(|kind| machine.driver_cost(kind)),
             resources: vec![Line::default(); machine.parts.len()],
             tallies: vec![Tally::default(); machine.parts.len()],
-            transfers: vec![LastTransfer::default(); machine.parts.len()],
             devices: (0..).zip(&machine.disks).map(|(index, disk)| device(disk, workload.seed, index)).collect(),
             gates: machine.disks.iter().map(|disk| disk.queue.map(Gate::new)).collect(),
             at_gates: vec![Outstanding::default(); machine.disks.len()],
@@ -167,20 +164,6 @@ pub(super) struct Seen {
     pub(super) end: u64,
     /// Commands outstanding.
     pub(super) outstanding: u32,
-}
-
-/// The last transfer of a part in each direction. Most have the same length, which saves 2 to 5 % of a run's CPU time.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct LastTransfer([(u64, Transfer); 4]);
-
-impl LastTransfer {
-    pub(super) fn get(&mut self, part: &Part, bytes: u64, direction: Direction) -> Transfer {
-        let (of_bytes, transfer) = &mut self.0[direction as usize];
-        if *of_bytes != bytes || bytes == 0 {
-            (*of_bytes, *transfer) = (bytes, part.transfer(bytes, direction));
-        }
-        *transfer
-    }
 }
 
 /// The origin of a request.
