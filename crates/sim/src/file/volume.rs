@@ -34,7 +34,7 @@ table! { pub(super) VolumeKeys {
     /// chunk of a RAID5, at most a disk
     raid5: Option<Chunk>,
     /// the controller that makes the volume, which needs `stripe`, `mirror` or `raid5` and one of `strings`; it alone has `bytes
-    /// = "stored"`; without it: a software volume
+    /// = "stored"`; with `raid5` and a `write-cache` it has as much memory; without it: a software volume
     made_in: Option<String>,
     /// place of the volume's first byte in its first chunk
     offset: Blocks<0, MOST_BYTES> = default,

@@ -1,6 +1,7 @@
 //! What happens to flushes.
 
 use super::flush::{Flushes, Worker};
+use super::rows::Rows;
 use super::state::System;
 
 impl System<'_> {
@@ -18,6 +19,7 @@ impl System<'_> {
             self.count_outstanding();
             self.flushes.waiting += 1;
             self.write_out();
+            self.empty_rows();
         }
         true
     }
@@ -25,6 +27,7 @@ impl System<'_> {
     /// Whether every byte that was written is on its medium.
     fn is_safe(&self) -> bool {
         self.cache.as_ref().is_none_or(|cache| cache.pages.is_clean())
+            && self.rows.as_ref().is_none_or(Rows::is_empty)
             && self.devices.iter().all(|device| device.is_flushed())
     }
 
@@ -81,6 +84,7 @@ impl System<'_> {
             self.flushes.ending_ns = Some(self.now_ns);
             self.count_emptying();
             self.write_out();
+            self.empty_rows();
         }
         self.is_safe()
     }

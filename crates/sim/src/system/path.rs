@@ -26,7 +26,7 @@ impl System<'_> {
             let bytes = left.min(most);
             let disk = self.reader(offset, direction).unwrap_or(target);
             let portion = Portion { offset, bytes, direction, disk };
-            let number = self.portions.put(Portioned { request, portion, row: None, pieces_left: 0 });
+            let number = self.portions.put(Portioned { request, portion, is_pass: false, pieces_left: 0 });
             match &machine.made {
                 None => self.launch(number),
                 Some(parts) => {
@@ -88,16 +88,19 @@ impl System<'_> {
 
     /// A portion is where its volume is made: its pieces go to their disks.
     pub(super) fn launch(&mut self, number: u32) {
-        let Portioned { portion, row, .. } = self.portions.all[number as usize];
-        let machine = self.machine;
-        if let Some(row) = row {
-            return self.begin_pass(number, row);
+        let Portioned { portion, is_pass, .. } = self.portions.all[number as usize];
+        let has_memory = self.rows.as_ref().is_some_and(|rows| rows.memory.is_some());
+        match portion.direction {
+            _ if is_pass => self.begin_pass(number, portion.offset),
+            Direction::Write if self.rows.is_some() => self.join_rows(number, &portion),
+            Direction::Flush if has_memory => self.join_rows(number, &portion),
+            _ => self.launch_pieces(number, &portion),
         }
-        if self.rows.is_some() && portion.direction == Direction::Write {
-            return self.join_rows(number, &portion);
-        }
-        let mut pieces = 0;
-        machine.volume.pieces(machine.disks.len(), &portion, &mut |piece| {
+    }
+
+    pub(super) fn launch_pieces(&mut self, number: u32, portion: &Portion) {
+        let (mut pieces, machine) = (0, self.machine);
+        machine.volume.pieces(machine.disks.len(), portion, &mut |piece| {
             pieces += self.set_out_in_parts(number, piece);
         });
         self.portions.all[number as usize].pieces_left = pieces;
@@ -303,8 +306,9 @@ impl System<'_> {
         if all.pieces_left > 0 {
             return;
         }
-        if let Some(row) = all.row {
-            return self.row_done(portion, row);
+        if all.is_pass {
+            let rows = all.portion;
+            return self.rows_done(portion, &rows);
         }
         let Portion { bytes, direction, .. } = all.portion;
         match &self.machine.made {

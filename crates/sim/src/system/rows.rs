@@ -1,18 +1,25 @@
-//! RAID5 writes, row by row.
+//! RAID5 writes.
 //!
-//! One pass at a time works on a row. It reads what the new parity needs, then writes data and parity. Of two ways to get the
-//! parity it takes the one with fewer bytes: old data and old parity (read-modify-write), or the blocks of the row that it does
-//! not write (reconstruct-write). Writes that arrive meanwhile wait for the next pass and join it. If they complete the row
-//! while the pass still reads, they join this pass. What was read is not kept for later passes.
+//! One pass at a time works on a row. A pass takes all adjacent rows that have new writes, reads what their parity needs, then
+//! writes data and parity. What is adjacent on a disk is one command, so a request is not torn into one access per row. Of two
+//! ways to get the parity of a row it takes the one with fewer bytes: old data and old parity (read-modify-write), or the blocks
+//! of the row that it does not write (reconstruct-write). What was read is not kept for later passes.
+//!
+//! Rows that are written in part wait while a pass works on them or next to them: a stream fills them meanwhile. If writes
+//! complete a row while its pass reads, they join that pass.
+//!
+//! A card that makes the volume of drives with write caches has memory, as much as one of their caches per disk. Writes complete
+//! when they are there. The card writes whole rows at once, and the others when the memory is full or for a flush.
 //!
 //! Sources: Patterson, Gibson and Katz (1988); Linux, drivers/md/raid5.c, handle_stripe_dirtying, which reconstructs where both
-//! ways read as much. md's delay of partial rows from the page cache, and its rows of one page, are not modelled.
+//! ways read as much. md delays partial rows while other such rows read, and its rows are one page: neither is modelled.
 
 use crate::command::Direction;
-use crate::machine::Machine;
+use crate::disk::geometry::BLOCK_BYTES;
+use crate::machine::{Device, Machine};
 use crate::volume::{Piece, Portion, Volume, chunks};
-use std::collections::HashMap;
-use std::ops::Range;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::{Range, RangeBounds};
 
 /// Ranges in order that do not touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,16 +58,28 @@ impl Spans {
 
 /// Writes of a row that go together: their portions, and the bytes of the row.
 #[derive(Clone, Debug, Default)]
-struct Pass {
+struct Writes {
     portions: Vec<u32>,
-    written: Spans,
+    spans: Spans,
 }
 
 /// A row with writes: those of the pass that works on it, and those that wait.
 #[derive(Debug, Default)]
 struct Row {
-    pass: Pass,
-    waiting: Pass,
+    passing: Writes,
+    waiting: Writes,
+}
+
+impl Row {
+    /// Whether a pass works on it.
+    fn is_busy(&self) -> bool {
+        !self.passing.spans.0.is_empty()
+    }
+
+    /// Whether a pass may begin with it.
+    fn is_ready(&self) -> bool {
+        !self.is_busy() && !self.waiting.spans.0.is_empty()
+    }
 }
 
 /// The rows with writes under way.
@@ -68,14 +87,27 @@ struct Row {
 pub(super) struct Rows {
     chunk: u64,
     disks: usize,
-    rows: HashMap<u64, Row>,
+    rows: BTreeMap<u64, Row>,
+    /// How many rows fit into the card's memory, if it has one, and the portions that wait for room there.
+    pub(super) memory: Option<usize>,
+    pub(super) parked: VecDeque<u32>,
 }
 
 impl Rows {
     /// None unless the volume is a RAID5.
     pub(super) fn of(machine: &Machine) -> Option<Rows> {
         let Volume::Raid5 { chunk } = machine.volume else { return None };
-        Some(Rows { chunk: chunk.0, disks: machine.disks.len(), rows: HashMap::new() })
+        let cache = match &machine.disks[0].device {
+            Device::Disk(drive) if machine.is_made_in_controller() => drive.write_cache,
+            _ => None,
+        };
+        Some(Rows {
+            chunk: chunk.0,
+            disks: machine.disks.len(),
+            rows: BTreeMap::new(),
+            memory: cache.map(|cache| (cache.blocks * BLOCK_BYTES / chunk.0) as usize),
+            parked: VecDeque::new(),
+        })
     }
 
     /// Data bytes of a row.
@@ -83,59 +115,100 @@ impl Rows {
         self.chunk * (self.disks as u64 - 1)
     }
 
-    /// A portion joins its rows. Gives how many they are, and those that no pass works on.
-    pub(super) fn join(&mut self, number: u32, portion: &Portion) -> (u32, Vec<u64>) {
-        let (mut count, mut idle) = (0, Vec::new());
-        chunks(self.row_bytes(), portion.offset, portion.bytes, &mut |row, from, bytes| {
-            count += 1;
-            let Row { pass, waiting } = self.rows.entry(row).or_default();
-            waiting.portions.push(number);
-            waiting.written.add(from..from + bytes);
-            if pass.portions.is_empty() && waiting.portions.len() == 1 {
-                idle.push(row);
-            }
-        });
-        (count, idle)
+    /// Whether nothing is left to write.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
     }
 
-    /// A pass begins with all writes that wait. Gives its reads, if it needs any.
-    pub(super) fn begin(&mut self, number: u64) -> Vec<Piece> {
-        let Some(row) = self.rows.get_mut(&number) else { return Vec::new() };
-        row.pass = std::mem::take(&mut row.waiting);
-        let written = row.pass.written.clone();
-        let (data, parity) = self.by_chunk(&written);
-        let old_bytes = written.bytes() + parity.bytes();
-        let others_bytes = parity.bytes() * data.len() as u64 - written.bytes();
-        let reads = if old_bytes < others_bytes {
-            data.into_iter().chain([parity]).collect()
-        } else {
-            data.iter().map(|spans| parity.without(spans)).collect()
-        };
-        self.pieces(number, Direction::Read, reads)
+    /// Whether the memory has room for a portion. If it is empty, it has: for one that is larger too, and for a flush.
+    pub(super) fn has_room(&self, portion: &Portion) -> bool {
+        let rows = (portion.bytes / self.row_bytes()) as usize + 2;
+        let fits =
+            portion.direction == Direction::Write && self.memory.is_some_and(|most| self.rows.len() + rows <= most);
+        fits || self.rows.is_empty()
+    }
+
+    /// Of these rows those with which a pass may begin.
+    pub(super) fn ready(&self, rows: impl RangeBounds<u64>) -> Vec<u64> {
+        self.rows.range(rows).filter(|(_, row)| row.is_ready()).map(|(number, _)| *number).collect()
+    }
+
+    /// A portion joins its rows. Gives how many they are, and those with which a pass may begin.
+    pub(super) fn join(&mut self, number: u32, portion: &Portion) -> (u32, Vec<u64>) {
+        let (mut count, mut ready) = (0, Vec::new());
+        chunks(self.row_bytes(), portion.offset, portion.bytes, &mut |number_of_row, from, bytes| {
+            count += 1;
+            let row = self.rows.entry(number_of_row).or_default();
+            row.waiting.spans.add(from..from + bytes);
+            row.waiting.portions.extend(self.memory.is_none().then_some(number));
+            if row.is_ready() {
+                ready.push(number_of_row);
+            }
+        });
+        (count, ready)
+    }
+
+    /// A pass begins with this row and all adjacent ones that are ready, if it may begin. Of those in memory only whole ones are,
+    /// unless all are to be written. Gives the rows and the reads.
+    pub(super) fn begin(&mut self, number: u64, writes_all: bool) -> Option<(Range<u64>, Vec<Piece>)> {
+        let row_bytes = self.row_bytes();
+        let is_whole = |row: &Row| row.waiting.spans.bytes() == row_bytes;
+        let is_due = |row: &Row| row.is_ready() && (writes_all || self.memory.is_none() || is_whole(row));
+        let goes = |number: &u64| self.rows.get(number).is_some_and(is_due);
+        let first = (0..=number).rev().take_while(goes).last()?;
+        let rows = first..(number..).find(|number| !goes(number))?;
+        let around = first.saturating_sub(1)..=rows.end;
+        let waits_for_more = self.rows.range(around).any(|(_, row)| row.is_busy())
+            && self.rows.range(rows.clone()).any(|(_, row)| !is_whole(row));
+        if waits_for_more {
+            return None;
+        }
+        let mut reads = Vec::new();
+        for number in rows.clone() {
+            let Some(row) = self.rows.get_mut(&number) else { continue };
+            row.passing = std::mem::take(&mut row.waiting);
+            let written = row.passing.spans.clone();
+            let (data, parity) = self.by_chunk(&written);
+            let old_bytes = written.bytes() + parity.bytes();
+            let others_bytes = parity.bytes() * data.len() as u64 - written.bytes();
+            let spans = if old_bytes < others_bytes {
+                data.into_iter().chain([parity]).collect()
+            } else {
+                data.iter().map(|spans| parity.without(spans)).collect()
+            };
+            self.add_pieces(number, Direction::Read, spans, &mut reads);
+        }
+        Some((rows, joined(reads)))
     }
 
     /// A pass has what it read. Gives its writes.
-    pub(super) fn write(&mut self, number: u64) -> Vec<Piece> {
-        let row_bytes = self.row_bytes();
-        let Some(Row { pass, waiting }) = self.rows.get_mut(&number) else { return Vec::new() };
-        let all = pass.written.clone().union(&waiting.written);
-        if all.bytes() == row_bytes {
-            pass.portions.append(&mut waiting.portions);
-            (pass.written, waiting.written) = (all, Spans::default());
+    pub(super) fn write(&mut self, rows: Range<u64>) -> Vec<Piece> {
+        let (mut writes, row_bytes) = (Vec::new(), self.row_bytes());
+        for number in rows {
+            let Some(Row { passing, waiting }) = self.rows.get_mut(&number) else { continue };
+            let all = passing.spans.clone().union(&waiting.spans);
+            if all.bytes() == row_bytes {
+                passing.portions.append(&mut waiting.portions);
+                (passing.spans, waiting.spans) = (all, Spans::default());
+            }
+            let written = passing.spans.clone();
+            let (data, parity) = self.by_chunk(&written);
+            self.add_pieces(number, Direction::Write, data.into_iter().chain([parity]).collect(), &mut writes);
         }
-        let written = pass.written.clone();
-        let (data, parity) = self.by_chunk(&written);
-        self.pieces(number, Direction::Write, data.into_iter().chain([parity]).collect())
+        joined(writes)
     }
 
-    /// A pass has written. Gives its portions, and whether others wait for the next.
-    pub(super) fn end(&mut self, number: u64) -> (Vec<u32>, bool) {
-        let Some(row) = self.rows.get_mut(&number) else { return (Vec::new(), false) };
-        let (done, waits) = (std::mem::take(&mut row.pass).portions, !row.waiting.portions.is_empty());
-        if !waits {
-            self.rows.remove(&number);
+    /// A pass has written. Gives its portions, and the rows in it and next to it that are ready.
+    pub(super) fn end(&mut self, rows: Range<u64>) -> (Vec<u32>, Vec<u64>) {
+        let mut done = Vec::new();
+        for number in rows.clone() {
+            let Some(row) = self.rows.get_mut(&number) else { continue };
+            done.append(&mut std::mem::take(&mut row.passing).portions);
+            if !row.is_ready() {
+                self.rows.remove(&number);
+            }
         }
-        (done, waits)
+        (done, self.ready(rows.start.saturating_sub(1)..=rows.end))
     }
 
     /// Bytes of a row by data chunk, and those of the parity that they change.
@@ -150,19 +223,26 @@ impl Rows {
         (data, parity)
     }
 
-    /// The pieces of a row's chunks, the parity's last.
-    fn pieces(&self, row: u64, direction: Direction, all: Vec<Spans>) -> Vec<Piece> {
+    /// Adds the pieces of a row's chunks, of which the parity's is the last.
+    fn add_pieces(&self, row: u64, direction: Direction, chunks: Vec<Spans>, pieces: &mut Vec<Piece>) {
         let (disks, offset) = (self.disks as u64, row * self.chunk);
-        let of_chunk = |(index, spans): (u64, Spans)| {
+        for (index, spans) in (0..).zip(chunks) {
             let disk = ((disks - row % disks + index) % disks) as usize;
-            let piece = move |span: Range<u64>| {
-                let (offset, bytes) = (offset + span.start, span.end - span.start);
-                Piece { disk, offset, bytes, direction }
-            };
-            spans.0.into_iter().map(piece)
-        };
-        (0..).zip(all).flat_map(of_chunk).collect()
+            let piece = |Range { start, end }| Piece { disk, offset: offset + start, bytes: end - start, direction };
+            pieces.extend(spans.0.into_iter().map(piece));
+        }
     }
+}
+
+/// Pieces of which those that are adjacent on a disk are one.
+fn joined(mut pieces: Vec<Piece>) -> Vec<Piece> {
+    pieces.sort_by_key(|piece| (piece.disk, piece.offset));
+    pieces.dedup_by(|next, last| {
+        let is_adjacent = last.disk == next.disk && last.offset + last.bytes == next.offset;
+        last.bytes += if is_adjacent { next.bytes } else { 0 };
+        is_adjacent
+    });
+    pieces
 }
 
 #[cfg(test)]

@@ -3,12 +3,22 @@
 use super::super::tests::*;
 use super::*;
 use proptest::prelude::*;
+use std::sync::Arc;
 
 /// Disks with chunks of 32 KiB.
 fn raid5(disks: usize) -> Machine {
     let mut machine = machine(larger(Scheduler::CLook), disks, Volume::Raid5 { chunk: Bytes(32 << 10) });
     machine.system.split_at = SplitAt::Disk;
     machine
+}
+
+/// A card makes the volume; of memory and of the drives' caches it has 16 chunks per disk.
+fn give_memory(machine: &mut Machine) {
+    let write_cache = Some(WriteCache { blocks: 1024, extents: 16 });
+    for disk in &mut machine.disks {
+        disk.device = Device::Disk(Arc::new(Drive { write_cache, ..larger(Scheduler::CLook) }));
+    }
+    machine.made = Some(Vec::new());
 }
 
 fn writes(machine: &Machine, pattern: Pattern, size: u64, depth: u32, count: u64) -> Workload {
@@ -62,6 +72,34 @@ fn random_small_writes_follow_the_textbook() {
     assert!((found_ns / expected_ns - 1.0).abs() < 0.05, "{found_ns} of {expected_ns}");
 }
 
+/// Whatever the rows of a request, each disk gets one command.
+#[test]
+fn adjacent_rows_are_written_together() {
+    let machine = raid5(4);
+    for (rows, depth) in [(1, 1), (2, 1), (2, 16)] {
+        let outcome = course(&machine, &writes(&machine, Pattern::Random, rows * (96 << 10), depth, 100));
+        assert_eq!((outcome.device[0].0, outcome.device[1].0), (0, 400), "{rows} rows, QD{depth}");
+    }
+}
+
+/// Without memory it would read old data and parity and write both, and be limited by rotations.
+#[test]
+fn a_card_with_memory_collects_whole_rows() {
+    let mut machine = raid5(4);
+    give_memory(&mut machine);
+    let of = |pattern, durability| {
+        moved(&course(&machine, &Workload { durability, ..writes(&machine, pattern, 4096, 1, 2400) }))
+    };
+    let (never, at_end) = (Durability::None, Durability::FlushAtEnd);
+    let [read, written] = of(Pattern::Sequential, at_end);
+    assert!(read < 0.02 && (1.3..1.35).contains(&written), "{read} {written}");
+    // It holds up to 16 rows, and writes them at the end.
+    let [read, written] = of(Pattern::Random, never);
+    assert!((1.98..2.0).contains(&read) && (1.98..2.0).contains(&written), "{read} {written}");
+    assert_eq!(of(Pattern::Random, at_end), [2.0, 2.0]);
+    assert!(of(Pattern::Random, Durability::Fsync { every: 1 })[1] > 1.999, "all but the last");
+}
+
 /// Requests of a third of a row: the first one's reads are done when the others have arrived, and the row is written whole.
 #[test]
 fn writes_that_complete_a_row_while_it_reads_are_written_with_it() {
@@ -89,12 +127,17 @@ proptest! {
     #[test]
     fn nothing_is_lost(
         disks in 3_usize..7, blocks in 1_u64..600, depth in 1_u32..40, random: bool, offset in 0_u64..200, above: bool,
+        has_memory: bool,
     ) {
         let mut machine = raid5(disks);
         machine.offset = Bytes(offset * 512);
         machine.system.split_at = if above { SplitAt::Volume } else { SplitAt::Disk };
+        if has_memory {
+            give_memory(&mut machine);
+        }
         let pattern = if random { Pattern::Random } else { Pattern::Sequential };
-        let workload = writes(&machine, pattern, blocks * 512, depth, 200);
+        let durability = Durability::FlushAtEnd;
+        let workload = Workload { durability, ..writes(&machine, pattern, blocks * 512, depth, 200) };
         let outcome = course(&machine, &workload);
         hold(&outcome, &workload);
         let [read, written] = moved(&outcome);

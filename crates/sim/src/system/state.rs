@@ -141,8 +141,8 @@ pub(super) fn device(disk: &AttachedDisk, seed: u64, index: u64) -> Device {
 pub(super) struct Portioned {
     pub(super) request: u32,
     pub(super) portion: Portion,
-    /// The row of a RAID5 whose reads or writes these are; none: a request's.
-    pub(super) row: Option<u64>,
+    /// Whether it is a pass over rows of a RAID5, whose number and count stand as offset and bytes.
+    pub(super) is_pass: bool,
     pub(super) pieces_left: u32,
 }
 
