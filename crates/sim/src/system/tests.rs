@@ -2,7 +2,9 @@
 
 use crate::bus::Bus;
 use crate::controller::{Controller, Forwarding};
+use crate::disk::{Noise, arm::Mechanics};
 use crate::machine::{AttachedDisk, Cpu, OperatingSystem};
+use crate::volume::Reader;
 use halfpower_model::workload::Rate;
 use halfpower_model::{Cancel, Personality};
 use std::sync::Arc;
@@ -183,6 +185,31 @@ fn stripes_add_up_until_a_bus_is_full() {
     assert!((megabytes_per_s(&eight) / 129.1 - 1.0).abs() < 0.01, "{}", megabytes_per_s(&eight));
     let busiest = eight.parts.iter().max_by(|one, other| one.busy.total_cmp(&other.busy)).unwrap();
     assert!(busiest.name == "pci" && busiest.busy > 0.99 && busiest.busy <= 1.0, "{busiest:?}");
+}
+
+/// Spindles turn at their own phase and speed, and the arms move alike. So n disks without write caches have written their blocks
+/// after the longest of n uniform rotational delays, n/(n + 1) of a rotation, as a mirror or as the stripe of a request.
+#[test]
+fn a_write_to_several_disks_waits_for_the_slowest_of_independent_spindles() {
+    let drive = larger(Scheduler::Fcfs);
+    let mechanics = Mechanics { zero_latency: false, ..drive.mechanics };
+    let drive = Drive { mechanics, noise: Noise { speed: 0.001, ..Noise::default() }, ..drive };
+    let turn_ns = drive.mechanics.turn_ns;
+    let mean_ns = |disks: usize, volume: Volume| {
+        let machine = machine(drive.clone(), disks, volume);
+        let size = if matches!(volume, Volume::Stripe { .. }) { 512 * disks as u64 } else { 512 };
+        let random = workload(Pattern::Random, size, 1, &machine);
+        let (operation, span, limits) = (Operation::Write, machine.size(), of_requests(10_000));
+        course(&machine, &Workload { operation, span, limits, ..random }).elapsed_ns as f64 / 10_000.0
+    };
+    let one_ns = mean_ns(1, Volume::Each);
+    for disks in [2, 4] {
+        let expected_ns = one_ns + (disks as f64 / (disks as f64 + 1.0) - 0.5) * turn_ns;
+        for volume in [Volume::Mirror { reader: Reader::Nearest }, Volume::Stripe { chunk: Bytes(512) }] {
+            let found_ns = mean_ns(disks, volume);
+            assert!((found_ns / expected_ns - 1.0).abs() < 0.03, "{disks}, {volume:?}: {found_ns} of {expected_ns}");
+        }
+    }
 }
 
 #[test]
