@@ -7,6 +7,7 @@
 //! Source: Ruemmler and Wilkes (1994), on the effects of buffers; Worthington et al. (1995), on partial hits.
 
 use super::geometry::{Geometry, wait};
+use std::ops::Range;
 
 /// A read buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,27 +101,27 @@ impl ReadCache {
         &mut self,
         geometry: &Geometry,
         now_ns: u64,
-        block: u64,
-        count: u64,
+        blocks: Range<u64>,
         access_ns: Option<&dyn Fn(u64) -> u64>,
     ) -> Found {
-        let found = self.find_ahead(geometry, now_ns, block, count, access_ns);
+        let found = self.find_ahead(geometry, now_ns, &blocks, access_ns);
         if found != Found::Nothing {
             return found;
         }
         let delivers = self.size.again;
-        let has =
-            |segment: &Segment| (segment.first..segment.end).contains(&block) && (delivers || block >= segment.given);
+        let has = |segment: &Segment| {
+            (segment.first..segment.end).contains(&blocks.start) && (delivers || blocks.start >= segment.given)
+        };
         let Some(index) = self.idle.iter().position(has) else { return Found::Nothing };
         let mut segment = self.idle.remove(index);
-        let (end, again) = ((block + count).min(segment.end), block < segment.given);
+        let (end, again) = (blocks.end.min(segment.end), blocks.start < segment.given);
         self.useful_ns += passing_ns(geometry, self.turn_ns, segment.given, end);
         segment.given = segment.given.max(end);
         self.idle.push(segment);
-        match end - block {
-            blocks if blocks < count => Found::Front { blocks },
-            _ => Found::All { ready_ns: now_ns, again },
+        if end < blocks.end {
+            return Found::Front { blocks: end - blocks.start };
         }
+        Found::All { ready_ns: now_ns, again }
     }
 
     /// The same of the read-ahead alone.
@@ -128,11 +129,10 @@ impl ReadCache {
         &mut self,
         geometry: &Geometry,
         now_ns: u64,
-        block: u64,
-        count: u64,
+        blocks: &Range<u64>,
         access_ns: Option<&dyn Fn(u64) -> u64>,
     ) -> Found {
-        let (turn_ns, end) = (self.turn_ns, block + count);
+        let (turn_ns, block, end) = (self.turn_ns, blocks.start, blocks.end);
         let Some(mut filling) = self.filling else { return Found::Nothing };
         let passed = filling.passed(geometry, turn_ns, now_ns);
         let kept_from = filling.first.max(passed.saturating_sub(self.size.segment_blocks));
@@ -170,10 +170,7 @@ impl ReadCache {
             }
         }
         self.filling = Some(filling);
-        match end - block {
-            blocks if blocks < count => Found::Front { blocks },
-            _ => Found::All { ready_ns, again },
-        }
+        if end < blocks.end { Found::Front { blocks: end - block } } else { Found::All { ready_ns, again } }
     }
 
     /// The block after the last that a read-ahead has passed or promised; none without one.
@@ -297,11 +294,11 @@ mod tests {
 
     /// An arm that takes for ever, so that reading on is sooner.
     fn free(cache: &mut ReadCache, disk: &Geometry, now_ms: u64, block: u64, count: u64) -> Found {
-        cache.find(disk, now_ms * MS, block, count, Some(&|_| u64::MAX))
+        cache.find(disk, now_ms * MS, block..block + count, Some(&|_| u64::MAX))
     }
 
     fn needed(cache: &mut ReadCache, disk: &Geometry, now_ms: u64, block: u64, count: u64) -> Found {
-        cache.find(disk, now_ms * MS, block, count, None)
+        cache.find(disk, now_ms * MS, block..block + count, None)
     }
 
     fn all(ready_ms: u64) -> Found {
@@ -327,7 +324,7 @@ mod tests {
     fn a_read_is_no_reason_to_read_on_where_an_access_is_sooner() {
         let (mut cache, disk) = cache();
         // Block 30 begins to pass at 37 ms.
-        let mut at = |access_ms: u64| cache.find(&disk, 5 * MS, 30, 2, Some(&|_| access_ms * MS));
+        let mut at = |access_ms: u64| cache.find(&disk, 5 * MS, 30..32, Some(&|_| access_ms * MS));
         assert_eq!([at(36), at(37)], [Found::Nothing, all(39)]);
     }
 
@@ -383,7 +380,7 @@ mod tests {
         let mut now_ns = ends_ns(4);
         cache.keep(&disk, now_ns, 0, 4, disk.turns_after(3));
         for block in (4..1900).step_by(3) {
-            let found = cache.find(&disk, now_ns, block, 3, Some(&|_| u64::MAX));
+            let found = cache.find(&disk, now_ns, block..block + 3, Some(&|_| u64::MAX));
             let Found::All { ready_ns, .. } = found else { panic!("{block}: {found:?}") };
             assert!(ready_ns.abs_diff(ends_ns(block + 3)) <= 1, "{block}");
             now_ns = ready_ns;

@@ -162,7 +162,7 @@ impl Disk {
             let from = Position { cylinder: from.cylinder, head: from.head };
             leaves_ns + mechanics.positioning_ns(from, leaves_ns, &place, Direction::Read)
         };
-        self.cache.find(&mechanics.geometry, now_ns, block, count, is_free.then_some(&access_ns))
+        self.cache.find(&mechanics.geometry, now_ns, block..block + count, is_free.then_some(&access_ns))
     }
 
     /// The arm is where its read-ahead has come to, after the block that is given; none without a read-ahead.
