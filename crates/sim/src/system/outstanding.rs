@@ -1,14 +1,14 @@
-//! How many are outstanding somewhere, and for how long: what a system counts of a device, or a share of its writes that wait.
+//! How many commands or writes are outstanding at one place, and for how long.
 
-/// How many are outstanding at one place.
+/// The count at one place, and its integrals over time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Outstanding {
     number: u32,
-    /// When it last changed,
+    /// When it last changed.
     until_ns: u64,
-    /// and up to then, for how long there was one,
+    /// Time up to then with at least one outstanding.
     some_ns: u64,
-    /// and for how long each, all together.
+    /// Sum of the times of all up to then.
     all_ns: u64,
 }
 
@@ -23,7 +23,7 @@ impl Outstanding {
         *self = Outstanding { number: self.number - 1, ..self.counted(now_ns) };
     }
 
-    /// Up to now.
+    /// The same, with the times up to now.
     fn counted(&self, now_ns: u64) -> Outstanding {
         let since_ns = now_ns - self.until_ns;
         let (some_ns, all_ns) = (since_ns * u64::from(self.number.min(1)), since_ns * u64::from(self.number));
@@ -35,12 +35,12 @@ impl Outstanding {
         }
     }
 
-    /// For how long there was one up to now.
+    /// Time up to now with at least one outstanding.
     pub(super) fn some_ns(&self, now_ns: u64) -> u64 {
         self.counted(now_ns).some_ns
     }
 
-    /// For how long each was up to now, all together.
+    /// Sum of the times of all up to now.
     pub(super) fn all_ns(&self, now_ns: u64) -> u64 {
         self.counted(now_ns).all_ns
     }
@@ -97,7 +97,7 @@ mod tests {
         let (shares, mean) = at_devices(&outcome);
         assert!(outcome.flush.sum() / took_ns > 0.9, "most of it is flushes");
         assert!(shares[0] > 0.98 && (mean - shares[0]).abs() < 0.02, "{shares:?} {mean}");
-        // Little, of requests and flushes together.
+        // Little's law, for requests and flushes together.
         assert!((outcome.outstanding_ns as f64 / took_ns - 1.0).abs() < 1e-6, "{} {took_ns}", outcome.outstanding_ns);
         assert!(outcome.outstanding_ns <= u128::from(outcome.elapsed_ns), "one at a time");
     }

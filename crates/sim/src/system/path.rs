@@ -16,7 +16,7 @@ impl System<'_> {
         let direction = open.asked.kind;
         let most = self.most(SplitAt::Volume, direction);
         let (mut offset, mut left) = (open.asked.offset + machine.offset.0, u64::from(open.asked.length));
-        // One more than there are, until all have set out; a flush has one, without bytes.
+        // Counts one more until all portions have left, so that none ends the request early. A flush is one portion without bytes.
         self.requests.all[request as usize].portions_left = 1;
         loop {
             self.requests.all[request as usize].portions_left += 1;
@@ -50,13 +50,13 @@ impl System<'_> {
         }
     }
 
-    /// The most bytes that are not cut at a place; what moves none is not cut.
+    /// The largest transfer that the system does not split at a place. Trims and flushes are not split.
     fn most(&self, place: SplitAt, direction: Direction) -> u64 {
         if matches!(direction, Direction::Trim | Direction::Flush) {
             return u64::MAX;
         }
         let system = &self.machine.system;
-        // To the system a controller's volume is a disk.
+        // To the system, a volume that a controller makes is one disk.
         let split_at = if self.machine.is_made_in_controller() { SplitAt::Volume } else { system.split_at };
         let is_there = split_at == place;
         system.split.filter(|_| is_there && !self.is_raw).map_or(u64::MAX, |split| split.0)
@@ -77,7 +77,7 @@ impl System<'_> {
             }
             Reader::ShorterQueue => least(&|seen| u64::from(seen.outstanding)),
             Reader::Nearest => least(&|seen| seen.end.abs_diff(offset)),
-            // A stream stays where it is; an idle disk is nearer than any that has something to do.
+            // A stream keeps its disk. An idle disk is chosen before all busy ones.
             Reader::IdleOrNearest => least(&|seen| match (seen.end.abs_diff(offset), seen.outstanding) {
                 (0, _) => 0,
                 (_, 0) => 1,
@@ -86,7 +86,7 @@ impl System<'_> {
         }
     }
 
-    /// A portion is where its volume is made: its pieces go to their disks.
+    /// A portion has arrived where its volume is made: its pieces go to their disks.
     pub(super) fn launch(&mut self, number: u32) {
         let Portioned { portion, is_pass, .. } = self.portions.all[number as usize];
         let has_memory = self.rows.as_ref().is_some_and(|rows| rows.memory.is_some());
@@ -109,7 +109,7 @@ impl System<'_> {
         }
     }
 
-    /// A piece of a portion sets out, cut where its disk has it cut; gives in how many.
+    /// Sends a piece to its disk, split at the system's limit per disk; gives the number of commands.
     pub(super) fn set_out_in_parts(&mut self, portion: u32, piece: Piece) -> u32 {
         let Piece { disk, offset, bytes, direction } = piece;
         // The system knows which of its disks have nothing to flush.
@@ -129,7 +129,7 @@ impl System<'_> {
         }
     }
 
-    /// A piece sets out: to the controller that stores it, if there is one, and on.
+    /// Sends a piece to the controller that stores it, or to the queue of its disk.
     fn set_out(&mut self, portion: u32, piece: Piece) {
         let seen = &mut self.seen[piece.disk];
         // A flush moves no arm.
@@ -147,7 +147,7 @@ impl System<'_> {
         self.at(ready_ns, Event::Queue { piece: number });
     }
 
-    /// A piece waits until its disk may have another command.
+    /// A piece enters the queue of its disk.
     pub(super) fn queue(&mut self, number: u32) {
         let piece = self.pieces.all[number as usize].piece;
         let enters = |gate: &mut Gate| gate.enter(number, piece.direction, piece.offset, piece.bytes);
@@ -236,7 +236,7 @@ impl System<'_> {
         self.hear(disk);
     }
 
-    /// Takes what a disk has to say, and when it will have more.
+    /// Takes a disk's completions, and expects its next event.
     pub(super) fn hear(&mut self, disk: usize) {
         while let Some(Served { tag, begins_ns, ready_ns }) = self.devices[disk].answer() {
             let Piece { direction, bytes, .. } = self.pieces.all[tag as usize].piece;
@@ -246,10 +246,10 @@ impl System<'_> {
             }
             let near = &self.machine.disks[disk].near;
             let from_ns = if near.iter().any(|number| self.machine.parts[*number].is_programmed()) {
-                // The CPU is told when all is there.
+                // The drive interrupts once all bytes are in its buffer.
                 ready_ns
             } else {
-                // So that the last bytes do not wait for the slowest part, and none moves before it is there.
+                // The transfer ends when the medium does, but begins no sooner than the bytes.
                 ready_ns.saturating_sub(self.slowest_ns(near, bytes, direction)).max(begins_ns)
             };
             let from_ns = from_ns.max(self.now_ns);
@@ -272,7 +272,7 @@ impl System<'_> {
         self.at(done_ns, Event::Done { piece: number });
     }
 
-    /// A disk has done a piece and may have another; what a controller stored goes on.
+    /// A disk has completed a piece and may take another. The bytes of a read leave the controller that stored them.
     pub(super) fn done(&mut self, number: u32) {
         let Moving { piece: Piece { disk, bytes, direction, .. }, is_merged, .. } = self.pieces.all[number as usize];
         self.seen[disk].outstanding -= 1;
@@ -297,7 +297,7 @@ impl System<'_> {
         if !self.machine.is_made_in_controller() {
             self.at_devices[piece.disk].take(self.now_ns);
         }
-        // As a system counts commands, which is when they are done.
+        // A system counts commands at their completion.
         let device = &mut self.outcome.device[piece.direction as usize];
         *device = (device.0 + u64::from(!is_merged), device.1 + blocks(piece.offset, piece.bytes).1 * BLOCK_BYTES);
         self.outcome.merges += u64::from(is_merged);

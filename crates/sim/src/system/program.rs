@@ -12,7 +12,7 @@ impl System<'_> {
             || limits.bytes.is_some_and(|most| self.issued_bytes >= most.0)
     }
 
-    /// Whether as many are done as were asked for.
+    /// Whether the workload's requests or bytes are completed.
     pub(super) fn is_used_up(&self) -> bool {
         let limits = &self.workload.limits;
         let done = || self.outcome.latency.iter().map(Histogram::count).sum::<u64>();
@@ -51,7 +51,7 @@ impl System<'_> {
         self.at(done_ns, Event::Dispatch { request });
     }
 
-    /// A worker is one thread: what it does takes a CPU, one thing after another. Gives when this is done.
+    /// Spends CPU time of a worker, which is one thread and uses one CPU at a time. Gives the end.
     pub(super) fn spend(&mut self, worker: u32, spent_ns: u64) -> u64 {
         let from_ns = self.now_ns.max(self.worker_free_ns[worker as usize]);
         let done_ns = self.cpus.serve(self.now_ns, from_ns, spent_ns);
@@ -60,7 +60,7 @@ impl System<'_> {
         done_ns
     }
 
-    /// How long the workers have been on CPUs up to now: what one is at or has before it comes without a gap.
+    /// CPU time of the workers up to now. Work that is booked ahead has no gaps.
     pub(super) fn threads_ns(&self) -> u64 {
         let ahead_ns: u64 = self.worker_free_ns.iter().map(|free_ns| free_ns.saturating_sub(self.now_ns)).sum();
         self.workers_ns.saturating_sub(ahead_ns)
@@ -77,7 +77,7 @@ impl System<'_> {
         }
     }
 
-    /// Lets a request of the program go to the cache or to its disks.
+    /// Sends a request of the program to the page cache or to its disks.
     pub(super) fn pass(&mut self, request: u32) {
         match self.requests.all[request as usize].origin {
             Origin::Program { worker } if self.cache.is_some() => self.enter_cache(request, worker),
@@ -85,7 +85,7 @@ impl System<'_> {
         }
     }
 
-    /// A share of the CPU time that a request of the disks takes. Commands straight to a disk pass the system by.
+    /// A share of the CPU time of a direct request. Raw commands (`sg`) cost none.
     pub(super) fn cost_ns(&self, asked: &Request, share: f64) -> u64 {
         if self.is_raw {
             return 0;
@@ -100,7 +100,7 @@ impl System<'_> {
         ((cost.ns(bytes) + driver.ns(bytes)) as f64 * share + 0.5) as u64
     }
 
-    /// Its bytes are where they should be: the CPU sees to the rest.
+    /// All bytes of a request are transferred: the CPU completes it.
     pub(super) fn finish_request(&mut self, request: u32) {
         if self.share.is_some() && matches!(self.requests.all[request as usize].origin, Origin::Program { .. }) {
             return self.served(request);
@@ -114,7 +114,7 @@ impl System<'_> {
         }
     }
 
-    /// A request is done. One of the program takes a nanosecond at least, or time would stand still where nothing costs any.
+    /// A request is done. One of the program takes at least a nanosecond, so that time advances even without any costs.
     pub(super) fn complete(&mut self, request: u32) {
         let Open { origin, issued_ns, .. } = self.requests.all[request as usize];
         if issued_ns == self.now_ns && matches!(origin, Origin::Program { .. }) {
@@ -180,7 +180,7 @@ impl System<'_> {
         }
     }
 
-    /// A worker that waits looks again when its next request may go.
+    /// Wakes a waiting worker when its next request is due.
     fn wake(&mut self, worker: u32) {
         let now_ns = self.now_ns;
         let Some(pace) = self.paces[worker as usize].as_mut().filter(|pace| !pace.is_awake && pace.idle > 0) else {
@@ -191,7 +191,7 @@ impl System<'_> {
         self.at(at_ns, Event::Issue { worker });
     }
 
-    /// What may go now goes, as far as there is room.
+    /// Issues the requests that are due, up to the depth.
     pub(super) fn issue_due(&mut self, worker: u32) {
         let (now_ns, until_ns, number) = (self.now_ns, self.arrivals_until_ns(), worker as usize);
         let Some(pace) = &mut self.paces[number] else { return self.issue(worker) };
@@ -207,7 +207,7 @@ impl System<'_> {
         self.wake(worker);
     }
 
-    /// A worker's request goes now; gives when it was to go.
+    /// A worker issues a request; gives its intended arrival.
     pub(super) fn arrived_ns(&mut self, worker: u32, length: u32) -> u64 {
         let now_ns = self.now_ns;
         let Some(pace) = &mut self.paces[worker as usize] else { return now_ns };
@@ -218,12 +218,12 @@ impl System<'_> {
         intended_ns
     }
 
-    /// Up to when arrivals count: what arrives just at the end is no part of it.
+    /// Until when arrivals count. One at the very end does not.
     fn arrivals_until_ns(&self) -> u64 {
         self.now_ns.min(self.ends_ns.saturating_sub(1))
     }
 
-    /// The run is over: what had arrived and did not go, of what was asked for.
+    /// Counts the requests that had arrived and were not issued at the end of the run.
     pub(super) fn count_backlogs(&mut self) {
         let until_ns = self.arrivals_until_ns();
         let Some(open) = &mut self.outcome.open_loop else { return };

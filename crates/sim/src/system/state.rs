@@ -27,18 +27,18 @@ pub(super) struct System<'a> {
     pub(super) now_ns: u64,
     pub(super) events: Events,
     pub(super) cpus: Resource,
-    /// What drivers add to a request, by its kind.
+    /// CPU time that drivers add to a request, by its kind.
     pub(super) driver_costs: [Cost; 4],
-    /// Buses and controllers, and what they did.
+    /// Buses and controllers, the counts of their transfers, and their last transfers.
     pub(super) resources: Vec<Line>,
     pub(super) tallies: Vec<Tally>,
     pub(super) devices: Vec<Device>,
-    /// What lets commands through to each disk; none: all at once.
+    /// Limit of the commands at each disk; none: unlimited.
     pub(super) gates: Vec<Option<Gate>>,
-    /// What waits there.
+    /// Commands that wait for a place at each disk.
     pub(super) at_gates: Vec<Outstanding>,
     pub(super) seen: Vec<Seen>,
-    /// What is on its way to each device that the system sees, or back, by which a system counts.
+    /// Commands outstanding at each device that the system sees.
     pub(super) at_devices: Vec<Outstanding>,
     /// The disk that a round-robin mirror read last.
     pub(super) last_reader: usize,
@@ -50,11 +50,11 @@ pub(super) struct System<'a> {
     pub(super) portions: Slots<Portioned>,
     pub(super) pieces: Slots<Moving>,
     pub(super) streams: Vec<RequestStream<'a>>,
-    /// What holds each worker back, where something does.
+    /// The rate or the arrivals that each worker keeps to, if it does.
     pub(super) paces: Vec<Option<Pace>>,
-    /// When each worker has issued what it was at.
+    /// When the CPU work of each worker ends.
     pub(super) worker_free_ns: Vec<u64>,
-    /// CPU time that all of them asked for.
+    /// CPU time of all workers.
     pub(super) workers_ns: u64,
     /// Whether the program's commands go straight to the disks.
     pub(super) is_raw: bool,
@@ -65,13 +65,13 @@ pub(super) struct System<'a> {
     /// The files, if they grow.
     pub(super) growth: Option<Growth>,
     pub(super) flushes: Flushes,
-    /// Requests of the program that are not done; their time up to the last change of that.
+    /// Outstanding requests of the program, and their bytes.
     pub(super) open_requests: u32,
-    /// Their bytes.
     pub(super) open_bytes: u64,
+    /// The sum of their times outstanding, up to a moment.
     pub(super) outstanding_ns: u128,
     pub(super) outstanding_until_ns: u64,
-    /// When no more are made.
+    /// When the last request may be issued.
     pub(super) ends_ns: u64,
     pub(super) issued: u64,
     pub(super) issued_bytes: u64,
@@ -131,7 +131,7 @@ impl<'a> System<'a> {
     }
 }
 
-/// A disk at rest. What it draws is its own, whatever the request streams drew from the same seed.
+/// A disk at rest. Its random numbers are independent of those of the request streams.
 pub(super) fn device(disk: &AttachedDisk, seed: u64, index: u64) -> Device {
     Device::new(&disk.device, derive_seed(!seed, index))
 }
