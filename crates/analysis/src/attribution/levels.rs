@@ -3,8 +3,8 @@
 //! Whether the medium limits the requests shows at other offsets: CPU, bus and controller do not depend on where a request
 //! goes; a medium with an arm does. If the same requests are 12 % faster at offsets that are closer for the arm, the medium is
 //! the bottleneck. If they are as fast at random offsets, or a stream is as fast in every zone, it is not. Then it is the bus
-//! (70 % of its peak, or time per byte as its peak implies with an overhead below 8 KiB; Riedel, van Ingen and Gray, 1997,
-//! table 4: 2.7 to 5.3 KB) or the controller.
+//! (70 % of its peak, or a rate of added bytes from half of its peak on with an overhead below 8 KiB; Riedel, van Ingen and Gray,
+//! 1997, section 4: PCI carried 72 of 133 MB/s, table 4: 2.7 to 5.3 KB beside a command) or the controller.
 
 use super::facts::{FULL, Facts, Growth, NO_FASTER, Places, SPARE, percent};
 use super::suspect::{Owner, Standing, Sureness, likely, named_at, open, ruled_out, sure};
@@ -12,8 +12,8 @@ use halfpower_model::{Bytes, BytesPerSecond, Level, LevelName, Quantity};
 
 /// A bus may be saturated from this share of its peak on.
 const NEARLY: f64 = 0.7;
-/// Time per byte relative to the bus peak that counts as the bus: less by noise, more by arbitration.
-const LONGER: std::ops::RangeInclusive<f64> = 0.9..=1.43;
+/// The rate of added bytes relative to the bus peak that counts as the bus: less by bursts, more by noise.
+const ATTAINED: std::ops::RangeInclusive<f64> = SPARE..=1.11;
 /// Overhead per request on a bus, as the bytes it could have moved.
 const BESIDE: Bytes = Bytes(8192);
 
@@ -36,7 +36,7 @@ pub(super) fn levels(facts: &Facts<'_>) -> Option<Standing> {
     if facts.knows_parts() {
         return None;
     }
-    let rate: f64 = [false, true].iter().filter_map(|writes| facts.storage_bytes_per_s(*writes)).sum();
+    let rate = rate(facts);
     let nearest = peaks(facts).into_iter().rev().min_by(|one, other| one.2.total_cmp(&other.2));
     let (owner, at, peak) = nearest?;
     let share = rate / peak;
@@ -54,6 +54,11 @@ pub(super) fn levels(facts: &Facts<'_>) -> Option<Standing> {
         SPARE.. => undecided(),
         _ => ruled_out(format!("every level with a known peak ({words})")),
     }
+}
+
+/// Bytes per second in both directions.
+fn rate(facts: &Facts<'_>) -> f64 {
+    [false, true].iter().filter_map(|writes| facts.storage_bytes_per_s(*writes)).sum()
 }
 
 /// Buses, links and devices with a known peak: level, name and peak; shared ones once.
@@ -86,13 +91,18 @@ pub(super) fn bus_or_controller(facts: &Facts<'_>) -> Option<Standing> {
         return open("a bus or a controller: other request sizes were not measured");
     };
     let [fixed, per_kib] = [fixed_ns, ns_per_byte * 1024.0].map(|ns| Quantity::Nanoseconds.format(ns.max(0.0)));
-    let is_its = |(owner, _, peak): &(Owner, String, f64)| {
-        let (bytes, beside) = (ns_per_byte * peak / 1e9, fixed_ns * peak / 1e9);
-        *owner != Owner::Device && LONGER.contains(&bytes) && beside <= BESIDE.0 as f64
-    };
-    if let Some((owner, at, _)) = peaks(facts).into_iter().find(is_its) {
-        let reason =
-            format!("{why}; each extra KiB takes {per_kib}, as its peak implies, and each request {fixed} more");
+    // If smaller requests take longer, another part holds them, and all that is known of the path is its rate.
+    let grows = ns_per_byte > 0.0;
+    let rate = if grows { 1e9 / ns_per_byte } else { rate(facts) };
+    let may_be = |peak: f64| ATTAINED.contains(&(rate / peak)) && fixed_ns / ns_per_byte <= BESIDE.0 as f64;
+    let buses = peaks(facts).into_iter().filter(|(owner, _, peak)| *owner != Owner::Device && may_be(*peak));
+    if let Some((owner, at, peak)) = buses.min_by(|one, other| one.2.total_cmp(&other.2)) {
+        let of_peak = format!("{} of its peak of {}", percent(rate / peak), BytesPerSecond(peak));
+        let how = match grows {
+            true => format!("each extra KiB takes {per_kib}, the time at {of_peak}, and each request {fixed} more"),
+            false => format!("smaller requests take longer, and it runs at {of_peak}"),
+        };
+        let reason = format!("{why}; {how}; a controller of this rate would look alike");
         return named_at(owner, Sureness::Likely, at, reason);
     }
     let busy = facts.machine_busy().map(|share| format!(", the CPUs are busy {}", percent(share))).unwrap_or_default();

@@ -10,7 +10,6 @@ use crate::attribution::{Growth, Neighbours, Places};
 use crate::cells::Cell;
 use crate::comparable::{Axis, groups};
 use crate::evidence::Evidence;
-use crate::series::Series;
 use halfpower_model::{Operation, Workload};
 use std::collections::BTreeMap;
 
@@ -47,13 +46,17 @@ pub(super) fn of_cells(evidence: &Evidence<'_>) -> BTreeMap<u32, Neighbours> {
     neighbours
 }
 
-/// Rates at other offsets; empty if no pair shows that they matter.
-fn places(evidence: &Evidence<'_>) -> Vec<(u32, Places)> {
-    let moves = |cell: &&&Cell<'_>| {
+/// Direct reads and writes that are equal but for the axes.
+fn moving<'a>(evidence: &Evidence<'a>, axes: &[Axis]) -> Vec<Vec<&'a Cell<'a>>> {
+    let moves = |cell: &&Cell<'_>| {
         cell.workload.buffering.is_direct() && matches!(cell.workload.operation, Operation::Read | Operation::Write)
     };
-    let direct = evidence.cells.iter().filter(moves).copied();
-    let groups = groups(direct, &[Axis::Where, Axis::Operation, Axis::RequestSize]);
+    groups(evidence.cells.iter().copied().filter(moves), axes)
+}
+
+/// Rates at other offsets; empty if no pair shows that they matter.
+fn places(evidence: &Evidence<'_>) -> Vec<(u32, Places)> {
+    let groups = moving(evidence, &[Axis::Where, Axis::Operation, Axis::RequestSize]);
     let several = groups.iter().filter(|group| group.len() > 1);
     let found: Vec<(u32, Places)> =
         several.flat_map(|group| group.iter().map(|cell| (cell.number, places_of(cell, group)))).collect();
@@ -94,33 +97,27 @@ fn places_of(cell: &Cell<'_>, group: &[&Cell<'_>]) -> Places {
     }
 }
 
-/// Growth of time with request size, from the deepest measured queue, where all parts are busy.
+/// Growth of time with request size at any offset and depth.
 fn growths(evidence: &Evidence<'_>) -> Vec<(u32, Growth)> {
-    let own: BTreeMap<u32, Growth> = evidence
-        .by_size
-        .iter()
-        .flat_map(|series| series.cells.iter().filter_map(|cell| Some((cell.number, growth(cell, &series.cells)?))))
-        .collect();
-    let of_series = |series: &Series<'_>| {
-        let mut found: Option<Growth> = None;
-        let mut of_cell = |cell: &&Cell<'_>| {
-            found = found.or(own.get(&cell.number).copied());
-            Some((cell.number, found?))
-        };
-        series.cells.iter().rev().filter_map(&mut of_cell).collect::<Vec<_>>()
+    let of_group = |group: Vec<&Cell<'_>>| {
+        let with_time = |cell: &&Cell<'_>| Some((cell.number, cell.workload.operation, to_device(cell)?));
+        let times: Vec<_> = group.iter().filter_map(with_time).collect();
+        times.iter().filter_map(|(number, of, at)| Some((*number, growth(*of, at.0, &times)?))).collect::<Vec<_>>()
     };
-    evidence.by_depth.iter().flat_map(of_series).collect()
+    let groups = moving(evidence, &[Axis::Where, Axis::Operation, Axis::RequestSize, Axis::Depth]);
+    groups.into_iter().flat_map(of_group).collect()
 }
 
-/// From the next smaller request at the device, or for the smallest the next larger.
-fn growth(cell: &Cell<'_>, cells: &[&Cell<'_>]) -> Option<Growth> {
-    let (bytes, time_ns) = to_device(cell)?;
-    let others = || cells.iter().filter_map(|other| to_device(other));
-    let smaller = others().filter(|other| other.0 < bytes * 0.75).max_by(|one, other| one.0.total_cmp(&other.0));
-    let larger = || others().filter(|other| other.0 > bytes / 0.75).min_by(|one, other| one.0.total_cmp(&other.0));
-    let (other_bytes, other_ns) = smaller.or_else(larger)?;
-    let ns_per_byte = (time_ns - other_ns) / (bytes - other_bytes);
-    Some(Growth { fixed_ns: time_ns - ns_per_byte * bytes, ns_per_byte })
+/// The steepest from a smaller request at the device, or for the smallest the flattest to a larger: another part than the path may
+/// hold any of them, which only adds to its time. Reads share the path of writes.
+fn growth(of: Operation, bytes: f64, times: &[(u32, Operation, (f64, f64))]) -> Option<Growth> {
+    let within = |least: f64, most: f64| times.iter().filter(move |one| (least..most).contains(&(one.2.0 / bytes)));
+    let of_size = within(0.75, 1.0 / 0.75).filter(|one| one.1 == of).map(|one| one.2);
+    let own = of_size.min_by(|one, other| (one.1 / one.0).total_cmp(&(other.1 / other.0)))?;
+    let per_byte = |(_, _, other): &(u32, Operation, (f64, f64))| (own.1 - other.1) / (own.0 - other.0);
+    let flattest = || within(1.0 / 0.75, f64::INFINITY).map(per_byte).min_by(f64::total_cmp);
+    let ns_per_byte = within(0.0, 0.75).map(per_byte).max_by(f64::total_cmp).or_else(flattest)?;
+    Some(Growth { fixed_ns: own.1 - ns_per_byte * own.0, ns_per_byte })
 }
 
 /// Bytes of each request at the device and the time one more adds; requests may be split on their way.
@@ -196,6 +193,14 @@ mod tests {
         assert_eq!(owner(&run(read, [243.8, 407.7, 407.7])), link);
         assert_eq!(owner(&run(write, [243.8, 407.7, 407.7])), link);
         assert_eq!(owner(&run(read, [343.8, 507.7, 507.7])), likely(Owner::Controller), "18 000 bytes' worth beside");
+    }
+
+    #[test]
+    fn a_bus_may_attain_half_of_its_peak_or_more() {
+        let link = Some((Owner::Link, Sureness::Likely, Some("scsi0".to_owned())));
+        assert_eq!(owner(&run(read, [311.5, 623.0, 623.0])), link, "53 %");
+        assert_eq!(owner(&run(read, [700.0, 623.0, 623.0])), link, "smaller ones wait for the medium");
+        assert_eq!(owner(&run(read, [368.5, 737.0, 737.0])), likely(Owner::Controller), "44 %");
     }
 
     #[test]
