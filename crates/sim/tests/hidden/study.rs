@@ -54,21 +54,22 @@ impl Case {
         (busy[0] > FULL && busy[1] < SPARE).then_some(Case { drawn, testbed, truth, busy, repetitions })
     }
 
-    /// What the analysis makes of it, with nothing but what a host has.
-    pub(super) fn attribution(mut self) -> Attribution {
+    /// What the analysis makes of it, with nothing but what a host has, told each of these times the rates of the buses.
+    pub(super) fn attributions<const N: usize>(mut self, told: [f64; N]) -> [Attribution; N] {
         let repetitions = (0..).zip(self.repetitions).map(|(block, sample)| (0, block, sample));
         let mut samples: Vec<(u32, u32, Sample)> = repetitions.collect();
         for (cell, workload) in (1..).zip(beside(&self.drawn.workload)) {
             samples.push((cell, 0, steady(&mut self.testbed, &self.drawn, &workload)));
         }
-        let seen: Vec<(u32, u32, Sample)> = samples
-            .into_iter()
-            .map(|(cell, block, sample)| (cell, block, as_seen_by_a_host(&self.drawn, sample)))
-            .collect();
-        let observed =
-            (0..).zip(&seen).map(|(id, (cell, block, sample))| Observed { id, cell: *cell, block: *block, sample });
-        let analysis = analyse(&observed.collect::<Vec<_>>());
-        analysis.cells[0].pace.clone().expect("samples that moved something have an attribution")
+        told.map(|told| {
+            let seen = samples.iter().map(|(_, _, sample)| as_seen_by_a_host(&self.drawn, told, sample.clone()));
+            let seen: Vec<Sample> = seen.collect();
+            let observed = (0..).zip(samples.iter().zip(&seen));
+            let observed =
+                observed.map(|(id, ((cell, block, _), sample))| Observed { id, cell: *cell, block: *block, sample });
+            let analysis = analyse(&observed.collect::<Vec<_>>());
+            analysis.cells[0].pace.clone().expect("samples that moved something have an attribution")
+        })
     }
 
     /// `sequential write, 4 KiB, QD32, 5 workers, 5 targets: near is busy 97 %, the next 45 %`.
