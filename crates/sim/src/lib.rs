@@ -6,7 +6,6 @@ pub mod cloud;
 pub mod command;
 pub mod controller;
 mod cost;
-pub mod describe;
 pub mod device;
 pub mod disk;
 pub mod file;

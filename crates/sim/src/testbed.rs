@@ -45,8 +45,7 @@ struct Source {
     /// What the volume is, in a sentence.
     description: String,
     settings: Settings,
-    /// The keys of those that are of nothing on the volume's way, and why none of them would change anything.
-    ineffective: Vec<(String, MachineError)>,
+    file: MachineFile,
 }
 
 impl Simulated {
@@ -83,9 +82,8 @@ impl Simulated {
             machine_file_crc32c: Some(format!("{:08x}", machine_file.crc32c())),
             ..environment(&made, &format!("sim:{machine}:{volume}{set}"))
         };
-        let ineffective = if of_parts.is_empty() { Vec::new() } else { machine_file.ineffective(volume) };
         let [machine, text, volume] = [machine, text, volume].map(str::to_owned);
-        let file = Arc::new(Source { machine, text, volume, description, settings: of_parts, ineffective });
+        let file = Arc::new(Source { machine, text, volume, description, settings: of_parts, file: machine_file });
         Ok(Simulated { machine: made, environment, file, peaks: Vec::new(), last: None })
     }
 
@@ -99,6 +97,14 @@ impl Simulated {
         &self.file.description
     }
 
+    /// A machine file of its volume alone; see [`MachineFile::text_of`].
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn text(&self) -> Result<String, MachineError> {
+        self.file.file.text_of(&self.file.volume)
+    }
+
     /// Refuses settings that none of these machines has anything of on its volume's way: they would be compared with themselves. One
     /// that is of one of several volumes is of use there.
     ///
@@ -107,15 +113,15 @@ impl Simulated {
     pub fn reject_ineffective<'m>(
         machines: impl IntoIterator<Item = &'m Simulated> + Clone,
     ) -> Result<(), MachineError> {
+        let ineffective = |machine: &Simulated| machine.file.file.ineffective(&machine.file.volume);
         let is_of_use = |key: &str| {
             machines.clone().into_iter().any(|machine| {
-                let Source { settings, ineffective, .. } = &*machine.file;
-                settings.0.iter().any(|(said, _)| said == key) && ineffective.iter().all(|(other, _)| other != key)
+                let mut set = machine.file.settings.0.iter();
+                set.any(|(said, _)| said == key) && ineffective(machine).iter().all(|(other, _)| other != key)
             })
         };
-        let all = machines.clone().into_iter().flat_map(|machine| &machine.file.ineffective);
-        match all.into_iter().find(|(key, _)| !is_of_use(key)) {
-            Some((_, why)) => Err(why.clone()),
+        match machines.clone().into_iter().flat_map(ineffective).find(|(key, _)| !is_of_use(key)) {
+            Some((_, why)) => Err(why),
             None => Ok(()),
         }
     }

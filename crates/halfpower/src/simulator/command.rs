@@ -6,7 +6,6 @@ use crate::command::context::{Context, Ending};
 use crate::text::usage;
 use clap::{Args, Subcommand};
 use halfpower_sim::Simulated;
-use halfpower_sim::describe::{self, PathPart};
 use halfpower_sim::file::MachineFile;
 use halfpower_sim::shipped;
 use serde_json::json;
@@ -36,9 +35,9 @@ Examples:
 enum Action {
     /// Every machine with its volumes
     List,
-    /// A machine's file, checked with all its volumes, with the source of its figures; or the parts of a volume's way, from its disks to memory
+    /// A machine's file, checked with all its volumes, with the source of its figures; or what it says of one volume
     Show {
-        /// Which, or a file: ./own.toml; MACHINE:VOLUME for a volume's way, which --set is of
+        /// Which, or a file: ./own.toml; MACHINE:VOLUME for a volume's drive, path and system, with --set
         machine: String,
         #[command(flatten)]
         set: SetArgument,
@@ -97,19 +96,7 @@ fn show_path(context: &Context, target: &Path) -> anyhow::Result<Ending> {
     let made = made.and_then(|made| Simulated::reject_ineffective([&made]).map(|()| made));
     let made = made.map_err(usage)?;
     let (target, description) = (target.display().to_string(), made.description());
-    let mut text = format!("{target}: {description}\nFrom its disks to memory:\n");
-    let mut path = Vec::new();
-    for PathPart { names, does, makes } in describe::path(made.machine()) {
-        let shown = match &names[..] {
-            [first, .., last] if names.len() > 2 => format!("{first} to {last}"),
-            few => few.join(", "),
-        };
-        path.push(json!({ "parts": names, "does": does, "makes": makes }));
-        let _ = writeln!(text, "  {}  {shown}: {does}", path.len());
-        if let Some(makes) = makes {
-            let _ = writeln!(text, "     makes {makes}");
-        }
-    }
-    context.print(&json!({ "target": target, "description": description, "path": path }), || text)?;
+    let text = format!("# {target}: {description}\n{}", made.text().map_err(usage)?);
+    context.print(&json!({ "target": target, "description": description, "text": text }), || text.clone())?;
     Ok(Ending::Done)
 }

@@ -195,14 +195,12 @@ impl MachineFile {
         self.machine(volume, keys).map_err(|wrong| self.source.wrong(&wrong))
     }
 
-    /// The settings that are of nothing on the way of a volume, by their keys, and why none of them would change anything.
+    /// The settings of tables that a volume does not use, by their keys, and why none of them would have an effect.
     pub fn ineffective(&self, volume: &str) -> Vec<(String, MachineError)> {
-        let Some(keys) = self.volume.get(volume) else { return Vec::new() };
-        let places = self.source.keys().zip(&self.places);
-        let beside = places.filter(|(_, place)| !self.affects(volume, keys, place));
+        let has = |volume: &str, place: &[String]| self.tables_of(volume).iter().any(|table| starts_with(place, table));
+        let places = self.source.keys().zip(&self.places).filter(|(_, place)| !has(volume, place));
         let why = |(key, place): (&str, &Vec<String>)| {
-            let has = |(name, keys): &(&String, &VolumeKeys)| self.affects(name, keys, place);
-            let volumes: Vec<&str> = self.volume.iter().filter(has).map(|(name, _)| name.as_str()).collect();
+            let volumes: Vec<&str> = self.volume.keys().map(String::as_str).filter(|name| has(name, place)).collect();
             let others = match volumes[..] {
                 [] => String::new(),
                 [first, second, ref rest @ ..] if rest.len() > 1 => {
@@ -210,48 +208,60 @@ impl MachineFile {
                 }
                 _ => format!(", or use a volume that has it: {}", volumes.join(" or ")),
             };
-            let instance_and_share = self.instance(keys).into_iter().chain(&keys.share);
-            let parts = [&keys.drive].into_iter().chain(&keys.path).chain(instance_and_share).chain(self.wire(keys));
-            let mut parts: Vec<&str> = parts.map(String::as_str).collect();
-            parts.dedup();
-            let system = keys.system.as_ref().map_or("system".to_owned(), |named| format!("other-system.{named}"));
             let what = if place[0] == "system" { "system".to_owned() } else { place[..2].join(".") };
+            let tables: Vec<String> = self.tables_of(volume).iter().map(|table| table.join(".")).collect();
+            let tables = tables.join(", ");
             let message = format!(
-                "{what} is not on the I/O path of {volume}, so it would have no effect; set a key of the volume, of cpu, {system}, \
-                 {}{others}",
-                parts.join(", ")
+                "{what} is not on the I/O path of {volume}, so it would have no effect; set a key of {tables}{others}"
             );
             (key.to_owned(), self.source.wrong(&Wrong { key: place.clone(), item: None, message }))
         };
-        beside.map(why).collect()
+        places.map(why).collect()
     }
 
-    /// Whether the key at a place of the file is of something that a volume's requests meet.
-    fn affects(&self, name: &str, keys: &VolumeKeys, place: &[String]) -> bool {
-        match place {
-            [kind, part, ..] => match kind.as_str() {
-                "volume" => part == name,
-                "system" => keys.system.is_none(),
-                "other-system" => keys.system.as_ref() == Some(part),
-                "drive" | "flash" | "cloud" => *part == keys.drive,
-                "bus" | "controller" => keys.path.iter().chain(self.wire(keys)).any(|known| known == part),
-                "instance" => self.instance(keys) == Some(part),
-                "share" => keys.share.as_ref() == Some(part),
-                "fitted" => false,
-                // The CPU is everybody's.
-                _ => true,
-            },
-            _ => true,
+    /// A machine file of one volume: the tables that it uses, with the settings, in the order in which a read passes them.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn text_of(&self, volume: &str) -> Result<String, MachineError> {
+        let is_bare = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+        let quoted = |word: &str| if is_bare(word) { word.to_owned() } else { format!("{word:?}") };
+        let mut text = format!("description = {:?}\n", self.description);
+        let mut tables = self.tables_of(volume);
+        if !tables.contains(&vec!["system"]) {
+            // No file lacks it.
+            tables.push(vec!["system"]);
         }
+        for table in tables {
+            let name: Vec<String> = table.iter().map(|word| quoted(word)).collect();
+            text += &format!("\n[{}]\n{}", name.join("."), self.source.keys_of(&table)?);
+        }
+        Ok(text)
     }
 
-    /// The instance that a volume of a cloud is attached to.
-    fn instance(&self, keys: &VolumeKeys) -> Option<&String> {
-        self.cloud.get(&keys.drive)?.instance.as_ref()
+    /// The ways from the top of the file to the tables that a volume uses.
+    fn tables_of<'a>(&'a self, volume: &'a str) -> Vec<Vec<&'a str>> {
+        let Some(keys) = self.volume.get(volume) else { return Vec::new() };
+        let part = |name: &'a String| vec![if self.bus.contains_key(name) { "bus" } else { "controller" }, name];
+        let drive = match &keys.drive {
+            name if self.cloud.contains_key(name) => "cloud",
+            name if self.flash.contains_key(name) => "flash",
+            _ => "drive",
+        };
+        let mut tables = vec![vec!["volume", volume], vec![drive, &keys.drive]];
+        tables.extend(self.cloud.get(&keys.drive).and_then(|cloud| Some(vec!["instance", cloud.instance.as_ref()?])));
+        tables.extend(keys.path.iter().map(part));
+        if let Some(name) = &keys.share {
+            tables.push(vec!["share", name]);
+            let wire = self.share.get(name).into_iter().flat_map(|share| &share.wire);
+            tables.extend(wire.filter(|name| !keys.path.contains(name)).map(part));
+        }
+        tables.push(vec!["cpu"]);
+        tables.push(keys.system.as_ref().map_or(vec!["system"], |name| vec!["other-system", name]));
+        tables
     }
+}
 
-    /// The wire of the share that a volume is on.
-    fn wire(&self, keys: &VolumeKeys) -> impl Iterator<Item = &String> {
-        keys.share.as_ref().and_then(|share| self.share.get(share)).into_iter().flat_map(|share| &share.wire)
-    }
+fn starts_with(place: &[String], table: &[&str]) -> bool {
+    place.len() >= table.len() && place.iter().zip(table).all(|(word, of_table)| word == of_table)
 }

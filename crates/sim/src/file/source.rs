@@ -124,6 +124,36 @@ impl Source {
         self.settings.iter().map(|setting| &self.text[setting.key.clone()])
     }
 
+    /// The keys of a table as they are written, one a line, with the settings in it.
+    pub(super) fn keys_of(&self, table: &[&str]) -> Result<String, MachineError> {
+        let document = self.document()?.table;
+        let mut found = Some(document.get_ref());
+        for word in table {
+            found = found.and_then(|found| found.get(*word)?.get_ref().as_table());
+        }
+        let mut lines = Vec::new();
+        found.into_iter().for_each(|table| self.add_keys(table, "", &mut lines));
+        lines.sort();
+        Ok(lines.into_iter().map(|(_, line)| line + "\n").collect())
+    }
+
+    /// Adds the keys of a table behind a prefix, each with its place.
+    fn add_keys(&self, table: &DeTable<'_>, prefix: &str, lines: &mut Vec<(usize, String)>) {
+        for (key, value) in table {
+            let (name, written) = (format!("{prefix}{}", key.get_ref()), &self.text[value.span()]);
+            let value = match value.get_ref() {
+                DeValue::Table(table) if !written.starts_with('{') => {
+                    self.add_keys(table, &format!("{name}."), lines);
+                    continue;
+                }
+                // A setting is a text without its quotes.
+                DeValue::String(text) if !written.starts_with(['"', '\'']) => format!("{text:?}"),
+                _ => written.to_owned(),
+            };
+            lines.push((key.span().start, format!("{name} = {value}")));
+        }
+    }
+
     /// Why the text cannot be read as a machine.
     fn not_read(&self, error: &toml::de::Error) -> MachineError {
         let reason = reason(error.message());

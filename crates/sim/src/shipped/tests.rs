@@ -8,6 +8,7 @@ use halfpower_model::{
     Buffering, Bytes, Cancel, Limits, Nanoseconds, Pattern, Personality, Sample, TargetFacts, Testbed, Workload,
 };
 
+/// And is the same volume in the file of it alone.
 #[test]
 fn every_volume_of_every_machine_can_be_made() {
     for name in machines() {
@@ -15,6 +16,8 @@ fn every_volume_of_every_machine_can_be_made() {
         for (volume, description) in file.volumes() {
             let size = target(&format!("{name}:{volume}")).size_bytes;
             assert!(size.0 >= 1 << 28 && !description.is_empty(), "{name} {volume}");
+            let alone = MachineFile::parse(name, &file.text_of(volume).unwrap()).unwrap();
+            assert!(alone.with_volume(volume) == file.with_volume(volume), "{name} {volume}");
         }
     }
 }
