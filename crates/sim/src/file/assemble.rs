@@ -118,7 +118,7 @@ impl MachineFile {
             if keys.path[..level].contains(named) {
                 return wrong("path", ONCE);
             }
-            let mut part = self.part(&["volume", name, "path"], level, named)?;
+            let mut part = self.part(&["volume", name, "path"], named)?;
             if level.checked_sub(1).is_some_and(|below| is_each_disk_s(&keys.path[below])) {
                 part = part.with_ports();
             }
@@ -178,14 +178,14 @@ impl MachineFile {
             let known = parts.iter().position(|part| part.name == *named);
             wire.push(known.unwrap_or(parts.len()));
             if known.is_none() {
-                parts.push(self.part(&["share", name, "wire"], number, named)?);
+                parts.push(self.part(&["share", name, "wire"], named)?);
             }
         }
         Ok((keys.clone(), wire))
     }
 
-    /// A bus or a controller by its name; `key` is the list in which it is named, as the one of a number.
-    fn part(&self, key: &[&str], number: usize, name: &str) -> Result<Part, Wrong> {
+    /// A bus or a controller by its name; `key` is the list in which it is named.
+    fn part(&self, key: &[&str], name: &str) -> Result<Part, Wrong> {
         if let Some(bus) = self.bus.get(name) {
             let Bus { rate, read_rate, write_rate, .. } = *bus;
             if rate.is_some() && (read_rate.is_some() || write_rate.is_some()) {
@@ -198,8 +198,7 @@ impl MachineFile {
             let kind = PartKind::Bus(bus.clone());
             return Ok(Part { name: name.to_owned(), ns_per_byte: [1e9 / read.0, 1e9 / write.0], kind });
         }
-        let named = named_in(&self.controller, key, "bus or controller", name);
-        let controller = named.map_err(|wrong| wrong.of_item(number))?;
+        let controller = named_in(&self.controller, key, "bus or controller", name)?;
         let of_waiting = [("order", controller.order.is_some()), ("merge", controller.merge.is_some())];
         if let Some((key, _)) = of_waiting.iter().find(|(_, is_there)| *is_there && controller.outstanding.is_none()) {
             let message = "it needs outstanding, because without it no command waits";

@@ -96,10 +96,8 @@ impl DriveKeys {
     /// # Errors
     /// When its zones or its seek times contradict themselves.
     pub(super) fn drive(&self, name: &str) -> Result<Drive, Wrong> {
-        let wrong = |key: &str, message: String| Wrong::at(&["drive", name, key], message);
-        self.check_zones().map_err(|(item, message)| wrong("zones", message).of_item(item))?;
-        self.check_seeks().map_err(|(item, message)| wrong("seek", message).of_item(item))?;
-        self.check_sizes().map_err(|(key, message)| wrong(key, message))?;
+        let wrong = |(key, message): (&str, String)| Wrong::at(&["drive", name, key], message);
+        self.check_zones().and_then(|()| self.check_seeks()).and_then(|()| self.check_sizes()).map_err(wrong)?;
         let zone = |&(first_cylinder, sectors, track_skew, cylinder_skew, spare_sectors): &_| Zone {
             first_cylinder,
             sectors,
@@ -108,7 +106,7 @@ impl DriveKeys {
             spare_sectors,
         };
         let zones: Vec<Zone> = self.zones.iter().map(zone).collect();
-        let seeks = self.seeks().map_err(|(key, message)| wrong(key, message))?;
+        let seeks = self.seeks().map_err(wrong)?;
         let (surfaces, head_switch_ns, turn_ns) = (self.surfaces, self.head_switch.0, 60e9 / self.rpm);
         let laid = |settle_ns: u64| {
             let switches = Switches::of(surfaces, head_switch_ns, &seeks, settle_ns, turn_ns);
@@ -117,7 +115,7 @@ impl DriveKeys {
         let (geometry, written) = (laid(0), laid(self.write_settle.0));
         if !(1..=MOST_BYTES / BLOCK_BYTES).contains(&geometry.blocks()) {
             let message = format!("a drive has to hold at least one block and at most {}", Bytes(MOST_BYTES));
-            return Err(wrong("zones", message));
+            return Err(wrong(("zones", message)));
         }
         let settles = written.turns_after(u64::MAX) > geometry.turns_after(u64::MAX);
         let mechanics = Mechanics {
@@ -154,7 +152,7 @@ impl DriveKeys {
         })
     }
 
-    /// Checks each size against what it is part of; gives the wrong key, and why.
+    /// Checks each size against what it is part of; gives the wrong key, and why, as the other checks do.
     fn check_sizes(&self) -> Result<(), (&'static str, String)> {
         let sectors = self.zones.iter().map(|zone| u64::from(zone.1)).min();
         let track = Bytes(sectors.unwrap_or(0) * BLOCK_BYTES);
@@ -170,58 +168,49 @@ impl DriveKeys {
         Ok(())
     }
 
-    /// Checks that zones are in order from the outside in, with skews below their sectors; gives the wrong one, and why.
-    fn check_zones(&self) -> Result<(), (usize, String)> {
-        let firsts: Vec<u32> = self.zones.iter().map(|zone| zone.0).collect();
-        let cylinders = self.cylinders;
-        for (item, (first, (_, sectors, track_skew, cylinder_skew, _))) in firsts.iter().zip(&self.zones).enumerate() {
-            let at = |item: usize| firsts.get(item).copied();
-            let before = item.checked_sub(1).and_then(at);
-            let number = item + 1;
-            let (wrong, has_to) = match before {
-                None if *first > 0 => (item, "the first begins at 0".to_owned()),
-                // Without the one before, those around it would be in order.
-                Some(before)
-                    if *first <= before
-                        && item.checked_sub(2).and_then(at).is_some_and(|other| other < *first)
-                        && at(item + 1).is_some_and(|next| next <= before) =>
-                {
-                    (item - 1, format!("it has to begin before zone {number}, which begins at {first}"))
+    /// Checks that zones are in order from the outside in, with skews below their sectors.
+    fn check_zones(&self) -> Result<(), (&'static str, String)> {
+        let mut before = None;
+        for (number, (first, sectors, track_skew, cylinder_skew, _)) in (1_u32..).zip(&self.zones) {
+            let has_to = match before {
+                None if *first > 0 => Some("the first begins at 0".to_owned()),
+                Some(before) if first <= before => {
+                    Some(format!("it has to begin after zone {}, which begins at {before}", number - 1))
                 }
-                Some(before) if *first <= before => {
-                    (item, format!("it has to begin after zone {item}, which begins at {before}"))
+                _ if *first >= self.cylinders => {
+                    Some(format!("it has to begin within the {} cylinders", self.cylinders))
                 }
-                _ if *first >= cylinders => (item, format!("it has to begin within the {cylinders} cylinders")),
-                _ if track_skew.max(cylinder_skew) >= sectors => {
-                    let message = format!(
-                        "zone {number}: {sectors} sectors a track with shifts of {track_skew} and {cylinder_skew}"
-                    );
-                    return Err((item, message + "; shifts are below the sectors"));
-                }
-                _ => continue,
+                _ => None,
             };
-            let (number, begins_at) = (wrong + 1, firsts[wrong]);
-            let order = "zones are in order from the outside in";
-            return Err((wrong, format!("zone {number} begins at cylinder {begins_at}; {order}, and {has_to}")));
+            if let Some(has_to) = has_to {
+                let order = "zones are in order from the outside in";
+                return Err(("zones", format!("zone {number} begins at cylinder {first}; {order}, and {has_to}")));
+            }
+            if track_skew.max(cylinder_skew) >= sectors {
+                let shifts = format!("{sectors} sectors a track with shifts of {track_skew} and {cylinder_skew}");
+                return Err(("zones", format!("zone {number}: {shifts}; shifts are below the sectors")));
+            }
+            before = Some(first);
         }
         Ok(())
     }
 
-    /// Checks the points of a measured seek curve; gives the wrong one, and why.
-    fn check_seeks(&self) -> Result<(), (usize, String)> {
+    /// Checks the points of a measured seek curve.
+    fn check_seeks(&self) -> Result<(), (&'static str, String)> {
+        let wrong = |message| Err(("seek", message));
         let points = self.seek.as_deref().unwrap_or_default();
         if let Some((far, _)) = points.first().filter(|(far, _)| *far > 1) {
-            return Err((0, format!("the first is of {far} cylinders; a curve begins with a seek over 1 cylinder")));
+            return wrong(format!("the first is of {far} cylinders; a curve begins with a seek over 1 cylinder"));
         }
-        for (item, pair) in (1..).zip(points.windows(2)) {
+        for pair in points.windows(2) {
             let [(nearer, shorter_ms), (far, ms)] = [pair[0], pair[1]];
             if far <= nearer {
                 let order = "they have to be in ascending order";
-                return Err((item, format!("a seek over {far} cylinders follows one over {nearer}; {order}")));
+                return wrong(format!("a seek over {far} cylinders follows one over {nearer}; {order}"));
             }
             if ms < shorter_ms {
                 let takes = format!("a seek over {far} cylinders takes {ms} ms, and a shorter one {shorter_ms} ms");
-                return Err((item, takes + "; none takes less than a shorter one"));
+                return wrong(format!("{takes}; none takes less than a shorter one"));
             }
         }
         Ok(())

@@ -12,19 +12,12 @@ pub struct MachineError(pub String);
 #[derive(Debug)]
 pub(super) struct Wrong {
     pub(super) key: Vec<String>,
-    /// Which of a list it is, from 0.
-    pub(super) item: Option<usize>,
     pub(super) message: String,
 }
 
 impl Wrong {
     pub(super) fn at(key: &[&str], message: impl Into<String>) -> Wrong {
-        Wrong { key: key.iter().map(|word| (*word).to_owned()).collect(), item: None, message: message.into() }
-    }
-
-    /// The same of one of the list that the key has.
-    pub(super) fn of_item(self, item: usize) -> Wrong {
-        Wrong { item: Some(item), ..self }
+        Wrong { key: key.iter().map(|word| (*word).to_owned()).collect(), message: message.into() }
     }
 }
 

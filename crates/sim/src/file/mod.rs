@@ -214,7 +214,7 @@ impl MachineFile {
             let message = format!(
                 "{what} is not on the I/O path of {volume}, so it would have no effect; set a key of {tables}{others}"
             );
-            (key.to_owned(), self.source.wrong(&Wrong { key: place.clone(), item: None, message }))
+            (key.to_owned(), self.source.wrong(&Wrong { key: place.clone(), message }))
         };
         places.map(why).collect()
     }

@@ -178,9 +178,7 @@ impl Source {
                 said = None;
                 break;
             };
-            let items = value.get_ref().as_array().into_iter().flat_map(|items| items.iter());
-            let item = wrong.item.and_then(|number| items.skip(number).map(Spanned::span).next());
-            (span, table) = (item.unwrap_or(value.span()), value.get_ref().as_table());
+            (span, table) = (value.span(), value.get_ref().as_table());
             said = table.is_none().then(|| span.clone());
         }
         self.refuse_key(span, &wrong.key, said, &wrong.message)
