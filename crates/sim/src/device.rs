@@ -5,6 +5,7 @@ use crate::command::{Command, Direction, Served};
 use crate::disk::{Disk, Overhead, Worked};
 use crate::flash::Flash;
 use crate::machine;
+use crate::resource::Line;
 use halfpower_model::Bytes;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ pub struct Device {
 #[derive(Clone, Debug)]
 enum Kind {
     Disk(Box<Disk>),
-    Buffer(Buffer),
+    Buffer(BufferedDrive, Line),
     Flash(Box<Flash>),
     Cloud(Box<Cloud>),
 }
@@ -30,7 +31,7 @@ impl Device {
     pub fn new(model: &machine::Device, seed: u64) -> Device {
         let kind = match model {
             machine::Device::Disk(drive) => Kind::Disk(Box::new(Disk::new(drive, seed))),
-            machine::Device::Buffer(drive) => Kind::Buffer(Buffer::new(*drive)),
+            machine::Device::Buffer(drive) => Kind::Buffer(*drive, Line::default()),
             machine::Device::Flash(drive) => Kind::Flash(Box::new(Flash::new(drive.clone(), seed))),
             machine::Device::Cloud(volume, instance) => {
                 Kind::Cloud(Box::new(Cloud::new(Arc::clone(volume), *instance, seed)))
@@ -43,7 +44,7 @@ impl Device {
     pub fn accept(&mut self, now_ns: u64, command: Command) {
         let served = match &mut self.kind {
             Kind::Disk(disk) => return disk.accept(now_ns, command),
-            Kind::Buffer(buffer) => buffer.serve(now_ns, command),
+            Kind::Buffer(drive, line) => drive.serve(line, now_ns, command),
             Kind::Flash(flash) => flash.serve(now_ns, command),
             Kind::Cloud(cloud) => cloud.serve(now_ns, command),
         };
@@ -55,7 +56,7 @@ impl Device {
         match &self.kind {
             Kind::Disk(disk) => disk.next_ns(),
             Kind::Flash(flash) => flash.next_ns(),
-            Kind::Buffer(_) | Kind::Cloud(_) => None,
+            Kind::Buffer(..) | Kind::Cloud(_) => None,
         }
     }
 
@@ -64,7 +65,7 @@ impl Device {
         match &mut self.kind {
             Kind::Disk(disk) => disk.advance(now_ns),
             Kind::Flash(flash) => flash.advance(now_ns),
-            Kind::Buffer(_) | Kind::Cloud(_) => {}
+            Kind::Buffer(..) | Kind::Cloud(_) => {}
         }
     }
 
@@ -78,7 +79,7 @@ impl Device {
         match &self.kind {
             Kind::Disk(disk) => disk.is_flushed(),
             Kind::Flash(flash) => flash.is_flushed(),
-            Kind::Buffer(_) | Kind::Cloud(_) => true,
+            Kind::Buffer(..) | Kind::Cloud(_) => true,
         }
     }
 
@@ -93,7 +94,7 @@ impl Device {
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
         match &self.kind {
             Kind::Disk(disk) => disk.worked(now_ns).busy_ns,
-            Kind::Buffer(buffer) => buffer.busy_ns(now_ns),
+            Kind::Buffer(_, line) => line.busy_ns(now_ns),
             Kind::Flash(flash) => flash.busy_ns(now_ns),
             Kind::Cloud(cloud) => cloud.busy_ns(now_ns),
         }
@@ -121,31 +122,12 @@ pub struct BufferedDrive {
     pub overhead: Overhead,
 }
 
-/// It at work: one command after another.
-#[derive(Clone, Debug)]
-pub struct Buffer {
-    drive: BufferedDrive,
-    free_ns: u64,
-    busy_ns: u64,
-}
-
-impl Buffer {
-    /// At rest.
-    pub fn new(drive: BufferedDrive) -> Buffer {
-        Buffer { drive, free_ns: 0, busy_ns: 0 }
-    }
-
-    /// Serves a command.
-    pub fn serve(&mut self, now_ns: u64, command: Command) -> Served {
-        let Overhead { read_hit_ns, write_ns, .. } = self.drive.overhead;
+impl BufferedDrive {
+    /// Serves one command after another.
+    fn serve(self, line: &mut Line, now_ns: u64, command: Command) -> Served {
+        let Overhead { read_hit_ns, write_ns, .. } = self.overhead;
         let took_ns = if command.direction == Direction::Read { read_hit_ns } else { write_ns };
-        let at = now_ns.max(self.free_ns) + took_ns;
-        (self.free_ns, self.busy_ns) = (at, self.busy_ns + took_ns);
-        Served { tag: command.tag, begins_ns: at, ready_ns: at }
-    }
-
-    /// How long it has been at work until now, in nanoseconds.
-    pub fn busy_ns(&self, now_ns: u64) -> u64 {
-        self.busy_ns - self.free_ns.saturating_sub(now_ns).min(self.busy_ns)
+        let at_ns = line.hold(now_ns, took_ns, took_ns);
+        Served { tag: command.tag, begins_ns: at_ns, ready_ns: at_ns }
     }
 }

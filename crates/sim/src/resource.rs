@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-/// One server: a bus, a link or a controller. It takes work from now on only, so it never waits for work to come while other
+/// One server: a bus, a link, a controller or the flash units as a whole. It takes work from now on only, so it never waits for work to come while other
 /// work is there.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Line {
@@ -22,6 +22,11 @@ impl Line {
         self.free_ns = self.free_ns.max(now_ns) + held_ns;
         self.busy_ns += held_ns;
         self.own_ns += own_ns;
+        self.free_ns
+    }
+
+    /// The end of its work.
+    pub fn free_ns(&self) -> u64 {
         self.free_ns
     }
 

@@ -75,6 +75,12 @@ macro_rules! named {
         impl $crate::table::Named for $name {
             const WORDS: &'static [(&'static str, Self)] = &[$(($word, $name::$variant)),+];
         }
+
+        impl Default for $name {
+            fn default() -> Self {
+                <Self as $crate::table::Named>::WORDS[0].1
+            }
+        }
     };
 }
 pub(crate) use named;

@@ -46,7 +46,7 @@ table! {
 
 table! {
     /// Limits of a volume or of an instance.
-    #[derive(Copy)]
+    #[derive(Copy, Default)]
     pub Limits {
         /// IOPS
         requests: Requests,

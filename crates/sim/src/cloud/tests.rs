@@ -9,15 +9,7 @@ fn slow() -> CloudVolume {
     CloudVolume {
         size: Bytes(1 << 30),
         unit: Bytes(8192),
-        limits: Limits {
-            requests: 100.0,
-            rate: BytesPerSecond(1_048_576.0),
-            burst_requests: None,
-            request_credits: None,
-            burst_rate: None,
-            byte_credits: None,
-            full: None,
-        },
+        limits: Limits { requests: 100.0, rate: BytesPerSecond(1_048_576.0), ..Limits::default() },
         instance: None,
         parallel: 4,
         read_latency: Nanoseconds(5 * MS),

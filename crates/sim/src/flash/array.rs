@@ -8,7 +8,7 @@
 //! on the way. MQSim does so by default (`Use_Copyback_for_GC`).
 
 use super::drive::{Erase, FlashDrive};
-use crate::resource::Resource;
+use crate::resource::{Line, Resource};
 use halfpower_model::random::Random;
 use std::sync::Arc;
 
@@ -23,20 +23,14 @@ fn of_kind(ns: u64, spread: f64, number: u64) -> u64 {
 /// Work that is spread over parts of a kind, done as soon as there is time: reads first.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fluid {
-    free_ns: u64,
+    line: Line,
     written_ns: u64,
-    booked_ns: u64,
 }
 
 impl Fluid {
-    fn book(&mut self, now_ns: u64, ns: u64) {
-        self.free_ns = self.free_ns.max(now_ns) + ns;
-        self.booked_ns += ns;
-    }
-
     /// A read takes the time from writes that are not done.
     fn read(&mut self, now_ns: u64, ns: u64) {
-        self.book(now_ns, ns);
+        self.line.hold(now_ns, ns, ns);
         if self.written_ns > now_ns {
             self.written_ns += ns;
         }
@@ -44,19 +38,18 @@ impl Fluid {
 
     /// Returns when a write that arrives now is done.
     pub fn write(&mut self, now_ns: u64, ns: u64) -> u64 {
-        self.book(now_ns, ns);
-        self.written_ns = self.free_ns;
+        self.written_ns = self.line.hold(now_ns, ns, ns);
         self.written_ns
     }
 
     /// When everything is done.
     pub fn free_ns(&self) -> u64 {
-        self.free_ns
+        self.line.free_ns()
     }
 
     /// How long it was at work until now.
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
-        self.booked_ns - self.free_ns.saturating_sub(now_ns).min(self.booked_ns)
+        self.line.busy_ns(now_ns)
     }
 }
 
@@ -179,7 +172,7 @@ impl Units {
 
     /// How long they have had nothing to do.
     pub fn idle_ns(&self, now_ns: u64) -> u64 {
-        now_ns.saturating_sub(self.fluids[0].free_ns.max(self.fluids[1].free_ns))
+        now_ns.saturating_sub(self.fluids[0].free_ns().max(self.fluids[1].free_ns()))
     }
 
     /// How long units and channels were at work on average.

@@ -5,6 +5,7 @@ use crate::table::{named, table};
 
 table! {
     /// A flash drive, as a volume uses it.
+    #[cfg_attr(test, derive(Default))]
     pub FlashDrive {
         /// capacity
         size: Blocks<512, MOST_BYTES>,

@@ -6,8 +6,6 @@ use crate::machine::{self, Machine};
 use crate::system::tests::{Outcome, for_ms, machine, megabytes_per_s, requests, run, workload};
 use halfpower_model::{Bytes, BytesPerSecond, Cancel, Nanoseconds, Operation, Pattern, RequestKind, Workload};
 
-const NONE: Nanoseconds = Nanoseconds(0);
-
 /// 64 units of 16 KiB pages, 50 µs per read and 640 µs per program, on 8 fast channels; half as much flash again.
 pub(super) fn drive() -> FlashDrive {
     FlashDrive {
@@ -17,29 +15,11 @@ pub(super) fn drive() -> FlashDrive {
         channels: 8,
         page: Bytes(16 << 10),
         read: Nanoseconds(50_000),
-        read_spread: 0.0,
-        retry: 0.0,
         program: Nanoseconds(640_000),
         channel_rate: BytesPerSecond(1e11),
-        suspend: NONE,
-        erase: None,
-        outstanding: None,
-        read_command: NONE,
-        write_command: NONE,
-        read_delay: NONE,
-        write_delay: NONE,
-        scattered_write: NONE,
-        checkpoint: 0.0,
-        jitter: NONE,
-        collection: Bytes(0),
         buffer: Some(Bytes(1 << 20)),
-        protected: false,
-        mapping: Bytes(0),
-        read_ahead: None,
-        fast_area: None,
-        trim: None,
-        heat: None,
         state: State::Filled,
+        ..FlashDrive::default()
     }
 }
 
