@@ -93,7 +93,7 @@ pub(super) fn of_paper(of: &PaperFigure, cells: &[CellSummary]) -> Table {
             joined(own.measure.words().into_iter().chain([requests(&workloads)]).map(Some)),
             format!("{} {unit}", own.published),
             format!("{} {unit}", significant(here)),
-            format!("{} {}", published::off(own.tolerance.error(here, own.published)), own.tolerance.unit()),
+            format!("{} {}", published::off(own.tolerance.error(here, own.published)), own.tolerance.unit),
             own.place.clone(),
         ])
     });

@@ -144,8 +144,8 @@ fn is_printed_in(figure: &Figure, label: &str) -> bool {
 impl Printed {
     /// Whether it is within its tolerance; none if this run has no value.
     pub(crate) fn is_within(&self) -> Option<bool> {
-        let tolerance = self.figure.tolerance;
-        self.here.map(|here| tolerance.error(here, self.figure.published).abs() <= tolerance.most())
+        let tolerance = &self.figure.tolerance;
+        self.here.map(|here| tolerance.error(here, self.figure.published).abs() <= tolerance.most)
     }
 
     /// Whether the paper prints it in this exhibit.

@@ -14,23 +14,26 @@ use crate::study::Shows;
 use halfpower_model::WorkloadSpec;
 use halfpower_sim::file::{Fitted, MachineFile};
 use halfpower_sim::shipped;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The built-in figures.
 const FIGURES: &str = include_str!("../../../../../studies/published.toml");
 
 /// A published figure.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Figure {
     /// Its unique name.
     pub id: String,
     /// Its paper: a word of the file's head.
     pub source: String,
     /// Table, figure or section.
+    #[serde(rename = "where")]
     pub place: String,
     /// Its simulated volumes, `MACHINE:VOLUME`: one, or two that are compared.
+    #[serde(serialize_with = "names")]
     pub targets: Vec<String>,
-    /// The quantity.
+    /// The quantity; in JSON its unit.
+    #[serde(rename = "quantity", serialize_with = "unit")]
     pub measure: Measure,
     /// The figure as printed.
     pub published: f64,
@@ -39,14 +42,16 @@ pub(crate) struct Figure {
     /// The figure that it repeats, or from which it is computed.
     pub follows: Option<String>,
     /// Tolerance of a simulated figure.
+    #[serde(flatten)]
     pub tolerance: Tolerance,
-    /// Why it is not 5 %.
-    pub tolerance_source: Option<String>,
     /// Its workloads: one, or all from which it is computed.
+    #[serde(skip)]
     pub cells: Vec<WorkloadSpec>,
     /// Why it is not compared; none for most.
+    #[serde(skip)]
     pub left_out: Option<String>,
     /// The known reason why the simulated figure is outside the tolerance.
+    #[serde(skip)]
     pub missed: Option<String>,
 }
 
@@ -130,6 +135,27 @@ pub(crate) enum Basis {
     Predicted,
     /// It repeats another figure or is arithmetic on one, so it is no independent test.
     Follows,
+}
+
+impl Basis {
+    /// Its word.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Basis::Fitted => "fitted",
+            Basis::Predicted => "predicted",
+            Basis::Follows => "follows",
+        }
+    }
+}
+
+/// The names of targets.
+fn names<S: Serializer>(targets: &[String], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(targets.iter().map(|target| format!("sim:{target}")))
+}
+
+/// The unit of a quantity.
+fn unit<S: Serializer>(measure: &Measure, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(measure.unit())
 }
 
 /// An error as text, in tenths, halves of them rounded away from zero. Never -0.0.

@@ -1,6 +1,5 @@
 //! From text to figures. An entry with several workloads has a figure for each of them, or one for all.
 
-use super::tolerance::Rule;
 use super::{Basis, Figure, Measure, Tolerance, is_named};
 use crate::study::cross;
 use halfpower_model::{KEYS, WorkloadSpec};
@@ -29,7 +28,8 @@ struct Entry {
     place: String,
     target: OneOrMany<String>,
     published: OneOrMany<f64>,
-    tolerance: Option<Rule>,
+    /// The name of a rule.
+    tolerance: Option<String>,
     /// The least and the greatest figure that the paper prints.
     range: Option<(f64, f64)>,
     /// The figures of `range` as printed.
@@ -130,7 +130,7 @@ fn of(entry: Entry, common: &Table) -> Result<Vec<Figure>, String> {
     let cells = cross(&axes, &WorkloadSpec::default());
     let (published, targets) = (entry.published.into_list(), entry.target.into_list());
     let figure = |suffix: &str, published, cells| {
-        let (tolerance, tolerance_source) = tolerance(entry.tolerance, entry.range, entry.text.as_ref(), published)?;
+        let (rule, text) = (entry.tolerance.as_deref(), entry.text.as_deref());
         Ok(Figure {
             id: format!("{}{suffix}", entry.id),
             source: entry.source.clone(),
@@ -140,8 +140,7 @@ fn of(entry: Entry, common: &Table) -> Result<Vec<Figure>, String> {
             published,
             basis: Basis::Predicted,
             follows: entry.follows.as_ref().map(|name| format!("{name}{suffix}")),
-            tolerance,
-            tolerance_source,
+            tolerance: Tolerance::of(rule, entry.range, text, published)?,
             cells,
             left_out: entry.left_out.clone(),
             missed: match &entry.missed {
@@ -189,27 +188,6 @@ fn repeats(figures: &mut [Figure]) {
         if let Some(id) = before.iter().find(is_same).map(|first| first.id.clone()) {
             figure[0].follows.get_or_insert(id);
         }
-    }
-}
-
-/// The tolerance of a figure, and its source if it is not 5 %.
-fn tolerance(
-    rule: Option<Rule>,
-    range: Option<(f64, f64)>,
-    text: Option<&String>,
-    published: f64,
-) -> Result<(Tolerance, Option<String>), String> {
-    match (rule, range, text) {
-        (None, None, None) => Ok((Tolerance::Percent(5.0), None)),
-        (Some(rule), None, None) => {
-            let (tolerance, source) = rule.of(published);
-            Ok((tolerance, Some(source.to_owned())))
-        }
-        (None, Some((low, high)), Some(text)) if (low..=high).contains(&published) && low < high => {
-            Ok((Tolerance::Range(low, high), Some(format!("printed: {text}"))))
-        }
-        (None, Some(_), Some(_)) => Err("`range` has to ascend and hold `published`".to_owned()),
-        _ => Err("`range` needs `text`, its figures as printed, and no `tolerance`".to_owned()),
     }
 }
 

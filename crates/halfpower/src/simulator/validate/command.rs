@@ -51,14 +51,14 @@ fn chosen(figures: Vec<Figure>, only: &[String]) -> anyhow::Result<Vec<Figure>> 
 }
 
 fn text(checked: &[Checked], tally: &Tally, rows: &[Row], goals: &[Goal]) -> String {
-    let width = checked.iter().map(|figure| figure.id.chars().count()).max().unwrap_or(0);
+    let width = checked.iter().map(|checked| checked.figure.id.chars().count()).max().unwrap_or(0);
     let mut text = String::new();
     let _ = writeln!(text, "{:width$}  {:>9} {:>9} {:>9} {:>9}", "", "published", "simulated", "error", "at most");
-    for figure in checked {
-        let _ = writeln!(text, "{}", line(figure, width));
+    for one in checked {
+        let _ = writeln!(text, "{}", line(one, width));
     }
     text.push('\n');
-    for (id, fault) in checked.iter().filter_map(|figure| figure.fault.map(|fault| (&figure.id, fault))) {
+    for (id, fault) in checked.iter().filter_map(|one| one.fault.map(|fault| (&one.figure.id, fault))) {
         let _ = writeln!(text, "error: {id} is {fault}");
     }
     if tally.figures > 0 {
@@ -72,33 +72,33 @@ fn text(checked: &[Checked], tally: &Tally, rows: &[Row], goals: &[Goal]) -> Str
     text
 }
 
-fn line(figure: &Checked, width: usize) -> String {
-    let verdict = match figure.pass {
+fn line(checked: &Checked, width: usize) -> String {
+    let Figure { id, place, measure, published, basis, follows, tolerance, .. } = &checked.figure;
+    let verdict = match checked.pass {
         Some(true) => "",
         Some(false) => "  off",
         None => "  left out",
     };
-    let head = format!("{:width$}  {:>9}", figure.id, figure.published);
-    let reason = figure.reason.as_deref().filter(|_| figure.pass != Some(true));
-    let (Some(simulated), Some(error)) = (figure.simulated, figure.error) else {
+    let head = format!("{id:width$}  {published:>9}");
+    let reason = checked.reason.as_deref().filter(|_| checked.pass != Some(true));
+    let (Some(simulated), Some(error)) = (checked.simulated, checked.error) else {
         return format!("{head} {:>9} {:>9} {:>9}{verdict:5}  {}", "-", "", "", reason.unwrap_or_default());
     };
-    let unit = figure.tolerance_unit;
-    let most = figure.range.map(|(low, high)| format!("{low} to {high}"));
-    let origin = match (figure.basis, &figure.follows) {
-        (Basis::Fitted, _) => "fitted".to_owned(),
-        (Basis::Predicted, _) => "predicted".to_owned(),
-        (Basis::Follows, first) => format!("follows {}", first.as_deref().unwrap_or_default()),
+    let unit = tolerance.unit;
+    let most = match tolerance.range {
+        Some((low, high)) => format!("{low} to {high}"),
+        None => format!("{} {unit}", significant(tolerance.most)),
     };
-    let source = figure.tolerance_source.as_ref().map(|source| format!("; {source}")).unwrap_or_default();
+    let follows = follows.as_ref().filter(|_| *basis == Basis::Follows);
+    let follows = follows.map(|first| format!(" {first}")).unwrap_or_default();
+    let source = tolerance.source.as_ref().map(|source| format!("; {source}")).unwrap_or_default();
     let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
     format!(
-        "{head} {:>9} {:>9} {:>9}{verdict:5}  {} ({}, {origin}{source}){reason}",
+        "{head} {:>9} {:>9} {most:>9}{verdict:5}  {} ({place}, {}{follows}{source}){reason}",
         significant(simulated),
         format!("{} {unit}", published::off(error)),
-        most.unwrap_or_else(|| format!("{} {unit}", significant(figure.tolerance))),
-        figure.quantity,
-        figure.place,
+        measure.unit(),
+        basis.word(),
     )
 }
 

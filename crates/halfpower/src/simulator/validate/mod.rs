@@ -13,7 +13,7 @@ mod summary;
 mod tests;
 
 use super::paper_figures::{PaperFigure, Printed};
-use super::published::{Basis, Figure, Tolerance};
+use super::published::Figure;
 use crate::text::UsageError;
 use halfpower_analysis::Observed;
 use halfpower_model::{Cancel, Sample, Testbed, WorkloadSpec};
@@ -28,35 +28,13 @@ use std::thread;
 /// A published figure compared with a machine.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Checked {
-    /// Its id.
-    pub id: String,
-    /// Its paper.
-    pub source: String,
-    /// Its place in the paper.
-    #[serde(rename = "where")]
-    pub place: String,
-    /// The simulated target, or two that are compared.
-    pub targets: Vec<String>,
-    /// The quantity, by its unit.
-    pub quantity: &'static str,
-    /// The published figure.
-    pub published: f64,
+    /// The figure.
+    #[serde(flatten)]
+    pub figure: Figure,
     /// The simulated figure; none if the machine has none.
     pub simulated: Option<f64>,
     /// Its error; none without a simulated figure.
     pub error: Option<f64>,
-    /// The maximum absolute error; 0 beyond a range.
-    pub tolerance: f64,
-    /// Unit of error and tolerance: `%` of the published figure, or `points` of a percentage.
-    pub tolerance_unit: &'static str,
-    /// The least and the greatest figure that the paper prints, if any value between them meets it.
-    pub range: Option<(f64, f64)>,
-    /// Why the tolerance is not 5 %.
-    pub tolerance_source: Option<String>,
-    /// Origin of the simulated figure.
-    pub basis: Basis,
-    /// The figure that it repeats, or from which it is computed.
-    pub follows: Option<String>,
     /// Whether it is within the tolerance; none if it is left out.
     pub pass: Option<bool>,
     /// Why it was not simulated, is left out or is missed.
@@ -185,29 +163,13 @@ fn judge(figure: &Figure, value: impl FnOnce() -> Result<f64, String>) -> Checke
             Err(reason) => (None, Some(reason)),
         },
     };
-    let tolerance: Tolerance = figure.tolerance;
-    let error = simulated.map(|simulated| tolerance.error(simulated, figure.published));
+    let error = simulated.map(|simulated| figure.tolerance.error(simulated, figure.published));
     // The margin makes a figure at the limit the same in all outputs.
-    let is_within = error.is_some_and(|error| error.abs() <= tolerance.most() + 1e-9);
+    let is_within = error.is_some_and(|error| error.abs() <= figure.tolerance.most + 1e-9);
     let pass = figure.left_out.is_none().then_some(is_within);
     Checked {
-        id: figure.id.clone(),
-        source: figure.source.clone(),
-        place: figure.place.clone(),
-        targets: figure.targets.iter().map(|target| format!("sim:{target}")).collect(),
-        quantity: figure.measure.unit(),
-        published: figure.published,
         simulated,
         error,
-        tolerance: tolerance.most(),
-        tolerance_unit: tolerance.unit(),
-        range: match tolerance {
-            Tolerance::Range(low, high) => Some((low, high)),
-            Tolerance::Percent(_) | Tolerance::Points(_) => None,
-        },
-        tolerance_source: figure.tolerance_source.clone(),
-        basis: figure.basis,
-        follows: figure.follows.clone(),
         pass,
         reason: failure.or_else(|| figure.missed.clone()),
         fault: match (pass, &figure.missed) {
@@ -215,5 +177,6 @@ fn judge(figure: &Figure, value: impl FnOnce() -> Result<f64, String>) -> Checke
             (Some(true), Some(_)) => Some("met; remove `missed` from studies/published.toml"),
             _ => None,
         },
+        figure: figure.clone(),
     }
 }

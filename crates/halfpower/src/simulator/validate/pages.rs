@@ -6,7 +6,7 @@
 //! than the program gives; with `INSTA_UPDATE=always`, as for the golden files, it writes them (`just studies`).
 
 use super::*;
-use crate::simulator::published;
+use crate::simulator::published::{self, Basis};
 use halfpower_model::units::significant;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn the_pages_have_what_the_machines_give() {
 fn filled(text: &str, checked: &[Checked]) -> String {
     let words = |line: &str| Some(line.strip_prefix(PUBLISHED)?.strip_suffix(" -->")?.to_owned());
     let marks: Vec<String> = text.lines().filter_map(words).collect();
-    let place = |figure: &Checked| {
+    let place = |Checked { figure, .. }: &Checked| {
         let mut parts: Vec<&str> = figure.place.split([',', ';']).map(str::trim).collect();
         // A figure or table says more than a section.
         parts.sort_by_key(|part| !part.starts_with("figure") && !part.starts_with("table"));
@@ -74,7 +74,7 @@ fn filled(text: &str, checked: &[Checked]) -> String {
 }
 
 fn tally(checked: &[Checked]) -> String {
-    let of = |basis| Tally::of(checked.iter().filter(|figure| figure.basis == basis));
+    let of = |basis| Tally::of(checked.iter().filter(|one| one.figure.basis == basis));
     let (all, fitted, predicted) = (Tally::of(checked), of(Basis::Fitted), of(Basis::Predicted));
     let follows = of(Basis::Follows);
     format!(
@@ -94,13 +94,13 @@ fn tally(checked: &[Checked]) -> String {
 
 /// A row for each series of figures: those whose ids differ in the last word alone.
 fn table(checked: &[&Checked]) -> String {
-    let series = |figure: &Checked| figure.id.rsplit_once('.').map(|(series, _)| series.to_owned());
+    let series = |checked: &Checked| checked.figure.id.rsplit_once('.').map(|(series, _)| series.to_owned());
     let same = |one: &&Checked, next: &&Checked| {
         series(one).is_some()
             && series(one) == series(next)
-            && one.targets == next.targets
+            && one.figure.targets == next.figure.targets
             && one.pass.is_some() == next.pass.is_some()
-            && one.tolerance_unit == next.tolerance_unit
+            && one.figure.tolerance.unit == next.figure.tolerance.unit
     };
     let mut text =
         "| `sim validate --only` | volume | in | paper | simulated | off by (bold: missed) | basis |\n".to_owned();
@@ -119,19 +119,19 @@ fn line(row: &[&Checked]) -> String {
         words.join(", ")
     };
     let what = match row {
-        [figure] => format!("`{}`", figure.id),
+        [one] => format!("`{}`", one.figure.id),
         [first, ..] => {
-            let series = first.id.rsplit_once('.').map_or("", |(series, _)| series);
-            format!("`{series}`: {}", listed(&|figure| figure.id.rsplit('.').next().unwrap_or_default().to_owned()))
+            let series = first.figure.id.rsplit_once('.').map_or("", |(series, _)| series);
+            format!("`{series}`: {}", listed(&|one| one.figure.id.rsplit('.').next().unwrap_or_default().to_owned()))
         }
         [] => String::new(),
     };
-    let volumes = row[0].targets.iter().map(|target| target.rsplit(':').next().unwrap_or_default());
+    let volumes = row[0].figure.targets.iter().map(|target| target.rsplit(':').next().unwrap_or_default());
     let head = format!(
         "| {what} | {} | {} | {} |",
         volumes.collect::<Vec<_>>().join(", "),
-        once(&|figure| figure.quantity.to_owned()),
-        listed(&|figure| figure.published.to_string())
+        once(&|one| one.figure.measure.unit().to_owned()),
+        listed(&|one| one.figure.published.to_string())
     );
     let all = Tally::of(row.iter().copied());
     if all.figures == 0 {
@@ -142,18 +142,10 @@ fn line(row: &[&Checked]) -> String {
         (0, _) => format!("**{}**", off(row)),
         (within, figures) => format!("**{}**, {within} of {figures} met", off(row)),
     };
-    let basis = |figure: &Checked| {
-        match figure.basis {
-            Basis::Fitted => "fitted",
-            Basis::Predicted => "predicted",
-            Basis::Follows => "follows",
-        }
-        .to_owned()
-    };
     format!(
         "{head} {} | {off} | {} |",
         listed(&|figure| figure.simulated.map_or_else(|| "–".to_owned(), significant)),
-        once(&basis)
+        once(&|one| one.figure.basis.word().to_owned())
     )
 }
 
@@ -162,7 +154,7 @@ fn off(row: &[&Checked]) -> String {
     let errors = row.iter().filter_map(|figure| figure.error);
     let (least, most) = errors.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), e| (low.min(e), high.max(e)));
     let (least, most) = (published::off(least), published::off(most));
-    let unit = row[0].tolerance_unit;
+    let unit = row[0].figure.tolerance.unit;
     if least == most { format!("{least} {unit}") } else { format!("{least} to {most} {unit}") }
 }
 

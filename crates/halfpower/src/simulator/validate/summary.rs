@@ -41,6 +41,9 @@ pub(super) struct Goal {
     pub value: f64,
     /// Whether it is reached.
     pub reached: bool,
+    /// Limit and value in words.
+    #[serde(skip)]
+    words: String,
 }
 
 /// A row for each machine in the order of the figures, and the last for all.
@@ -52,8 +55,8 @@ pub(super) fn rows(checked: &[Checked], fitted: &[(&str, Fitted)]) -> Vec<Row> {
         }
     }
     let row = |name: &str, is_own: &dyn Fn(&str) -> bool| {
-        let own = || checked.iter().filter(|figure| is_own(machine_of(figure)));
-        let of = |basis: Basis| Tally::of(own().filter(|figure| figure.basis == basis));
+        let own = || checked.iter().filter(|one| is_own(machine_of(one)));
+        let of = |basis: Basis| Tally::of(own().filter(|one| one.figure.basis == basis));
         Row {
             machine: name.to_owned(),
             free_numbers: fitted.iter().filter(|(of, _)| is_own(of)).map(|(_, fitted)| fitted.numbers).sum(),
@@ -68,22 +71,29 @@ pub(super) fn rows(checked: &[Checked], fitted: &[(&str, Fitted)]) -> Vec<Row> {
     rows
 }
 
-fn machine_of(figure: &Checked) -> &str {
-    let target = figure.targets.first().map_or("", |target| target.trim_start_matches("sim:"));
+fn machine_of(checked: &Checked) -> &str {
+    let target = checked.figure.targets.first().map_or("", String::as_str);
     target.split_once(':').map_or(target, |(machine, _)| machine)
 }
 
 /// The goals, by the row of all machines.
 pub(super) fn goals(all: &Row) -> Vec<Goal> {
+    let (free, predictions) = (all.free_numbers as f64, all.predicted.within as f64);
     let share = all.figures.within as f64 / all.figures.figures.max(1) as f64;
-    let goal = |goal, bound, limit: f64, value: f64| {
-        let reached = if bound == "at_most" { value <= limit } else { value >= limit };
-        Goal { goal, bound, limit, value, reached }
-    };
+    let most =
+        |goal, limit, value, words| Goal { goal, bound: "at_most", limit, value, reached: value <= limit, words };
+    let least =
+        |goal, limit, value, words| Goal { goal, bound: "at_least", limit, value, reached: value >= limit, words };
+    let (percent, enough) = (share * 100.0, ENOUGH * 100.0);
     vec![
-        goal("free_numbers", "at_most", FREE_NUMBERS, all.free_numbers as f64),
-        goal("predictions_met", "at_least", PREDICTIONS, all.predicted.within as f64),
-        goal("share_met", "at_least", ENOUGH, share),
+        most("free_numbers", FREE_NUMBERS, free, format!("at most {FREE_NUMBERS} free numbers: {free}")),
+        least(
+            "predictions_met",
+            PREDICTIONS,
+            predictions,
+            format!("at least {PREDICTIONS} independent predictions met: {predictions}"),
+        ),
+        least("share_met", ENOUGH, share, format!("at least {enough:.0} % of all figures met: {percent:.1} %")),
     ]
 }
 
@@ -108,17 +118,8 @@ pub(super) fn text(rows: &[Row], goals: &[Goal]) -> String {
         );
     }
     text += "\nGoals:\n";
-    for Goal { goal, bound, limit, value, reached } in goals {
-        let bound = bound.replace('_', " ");
-        let reached = if *reached { "reached" } else { "not reached" };
-        let _ = match *goal {
-            "free_numbers" => writeln!(text, "  {bound} {limit} free numbers: {value}, {reached}"),
-            "predictions_met" => writeln!(text, "  {bound} {limit} independent predictions met: {value}, {reached}"),
-            _ => {
-                let (limit, value) = (limit * 100.0, value * 100.0);
-                writeln!(text, "  {bound} {limit:.0} % of all figures met: {value:.1} %, {reached}")
-            }
-        };
+    for Goal { words, reached, .. } in goals {
+        let _ = writeln!(text, "  {words}, {}", if *reached { "reached" } else { "not reached" });
     }
     text
 }

@@ -17,7 +17,7 @@ fn a_figure_is_judged_by_its_tolerance() {
     assert_eq!(shown, [(Some(true), true), (Some(false), false), (None, false)]);
     assert_eq!(found[1].reason.as_deref(), Some("there is no machine cray-1"));
     assert_eq!(Tally::of(&found), Tally { figures: 2, within: 1, not_simulated: 1, left_out: 1 });
-    good.tolerance = Tolerance::Percent(found[0].error.unwrap().abs() * 0.99);
+    good.tolerance.most = found[0].error.unwrap().abs() * 0.99;
     assert_eq!(check(&[good])[0].pass, Some(false));
 }
 
