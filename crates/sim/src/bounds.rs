@@ -6,7 +6,8 @@
 use crate::table::{Named, Value};
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds};
-use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use serde::de::{Error, IgnoredAny};
+use serde::{Deserialize, Deserializer};
 use std::fmt;
 use std::str::FromStr;
 
@@ -67,20 +68,36 @@ pub type Day = Time<0, { 86_400 * SECOND }>;
 pub type Rate = Within<BytesPerSecond, 1_000, 1_000_000_000_000_000>;
 
 /// A value in the file.
-#[derive(Clone, Copy)]
-pub enum Written<'a> {
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub enum Written {
     /// An integer.
     Whole(i64),
     /// A float.
     Decimal(f64),
     /// A string.
-    Text(&'a str),
+    Text(String),
+    /// What no quantity is.
+    Other(IgnoredAny),
 }
 
-impl Written<'_> {
+impl Written {
+    /// Reads a value, or says what is allowed.
+    fn read<'de, D: Deserializer<'de>, T>(
+        deserializer: D,
+        of: impl Fn(&Written) -> Option<T>,
+        allowed: &str,
+        has_unit: bool,
+    ) -> Result<T, D::Error> {
+        let written = Written::deserialize(deserializer)?;
+        let remedy = if has_unit && written.lacks_unit() { "; write the unit" } else { "" };
+        of(&written).ok_or_else(|| D::Error::custom(format!("it has to be {allowed}{remedy}")))
+    }
+
     fn lacks_unit(&self) -> bool {
         match self {
             Written::Whole(_) | Written::Decimal(_) => true,
+            Written::Other(_) => false,
             Written::Text(text) => text.trim_end().ends_with(|last: char| last.is_ascii_digit() || last == '.'),
         }
     }
@@ -93,7 +110,7 @@ pub trait Quantity: Copy + PartialOrd + fmt::Display {
     /// Of one with a unit.
     const EXAMPLE: Option<&'static str> = None;
     /// What is written, if it is one.
-    fn of(written: Written<'_>) -> Option<Self>;
+    fn of(written: &Written) -> Option<Self>;
     /// A bound of it.
     fn bound(bound: u64) -> Self;
     /// In whole units.
@@ -103,8 +120,8 @@ pub trait Quantity: Copy + PartialOrd + fmt::Display {
 impl Quantity for u32 {
     const KIND: &'static str = "whole number";
 
-    fn of(written: Written<'_>) -> Option<u32> {
-        if let Written::Whole(number) = written { u32::try_from(number).ok() } else { None }
+    fn of(written: &Written) -> Option<u32> {
+        if let Written::Whole(number) = written { u32::try_from(*number).ok() } else { None }
     }
 
     fn bound(bound: u64) -> u32 {
@@ -119,11 +136,11 @@ impl Quantity for u32 {
 impl Quantity for f64 {
     const KIND: &'static str = "number";
 
-    fn of(written: Written<'_>) -> Option<f64> {
+    fn of(written: &Written) -> Option<f64> {
         match written {
-            Written::Whole(number) => Some(number as f64),
-            Written::Decimal(number) => Some(number),
-            Written::Text(_) => None,
+            Written::Whole(number) => Some(*number as f64),
+            Written::Decimal(number) => Some(*number),
+            Written::Text(_) | Written::Other(_) => None,
         }
     }
 
@@ -143,7 +160,7 @@ macro_rules! with_unit {
             const KIND: &'static str = $kind;
             const EXAMPLE: Option<&'static str> = Some($example);
 
-            fn of(written: Written<'_>) -> Option<$quantity> {
+            fn of(written: &Written) -> Option<$quantity> {
                 if let Written::Text(text) = written { text.parse().ok() } else { None }
             }
 
@@ -165,7 +182,7 @@ with_unit! {
 }
 
 impl<Q: Quantity, const LEAST: u64, const MOST: u64, const STEP: u64> Within<Q, LEAST, MOST, STEP> {
-    fn of(written: Written<'_>) -> Option<Self> {
+    fn of(written: &Written) -> Option<Self> {
         if Q::EXAMPLE.is_some() && written.lacks_unit() {
             return None;
         }
@@ -209,7 +226,7 @@ impl<'de, Q: Quantity, const LEAST: u64, const MOST: u64, const STEP: u64> Deser
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let example = Q::EXAMPLE.map(|example| format!(" like {example:?}")).unwrap_or_default();
         let allowed = format!("a {}{example} from {}", Q::KIND, Self::range());
-        deserializer.deserialize_any(Reading { of: Self::of, allowed, has_unit: Q::EXAMPLE.is_some() })
+        Written::read(deserializer, Self::of, &allowed, Q::EXAMPLE.is_some())
     }
 }
 
@@ -241,12 +258,11 @@ impl<T: Named> Value for Word<T> {
 
 impl<'de, T: Named> Deserialize<'de> for Word<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let of = |written: Written<'_>| {
+        let of = |written: &Written| {
             let Written::Text(text) = written else { return None };
             T::WORDS.iter().find(|(word, _)| *word == text).map(|(_, meant)| Word(*meant))
         };
-        let allowed = format!("one of {}", Self::allowed());
-        deserializer.deserialize_any(Reading { of, allowed, has_unit: false })
+        Written::read(deserializer, of, &format!("one of {}", Self::allowed()), false)
     }
 }
 
@@ -276,39 +292,5 @@ impl<'de, T: Deserialize<'de>, const LEAST: usize, const MOST: usize> Deserializ
             true => Ok(List(all)),
             false => Err(D::Error::custom(format!("it has to be a list of {LEAST} to {MOST}"))),
         }
-    }
-}
-
-/// Reads a value, or says what is allowed.
-struct Reading<T> {
-    of: fn(Written<'_>) -> Option<T>,
-    allowed: String,
-    has_unit: bool,
-}
-
-impl<T> Reading<T> {
-    fn read<E: Error>(&self, written: Written<'_>) -> Result<T, E> {
-        let remedy = if self.has_unit && written.lacks_unit() { "; write the unit" } else { "" };
-        (self.of)(written).ok_or_else(|| E::custom(format!("it has to be {}{remedy}", self.allowed)))
-    }
-}
-
-impl<T> Visitor<'_> for Reading<T> {
-    type Value = T;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.allowed)
-    }
-
-    fn visit_i64<E: Error>(self, number: i64) -> Result<T, E> {
-        self.read(Written::Whole(number))
-    }
-
-    fn visit_f64<E: Error>(self, number: f64) -> Result<T, E> {
-        self.read(Written::Decimal(number))
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
-        self.read(Written::Text(text))
     }
 }
