@@ -42,8 +42,6 @@ struct Source {
     machine: String,
     text: String,
     volume: String,
-    /// What the volume is, in a sentence.
-    description: String,
     settings: Settings,
     file: MachineFile,
 }
@@ -73,17 +71,13 @@ impl Simulated {
         };
         let machine_file = MachineFile::with_settings(machine, text, volume, &of_parts)?;
         let made = machine_file.with_volume(volume)?;
-        let described = machine_file.volumes().find(|(name, _)| *name == volume);
-        let description = described.map_or(String::new(), |(_, description)| description.to_owned());
-        // What the file says of it is of the volume as it comes.
-        let description = if of_parts.is_empty() { description } else { format!("{description}, but with {of_parts}") };
         let set = if of_parts.is_empty() { String::new() } else { format!(",{of_parts}") };
         let environment = Environment {
             machine_file_crc32c: Some(format!("{:08x}", machine_file.crc32c())),
             ..environment(&made, &format!("sim:{machine}:{volume}{set}"))
         };
         let [machine, text, volume] = [machine, text, volume].map(str::to_owned);
-        let file = Arc::new(Source { machine, text, volume, description, settings: of_parts, file: machine_file });
+        let file = Arc::new(Source { machine, text, volume, settings: of_parts, file: machine_file });
         Ok(Simulated { machine: made, environment, file, peaks: Vec::new(), last: None })
     }
 
@@ -93,8 +87,11 @@ impl Simulated {
     }
 
     /// What its volume is, in a sentence; with what is set besides.
-    pub fn description(&self) -> &str {
-        &self.file.description
+    pub fn description(&self) -> String {
+        let Source { volume, settings, file, .. } = &*self.file;
+        let (_, description) = file.volumes().find(|(name, _)| name == volume).unwrap_or_default();
+        // What the file says of it is of the volume as it comes.
+        if settings.is_empty() { description.to_owned() } else { format!("{description}, but with {settings}") }
     }
 
     /// A machine file of its volume alone; see [`MachineFile::text_of`].
