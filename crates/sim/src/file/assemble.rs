@@ -110,9 +110,9 @@ impl MachineFile {
     fn attach(&self, name: &str, keys: &VolumeKeys) -> Result<Attached, Wrong> {
         let wrong = |key, message: &str| Err(Wrong::at(&["volume", name, key], message));
         let device = self.device(name, keys)?;
-        // For each name of the path: its parts, and how many disks there are in turn to each.
+        // For each name of the path: its parts. The disks are spread over them in turn.
         let mut parts = Vec::new();
-        let mut levels = Vec::new();
+        let mut levels: Vec<Vec<usize>> = Vec::new();
         let is_each_disk_s = |named: &String| self.bus.get(named).is_some_and(|bus| bus.each_disk);
         for (level, named) in keys.path.iter().enumerate() {
             if keys.path[..level].contains(named) {
@@ -128,16 +128,15 @@ impl MachineFile {
                 (false, true) => 1,
                 (false, false) => keys.strings,
             };
-            levels.push((parts.len(), count as usize));
+            levels.push((parts.len()..parts.len() + count as usize).collect());
             for number in 1..=count {
                 let name = if count == 1 { named.clone() } else { format!("{named} {number}") };
                 parts.push(Part { name, ..part.clone() });
             }
         }
-        let stores = |level: usize| parts.get(levels[level].0).is_some_and(Part::stores);
+        let stores = |level: usize| parts[levels[level][0]].stores();
         let storing: Vec<usize> = (0..levels.len()).filter(|level| stores(*level)).collect();
-        let is_made_in = |level: &usize| keys.made_in.as_ref().is_some_and(|made| *made == keys.path[*level]);
-        let made_at = (0..levels.len()).find(is_made_in);
+        let made_at = keys.path.iter().position(|name| keys.made_in.as_ref() == Some(name));
         match (&keys.made_in, made_at) {
             (Some(_), None) => return wrong("made-in", "no controller of its path has this name"),
             (Some(_), Some(level)) if !stores(level) => {
@@ -149,21 +148,19 @@ impl MachineFile {
             _ => {}
         }
         let border = storing.first().copied().unwrap_or(levels.len());
-        let of_levels = |disk: usize, from: usize, to: usize| -> Vec<usize> {
-            levels[from..to].iter().map(|(first, count)| first + disk % count).collect()
-        };
+        let way = |disk: usize, levels: &[Vec<usize>]| levels.iter().map(|parts| parts[disk % parts.len()]).collect();
         let queue_of = |outstanding| Queue { outstanding, order: Order::Fcfs, merge: 0 };
         let of_drive = || self.flash.get(&keys.drive).and_then(|flash| flash.outstanding).map(queue_of);
         let queue = parts.iter().filter_map(Part::controller).find_map(Controller::queue).or_else(of_drive);
         let disk = |disk: usize| AttachedDisk {
             device: device.clone(),
             name: keys.drive.clone(),
-            near: of_levels(disk, 0, border),
-            far: if made_at.is_some() { Vec::new() } else { of_levels(disk, border, levels.len()) },
+            near: way(disk, &levels[..border]),
+            far: if made_at.is_some() { Vec::new() } else { way(disk, &levels[border..]) },
             queue,
         };
         let disks = (0..keys.disks as usize).map(disk).collect();
-        let made = made_at.map(|level| of_levels(0, level, levels.len()));
+        let made = made_at.map(|level| way(0, &levels[level..]));
         Ok((parts, disks, made))
     }
 
