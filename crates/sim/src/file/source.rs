@@ -277,19 +277,10 @@ fn place(table: &DeTable<'_>, volume: &str, key: &str) -> Result<Vec<String>, St
     match of[..] {
         [kind] => Ok(owned(&[&[kind][..], &words].concat())),
         [] => {
-            let single = table.iter().map(|(name, value)| (name.get_ref().as_ref(), value.get_ref()));
-            let single =
-                single.filter(|(name, value)| value.is_table() && !kinds(table).any(|(kind, _)| kind == *name));
             let parts = kinds(table).filter(|(kind, _)| *kind != "volume");
-            let parts = parts.flat_map(|(kind, parts)| parts.keys().map(move |name| (kind, name.get_ref().as_ref())));
-            // A name that several have says nothing without its kind.
-            let sayable =
-                |(kind, name): (&str, &str)| match kinds(table).filter(|(_, parts)| parts.contains_key(name)).count() {
-                    0 | 1 => name.to_owned(),
-                    _ => format!("{kind}.{name}"),
-                };
-            let single = single.filter(|(name, _)| *name != "fitted");
-            let known: Vec<String> = single.map(|(name, _)| name.to_owned()).chain(parts.map(sayable)).collect();
+            let parts =
+                parts.flat_map(|(kind, parts)| parts.keys().map(move |name| format!("{kind}.{}", name.get_ref())));
+            let known: Vec<String> = ["cpu", "system"].map(str::to_owned).into_iter().chain(parts).collect();
             Err(format!(
                 "no part has the name {first}; parts are {}, and the volume has keys of its own",
                 known.join(", ")

@@ -309,7 +309,7 @@ fn settings_are_refused_with_the_key_in_place_of_the_line() {
     }
     let known = told_of("zero.rate=1GB/s");
     let each = |name: &str| known.split([' ', ',']).filter(|word| *word == name).count();
-    assert_eq!((each("memory"), each("bus.memory"), each("drive.memory"), each("pci")), (0, 1, 1, 1), "{known}");
+    assert_eq!((each("memory"), each("bus.memory"), each("drive.memory"), each("bus.pci")), (0, 1, 1, 1), "{known}");
     // What the setting contradicts stands in the file.
     let text = machine_text("hdd-18tb").unwrap();
     let error = Simulated::of_file("hdd-18tb", text, "disk", &"exos-x18.cylinders=10".parse().unwrap()).unwrap_err();
