@@ -6,7 +6,6 @@
 
 use halfpower_model::Bytes;
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
 /// Bytes of a page.
@@ -37,26 +36,6 @@ pub(crate) struct Run {
     pub(crate) bytes: Range<u64>,
 }
 
-/// Knuth's multiplicative hash, the same on every host.
-#[derive(Debug, Default)]
-struct Spread(u64);
-
-impl Hasher for Spread {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        // Both halves: targets differ in the upper bits of a number, neighbours in the lower.
-        let product = u128::from(self.0 ^ number) * 0x9E37_79B9_7F4A_7C15;
-        self.0 = product as u64 ^ (product >> 64) as u64;
-    }
-}
-
 /// Dirty frames of a target. Each is in one of the two lists, once.
 #[derive(Debug, Default)]
 struct Dirty {
@@ -71,7 +50,8 @@ struct Dirty {
 /// The cache's pages.
 #[derive(Debug)]
 pub(crate) struct Pages {
-    frames: HashMap<u64, Frame, BuildHasherDefault<Spread>>,
+    /// Looked up alone: in the order of a map courses would differ.
+    frames: HashMap<u64, Frame>,
     /// Frames with pages, in the order in which they came.
     order: VecDeque<u64>,
     pages: u64,
