@@ -31,6 +31,8 @@ pub(crate) struct Cell<'a> {
     pub(crate) bytes_per_s: Vec<f64>,
     /// Requests per second, likewise.
     pub(crate) requests_per_s: Vec<f64>,
+    /// Whether its rates do not last.
+    pub(crate) is_burst: bool,
 }
 
 /// The cells, in the plan's order.
@@ -44,6 +46,7 @@ pub(crate) fn gather<'a>(samples: &[Observed<'a>]) -> Vec<Cell<'a>> {
             failed: 0,
             bytes_per_s: Vec::new(),
             requests_per_s: Vec::new(),
+            is_burst: false,
         });
         // Some imported samples have latencies only.
         let has_a_rate =
@@ -57,6 +60,8 @@ pub(crate) fn gather<'a>(samples: &[Observed<'a>]) -> Vec<Cell<'a>> {
     let mut cells: Vec<_> = cells.into_values().collect();
     for cell in &mut cells {
         cell.repetitions.sort_by_key(|observed| (observed.block, observed.id));
+        // The first repetition may be a long one.
+        cell.workload = cell.repetitions.last().map_or(cell.workload, |last| &last.sample.workload);
         cell.bytes_per_s = known_figures(&cell.repetitions, "total.bytes_per_s", |sample| sample.total.bytes_per_s.0);
         cell.requests_per_s =
             known_figures(&cell.repetitions, "total.requests_per_s", |sample| sample.total.requests_per_s);

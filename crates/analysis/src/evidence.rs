@@ -23,7 +23,7 @@ impl<'a> Evidence<'a> {
     /// From all cells of a run.
     pub(crate) fn new(cells: &'a [Cell<'a>]) -> Self {
         let is_soaked = |cell: &&Cell<'_>| cell.workload.cpu_accounting == CpuAccounting::Soaker;
-        let described = || cells.iter().filter(|cell| cell.workload.is_described());
+        let described = || cells.iter().filter(|cell| cell.workload.is_described() && !cell.is_burst);
         let plain = || described().filter(move |cell| !is_soaked(cell));
         let measured: Vec<_> = plain().filter(|cell| !cell.repetitions.is_empty()).collect();
         let advertised_bytes_per_s = measured

@@ -11,6 +11,7 @@ mod evidence;
 mod findings;
 #[cfg(test)]
 mod fixtures;
+mod limits;
 mod littles_law;
 pub mod models;
 mod parts;
@@ -34,6 +35,7 @@ pub use block::BlockLayer;
 pub use cells::Observed;
 pub use cost::{CostBound, CostByUnit, CostFit, CostPoint};
 pub use findings::first_peak;
+pub use limits::{Limit, shows_a_limit};
 pub use parts::{PartUse, busiest_first};
 pub use pyramid::{Half, HalfPowerSize, Pyramid, PyramidLevel, Stage, Standing};
 pub use summary::CellSummary;
@@ -51,6 +53,9 @@ pub struct Analysis {
     pub costs: Vec<CostFit>,
     /// Fitted models of the cells.
     pub models: models::Models,
+    /// Limits of a rate-limited storage.
+    #[serde(skip)]
+    pub limits: Vec<Limit>,
     /// Advertised against real performance by level, for reads and writes.
     pub pyramids: Vec<Pyramid>,
     /// Warnings with their number of samples, the most frequent first.
@@ -73,7 +78,9 @@ pub struct Context<'a> {
 
 /// The same with a context.
 pub fn analyse_with(samples: &[Observed<'_>], context: &Context<'_>) -> Analysis {
-    let cells = cells::gather(samples);
+    let mut cells = cells::gather(samples);
+    let limits = limits::find(&cells);
+    limits::leave_bursts_out(&mut cells, &limits);
     let evidence = evidence::Evidence::new(&cells);
     let costs = findings::cpu_costs(&evidence);
     let models = models::Models::of(&evidence);
@@ -82,6 +89,7 @@ pub fn analyse_with(samples: &[Observed<'_>], context: &Context<'_>) -> Analysis
     let summarise = |cell| CellSummary { pace: paces.get(cell).cloned(), ..summary::summarise(cell) };
     Analysis {
         cells: cells.iter().map(summarise).collect(),
+        limits,
         pyramids: pyramid::all(&evidence, &findings, context.memory),
         findings,
         models,

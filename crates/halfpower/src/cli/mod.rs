@@ -7,6 +7,7 @@ mod failure;
 mod fio_names;
 mod import;
 mod io;
+mod limits;
 mod plan;
 mod plugin;
 mod report;
@@ -42,7 +43,7 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   halfpower run .                      survey the storage under this directory, about three minutes
-  halfpower run --quick /mnt/data      a shorter survey, about forty seconds
+  halfpower run --quick /mnt/data      a shorter survey, about one minute
   halfpower io file --op read --pattern random --request-size 4KiB --depth 32 --buffering direct
 
 Exit status: 0 done; 1 failed; 2 wrong usage or study; 3 compare found a regression;
@@ -63,6 +64,7 @@ enum Command {
     /// removed. Existing data is never overwritten without --overwrite, a block device in use never. Several targets have
     /// a worker each, or form one volume with --layout.
     Io(Box<io::Arguments>),
+    Limits(limits::Arguments),
     Memory(memory::Arguments),
     Inspect(inspect::Arguments),
     DropCache(drop_cache::Arguments),
@@ -189,6 +191,7 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         Command::Study(arguments) => study::run(&context, &arguments),
         Command::Plan(arguments) => plan::run(&context, &arguments),
         Command::Io(arguments) => io::run(&context, &arguments),
+        Command::Limits(arguments) => limits::run(&context, &arguments),
         Command::Memory(arguments) => memory::run(&context, &arguments),
         Command::Inspect(arguments) => inspect::run(&context, &arguments),
         Command::DropCache(arguments) => drop_cache::run(&context, &arguments),

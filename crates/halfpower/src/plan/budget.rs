@@ -31,7 +31,8 @@ struct Claim {
 pub(super) fn bound_writes(plan: &mut Plan) -> Result<(), PlanError> {
     let repetitions = plan.repetitions.min;
     let refills: u128 = plan.cells.iter().map(|cell| u128::from(plan.refill(&cell.workload).0)).sum();
-    let fill = u128::from(plan.test_file_bytes.unwrap_or_default().0) + refills * u128::from(repetitions);
+    let fill =
+        u128::from(plan.test_file_bytes.unwrap_or_default().0 + plan.probe_bytes()) + refills * u128::from(repetitions);
     let budget = plan.write_budget;
     let mut workloads: Vec<&mut Workload> =
         plan.cells.iter_mut().map(|cell| &mut cell.workload).filter(|workload| workload.operation.writes()).collect();

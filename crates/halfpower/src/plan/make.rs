@@ -1,12 +1,13 @@
 //! From study to plan: every cell is resolved on the testbed, or left out with the reason.
 
-use super::model::{Cell, DEFAULT_WRITE_BUDGET, FigurePlan, Plan, PlanError, SCHEMA, Skipped, TestFileEnd};
+use super::model::{Cell, DEFAULT_WRITE_BUDGET, FigurePlan, Plan, PlanError, Probe, SCHEMA, Skipped, TestFileEnd};
 use super::{budget, limited};
 use crate::study::{Study, Sweep, VOLUME};
 use crate::text::UsageError;
 use halfpower_model::random::derive_seed;
 use halfpower_model::{
-    Bytes, CachePolicy, Environment, Nanoseconds, Offer, Settings, TargetKind, Testbed, Workload, WorkloadSpec,
+    Bytes, CachePolicy, Environment, Nanoseconds, Offer, Operation, Pattern, Settings, TargetKind, Testbed, Workload,
+    WorkloadSpec,
 };
 use halfpower_sim::Simulated;
 use std::collections::{HashMap, HashSet};
@@ -101,6 +102,7 @@ impl Plan {
             time_limit: study.trial.time_limit,
             write_budget: overrides.write_budget.or(study.trial.write_budget).unwrap_or(DEFAULT_WRITE_BUDGET),
             cells: cells.collect(),
+            probe: None,
             figures: resolved.figures,
             lengthened: None,
             skipped: resolved.skipped,
@@ -109,6 +111,12 @@ impl Plan {
             limited::lengthen(&mut plan, least, environment);
         }
         bound_cold_reads(&mut plan.cells);
+        plan.probe = study.trial.probe.map(|[reads, writes]| {
+            let is_virtual = environment.target.kind.is_time_virtual();
+            let durations = [reads, if is_virtual { reads } else { writes }];
+            let write_bytes = Bytes(plan.write_budget.0 / WRITE_PROBE);
+            Probe { durations, cells: probed(&plan.cells), write_bytes }
+        });
         if !environment.target.kind.is_time_virtual() {
             // Simulated devices do not wear, and a short write would measure a cache that is filling.
             budget::bound_writes(&mut plan)?;
@@ -251,6 +259,31 @@ fn leave_out(skipped: &mut Vec<Skipped>, label: &str, reason: String) {
         Some(same) => same.cells += 1,
         None => skipped.push(Skipped { label: label.to_owned(), reason, cells: 1 }),
     }
+}
+
+/// A write probe gets this part of the write budget.
+const WRITE_PROBE: u64 = 8;
+
+/// The cells whose first repetition is long: of reads and writes those with the most small random requests outstanding,
+/// which reach a limit in requests, and those with the most large sequential ones, which reach a limit in bytes.
+fn probed(cells: &[Cell]) -> Vec<usize> {
+    let of = |operation: Operation, pattern: Pattern| {
+        let counts = |cell: &&Cell| {
+            let workload = &cell.workload;
+            let is_direct = workload.buffering.is_direct() && workload.limits.requests.is_none();
+            workload.operation == operation && workload.pattern == pattern && is_direct
+        };
+        let load = |cell: &&Cell| {
+            let workload = &cell.workload;
+            let size = workload.request_size.0 as i64;
+            let size = if pattern == Pattern::Random { -size } else { size };
+            (workload.targets, u64::from(workload.depth) * u64::from(workload.workers), size)
+        };
+        cells.iter().filter(counts).max_by_key(load).map(|cell| cell.index)
+    };
+    let patterns = [Pattern::Random, Pattern::Sequential];
+    let operations = [Operation::Read, Operation::Write];
+    operations.iter().flat_map(|operation| patterns.iter().filter_map(|pattern| of(*operation, *pattern))).collect()
 }
 
 /// Limits a sequential read of a cold cache to one pass, without a warm-up, whose reads would not be counted.

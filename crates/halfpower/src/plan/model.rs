@@ -3,7 +3,7 @@
 use crate::study::{Exhibit, Order, Repetitions, VOLUME};
 use crate::target_name::is_time_virtual;
 use halfpower_model::random::{Random, derive_seed};
-use halfpower_model::{Bytes, CpuAccounting, Nanoseconds, Offer, Workload};
+use halfpower_model::{Bytes, CpuAccounting, Limits, Nanoseconds, Offer, Workload};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -65,6 +65,9 @@ pub(crate) struct Plan {
     pub write_budget: Bytes,
     /// The workloads.
     pub cells: Vec<Cell>,
+    /// The longer first repetitions; none without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<Probe>,
     /// The figures of a paper; empty for other studies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<FigurePlan>,
@@ -73,6 +76,37 @@ pub(crate) struct Plan {
     pub lengthened: Option<String>,
     /// Cells left out, with the reason.
     pub skipped: Vec<Skipped>,
+}
+
+/// The first repetition of some cells, which is long and comes before all others: it shows what a burst hides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Probe {
+    /// Its duration for reads and for writes.
+    #[serde(rename = "durations_s")]
+    pub durations: [Nanoseconds; 2],
+    /// Their indices in `cells`, in the order in which they are measured.
+    pub cells: Vec<usize>,
+    /// Maximum bytes of each that writes.
+    pub write_bytes: Bytes,
+}
+
+impl Probe {
+    /// Intervals in each.
+    const INTERVALS: u64 = 300;
+
+    /// Whether a repetition is a long one.
+    pub(crate) fn is_first(&self, cell: usize, block: u32) -> bool {
+        block == 0 && self.cells.contains(&cell)
+    }
+
+    /// The first repetition of a workload.
+    fn of(&self, workload: &Workload) -> Workload {
+        let bytes = workload.operation.writes().then_some(Bytes(self.write_bytes.0 / workload.copies()));
+        let duration = self.durations[usize::from(workload.operation.writes())];
+        let limits = Limits { duration: Some(duration), bytes, ..workload.limits };
+        let interval = Nanoseconds((duration.0 / Probe::INTERVALS).max(10_000_000));
+        Workload { warmup: Nanoseconds(0), interval, limits, ..workload.clone() }
+    }
 }
 
 /// Errors of making a plan. Each message ends with the remedy.
@@ -138,6 +172,10 @@ impl Plan {
             let orders = derive_seed(self.seed, u64::MAX);
             Random::new(derive_seed(orders, u64::from(block))).shuffle(&mut order);
         }
+        if let Some(probe) = self.probe.as_ref().filter(|_| block == 0) {
+            order.retain(|cell| !probe.cells.contains(cell));
+            order.splice(0..0, probe.cells.iter().copied());
+        }
         order
     }
 
@@ -147,7 +185,11 @@ impl Plan {
     /// When the plan has no such cell.
     pub(crate) fn workload(&self, cell: usize, block: u32) -> Workload {
         let workload = &self.cells[cell].workload;
-        Workload { seed: derive_seed(workload.seed, u64::from(block)), ..workload.clone() }
+        let workload = match &self.probe {
+            Some(probe) if probe.is_first(cell, block) => probe.of(workload),
+            _ => workload.clone(),
+        };
+        Workload { seed: derive_seed(workload.seed, u64::from(block)), ..workload }
     }
 
     /// Whether another repetition of a cell stays within the write budget after `written` bytes. The minimum
@@ -206,7 +248,19 @@ impl Plan {
             .cells
             .iter()
             .try_fold(0_u64, |sum, cell| Some(sum.saturating_add(self.trial_duration(&cell.workload)?.0)))?;
-        Some(Nanoseconds(block.saturating_mul(u64::from(repetitions)).saturating_add(fill.0)))
+        let probes = self.probe.iter().flat_map(|probe| {
+            let writes = |cell: &usize| usize::from(self.cells[*cell].workload.operation.writes());
+            probe.cells.iter().map(move |cell| probe.durations[writes(cell)].0)
+        });
+        let probes: u64 = probes.sum();
+        Some(Nanoseconds(block.saturating_mul(u64::from(repetitions)).saturating_add(fill.0 + probes)))
+    }
+
+    /// Maximum bytes written by the long first repetitions.
+    pub(super) fn probe_bytes(&self) -> u64 {
+        let Some(probe) = &self.probe else { return 0 };
+        let writes = probe.cells.iter().filter(|cell| self.cells[**cell].workload.operation.writes());
+        writes.count() as u64 * probe.write_bytes.0
     }
 
     /// Bytes to fill the files again after a trial that leaves holes in them.
@@ -235,8 +289,8 @@ impl Plan {
     /// Maximum bytes written by this number of repetitions of every cell, including the test file.
     pub(crate) fn bytes_written_by_all(&self, repetitions: u32) -> Bytes {
         let block: u128 = self.cells.iter().map(|cell| u128::from(self.bytes_written_by(&cell.workload).0)).sum();
-        let fill = self.test_file_bytes.unwrap_or_default();
-        let all = block * u128::from(repetitions) + u128::from(fill.0);
+        let fill = self.test_file_bytes.unwrap_or_default().0 + self.probe_bytes();
+        let all = block * u128::from(repetitions) + u128::from(fill);
         Bytes(u64::try_from(all).unwrap_or(u64::MAX).min(self.write_budget.0))
     }
 }

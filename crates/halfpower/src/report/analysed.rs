@@ -181,6 +181,7 @@ impl Analysed {
             "note": self.run.note,
             "program": self.run.program,
             "environment": self.run.environment,
+            "limits": self.analysis.limits,
             "samples": self.samples.len(),
             "damaged_samples": self.damaged,
             "analysis": self.analysis,

@@ -8,7 +8,7 @@ use super::table::{Table, figure, or_dash};
 use super::tables::{bottleneck, brief_noise, busy, within_run};
 use super::wrap::{Page, Style};
 use crate::simulator::paper_figures::PaperFigure;
-use crate::study::VOLUME;
+use crate::study::{LIMITS, VOLUME};
 use crate::text::{counted, joined, once};
 use halfpower_analysis::CellSummary;
 use halfpower_model::{Environment, Estimate, Finding, FindingCode, Quantity, Reach, Sample};
@@ -53,6 +53,13 @@ pub(crate) fn summary(analysed: &Analysed, colour: bool, width: usize) -> String
             close(&mut page, analysed);
             return page.finish();
         }
+    }
+    let limits = analysed.analysis.limits.iter().map(|limit| limit.sentence.as_str());
+    let none = "No limit was found: no rate fell after a burst and then stayed regular.";
+    let none = (analysed.run.name == LIMITS && analysed.analysis.limits.is_empty()).then_some(none);
+    for sentence in limits.chain(none) {
+        page.gap();
+        page.paragraph("", &[(Style::Strong, sentence)]);
     }
     page.table(["Peak", "figure (request size, queue depth)"], briefs(analysed, FindingCode::Peak));
     let head = ["Sequential requests", "half-power size (interpolated)", "CPU time per request"];

@@ -12,6 +12,7 @@ mod tests;
 use crate::plan::Plan;
 use crate::store::{RunId, RunStatus, Store};
 use ahead::Ahead;
+use halfpower_analysis::shows_a_limit;
 use halfpower_analysis::statistics::is_precise;
 use halfpower_model::sample::Failure;
 use halfpower_model::{Bytes, Cancel, MeasureError, Nanoseconds, Observer, Progress, Sample, Testbed};
@@ -55,6 +56,8 @@ pub(crate) struct Runner<'a> {
     /// Names of the cells.
     names: Vec<String>,
     written: Bytes,
+    /// Whether a sample showed a limit.
+    is_limited: bool,
     started: Instant,
 }
 
@@ -89,6 +92,7 @@ impl<'a> Runner<'a> {
         };
         let mut cells: Vec<CellState> = plan.cells.iter().map(state).collect();
         let mut written = plan.test_file_bytes.unwrap_or_default();
+        let mut is_limited = false;
         for (cell, block) in store.slots(run)? {
             let cell = usize::try_from(cell).ok().and_then(|cell| cells.get_mut(cell));
             if let (Some(cell), Ok(block)) = (cell, u32::try_from(block)) {
@@ -100,9 +104,10 @@ impl<'a> Runner<'a> {
             cell.rates.push(stored.sample.total.bytes_per_s.0);
             cell.given_up |= !stored.sample.is_complete();
             written.0 += bytes_written(&stored.sample, plan);
+            is_limited |= shows_a_limit(&stored.sample);
         }
         let (names, started) = (plan.names(&[]), Instant::now());
-        Ok(Runner { plan, run, store, testbed, cancel, cells, names, written, started })
+        Ok(Runner { plan, run, store, testbed, cancel, cells, names, written, is_limited, started })
     }
 
     /// Measures the missing repetitions. Returns the status of the run: complete if at least one cell was measured, failed if
@@ -170,7 +175,11 @@ impl<'a> Runner<'a> {
         ahead: Option<&mut Ahead>,
         audience: &mut dyn Audience,
     ) -> anyhow::Result<()> {
-        let workload = self.plan.workload(cell, block);
+        let mut workload = self.plan.workload(cell, block);
+        if let Some(probe) = self.plan.probe.as_ref().filter(|probe| self.is_limited && probe.is_first(cell, block)) {
+            // Writes are then likely limited too.
+            workload.limits.duration = workload.limits.duration.max(Some(probe.durations[0]));
+        }
         let before = self.elapsed();
         let mut watcher = Watcher { audience, name: &self.names[cell], before, left: self.left(before) };
         watcher.show(before, None);
@@ -201,6 +210,7 @@ impl<'a> Runner<'a> {
             audience.gave_up(&self.names[cell], &failure.message);
         }
         self.written.0 += bytes_written(&sample, self.plan);
+        self.is_limited |= shows_a_limit(&sample);
         let duration = Nanoseconds(self.elapsed().0 - before.0);
         let state = &mut self.cells[cell];
         state.rates.push(sample.total.bytes_per_s.0);

@@ -10,6 +10,7 @@ macro_rules! shipped {
 /// In the order of listing, which is also the order in which a folder runs.
 pub(super) const FILES: &[(&str, &str)] = shipped![
     "survey",
+    "limits",
     "survey-quick",
     "survey-thorough",
     "targets",

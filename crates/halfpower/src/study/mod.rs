@@ -21,6 +21,6 @@ mod tests;
 mod value;
 
 pub(crate) use diagnostic::StudyErrors;
-pub(crate) use model::{Exhibit, Order, Repetitions, Shows, StandIns, Study, Sweep, VOLUME, volumes_in};
+pub(crate) use model::{Exhibit, LIMITS, Order, Repetitions, Shows, StandIns, Study, Sweep, VOLUME, volumes_in};
 pub(crate) use source::{Shelf, natural};
 pub(crate) use sweep::cross;

@@ -59,6 +59,8 @@ pub(crate) enum Shows {
 pub(crate) struct Trial {
     /// Repetitions of each cell.
     pub repetitions: Repetitions,
+    /// Duration of the first repetition of the reads and of the writes that reach a limit; none for no longer one.
+    pub probe: Option<[Nanoseconds; 2]>,
     /// Minimum duration of a trial whose target is throttled by a control group; none for no minimum.
     pub limited_duration: Option<Nanoseconds>,
     /// No repetition beyond the least is started after this time, counted from the first trial of this start of the run.
@@ -117,6 +119,9 @@ pub(crate) enum StandIns {
     /// One simulated volume for each, with its settings.
     EachSimulated(Vec<Settings>),
 }
+
+/// The study of `halfpower limits`.
+pub(crate) const LIMITS: &str = "limits";
 
 /// The setting that names another volume of a simulated machine.
 pub(crate) const VOLUME: &str = "volume";

@@ -23,7 +23,8 @@ const TARGET: &[&str] = &["path", "size", "pap", "price", "capacity"];
 /// Levels with an advertised throughput; a limit is set, not advertised.
 const LEVELS: &[&str] = &["memory", "bus", "link", "device"];
 const TRIAL: &[&str] =
-    &["warmup", "duration", "limited_duration", "repetitions", "time_limit", "write_budget", "order", "seed"];
+    &["warmup", "duration", "probe", "limited_duration", "repetitions", "time_limit", "write_budget", "order", "seed"];
+const PROBE: [&str; 2] = ["reads", "writes"];
 const REPETITIONS: &[&str] = &["min", "max", "precision"];
 const MOST_REPETITIONS: u64 = 10_000;
 /// Longest chain of includes.
@@ -223,6 +224,7 @@ fn trial(keys: &Keys<'_, '_>, below: &Draft, diagnostics: &mut Diagnostics<'_>) 
     let order = keys.read("order", diagnostics, |v| value::word(v, &["blocks", "listed"]));
     let seed = keys.read("seed", diagnostics, |v| value::count(v, 0, LARGEST));
     let trial = Trial {
+        probe: keys.get("probe").map_or(below.probe, |found| probe(found, diagnostics)),
         limited_duration: limited_duration.or(below.limited_duration),
         repetitions: keys.get("repetitions").map_or(below.repetitions, |found| repetitions(found, diagnostics)),
         time_limit: time_limit.or(below.time_limit),
@@ -231,6 +233,14 @@ fn trial(keys: &Keys<'_, '_>, below: &Draft, diagnostics: &mut Diagnostics<'_>) 
         seed: seed.unwrap_or(below.seed),
     };
     (trial, timing)
+}
+
+/// `{ reads, writes }`, how long the first repetitions of those that reach a limit are.
+fn probe(found: &Found<'_, '_>, diagnostics: &mut Diagnostics<'_>) -> Option<[Nanoseconds; 2]> {
+    let keys = keys_of(found, "a table", &PROBE, diagnostics)?;
+    let duration = |value: &DeValue<'_>| value::duration(value, Nanoseconds(1_000_000_000));
+    let [reads, writes] = PROBE.map(|name| keys.read(name, diagnostics, duration));
+    Some([reads?, writes?])
 }
 
 /// A number of repetitions, or `{ min, max, precision }`.

@@ -33,6 +33,23 @@ fn a_machine_takes_a_workload_and_gives_the_same_record_each_time() {
 }
 
 #[test]
+fn what_lasts_is_told_from_a_burst() {
+    let lab = Lab::new();
+    for command in ["limits", "run --quick"] {
+        let target = "sim:cloud-gp3:burst --set gp2.limits.request-credits=6000";
+        let run = lab.json(format!("{command} {target} --no-store --no-report"));
+        let limits = run["limits"].as_array().unwrap();
+        assert_eq!(limits.len(), 1, "{limits:?}");
+        assert_eq!((&limits[0]["what"], &limits[0]["operation"]), (&"requests_per_second".into(), &Value::Null));
+        let [sustained, length] =
+            [&limits[0]["sustained"]["value"], &limits[0]["burst_seconds"]].map(|value| value.as_f64().unwrap());
+        assert!((298.0..302.0).contains(&sustained), "{sustained} IOPS");
+        // 6000 credits, of which each request above 300 of 3000 a second takes one.
+        assert!((2.1..2.3).contains(&length), "{length} s");
+    }
+}
+
+#[test]
 fn what_there_is_not_is_refused() {
     let lab = Lab::new();
     lab.write("own.toml", "");

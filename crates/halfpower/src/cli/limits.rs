@@ -1,0 +1,27 @@
+//! `halfpower limits`: what of a volume's speed lasts.
+
+use super::run::{CommonArguments, carry_out_study};
+use crate::command::context::{Context, Ending};
+use crate::store::RunKind;
+use crate::study::{LIMITS, Study};
+use crate::text::UsageError;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Finds the limits of a rate-limited volume: what lasts, and how long a burst is faster
+///
+/// Measures small random and large sequential requests for ten seconds each, reads and writes. A directory gets a test
+/// file, which is removed afterwards. A file or block device is only read, unless --overwrite names it.
+#[derive(Clone, Debug, Args)]
+pub(super) struct Arguments {
+    /// Directory, file or block device; several are measured together
+    #[arg(default_value = ".", value_name = "TARGET")]
+    targets: Vec<PathBuf>,
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
+    let study = Study::builtin(LIMITS).ok_or_else(|| UsageError(format!("there is no study {LIMITS}")))?;
+    carry_out_study(context, &study, RunKind::Study, &arguments.targets, &arguments.common)
+}
