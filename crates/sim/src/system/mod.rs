@@ -12,7 +12,9 @@
 
 mod events;
 mod flush;
+mod flush_events;
 mod growth;
+mod growth_events;
 #[cfg(test)]
 pub(crate) mod laws;
 mod measure;
@@ -25,6 +27,7 @@ mod program;
 mod rows;
 mod rows_events;
 mod share;
+mod share_events;
 mod state;
 #[cfg(test)]
 pub(crate) mod tests;
