@@ -108,7 +108,9 @@ fn follow(figures: &mut [Figure]) -> Result<(), String> {
         for _ in 0..known.len() {
             let Some(name) = &behind else { break };
             let exact = known.iter().find(|(id, _)| id == name);
-            let found = exact.or_else(|| known.iter().find(|(id, _)| is_named(id, name)));
+            // Figures of a list follow those of another list, or all the same one.
+            let one = || name.rsplit_once('.').and_then(|(one, _)| known.iter().find(|(id, _)| id == one));
+            let found = exact.or_else(one).or_else(|| known.iter().find(|(id, _)| is_named(id, name)));
             let (id, next) = found.ok_or_else(|| format!("{} follows {name}, which is no figure", figure.id))?;
             figure.follows = Some(id.clone());
             behind.clone_from(next);
