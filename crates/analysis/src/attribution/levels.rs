@@ -12,8 +12,9 @@ use halfpower_model::{Bytes, BytesPerSecond, Level, LevelName, Quantity};
 
 /// A bus may be saturated from this share of its peak on.
 const NEARLY: f64 = 0.7;
-/// The rate of added bytes relative to the bus peak that counts as the bus: less by bursts, more by noise.
-const ATTAINED: std::ops::RangeInclusive<f64> = SPARE..=1.11;
+/// The rate of added bytes, relative to its peak, up to which a bus counts: more by noise. At the least it is half on a bus of the
+/// host, by its bursts, and [`NEARLY`] on a link, whose overhead is per command.
+const ATTAINED_MOST: f64 = 1.11;
 /// Overhead per request on a bus, as the bytes it could have moved.
 const BESIDE: Bytes = Bytes(8192);
 
@@ -94,8 +95,11 @@ pub(super) fn bus_or_controller(facts: &Facts<'_>) -> Option<Standing> {
     // If smaller requests take longer, another part holds them, and all that is known of the path is its rate.
     let grows = ns_per_byte > 0.0;
     let rate = if grows { 1e9 / ns_per_byte } else { rate(facts) };
-    let may_be = |peak: f64| ATTAINED.contains(&(rate / peak)) && fixed_ns / ns_per_byte <= BESIDE.0 as f64;
-    let buses = peaks(facts).into_iter().filter(|(owner, _, peak)| *owner != Owner::Device && may_be(*peak));
+    let is_short = fixed_ns / ns_per_byte <= BESIDE.0 as f64;
+    let buses = peaks(facts).into_iter().filter(|(owner, _, peak)| {
+        let least = if *owner == Owner::Link { NEARLY } else { SPARE };
+        *owner != Owner::Device && is_short && (least..=ATTAINED_MOST).contains(&(rate / peak))
+    });
     if let Some((owner, at, peak)) = buses.min_by(|one, other| one.2.total_cmp(&other.2)) {
         let of_peak = format!("{} of its peak of {}", percent(rate / peak), BytesPerSecond(peak));
         let how = match grows {

@@ -76,9 +76,14 @@ fn the_part_that_is_full_is_named_in_nineteen_of_twenty() {
 #[test]
 #[ignore = "five times as many: just hidden"]
 fn so_it_is_with_other_seeds() {
-    let mut tables = Default::default();
+    let mut all: [Table; TOLD.len()] = Default::default();
     for set in 1..=5 {
+        let mut tables = Default::default();
         add(&mut tables, set * 1_000_000);
+        check(&tables[..1]);
+        for (sum, table) in all.iter_mut().zip(tables) {
+            table.into_iter().for_each(|(named, count)| *sum.entry(named).or_default() += count);
+        }
     }
-    check(&tables);
+    check(&all);
 }
