@@ -79,8 +79,7 @@ pub struct Context<'a> {
 /// The same with a context.
 pub fn analyse_with(samples: &[Observed<'_>], context: &Context<'_>) -> Analysis {
     let mut cells = cells::gather(samples);
-    let limits = limits::find(&cells);
-    limits::leave_bursts_out(&mut cells, &limits);
+    let limits = limits::of(&mut cells);
     let evidence = evidence::Evidence::new(&cells);
     let costs = findings::cpu_costs(&evidence);
     let models = models::Models::of(&evidence);

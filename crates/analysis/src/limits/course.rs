@@ -1,8 +1,7 @@
 //! How a long sample went on: a burst, and the rate that lasts.
 //!
 //! A token bucket of size σ that refills at ρ lets through at most σ + ρt in any time t (Cruz, IEEE Transactions on Information Theory
-//! 37, 1991). So with the rate of the end as ρ, the burst is the largest surplus of what was done over ρt, and it ends
-//! where that surplus is reached.
+//! 37, 1991). With the rate of the end as ρ, the burst is the largest surplus over ρt. It ends where that is reached.
 
 use crate::statistics::mean_estimate;
 use halfpower_model::{Estimate, Quantity, Sample};
@@ -17,16 +16,15 @@ const WINDOWS: usize = 8;
 const BURST_MIN_S: f64 = 0.04;
 /// The end of a burst is told as closely as this share of its surplus, or these seconds at the rate that lasts.
 const ROUGH: f64 = 0.02;
-/// A limiter keeps the rate of half-second windows to this share; nothing else is so regular that is not full.
+/// Half-second windows of a limited rate deviate by this share at most: behind QEMU's throttles, where those of the disk beside them
+/// without one deviated by 8 %.
 const REGULAR: f64 = 0.01;
 
 /// The course of a sample.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Course {
     /// Requests per second at the end.
     pub(crate) requests_per_s: Estimate,
-    /// The same in equal windows.
-    pub(crate) windows: Vec<f64>,
     /// Bytes of a request.
     pub(crate) request_bytes: f64,
     /// The burst before.
@@ -49,8 +47,10 @@ pub(crate) struct Burst {
 impl Course {
     /// Of a sample with enough intervals whose rate settles.
     pub(crate) fn of(sample: &Sample) -> Option<Course> {
-        let is_long = sample.is_complete() && sample.flush_s.is_none() && sample.intervals.len() >= INTERVALS_MIN;
-        let done = Done::of(sample).filter(|_| is_long)?;
+        if !sample.is_complete() || sample.flush_s.is_some() || sample.intervals.len() < INTERVALS_MIN {
+            return None;
+        }
+        let done = Done::of(sample)?;
         let (end_s, all) = *done.0.last()?;
         let surplus_after = |from_s: f64| {
             let per_s = (all - done.at(from_s)) / (end_s - from_s);
@@ -77,7 +77,6 @@ impl Course {
         let burst = Burst { seconds: burst_s, requests_per_s: done.at(burst_s) / burst_s, requests };
         Some(Course {
             requests_per_s,
-            windows: rates,
             request_bytes: sample.total.bytes as f64 / sample.total.requests.max(1) as f64,
             burst: (burst_s > 0.0 && requests > BURST_MIN_S * per_s && requests > 4.0).then_some(burst),
             is_regular: scatter.sqrt() <= REGULAR * per_s + a_request,

@@ -1,22 +1,24 @@
 //! Limits of a rate-limited storage: what lasts, and what is a burst.
 //!
-//! A cloud's volume, a virtual disk, a control group or a switch of the storage network holds requests back by token buckets:
-//! one of bytes, one of requests, or both. Long samples of small random requests reach the one, of large sequential
-//! requests the other. A limit is named where the rate at the end is more regular than a device's own, and a burst came
-//! before: a bucket gives what was left unused, at the least the tenth of a second of QEMU's and the kernel's throttles.
+//! A cloud's volume, a virtual disk, a control group or a storage network holds requests back by token buckets: one of bytes, one
+//! of requests, or both. Long samples of small random requests reach the one, of large sequential requests the other. A limit is
+//! named if the rate at the end is regular and a burst came before: a bucket passes at once what was left unused, for QEMU's and
+//! the kernel's throttles at least a tenth of a second.
 //! Sources: `course`; QEMU, docs/throttle.txt; Linux, block/blk-throttle.c.
 
 mod course;
 
-use crate::cells::Cell;
+use crate::cells::{Cell, Observed};
 use course::{Burst, Course};
-use halfpower_model::{Bytes, Estimate, Nanoseconds, Operation, Pattern, Quantity, Sample};
+use halfpower_model::{Bytes, Estimate, Nanoseconds, Operation, Quantity, Sample};
 use serde::Serialize;
 
 /// Two rates so close are those of one limit.
 const SAME: f64 = 0.03;
 /// A sample faster than the limit by more than this is of a burst.
 const BEYOND: f64 = 0.05;
+/// How many times as large the largest requests are at least as the smallest, to tell what is counted.
+const APART: u64 = 8;
 /// Requests as which the kernel may pass on one, because the device takes no larger ones.
 const PARTS_MAX: u32 = 8;
 
@@ -44,36 +46,30 @@ pub struct Limit {
 }
 
 /// A long sample.
-struct Long {
-    id: i64,
-    operation: Operation,
-    pattern: Pattern,
+struct Long<'a> {
+    observed: Observed<'a>,
     course: Course,
-    shared_by: Vec<String>,
 }
 
-/// The limits that long samples show.
-pub(crate) fn find(cells: &[Cell<'_>]) -> Vec<Limit> {
-    let samples = cells.iter().flat_map(|cell| &cell.repetitions);
-    let long: Vec<Long> = samples
-        .filter_map(|observed| {
-            let workload = &observed.sample.workload;
-            let targets = observed.sample.environment.all_targets().map(|target| target.path.clone());
-            Some(Long {
-                id: observed.id,
-                operation: workload.operation,
-                pattern: workload.pattern,
-                course: Course::of(observed.sample)?,
-                shared_by: if workload.targets > 1 { targets.collect() } else { Vec::new() },
-            })
-        })
-        .collect();
+/// The limits that long samples show. Cells keep only rates that last.
+pub(crate) fn of(cells: &mut [Cell<'_>]) -> Vec<Limit> {
+    let courses_of = |cell: &Cell<'_>| cell.repetitions.iter().map(|one| Course::of(one.sample)).collect();
+    let courses: Vec<Vec<Option<Course>>> = cells.iter().map(courses_of).collect();
+    let limits = find(cells, &courses);
+    for (cell, courses) in cells.iter_mut().zip(&courses) {
+        leave_bursts_out(cell, courses, &limits);
+    }
+    limits
+}
+
+fn find(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Limit> {
+    let each = cells.iter().zip(courses).flat_map(|(cell, courses)| cell.repetitions.iter().zip(courses));
+    let long: Vec<Long<'_>> =
+        each.filter_map(|(one, course)| Some(Long { observed: *one, course: (*course)? })).collect();
     let mut limits: Vec<Limit> = Vec::new();
     for operation in [Operation::Read, Operation::Write] {
-        let of = |is_ordered: bool| {
-            long.iter().find(|one| one.operation == operation && one.pattern.is_ordered() == is_ordered)
-        };
-        for limit in of_operation(of(false), of(true)) {
+        let of = long.iter().filter(|one| one.observed.sample.workload.operation == operation);
+        for limit in of_operation(&of.collect::<Vec<_>>()) {
             let same = |other: &&mut Limit| other.what == limit.what && is_same(&other.sustained, &limit.sustained);
             match limits.iter_mut().find(same) {
                 Some(both) => {
@@ -93,61 +89,52 @@ pub fn shows_a_limit(sample: &Sample) -> bool {
     Course::of(sample).is_some_and(|course| course.is_limited())
 }
 
-/// The limits of small random and large sequential requests of an operation.
-fn of_operation(small: Option<&Long>, large: Option<&Long>) -> Vec<Limit> {
-    let is_limited = |long: &&Long| long.course.is_limited();
-    let (limited_small, limited_large) = (small.filter(is_limited), large.filter(is_limited));
-    let in_bytes = |long: &Long| long.course.bytes_per_s();
-    // Small requests that move as many bytes as large ones are held by the limit in bytes, and large ones at the rate of
-    // small ones, or at a whole part of it, by that in requests.
-    let small_in_bytes = small.zip(large).is_some_and(|(small, large)| is_same(&in_bytes(small), &in_bytes(large)));
-    let large_in_requests = small.zip(large).is_some_and(|(small, large)| {
-        (1..=PARTS_MAX).any(|parts| {
-            let of_parts = large.course.requests_per_s.value * f64::from(parts);
-            (of_parts / small.course.requests_per_s.value - 1.0).abs() < SAME
-        })
-    });
-    let mut limits = Vec::new();
-    if let Some(small) = limited_small.filter(|_| !small_in_bytes) {
-        limits.push(small.limit(Quantity::RequestsPerSecond));
+/// The limits that the smallest and the largest requests of an operation show. With one size it is not known what is counted.
+fn of_operation(long: &[&Long<'_>]) -> Vec<Limit> {
+    let size = |long: &&&Long<'_>| long.observed.sample.workload.request_size;
+    let (Some(small), Some(large)) = (long.iter().min_by_key(size), long.iter().max_by_key(size)) else {
+        return Vec::new();
+    };
+    if size(&large).0 < APART * size(&small).0 {
+        return Vec::new();
     }
-    if let Some(large) = limited_large.filter(|_| small_in_bytes || !large_in_requests || limited_small.is_none()) {
-        limits.push(large.limit(Quantity::BytesPerSecond));
-    }
-    limits
+    // A limit in bytes holds small requests too if they move as many.
+    let small_in_bytes = is_same(&small.course.bytes_per_s(), &large.course.bytes_per_s());
+    // A limit in requests holds large ones too if they come at the same rate, or in parts at the same rate.
+    let in_parts = |parts: u32| large.course.requests_per_s.value * f64::from(parts);
+    let large_in_requests = small.course.is_limited()
+        && (1..=PARTS_MAX).any(|parts| (in_parts(parts) / small.course.requests_per_s.value - 1.0).abs() < SAME);
+    let requests = (small.course.is_limited() && !small_in_bytes).then(|| small.limit(Quantity::RequestsPerSecond));
+    let bytes = (large.course.is_limited() && (small_in_bytes || !large_in_requests))
+        .then(|| large.limit(Quantity::BytesPerSecond));
+    requests.into_iter().flatten().chain(bytes.flatten()).collect()
 }
 
-/// Gives each cell the rates that last: of a long sample that at its end, of others those within the limits and the rates that last in
-/// the same cell. Where there are none, all are of a burst.
-pub(crate) fn leave_bursts_out(cells: &mut [Cell<'_>], limits: &[Limit]) {
-    for cell in cells {
-        let courses: Vec<Option<Course>> = cell.repetitions.iter().map(|one| Course::of(one.sample)).collect();
-        let with_burst = || courses.iter().flatten().filter(|course| course.burst.is_some());
-        let lasts = with_burst().map(|course| course.requests_per_s.value).reduce(f64::max);
-        if lasts.is_none() && limits.is_empty() {
-            continue;
-        }
-        let (mut bytes, mut requests) = (Vec::new(), Vec::new());
-        for (observed, course) in cell.repetitions.iter().zip(&courses) {
-            let total = &observed.sample.total;
-            let is_beyond = lasts.is_some_and(|lasts| total.requests_per_s > lasts * (1.0 + BEYOND))
-                || limits.iter().any(|limit| limit.is_beyond(observed.sample));
-            match course.as_ref().filter(|course| course.burst.is_some()) {
-                Some(course) => {
-                    bytes.extend(course.windows.iter().map(|rate| rate * course.request_bytes));
-                    requests.extend(&course.windows);
-                }
-                None if is_beyond => {}
-                None => {
-                    bytes.push(total.bytes_per_s.0);
-                    requests.push(total.requests_per_s);
-                }
-            }
-        }
-        cell.is_burst = requests.is_empty();
-        if !cell.is_burst {
-            (cell.bytes_per_s, cell.requests_per_s) = (bytes, requests);
-        }
+/// Keeps the rates of a cell that last: of a long sample that at its end, of others those within the limits and within what lasts
+/// in the same cell. Where there are none, all are of a burst.
+fn leave_bursts_out(cell: &mut Cell<'_>, courses: &[Option<Course>], limits: &[Limit]) {
+    let with_burst = |course: &Option<Course>| course.filter(|course| course.burst.is_some());
+    let lasting = courses.iter().filter_map(with_burst).map(|course| course.requests_per_s.value).reduce(f64::max);
+    if lasting.is_none() && limits.is_empty() {
+        return;
+    }
+    let is_beyond = |sample: &Sample| {
+        lasting.is_some_and(|lasting| sample.total.requests_per_s > lasting * (1.0 + BEYOND))
+            || limits.iter().any(|limit| limit.is_beyond(sample))
+    };
+    let rates = |field: &str, own: fn(&Sample) -> f64, of_end: fn(&Course) -> f64| -> Vec<f64> {
+        let known = cell.repetitions.iter().zip(courses).filter(|(one, _)| one.sample.is_known(field));
+        let rate = |(one, course): (&Observed<'_>, &Option<Course>)| match with_burst(course) {
+            Some(course) => Some(of_end(&course)),
+            None => (!is_beyond(one.sample)).then(|| own(one.sample)),
+        };
+        known.filter_map(rate).collect()
+    };
+    let bytes = rates("total.bytes_per_s", |one| one.total.bytes_per_s.0, |end| end.bytes_per_s().value);
+    let requests = rates("total.requests_per_s", |one| one.total.requests_per_s, |end| end.requests_per_s.value);
+    cell.is_burst = bytes.is_empty() && requests.is_empty() && !cell.repetitions.is_empty();
+    if !cell.is_burst {
+        (cell.bytes_per_s, cell.requests_per_s) = (bytes, requests);
     }
 }
 
@@ -155,24 +142,26 @@ fn is_same(one: &Estimate, other: &Estimate) -> bool {
     (one.value / other.value - 1.0).abs() < SAME
 }
 
-impl Long {
-    fn limit(&self, what: Quantity) -> Limit {
+impl Long<'_> {
+    fn limit(&self, what: Quantity) -> Option<Limit> {
         let (sustained, unit) = match what {
             Quantity::BytesPerSecond => (self.course.bytes_per_s(), self.course.request_bytes),
             _ => (self.course.requests_per_s, 1.0),
         };
-        let Burst { seconds, requests_per_s, .. } = self.course.burst.expect("limited only with a burst");
-        Limit {
+        let Burst { seconds, requests_per_s, .. } = self.course.burst?;
+        let Sample { workload, environment, .. } = self.observed.sample;
+        let targets = environment.all_targets().map(|target| target.path.clone());
+        Some(Limit {
             what,
-            operation: Some(self.operation),
+            operation: Some(workload.operation),
             sustained,
             burst: requests_per_s * unit,
             burst_seconds: seconds,
             refill_per_s: sustained.value,
-            shared_by: self.shared_by.clone(),
+            shared_by: if workload.targets > 1 { targets.collect() } else { Vec::new() },
             sentence: String::new(),
-            samples: vec![self.id],
-        }
+            samples: vec![self.observed.id],
+        })
     }
 }
 

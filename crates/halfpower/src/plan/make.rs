@@ -264,8 +264,8 @@ fn leave_out(skipped: &mut Vec<Skipped>, label: &str, reason: String) {
 /// A write probe gets this part of the write budget.
 const WRITE_PROBE: u64 = 8;
 
-/// The cells whose first repetition is long: of reads and writes those with the most small random requests outstanding,
-/// which reach a limit in requests, and those with the most large sequential ones, which reach a limit in bytes.
+/// The cells whose first repetition is long, of reads and of writes. The most small random requests outstanding reach a limit in
+/// requests, the most large sequential ones a limit in bytes.
 fn probed(cells: &[Cell]) -> Vec<usize> {
     let of = |operation: Operation, pattern: Pattern| {
         let counts = |cell: &&Cell| {
