@@ -101,7 +101,8 @@ fn in_order(space: &mut Space, from: u64, blocks: u64, count: u64) -> f64 {
     (0..writes).map(|index| space.write(from + index * count, count).amplification).sum::<f64>() / writes as f64
 }
 
-/// Uniform writes (but with the least spare flash, where the law is of larger blocks), a stream twice over the drive, tenth by tenth, and on another drive writes to a sixteenth, which gain nothing.
+/// Uniform writes, a stream twice over the drive, tenth by tenth, and on another drive writes to a sixteenth, which gain nothing. The
+/// uniform ones leave out the least spare flash, where the law is of larger blocks.
 #[test]
 fn a_worn_drive_takes_the_course_of_greedy_collection_page_by_page() {
     for blocks in [416, 440, 600] {

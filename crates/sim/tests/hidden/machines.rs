@@ -3,8 +3,8 @@
 //! Half of the parts of a machine are drawn slow and the others fast, so that each kind of part sets the pace of some; which one
 //! does is found by running it, never assumed. Ranges are those of hardware from 1990 to today: buses of 5 to 640 MB/s whose
 //! commands take as long as 64 bytes to 8 KiB would (Riedel and others, 1997, table 4: 2.7 and 5.3 KB; Ultra160 and after, 160
-//! bytes), PCI of which short bursts leave 71 to 99 %, controllers of 5 to 500 us a command or of a rate of their own, disks of 5400
-//! to 15 000 turns.
+//! bytes), PCI of which short bursts leave 71 to 99 %. Controllers take 5 to 500 us a command or have a rate of their own; disks make
+//! 5400 to 15 000 turns.
 
 use halfpower_model::random::Random;
 use halfpower_model::{Buffering, Bytes, Limits, Operation, Pattern, Workload};
