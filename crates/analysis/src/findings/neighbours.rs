@@ -196,11 +196,23 @@ mod tests {
     }
 
     #[test]
-    fn a_bus_may_attain_half_of_its_peak_or_more() {
-        let link = Some((Owner::Link, Sureness::Likely, Some("scsi0".to_owned())));
-        assert_eq!(owner(&run(read, [311.5, 623.0, 623.0])), link, "53 %");
-        assert_eq!(owner(&run(read, [700.0, 623.0, 623.0])), link, "smaller ones wait for the medium");
-        assert_eq!(owner(&run(read, [368.5, 737.0, 737.0])), likely(Owner::Controller), "44 %");
+    fn a_bus_may_attain_half_of_its_peak_or_more_and_a_link_seventy_percent() {
+        let on = |name: LevelName, us: [f64; 3]| {
+            let mut run = run(read, us);
+            for placed in &mut run.samples {
+                let mut environment = (*placed.sample.environment).clone();
+                environment.target.levels[0].name = name;
+                placed.sample.environment = environment.into();
+            }
+            owner(&run)
+        };
+        let at = |owner: Owner| Some((owner, Sureness::Likely, Some("scsi0".to_owned())));
+        let [of_44, of_53, of_75] = [368.5, 311.5, 218.5].map(|us| [us, 2.0 * us, 2.0 * us]);
+        assert_eq!(on(LevelName::Bus, of_53), at(Owner::Bus));
+        assert_eq!(on(LevelName::Bus, of_44), likely(Owner::Controller));
+        assert_eq!(on(LevelName::Link, of_75), at(Owner::Link));
+        assert_eq!(on(LevelName::Link, of_53), likely(Owner::Controller));
+        assert_eq!(on(LevelName::Bus, [700.0, 623.0, 623.0]), at(Owner::Bus), "smaller ones wait for the medium");
     }
 
     #[test]
