@@ -35,7 +35,7 @@ pub use block::BlockLayer;
 pub use cells::Observed;
 pub use cost::{CostBound, CostByUnit, CostFit, CostPoint};
 pub use findings::first_peak;
-pub use limits::{Limit, shows_a_limit};
+pub use limits::{Limit, OverTime, STEP_S, Shown, shown_by};
 pub use parts::{PartUse, busiest_first};
 pub use pyramid::{Half, HalfPowerSize, Pyramid, PyramidLevel, Stage, Standing};
 pub use summary::CellSummary;
@@ -56,6 +56,9 @@ pub struct Analysis {
     /// Limits of a rate-limited storage.
     #[serde(skip)]
     pub limits: Vec<Limit>,
+    /// Long samples over time, for a chart.
+    #[serde(skip)]
+    pub over_time: Vec<OverTime>,
     /// Advertised against real performance by level, for reads and writes.
     pub pyramids: Vec<Pyramid>,
     /// Warnings with their number of samples, the most frequent first.
@@ -88,6 +91,7 @@ pub fn analyse_with(samples: &[Observed<'_>], context: &Context<'_>) -> Analysis
     let summarise = |cell| CellSummary { pace: paces.get(cell).cloned(), ..summary::summarise(cell) };
     Analysis {
         cells: cells.iter().map(summarise).collect(),
+        over_time: limits::over_time(&cells),
         limits,
         pyramids: pyramid::all(&evidence, &findings, context.memory),
         findings,

@@ -30,6 +30,9 @@ pub struct CellSummary {
     pub bytes_per_s: Estimate,
     /// Mean IOPS.
     pub requests_per_s: Estimate,
+    /// Whether these rates do not last.
+    #[serde(skip_serializing_if = "is_false")]
+    pub is_burst: bool,
     /// Precision of a single repetition within its run; no verdict rests on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within_run: Option<WithinRun>,
@@ -59,6 +62,11 @@ pub struct CellSummary {
     pub failed: u32,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(is: &bool) -> bool {
+    !is
+}
+
 /// The summary of a cell.
 pub(crate) fn summarise(cell: &Cell<'_>) -> CellSummary {
     let mut histogram = Histogram::default();
@@ -77,6 +85,7 @@ pub(crate) fn summarise(cell: &Cell<'_>) -> CellSummary {
         reach: reach(cell.workload),
         bytes_per_s: measured(Quantity::BytesPerSecond, cell),
         requests_per_s: measured(Quantity::RequestsPerSecond, cell),
+        is_burst: cell.is_burst,
         within_run: match &cell.repetitions[..] {
             [alone] => within_run(alone.sample),
             _ => None,

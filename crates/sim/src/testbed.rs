@@ -180,10 +180,12 @@ impl Simulated {
 fn environment(machine: &Machine, path: &str) -> Environment {
     let size = machine.size();
     let rotational = machine.disks.first().is_some_and(|disk| disk.device.is_rotational());
+    let is_cloud = machine.disks.iter().any(|disk| matches!(disk.device, crate::machine::Device::Cloud(..)));
     let facts = |path: String, disk: &str| TargetFacts {
         allocated_bytes: Some(size),
         direct_alignment_bytes: Some(Bytes(512)),
         device: Some(disk.to_owned()),
+        transport: is_cloud.then(|| "network".to_owned()),
         logical_block_bytes: Some(Bytes(512)),
         rotational: Some(rotational),
         ..TargetFacts::bare(path, TargetKind::Simulated, size)

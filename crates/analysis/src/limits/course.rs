@@ -3,7 +3,7 @@
 //! A token bucket of size σ that refills at ρ lets through at most σ + ρt in any time t (Cruz, IEEE Transactions on Information Theory
 //! 37, 1991). With the rate of the end as ρ, the burst is the largest surplus over ρt. It ends where that is reached.
 
-use crate::statistics::mean_estimate;
+use crate::statistics::{mean, mean_estimate};
 use halfpower_model::{Estimate, Quantity, Sample};
 
 /// Fewer full intervals do not show where a burst ends.
@@ -14,8 +14,20 @@ const LAST: f64 = 0.15;
 const WINDOWS: usize = 8;
 /// Shorter surpluses are within a slice of a throttle or the outstanding requests. Seconds at the rate that lasts.
 const BURST_MIN_S: f64 = 0.04;
+/// The same in requests.
+const BURST_MIN: f64 = 4.0;
+/// Its rate exceeds that which lasts by at least this share.
+const FASTER: f64 = 0.05;
 /// The end of a burst is told as closely as this share of its surplus, or these seconds at the rate that lasts.
 const ROUGH: f64 = 0.02;
+/// What a bucket gets in a pause of so many seconds is ignored.
+const GAP_MAX_S: f64 = 0.5;
+/// The standard deviation of normal scatter in times of the median deviation, which a stall at the edge of a window does not move.
+const NORMAL: f64 = 1.4826;
+/// A rate falls if it is lower by this share.
+const FALL: f64 = 0.1;
+/// The end of a burst is told from the time at which it has this share of its surplus, at least.
+const NEARLY: f64 = 0.8;
 /// Half-second windows of a limited rate deviate by this share at most: behind QEMU's throttles, where those of the disk beside them
 /// without one deviated by 8 %.
 const REGULAR: f64 = 0.01;
@@ -31,6 +43,19 @@ pub(crate) struct Course {
     pub(crate) burst: Option<Burst>,
     /// Whether the rate at the end varies less than a device's does.
     pub(crate) is_regular: bool,
+    /// Length of the part with that rate.
+    pub(crate) seconds: f64,
+    /// Whether it is the rate of the last part. Otherwise the rest is of the end all the same.
+    pub(crate) settles: bool,
+}
+
+/// Whether a rate falls so late in a long sample that what lasts is not known.
+pub(crate) fn falls_late(sample: &Sample) -> bool {
+    let falls = |done: Done| {
+        let [early, late] = [(0.0, 1.0 - LAST), (1.0 - LAST, 1.0)].map(|(from, to)| done.rate(from, to));
+        late < (1.0 - FALL) * early
+    };
+    Course::of(sample).is_some_and(|course| !course.settles) && Done::of(sample).is_some_and(falls)
 }
 
 /// A burst.
@@ -45,47 +70,59 @@ pub(crate) struct Burst {
 }
 
 impl Course {
-    /// Of a sample with enough intervals whose rate settles.
+    /// Of a sample with enough intervals.
     pub(crate) fn of(sample: &Sample) -> Option<Course> {
-        if !sample.is_complete() || sample.flush_s.is_some() || sample.intervals.len() < INTERVALS_MIN {
-            return None;
-        }
-        let done = Done::of(sample)?;
+        Course::of_each(&[sample])
+    }
+
+    /// Of samples that continue each other.
+    pub(crate) fn of_each(samples: &[&Sample]) -> Option<Course> {
+        let done = Done::of_each(samples)?;
+        let sample = samples.last()?;
         let (end_s, all) = *done.0.last()?;
+        let latest_s = end_s * (1.0 - LAST);
         let surplus_after = |from_s: f64| {
             let per_s = (all - done.at(from_s)) / (end_s - from_s);
             let surplus = |(at_s, requests): &(f64, f64)| requests - per_s * at_s;
-            let most = done.0.iter().map(surplus).fold(0.0, f64::max);
             // Beyond the end of the burst the surplus stays, but for scatter.
-            let scatter = (ROUGH * most).max(ROUGH * per_s);
-            let (at_s, _) = *done.0.iter().find(|point| surplus(point) >= most - scatter)?;
-            (per_s > 0.0).then_some((per_s, at_s, most))
+            let late: Vec<f64> = done.0.iter().filter(|(at_s, _)| *at_s >= latest_s).map(surplus).collect();
+            let most = mean(&late)?.max(0.0);
+            let [low, high] = [f64::min, f64::max].map(|of| late.iter().copied().reduce(of).unwrap_or_default());
+            let scatter = (ROUGH * most).max(ROUGH * per_s).max(high - low);
+            // Found a little before its end, so that scatter does not hide it.
+            let nearly = (most - scatter).max(NEARLY * most);
+            let reached = done.0.iter().position(|point| surplus(point) >= nearly)?;
+            let (before, (at_s, _)) = (done.0[reached.saturating_sub(1)], done.0[reached]);
+            let rise = surplus(&done.0[reached]) - surplus(&before);
+            let beyond = if rise > 0.0 { (surplus(&done.0[reached]) - nearly) / rise } else { 0.0 };
+            let nearly_s = at_s - beyond * (at_s - before.0);
+            let burst_s = if most > BURST_MIN_S * per_s && most > BURST_MIN { nearly_s * most / nearly } else { 0.0 };
+            (per_s > 0.0).then_some((per_s, burst_s, most, high - low))
         };
-        let latest_s = end_s * (1.0 - LAST);
-        let (_, first_end_s, _) = surplus_after(latest_s)?;
-        if first_end_s > latest_s {
-            return None;
-        }
+        let (last_per_s, first_end_s, _, spread) = surplus_after(latest_s)?;
+        let settles = first_end_s <= latest_s && spread <= FALL * last_per_s * (end_s - latest_s) + BURST_MIN;
         // The end of the burst may be within an interval.
         let from_s = (first_end_s + 0.1 * end_s).min(latest_s);
-        let (per_s, burst_s, requests) = surplus_after(from_s)?;
+        let (per_s, burst_s, requests, _) = surplus_after(from_s)?;
         let rates = done.windows(from_s, WINDOWS);
         let requests_per_s = mean_estimate(Quantity::RequestsPerSecond, &rates)?;
         let half_second = done.windows(from_s, (((end_s - from_s) / 0.5) as usize).clamp(4, 40));
-        let scatter = half_second.iter().map(|rate| (rate - per_s).powi(2)).sum::<f64>() / half_second.len() as f64;
+        let mut off: Vec<f64> = half_second.iter().map(|rate| (rate - per_s).abs()).collect();
+        off.sort_by(f64::total_cmp);
+        let scatter = NORMAL * off[off.len() / 2];
         let a_request = half_second.len() as f64 / (end_s - from_s);
         let burst = Burst { seconds: burst_s, requests_per_s: done.at(burst_s) / burst_s, requests };
+        let is_faster = burst_s > 0.0 && burst.requests_per_s > (1.0 + FASTER) * per_s;
+        let counts = settles && is_faster && requests > BURST_MIN_S * per_s && requests > BURST_MIN;
+        let burst = counts.then_some(burst);
         Some(Course {
             requests_per_s,
             request_bytes: sample.total.bytes as f64 / sample.total.requests.max(1) as f64,
-            burst: (burst_s > 0.0 && requests > BURST_MIN_S * per_s && requests > 4.0).then_some(burst),
-            is_regular: scatter.sqrt() <= REGULAR * per_s + a_request,
+            burst,
+            is_regular: settles && scatter <= REGULAR * per_s + a_request,
+            seconds: if burst.is_some() { end_s - burst_s } else { end_s },
+            settles,
         })
-    }
-
-    /// Whether a limiter held it at the end.
-    pub(crate) fn is_limited(&self) -> bool {
-        self.is_regular && self.burst.is_some()
     }
 
     /// Bytes per second at the end.
@@ -97,11 +134,29 @@ impl Course {
     }
 }
 
+/// Whether a long sample continues another.
+pub(crate) fn continues(first: &Sample, next: &Sample) -> bool {
+    let gap_s = next.started_at.duration_since(first.started_at).as_secs_f64() - first.elapsed_s;
+    (0.0..GAP_MAX_S).contains(&gap_s) && [first, next].into_iter().all(|one| one.intervals.len() >= INTERVALS_MIN)
+}
+
+/// Requests per second by windows of `step_s` over samples that continue each other; none if they are short.
+pub(crate) fn over_time(samples: &[&Sample], step_s: f64) -> Option<Vec<f64>> {
+    let done = Done::of_each(samples)?;
+    let windows = (done.0.last()?.0 / step_s + 1e-6) as usize;
+    let at = |number: usize| done.at(number as f64 * step_s);
+    Some((0..windows).map(|number| (at(number + 1) - at(number)) / step_s).collect())
+}
+
 /// Requests done by the end of each interval.
 struct Done(Vec<(f64, f64)>);
 
 impl Done {
+    /// None if the sample has too few intervals.
     fn of(sample: &Sample) -> Option<Done> {
+        if !sample.is_complete() || sample.flush_s.is_some() || sample.intervals.len() < INTERVALS_MIN {
+            return None;
+        }
         // What was outstanding when the time was over is awaited, but nothing new is issued.
         let duration_s = sample.workload.limits.duration.map_or(f64::INFINITY, |duration| duration.seconds());
         let mut sum = 0.0;
@@ -119,6 +174,22 @@ impl Done {
         let next = self.0.partition_point(|(end_s, _)| *end_s < at_s).clamp(1, self.0.len() - 1);
         let ((from_s, before), (to_s, after)) = (self.0[next - 1], self.0[next]);
         before + (after - before) * ((at_s - from_s) / (to_s - from_s)).clamp(0.0, 1.0)
+    }
+
+    /// Of samples that continue each other.
+    fn of_each(samples: &[&Sample]) -> Option<Done> {
+        let mut all = vec![(0.0, 0.0)];
+        for sample in samples {
+            let (from_s, before) = all.last().copied()?;
+            all.extend(Done::of(sample)?.0.iter().skip(1).map(|(at_s, done)| (from_s + at_s, before + done)));
+        }
+        Some(Done(all))
+    }
+
+    /// Requests per second between two parts of the whole.
+    fn rate(&self, from: f64, to: f64) -> f64 {
+        let end_s = self.0.last().map_or(0.0, |(end_s, _)| *end_s);
+        (self.at(to * end_s) - self.at(from * end_s)) / ((to - from) * end_s)
     }
 
     /// Requests per second of equal windows from a time to the end.
@@ -178,6 +249,7 @@ mod tests {
         let rising = course_of(|at_s| if at_s < 1.5 { 600.0 } else { 2500.0 }).unwrap();
         assert_eq!(rising.burst, None);
         // It falls too late.
-        assert_eq!(course_of(|at_s| if at_s < 5.5 { 9000.0 } else { 3000.0 }), None);
+        let late = course_of(|at_s| if at_s < 5.5 { 9000.0 } else { 3000.0 }).unwrap();
+        assert!(!late.settles && !late.is_regular && late.burst.is_none(), "{late:?}");
     }
 }

@@ -3,15 +3,16 @@
 //! A cloud's volume, a virtual disk, a control group or a storage network holds requests back by token buckets: one of bytes, one
 //! of requests, or both. Long samples of small random requests reach the one, of large sequential requests the other. A limit is
 //! named if the rate at the end is regular and a burst came before: a bucket passes at once what was left unused, for QEMU's and
-//! the kernel's throttles at least a tenth of a second.
+//! the kernel's throttles at least a tenth of a second. On a virtual disk a regular rate of waiting requests suffices.
 //! Sources: `course`; QEMU, docs/throttle.txt; Linux, block/blk-throttle.c.
 
 mod course;
 
+use crate::attribution::Sureness;
 use crate::cells::{Cell, Observed};
-use course::{Burst, Course};
-use halfpower_model::{Bytes, Estimate, Nanoseconds, Operation, Quantity, Sample};
-use serde::Serialize;
+use course::{Course, continues, falls_late};
+use halfpower_model::{Bytes, Environment, Estimate, Nanoseconds, Operation, Quantity, Sample, TargetFacts};
+use serde::{Serialize, Serializer};
 
 /// Two rates so close are those of one limit.
 const SAME: f64 = 0.03;
@@ -21,29 +22,62 @@ const BEYOND: f64 = 0.05;
 const APART: u64 = 8;
 /// Requests as which the kernel may pass on one, because the device takes no larger ones.
 const PARTS_MAX: u32 = 8;
+/// Reads and writes together exceed one's limit by this share if each has its own.
+const APART_FOR_EACH: f64 = 0.3;
+/// The median latency in times of the least, from which on requests wait.
+const WAITING: f64 = 2.0;
 
 /// A limit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Limit {
     /// Bytes or requests per second.
+    #[serde(serialize_with = "short_name")]
     pub what: Quantity,
     /// Reads or writes; none if both have it.
     pub operation: Option<Operation>,
     /// The rate that lasts.
     pub sustained: Estimate,
-    /// The rate of the burst before.
-    pub burst: f64,
+    /// The rate of the burst before; none if there was none.
+    pub burst: Option<f64>,
     /// Its length, at that rate.
-    pub burst_seconds: f64,
+    pub burst_seconds: Option<f64>,
     /// What refills the bucket, per second.
     pub refill_per_s: f64,
     /// Targets that share it.
     pub shared_by: Vec<String>,
-    /// In one sentence.
+    /// Sure where the rate fell after a burst, likely where it was only regular.
+    pub confidence: Sureness,
+    /// Seconds with the rate that lasts.
+    #[serde(rename = "seen_seconds")]
+    pub seen_s: f64,
+    /// In one sentence or two.
     pub sentence: String,
     /// Store numbers of its samples.
     pub samples: Vec<i64>,
 }
+
+fn short_name<S: Serializer>(what: &Quantity, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(if *what == Quantity::BytesPerSecond { "bytes_per_s" } else { "requests_per_s" })
+}
+
+/// How a workload's long sample went on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OverTime {
+    /// Its cell.
+    pub cell: u32,
+    /// Requests per second in each step of [`STEP_S`].
+    pub requests_per_s: Vec<f64>,
+}
+
+/// Seconds of a step over time.
+pub const STEP_S: f64 = 0.1;
+
+/// What a provider promises, or gives in a burst that may outlast a survey.
+const KNOWN: [(f64, &[f64], &str); 3] = [
+    (3000.0, &[125.0], "what an Amazon EBS gp3 volume includes"),
+    (3000.0, &[128.0, 250.0], "the burst of an Amazon EBS gp2 volume, whose credits last for half an hour or more"),
+    (3500.0, &[170.0], "the burst of an Azure Premium SSD up to P20, whose credits last for half an hour"),
+];
 
 /// A long sample.
 struct Long<'a> {
@@ -53,8 +87,7 @@ struct Long<'a> {
 
 /// The limits that long samples show. Cells keep only rates that last.
 pub(crate) fn of(cells: &mut [Cell<'_>]) -> Vec<Limit> {
-    let courses_of = |cell: &Cell<'_>| cell.repetitions.iter().map(|one| Course::of(one.sample)).collect();
-    let courses: Vec<Vec<Option<Course>>> = cells.iter().map(courses_of).collect();
+    let courses: Vec<Vec<Option<Course>>> = cells.iter().map(|cell| courses_of(&cell.repetitions)).collect();
     let limits = find(cells, &courses);
     for (cell, courses) in cells.iter_mut().zip(&courses) {
         leave_bursts_out(cell, courses, &limits);
@@ -62,18 +95,54 @@ pub(crate) fn of(cells: &mut [Cell<'_>]) -> Vec<Limit> {
     limits
 }
 
+/// The long samples over time, of each cell that has one.
+pub(crate) fn over_time(cells: &[Cell<'_>]) -> Vec<OverTime> {
+    let of = |cell: &Cell<'_>| {
+        let samples: Vec<&Sample> = cell.repetitions.iter().map(|one| one.sample).collect();
+        let is_continued = samples.get(1).is_some_and(|next| continues(samples[0], next));
+        let first = &samples[..samples.len().min(if is_continued { 2 } else { 1 })];
+        let requests_per_s = course::over_time(first, STEP_S).filter(|rates| !rates.is_empty())?;
+        Some(OverTime { cell: cell.number, requests_per_s })
+    };
+    cells.iter().filter_map(of).collect()
+}
+
+/// The course of each repetition. One that continues another has the whole, and the other none.
+fn courses_of(repetitions: &[Observed<'_>]) -> Vec<Option<Course>> {
+    let continues = |number: usize| {
+        let next = number.checked_sub(1).and_then(|before| repetitions.get(before).zip(repetitions.get(number)));
+        next.is_some_and(|(one, next)| continues(one.sample, next.sample))
+    };
+    let course = |number: usize| match () {
+        () if continues(number + 1) => None,
+        () if continues(number) => Course::of_each(&[repetitions[number - 1].sample, repetitions[number].sample]),
+        () => Course::of(repetitions[number].sample),
+    };
+    (0..repetitions.len()).map(course).collect()
+}
+
 fn find(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Limit> {
     let each = cells.iter().zip(courses).flat_map(|(cell, courses)| cell.repetitions.iter().zip(courses));
     let long: Vec<Long<'_>> =
         each.filter_map(|(one, course)| Some(Long { observed: *one, course: (*course)? })).collect();
+    let most = long.iter().map(|one| one.observed.sample.workload.targets).max().unwrap_or_default();
+    let (together, alone): (Vec<&Long<'_>>, Vec<_>) =
+        long.iter().partition(|one| one.observed.sample.workload.targets == most);
     let mut limits: Vec<Limit> = Vec::new();
     for operation in [Operation::Read, Operation::Write] {
-        let of = long.iter().filter(|one| one.observed.sample.workload.operation == operation);
-        for limit in of_operation(&of.collect::<Vec<_>>()) {
+        let of = |all: &[&'_ Long<'_>]| of_operation(all.iter().copied().filter(|one| one.is_of(operation)));
+        let of_one = of(&alone);
+        for mut limit in of(&together) {
+            // If one target has less alone, each has a limit of its own, and this is their sum.
+            let own = of_one.iter().filter(|one| one.what == limit.what);
+            if own.into_iter().any(|one| !is_same(&one.sustained, &limit.sustained)) {
+                limit.shared_by.clear();
+            }
             let same = |other: &&mut Limit| other.what == limit.what && is_same(&other.sustained, &limit.sustained);
-            match limits.iter_mut().find(same) {
+            match limits.iter_mut().find(same).filter(|_| !is_for_each(&limit, &together)) {
                 Some(both) => {
                     both.operation = None;
+                    both.confidence = both.confidence.max(limit.confidence);
                     both.samples.extend(&limit.samples);
                 }
                 None => limits.push(limit),
@@ -81,33 +150,102 @@ fn find(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Limit> {
         }
     }
     limits.iter_mut().for_each(|limit| limit.sentence = limit.words());
+    say_what_is_known(&mut limits);
     limits
 }
 
-/// Whether a sample shows a limit.
-pub fn shows_a_limit(sample: &Sample) -> bool {
-    Course::of(sample).is_some_and(|course| course.is_limited())
+/// Whether reads and writes together exceed the limit of either: each then has its own.
+fn is_for_each(limit: &Limit, long: &[&Long<'_>]) -> bool {
+    let rate = |one: &&Long<'_>| match limit.what {
+        Quantity::BytesPerSecond => one.course.bytes_per_s().value,
+        _ => one.course.requests_per_s.value,
+    };
+    let mixes = long.iter().filter(|one| matches!(one.observed.sample.workload.operation, Operation::Mix(_)));
+    mixes.map(rate).any(|rate| rate > limit.sustained.value * (1.0 + APART_FOR_EACH))
+}
+
+/// Adds what a pair of limits is known for.
+fn say_what_is_known(limits: &mut [Limit]) {
+    let near = |what: Quantity, value: f64| {
+        let is_near = |limit: &Limit| limit.what == what && (limit.sustained.value / value - 1.0).abs() < SAME;
+        limits.iter().any(is_near)
+    };
+    let is_known = |(requests, rates, _): &&(f64, &[f64], &str)| {
+        let mut rates = rates.iter().map(|rate| rate * f64::from(1 << 20));
+        near(Quantity::RequestsPerSecond, *requests) && rates.any(|rate| near(Quantity::BytesPerSecond, rate))
+    };
+    // The nearest of two that differ by less than the tolerance.
+    let bytes = limits.iter().find(|limit| limit.what == Quantity::BytesPerSecond).map(|limit| limit.sustained.value);
+    let far = |(_, rates, _): &(f64, &[f64], &str)| {
+        let off = |rate: &f64| (rate * f64::from(1 << 20) - bytes.unwrap_or_default()).abs();
+        rates.iter().map(off).fold(f64::INFINITY, f64::min)
+    };
+    let known = KNOWN.iter().filter(is_known).min_by(|one, other| far(one).total_cmp(&far(other)));
+    if let (Some((requests, _, known)), Some(last)) = (known, limits.last_mut()) {
+        last.sentence += &format!(" With {requests} IOPS it is {known}.");
+    }
+}
+
+/// What a long sample shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// A limit.
+    Limit,
+    /// A rate that falls at the end, or a regular one that may be of a burst: a longer sample would tell.
+    Unsettled,
+    /// Neither.
+    Nothing,
+}
+
+/// What a sample shows.
+pub fn shown_by(sample: &Sample) -> Shown {
+    match Course::of(sample) {
+        Some(course) if course.is_regular && course.burst.is_some() => Shown::Limit,
+        Some(course) if is_held(&course, sample) => Shown::Unsettled,
+        Some(_) if falls_late(sample) => Shown::Unsettled,
+        _ => Shown::Nothing,
+    }
+}
+
+/// Whether a limiter held a long sample at its end: it fell to a regular rate, or the rate of a virtual disk was regular although
+/// requests waited. What waits takes longer than the fastest; a device that is not saturated gives regular rates too.
+fn is_held(course: &Course, sample: &Sample) -> bool {
+    let latency = &sample.total.latency_ns;
+    let waits = latency.p50.zip(latency.min).is_some_and(|(p50, min)| p50 as f64 >= WAITING * min as f64);
+    course.is_regular && (course.burst.is_some() || waits && is_virtual(&sample.environment))
+}
+
+/// Whether what is seen as a disk is a program's or a provider's.
+fn is_virtual(environment: &Environment) -> bool {
+    let by_transport = ["virtio", "hyper-v", "network"];
+    let by_model = ["Elastic Block Store", "PersistentDisk", "QEMU", "Virtual", "VBOX", "VMware"];
+    let is_virtual = |target: &TargetFacts| {
+        target.transport.as_deref().is_some_and(|transport| by_transport.contains(&transport))
+            || target.model.as_deref().is_some_and(|model| by_model.iter().any(|word| model.contains(word)))
+    };
+    environment.all_targets().all(is_virtual)
 }
 
 /// The limits that the smallest and the largest requests of an operation show. With one size it is not known what is counted.
-fn of_operation(long: &[&Long<'_>]) -> Vec<Limit> {
-    let size = |long: &&&Long<'_>| long.observed.sample.workload.request_size;
-    let (Some(small), Some(large)) = (long.iter().min_by_key(size), long.iter().max_by_key(size)) else {
+fn of_operation<'a, 'b: 'a>(long: impl Iterator<Item = &'a Long<'b>> + Clone) -> Vec<Limit> {
+    let size = |long: &&Long<'_>| long.observed.sample.workload.request_size;
+    let (Some(small), Some(large)) = (long.clone().min_by_key(size), long.max_by_key(size)) else {
         return Vec::new();
     };
     if size(&large).0 < APART * size(&small).0 {
         return Vec::new();
     }
+    let [is_small_held, is_large_held] = [small, large].map(|one| is_held(&one.course, one.observed.sample));
     // A limit in bytes holds small requests too if they move as many.
     let small_in_bytes = is_same(&small.course.bytes_per_s(), &large.course.bytes_per_s());
     // A limit in requests holds large ones too if they come at the same rate, or in parts at the same rate.
     let in_parts = |parts: u32| large.course.requests_per_s.value * f64::from(parts);
-    let large_in_requests = small.course.is_limited()
+    let large_in_requests = is_small_held
         && (1..=PARTS_MAX).any(|parts| (in_parts(parts) / small.course.requests_per_s.value - 1.0).abs() < SAME);
-    let requests = (small.course.is_limited() && !small_in_bytes).then(|| small.limit(Quantity::RequestsPerSecond));
-    let bytes = (large.course.is_limited() && (small_in_bytes || !large_in_requests))
-        .then(|| large.limit(Quantity::BytesPerSecond));
-    requests.into_iter().flatten().chain(bytes.flatten()).collect()
+    let requests = (is_small_held && !small_in_bytes).then(|| small.limit(Quantity::RequestsPerSecond));
+    let bytes =
+        (is_large_held && (small_in_bytes || !large_in_requests)).then(|| large.limit(Quantity::BytesPerSecond));
+    requests.into_iter().chain(bytes).collect()
 }
 
 /// Keeps the rates of a cell that last: of a long sample that at its end, of others those within the limits and within what lasts
@@ -143,25 +281,31 @@ fn is_same(one: &Estimate, other: &Estimate) -> bool {
 }
 
 impl Long<'_> {
-    fn limit(&self, what: Quantity) -> Option<Limit> {
+    fn is_of(&self, operation: Operation) -> bool {
+        self.observed.sample.workload.operation == operation
+    }
+
+    fn limit(&self, what: Quantity) -> Limit {
         let (sustained, unit) = match what {
             Quantity::BytesPerSecond => (self.course.bytes_per_s(), self.course.request_bytes),
             _ => (self.course.requests_per_s, 1.0),
         };
-        let Burst { seconds, requests_per_s, .. } = self.course.burst?;
         let Sample { workload, environment, .. } = self.observed.sample;
         let targets = environment.all_targets().map(|target| target.path.clone());
-        Some(Limit {
+        let burst = self.course.burst;
+        Limit {
             what,
             operation: Some(workload.operation),
             sustained,
-            burst: requests_per_s * unit,
-            burst_seconds: seconds,
+            burst: burst.map(|burst| burst.requests_per_s * unit),
+            burst_seconds: burst.map(|burst| burst.seconds),
             refill_per_s: sustained.value,
             shared_by: if workload.targets > 1 { targets.collect() } else { Vec::new() },
+            confidence: if burst.is_some() { Sureness::Sure } else { Sureness::Likely },
+            seen_s: self.course.seconds,
             sentence: String::new(),
             samples: vec![self.observed.id],
-        })
+        }
     }
 }
 
@@ -174,12 +318,20 @@ impl Limit {
             None => "Reads and writes",
         };
         let together = if self.shared_by.is_empty() { "" } else { " of all targets together" };
-        let beyond = (self.burst - self.sustained.value) * self.burst_seconds;
+        let Some((burst, seconds)) = self.burst.zip(self.burst_seconds) else {
+            return format!(
+                "{of}{together}: {} throughout {}, likely a limit: the rate is regular while requests wait. If the volume \
+                 has credits, it falls later.",
+                self.sustained,
+                Nanoseconds::from_seconds(self.seen_s)
+            );
+        };
+        let beyond = (burst - self.sustained.value) * seconds;
         let amount = match self.what {
             Quantity::BytesPerSecond => Bytes(beyond as u64).to_string(),
             _ => format!("{beyond:.0} requests"),
         };
-        let (burst, length) = (self.what.format(self.burst), Nanoseconds::from_seconds(self.burst_seconds));
+        let (burst, length) = (self.what.format(burst), Nanoseconds::from_seconds(seconds));
         format!("{of}{together}: {} sustained; {burst} for the first {length} (a burst of {amount}).", self.sustained)
     }
 
@@ -190,7 +342,9 @@ impl Limit {
             Quantity::BytesPerSecond => total.bytes_per_s.0,
             _ => total.requests_per_s,
         };
-        self.operation.is_none_or(|of| of == operation) && rate > self.sustained.value * (1.0 + BEYOND)
+        let is_of = self.operation.is_none_or(|of| of == operation);
+        // A rate that is likely a limit is none for a sample beyond it.
+        self.confidence == Sureness::Sure && is_of && rate > self.sustained.value * (1.0 + BEYOND)
     }
 }
 
@@ -268,7 +422,7 @@ mod tests {
         );
         assert_eq!(
             told(None, Some(Bucket(60e6, 300e6))),
-            ["Reads and writes: 60 MB/s ± 0.9 % sustained; 1.93 GB/s for the first 160 ms (a burst of 284.8 MiB)."]
+            ["Reads and writes: 60 MB/s ± 0.9 % sustained; 2.03 GB/s for the first 149 ms (a burst of 280.0 MiB)."]
         );
         let both = crate::analyse(&run(Some(Bucket(2000.0, 8000.0)), Some(Bucket(100e6, 10e6))).observed()).limits;
         let sustained = both.iter().map(|limit| (limit.what, limit.sustained.value)).collect::<Vec<_>>();

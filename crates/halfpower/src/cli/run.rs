@@ -6,7 +6,7 @@ use crate::command::number::{any, count};
 use crate::command::price::PriceArguments;
 use crate::command::session::{self, DEFAULT_REPORT, Session};
 use crate::command::targets::{OverwriteArgument, PeakArguments};
-use crate::plan::{Overrides, Plan, PlanError};
+use crate::plan::{Expected, Overrides, Plan, PlanError};
 use crate::simulator::name::SetArgument;
 use crate::simulator::name::SimulatedName;
 use crate::store::{NewRun, RunKind};
@@ -74,6 +74,9 @@ pub(super) struct PlanArguments {
     pub(super) set: SetArgument,
     #[command(flatten)]
     price: PriceArguments,
+    /// What reads and writes are to sustain each, like iops=3000,throughput=125MiB/s; status 3 if more than 1 % is missing
+    #[arg(long, value_name = "RATES")]
+    expect: Option<Expected>,
     /// Test files to make in each directory [default: 1]
     #[arg(long, value_name = "N", value_parser = count::<u32>)]
     files: Option<u32>,
@@ -96,11 +99,16 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     };
     let study = Study::builtin(name).ok_or_else(|| UsageError(format!("there is no study {name}")))?;
     let several = arguments.paths.len() > 1 || arguments.common.plan.files.is_some_and(|files| files > 1);
-    let study = match Study::builtin(TARGETS).filter(|_| several) {
+    let study = if several { with_each_target(study) } else { study };
+    carry_out_study(context, &study, RunKind::Survey, &arguments.paths, &arguments.common)
+}
+
+/// A study that also measures each target alone and several together.
+pub(super) fn with_each_target(study: Study) -> Study {
+    match Study::builtin(TARGETS) {
         Some(targets) => study.and(targets),
         None => study,
-    };
-    carry_out_study(context, &study, RunKind::Survey, &arguments.paths, &arguments.common)
+    }
 }
 
 /// A study on its targets, from examining them to the report.
@@ -186,6 +194,7 @@ pub(super) fn prepare(study: &Study, targets: &[PathBuf], arguments: &PlanArgume
         targets: session::stored_targets(targets)?,
         files: arguments.files,
         offer: arguments.price.over(study.offer)?,
+        expected: arguments.expect,
         machines: site.machines_of(study)?,
     };
     let memory = site.notes.iter().find(|note| note.code == "memory");

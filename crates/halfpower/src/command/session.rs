@@ -141,6 +141,7 @@ impl Session<'_> {
             self.or_where(shown)?;
         }
         Ok(match end {
+            RunStatus::Complete if analysed.expected().iter().any(|one| one.is_short) => Ending::Regression,
             RunStatus::Complete => Ending::Done,
             RunStatus::Failed => {
                 console.message("Nothing could be measured.");

@@ -1,13 +1,14 @@
 //! From study to plan: every cell is resolved on the testbed, or left out with the reason.
 
+use super::expected::Expected;
 use super::model::{Cell, DEFAULT_WRITE_BUDGET, FigurePlan, Plan, PlanError, Probe, SCHEMA, Skipped, TestFileEnd};
 use super::{budget, limited};
 use crate::study::{Study, Sweep, VOLUME};
 use crate::text::UsageError;
 use halfpower_model::random::derive_seed;
 use halfpower_model::{
-    Bytes, CachePolicy, Environment, Nanoseconds, Offer, Operation, Pattern, Settings, TargetKind, Testbed, Workload,
-    WorkloadSpec,
+    Among, Bytes, CachePolicy, Environment, Nanoseconds, Offer, Operation, Pattern, Settings, TargetKind, Testbed,
+    Workload, WorkloadSpec,
 };
 use halfpower_sim::Simulated;
 use std::collections::{HashMap, HashSet};
@@ -37,6 +38,8 @@ pub(crate) struct Overrides {
     pub files: Option<u32>,
     /// Price and capacity of the targets; none if not given.
     pub offer: Option<Offer>,
+    /// What the storage is expected to sustain; none if not given.
+    pub expected: Option<Expected>,
     /// The simulated machines by settings: those of each cell, and only their volume; empty on a host.
     pub machines: HashMap<Settings, Simulated>,
 }
@@ -92,6 +95,7 @@ impl Plan {
             targets: overrides.targets.clone(),
             files: overrides.files,
             offer: overrides.offer,
+            expected: overrides.expected,
             refill_bytes,
             test_file_bytes: overrides.test_file,
             file_bytes: overrides.each_file,
@@ -264,14 +268,18 @@ fn leave_out(skipped: &mut Vec<Skipped>, label: &str, reason: String) {
 /// A write probe gets this part of the write budget.
 const WRITE_PROBE: u64 = 8;
 
-/// The cells whose first repetition is long, of reads and of writes. The most small random requests outstanding reach a limit in
-/// requests, the most large sequential ones a limit in bytes.
+/// The cells whose first repetition is long, of reads, of writes and of mixes. The most small random requests outstanding reach a
+/// limit in requests, the most large sequential ones a limit in bytes. Of several targets the first is also read alone: a limit
+/// that all have together may be their sum.
 fn probed(cells: &[Cell]) -> Vec<usize> {
-    let of = |operation: Operation, pattern: Pattern| {
+    let of = |is_of: fn(Operation) -> bool, pattern: Pattern, is_alone: bool| {
         let counts = |cell: &&Cell| {
             let workload = &cell.workload;
             let is_direct = workload.buffering.is_direct() && workload.limits.requests.is_none();
-            workload.operation == operation && workload.pattern == pattern && is_direct
+            is_of(workload.operation)
+                && workload.pattern == pattern
+                && is_direct
+                && (!is_alone || workload.among == Among::Only(1))
         };
         let load = |cell: &&Cell| {
             let workload = &cell.workload;
@@ -281,9 +289,14 @@ fn probed(cells: &[Cell]) -> Vec<usize> {
         };
         cells.iter().filter(counts).max_by_key(load).map(|cell| cell.index)
     };
-    let patterns = [Pattern::Random, Pattern::Sequential];
-    let operations = [Operation::Read, Operation::Write];
-    operations.iter().flat_map(|operation| patterns.iter().filter_map(|pattern| of(*operation, *pattern))).collect()
+    let kinds: [(fn(Operation) -> bool, bool); 4] = [
+        (|operation| operation == Operation::Read, false),
+        (|operation| operation == Operation::Read, true),
+        (|operation| operation == Operation::Write, false),
+        (|operation| matches!(operation, Operation::Mix(_)), false),
+    ];
+    let each = kinds.iter().flat_map(|kind| [Pattern::Random, Pattern::Sequential].map(|pattern| (*kind, pattern)));
+    each.filter_map(|((is_of, is_alone), pattern)| of(is_of, pattern, is_alone)).collect()
 }
 
 /// Limits a sequential read of a cold cache to one pass, without a warm-up, whose reads would not be counted.

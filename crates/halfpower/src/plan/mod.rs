@@ -6,11 +6,13 @@
 
 mod budget;
 mod describe;
+mod expected;
 mod limited;
 mod make;
 mod model;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use expected::{Expected, Judged};
 pub(crate) use make::Overrides;
 pub(crate) use model::{Cell, FigurePlan, Plan, PlanError, Skipped, TestFileEnd};

@@ -1,5 +1,6 @@
 //! A plan with its derived figures.
 
+use super::expected::Expected;
 use crate::study::{Exhibit, Order, Repetitions, VOLUME};
 use crate::target_name::is_time_virtual;
 use halfpower_model::random::{Random, derive_seed};
@@ -41,6 +42,9 @@ pub(crate) struct Plan {
     /// Price and capacity of the targets; none if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offer: Option<Offer>,
+    /// What the storage is expected to sustain; none if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Expected>,
     /// Bytes to fill the files again after a trial that left holes in them; 0 if no trial does.
     #[serde(default, skip_serializing_if = "is_none")]
     pub refill_bytes: Bytes,
@@ -99,10 +103,13 @@ impl Probe {
         block == 0 && self.cells.contains(&cell)
     }
 
-    /// The first repetition of a workload.
-    fn of(&self, workload: &Workload) -> Workload {
+    /// How it goes on where it did not show what lasts.
+    const LONGER: Nanoseconds = Nanoseconds(15_000_000_000);
+
+    /// A long repetition of a workload; without a duration the first.
+    fn of(&self, workload: &Workload, duration: Option<Nanoseconds>) -> Workload {
         let bytes = workload.operation.writes().then_some(Bytes(self.write_bytes.0 / workload.copies()));
-        let duration = self.durations[usize::from(workload.operation.writes())];
+        let duration = duration.unwrap_or(self.durations[usize::from(workload.operation.writes())]);
         let limits = Limits { duration: Some(duration), bytes, ..workload.limits };
         let interval = Nanoseconds((duration.0 / Probe::INTERVALS).max(10_000_000));
         Workload { warmup: Nanoseconds(0), interval, limits, ..workload.clone() }
@@ -186,10 +193,19 @@ impl Plan {
     pub(crate) fn workload(&self, cell: usize, block: u32) -> Workload {
         let workload = &self.cells[cell].workload;
         let workload = match &self.probe {
-            Some(probe) if probe.is_first(cell, block) => probe.of(workload),
+            Some(probe) if probe.is_first(cell, block) => probe.of(workload, None),
             _ => workload.clone(),
         };
         Workload { seed: derive_seed(workload.seed, u64::from(block)), ..workload }
+    }
+
+    /// The second repetition of a cell that continues its long first one; none without a probe.
+    ///
+    /// # Panics
+    /// When the plan has no such cell.
+    pub(crate) fn continued(&self, cell: usize) -> Option<Workload> {
+        let workload = self.probe.as_ref()?.of(&self.cells[cell].workload, Some(Probe::LONGER));
+        Some(Workload { seed: derive_seed(workload.seed, 1), ..workload })
     }
 
     /// Whether another repetition of a cell stays within the write budget after `written` bytes. The minimum

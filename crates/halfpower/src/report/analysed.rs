@@ -1,6 +1,6 @@
 //! A stored run and its analysis, for the summary and the report.
 
-use crate::plan::{Plan, Skipped};
+use crate::plan::{Judged, Plan, Skipped};
 use crate::sanitize::sanitize;
 use crate::simulator::paper_figures::{PaperFigure, paper_figures};
 use crate::simulator::published::figures;
@@ -168,6 +168,12 @@ impl Analysed {
         ))
     }
 
+    /// What was expected of the storage, with what it sustains.
+    pub(crate) fn expected(&self) -> Vec<Judged> {
+        let expected = self.run.plan.as_ref().and_then(|plan| plan.expected);
+        expected.map(|expected| expected.against(&self.analysis)).unwrap_or_default()
+    }
+
     /// The run as one JSON document.
     pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::json!({
@@ -182,6 +188,7 @@ impl Analysed {
             "program": self.run.program,
             "environment": self.run.environment,
             "limits": self.analysis.limits,
+            "expected": self.expected(),
             "samples": self.samples.len(),
             "damaged_samples": self.damaged,
             "analysis": self.analysis,

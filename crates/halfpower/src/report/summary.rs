@@ -7,6 +7,7 @@ use super::pyramid;
 use super::table::{Table, figure, or_dash};
 use super::tables::{bottleneck, brief_noise, busy, within_run};
 use super::wrap::{Page, Style};
+use crate::plan::Judged;
 use crate::simulator::paper_figures::PaperFigure;
 use crate::study::{LIMITS, VOLUME};
 use crate::text::{counted, joined, once};
@@ -54,11 +55,15 @@ pub(crate) fn summary(analysed: &Analysed, colour: bool, width: usize) -> String
             return page.finish();
         }
     }
+    let expected: Vec<String> = analysed.expected().iter().map(Judged::sentence).collect();
+    let expected = expected.iter().map(String::as_str);
     let limits = analysed.analysis.limits.iter().map(|limit| limit.sentence.as_str());
     let none = "No limit was found: no rate fell after a burst and then stayed regular.";
     let none = (analysed.run.name == LIMITS && analysed.analysis.limits.is_empty()).then_some(none);
-    for sentence in limits.chain(none) {
-        page.gap();
+    for (number, sentence) in expected.chain(limits).chain(none).enumerate() {
+        if number == 0 {
+            page.gap();
+        }
         page.paragraph("", &[(Style::Strong, sentence)]);
     }
     page.table(["Peak", "figure (request size, queue depth)"], briefs(analysed, FindingCode::Peak));

@@ -12,10 +12,10 @@ mod tests;
 use crate::plan::Plan;
 use crate::store::{RunId, RunStatus, Store};
 use ahead::Ahead;
-use halfpower_analysis::shows_a_limit;
 use halfpower_analysis::statistics::is_precise;
+use halfpower_analysis::{Shown, shown_by};
 use halfpower_model::sample::Failure;
-use halfpower_model::{Bytes, Cancel, MeasureError, Nanoseconds, Observer, Progress, Sample, Testbed};
+use halfpower_model::{Bytes, Cancel, MeasureError, Nanoseconds, Observer, Progress, Sample, Testbed, Workload};
 use std::thread;
 use std::time::Instant;
 
@@ -56,7 +56,7 @@ pub(crate) struct Runner<'a> {
     /// Names of the cells.
     names: Vec<String>,
     written: Bytes,
-    /// Whether a sample showed a limit.
+    /// Whether a sample showed a limit, or may be of a burst.
     is_limited: bool,
     started: Instant,
 }
@@ -104,7 +104,7 @@ impl<'a> Runner<'a> {
             cell.rates.push(stored.sample.total.bytes_per_s.0);
             cell.given_up |= !stored.sample.is_complete();
             written.0 += bytes_written(&stored.sample, plan);
-            is_limited |= shows_a_limit(&stored.sample);
+            is_limited |= shown_by(&stored.sample) != Shown::Nothing;
         }
         let (names, started) = (plan.names(&[]), Instant::now());
         Ok(Runner { plan, run, store, testbed, cancel, cells, names, written, is_limited, started })
@@ -176,10 +176,30 @@ impl<'a> Runner<'a> {
         audience: &mut dyn Audience,
     ) -> anyhow::Result<()> {
         let mut workload = self.plan.workload(cell, block);
-        if let Some(probe) = self.plan.probe.as_ref().filter(|probe| self.is_limited && probe.is_first(cell, block)) {
+        let probe = self.plan.probe.as_ref().filter(|probe| probe.is_first(cell, block));
+        if let Some(probe) = probe.filter(|_| self.is_limited) {
             // Writes are then likely limited too.
             workload.limits.duration = workload.limits.duration.max(Some(probe.durations[0]));
         }
+        let shown = self.take(cell, block, workload, ahead, audience)?;
+        if probe.is_some()
+            && shown == Shown::Unsettled
+            && let Some(workload) = self.plan.continued(cell)
+        {
+            self.take(cell, block + 1, workload, None, audience)?;
+        }
+        Ok(())
+    }
+
+    /// Measures a repetition and stores it.
+    fn take(
+        &mut self,
+        cell: usize,
+        block: u32,
+        workload: Workload,
+        ahead: Option<&mut Ahead>,
+        audience: &mut dyn Audience,
+    ) -> anyhow::Result<Shown> {
         let before = self.elapsed();
         let mut watcher = Watcher { audience, name: &self.names[cell], before, left: self.left(before) };
         watcher.show(before, None);
@@ -189,7 +209,7 @@ impl<'a> Runner<'a> {
         };
         let sample = match result {
             Ok(sample) => sample,
-            Err(MeasureError::Cancelled) => return Ok(()),
+            Err(MeasureError::Cancelled) => return Ok(Shown::Nothing),
             // Stored like any other failure, because it has the reason.
             Err(error) => {
                 let failure = Failure { code: "refused".to_owned(), message: crate::text::causes(&error) };
@@ -199,7 +219,7 @@ impl<'a> Runner<'a> {
         };
         // A resumed run repeats an interrupted repetition.
         if sample.failure.as_ref().is_some_and(|failure| failure.code == "interrupted") {
-            return Ok(());
+            return Ok(Shown::Nothing);
         }
         if let Err(error) = self.store.add_sample(self.run, cell, block, &sample) {
             audience.not_kept(&sample);
@@ -210,13 +230,14 @@ impl<'a> Runner<'a> {
             audience.gave_up(&self.names[cell], &failure.message);
         }
         self.written.0 += bytes_written(&sample, self.plan);
-        self.is_limited |= shows_a_limit(&sample);
+        let shown = shown_by(&sample);
+        self.is_limited |= shown != Shown::Nothing;
         let duration = Nanoseconds(self.elapsed().0 - before.0);
         let state = &mut self.cells[cell];
         state.rates.push(sample.total.bytes_per_s.0);
         state.stored.push(block);
         state.duration = duration;
-        Ok(())
+        Ok(shown)
     }
 
     /// Remaining time: the missing minimum repetitions, or until the time limit if more repetitions are likely.

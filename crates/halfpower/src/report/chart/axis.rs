@@ -19,6 +19,8 @@ pub(crate) enum XAxis {
     WorkingSet,
     /// Bytes from the start of the target.
     Place,
+    /// Seconds from the first request.
+    Time,
 }
 
 /// The vertical axis.
@@ -37,14 +39,14 @@ pub(crate) enum YAxis {
 }
 
 impl XAxis {
-    /// Steps from the origin. The origin is 1 KiB, QD1, the median or the first byte.
+    /// Steps from the origin. The origin is 1 KiB, QD1, the median, the first byte or the start.
     pub(super) fn place(self, x: f64) -> f64 {
         match self {
             XAxis::RequestSize | XAxis::WorkingSet => (x / 1024.0).log2(),
             XAxis::Depth => x.log2(),
             XAxis::Share if x < 0.9 => (0.5 / (1.0 - x)).log10() / 5_f64.log10(),
             XAxis::Share => -(1.0 - x).log10(),
-            XAxis::Place => x,
+            XAxis::Place | XAxis::Time => x,
         }
     }
 
@@ -52,14 +54,14 @@ impl XAxis {
     pub(super) fn tick_step(self, steps: f64) -> f64 {
         match self {
             XAxis::WorkingSet => (steps / TICKS_WITH_UNITS).ceil().max(1.0),
-            XAxis::Place => (steps / TICKS_WITH_UNITS).max(1.0).log2().ceil().exp2(),
+            XAxis::Place | XAxis::Time => (steps / TICKS_WITH_UNITS).max(1.0).log2().ceil().exp2(),
             XAxis::RequestSize | XAxis::Depth | XAxis::Share => 1.0,
         }
     }
 
     /// Room beside the outermost points, as a share of the distance of two labels.
     pub(super) fn margin(self) -> f64 {
-        if self == XAxis::Place { 0.15 } else { 0.3 }
+        if matches!(self, XAxis::Place | XAxis::Time) { 0.15 } else { 0.3 }
     }
 
     /// The label at a place.
@@ -69,6 +71,7 @@ impl XAxis {
             XAxis::RequestSize | XAxis::Depth => significant(place.exp2()),
             XAxis::WorkingSet => Bytes((place.exp2() * 1024.0).round() as u64).to_string(),
             XAxis::Place => Bytes(place.round() as u64).to_string(),
+            XAxis::Time => significant(place),
             XAxis::Share if place < 0.5 => "50 %".to_owned(),
             XAxis::Share => {
                 let decimals = (place.round() - 2.0).max(0.0) as usize;
@@ -85,6 +88,7 @@ impl XAxis {
             XAxis::Share => ["percentile of requests", "the share of requests", "share of requests"],
             XAxis::WorkingSet => ["working set of a thread", "the working set of a thread", "working set"],
             XAxis::Place => ["from the start of the target", "the target, from its first byte to its last", "place"],
+            XAxis::Time => ["seconds", "the time", "seconds"],
         }
     }
 
@@ -92,7 +96,7 @@ impl XAxis {
     pub(crate) fn text(self, x: f64) -> String {
         match self {
             XAxis::RequestSize | XAxis::WorkingSet | XAxis::Place => Bytes(x as u64).to_string(),
-            XAxis::Depth => significant(x),
+            XAxis::Depth | XAxis::Time => significant(x),
             XAxis::Share => {
                 let percent = format!("{:.6}", x * 100.0);
                 format!("{} %", percent.trim_end_matches('0').trim_end_matches('.'))

@@ -2,10 +2,10 @@
 
 use super::axis::{XAxis, YAxis};
 use super::lines::{POINTS_NEEDED, fitted, lines, shapes};
-use super::model::{Chart, Line, Point, Stroke, without_interval};
+use super::model::{Chart, LINES_SHOWN as LONG_SHOWN, Line, Point, Stroke, without_interval};
 use crate::report::analysed::Analysed;
 use crate::text::grouped;
-use halfpower_analysis::CellSummary;
+use halfpower_analysis::{CellSummary, OverTime, STEP_S};
 use halfpower_model::{FindingCode, Operation, Pattern, Quantity, Reach};
 
 /// The charts of a report, and a sentence for each kind that lacks data.
@@ -20,6 +20,7 @@ pub(crate) fn charts(analysed: &Analysed) -> (Vec<Chart>, Vec<&'static str>) {
     let groups: Vec<Group<'_>> = groups.collect();
     let of_each =
         |chart: &dyn Fn(&Group<'_>) -> Option<Chart>| -> Vec<Chart> { groups.iter().filter_map(chart).collect() };
+    let mut over_time = over_time(analysed);
     let kinds = [
         (
             of_each(&|group| throughput(analysed, group)),
@@ -33,7 +34,35 @@ pub(crate) fn charts(analysed: &Analysed) -> (Vec<Chart>, Vec<&'static str>) {
         (of_each(&cpu_cost), "CPU cost: it was not measured at three request sizes or more."),
     ];
     let absent = kinds.iter().filter(|(charts, _)| charts.is_empty()).map(|(_, absent)| *absent).collect();
-    (kinds.into_iter().flat_map(|(charts, _)| charts).collect(), absent)
+    over_time.extend(kinds.into_iter().flat_map(|(charts, _)| charts));
+    (over_time, absent)
+}
+
+/// The long samples over time: throughput of sequential requests, IOPS of others. Shorter repetitions show no course.
+fn over_time(analysed: &Analysed) -> Vec<Chart> {
+    let cell = |one: &OverTime| analysed.named_cells().find(|(cell, _)| cell.cell == one.cell);
+    let long = analysed.analysis.over_time.iter().filter_map(|one| Some((one, cell(one)?)));
+    let chart = |(is_ordered, of): (bool, Vec<(&OverTime, (&CellSummary, &str))>)| {
+        let (id, title, y) = match is_ordered {
+            true => ("time-throughput", "Throughput over time", YAxis::BytesPerSecond),
+            false => ("time-rate", "IOPS over time", YAxis::RequestsPerSecond),
+        };
+        let quantity = if is_ordered { Quantity::BytesPerSecond } else { Quantity::RequestsPerSecond };
+        let line = |(one, (cell, name)): &(&OverTime, (&CellSummary, &str))| {
+            let unit = if is_ordered { cell.workload.request_size.0 as f64 } else { 1.0 };
+            let point = |(step, rate): (usize, &f64)| Point {
+                x: (step + 1) as f64 * STEP_S,
+                y: without_interval(quantity, rate * unit, 1),
+            };
+            let points = one.requests_per_s.iter().enumerate().map(point).collect();
+            Line { label: (*name).to_owned(), stroke: Stroke::of(cell), points, fitted: None }
+        };
+        let lines = of.iter().map(line).collect();
+        let (id, title) = (id.to_owned(), title.to_owned());
+        Chart { id, title, point: "the mean of a tenth of a second", x: XAxis::Time, y, lines, half_of_peak: None }
+    };
+    let groups = grouped(long, |(_, (cell, _))| cell.workload.pattern.is_ordered());
+    groups.into_iter().filter(|(_, of)| of.len() <= LONG_SHOWN).map(chart).collect()
 }
 
 /// Cells of one operation and pattern, in the order of the plan. A chart shows one group.

@@ -68,6 +68,7 @@ fn caption(chart: &Chart) -> String {
         _ if chart.x == XAxis::Share => {
             "; percentiles with fewer than ten requests beyond them are left out.".to_owned()
         }
+        _ if chart.x == XAxis::Time => ".".to_owned(),
         (Some(least), Some(most)) if least == most => format!(" over {most} repetitions."),
         (Some(least), Some(most)) => format!(" over {least} to {most} repetitions."),
         _ => ".".to_owned(),

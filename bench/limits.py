@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""Limits against truth: storage held to rates of our own, and what `halfpower limits` and `halfpower run` name.
+
+    bench/limits.py [--binary target/release/halfpower] [--throttled 30] [--free 30] [--simulated 200] [--seed N] [--only GROUP]…
+
+Throttled: disks of a virtual machine (vm/lab) behind QEMU's throttle groups, a third in bytes, a third in requests, a sixth in
+both, a sixth shared by two to four disks. Rates of 20 to 200 MB/s and 500 to 20 000 IOPS; bursts from QEMU's own to five
+seconds at two to eight times the rate. Free: disks without one. Simulated: machines with and without limits, credits, caches
+that fill up, garbage collection and heat; a device's own limits are no limit of a provider.
+
+Right is a limit of the right kind within 5 % of its rate, for reads and for writes, and no other. Ends with status 1 where fewer
+than 28 of 30 are, where a free disk has one, or where fewer than 80 % of the bursts over a second are within 20 % of their length.
+"""
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+BYTES, REQUESTS = "bytes_per_s", "requests_per_s"
+DISKS = 4
+COMMANDS = {"limits": "limits", "run": "run --quick"}
+
+
+def log_uniform(draw, low, high):
+    return low * (high / low) ** draw.random()
+
+
+def burst(draw):
+    """Times the rate, and QEMU's seconds; none for its own default."""
+    return None if draw.random() < 0.3 else (draw.uniform(2, 8), draw.randint(1, 5))
+
+
+def throttled(count, draw):
+    """Cases with what they set, and the disks behind it."""
+    kinds = ["bytes", "requests", "bytes", "requests", "both", "shared"]
+    for number in range(count):
+        kind = kinds[number % len(kinds)]
+        case = {"kind": kind, "disks": 1, "limits": {}}
+        if kind == "shared":
+            case["disks"] = draw.randint(2, 4)
+        if kind != "requests" and (kind != "shared" or draw.random() < 0.5):
+            case["limits"][BYTES] = (log_uniform(draw, 20e6, 200e6), burst(draw))
+        if kind in ("requests", "both") or not case["limits"]:
+            case["limits"][REQUESTS] = (log_uniform(draw, 500, 20_000), burst(draw))
+        yield case
+
+
+def settings(case):
+    """As QEMU's throttle group has them."""
+    words = []
+    for what, (rate, peak) in case["limits"].items():
+        key = {BYTES: "bps-total", REQUESTS: "iops-total"}[what]
+        words.append(f"{key}={rate:.0f}")
+        if peak:
+            words += [f"{key}-max={rate * peak[0]:.0f}", f"{key}-max-length={peak[1]}"]
+    return ",".join(words)
+
+
+def packed(cases):
+    """Machines of at most so many disks."""
+    machine = []
+    for case in cases:
+        if sum(one["disks"] for one in machine) + case["disks"] > DISKS:
+            yield machine
+            machine = []
+        machine.append(case)
+    if machine:
+        yield machine
+
+
+def in_machine(binary, cases, show):
+    """What the program says of each case's disks, by command."""
+    machine = random.randrange(1 << 32) if show else 0
+    # The kernel names disks in the order in which it finds them.
+    script = ["disk() { echo /dev/$(grep -l LAB$1 /sys/block/sd*/device/vpd_pg80 | cut -d/ -f4); }"]
+    options, first = [], 0
+    for number, case in enumerate(cases):
+        disks = range(first, first + case["disks"])
+        first += case["disks"]
+        if case["limits"]:
+            options += ["--throttle", "+".join(map(str, disks)) + ":" + settings(case)]
+        targets = " ".join(f"--overwrite $(disk {disk})" for disk in disks)
+        for name, command in COMMANDS.items():
+            store = f"--store /tmp/{number}-{name}.db"
+            script += [f"echo '@@ {number} {name}'", f"halfpower {command} {targets} --json --no-report {store}", "sleep 6"]
+            script += [f"halfpower export 1 {store}"] if show else []
+    with tempfile.NamedTemporaryFile("w", suffix=".sh") as file:
+        file.write("\n".join(script) + "\n")
+        file.flush()
+        lab = [HERE.parent / "vm/lab", "--disks", str(first), "--disk-size", "1024", "--limit", "3000", *options, file.name, binary]
+        done = subprocess.run(list(map(str, lab)), capture_output=True, text=True)
+    if done.returncode == 77:
+        sys.exit(f"skipped: {done.stderr.strip()}")
+    found = {}
+    for part in done.stdout.split("@@ ")[1:]:
+        head, _, text = part.partition("\n")
+        number, name = head.split()
+        start = text.find("{")
+        if show:
+            Path(show, f"{machine:08x}-{number}-{name}.txt").write_text(text)
+        try:
+            found[int(number), name] = json.JSONDecoder().raw_decode(text[start:])[0]["limits"]
+        except (ValueError, KeyError):
+            found[int(number), name] = text.strip() or done.stderr.strip()
+    return [{name: found.get((number, name), "no output") for name in COMMANDS} for number in range(len(cases))]
+
+
+def judge(case, limits):
+    """What is wrong, in words; and the bursts over a second as (told, true)."""
+    if isinstance(limits, str):
+        return [f"failed: {limits[-200:]}"], []
+    wrong, bursts = [], []
+    for what, (rate, peak) in case["limits"].items():
+        for operation in ("read", "write"):
+            told = [one for one in limits if one["what"] == what and one["operation"] in (None, operation)]
+            if case["disks"] > 1:
+                told = [one for one in told if len(one["shared_by"]) == case["disks"]] or told
+            near = [one for one in told if abs(one["sustained"]["value"] / rate - 1) <= 0.05]
+            if not near:
+                wrong.append(f"{operation} {what} {rate:.4g}: {[round(one['sustained']['value']) for one in told]}")
+            elif peak and peak[1] > 1:
+                # The bucket holds so much of the burst's rate, and runs dry at what is above the lasting one.
+                most = min(rate * peak[0], near[0]["burst"])
+                true = rate * peak[0] * peak[1] / (most - rate) if most > rate * 1.02 else None
+                if true and true > 1:
+                    bursts.append((near[0]["burst_seconds"], true))
+    for one in limits:
+        if one["what"] not in case["limits"]:
+            wrong.append(f"named besides: {one['sentence']}")
+        if case["disks"] > 1 and len(one["shared_by"]) != case["disks"]:
+            wrong.append(f"not shared: {one['sentence']}")
+    return wrong, bursts
+
+
+def simulated(count, draw):
+    """Targets with what a provider's limit comes to as far as it can be seen. A limit hides another that it does not let through,
+    and credits for an hour hide what follows them: then the burst is what can be named. A device's own limits are none."""
+    for number in range(count):
+        kind = ["limits", "credits", "unseen", "free", "device"][number % 5]
+        case = {"kind": kind, "disks": 1, "limits": {}, "seed": draw.randrange(1 << 31)}
+        if kind in ("free", "device"):
+            free = ["sim:nvme-gen4:filled", "sim:sata-ssd:filled", "sim:hdd-18tb:disk", "sim:nvme-gen4:stripe-4"]
+            own = ["sim:nvme-gen4:uncooled", "sim:nvme-gen4:steady", "sim:sata-ssd:steady", "sim:nvme-gen4:stripe-4-steady"]
+            yield case | {"name": draw.choice(own if kind == "device" else free)}
+            continue
+        requests, rate = log_uniform(draw, 500, 16_000), log_uniform(draw, 20e6, 500e6)
+        name = f"sim:cloud-gp3:baseline,gp3.limits.requests={requests:.0f},gp3.limits.rate={rate / 1e6:.3f}MB/s"
+        if kind != "limits":
+            factor, seconds = draw.uniform(2, 8), draw.uniform(0.5, 3) if kind == "credits" else 3600
+            credits = requests * factor * seconds
+            name += f",gp3.limits.burst-requests={requests * factor:.0f},gp3.limits.request-credits={credits:.0f}"
+            # Small requests use the credits up at the burst's rate, or at that of the bytes or the latency.
+            fastest = min(requests * factor, rate / 4096, 25_000)
+            if kind == "unseen" or credits / max(fastest - requests, 1) > 12:
+                requests *= factor
+        # 32 small requests outstanding wait only where a limit leaves less than half of what the latency allows.
+        if requests < 0.97 * rate / 4096 and requests < 16_000:
+            case["limits"][REQUESTS] = (requests, None)
+        # Large ones count as several of 256 KiB.
+        if rate < 0.97 * requests * (1 << 18):
+            case["limits"][BYTES] = (rate, None)
+        yield case | {"name": name}
+
+
+def simulate(binary, case, command):
+    words = [binary, *command.split(), case["name"], "--json", "--no-report", "--no-store", "--seed", str(case["seed"])]
+    done = subprocess.run(words, capture_output=True, text=True)
+    return json.loads(done.stdout)["limits"] if done.returncode == 0 else done.stderr
+
+
+def tell(title, cases, results, names):
+    """Prints each case and counts what is right, by command."""
+    right, bursts = dict.fromkeys(names, 0), dict.fromkeys(names, ())
+    for number, (case, result) in enumerate(zip(cases, results)):
+        for name in names:
+            wrong, told = judge(case, result[name])
+            right[name] += not wrong
+            bursts[name] += tuple(told)
+            if wrong:
+                print(f"{title} {number} {case['kind']} {case.get('name') or settings(case)}: {name}: {'; '.join(wrong)}", flush=True)
+    print(f"{title}: " + "; ".join(f"{name} right in {right[name]} of {len(cases)}" for name in names), flush=True)
+    near = {name: sum(abs(told / true - 1) <= 0.2 for told, true in bursts[name]) for name in names}
+    if any(bursts.values()):
+        print(f"{title}: bursts within 20 %: " + "; ".join(f"{name} {near[name]} of {len(bursts[name])}" for name in names), flush=True)
+    return all(right[name] * 30 >= 28 * len(cases) and near[name] * 10 >= 8 * len(bursts[name]) for name in names)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", default="target/release/halfpower")
+    parser.add_argument("--throttled", type=int, default=30)
+    parser.add_argument("--free", type=int, default=30)
+    parser.add_argument("--simulated", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--command", action="append", choices=COMMANDS, help="only this one")
+    parser.add_argument("--show", metavar="DIRECTORY", help="keep the outputs here")
+    parser.add_argument("--only", action="append", metavar="GROUP", help="of throttled, free, simulated")
+    arguments = parser.parse_args()
+    for name in set(COMMANDS) - set(arguments.command or COMMANDS):
+        del COMMANDS[name]
+    binary, draw = os.path.abspath(arguments.binary), random.Random(arguments.seed)
+    groups = {"throttled": list(throttled(arguments.throttled, draw)),
+              "free": [{"kind": "free", "disks": 1, "limits": {}}] * arguments.free}
+    good = True
+    for title, cases in groups.items():
+        if cases and title in (arguments.only or groups):
+            results = [one for machine in packed(cases) for one in in_machine(binary, machine, arguments.show)]
+            good &= tell(title, cases, results, COMMANDS)
+    cases = list(simulated(arguments.simulated, draw))
+    if cases and "simulated" in (arguments.only or ["simulated"]):
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            each = {name: list(pool.map(lambda case: simulate(binary, case, command), cases)) for name, command in COMMANDS.items()}
+        good &= tell("simulated", cases, [{name: each[name][number] for name in COMMANDS} for number in range(len(cases))], COMMANDS)
+    sys.exit(0 if good else 1)
+
+
+if __name__ == "__main__":
+    main()

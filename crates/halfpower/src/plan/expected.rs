@@ -1,0 +1,116 @@
+//! What the storage is expected to sustain (`--expect`).
+
+use halfpower_analysis::Analysis;
+use halfpower_model::{BytesPerSecond, Estimate, Operation, Quantity};
+use serde::{Deserialize, Serialize};
+use std::str::FromStr;
+
+/// Rates that reads and writes are expected to sustain each, written `iops=3000,throughput=125MiB/s`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Expected {
+    /// IOPS of small random requests.
+    pub(crate) iops: Option<f64>,
+    /// Throughput of large sequential requests.
+    pub(crate) throughput: Option<BytesPerSecond>,
+}
+
+/// A rate falls short if it is lower by more than this share.
+const SHORT: f64 = 0.01;
+
+/// An expected rate with what was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Judged {
+    pub(crate) operation: Operation,
+    pub(crate) expected: f64,
+    /// None if no such rate was measured, or only in a burst.
+    pub(crate) sustained: Option<Estimate>,
+    pub(crate) is_short: bool,
+}
+
+impl FromStr for Expected {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut expected = Expected::default();
+        for part in text.split(',') {
+            match part.split_once('=') {
+                Some(("iops", value)) => {
+                    let iops = value.parse().ok().filter(|iops: &f64| iops.is_finite() && *iops > 0.0);
+                    expected.iops = Some(iops.ok_or_else(|| format!("`{value}` is no number of IOPS above 0"))?);
+                }
+                Some(("throughput", value)) => {
+                    expected.throughput = Some(value.parse().map_err(|error| format!("{error}"))?);
+                }
+                _ => {
+                    return Err(format!(
+                        "`{part}` is neither iops=N nor throughput=RATE, like iops=3000,throughput=125MiB/s"
+                    ));
+                }
+            }
+        }
+        Ok(expected)
+    }
+}
+
+impl Expected {
+    /// Reads and writes against it: by a limit if one was found, else by the fastest workload whose rate lasts.
+    pub(crate) fn against(&self, analysis: &Analysis) -> Vec<Judged> {
+        let rates =
+            [(Quantity::RequestsPerSecond, self.iops), (Quantity::BytesPerSecond, self.throughput.map(|rate| rate.0))];
+        let wanted = rates.into_iter().filter_map(|(what, expected)| Some((what, expected?)));
+        let judged = wanted.flat_map(|(what, expected)| {
+            [Operation::Read, Operation::Write].map(|operation| {
+                let sustained = sustained(analysis, what, operation);
+                let is_short = sustained.is_some_and(|rate| rate.high.unwrap_or(rate.value) < expected * (1.0 - SHORT));
+                Judged { operation, expected, sustained, is_short }
+            })
+        });
+        // Reads of a device that may not be written are judged alone.
+        let all: Vec<Judged> = judged.collect();
+        let measured = |operation| all.iter().any(|one| one.operation == operation && one.sustained.is_some());
+        let is_wanted = |one: &Judged| measured(one.operation) || one.operation == Operation::Read;
+        all.iter().copied().filter(is_wanted).collect()
+    }
+}
+
+fn sustained(analysis: &Analysis, what: Quantity, operation: Operation) -> Option<Estimate> {
+    let is_of = |of: Option<Operation>| of.is_none_or(|of| of == operation);
+    let limit = analysis.limits.iter().find(|limit| limit.what == what && is_of(limit.operation));
+    let cells = analysis
+        .cells
+        .iter()
+        .filter(|cell| cell.workload.operation == operation && cell.workload.buffering.is_direct() && !cell.is_burst);
+    let rates = cells.map(|cell| if what == Quantity::BytesPerSecond { cell.bytes_per_s } else { cell.requests_per_s });
+    let fastest = rates.filter(|rate| rate.repetitions > 0).max_by(|one, other| one.value.total_cmp(&other.value));
+    limit.map(|limit| limit.sustained).or(fastest)
+}
+
+impl Judged {
+    /// `Reads sustain 2870 IOPS, 4.3 % less than the 3000 IOPS expected.`
+    pub(crate) fn sentence(&self) -> String {
+        let of = if self.operation == Operation::Read { "Reads" } else { "Writes" };
+        let Some(rate) = self.sustained else { return format!("{of}: no rate that lasts was measured.") };
+        let expected = rate.quantity.format(self.expected);
+        let short = (1.0 - rate.value / self.expected) * 100.0;
+        match self.is_short {
+            true => format!("{of} sustain {rate}, {short:.1} % less than the {expected} expected."),
+            false => format!("{of} sustain {rate}, as expected ({expected})."),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expectation_is_read() {
+        let read = |text: &str| text.parse::<Expected>();
+        let both = Expected { iops: Some(3000.0), throughput: Some(BytesPerSecond(131_072_000.0)) };
+        assert_eq!(read("iops=3000,throughput=125MiB/s"), Ok(both));
+        assert_eq!(read("iops=3000"), Ok(Expected { throughput: None, ..both }));
+        for bad in ["", "iops", "iops=", "iops=-1", "iops=nan", "throughput=3", "latency=3", "iops=1,"] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+}
