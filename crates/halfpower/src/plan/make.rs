@@ -289,14 +289,14 @@ fn probed(cells: &[Cell]) -> Vec<usize> {
         };
         cells.iter().filter(counts).max_by_key(load).map(|cell| cell.index)
     };
-    let kinds: [(fn(Operation) -> bool, bool); 4] = [
-        (|operation| operation == Operation::Read, false),
-        (|operation| operation == Operation::Read, true),
-        (|operation| operation == Operation::Write, false),
-        (|operation| matches!(operation, Operation::Mix(_)), false),
+    let of_both = |is_of, is_alone| [Pattern::Random, Pattern::Sequential].map(|pattern| of(is_of, pattern, is_alone));
+    let kinds = [
+        of_both(|operation| operation == Operation::Read, false),
+        of_both(|operation| operation == Operation::Read, true),
+        of_both(|operation| operation == Operation::Write, false),
+        of_both(|operation| matches!(operation, Operation::Mix(_)), false),
     ];
-    let each = kinds.iter().flat_map(|kind| [Pattern::Random, Pattern::Sequential].map(|pattern| (*kind, pattern)));
-    each.filter_map(|((is_of, is_alone), pattern)| of(is_of, pattern, is_alone)).collect()
+    kinds.into_iter().flatten().flatten().collect()
 }
 
 /// Limits a sequential read of a cold cache to one pass, without a warm-up, whose reads would not be counted.

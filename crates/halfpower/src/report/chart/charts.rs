@@ -2,7 +2,7 @@
 
 use super::axis::{XAxis, YAxis};
 use super::lines::{POINTS_NEEDED, fitted, lines, shapes};
-use super::model::{Chart, LINES_SHOWN as LONG_SHOWN, Line, Point, Stroke, without_interval};
+use super::model::{Chart, LINES_SHOWN, Line, Point, Stroke, without_interval};
 use crate::report::analysed::Analysed;
 use crate::text::grouped;
 use halfpower_analysis::{CellSummary, OverTime, STEP_S};
@@ -40,29 +40,29 @@ pub(crate) fn charts(analysed: &Analysed) -> (Vec<Chart>, Vec<&'static str>) {
 
 /// The long samples over time: throughput of sequential requests, IOPS of others. Shorter repetitions show no course.
 fn over_time(analysed: &Analysed) -> Vec<Chart> {
-    let cell = |one: &OverTime| analysed.named_cells().find(|(cell, _)| cell.cell == one.cell);
-    let long = analysed.analysis.over_time.iter().filter_map(|one| Some((one, cell(one)?)));
-    let chart = |(is_ordered, of): (bool, Vec<(&OverTime, (&CellSummary, &str))>)| {
-        let (id, title, y) = match is_ordered {
-            true => ("time-throughput", "Throughput over time", YAxis::BytesPerSecond),
-            false => ("time-rate", "IOPS over time", YAxis::RequestsPerSecond),
+    let chart = |is_ordered: bool| {
+        let (id, title, y, quantity) = match is_ordered {
+            true => ("time-throughput", "Throughput over time", YAxis::BytesPerSecond, Quantity::BytesPerSecond),
+            false => ("time-rate", "IOPS over time", YAxis::RequestsPerSecond, Quantity::RequestsPerSecond),
         };
-        let quantity = if is_ordered { Quantity::BytesPerSecond } else { Quantity::RequestsPerSecond };
-        let line = |(one, (cell, name)): &(&OverTime, (&CellSummary, &str))| {
+        let line = |one: &OverTime| {
+            let (cell, name) = analysed.named_cells().find(|(cell, _)| cell.cell == one.cell)?;
             let unit = if is_ordered { cell.workload.request_size.0 as f64 } else { 1.0 };
             let point = |(step, rate): (usize, &f64)| Point {
                 x: (step + 1) as f64 * STEP_S,
                 y: without_interval(quantity, rate * unit, 1),
             };
             let points = one.requests_per_s.iter().enumerate().map(point).collect();
-            Line { label: (*name).to_owned(), stroke: Stroke::of(cell), points, fitted: None }
+            let line = Line { label: name.to_owned(), stroke: Stroke::of(cell), points, fitted: None };
+            (cell.workload.pattern.is_ordered() == is_ordered).then_some(line)
         };
-        let lines = of.iter().map(line).collect();
+        let lines: Vec<Line> = analysed.analysis.over_time.iter().filter_map(line).collect();
         let (id, title) = (id.to_owned(), title.to_owned());
-        Chart { id, title, point: "the mean of a tenth of a second", x: XAxis::Time, y, lines, half_of_peak: None }
+        let chart =
+            Chart { id, title, point: "the mean of a tenth of a second", x: XAxis::Time, y, lines, half_of_peak: None };
+        (1..=LINES_SHOWN).contains(&chart.lines.len()).then_some(chart)
     };
-    let groups = grouped(long, |(_, (cell, _))| cell.workload.pattern.is_ordered());
-    groups.into_iter().filter(|(_, of)| of.len() <= LONG_SHOWN).map(chart).collect()
+    [true, false].into_iter().filter_map(chart).collect()
 }
 
 /// Cells of one operation and pattern, in the order of the plan. A chart shows one group.
