@@ -185,6 +185,11 @@ impl ReadCache {
         Some(filling.at_ns(self.turn_ns, geometry.turns_after(end - 1)))
     }
 
+    /// When the read-ahead comes to its limit.
+    pub fn until_ns(&self, geometry: &Geometry) -> Option<u64> {
+        self.filling.map(|filling| filling.at_ns(self.turn_ns, geometry.turns_after(filling.limit - 1)))
+    }
+
     /// The arm leaves [`head`](ReadCache::head): the read-ahead ends there.
     pub fn stop(&mut self, head: u64) {
         let Some(Filling { first, given, .. }) = self.filling.take() else { return };

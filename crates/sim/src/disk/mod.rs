@@ -39,6 +39,8 @@ enum Work {
     Serve(Waiting),
     /// It reads ahead what a command was promised.
     ReadOn,
+    /// It finishes its read-ahead before it destages, unless a command comes.
+    Linger,
 }
 
 /// A disk at work.
@@ -109,6 +111,7 @@ impl Disk {
     pub fn accept(&mut self, now_ns: u64, command: Command) {
         let now_ns = now_ns + self.phase_ns;
         let command = Command { received_ns: command.received_ns + self.phase_ns, ..command };
+        self.stop_lingering();
         match command.direction {
             Direction::Read => self.accept_read(now_ns, command),
             Direction::Write => self.accept_write(now_ns, command),
@@ -121,6 +124,10 @@ impl Disk {
             Direction::Trim => self.serve_at(command.tag, now_ns),
         }
         self.start(now_ns);
+    }
+
+    fn stop_lingering(&mut self) {
+        self.busy.take_if(|(work, _)| matches!(work, Work::Linger));
     }
 
     /// The electronics process a command; gives when they have.
@@ -136,7 +143,7 @@ impl Disk {
             let begins_ns = self.process(now_ns, read_again_ns);
             return self.serve_read(tag, now_ns, begins_ns, now_ns);
         }
-        let is_free = self.queue.is_empty() && !matches!(self.busy, Some((Work::Serve(_), _)));
+        let is_free = !self.has_somebody_waiting() && !matches!(self.busy, Some((Work::Serve(_), _)));
         match self.find(now_ns, now_ns + read_miss_ns, block, count, is_free) {
             Found::All { ready_ns, again } => {
                 let begins_ns = self.process(now_ns, if again { read_again_ns } else { read_hit_ns });
@@ -203,21 +210,28 @@ impl Disk {
     /// Takes a write into the write cache; whether there is room for it.
     fn is_cached(&mut self, at_ns: u64, waiting: &Waiting, room: WriteCache) -> bool {
         let Waiting { tag, block, count, .. } = *waiting;
-        if self.dirty_blocks > 0 && self.dirty_blocks + count > room.blocks {
+        // It becomes one with the waiting extents that it overlaps or touches, and needs none of its own.
+        let joins = |one: &Waiting| one.tag == CACHED && one.block <= block + count && block <= one.end();
+        let joined = || self.queue.iter().filter(|one| joins(one));
+        let extent = joined().fold(Waiting { tag: CACHED, received_ns: at_ns, ..*waiting }, Waiting::with);
+        let (extents, held) = joined().fold((0, 0), |(extents, held), one| (extents + 1, held + one.count));
+        let added = extent.count - held;
+        if self.dirty_blocks > 0 && self.dirty_blocks + added > room.blocks {
             return false;
         }
-        // What continues a waiting extent, or ends just before it, needs none of its own.
-        let joins = |one: &Waiting| one.tag == CACHED && (one.end() == block || block + count == one.block);
-        match self.queue.iter().position(joins) {
-            Some(index) => self.queue[index].join(waiting),
-            None if self.extend_access(at_ns, block, count, room) => {}
-            None if self.extents < room.extents => {
-                self.extents += 1;
-                self.queue.push(Waiting { tag: CACHED, received_ns: at_ns, ..*waiting });
+        if extents == 0 && !self.extend_access(at_ns, block, count, room) {
+            if self.extents == room.extents {
+                return false;
             }
-            None => return false,
+            self.extents += 1;
+            self.queue.push(extent);
+        } else if let Some(first) = self.queue.iter().position(joins) {
+            self.queue[first] = extent;
+            self.extents -= extents - 1;
+            let mut index = 0..;
+            self.queue.retain(|one| index.next() == Some(first) || !joins(one));
         }
-        self.dirty_blocks += count;
+        self.dirty_blocks += added;
         self.cache.forget(block, count);
         self.serve_at(tag, at_ns);
         true
@@ -287,10 +301,22 @@ impl Disk {
                 self.busy = Some((Work::ReadOn, least_ns));
                 return;
             }
+            if let Some(ahead_ns) = self.lingers_until_ns().filter(|ahead_ns| now_ns < *ahead_ns) {
+                self.busy = Some((Work::Linger, ahead_ns));
+                return;
+            }
             head.into_iter().for_each(|head| self.cache.stop(head));
             let waiting = self.take(now_ns, index);
             self.move_arm(now_ns, waiting);
         }
+    }
+
+    /// Until when the read-ahead goes on although the write cache is not empty: while that is less than half full, and nobody
+    /// waits.
+    fn lingers_until_ns(&self) -> Option<u64> {
+        let room = self.drive.write_cache?;
+        let has_room = self.dirty_blocks < room.blocks / 2 && self.extents < room.extents / 2;
+        self.cache.until_ns(&self.drive.mechanics.geometry).filter(|_| has_room && !self.has_somebody_waiting())
     }
 
     /// The oldest command, if it waited for too long.
@@ -368,7 +394,8 @@ impl Disk {
     /// The host waits until the write cache is empty, without a command.
     pub fn await_flush(&mut self, now_ns: u64) {
         self.is_awaited = true;
-        self.time.is_awaited(now_ns + self.phase_ns);
+        self.stop_lingering();
+        self.start(now_ns + self.phase_ns);
     }
 
     /// When the arm is free again; none while it is.
@@ -392,7 +419,7 @@ impl Disk {
                 self.unpark(now_ns);
                 self.is_awaited &= !self.is_flushed();
             }
-            Work::Serve(_) | Work::ReadOn => {}
+            Work::Serve(_) | Work::ReadOn | Work::Linger => {}
         }
         self.start(now_ns);
     }

@@ -58,12 +58,11 @@ impl Waiting {
         self.direction == Direction::Write && self.tag != CACHED
     }
 
-    /// A neighbour becomes part of it.
-    pub(super) fn join(&mut self, neighbour: &Waiting) {
-        self.count += neighbour.count;
-        if neighbour.block < self.block {
-            (self.block, self.place) = (neighbour.block, neighbour.place);
-        }
+    /// Both as one, since the earlier was received.
+    pub(super) fn with(self, other: &Waiting) -> Waiting {
+        let end = self.end().max(other.end());
+        let first = if other.block < self.block { *other } else { self };
+        Waiting { count: end - first.block, received_ns: self.received_ns.min(other.received_ns), ..first }
     }
 
     /// The buffer has so many more of its first blocks.

@@ -178,6 +178,36 @@ fn a_cached_write_is_done_at_once_until_the_cache_is_full() {
     assert!(disk.is_idle() && disk.worked(u64::MAX).busy_ns > 0);
 }
 
+/// Sectors 4 to 7 wait for the arm, which destages sector 0 until 1 ms. What overlaps them needs room for its new blocks alone.
+#[test]
+fn a_write_of_waiting_blocks_replaces_them() {
+    let cached = Drive { write_cache: Some(room(12, 1)), ..drive(slow(false)) };
+    let commands = [write(0, 1), write(4, 4), write(4, 4), write(5, 1), write(6, 3), write(3, 2)];
+    let mut disk = Disk::new(&Arc::new(cached), 0);
+    commands.iter().for_each(|command| disk.accept(0, *command));
+    assert!(commands.iter().all(|_| disk.answer().is_some_and(|served| served.ready_ns == 0)));
+    assert_eq!((disk.dirty_blocks, disk.extents), (7, 1), "0, and 3 to 8");
+    disk.advance(disk.next_ns().unwrap());
+    assert_eq!(disk.next_ns(), Some(9 * MS), "3 to 8 in one access");
+}
+
+/// The read-ahead of 8 sectors ends at 14 ms. Nobody waits for the write, until there is a flush.
+#[test]
+fn a_read_ahead_ends_before_the_drive_destages_unless_somebody_waits() {
+    let cached = Drive { write_cache: Some(room(80, 8)), buffer: read_buffer(2, 20, 8), ..drive(slow(false)) };
+    let until_ms = |flushes: bool| {
+        let mut disk = Disk::new(&Arc::new(cached.clone()), 0);
+        disk.accept(0, read(0, 4));
+        disk.advance(4 * MS);
+        disk.accept(4 * MS, write(30, 1));
+        if flushes {
+            disk.await_flush(4 * MS);
+        }
+        disk.next_ns().unwrap() / MS
+    };
+    assert_eq!([until_ms(false), until_ms(true)], [14, 8]);
+}
+
 #[test]
 fn a_write_just_before_a_piece_that_waits_makes_it_longer() {
     let cached = Drive { write_cache: Some(room(80, 1)), ..drive(slow(false)) };

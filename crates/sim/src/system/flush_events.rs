@@ -33,7 +33,8 @@ impl System<'_> {
 
     /// Counts a flush at each disk that has something to empty.
     fn count_emptying(&mut self) {
-        for (disk, device) in self.devices.iter_mut().enumerate() {
+        for disk in 0..self.devices.len() {
+            let device = &mut self.devices[disk];
             let (is, was) = (!device.is_flushed(), &mut self.flushes.emptying[disk]);
             // A controller's volume is one device to the system.
             let place = &mut self.at_devices[disk.min(self.machine.devices_seen() - 1)];
@@ -41,6 +42,7 @@ impl System<'_> {
                 (false, true) => {
                     device.await_flush(self.now_ns);
                     place.add(self.now_ns);
+                    self.hear(disk);
                 }
                 (true, false) => place.take(self.now_ns),
                 _ => {}
