@@ -113,6 +113,24 @@ fn whole_rows_of_a_raid5_are_written_without_reading() {
     check("three disks of data", whole.total.bytes_per_s.0, 3.0 * disk, 10.0);
 }
 
+/// The mean of three seeds: whether the arm is in time for the next read of a row is a matter of phases.
+#[test]
+fn more_depth_slows_no_stream_of_writes_to_a_raid5_by_a_tenth() {
+    for kib in [16, 64] {
+        let rate = |depth| {
+            let one = |seed| {
+                let plain = asked(Write, Sequential, kib, depth, 10.0);
+                let span = Bytes(100 << 30);
+                measure("hdd-18tb:raid5-4", &Workload { seed, span, ..plain }).total.bytes_per_s.0
+            };
+            (1..4).map(one).sum::<f64>() / 3e6
+        };
+        let rates: Vec<f64> = (0..7).map(|doubled| rate(1 << doubled)).collect();
+        let best = |index: usize| rates[..index].iter().fold(0.0_f64, |best, rate| best.max(*rate));
+        assert!((0..7).all(|index| rates[index] > 0.9 * best(index)), "{kib} KiB: {rates:.0?}");
+    }
+}
+
 #[test]
 fn small_writes_in_order_stream_as_large_ones_do() {
     let [small, large] = [16, 1024].map(|kib: u64| {

@@ -3,10 +3,11 @@
 //! One pass at a time works on a row. A pass takes all adjacent rows that have new writes, reads what their parity needs, then
 //! writes data and parity. What is adjacent on a disk is one command, so a request is not torn into one access per row. Of two
 //! ways to get the parity of a row it takes the one with fewer bytes: old data and old parity (read-modify-write), or the blocks
-//! of the row that it does not write (reconstruct-write). What was read is not kept for later passes.
+//! of the row that it does not write (reconstruct-write).
 //!
-//! Rows that are written in part wait while a pass works on them or next to them: a stream fills them meanwhile. If writes
-//! complete a row while its pass reads, they join that pass.
+//! The system cuts the chunks into slices: a row is one slice of each disk. What was read or written of the last rows stays in
+//! memory and is not read again. Rows whose pass must read wait while a pass works on them or next to them: a stream fills them
+//! meanwhile. If writes complete a row while its pass reads, they join that pass.
 //!
 //! A card that makes the volume of drives with write caches has memory, as much as one of their caches per disk. Writes complete
 //! when they are there. The card writes whole rows at once, and the others when the memory is full or for a flush.
@@ -20,6 +21,12 @@ use crate::machine::{Device, Machine};
 use crate::volume::{Piece, Portion, Volume, chunks};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Range, RangeBounds};
+
+/// Linux: `stripe_cache_size`, 256 pages per disk where nobody changed it.
+const STRIPE_CACHE_BYTES: u64 = 256 * 4096;
+
+/// Bytes of a chunk in one row of the system, if they divide the chunk. Linux has one page there: four make a run shorter.
+const SLICE_BYTES: u64 = 4 * 4096;
 
 /// Ranges in order that do not touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -86,11 +93,18 @@ impl Row {
 #[derive(Debug)]
 pub(super) struct Rows {
     chunk: u64,
+    /// How much of a chunk is in one row.
+    slice: u64,
     disks: usize,
     rows: BTreeMap<u64, Row>,
     /// How many rows fit into the card's memory, if it has one, and the portions that wait for room there.
     pub(super) memory: Option<usize>,
     pub(super) parked: VecDeque<u32>,
+    /// What the system has in memory of the last rows, by chunk with the parity's at the end; which came when, and how many have
+    /// room.
+    kept: BTreeMap<u64, Vec<Spans>>,
+    last: VecDeque<u64>,
+    room: usize,
 }
 
 impl Rows {
@@ -101,18 +115,28 @@ impl Rows {
             Device::Disk(drive) if machine.is_made_in_controller() => drive.write_cache,
             _ => None,
         };
+        let is_sliced = !machine.is_made_in_controller() && chunk.0.is_multiple_of(SLICE_BYTES);
+        let slice = if is_sliced { SLICE_BYTES } else { chunk.0 };
         Some(Rows {
             chunk: chunk.0,
+            slice,
             disks: machine.disks.len(),
             rows: BTreeMap::new(),
             memory: cache.map(|cache| (cache.blocks * BLOCK_BYTES / chunk.0) as usize),
             parked: VecDeque::new(),
+            kept: BTreeMap::new(),
+            last: VecDeque::new(),
+            room: if machine.is_made_in_controller() {
+                0
+            } else {
+                STRIPE_CACHE_BYTES.div_ceil(slice).min(256) as usize
+            },
         })
     }
 
     /// Data bytes of a row.
     fn row_bytes(&self) -> u64 {
-        self.chunk * (self.disks as u64 - 1)
+        self.slice * (self.disks as u64 - 1)
     }
 
     /// Whether nothing is left to write.
@@ -136,14 +160,19 @@ impl Rows {
     /// A portion joins its rows. Gives how many they are, and those with which a pass may begin.
     pub(super) fn join(&mut self, number: u32, portion: &Portion) -> (u32, Vec<u64>) {
         let (mut count, mut ready) = (0, Vec::new());
-        chunks(self.row_bytes(), portion.offset, portion.bytes, &mut |number_of_row, from, bytes| {
-            count += 1;
-            let row = self.rows.entry(number_of_row).or_default();
-            row.waiting.spans.add(from..from + bytes);
-            row.waiting.portions.extend(self.memory.is_none().then_some(number));
-            if row.is_ready() {
-                ready.push(number_of_row);
-            }
+        let (chunk, slice, data_disks) = (self.chunk, self.slice, self.disks as u64 - 1);
+        chunks(chunk, portion.offset, portion.bytes, &mut |number_of_chunk, from, bytes| {
+            let (stripe, index) = (number_of_chunk / data_disks, number_of_chunk % data_disks);
+            chunks(slice, from, bytes, &mut |number_of_slice, from, bytes| {
+                count += 1;
+                let number_of_row = stripe * (chunk / slice) + number_of_slice;
+                let row = self.rows.entry(number_of_row).or_default();
+                row.waiting.spans.add(index * slice + from..index * slice + from + bytes);
+                row.waiting.portions.extend(self.memory.is_none().then_some(number));
+                if row.is_ready() {
+                    ready.push(number_of_row);
+                }
+            });
         });
         (count, ready)
     }
@@ -157,28 +186,50 @@ impl Rows {
         let goes = |number: &u64| self.rows.get(number).is_some_and(is_due);
         let first = (0..=number).rev().take_while(goes).last()?;
         let rows = first..(number..).find(|number| !goes(number))?;
-        let around = first.saturating_sub(1)..=rows.end;
-        let waits_for_more = self.rows.range(around).any(|(_, row)| row.is_busy())
-            && self.rows.range(rows.clone()).any(|(_, row)| !is_whole(row));
-        if waits_for_more {
+        let read = rows.clone().map(|number| self.to_read(number)).collect::<Vec<_>>();
+        let (mut reads, around) = (Vec::new(), first.saturating_sub(1)..=rows.end);
+        for (number, chunks) in rows.clone().zip(&read) {
+            self.add_pieces(number, Direction::Read, chunks, &mut reads);
+        }
+        if !reads.is_empty() && self.rows.range(around).any(|(_, row)| row.is_busy()) {
             return None;
         }
-        let mut reads = Vec::new();
-        for number in rows.clone() {
-            let Some(row) = self.rows.get_mut(&number) else { continue };
-            row.passing = std::mem::take(&mut row.waiting);
-            let written = row.passing.spans.clone();
-            let (data, parity) = self.by_chunk(&written);
-            let old_bytes = written.bytes() + parity.bytes();
-            let others_bytes = parity.bytes() * data.len() as u64 - written.bytes();
-            let spans = if old_bytes < others_bytes {
-                data.into_iter().chain([parity]).collect()
-            } else {
-                data.iter().map(|spans| parity.without(spans)).collect()
-            };
-            self.add_pieces(number, Direction::Read, spans, &mut reads);
+        for (number, chunks) in rows.clone().zip(read) {
+            self.keep(number, &chunks);
+            self.rows.entry(number).and_modify(|row| row.passing = std::mem::take(&mut row.waiting));
         }
         Some((rows, joined(reads)))
+    }
+
+    /// What a pass with the waiting writes of a row reads, by chunk.
+    fn to_read(&self, number: u64) -> Vec<Spans> {
+        let (data, parity) = self.by_chunk(&self.rows[&number].waiting.spans);
+        let others = data.iter().map(|spans| parity.without(spans)).collect();
+        let old = data.into_iter().chain([parity]).collect();
+        let kept = self.kept.get(&number).map_or(&[][..], |kept| kept);
+        let [old, others] = [old, others].map(|mut chunks: Vec<Spans>| {
+            chunks.iter_mut().zip(kept).for_each(|(spans, kept)| *spans = spans.without(kept));
+            chunks
+        });
+        let bytes = |chunks: &[Spans]| chunks.iter().map(Spans::bytes).sum::<u64>();
+        if bytes(&old) < bytes(&others) { old } else { others }
+    }
+
+    /// Keeps these bytes of a row's chunks too, of which the parity's is the last.
+    fn keep(&mut self, number: u64, chunks: &[Spans]) {
+        if self.room == 0 {
+            return;
+        }
+        let kept = self.kept.entry(number).or_insert_with(|| {
+            self.last.push_back(number);
+            vec![Spans::default(); self.disks]
+        });
+        for (kept, more) in kept.iter_mut().zip(chunks) {
+            more.0.iter().for_each(|span| kept.add(span.clone()));
+        }
+        if self.last.len() > self.room {
+            self.last.pop_front().and_then(|oldest| self.kept.remove(&oldest));
+        }
     }
 
     /// A pass has what it read. Gives its writes.
@@ -193,7 +244,9 @@ impl Rows {
             }
             let written = passing.spans.clone();
             let (data, parity) = self.by_chunk(&written);
-            self.add_pieces(number, Direction::Write, data.into_iter().chain([parity]).collect(), &mut writes);
+            let chunks = data.into_iter().chain([parity]).collect::<Vec<_>>();
+            self.keep(number, &chunks);
+            self.add_pieces(number, Direction::Write, &chunks, &mut writes);
         }
         joined(writes)
     }
@@ -215,7 +268,7 @@ impl Rows {
     fn by_chunk(&self, written: &Spans) -> (Vec<Spans>, Spans) {
         let (mut data, mut parity) = (vec![Spans::default(); self.disks - 1], Spans::default());
         for span in &written.0 {
-            chunks(self.chunk, span.start, span.end - span.start, &mut |chunk, from, bytes| {
+            chunks(self.slice, span.start, span.end - span.start, &mut |chunk, from, bytes| {
                 data[chunk as usize].add(from..from + bytes);
                 parity.add(from..from + bytes);
             });
@@ -224,12 +277,13 @@ impl Rows {
     }
 
     /// Adds the pieces of a row's chunks, of which the parity's is the last.
-    fn add_pieces(&self, row: u64, direction: Direction, chunks: Vec<Spans>, pieces: &mut Vec<Piece>) {
-        let (disks, offset) = (self.disks as u64, row * self.chunk);
+    fn add_pieces(&self, row: u64, direction: Direction, chunks: &[Spans], pieces: &mut Vec<Piece>) {
+        let (disks, offset) = (self.disks as u64, row * self.slice);
+        let stripe = row / (self.chunk / self.slice);
         for (index, spans) in (0..).zip(chunks) {
-            let disk = ((disks - row % disks + index) % disks) as usize;
+            let disk = ((disks - stripe % disks + index) % disks) as usize;
             let piece = |Range { start, end }| Piece { disk, offset: offset + start, bytes: end - start, direction };
-            pieces.extend(spans.0.into_iter().map(piece));
+            pieces.extend(spans.0.iter().cloned().map(piece));
         }
     }
 }

@@ -106,8 +106,9 @@ fn writes_that_complete_a_row_while_it_reads_are_written_with_it() {
     let machine = raid5(4);
     let of = |depth| moved(&course(&machine, &writes(&machine, Pattern::Sequential, 32 << 10, depth, 1200)));
     let ([alone_read, alone], [read, joined]) = (of(1), of(8));
-    assert_eq!([alone_read, alone], [2.0, 2.0]);
-    assert!(joined < 1.5 && read < 1.2, "{read} {joined}");
+    // The first write of a row reads the other two blocks. What is in memory is not read for the next two.
+    assert!((alone_read - 2.0 / 3.0).abs() < 0.002 && alone == 2.0, "{alone_read} {alone}");
+    assert!(joined < 1.5 && read < 0.5, "{read} {joined}");
 }
 
 #[test]
