@@ -117,7 +117,7 @@ pub(super) fn text(rows: &[Row], goals: &[Goal]) -> String {
             of(row.figures)
         );
     }
-    text += "\nGoals:\n";
+    text += if goals.is_empty() { "" } else { "\nGoals:\n" };
     for Goal { words, reached, .. } in goals {
         let _ = writeln!(text, "  {words}, {}", if *reached { "reached" } else { "not reached" });
     }
