@@ -89,7 +89,11 @@ impl Written {
         allowed: &str,
         has_unit: bool,
     ) -> Result<T, D::Error> {
-        let written = Written::deserialize(deserializer)?;
+        // serde's message for an integer beyond 64 bits names no bound; that of a missing key stays.
+        let written = match Written::deserialize(deserializer) {
+            Err(error) if error.to_string().contains("any value") => Written::Other(IgnoredAny),
+            written => written?,
+        };
         let remedy = if has_unit && written.lacks_unit() { "; write the unit" } else { "" };
         of(&written).ok_or_else(|| D::Error::custom(format!("it has to be {allowed}{remedy}")))
     }

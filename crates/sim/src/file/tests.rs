@@ -191,6 +191,15 @@ fn cpu_times_are_of_the_clock_that_the_file_says() {
     assert!(wrong.ends_with("it has to be a clock like \"733MHz\" from 1 MHz to 1000 GHz; write the unit"), "{wrong}");
 }
 
+#[test]
+fn a_number_of_more_than_64_bits_is_rejected_with_the_bounds() {
+    let message = told("hdd-18tb", "disk", "rpm = 7200", "rpm = 99999999999999999999999999");
+    assert!(
+        message.contains("it has to be a") && message.contains(" from ") && !message.contains("any value"),
+        "{message}"
+    );
+}
+
 /// As a number, as a text, in the file and in a setting, whether the file has the key or not.
 #[test]
 fn what_has_no_unit_is_refused_with_the_remedy() {
