@@ -82,7 +82,7 @@ fn under_way(sample: &Sample) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comparison::{Figure, Margins, Standing, compare};
+    use crate::comparison::{Design, Figure, Method, Standing, compare};
     use crate::fixtures::{Run, read, says};
     use halfpower_model::Nanoseconds;
 
@@ -97,7 +97,7 @@ mod tests {
         let samples = |run: &Run| run.samples.iter().map(|placed| placed.sample.clone()).collect::<Vec<_>>();
         let (before, after) = (samples(before), samples(after));
         let (before, after): (Vec<&Sample>, Vec<&Sample>) = (before.iter().collect(), after.iter().collect());
-        let comparison = compare(&before, &after, Margins::Usual);
+        let comparison = compare(&[before], &[after], Method { design: Design::Pairs, ..Method::default() });
         let change = comparison.cells[0].change(Figure::Throughput).unwrap().clone();
         (change.standing, change.ratio)
     }

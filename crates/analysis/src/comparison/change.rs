@@ -25,10 +25,13 @@ pub struct Change {
     pub before: Estimate,
     /// Mean of the second.
     pub after: Estimate,
-    /// Second over first; without an interval for single samples or unbounded scatter.
+    /// Second over first; without an interval for single pairs, too little CPU time or unbounded scatter.
     pub ratio: Estimate,
-    /// The change that counts as noise; none if A/A noise is too large.
-    pub margin: Option<Margin>,
+    /// The change that counts as noise.
+    pub margin: Margin,
+    /// The variation between runs; none of pairs and of simulated machines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variation: Option<Variation>,
     /// The verdict.
     pub standing: Standing,
     /// Why it is undecided, if the interval alone does not show it.
@@ -64,10 +67,31 @@ pub enum Doubt {
         /// Workloads with an interval of this figure.
         workloads: usize,
     },
-    /// Beyond the usual margin, but within A/A noise.
-    NoiseMayExplain,
-    /// A/A noise is too large for a margin, and the change is within it.
-    TooNoisy,
+}
+
+/// The variation between runs that a change was judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Variation {
+    /// Standard deviation of a run's mean, as a share of it.
+    pub share: f64,
+    /// Degrees of freedom.
+    pub freedom: f64,
+    /// How it is known.
+    pub basis: Basis,
+    /// Number of runs that show it.
+    pub runs: usize,
+}
+
+/// How the variation between runs is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// From the compared runs.
+    NamedRuns,
+    /// From them and earlier runs.
+    EarlierRuns,
+    /// Assumed.
+    Assumed,
 }
 
 impl Standing {

@@ -1,21 +1,49 @@
 //! Matches workloads of two groups and compares every figure with its margin.
 
-use super::change::{Change, ComparedCell, Standing};
+use super::between::{self, Between};
+use super::change::{Change, ComparedCell, Doubt, Standing};
 use super::copies::{self, are_simulated};
 use super::environment::{self, Difference};
 use super::figure::Figure;
 use super::machine;
-use super::margins::{FoundMargins, Held, Margins, judged, margin_of};
 use super::matching::{self, Group, Index, gather};
 use super::verdict::{self, Outcome};
 use crate::resolution::{no_finer, no_finer_ratio};
-use crate::statistics::{Contrast, Margin, Verdict, mean, mean_estimate, next_interval, verdicts};
+use crate::statistics::{Contrast, Margin, Verdict, mean, mean_estimate, verdicts};
 use halfpower_model::sample::Warning;
 use halfpower_model::{Estimate, Sample, Workload};
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// Settings that do not separate workloads, and so do not name them.
 const NO_PART: [&str; 4] = ["duration", "requests", "bytes", "interval"];
+
+/// The samples of a run.
+pub type OfRun<'a> = Vec<&'a Sample>;
+
+/// How two groups are compared.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Method<'a> {
+    /// The margin of every figure; none for each figure's default.
+    pub margin: Option<Margin>,
+    /// Where the variation between runs is known from.
+    pub design: Design<'a>,
+}
+
+/// What was measured together.
+#[derive(Clone, Copy, Debug)]
+pub enum Design<'a> {
+    /// Runs apart in time; with earlier runs of the first group's machine.
+    Runs(&'a [OfRun<'a>]),
+    /// One run that measured both in turn: of each workload, the samples at one place are a pair.
+    Pairs,
+}
+
+impl Default for Design<'_> {
+    fn default() -> Self {
+        Design::Runs(&[])
+    }
+}
 
 /// A comparison of two groups.
 #[derive(Clone, Debug, Serialize)]
@@ -26,9 +54,9 @@ pub struct Comparison {
     pub sentence: String,
     /// Warnings about the named runs, added by the caller.
     pub warnings: Vec<Warning>,
-    /// Margins from an A/A comparison, if used.
+    /// The variation between runs; none of pairs and of simulated machines.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub found_margins: Option<FoundMargins>,
+    pub between_runs: Option<Between>,
     /// Differences between the environments.
     pub differences: Vec<Difference>,
     /// Common workloads, in the first group's order.
@@ -39,10 +67,13 @@ pub struct Comparison {
     pub only_after: Vec<String>,
 }
 
-/// Compares two groups; failed samples are skipped.
-pub fn compare(before: &[&Sample], after: &[&Sample], margins: Margins<'_>) -> Comparison {
-    let sides = machine::with_settings(before, after);
-    let [before_cells, after_cells] = sides.each_ref().map(|side| gather(side));
+/// Compares two groups of runs; failed samples are skipped.
+pub fn compare(before: &[OfRun<'_>], after: &[OfRun<'_>], method: Method<'_>) -> Comparison {
+    let [before_runs, after_runs] = [before, after].map(run_of_each);
+    let (before, after) = (before.concat(), after.concat());
+    let sides = machine::with_settings(&before, &after);
+    let before_cells = gather(&sides[0], &before_runs);
+    let after_cells = gather(&sides[1], &after_runs);
     let all: Vec<&Workload> = before_cells.iter().chain(&after_cells).map(|cell| cell.workload).collect();
     let mut names = halfpower_model::names::names(&all, &NO_PART);
     let after_names = names.split_off(before_cells.len());
@@ -60,60 +91,94 @@ pub fn compare(before: &[&Sample], after: &[&Sample], margins: Margins<'_>) -> C
         cells.push(ComparedCell { name, workload: cell.samples[0].workload.clone(), changes: Vec::new() });
     }
     let only_after = after_names.into_iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(name, _)| name).collect();
-    let found: &[ComparedCell] = if let Margins::Found(cells) = margins { cells } else { &[] };
-    let found = Index::of(found.iter().map(|cell| &cell.workload));
-    let held = |figure, workload: &Workload| margin_of(margins, &found, figure, workload);
-    Figure::ALL.into_iter().for_each(|figure| add_changes(&mut cells, &pairs, figure, &held));
+    let earlier = match method.design {
+        Design::Runs(earlier) => like(&before, earlier),
+        Design::Pairs => Vec::new(),
+    };
+    let earlier_runs = run_of_each(&earlier);
+    let earlier: Vec<(Cow<'_, Workload>, &Sample)> =
+        earlier.concat().into_iter().map(|sample| (Cow::Borrowed(&sample.workload), sample)).collect();
+    let earlier = gather(&earlier, &earlier_runs);
+    let index = Index::of(earlier.iter().map(|group| group.workload));
+    let of_cell = |before: &Group<'_, '_>| index.find(before.workload).map(|place| &earlier[place]);
+    let earlier: Vec<Option<&Group<'_, '_>>> = pairs.iter().map(|(before, _)| of_cell(before)).collect();
+    Figure::ALL.into_iter().for_each(|figure| add_changes(&mut cells, &pairs, &earlier, figure, method));
     let (outcome, mut sentence) = verdict::of(&cells);
     if cells.is_empty() {
         let apart = matching::apart(&before_cells, &after_cells);
         sentence.extend(apart.map(|apart| format!(" {apart}")));
     }
-    let differences = environment::differences(before, after);
-    let found_margins = matches!(margins, Margins::Found(_)).then(|| FoundMargins::of(&cells));
-    let warnings = Vec::new();
-    Comparison { outcome, sentence, warnings, found_margins, differences, cells, only_before, only_after }
+    let differences = environment::differences(&before, &after);
+    let (between_runs, warnings) = (Between::of(&cells), Vec::new());
+    Comparison { outcome, sentence, warnings, between_runs, differences, cells, only_before, only_after }
+}
+
+/// The run of each sample.
+fn run_of_each(runs: &[OfRun<'_>]) -> Vec<usize> {
+    runs.iter().enumerate().flat_map(|(run, samples)| samples.iter().map(move |_| run)).collect()
+}
+
+/// The earlier runs that measured the same machine in the same environment.
+fn like<'a>(before: &[&Sample], earlier: &[OfRun<'a>]) -> Vec<OfRun<'a>> {
+    let is_like =
+        |run: &&OfRun<'_>| run.iter().all(|sample| sample.origin.is_none()) && environment::are_same(before, run);
+    earlier.iter().filter(is_like).cloned().collect()
 }
 
 /// Adds a figure's change to each cell in which both sides have it.
 fn add_changes(
     compared: &mut [ComparedCell],
     pairs: &[(&Group<'_, '_>, &Group<'_, '_>)],
+    earlier: &[Option<&Group<'_, '_>>],
     figure: Figure,
-    held: &dyn Fn(Figure, &Workload) -> Held,
+    method: Method<'_>,
 ) {
-    let values = |group: &Group<'_, '_>, of_bytes: bool| -> Vec<f64> {
-        // All or none: a mean over some would be of other samples.
-        let figures: Option<Vec<f64>> = group.samples.iter().map(|sample| figure.of(sample, of_bytes)).collect();
-        figures.unwrap_or_default()
-    };
+    let margin = method.margin.unwrap_or(figure.usual_margin());
     let mut changes = Vec::new();
-    for (place, (before, after)) in pairs.iter().enumerate() {
+    for (place, ((before, after), earlier)) in pairs.iter().zip(earlier).enumerate() {
         let of_bytes = before.samples.iter().all(|sample| sample.total.bytes_per_s.0 > 0.0);
-        let (old, new) = (values(before, of_bytes), values(after, of_bytes));
-        let (quantity, held) = (figure.quantity(of_bytes), held(figure, &before.samples[0].workload));
-        let margin = held.least(figure);
-        let are_long_enough = before.samples.iter().chain(&after.samples).all(|sample| figure.is_long_enough(sample));
-        let estimates = mean_estimate(quantity, &old).zip(mean_estimate(quantity, &new));
-        let Some(((old_mean, new_mean), contrast)) = estimates.zip(Contrast::apart(&new, &old, margin)) else {
-            continue;
+        let by_run = |group: &Group<'_, '_>| group.by_run(|sample| figure.of(sample, of_bytes));
+        let (old, new) = (by_run(before), by_run(after));
+        let single = [&old, &new].iter().any(|runs| runs.concat().len() == 1);
+        let judged = match method.design {
+            Design::Pairs => {
+                let blocks: Vec<(f64, f64)> = new.concat().into_iter().zip(old.concat()).collect();
+                Contrast::paired(&blocks, margin).map(|contrast| (contrast, None))
+            }
+            Design::Runs(_) if !single && is_simulated(&[before, after]) => {
+                Contrast::apart(&new.concat(), &old.concat(), margin).map(|contrast| (contrast, None))
+            }
+            Design::Runs(_) => {
+                let earlier = earlier.map(by_run).unwrap_or_default();
+                let change = between::change(figure, [&old, &new, &earlier], margin);
+                change.map(|(contrast, variation)| (contrast, Some(variation)))
+            }
         };
+        // Of several runs, the runs are the observations.
+        let observed = |runs: &[Vec<f64>]| match runs {
+            [one] => one.clone(),
+            runs => runs.iter().filter_map(|run| mean(run)).collect(),
+        };
+        let quantity = figure.quantity(of_bytes);
+        let estimates = mean_estimate(quantity, &observed(&old)).zip(mean_estimate(quantity, &observed(&new)));
+        let Some(((old, new), (contrast, variation))) = estimates.zip(judged) else { continue };
         let [old_share, new_share] = [before, after].map(|group| figure.resolution(&group.samples));
-        let contrast = Contrast { ratio: no_finer_ratio(contrast.ratio, new_share, old_share), ..contrast };
-        let of_single = verdict_of_single(figure, margin, &old, &new, contrast.ratio.value);
-        let of_single = of_single.map(|verdict| if are_long_enough { verdict } else { Verdict::Undecided });
-        let (before, after) = (no_finer(old_mean, old_share), no_finer(new_mean, new_share));
-        changes.push((place, before, after, (contrast, held), of_single));
+        let ratio = no_finer_ratio(contrast.ratio, new_share, old_share);
+        let are_long_enough = before.samples.iter().chain(&after.samples).all(|sample| figure.is_long_enough(sample));
+        let contrast = match single && !are_long_enough {
+            true => Contrast { ratio: Estimate { low: None, high: None, ..ratio }, margin, p_value: None },
+            false => Contrast { ratio, ..contrast },
+        };
+        changes.push((place, no_finer(old, old_share), no_finer(new, new_share), contrast, variation, single));
     }
-    let contrasts: Vec<Contrast> = changes.iter().map(|change| change.3.0).collect();
-    let looked_at = contrasts.iter().filter(|contrast| contrast.p_value.is_some()).count();
-    for ((place, before, after, (contrast, held), of_single), verdict) in changes.into_iter().zip(verdicts(&contrasts))
+    let contrasts: Vec<Contrast> = changes.iter().map(|change| change.3).collect();
+    let workloads = contrasts.iter().filter(|contrast| contrast.p_value.is_some()).count();
+    for ((place, before, after, contrast, variation, single), verdict) in changes.into_iter().zip(verdicts(&contrasts))
     {
-        let (ratio, margin) = (contrast.ratio, held.margin());
-        let (verdict, doubt) = judged(figure, held, &contrast, of_single.unwrap_or(verdict), looked_at);
-        let (standing, single) = (standing(figure, verdict), of_single.is_some());
-        let same_samples = are_the_same(pairs[place]);
-        let change = Change { figure, before, after, ratio, margin, standing, doubt, single, same_samples };
+        let is_one_of_many = verdict == Verdict::Undecided && contrast.verdict() != Verdict::Undecided;
+        let doubt = is_one_of_many.then_some(Doubt::OneOfMany { workloads });
+        let (ratio, standing, same_samples) = (contrast.ratio, standing(figure, verdict), are_the_same(pairs[place]));
+        let change = Change { figure, before, after, ratio, margin, variation, standing, doubt, single, same_samples };
         // With identical samples nothing differs, whatever the scatter.
         let ratio = Estimate { value: 1.0, low: Some(1.0), high: Some(1.0), ..ratio };
         let same = Change { ratio, standing: Standing::Equivalent, doubt: None, ..change.clone() };
@@ -121,27 +186,13 @@ fn add_changes(
     }
 }
 
-/// Whether both have identical samples of a simulated machine.
-fn are_the_same((before, after): (&Group<'_, '_>, &Group<'_, '_>)) -> bool {
-    let are_simulated = are_simulated(&before.samples) && are_simulated(&after.samples);
-    are_simulated && copies::are_equal(&before.samples, &after.samples)
+fn is_simulated(groups: &[&Group<'_, '_>]) -> bool {
+    groups.iter().all(|group| are_simulated(&group.samples))
 }
 
-/// The verdict if a side has a single sample, which has no interval: a change if the difference exceeds the margin, plausible
-/// noise and the other side's scatter. None if both sides have several.
-fn verdict_of_single(figure: Figure, margin: Margin, old: &[f64], new: &[f64], ratio: f64) -> Option<Verdict> {
-    let (single, others) = match (old, new) {
-        ([single], others) | (others, [single]) => (*single, others),
-        _ => return None,
-    };
-    let factor = mean(others).map_or(1.0, |mean| (single / mean).max(mean / single));
-    let is_one_of_them = next_interval(others).is_some_and(|next| next.holds(single));
-    let is_beyond = factor > figure.plausible_noise().max(margin.ends().1) && !is_one_of_them;
-    Some(match ratio > 1.0 {
-        _ if !is_beyond => Verdict::Undecided,
-        true => Verdict::Higher,
-        false => Verdict::Lower,
-    })
+/// Whether both have identical samples of a simulated machine.
+fn are_the_same((before, after): (&Group<'_, '_>, &Group<'_, '_>)) -> bool {
+    is_simulated(&[before, after]) && copies::are_equal(&before.samples, &after.samples)
 }
 
 fn standing(figure: Figure, verdict: Verdict) -> Standing {

@@ -63,6 +63,11 @@ pub(super) fn differences(before: &[&Sample], after: &[&Sample]) -> Vec<Differen
         .collect()
 }
 
+/// Whether no fact differs, except the load beside the samples.
+pub(super) fn are_same(one: &[&Sample], other: &[&Sample]) -> bool {
+    differences(one, other).iter().all(|difference| difference.fact == FOR_OTHERS)
+}
+
 /// Samples in which other programs caused most of the device's bytes; none if unknown.
 fn in_how_many_for_others(samples: &[&Sample]) -> Option<usize> {
     let shares: Vec<f64> = samples.iter().filter_map(|sample| share_for_others(sample)).collect();

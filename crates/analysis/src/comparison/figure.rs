@@ -42,14 +42,6 @@ impl Figure {
         }
     }
 
-    /// The factor up to which single samples decide nothing. A chosen rule: a disturbed machine can exceed it.
-    pub fn plausible_noise(self) -> f64 {
-        match self {
-            Figure::Throughput | Figure::ParentThroughput | Figure::CpuCost => 1.5,
-            Figure::TailLatency => 4.0,
-        }
-    }
-
     /// Whether a single sample is long enough: CPU time is counted in ticks. Ten 10 ms ticks suffice for the kernel's own sum; imported
     /// ones need 100 of 1/64 s, the coarsest in use.
     pub(super) fn is_long_enough(self, sample: &Sample) -> bool {

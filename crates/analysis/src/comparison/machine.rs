@@ -42,9 +42,9 @@ pub(super) fn with_settings<'a>(before: &[&'a Sample], after: &[&'a Sample]) -> 
 
 /// Number of common workloads.
 fn meet([before, after]: &[WithSettings<'_>; 2]) -> usize {
-    let groups = gather(before);
+    let groups = gather(before, &[]);
     let index = Index::of(groups.iter().map(|group: &Group<'_, '_>| group.workload));
-    gather(after).iter().filter(|group| index.find(group.workload).is_some()).count()
+    gather(after, &[]).iter().filter(|group| index.find(group.workload).is_some()).count()
 }
 
 fn placed(sample: &Sample) -> Placed<'_> {
@@ -96,7 +96,7 @@ fn without<'a>(samples: &[Placed<'a>], machine: &Set<'_>) -> WithSettings<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Comparison, Margins, compare};
+    use super::super::{Comparison, Method, compare};
     use crate::fixtures::{Run, read};
     use halfpower_model::{Sample, TargetKind, Workload};
 
@@ -114,8 +114,8 @@ mod tests {
 
     fn compared(before: &[(&str, &str)], after: &[(&str, &str)]) -> Comparison {
         let (before, after) = (side(before), side(after));
-        let [before, after] = [&before, &after].map(|side| side.iter().collect::<Vec<_>>());
-        compare(&before, &after, Margins::Usual)
+        let [before, after] = [&before, &after].map(|side| vec![side.iter().collect()]);
+        compare(&before, &after, Method::default())
     }
 
     /// How many workloads meet, and how many are of the one side and of the other alone.

@@ -4,7 +4,7 @@ use crate::comparable::{bare, fields, same_span};
 use halfpower_model::{Sample, Workload};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Workloads, found by equality in constant time.
 #[derive(Default)]
@@ -36,6 +36,8 @@ pub(super) struct Group<'w, 'a> {
     /// With the settings of its machine (`machine`).
     pub(super) workload: &'w Workload,
     pub(super) samples: Vec<&'a Sample>,
+    /// The run of each.
+    runs: Vec<usize>,
 }
 
 /// A field's name without its unit.
@@ -84,24 +86,36 @@ fn differing(
 }
 
 impl Group<'_, '_> {
+    /// A figure of each sample, by run; empty unless all have it, because a mean over some would be of other samples.
+    pub(super) fn by_run(&self, figure: impl Fn(&Sample) -> Option<f64>) -> Vec<Vec<f64>> {
+        let mut runs: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+        for (run, sample) in self.runs.iter().zip(&self.samples) {
+            let Some(figure) = figure(sample) else { return Vec::new() };
+            runs.entry(*run).or_default().push(figure);
+        }
+        runs.into_values().collect()
+    }
+
     /// Whether all samples surely have one workload; with unknown fields they may differ.
     pub(super) fn is_of_one_workload(&self) -> bool {
         self.samples.len() == 1 || self.workload.is_described()
     }
 }
 
-/// Samples by workload, in the order of their first ones; failed ones are skipped.
-pub(super) fn gather<'w, 'a>(samples: &'w [(Cow<'_, Workload>, &'a Sample)]) -> Vec<Group<'w, 'a>> {
+/// Samples by workload, in the order of their first ones; failed ones are skipped. `runs` has the run of each sample.
+pub(super) fn gather<'w, 'a>(samples: &'w [(Cow<'_, Workload>, &'a Sample)], runs: &[usize]) -> Vec<Group<'w, 'a>> {
     let mut groups: Vec<Group<'w, 'a>> = Vec::new();
     let mut index = Index::default();
-    for (workload, sample) in samples.iter().filter(|(_, sample)| crate::cells::is_usable(sample)) {
-        match index.find(workload) {
-            Some(place) => groups[place].samples.push(sample),
-            None => {
-                index.add(workload, groups.len());
-                groups.push(Group { workload, samples: vec![sample] });
-            }
-        }
+    let runs = runs.iter().copied().chain(std::iter::repeat(0));
+    for ((workload, sample), run) in samples.iter().zip(runs).filter(|((_, sample), _)| crate::cells::is_usable(sample))
+    {
+        let place = index.find(workload).unwrap_or_else(|| {
+            index.add(workload, groups.len());
+            groups.push(Group { workload, samples: Vec::new(), runs: Vec::new() });
+            groups.len() - 1
+        });
+        groups[place].samples.push(sample);
+        groups[place].runs.push(run);
     }
     groups
 }

@@ -1,17 +1,15 @@
 //! Noise of a machine: a run compared with itself (A/A comparison).
 //!
 //! The repetitions of a workload form pairs, and the run's seed assigns the two of each pair to the arms at random. Nothing changed
-//! between the arms, so every difference is noise. The end of its interval is the smallest margin that would call the workload
-//! equivalent; a comparison of two runs may use it ([`Margins::Found`](super::Margins)). Both arms are of one run, so differences between
-//! runs, such as file placement, are not included.
+//! between the arms, so every difference is noise within a run. Differences between runs, such as file placement, are not
+//! included; but in comparisons of two runs it counts as an earlier one.
 //! Source: Kohavi, Longbotham, Sommerfield and Henne, "Controlled experiments on the web: survey and practical guide",
 //! Data Mining and Knowledge Discovery 18 (2009).
 
-use super::compare::{Comparison, compare};
+use super::compare::{Comparison, Design, Method, compare};
 use super::figure::Figure;
-use super::margins::{Margins, held};
 use crate::cells::{Cell, Observed, gather, is_usable};
-use crate::statistics::{Margin, RandomisedBlocks, median_estimate};
+use crate::statistics::{RandomisedBlocks, median_estimate};
 use halfpower_model::random::derive_seed;
 use halfpower_model::units::significant;
 use halfpower_model::{Estimate, Quantity, Sample};
@@ -90,12 +88,6 @@ pub struct FigureNoise {
     pub largest_of: String,
     /// Workloads that the default margin calls changed.
     pub called_changed: usize,
-    /// Median of the implied margins; none without any.
-    pub median_margin: Option<f64>,
-    /// The largest.
-    pub largest_margin: Option<f64>,
-    /// Workloads without a margin, because the noise is above a quarter.
-    pub without_margin: usize,
 }
 
 /// Compares a run with itself; `seed` is the run's. None without an interval: four repetitions are needed.
@@ -114,7 +106,7 @@ pub fn against_itself(samples: &[Observed<'_>], seed: u64) -> Option<Noise> {
         first.push(one.sample);
         second.push(other.sample);
     }
-    let comparison = compare(&first, &second, Margins::Usual);
+    let comparison = compare(&[first], &[second], Method { design: Design::Pairs, ..Method::default() });
     let figures: Vec<FigureNoise> =
         Figure::ALL.into_iter().filter_map(|figure| of_figure(&comparison, figure)).collect();
     let sentence = sentence(figures.first()?);
@@ -125,8 +117,6 @@ fn of_figure(comparison: &Comparison, figure: Figure) -> Option<FigureNoise> {
     let changes = || comparison.cells.iter().filter_map(move |cell| Some((cell, cell.change(figure)?)));
     let with_interval = || changes().filter(|(_, change)| change.ratio.low.is_some() && change.ratio.high.is_some());
     let differences: Vec<f64> = with_interval().map(|(_, change)| difference(change.ratio)).collect();
-    let measured = || changes().filter(|(_, change)| !change.single).map(|(_, change)| held(change).margin());
-    let margins: Vec<f64> = measured().flatten().map(Margin::share).collect();
     let (furthest, change) =
         with_interval().max_by(|one, other| difference(one.1.ratio).total_cmp(&difference(other.1.ratio)))?;
     Some(FigureNoise {
@@ -136,9 +126,6 @@ fn of_figure(comparison: &Comparison, figure: Figure) -> Option<FigureNoise> {
         largest_difference: difference(change.ratio),
         largest_of: furthest.name.clone(),
         called_changed: with_interval().filter(|(_, change)| change.standing.is_change()).count(),
-        median_margin: median(&margins),
-        largest_margin: margins.into_iter().max_by(f64::total_cmp),
-        without_margin: measured().filter(Option::is_none).count(),
     })
 }
 

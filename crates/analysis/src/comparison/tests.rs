@@ -6,8 +6,16 @@ use crate::statistics::Margin;
 use halfpower_model::sample::Parallel;
 use halfpower_model::{BytesPerSecond, Sample, Workload};
 
-fn samples(run: &Run) -> Vec<&Sample> {
-    run.samples.iter().map(|placed| &placed.sample).collect()
+/// Each block as a run of its own.
+fn samples(run: &Run) -> Vec<OfRun<'_>> {
+    let block =
+        |block: u32| run.samples.iter().filter(move |placed| placed.block == block).map(|placed| &placed.sample);
+    (0..).map(|number| block(number).collect()).take_while(|run: &OfRun<'_>| !run.is_empty()).collect()
+}
+
+/// The whole as one run.
+fn one_run(run: &Run) -> OfRun<'_> {
+    samples(run).concat()
 }
 
 fn run(cells: &[(Workload, &[f64])]) -> Run {
@@ -24,7 +32,11 @@ fn close(rate: f64) -> [f64; 5] {
 }
 
 fn compared(before: &Run, after: &Run) -> Comparison {
-    compare(&samples(before), &samples(after), Margins::Usual)
+    compare(&samples(before), &samples(after), Method::default())
+}
+
+fn compared_by(before: &Run, after: &Run, margin: f64) -> Comparison {
+    compare(&samples(before), &samples(after), Method { margin: Margin::new(margin), ..Method::default() })
 }
 
 fn standing_of(comparison: &Comparison, cell: usize) -> Standing {
@@ -86,12 +98,12 @@ fn the_outcome_is_the_worst_that_is_sure() {
 fn a_threshold_is_what_does_not_matter() {
     let (before, after) = (run(&[(read(4), &around(1e8))]), run(&[(read(4), &around(0.9e8))]));
     assert_eq!(compared(&before, &after).outcome, Outcome::Regression);
-    let lenient = compare(&samples(&before), &samples(&after), Margins::Said(Margin::new(0.25).unwrap()));
+    let lenient = compared_by(&before, &after, 0.25);
     assert_eq!(lenient.outcome, Outcome::Equivalent, "{}", lenient.sentence);
     // Of one sample a side too: a loss of 40 % is beyond noise, and not beyond a margin of double and half.
     let (before, after) = (run(&[(read(4), &[1e8])]), run(&[(read(4), &[0.6e8])]));
     assert_eq!(compared(&before, &after).outcome, Outcome::Regression);
-    let lenient = compare(&samples(&before), &samples(&after), Margins::Said(Margin::new(1.0).unwrap()));
+    let lenient = compared_by(&before, &after, 1.0);
     assert_eq!(lenient.outcome, Outcome::Undecided, "{}", lenient.sentence);
 }
 
@@ -102,7 +114,7 @@ fn one_sample_shows_only_what_no_noise_does() {
     let comparison = compared(&before, &after);
     let standings = [0, 1, 2].map(|cell| standing_of(&comparison, cell));
     assert_eq!(standings, [Standing::Undecided, Standing::Worse, Standing::Better]);
-    assert!(comparison.cells.iter().all(|cell| cell.changes[0].single && cell.changes[0].ratio.low.is_none()));
+    assert!(comparison.cells.iter().all(|cell| cell.changes[0].single && cell.changes[0].ratio.low.is_some()));
     let quiet = compared(&before, &before);
     assert_eq!(quiet.outcome, Outcome::Undecided);
     begins(&quiet.sentence, "Undecided: one sample only");
@@ -342,9 +354,6 @@ fn the_same_twice_shows_the_noise_of_each_workload() {
     let [throughput] = noise.figures.as_slice() else { panic!("{noise:?}") };
     assert_eq!((throughput.figure, throughput.workloads, throughput.called_changed), (Figure::Throughput, 2, 0));
     assert!(throughput.largest_of.contains("64 KiB") && throughput.largest_difference > 0.001, "{throughput:?}");
-    // Quiet as it is, the first keeps the usual margin. The second's reaches half a width of t(8) = 2.306 × √(2 × 0.05²/5)
-    // = 7.3 % at least, give or take the error of a scatter of ten draws.
-    assert!((0.03..0.25).contains(&throughput.largest_margin.unwrap()), "{throughput:?}");
     let arms: Vec<u32> = noise.comparison.cells.iter().map(|cell| cell.changes[0].before.repetitions).collect();
     assert_eq!(arms, [5, 5], "as many in either arm");
     assert!(against_itself(&run(&[(read(4), &[1e8, 1e8])]).observed(), 1).is_none(), "one a side has no interval");
@@ -360,52 +369,6 @@ fn arms_are_drawn_by_the_seed_and_not_by_the_order() {
     assert!(values.iter().filter(|value| **value > 0.24).count() < 4, "{values:?}");
     let again = against_itself(&made.observed(), 3).unwrap().figures[0].median_difference;
     assert_eq!(again, values[3]);
-}
-
-#[test]
-fn what_the_same_differed_by_does_not_matter_there_and_there_alone() {
-    let noise = against_itself(&twice(&[(4, 0.0005), (64, 0.05)]).observed(), 1).unwrap();
-    let with = |kib: u64, after: f64| {
-        let (before, after) = (run(&[(read(kib), &close(1e8))]), run(&[(read(kib), &close(after))]));
-        let compared = compare(&samples(&before), &samples(&after), Margins::Found(&noise.comparison.cells));
-        let change = &compared.cells[0].changes[0];
-        (change.standing, change.doubt, change.margin)
-    };
-    let usual = Some(Margin::THROUGHPUT);
-    assert_eq!(with(4, 0.97e8), (Standing::Worse, None, usual));
-    // At the edge of what usually does not matter.
-    assert_eq!(with(64, 0.98e8).0, Standing::Equivalent);
-    assert_eq!(with(64, 0.98e8).2.map(Margin::share), noise.figures[0].largest_margin);
-    assert_eq!(with(64, 0.97e8).0, Standing::Undecided, "beyond it, so a change or noise");
-    assert_eq!(with(64, 0.97e8).1, Some(Doubt::NoiseMayExplain));
-    assert_eq!(with(64, 0.5e8).0, Standing::Worse);
-    assert_eq!(with(16, 0.97e8), (Standing::Worse, None, usual), "nobody measured that one");
-}
-
-#[test]
-fn what_differs_from_itself_by_more_than_a_quarter_gives_no_margin() {
-    let noise = against_itself(&twice(&[(4, 0.0005), (64, 0.4)]).observed(), 1).unwrap();
-    let found = &noise.figures[0];
-    assert_eq!((found.workloads, found.without_margin, found.largest_margin), (2, 1, Some(0.02)), "{found:?}");
-    let of = |small: f64, large: f64| run(&[(read(4), &close(small)), (read(64), &close(large))]);
-    let with = |after: f64| {
-        let (before, after) = (of(1e8, 1e8), of(1e8, after));
-        compare(&samples(&before), &samples(&after), Margins::Found(&noise.comparison.cells))
-    };
-    // Four times slower was equivalent, and the same is no better known.
-    for after in [1e8, 0.8e8, 0.6e8] {
-        let comparison = with(after);
-        let change = comparison.cells[1].change(Figure::Throughput).unwrap();
-        let judged = (change.standing, change.doubt, change.margin);
-        assert_eq!(judged, (Standing::Undecided, Some(Doubt::TooNoisy), None), "{after}");
-        assert_eq!((standing_of(&comparison, 0), comparison.outcome), (Standing::Equivalent, Outcome::Undecided));
-        let margins = comparison.found_margins.unwrap();
-        assert_eq!(margins.largest, Some(Margin::THROUGHPUT));
-        assert!(margins.without.len() == 1 && margins.without[0].contains("64 KiB"), "{margins:?}");
-        assert!(margins.sentence.contains("up to 2 %") && margins.sentence.contains("1 of 2 figures have no margin"));
-    }
-    assert_eq!(standing_of(&with(1e6), 1), Standing::Worse, "no noise explains a hundredth");
-    assert!(compared(&of(1e8, 1e8), &of(1e8, 1e8)).found_margins.is_none());
 }
 
 #[test]
@@ -429,4 +392,97 @@ fn scatter_of_blocks_is_distinguished_from_that_of_repetitions() {
     assert!(of(0.0, 0.1).between_blocks < 0.03, "no blocks that differ");
     let alone = Run::of([(read(4), [1e8, 1.01e8, 1.02e8, 0.99e8])]);
     assert_eq!(against_itself(&alone.observed(), 1).unwrap().scatter, None, "one workload has no blocks");
+}
+
+/// Runs of five repetitions whose states differ by `between`, and their repetitions by `within`, as a share.
+fn made_runs(normal: &mut Normal, count: usize, [mean, between, within]: [f64; 3]) -> Vec<Run> {
+    let run = |_| {
+        let state = mean * (between * normal.draw()).exp();
+        Run::of([(read(4), [0; 5].map(|_| state * (within * normal.draw()).exp()))])
+    };
+    (0..count).map(run).collect()
+}
+
+fn one_each(runs: &[Run]) -> Vec<OfRun<'_>> {
+    runs.iter().map(one_run).collect()
+}
+
+/// In how many of 500 comparisons a change is named, with this many runs before, after and earlier.
+fn named([before, after, earlier]: [usize; 3], change: f64, [between, within]: [f64; 2]) -> usize {
+    let mut normal = Normal::new(11);
+    let is_named = |_: &usize| {
+        let mut made = |count, mean| made_runs(&mut normal, count, [mean, between, within]);
+        let (before, after, earlier) = (made(before, 1e8), made(after, 1e8 * change), made(earlier, 1e8));
+        let earlier = one_each(&earlier);
+        let method = Method { design: Design::Runs(&earlier), ..Method::default() };
+        standing_of(&compare(&one_each(&before), &one_each(&after), method), 0).is_change()
+    };
+    (0..500).filter(is_named).count()
+}
+
+#[test]
+fn runs_that_differ_by_chance_are_no_change() {
+    let mut all = 0;
+    let designs = [[2, 2, 0], [5, 5, 0], [1, 1, 2], [1, 1, 8], [1, 3, 0]];
+    for (runs, variation) in designs.into_iter().flat_map(|runs| [(runs, [0.03, 0.01]), (runs, [0.1, 0.03])]) {
+        let named = named(runs, 1.0, variation);
+        // 5 % of 500, and three standard errors of that many draws.
+        assert!(named <= 25 + 15, "{named} with {runs:?} {variation:?}");
+        all += named;
+    }
+    assert!(all <= 10 * 25, "{all}");
+    // What is assumed where there is no other run covers a quiet machine, and one whose repetitions vary as the runs do.
+    for variation in [[0.03, 0.01], [0.06, 0.01], [0.3, 0.3]] {
+        let named = named([1, 1, 0], 1.0, variation);
+        assert!(named <= 25, "{named} with {variation:?}");
+    }
+}
+
+#[test]
+fn a_tenth_is_found_with_five_runs_a_side() {
+    let found = named([5, 5, 0], 0.9, [0.03, 0.02]);
+    assert!(found >= 400, "{found}");
+    let found = named([1, 1, 8], 0.8, [0.03, 0.02]);
+    assert!(found >= 400, "with eight earlier runs a fifth is found by one: {found}");
+}
+
+#[test]
+fn the_first_line_says_how_runs_vary() {
+    let mut normal = Normal::new(3);
+    let runs = made_runs(&mut normal, 6, [1e8, 0.03, 0.01]);
+    let runs = one_each(&runs);
+    let between = |before: usize, after: usize, earlier: usize| {
+        let (before, others) = runs.split_at(before);
+        let (after, others) = others.split_at(after);
+        let method = Method { design: Design::Runs(&others[..earlier]), ..Method::default() };
+        compare(before, after, method).between_runs.unwrap()
+    };
+    assert_eq!((between(1, 1, 0).basis, between(1, 1, 1).basis), (Basis::Assumed, Basis::Assumed));
+    assert_eq!((between(1, 1, 2).basis, between(1, 1, 2).runs), (Basis::EarlierRuns, 4));
+    assert_eq!((between(2, 2, 2).basis, between(2, 2, 2).runs), (Basis::NamedRuns, 4));
+    assert_eq!(between(1, 3, 0).basis, Basis::NamedRuns);
+    begins(&between(1, 1, 0).sentence, "No other runs of these workloads are stored: ");
+    begins(&between(1, 1, 4).sentence, "Between runs: throughput varies by ");
+}
+
+#[test]
+fn runs_of_another_environment_are_no_earlier_ones() {
+    let mut normal = Normal::new(3);
+    let mut runs = made_runs(&mut normal, 6, [1e8, 0.03, 0.01]);
+    let basis = |runs: &[Run]| {
+        let runs = one_each(runs);
+        let method = Method { design: Design::Runs(&runs[2..]), ..Method::default() };
+        compare(&runs[..1], &runs[1..2], method).between_runs.unwrap().basis
+    };
+    assert_eq!(basis(&runs), Basis::EarlierRuns);
+    let others = runs[2..].iter_mut().flat_map(|run| &mut run.samples);
+    others.for_each(|placed| placed.sample.environment.kernel = "5".to_owned());
+    assert_eq!(basis(&runs), Basis::Assumed);
+}
+
+#[test]
+fn pairs_of_one_run_need_no_other_runs() {
+    let (before, after) = (run(&[(read(4), &around(1e8))]), run(&[(read(4), &around(0.9e8))]));
+    let compared = compare(&samples(&before), &samples(&after), Method { design: Design::Pairs, ..Method::default() });
+    assert_eq!((standing_of(&compared, 0), compared.between_runs), (Standing::Worse, None));
 }

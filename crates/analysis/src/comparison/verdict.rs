@@ -32,7 +32,9 @@ pub(super) fn of(cells: &[ComparedCell]) -> (Outcome, String) {
         };
         let all = changes().filter(|(cell, change)| change.standing == standing && says_it(cell, change));
         let mut all: Vec<_> = all.collect();
-        all.sort_by(|one, other| factor(other.1).total_cmp(&factor(one.1)));
+        // Those that changed alike stay in the order of the plan.
+        let rounded = |change: &Change| (factor(change) * 1e9).round();
+        all.sort_by(|one, other| rounded(other.1).total_cmp(&rounded(one.1)));
         all
     };
     let (worse, better) = (worst(Standing::Worse), worst(Standing::Better));
@@ -70,15 +72,10 @@ pub(super) fn of(cells: &[ComparedCell]) -> (Outcome, String) {
 
 /// Why some are undecided, in a few words.
 fn doubts(doubts: impl Iterator<Item = Doubt>) -> String {
-    let (many, noisy): (Vec<Doubt>, Vec<Doubt>) = doubts.partition(|doubt| matches!(doubt, Doubt::OneOfMany { .. }));
-    let mut said = String::new();
-    if let Some(Doubt::OneOfMany { workloads }) = many.first() {
-        said += &format!("; {} of them would be significant alone, but not among {workloads} comparisons", many.len());
-    }
-    if !noisy.is_empty() {
-        said += &format!("; {} of them differ by no more than an A/A comparison", noisy.len());
-    }
-    said
+    let doubts: Vec<Doubt> = doubts.collect();
+    doubts.first().map_or_else(String::new, |Doubt::OneOfMany { workloads }| {
+        format!("; {} of them would be significant alone, but not among {workloads} comparisons", doubts.len())
+    })
 }
 
 /// The larger over the smaller.
@@ -151,9 +148,7 @@ fn above_the_device(cells: &[ComparedCell]) -> Option<String> {
     })
 }
 
-/// Plausible ratios of a change, for a single sample by plausible noise; none if unbounded.
+/// Plausible ratios of a change; none if unbounded.
 fn plausible(change: &Change) -> Option<(f64, f64)> {
-    let noise = change.figure.plausible_noise();
-    let by_noise = || change.single.then_some((change.ratio.value / noise, change.ratio.value * noise));
-    change.ratio.low.zip(change.ratio.high).or_else(by_noise)
+    change.ratio.low.zip(change.ratio.high)
 }

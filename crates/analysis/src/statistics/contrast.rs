@@ -9,10 +9,10 @@
 //! equivalence; Murphy and Myors, "Testing the hypothesis that treatments have negligible effects", Journal of Applied
 //! Psychology 84 (1999), for changes beyond a margin.
 
-use super::interval::t_share_below;
-use super::mean::{mean, variance};
-use super::ratio::{Fieller, logarithms, paired_ratio, ratio_of_means};
-use halfpower_model::Estimate;
+use super::interval::{Interval, estimate, t_share_below};
+use super::mean::{mean, t_quantile, variance};
+use super::ratio::{Fieller, logarithms, ratio_of_means};
+use halfpower_model::{Estimate, Quantity};
 use serde::{Deserialize, Serialize};
 
 /// False discovery rate of named changes.
@@ -33,11 +33,6 @@ impl Margin {
     /// Another margin; none unless it is a finite number of zero or more.
     pub fn new(share: f64) -> Option<Margin> {
         (share.is_finite() && share >= 0.0).then_some(Margin(share))
-    }
-
-    /// The margin that an A/A comparison implies: the distance of the interval's farther end from 1. None without an interval.
-    pub fn of_the_same(ratio: Estimate) -> Option<Margin> {
-        Margin::new((1.0 / ratio.low?).max(ratio.high?) - 1.0)
     }
 
     /// As a share: 0.02 of a ratio up to 1.02.
@@ -80,17 +75,26 @@ pub struct Contrast {
 impl Contrast {
     /// From pairs of the same blocks, the new one first. None without pairs or with a figure of zero.
     pub fn paired(blocks: &[(f64, f64)], margin: Margin) -> Option<Contrast> {
-        let ratio = paired_ratio(blocks)?;
         let logarithms = logarithms(blocks)?;
-        let middle = mean(&logarithms)?;
-        let p_value = variance(&logarithms).map(|variance| {
-            let error = (variance / logarithms.len() as f64).sqrt();
-            let beyond = middle.abs() - margin.ends().1.ln();
+        let freedom = logarithms.len() as f64 - 1.0;
+        let variance = variance(&logarithms).map(|variance| (variance / logarithms.len() as f64, freedom));
+        let contrast = Contrast::of_logarithm(mean(&logarithms)?, variance, margin);
+        Some(Contrast { ratio: Estimate { repetitions: blocks.len() as u32, ..contrast.ratio }, ..contrast })
+    }
+
+    /// From the logarithm of a ratio, with its variance and the degrees of freedom of that; without an interval if they are
+    /// not known.
+    pub(crate) fn of_logarithm(logarithm: f64, variance: Option<(f64, f64)>, margin: Margin) -> Contrast {
+        let error = variance.map(|(variance, freedom)| (variance.sqrt(), freedom));
+        let half = error.map(|(error, freedom)| error * t_quantile(freedom));
+        let interval = half.map(|half| Interval { low: logarithm - half, high: logarithm + half }.map(f64::exp));
+        let p_value = error.map(|(error, freedom)| {
+            let beyond = logarithm.abs() - margin.ends().1.ln();
             // Without scatter and at the very edge.
             let t = if beyond == 0.0 { 0.0 } else { beyond / error };
-            2.0 * t_share_below(-t, (logarithms.len() - 1) as f64)
+            (2.0 * t_share_below(-t, freedom)).min(1.0)
         });
-        Some(Contrast { ratio, margin, p_value: p_value.map(|p_value| p_value.min(1.0)) })
+        Contrast { ratio: estimate(Quantity::Ratio, logarithm.exp(), interval, 1), margin, p_value }
     }
 
     /// From two independent samples. None if one is empty or the old mean is not above zero.
@@ -154,7 +158,6 @@ pub fn adjusted_p_values(p_values: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use halfpower_model::Quantity;
     use proptest::prelude::*;
 
     fn around(rate: f64) -> Vec<f64> {
@@ -242,14 +245,10 @@ mod tests {
     }
 
     #[test]
-    fn a_margin_from_the_same_twice() {
-        let margin = |low, high| {
-            Margin::of_the_same(Estimate { quantity: Quantity::Ratio, value: 1.0, low, high, repetitions: 5 })
-        };
-        let (low, high) = margin(Some(0.8), Some(1.1)).unwrap().ends();
+    fn a_margin_is_a_factor_either_way() {
+        let (low, high) = Margin::new(0.25).unwrap().ends();
         assert!((high - 1.25).abs() < 1e-12 && (low - 0.8).abs() < 1e-12);
-        assert_eq!((margin(Some(0.9), Some(1.2)).unwrap().share() * 1e6).round(), 2e5);
-        assert_eq!((margin(None, None), Margin::new(-0.1), Margin::new(f64::NAN)), (None, None, None));
+        assert_eq!((Margin::new(-0.1), Margin::new(f64::NAN)), (None, None));
     }
 
     proptest! {

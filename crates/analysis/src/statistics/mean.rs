@@ -16,7 +16,7 @@ pub fn mean(values: &[f64]) -> Option<f64> {
 }
 
 /// The unbiased variance; none under two values.
-pub(super) fn variance(values: &[f64]) -> Option<f64> {
+pub(crate) fn variance(values: &[f64]) -> Option<f64> {
     let mean = mean(values).filter(|_| values.len() > 1)?;
     Some(values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64)
 }
@@ -28,18 +28,7 @@ pub(super) fn t_quantile(degrees_of_freedom: f64) -> f64 {
 
 /// The 95 % interval of the mean; none under two values.
 pub fn mean_interval(values: &[f64]) -> Option<Interval> {
-    about_mean(values, 1.0 / values.len() as f64)
-}
-
-/// 95 % prediction interval of one more value, for normal values; none under two values. Source: Hahn and Meeker,
-/// "Statistical Intervals" (1991), section 4.7.
-pub fn next_interval(values: &[f64]) -> Option<Interval> {
-    about_mean(values, 1.0 + 1.0 / values.len() as f64)
-}
-
-/// The mean ± t deviations, whose square is this share of the variance.
-fn about_mean(values: &[f64], share: f64) -> Option<Interval> {
-    let half = t_quantile(values.len().checked_sub(1)? as f64) * (variance(values)? * share).sqrt();
+    let half = t_quantile(values.len().checked_sub(1)? as f64) * (variance(values)? / values.len() as f64).sqrt();
     let mean = mean(values)?;
     Some(Interval { low: mean - half, high: mean + half })
 }
@@ -70,14 +59,6 @@ mod tests {
 
     /// Differences in hours of sleep, from Student's paper of 1908.
     const SLEEP_H: [f64; 10] = [1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4];
-
-    #[test]
-    fn one_more_value_lies_further_than_the_mean() {
-        // Mean 2, variance 1, t(2) = 4.30265: 4.30265 × √(4/3) = 4.96827.
-        let next = next_interval(&[1.0, 2.0, 3.0]).unwrap();
-        assert!((next.high - 6.968_27).abs() < 1e-4 && (next.low + 2.968_27).abs() < 1e-4, "{next:?}");
-        assert!(next_interval(&[1.0]).is_none() && next_interval(&[]).is_none());
-    }
 
     #[test]
     fn quantiles_are_those_of_the_tables() {

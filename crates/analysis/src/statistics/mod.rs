@@ -8,7 +8,8 @@
 //! | the mean of repetitions | [`mean_estimate`], Student's t | 2 values |
 //! | a typical value, whatever the distribution | [`median_estimate`], interpolated order statistics | 6 values |
 //! | a ratio within the same blocks | [`paired_ratio`], t of logarithms | 2 blocks |
-//! | a ratio of two runs | [`ratio_of_means`], Fieller with Welch's freedom | 5 and 5 |
+//! | a ratio of two samples | [`ratio_of_means`], Fieller with Welch's freedom | 5 and 5 |
+//! | a ratio of two runs | the variation between runs ([`crate::comparison`]) | 1 and 1 |
 //! | scatter within and between blocks | [`RandomisedBlocks`] | 2 by 2 |
 //! | a figure without a formula | [`bootstrap_of_means`], BCa, moved out as t is | 4 of each of several cells, 15 of one |
 //! | the mean of an autocorrelated series | [`series_mean`], batch means | 20 autocorrelation times |
@@ -43,7 +44,8 @@ pub(crate) use interval::estimate;
 pub use lasting_changes::lasting_changes;
 pub(crate) use least_squares::line_through;
 pub use least_squares::{Equation, Fit, Point, least_squares, weighted_line};
-pub use mean::{is_precise, mean, mean_estimate, mean_interval, next_interval};
+pub(crate) use mean::variance;
+pub use mean::{is_precise, mean, mean_estimate, mean_interval};
 pub use median::median_estimate;
 pub use ratio::{paired_ratio, ratio_of_means};
 pub use steady_state::is_ever_steady;

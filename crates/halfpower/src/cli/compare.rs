@@ -5,13 +5,12 @@ use crate::command::{
     session,
 };
 use crate::output::Output;
-use crate::report::{Analysed, comparison_html, comparison_text};
-use crate::store::{RunId, RunKind, Store, StoredSample};
-use crate::text::{UsageError, plural, refuse};
+use crate::report::{comparison_html, comparison_text};
+use crate::store::{RunId, RunSummary, Store, StoredSample};
+use crate::text::{plural, refuse};
 use clap::Args;
-use halfpower_analysis::comparison::{Margins, Noise, Outcome, are_copies, are_simulated, compare};
+use halfpower_analysis::comparison::{Design, Method, OfRun, Outcome, are_copies, are_simulated, compare};
 use halfpower_analysis::statistics::Margin;
-use halfpower_model::Sample;
 use halfpower_model::sample::Warning;
 use std::fmt;
 use std::path::PathBuf;
@@ -20,20 +19,22 @@ use std::str::FromStr;
 const EXAMPLES: &str = "\
 Examples:
   halfpower compare 3 4                    the run before a change, and the one after
-  halfpower compare 3,5,7 4,6,8            several of each, interleaved
+  halfpower compare 3,5,7 4,6,8            several of each, made in turn: finds smaller changes
   halfpower compare 3 4 --threshold 10%    ignore smaller changes
-  halfpower compare 3 4 --margin-from 2    ignore the noise of run 2, made with `run --aa`
   halfpower compare 3 4 --report new.html  the same as a page, with a forest plot
 
 Exit status: 0 equivalent or better; 3 a regression; 4 undecided.";
 
 /// Compare two stored runs, or two groups of runs
 ///
+/// Two runs of one machine differ by more than their repetitions show. The first line of the output says how far runs
+/// vary and from which runs that is known: the compared ones, earlier ones in the store, or none, so that a variation is
+/// assumed. `halfpower ab` compares two targets or settings more precisely.
+///
 /// Workloads with the same settings are compared. A workload changed if the 95 % interval of its change lies outside the
 /// margin, and is equivalent if the interval lies inside. The margin is 2 % for throughput and CPU time, 5 % for the 99th
 /// percentile of latency. With many workloads some intervals lie outside by chance, so a stricter test applies; its row
-/// then says so. One sample has no interval, so only a factor of 1.5 (4 for the percentile) counts as a change. Equal
-/// samples of a simulated machine are reported as identical.
+/// then says so. Equal samples of a simulated machine are reported as identical.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
@@ -47,10 +48,6 @@ pub(super) struct Arguments {
     /// (−33.3%) to 1.5 (+50%)
     #[arg(long, value_name = "SHARE", value_parser = threshold)]
     threshold: Option<Margin>,
-    /// A run made with `run --aa`: its noise is the margin of each workload, if larger than the default. Noise above 25% is
-    /// no margin: only a larger change is then decided
-    #[arg(long, value_name = "RUN", conflicts_with = "threshold")]
-    margin_from: Option<RunId>,
     /// Also write a page with a forest plot here; replaces an earlier report of that name
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     report: Option<PathBuf>,
@@ -97,13 +94,10 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let store = session::open_store(context, true)?;
     let sides = (load(&store, &arguments.before)?, load(&store, &arguments.after)?);
     let ((before, after), warnings) = without_copies(sides);
-    let noise = arguments.margin_from.map(|run| noise(&store, run)).transpose()?;
-    let margins = match (&noise, arguments.threshold) {
-        (Some(noise), _) => Margins::Found(&noise.comparison.cells),
-        (None, Some(threshold)) => Margins::Said(threshold),
-        (None, None) => Margins::Usual,
-    };
-    let mut comparison = compare(&samples(&before), &samples(&after), margins);
+    let earlier = earlier_runs(&store, &before, &after)?;
+    let earlier: Vec<OfRun<'_>> = earlier.iter().map(|stored| of_run(stored)).collect();
+    let method = Method { margin: arguments.threshold, design: Design::Runs(&earlier) };
+    let mut comparison = compare(&samples(&before), &samples(&after), method);
     comparison.warnings = warnings;
     if context.global.json {
         context.console.print_json(&comparison)?;
@@ -124,24 +118,31 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     })
 }
 
-/// The noise that a run with `--aa` found.
-fn noise(store: &Store, id: RunId) -> anyhow::Result<Noise> {
-    let run = store.run(id)?;
-    if run.kind != RunKind::Aa {
-        refuse!("run {id} did not measure the same twice; make one that does with `halfpower run --aa`");
-    }
-    let too_few = || UsageError(format!("run {id} has too few samples to estimate how far identical runs differ"));
-    Ok(Analysed::load(store, id)?.noise().ok_or_else(too_few)?.clone())
+/// The most earlier runs to read.
+const EARLIER_MOST: usize = 20;
+
+/// Earlier runs of the same name on the same target, the latest ones; what of them fits is found by the comparison.
+fn earlier_runs(store: &Store, before: &Side, after: &Side) -> anyhow::Result<Vec<Vec<StoredSample>>> {
+    let is_named = |id: RunId| before.iter().chain(after).any(|(named, _)| *named == id);
+    let runs = store.runs()?;
+    let of_before: Vec<&RunSummary> = runs.iter().filter(|run| before.iter().any(|(id, _)| *id == run.id)).collect();
+    let Some(last) = of_before.last().map(|run| run.id) else { return Ok(Vec::new()) };
+    let is_like = |run: &&RunSummary| {
+        let is_same = |of: &&RunSummary| of.name == run.name && of.target == run.target;
+        run.id < last && !is_named(run.id) && of_before.iter().any(|of| is_same(&of))
+    };
+    let earlier = runs.iter().rev().filter(is_like).take(EARLIER_MOST);
+    Ok(earlier.map(|run| store.samples(run.id)).collect::<Result<_, _>>()?)
 }
 
 /// The runs of a side with their samples.
 type Side = Vec<(RunId, Vec<StoredSample>)>;
 
-fn samples(side: &Side) -> Vec<&Sample> {
-    side.iter().flat_map(|(_, stored)| of_run(stored)).collect()
+fn samples(side: &Side) -> Vec<OfRun<'_>> {
+    side.iter().map(|(_, stored)| of_run(stored)).collect()
 }
 
-fn of_run(stored: &[StoredSample]) -> Vec<&Sample> {
+fn of_run(stored: &[StoredSample]) -> OfRun<'_> {
     stored.iter().map(|stored| &stored.sample).collect()
 }
 

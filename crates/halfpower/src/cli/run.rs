@@ -41,7 +41,7 @@ pub(super) struct Arguments {
 pub(super) struct CommonArguments {
     #[command(flatten)]
     pub(super) plan: PlanArguments,
-    /// Measure the noise of this machine: run the plan twice, interleaved, and compare the halves (A/A test); see `compare --margin-from`
+    /// Measure the noise of this machine: run the plan twice, interleaved, and compare the halves (A/A test)
     #[arg(long)]
     aa: bool,
     /// Print the plan and measure nothing

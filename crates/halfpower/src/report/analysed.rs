@@ -61,11 +61,6 @@ impl Analysed {
         Analysed { run, samples, analysis, cell_names, noise, paper_figures, damaged: 0 }
     }
 
-    /// The noise of the machine, if measured.
-    pub(crate) fn noise(&self) -> Option<&Noise> {
-        self.noise.as_ref()
-    }
-
     /// Analyses the run again, after a test changed its samples.
     #[cfg(test)]
     pub(super) fn again(self) -> Self {

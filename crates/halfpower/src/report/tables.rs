@@ -309,37 +309,19 @@ pub(super) fn of_noise(noise: &Noise) -> Table {
             percent(found.median_difference),
             percent(found.largest_difference),
             found.called_changed.to_string(),
-            margin(found.median_margin),
-            margin(found.largest_margin),
-            found.without_margin.to_string(),
             found.largest_of.clone(),
         ]
     };
-    let head = "figure,workloads,median difference,largest difference,called changed,median margin,largest margin,\
-                too noisy for a margin,largest difference in";
+    let head = "figure,workloads,median difference,largest difference,called changed,largest difference in";
     Table::of(head, noise.figures.iter().map(row))
 }
 
-/// The noise for the terminal: the difference, and the margin that follows from it.
+/// The noise for the terminal.
 pub(super) fn brief_noise(noise: &Noise) -> Table {
     let row = |found: &FigureNoise| {
         let (half, most) = (percent(found.median_difference), percent(found.largest_difference));
-        let margins = match (found.median_margin, found.largest_margin) {
-            (Some(half), Some(most)) => format!("{} (median), {} at most", percent(half), percent(most)),
-            _ => margin(None),
-        };
-        let without = match found.without_margin {
-            0 => String::new(),
-            without => format!("; {without} too noisy for a margin"),
-        };
         let difference = format!("{half} (median of {}), {most} at most", found.workloads);
-        [found.figure.name().to_owned(), difference, format!("{margins}{without}")]
+        [found.figure.name().to_owned(), difference]
     };
-    let head = ["Same workload twice", "differs by", "margin to call it equivalent"];
-    Table::new(head, noise.figures.iter().map(row))
-}
-
-/// The margin; a workload that is too noisy has none.
-fn margin(margin: Option<f64>) -> String {
-    margin.map_or_else(|| "too noisy".to_owned(), percent)
+    Table::new(["Same workload twice", "differs by"], noise.figures.iter().map(row))
 }

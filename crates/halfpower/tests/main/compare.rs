@@ -53,8 +53,6 @@ fn what_cannot_be_compared_is_refused() {
         ("compare 1 1", 2, "run 1 is on both sides"),
         ("compare 1 x", 2, "is no run; write its number"),
         ("compare 1 2 --threshold=5", 2, "write one like 5%"),
-        ("compare 1 2 --margin-from=2", 2, "did not measure the same twice"),
-        ("compare 1 2 --margin-from=2 --threshold=5%", 2, "cannot be used with"),
         ("compare 1 9", 1, "9"),
         ("compare 1 3", 2, "run 3 has no samples to compare"),
     ]);
@@ -73,20 +71,30 @@ fn what_the_same_differs_by_is_measured_and_can_be_compared_by() {
     assert_eq!(lab.samples(1).len(), 2 * 5 * 2, "each workload twice as often");
     assert!(lab.read("aa.html").contains(">Noise<"));
     let found = lab.json("runs show 1");
-    let margin = found["noise"]["figures"][0]["largest_margin"].as_f64().unwrap();
-    assert!(margin >= 0.02, "never less than usual: {margin}");
-    for _ in 0..2 {
-        lab.ok(study);
+    assert!(found["noise"]["figures"][0]["largest_difference"].as_f64().unwrap() >= 0.0, "{found}");
+}
+
+#[test]
+fn earlier_runs_show_how_runs_vary() {
+    let lab = Lab::new();
+    lab.data_file("file", 64);
+    let read = "io file --buffering=buffered --requests=100";
+    for _ in 0..4 {
+        lab.ok(read);
     }
-    let compared = lab.run("compare 2 3 --margin-from=1 --report=change.html --json");
-    assert!(matches!(compared.status, Some(0 | 3 | 4)), "{}", compared.stderr);
-    let document = compared.document();
-    let cells = document["cells"].as_array().unwrap().iter();
-    let margins = cells.map(|cell| cell["changes"][0]["margin"].as_f64().unwrap());
-    assert_eq!(margins.fold(0.0, f64::max), margin, "the workloads are those that were measured");
-    assert!(document["found_margins"]["largest"].as_f64().unwrap() >= margin, "{document}");
-    let page = lab.read("change.html");
-    for part in ["Run 3 against run 2", "<rect class=\"margin\"", "comparison: changes up to"] {
-        assert!(page.contains(part), "{part}: {page}");
+    let basis = |sides: &str| {
+        let document = lab.run((sides, "--json")).document();
+        (document["between_runs"]["basis"].as_str().unwrap().to_owned(), document["between_runs"]["runs"].clone())
+    };
+    assert_eq!(basis("compare 1 2"), ("assumed".to_owned(), 2.into()));
+    assert_eq!(basis("compare 3 4"), ("earlier_runs".to_owned(), 4.into()));
+    assert_eq!(basis("compare 1,2 3,4"), ("named_runs".to_owned(), 4.into()));
+    let first = lab.run("compare 1 2").stdout;
+    assert!(first.starts_with("No other runs of these workloads are stored: "), "{first}");
+    // Of a simulated machine nothing is assumed.
+    for seed in [1, 2] {
+        lab.ok(&format!("study run simulated.toml --target=sim:win2k-pentium3:atlas-1 --no-report --seed={seed}")[..]);
     }
+    let simulated = lab.run("compare 5 6 --json").document();
+    assert!(simulated.get("between_runs").is_none() && simulated["cells"][0]["changes"][0].get("variation").is_none());
 }

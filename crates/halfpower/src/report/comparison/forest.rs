@@ -61,7 +61,8 @@ fn shown<'a>(changes: &[(&'a ComparedCell, &'a Change)]) -> Vec<(&'a ComparedCel
 
 fn row(axis: &Axis, cell: &ComparedCell, change: &Change) -> Value {
     let ends = change.ratio.low.zip(change.ratio.high);
-    let band = change.margin.map(|margin| margin.ends()).map(|(least, most)| [least, most].map(|end| axis.place(end)));
+    let (least, most) = change.margin.ends();
+    let [left, right] = [least, most].map(|end| axis.place(end));
     context! {
         name => &cell.name,
         // A class of the style sheet, and the name of the row.
@@ -69,8 +70,8 @@ fn row(axis: &Axis, cell: &ComparedCell, change: &Change) -> Value {
         point => axis.place(change.ratio.value),
         // The ends of the interval, cut at the ends of the axis.
         interval => ends.map(|(low, high)| [low, high].map(|end| axis.place(end)).into_iter().collect::<Value>()),
-        // Left end and width of the margin; none if there is no margin.
-        margin => band.map(|[left, right]| [left, hundredths(right - left)].into_iter().collect::<Value>()),
+        // Left end and width of the margin.
+        margin => [left, hundredths(right - left)].into_iter().collect::<Value>(),
         change => format!("{} %", signed(change.ratio.value)),
         basis => basis(change),
     }
@@ -89,8 +90,7 @@ impl Axis {
         let (mut points, mut ends) = (0.0_f64, 0.0_f64);
         let mut count = 0;
         for change in changes {
-            points =
-                points.max(away(change.ratio.value)).max(change.margin.map_or(0.0, |margin| away(margin.ends().1)));
+            points = points.max(away(change.ratio.value)).max(away(change.margin.ends().1));
             let interval = [change.ratio.low, change.ratio.high].into_iter().flatten();
             ends = interval.map(away).fold(ends, f64::max);
             count += 1;

@@ -30,7 +30,7 @@ pub(crate) fn comparison_html(
         verdict => [&comparison.sentence].into_iter().collect::<Value>(),
         unfinished => (),
         warnings => Serde(&comparison.warnings),
-        margins => comparison.found_margins.as_ref().map(|margins| &margins.sentence),
+        between => comparison.between_runs.as_ref().map(|between| &between.sentence),
         differences => differences("fact", &comparison.differences),
         figures => Figure::ALL.into_iter().filter_map(|figure| figure_view(comparison, figure)).collect::<Value>(),
         only => only.collect::<Value>(),
@@ -67,7 +67,7 @@ fn table(cells: &[ComparedCell], figure: Figure) -> Table {
             change.after.repetitions.to_string(),
             format!("{} %", signed(change.ratio.value)),
             basis(change),
-            change.margin.map_or_else(|| "undecided".to_owned(), |margin| percent(margin.share())),
+            percent(change.margin.share()),
             word(change.standing).to_owned(),
         ])
     };
@@ -77,12 +77,12 @@ fn table(cells: &[ComparedCell], figure: Figure) -> Table {
 /// The text, `width` columns wide.
 pub(crate) fn comparison_text(comparison: &Comparison, colour: bool, width: usize) -> String {
     let mut page = Page::new(width, colour);
+    if let Some(between) = &comparison.between_runs {
+        page.plain(&between.sentence);
+    }
     page.paragraph("", &[(Style::Strong, &comparison.sentence)]);
     for warning in &comparison.warnings {
         page.plain(format!("Warning: {}; {}.", warning.message, warning.remedy));
-    }
-    if let Some(margins) = &comparison.found_margins {
-        page.plain(&margins.sentence);
     }
     page.table_of(&differences("Differences of the environment", &comparison.differences));
     if comparison.differences.is_empty() {

@@ -24,8 +24,6 @@ pub(super) fn signed(ratio: f64) -> String {
 pub(super) fn basis(change: &Change) -> String {
     let doubt = match change.doubt {
         Some(Doubt::OneOfMany { workloads }) => format!("; one of {workloads} looked at"),
-        Some(Doubt::NoiseMayExplain) => "; identical runs may differ as far".to_owned(),
-        Some(Doubt::TooNoisy) => "; identical runs differ too much to decide".to_owned(),
         None => String::new(),
     };
     format!("{}{doubt}", interval(change))
@@ -35,12 +33,8 @@ fn interval(change: &Change) -> String {
     match (change.ratio.low, change.ratio.high) {
         _ if change.same_samples => "the same, sample by sample".to_owned(),
         (Some(low), Some(high)) => format!("{} to {}", signed(low), signed(high)),
-        _ if !change.single => "they scatter too much for an interval".to_owned(),
-        _ if change.standing == Standing::Undecided => "one sample".to_owned(),
-        _ => {
-            let margin = change.margin.map_or(1.0, |margin| margin.ends().1);
-            format!("one sample, but more than {} times", significant(change.figure.plausible_noise().max(margin)))
-        }
+        _ if change.single => "one sample".to_owned(),
+        _ => "they scatter too much for an interval".to_owned(),
     }
 }
 

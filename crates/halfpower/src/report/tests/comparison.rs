@@ -4,8 +4,7 @@ use super::stored::{fixed, run};
 use super::{lines, markup, page};
 use crate::report::{Analysed, comparison_html, comparison_text};
 use crate::store::RunKind;
-use halfpower_analysis::comparison::{Comparison, Figure, Margins, compare};
-use halfpower_analysis::statistics::Margin;
+use halfpower_analysis::comparison::{Comparison, Figure, Method, compare};
 use halfpower_model::{Bytes, Environment, Sample};
 
 fn samples(analysed: &Analysed) -> Vec<Sample> {
@@ -13,11 +12,19 @@ fn samples(analysed: &Analysed) -> Vec<Sample> {
 }
 
 fn compared(before: &[Sample], after: &[Sample]) -> Comparison {
-    compared_by(before, after, Margins::Usual)
-}
-
-fn compared_by(before: &[Sample], after: &[Sample], margins: Margins<'_>) -> Comparison {
-    compare(&before.iter().collect::<Vec<_>>(), &after.iter().collect::<Vec<_>>(), margins)
+    // As runs of one sample of each workload.
+    let runs = |side: &'_ [Sample]| -> Vec<Vec<usize>> {
+        let is_of = |one: &Sample, other: &Sample| one.workload.offset == other.workload.offset;
+        let number = |place: usize| side[..place].iter().filter(|other| is_of(&side[place], other)).count();
+        let places = |run: usize| (0..side.len()).filter(|place| number(*place) == run).collect::<Vec<_>>();
+        (0..).map(places).take_while(|run| !run.is_empty()).collect()
+    };
+    let of = |side: &[Sample], runs: Vec<Vec<usize>>| -> Vec<Vec<Sample>> {
+        runs.iter().map(|run| run.iter().map(|place| side[*place].clone()).collect()).collect()
+    };
+    let (before, after) = (of(before, runs(before)), of(after, runs(after)));
+    let [before, after] = [&before, &after].map(|runs| runs.iter().map(|run| run.iter().collect()).collect::<Vec<_>>());
+    compare(&before, &after, Method::default())
 }
 
 /// The first sample, once with each change.
@@ -81,15 +88,25 @@ fn many_facts_of_one_side_share_a_row() {
 }
 
 #[test]
-fn an_interval_without_bounds_is_not_reported_as_one_sample() {
+fn one_sample_of_few_ticks_is_reported_as_one() {
+    let of = |elapsed_s: f64| {
+        varied([elapsed_s], |sample, elapsed_s| {
+            sample.cpu.lower.user_s = elapsed_s;
+            sample.cpu.lower.system_s = 0.0;
+        })
+    };
+    let text = comparison_text(&compared(&of(0.01), &of(0.02)), false, 200);
+    assert!(text.contains("undecided (one sample)"), "{text}");
+}
+
+#[test]
+fn the_first_line_says_how_runs_vary() {
     let of = |rates: &[f64]| varied(rates.to_vec(), |sample, rate| sample.total.bytes_per_s.0 = rate);
-    let several = comparison_text(&compared(&of(&[1e7, 9e7]), &of(&[2e7, 9e7])), false, 200);
-    assert!(several.contains("undecided (they scatter too much for an interval)"), "{several}");
-    let single = comparison_text(&compared(&of(&[1e7, 9e7]), &of(&[2e7])), false, 200);
-    assert!(single.contains("undecided (one sample)"), "{single}");
-    let margins = Margins::Said(Margin::new(0.95).unwrap());
-    let wide = comparison_text(&compared_by(&of(&[9e7]), &of(&[4e7]), margins), false, 200);
-    assert!(wide.contains("worse (one sample, but more than 1.95 times)"), "{wide}");
+    let several = compared(&of(&[1e9, 1.01e9, 1.02e9]), &of(&[1e9, 1.01e9, 1.02e9]));
+    assert!(comparison_text(&several, false, 200).starts_with("Between runs: throughput varies by "));
+    assert!(html(&several).contains("Between runs: throughput varies by "));
+    let alone = comparison_text(&compared(&of(&[1e9]), &of(&[1e9])), false, 200);
+    assert!(alone.starts_with("No other runs of these workloads are stored: "), "{alone}");
 }
 
 #[test]
@@ -129,30 +146,6 @@ fn a_plot_has_no_more_rows_than_can_be_read_and_all_that_changed() {
 }
 
 #[test]
-fn a_missing_margin_is_reported() {
-    let mut analysed = run(&fixed());
-    analysed.run.kind = RunKind::Aa;
-    let before = samples(&analysed);
-    for (place, stored) in analysed.samples.iter_mut().enumerate() {
-        stored.sample.total.bytes_per_s.0 *= if place % 3 == 0 { 0.3 } else { 1.0 };
-    }
-    let analysed = analysed.again();
-    assert!(lines(&analysed, 200).contains("too noisy for a margin"), "{}", lines(&analysed, 200));
-    let margins = Margins::Found(&analysed.noise().unwrap().comparison.cells);
-    let comparison = compared_by(&before, &before, margins);
-    let text = comparison_text(&comparison, false, 1000);
-    let page = html(&comparison);
-    markup::check_nesting(&page);
-    for expected in [&text, &page] {
-        assert!(
-            expected.contains("have no margin") && expected.contains("identical runs differ too much to decide"),
-            "{expected}"
-        );
-    }
-    assert!(page.contains("<td>undecided</td>"));
-}
-
-#[test]
 fn a_run_held_against_itself_says_first_what_the_same_differed_by() {
     let mut analysed = run(&fixed());
     assert!(!page(&analysed).contains(">Noise<") && !lines(&analysed, 100).contains("Noise"), "not requested");
@@ -160,7 +153,7 @@ fn a_run_held_against_itself_says_first_what_the_same_differed_by() {
     let analysed = analysed.again();
     let page = page(&analysed);
     markup::check_nesting(&page);
-    assert!(page.contains(">Noise<") && page.contains("--margin-from"));
+    assert!(page.contains(">Noise<"));
     let summary = lines(&analysed, 100);
     let noise =
         summary.find("Noise of this machine: two halves of the run differed in throughput by less than").unwrap();
