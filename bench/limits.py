@@ -80,7 +80,7 @@ def in_machine(binary, cases, show):
     machine = random.randrange(1 << 32) if show else 0
     # The kernel names disks in the order in which it finds them.
     script = ["disk() { echo /dev/$(grep -l LAB$1 /sys/block/sd*/device/vpd_pg80 | cut -d/ -f4); }"]
-    options, first = [], 0
+    options, first, program = [], 0, Path(binary).name
     for number, case in enumerate(cases):
         disks = range(first, first + case["disks"])
         first += case["disks"]
@@ -89,8 +89,8 @@ def in_machine(binary, cases, show):
         targets = " ".join(f"--overwrite $(disk {disk})" for disk in disks)
         for name, command in COMMANDS.items():
             store = f"--store /tmp/{number}-{name}.db"
-            script += [f"echo '@@ {number} {name}'", f"halfpower {command} {targets} --json --no-report {store}", "sleep 6"]
-            script += [f"halfpower export 1 {store}"] if show else []
+            script += [f"echo '@@ {number} {name}'", f"{program} {command} {targets} --json --no-report {store}", "sleep 6"]
+            script += [f"{program} export 1 {store}"] if show else []
     with tempfile.NamedTemporaryFile("w", suffix=".sh") as file:
         file.write("\n".join(script) + "\n")
         file.flush()
