@@ -109,9 +109,10 @@ impl Probe {
     /// A long repetition of a workload; without a duration the first.
     fn of(&self, workload: &Workload, duration: Option<Nanoseconds>) -> Workload {
         let bytes = workload.operation.writes().then_some(Bytes(self.write_bytes.0 / workload.copies()));
-        let duration = duration.unwrap_or(self.durations[usize::from(workload.operation.writes())]);
+        let first = self.durations[usize::from(workload.operation.writes())];
+        let duration = duration.unwrap_or(first);
         let limits = Limits { duration: Some(duration), bytes, ..workload.limits };
-        let interval = Nanoseconds((duration.0 / Probe::INTERVALS).max(10_000_000));
+        let interval = Nanoseconds((first.0 / Probe::INTERVALS).max(10_000_000));
         Workload { warmup: Nanoseconds(0), interval, limits, ..workload.clone() }
     }
 }

@@ -1,9 +1,10 @@
 //! The view of a report for its template, which makes no decisions.
 
 use super::analysed::Analysed;
-use super::chart::{chart_view, charts, of_figure};
+use super::chart::{chart_view, charts, of_figure, over_time};
 use super::html::render;
 use super::{pyramid, tables};
+use crate::plan::Judged;
 use crate::simulator::paper_figures::{PaperFigure, Printed};
 use crate::text::grouped;
 use halfpower_analysis::{Attribution, first_peak};
@@ -43,6 +44,7 @@ const GROUPS: [(FindingCode, &str); 19] = [
 pub(crate) fn html(analysed: &Analysed) -> anyhow::Result<String> {
     let Analysed { run, analysis, paper_figures, noise, .. } = analysed;
     let (charts, absent) = charts(analysed);
+    let over_time = over_time(analysed);
     let observed = analysed.observed();
     let verdict = beside(paper_figures).map_or_else(|| verdict(analysed), |sentence| vec![sentence]);
     let samples_shown = observed.len().min(SAMPLES_SHOWN);
@@ -72,6 +74,7 @@ pub(crate) fn html(analysed: &Analysed) -> anyhow::Result<String> {
         recommendations => recommendations.collect::<Value>(),
         findings => GROUPS.iter().filter_map(|(code, title)| group(analysed, *code, title)).collect::<Value>(),
         pyramids => analysis.pyramids.iter().map(pyramid::view).collect::<Value>(),
+        over_time => over_time.iter().filter_map(chart_view).collect::<Value>(),
         charts => charts.iter().filter_map(chart_view).collect::<Value>(),
         absent => absent.into_iter().collect::<Value>(),
         figures => paper_figures.iter().enumerate().map(|of| figure_view(analysed, of)).collect::<Value>(),
@@ -146,11 +149,13 @@ fn half_power_of_reads(analysed: &Analysed) -> impl Iterator<Item = &Finding> {
     analysed.findings(FindingCode::HalfPower).filter(wanted)
 }
 
-/// The main result: the peak, and the request size that reaches half of it.
+/// The main result: what was expected, the limits, the peak, and the request size that reaches half of it.
 fn verdict(analysed: &Analysed) -> Vec<String> {
     let peak = first_peak(&analysed.analysis.findings, &analysed.analysis.cells).into_iter();
     let found = peak.chain(half_power_of_reads(analysed).take(1)).map(|finding| &finding.sentence);
-    let found: Vec<String> = analysed.noise.iter().map(|noise| &noise.sentence).chain(found).cloned().collect();
+    let limits = analysed.analysis.limits.iter().map(|limit| &limit.sentence);
+    let found = analysed.noise.iter().map(|noise| &noise.sentence).chain(limits).chain(found).cloned();
+    let found: Vec<String> = analysed.expected().iter().map(Judged::sentence).chain(found).collect();
     if found.is_empty() { bottlenecks(analysed).into_iter().collect() } else { found }
 }
 

@@ -20,7 +20,6 @@ pub(crate) fn charts(analysed: &Analysed) -> (Vec<Chart>, Vec<&'static str>) {
     let groups: Vec<Group<'_>> = groups.collect();
     let of_each =
         |chart: &dyn Fn(&Group<'_>) -> Option<Chart>| -> Vec<Chart> { groups.iter().filter_map(chart).collect() };
-    let mut over_time = over_time(analysed);
     let kinds = [
         (
             of_each(&|group| throughput(analysed, group)),
@@ -34,12 +33,11 @@ pub(crate) fn charts(analysed: &Analysed) -> (Vec<Chart>, Vec<&'static str>) {
         (of_each(&cpu_cost), "CPU cost: it was not measured at three request sizes or more."),
     ];
     let absent = kinds.iter().filter(|(charts, _)| charts.is_empty()).map(|(_, absent)| *absent).collect();
-    over_time.extend(kinds.into_iter().flat_map(|(charts, _)| charts));
-    (over_time, absent)
+    (kinds.into_iter().flat_map(|(charts, _)| charts).collect(), absent)
 }
 
 /// The long samples over time: throughput of sequential requests, IOPS of others. Shorter repetitions show no course.
-fn over_time(analysed: &Analysed) -> Vec<Chart> {
+pub(crate) fn over_time(analysed: &Analysed) -> Vec<Chart> {
     let chart = |is_ordered: bool| {
         let (id, title, y, quantity) = match is_ordered {
             true => ("time-throughput", "Throughput over time", YAxis::BytesPerSecond, Quantity::BytesPerSecond),

@@ -16,7 +16,7 @@ mod view;
 
 pub(crate) use axis::{XAxis, YAxis};
 pub(super) use bars::bars;
-pub(super) use charts::charts;
+pub(super) use charts::{charts, over_time};
 pub(super) use figures::of_figure;
 pub(crate) use model::{Chart, Line, Point, Stroke, without_interval};
 pub(crate) use view::{chart_table, chart_view};
