@@ -39,8 +39,11 @@ fn what_lasts_is_told_from_a_burst() {
         let target = "sim:cloud-gp3:burst --set gp2.limits.request-credits=6000";
         let run = lab.json(format!("{command} {target} --no-store --no-report"));
         let limits = run["limits"].as_array().unwrap();
-        assert_eq!(limits.len(), 1, "{limits:?}");
-        assert_eq!((&limits[0]["what"], &limits[0]["operation"]), (&"requests_per_second".into(), &Value::Null));
+        let told: Vec<_> =
+            limits.iter().map(|limit| (&limit["what"], &limit["operation"], &limit["confidence"])).collect();
+        let [requests, bytes, sure, likely] = ["requests_per_s", "bytes_per_s", "sure", "likely"].map(Value::from);
+        let of_both = &Value::Null;
+        assert_eq!(told, [(&requests, of_both, &sure), (&bytes, of_both, &likely)], "{limits:?}");
         let [sustained, length] =
             [&limits[0]["sustained"]["value"], &limits[0]["burst_seconds"]].map(|value| value.as_f64().unwrap());
         assert!((298.0..302.0).contains(&sustained), "{sustained} IOPS");
@@ -154,6 +157,18 @@ fn machines_are_listed_and_shown() {
 }
 
 /// A volume that bursts from a little of its credits, which last 8 s.
+#[test]
+fn what_is_expected_is_compared_with_what_lasts() {
+    let lab = Lab::new();
+    let limits = "limits --no-report --no-store sim:cloud-gp3:baseline";
+    let met = lab.run(&format!("{limits} --expect iops=3000,throughput=125MiB/s")).ended(0, "");
+    assert!(met.stdout.contains("Reads sustain 3\u{202f}000 IOPS ± 0.1 %, as expected"), "{}", met.stdout);
+    let short = lab.run(&format!("{limits} --expect iops=4000 --json")).ended(3, "").document();
+    let expected = short["expected"].as_array().unwrap();
+    assert!(expected.len() == 2 && expected.iter().all(|one| one["is_short"] == true), "{expected:?}");
+    lab.run(&format!("{limits} --expect latency=3")).ended(2, "neither iops=N nor throughput=RATE");
+}
+
 const BURST: &str = "sim:cloud-gp3:burst,gp2.limits.full=0.004";
 
 /// That volume, and one that has no credits and needs none.
