@@ -132,7 +132,9 @@ def judge(case, limits):
                 if true and true > 1:
                     bursts.append((near[0]["burst_seconds"], true))
     for one in limits:
-        if one["what"] not in case["limits"]:
+        # A write cache that fills up is named, as such.
+        is_cache = one["operation"] == "write" and case["kind"] in ("free", "device")
+        if one["what"] not in case["limits"] and not is_cache:
             wrong.append(f"named besides: {one['sentence']}")
         if case["disks"] > 1 and len(one["shared_by"]) != case["disks"]:
             wrong.append(f"not shared: {one['sentence']}")

@@ -17,20 +17,20 @@ const BURST_MIN_S: f64 = 0.04;
 /// The same in requests.
 const BURST_MIN: f64 = 4.0;
 /// Its rate exceeds that which lasts by at least this share.
-const FASTER: f64 = 0.05;
+const FASTER: f64 = 0.1;
 /// The end of a burst is told as closely as this share of its surplus, or these seconds at the rate that lasts.
 const ROUGH: f64 = 0.02;
 /// What a bucket gets in a pause of so many seconds is ignored.
 const GAP_MAX_S: f64 = 0.5;
-/// The standard deviation of normal scatter in times of the median deviation, which a stall at the edge of a window does not move.
-const NORMAL: f64 = 1.4826;
 /// A rate falls if it is lower by this share.
 const FALL: f64 = 0.1;
 /// The end of a burst is told from the time at which it has this share of its surplus, at least.
 const NEARLY: f64 = 0.8;
-/// Half-second windows of a limited rate deviate by this share at most: behind QEMU's throttles, where those of the disk beside them
-/// without one deviated by 8 %.
-const REGULAR: f64 = 0.01;
+/// A rate whose interval is wider than this share on a side is none that lasts.
+const PRECISE: f64 = 0.05;
+/// The requests done by a limiter deviate from a straight line by so many seconds of the rate at most, and by those outstanding, which
+/// may complete together: what a busy host delays, a bucket lets through afterwards. A device's deviations add up.
+const REGULAR_S: f64 = 0.05;
 
 /// The course of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -106,11 +106,10 @@ impl Course {
         let (per_s, burst_s, requests, _) = surplus_after(from_s)?;
         let rates = done.windows(from_s, WINDOWS);
         let requests_per_s = mean_estimate(Quantity::RequestsPerSecond, &rates)?;
-        let half_second = done.windows(from_s, (((end_s - from_s) / 0.5) as usize).clamp(4, 40));
-        let mut off: Vec<f64> = half_second.iter().map(|rate| (rate - per_s).abs()).collect();
-        off.sort_by(f64::total_cmp);
-        let scatter = NORMAL * off[off.len() / 2];
-        let a_request = half_second.len() as f64 / (end_s - from_s);
+        let is_precise = requests_per_s.low.is_some_and(|low| low >= (1.0 - PRECISE) * per_s);
+        let workload = &sample.workload;
+        let lump = f64::from(workload.depth) * f64::from(workload.workers);
+        let allowed = REGULAR_S * per_s + lump.min(REGULAR_S * per_s) + 1.0;
         let burst = Burst { seconds: burst_s, requests_per_s: done.at(burst_s) / burst_s, requests };
         let is_faster = burst_s > 0.0 && burst.requests_per_s > (1.0 + FASTER) * per_s;
         let counts = settles && is_faster && requests > BURST_MIN_S * per_s && requests > BURST_MIN;
@@ -119,7 +118,7 @@ impl Course {
             requests_per_s,
             request_bytes: sample.total.bytes as f64 / sample.total.requests.max(1) as f64,
             burst,
-            is_regular: settles && scatter <= REGULAR * per_s + a_request,
+            is_regular: settles && is_precise && done.spread(from_s) <= allowed,
             seconds: if burst.is_some() { end_s - burst_s } else { end_s },
             settles,
         })
@@ -190,6 +189,18 @@ impl Done {
     fn rate(&self, from: f64, to: f64) -> f64 {
         let end_s = self.0.last().map_or(0.0, |(end_s, _)| *end_s);
         (self.at(to * end_s) - self.at(from * end_s)) / ((to - from) * end_s)
+    }
+
+    /// Range of the deviations from the straight line through what was done from a time on.
+    fn spread(&self, from_s: f64) -> f64 {
+        let points: Vec<(f64, f64)> = self.0.iter().copied().filter(|(at_s, _)| *at_s >= from_s).collect();
+        let count = points.len().max(1) as f64;
+        let [x, y] = [0, 1].map(|of| points.iter().map(|point| [point.0, point.1][of]).sum::<f64>() / count);
+        let sum = |of: fn(f64, f64) -> f64| points.iter().map(|(at_s, done)| of(at_s - x, done - y)).sum::<f64>();
+        let slope = sum(|x, y| x * y) / sum(|x, _| x * x).max(f64::MIN_POSITIVE);
+        let off = points.iter().map(|(at_s, done)| done - y - slope * (at_s - x));
+        let (low, high) = off.fold((0.0, 0.0), |(low, high): (f64, f64), off| (low.min(off), high.max(off)));
+        high - low
     }
 
     /// Requests per second of equal windows from a time to the end.
