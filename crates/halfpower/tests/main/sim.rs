@@ -161,12 +161,12 @@ fn machines_are_listed_and_shown() {
 fn what_is_expected_is_compared_with_what_lasts() {
     let lab = Lab::new();
     let limits = "limits --no-report --no-store sim:cloud-gp3:baseline";
-    let met = lab.run(&format!("{limits} --expect iops=3000,throughput=125MiB/s")).ended(0, "");
+    let met = lab.run(format!("{limits} --expect iops=3000,throughput=125MiB/s")).ended(0, "");
     assert!(met.stdout.contains("Reads sustain 3\u{202f}000 IOPS ± 0.1 %, as expected"), "{}", met.stdout);
-    let short = lab.run(&format!("{limits} --expect iops=4000 --json")).ended(3, "").document();
+    let short = lab.run(format!("{limits} --expect iops=4000 --json")).ended(3, "").document();
     let expected = short["expected"].as_array().unwrap();
     assert!(expected.len() == 2 && expected.iter().all(|one| one["is_short"] == true), "{expected:?}");
-    lab.run(&format!("{limits} --expect latency=3")).ended(2, "neither iops=N nor throughput=RATE");
+    lab.run(format!("{limits} --expect latency=3")).ended(2, "neither iops=N nor throughput=RATE");
 }
 
 const BURST: &str = "sim:cloud-gp3:burst,gp2.limits.full=0.004";
