@@ -30,6 +30,16 @@ pub struct Method<'a> {
     pub design: Design<'a>,
 }
 
+/// A side of a comparison.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Side {
+    /// `before` and `after`, or `A` and `B`.
+    pub name: &'static str,
+    /// What was measured, filled in by the caller.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub of: String,
+}
+
 /// What was measured together.
 #[derive(Clone, Copy, Debug)]
 pub enum Design<'a> {
@@ -48,6 +58,8 @@ impl Default for Design<'_> {
 /// A comparison of two groups.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
+    /// The two sides.
+    pub sides: [Side; 2],
     /// The overall outcome.
     pub outcome: Outcome,
     /// In one line.
@@ -71,9 +83,9 @@ pub struct Comparison {
 pub fn compare(before: &[OfRun<'_>], after: &[OfRun<'_>], method: Method<'_>) -> Comparison {
     let [before_runs, after_runs] = [before, after].map(run_of_each);
     let (before, after) = (before.concat(), after.concat());
-    let sides = machine::with_settings(&before, &after);
-    let before_cells = gather(&sides[0], &before_runs);
-    let after_cells = gather(&sides[1], &after_runs);
+    let [of_before, of_after] = machine::with_settings(&before, &after);
+    let before_cells = gather(&of_before, &before_runs);
+    let after_cells = gather(&of_after, &after_runs);
     let all: Vec<&Workload> = before_cells.iter().chain(&after_cells).map(|cell| cell.workload).collect();
     let mut names = halfpower_model::names::names(&all, &NO_PART);
     let after_names = names.split_off(before_cells.len());
@@ -103,14 +115,19 @@ pub fn compare(before: &[OfRun<'_>], after: &[OfRun<'_>], method: Method<'_>) ->
     let of_cell = |before: &Group<'_, '_>| index.find(before.workload).map(|place| &earlier[place]);
     let earlier: Vec<Option<&Group<'_, '_>>> = pairs.iter().map(|(before, _)| of_cell(before)).collect();
     Figure::ALL.into_iter().for_each(|figure| add_changes(&mut cells, &pairs, &earlier, figure, method));
-    let (outcome, mut sentence) = verdict::of(&cells);
+    let names = match method.design {
+        Design::Runs(_) => ["before", "after"],
+        Design::Pairs => ["A", "B"],
+    };
+    let sides = names.map(|name| Side { name, of: String::new() });
+    let (outcome, mut sentence) = verdict::of(&cells, matches!(method.design, Design::Pairs));
     if cells.is_empty() {
         let apart = matching::apart(&before_cells, &after_cells);
         sentence.extend(apart.map(|apart| format!(" {apart}")));
     }
     let differences = environment::differences(&before, &after);
     let (between_runs, warnings) = (Between::of(&cells), Vec::new());
-    Comparison { outcome, sentence, warnings, between_runs, differences, cells, only_before, only_after }
+    Comparison { sides, outcome, sentence, warnings, between_runs, differences, cells, only_before, only_after }
 }
 
 /// The run of each sample.
@@ -151,7 +168,8 @@ fn add_changes(
             Design::Runs(_) => {
                 let earlier = earlier.map(by_run).unwrap_or_default();
                 let change = between::change(figure, [&old, &new, &earlier], margin);
-                change.map(|(contrast, variation)| (contrast, Some(variation)))
+                let are_simulated = is_simulated(&[before, after]);
+                change.map(|(contrast, variation)| (contrast, (!are_simulated).then_some(variation)))
             }
         };
         // Of several runs, the runs are the observations.

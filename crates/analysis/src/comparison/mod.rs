@@ -20,7 +20,7 @@ mod verdict;
 
 pub use between::Between;
 pub use change::{Basis, Change, ComparedCell, Doubt, Standing, Variation};
-pub use compare::{Comparison, Design, Method, OfRun, compare};
+pub use compare::{Comparison, Design, Method, OfRun, Side, compare};
 pub use copies::{are_copies, are_simulated};
 pub use environment::Difference;
 pub use figure::Figure;

@@ -20,8 +20,8 @@ pub enum Outcome {
     Equivalent,
 }
 
-/// The outcome and its sentence.
-pub(super) fn of(cells: &[ComparedCell]) -> (Outcome, String) {
+/// The outcome and its sentence; arms of one run are A and B.
+pub(super) fn of(cells: &[ComparedCell], are_arms: bool) -> (Outcome, String) {
     let changes = || cells.iter().flat_map(|cell| cell.changes.iter().map(move |change| (cell, change)));
     let throughputs = changes().filter(|(_, change)| change.figure == Figure::Throughput).count();
     let worst = |standing: Standing| {
@@ -50,22 +50,24 @@ pub(super) fn of(cells: &[ComparedCell]) -> (Outcome, String) {
         };
         return (Outcome::Equivalent, sentence);
     }
+    let found = if better.is_empty() { String::new() } else { format!(" Better: {}.", listed(&better)) };
     if !worse.is_empty() {
-        let above = above_the_device(cells);
-        let sentence =
-            format!("Regression: {}.{}", listed(&worse), above.map(|said| format!(" {said}")).unwrap_or_default());
-        return (Outcome::Regression, sentence);
+        let verdict = if are_arms { "B is worse" } else { "Regression" };
+        let above = above_the_device(cells).map(|said| format!(" {said}")).unwrap_or_default();
+        return (Outcome::Regression, format!("{verdict}: {}.{found}{above}", listed(&worse)));
     }
     if throughputs == 0 || !undecided.is_empty() {
         let single = undecided.iter().any(|(_, change)| change.single);
         let why = if single { "one sample only" } else { "too much scatter, or too few repetitions" };
-        let found = if better.is_empty() { String::new() } else { format!(" Better: {}.", listed(&better)) };
         let of = format!("{} of {throughputs} throughputs", undecided.len());
         let doubts = doubts(undecided.iter().filter_map(|(_, change)| change.doubt));
         return (Outcome::Undecided, format!("Undecided: {why}, for {of}{doubts}.{found}"));
     }
     if !better.is_empty() {
-        return (Outcome::Improved, format!("Improved: {}.", listed(&better)));
+        return (
+            Outcome::Improved,
+            format!("{}: {}.", if are_arms { "B is better" } else { "Improved" }, listed(&better)),
+        );
     }
     (Outcome::Equivalent, format!("Equivalent: none of {throughputs} throughputs changed by more than the margin."))
 }

@@ -6,8 +6,8 @@ use crate::command::{
 };
 use crate::output::Output;
 use crate::report::{comparison_html, comparison_text};
-use crate::store::{RunId, RunSummary, Store, StoredSample};
-use crate::text::{plural, refuse};
+use crate::store::{Run, RunId, RunKind, RunSummary, Store, StoredSample};
+use crate::text::{once, plural, refuse};
 use clap::Args;
 use halfpower_analysis::comparison::{Design, Method, OfRun, Outcome, are_copies, are_simulated, compare};
 use halfpower_analysis::statistics::Margin;
@@ -78,7 +78,7 @@ impl fmt::Display for Runs {
     }
 }
 
-fn threshold(text: &str) -> Result<Margin, String> {
+pub(super) fn threshold(text: &str) -> Result<Margin, String> {
     let wrong = || format!("`{text}` is no share; write one like 5%, from 0% to below 1000%");
     let percent: f64 = text.strip_suffix('%').ok_or_else(wrong)?.trim().parse().map_err(|_| wrong())?;
     Margin::new(percent / 100.0).filter(|_| percent < 1000.0).ok_or_else(wrong)
@@ -99,6 +99,9 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let method = Method { margin: arguments.threshold, design: Design::Runs(&earlier) };
     let mut comparison = compare(&samples(&before), &samples(&after), method);
     comparison.warnings = warnings;
+    for (side, runs) in comparison.sides.iter_mut().zip([&before, &after]) {
+        side.of = what(runs);
+    }
     if context.global.json {
         context.console.print_json(&comparison)?;
     } else {
@@ -111,11 +114,15 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         Output::report(path).write(&html)?;
         context.console.message(&format!("Report: {}", path.display()));
     }
-    Ok(match comparison.outcome {
+    Ok(ending(comparison.outcome))
+}
+
+pub(super) fn ending(outcome: Outcome) -> Ending {
+    match outcome {
         Outcome::Regression => Ending::Regression,
         Outcome::Undecided => Ending::Undecided,
         Outcome::Improved | Outcome::Equivalent => Ending::Done,
-    })
+    }
 }
 
 /// The most earlier runs to read.
@@ -123,9 +130,10 @@ const EARLIER_MOST: usize = 20;
 
 /// Earlier runs of the same name on the same target, the latest ones; what of them fits is found by the comparison.
 fn earlier_runs(store: &Store, before: &Side, after: &Side) -> anyhow::Result<Vec<Vec<StoredSample>>> {
-    let is_named = |id: RunId| before.iter().chain(after).any(|(named, _)| *named == id);
+    let is_named = |id: RunId| before.iter().chain(after).any(|(named, _)| named.id == id);
     let runs = store.runs()?;
-    let of_before: Vec<&RunSummary> = runs.iter().filter(|run| before.iter().any(|(id, _)| *id == run.id)).collect();
+    let of_before: Vec<&RunSummary> =
+        runs.iter().filter(|run| before.iter().any(|(named, _)| named.id == run.id)).collect();
     let Some(last) = of_before.last().map(|run| run.id) else { return Ok(Vec::new()) };
     let is_like = |run: &&RunSummary| {
         let is_same = |of: &&RunSummary| of.name == run.name && of.target == run.target;
@@ -136,7 +144,21 @@ fn earlier_runs(store: &Store, before: &Side, after: &Side) -> anyhow::Result<Ve
 }
 
 /// The runs of a side with their samples.
-type Side = Vec<(RunId, Vec<StoredSample>)>;
+type Side = Vec<(Run, Vec<StoredSample>)>;
+
+/// What the runs of a side measured: `runs 3, 5 (survey on /data)`.
+fn what(side: &Side) -> String {
+    let runs = Runs(side.iter().map(|(run, _)| run.id).collect());
+    let of = |run: &Run| {
+        if run.target.is_empty() || run.name == run.target {
+            run.name.clone()
+        } else {
+            format!("{} on {}", run.name, run.target)
+        }
+    };
+    let of = once(side.iter().map(|(run, _)| of(run)));
+    format!("{runs} ({})", of.join("; "))
+}
 
 fn samples(side: &Side) -> Vec<OfRun<'_>> {
     side.iter().map(|(_, stored)| of_run(stored)).collect()
@@ -148,12 +170,15 @@ fn of_run(stored: &[StoredSample]) -> OfRun<'_> {
 
 fn load(store: &Store, runs: &Runs) -> anyhow::Result<Side> {
     let load = |run: &RunId| {
-        store.run(*run)?;
+        let stored = store.run(*run)?;
+        if stored.kind == RunKind::Ab {
+            refuse!("run {run} compares its two arms already; `halfpower runs show {run}` prints that");
+        }
         let samples = store.samples(*run)?;
         if samples.is_empty() {
             refuse!("run {run} has no samples to compare");
         }
-        Ok((*run, samples))
+        Ok((stored, samples))
     };
     runs.0.iter().map(load).collect()
 }
@@ -166,8 +191,9 @@ fn without_copies((before, after): (Side, Side)) -> ((Side, Side), Vec<Warning>)
         for (run, samples) in side {
             match original(&kept, &samples) {
                 Some(first) => {
-                    let message = format!("run {run} holds the samples of run {first} again, so that they count once");
-                    warnings.push(copy_warning(message, run, &samples));
+                    let message =
+                        format!("run {} holds the samples of run {first} again, so that they count once", run.id);
+                    warnings.push(copy_warning(message, run.id, &samples));
                 }
                 None => kept.push((run, samples)),
             }
@@ -178,8 +204,8 @@ fn without_copies((before, after): (Side, Side)) -> ((Side, Side), Vec<Warning>)
     // A simulated machine repeats its samples; the comparison itself reports that.
     for (run, samples) in after.iter().filter(|(_, samples)| !are_simulated(&of_run(samples))) {
         if let Some(first) = original(&before, samples) {
-            let message = format!("run {run} holds the samples of run {first}: they are compared with themselves");
-            warnings.push(copy_warning(message, *run, samples));
+            let message = format!("run {} holds the samples of run {first}: they are compared with themselves", run.id);
+            warnings.push(copy_warning(message, run.id, samples));
         }
     }
     ((before, after), warnings)
@@ -187,8 +213,8 @@ fn without_copies((before, after): (Side, Side)) -> ((Side, Side), Vec<Warning>)
 
 /// The run among these that holds the same samples.
 fn original(side: &Side, samples: &[StoredSample]) -> Option<RunId> {
-    let is_copied = |(_, others): &&(RunId, Vec<StoredSample>)| are_copies(&of_run(others), &of_run(samples));
-    side.iter().find(is_copied).map(|(run, _)| *run)
+    let is_copied = |(_, others): &&(Run, Vec<StoredSample>)| are_copies(&of_run(others), &of_run(samples));
+    side.iter().find(is_copied).map(|(run, _)| run.id)
 }
 
 fn copy_warning(message: String, run: RunId, samples: &[StoredSample]) -> Warning {

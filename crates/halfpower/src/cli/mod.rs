@@ -1,5 +1,6 @@
 //! The command line: parses it, runs the command and returns the exit status.
 
+mod ab;
 mod compare;
 mod doctor;
 mod export;
@@ -44,10 +45,11 @@ const EXAMPLES: &str = "\
 Examples:
   halfpower run .                      survey the storage under this directory, about three minutes
   halfpower run --quick /mnt/data      a shorter survey, about one minute
+  halfpower ab /mnt/old /mnt/new       compare two targets, or settings, about one minute
   halfpower io file --op read --pattern random --request-size 4KiB --depth 32 --buffering direct
 
-Exit status: 0 done; 1 failed; 2 wrong usage or study; 3 compare found a regression;
-4 compare is undecided; 130 interrupted.";
+Exit status: 0 done; 1 failed; 2 wrong usage or study; 3 compare or ab found a regression;
+4 compare or ab is undecided; 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -76,6 +78,7 @@ enum Command {
     /// Write a stored run's report again
     Report(report::Arguments),
     Compare(compare::Arguments),
+    Ab(Box<ab::Arguments>),
     Import(import::Arguments),
     Export(export::Arguments),
     Sim(sim::Arguments),
@@ -201,6 +204,7 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         Command::Runs(arguments) => runs::run(&context, &arguments),
         Command::Report(arguments) => report::run(&context, &arguments),
         Command::Compare(arguments) => compare::run(&context, &arguments),
+        Command::Ab(arguments) => ab::run(&context, &arguments),
         Command::Export(arguments) => export::run(&context, &arguments),
         Command::Sim(arguments) => sim::run(&context, &arguments),
         Command::Import(arguments) => import::run(&context, &arguments),

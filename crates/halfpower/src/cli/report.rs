@@ -6,7 +6,7 @@ use crate::command::session::{self, DEFAULT_REPORT};
 use crate::instrument::show::{ReadingInput, reading_html};
 use crate::output::Output;
 use crate::reading::Reading;
-use crate::report::Analysed;
+use crate::report::{Analysed, TwoArms};
 use crate::store::{RunId, Store};
 use clap::Args;
 use halfpower_model::TargetKind;
@@ -27,9 +27,10 @@ pub(super) struct Arguments {
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     Output::report(&arguments.output).check()?;
     let store = session::open_store(context, true)?;
-    match store.reading(arguments.run)? {
-        Some(reading) => write_page(&store, arguments, &reading)?,
-        None => {
+    match (store.reading(arguments.run)?, TwoArms::load(&store, arguments.run, None)?) {
+        (Some(reading), _) => write_page(&store, arguments, &reading)?,
+        (_, Some(arms)) => Output::report(&arguments.output).write(&arms.html()?)?,
+        _ => {
             let known = store.run(arguments.run)?.plan.and_then(|plan| plan.offer);
             let analysed = Analysed::load_at(&store, arguments.run, arguments.price.over(known)?)?;
             session::write_report(&analysed, &arguments.output)?;

@@ -65,7 +65,7 @@ pub(super) struct PlanArguments {
     no_writes: bool,
     /// Limit on the bytes written, test file included, to spare flash [default: as in the study; 32GiB, 8GiB with --quick]
     #[arg(long, value_name = "SIZE")]
-    write_budget: Option<Bytes>,
+    pub(super) write_budget: Option<Bytes>,
     #[command(flatten)]
     pub(super) overwrite: OverwriteArgument,
     #[command(flatten)]
@@ -82,7 +82,7 @@ pub(super) struct PlanArguments {
     files: Option<u32>,
     /// Size of the test file, or how much of a file or device is used [default: a test file of 1GiB, 512MiB with --quick, 2GiB with --thorough; all of a file or device]
     #[arg(long, value_name = "SIZE")]
-    size: Option<Bytes>,
+    pub(super) size: Option<Bytes>,
     /// Seed of order, offsets and data: the same seed gives the same requests [default: as in the study, or 1]
     #[arg(long, value_name = "N", value_parser = any::<u64>)]
     seed: Option<u64>,

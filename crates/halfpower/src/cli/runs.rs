@@ -3,7 +3,7 @@
 use crate::command::context::{Context, Ending};
 use crate::command::session;
 use crate::instrument::command;
-use crate::report::{self, Analysed};
+use crate::report::{self, Analysed, TwoArms, comparison_text};
 use crate::sanitize::sanitize;
 use crate::store::{Repaired, RunId, RunSummary, Store, StoreError, word};
 use crate::target::{self, Cleaned};
@@ -63,8 +63,15 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
                 command::show(context, &reading)?;
                 return Ok(Ending::Done);
             }
-            let analysed = Analysed::load(&store, *run)?;
             let (colour, width) = (context.console.output_colour(), context.console.output_width());
+            if let Some(arms) = TwoArms::load(&store, *run, None)? {
+                match context.global.json {
+                    true => context.console.print_json(&arms.json())?,
+                    false => context.console.print_styled(&comparison_text(&arms.comparison, colour, width))?,
+                }
+                return Ok(Ending::Done);
+            }
+            let analysed = Analysed::load(&store, *run)?;
             match context.global.json {
                 true => context.console.print_json(&analysed.json())?,
                 false => context.console.print_styled(&report::summary(&analysed, colour, width))?,

@@ -317,6 +317,9 @@ fn resume(
     let Some(plan) = &stored.plan else {
         refuse!("run {id} is a single workload; start it again with `{}`", stored.command);
     };
+    if plan.arms.is_some() {
+        refuse!("run {id} compares two arms, whose pairs belong together; start it again with `{}`", stored.command);
+    }
     if stored.status == RunStatus::Complete {
         return Err(StoreError::Complete(id).into());
     }

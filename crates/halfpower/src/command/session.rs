@@ -12,7 +12,7 @@ use crate::target_name::is_path;
 use anyhow::Context as _;
 use halfpower_engine::TargetError;
 use halfpower_model::units::significant;
-use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds, Sample};
+use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds, Sample, Testbed};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -41,13 +41,25 @@ pub(crate) struct Session<'a> {
 
 impl Session<'_> {
     /// Carries the run out on examined targets, prints the summary or JSON document, and writes the report.
-    ///
-    /// In every case the test file is removed and the store records how the run ended.
     pub(crate) fn carry_out(mut self, plan: &Plan, site: &Site, report: Option<&Path>) -> anyhow::Result<Ending> {
+        let end = self.measure_on(plan, site, None)?;
+        self.show_end(end, report)
+    }
+
+    /// Carries the run out on examined targets; `second` is that of the plan's second arm, if it is another one.
+    ///
+    /// In every case the test files are removed and the store records how the run ended.
+    pub(crate) fn measure_on(&mut self, plan: &Plan, site: &Site, second: Option<&Site>) -> anyhow::Result<RunStatus> {
         let (context, started) = (self.context, Instant::now());
+        let opening = (plan.seed, Contents::Data);
         let heeded = context.interrupts.heeded();
-        let work = |session: &mut Self, opened: Opened| session.measure(plan, opened, started);
-        let (result, removed) = self.on_targets(site, (plan.seed, Contents::Data), work);
+        let work = |session: &mut Self, opened: Opened| {
+            let Some(second) = second else { return session.measure(plan, opened, None, started) };
+            let both = |session: &mut Self, second: Opened| session.measure(plan, opened, Some(second), started);
+            let (result, removed) = session.on_targets(second, opening, both);
+            result.and_then(|status| removed.map(|()| status))
+        };
+        let (result, removed) = self.on_targets(site, opening, work);
         let result = match result {
             Err(error) if is_interruption(&error) => Ok(RunStatus::Interrupted),
             result => result,
@@ -58,7 +70,7 @@ impl Session<'_> {
         let end = result?;
         removed?;
         finished?;
-        self.show_end(end, report)
+        Ok(end)
     }
 
     /// Opens the targets, calls `work`, and removes the test files in every case. `opening` has the seed and contents of the
@@ -94,7 +106,13 @@ impl Session<'_> {
         site.open(Opening { store, run: *run, seed, contents, left, cancel, progress })
     }
 
-    fn measure(&mut self, plan: &Plan, mut opened: Opened, started: Instant) -> anyhow::Result<RunStatus> {
+    fn measure(
+        &mut self,
+        plan: &Plan,
+        mut opened: Opened,
+        mut second: Option<Opened>,
+        started: Instant,
+    ) -> anyhow::Result<RunStatus> {
         let Session { context, store, run } = self;
         let mut plan = plan.clone();
         if let Some(written) = opened.filled
@@ -112,7 +130,8 @@ impl Session<'_> {
         context.console.start_bar(1);
         let heeded = context.interrupts.heeded();
         let runner = Runner::new(&plan, *run, store, &mut *opened.testbed, &heeded)?;
-        runner.carry_out(&mut context.console.clone())
+        let second = second.as_mut().map(|second| &mut *second.testbed as &mut dyn Testbed);
+        runner.with_second(second).carry_out(&mut context.console.clone())
     }
 
     fn show_end(&self, end: RunStatus, report_path: Option<&Path>) -> anyhow::Result<Ending> {

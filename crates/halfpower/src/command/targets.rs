@@ -4,7 +4,7 @@ use super::context::Context;
 use crate::simulator::name::SimulatedName;
 use crate::simulator::stand_ins;
 use crate::study::Study;
-use crate::target::Overwrite;
+use crate::target::{Overwrite, is_same_name};
 use crate::target_name::is_path;
 use crate::text::UsageError;
 use clap::Args;
@@ -109,6 +109,12 @@ impl OverwriteArgument {
                 target = target.display()
             ))),
         }
+    }
+
+    /// The permission for one of several targets.
+    pub(crate) fn only(&self, target: &Path) -> OverwriteArgument {
+        let is_of = |name: &&PathBuf| name.as_os_str() == NO_NAME || is_same_name(name, target);
+        OverwriteArgument { overwrite: self.overwrite.iter().filter(is_of).cloned().collect() }
     }
 
     /// Which of the targets may be overwritten.

@@ -106,6 +106,7 @@ impl Plan {
             time_limit: study.trial.time_limit,
             write_budget: overrides.write_budget.or(study.trial.write_budget).unwrap_or(DEFAULT_WRITE_BUDGET),
             cells: cells.collect(),
+            arms: None,
             probe: None,
             figures: resolved.figures,
             lengthened: None,

@@ -4,6 +4,7 @@
 //! run, with the reason, and never changes a workload. Writes are limited before the start (`budget`). The order is
 //! that of randomised complete blocks (Fisher, 1926): every cell once per block, so drift affects all cells alike.
 
+mod arms;
 mod budget;
 mod describe;
 mod expected;
@@ -13,6 +14,7 @@ mod model;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use arms::Arm;
 pub(crate) use expected::{Expected, Judged};
 pub(crate) use make::Overrides;
 pub(crate) use model::{Cell, FigurePlan, Plan, PlanError, Skipped, TestFileEnd};

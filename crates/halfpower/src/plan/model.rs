@@ -1,5 +1,6 @@
 //! A plan with its derived figures.
 
+use super::arms::Arm;
 use super::expected::Expected;
 use crate::study::{Exhibit, Order, Repetitions, VOLUME};
 use crate::target_name::is_time_virtual;
@@ -69,6 +70,9 @@ pub(crate) struct Plan {
     pub write_budget: Bytes,
     /// The workloads.
     pub cells: Vec<Cell>,
+    /// The two arms of `ab`, of which each has half of the workloads; none for other runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arms: Option<[Arm; 2]>,
     /// The longer first repetitions; none without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<Probe>,
@@ -174,7 +178,8 @@ pub(crate) struct Skipped {
 impl Plan {
     /// The order of the cells in a block (from 0). A runner skips finished cells.
     pub(crate) fn order_of_block(&self, block: u32) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.cells.len()).collect();
+        let of_each = if self.arms.is_some() { self.cells.len() / 2 } else { self.cells.len() };
+        let mut order: Vec<usize> = (0..of_each).collect();
         if self.order == Order::Blocks {
             // A seed that no cell has, so that orders and requests are independent.
             let orders = derive_seed(self.seed, u64::MAX);
@@ -184,7 +189,7 @@ impl Plan {
             order.retain(|cell| !probe.cells.contains(cell));
             order.splice(0..0, probe.cells.iter().copied());
         }
-        order
+        if self.arms.is_some() { self.in_turn(order, block) } else { order }
     }
 
     /// The workload of a cell in a block. Only the same repetition has the same requests again.

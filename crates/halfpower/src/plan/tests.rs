@@ -295,3 +295,25 @@ fn a_workload_is_planned_on_each_target_alone_and_on_more_and_more_of_them() {
     let expected: Vec<(String, u32)> = expected.map(|(among, targets)| ((*among).to_owned(), *targets)).collect();
     assert_eq!(targets(&environment), expected);
 }
+
+#[test]
+fn arms_take_turns_in_an_order_drawn_for_each_block() {
+    let study = study("request_size = [\"4KiB\", \"8KiB\", \"16KiB\"]\nrequests = 10");
+    let plan = || planned(&study, &Overrides::default());
+    let arms = ["/a", "/b"].map(|target| Arm { target: target.to_owned(), before: None });
+    let both = plan().with_arms(plan(), arms.clone()).unwrap();
+    let firsts = (0..20).map(|block| {
+        let order = both.order_of_block(block);
+        let (one, other) = order.split_at(3);
+        let of = |part: &[usize]| part.iter().map(|cell| both.arm_of(*cell)).collect::<Vec<_>>();
+        assert_eq!(of(one), vec![1 - of(other)[0]; 3], "one arm wholly, then the other");
+        assert!(one.iter().zip(other).all(|(one, other)| one % 3 == other % 3), "{order:?}");
+        for cell in 0..3 {
+            assert_eq!(both.workload(cell, block), both.workload(cell + 3, block), "the same requests");
+        }
+        of(one)[0]
+    });
+    assert!((5..=15).contains(&firsts.sum::<usize>()));
+    let other = Plan { cells: plan().cells.into_iter().take(2).collect(), ..plan() };
+    assert!(plan().with_arms(other, arms).is_err());
+}

@@ -6,6 +6,7 @@
 //! on all CPUs at once, and stored in the block's order.
 
 mod ahead;
+mod hook;
 #[cfg(test)]
 mod tests;
 
@@ -51,6 +52,8 @@ pub(crate) struct Runner<'a> {
     run: RunId,
     store: &'a mut Store,
     testbed: &'a mut dyn Testbed,
+    /// The testbed of the second arm, if it is another one.
+    second: Option<&'a mut dyn Testbed>,
     cancel: &'a Cancel,
     cells: Vec<CellState>,
     /// Names of the cells.
@@ -107,27 +110,35 @@ impl<'a> Runner<'a> {
             is_limited |= shown_by(&stored.sample) != Shown::Nothing;
         }
         let (names, started) = (plan.names(&[]), Instant::now());
-        Ok(Runner { plan, run, store, testbed, cancel, cells, names, written, is_limited, started })
+        Ok(Runner { plan, run, store, testbed, second: None, cancel, cells, names, written, is_limited, started })
+    }
+
+    /// The same, with the second arm of the plan on another testbed.
+    pub(crate) fn with_second(self, second: Option<&'a mut dyn Testbed>) -> Self {
+        Runner { second, ..self }
     }
 
     /// Measures the missing repetitions. Returns the status of the run: complete if at least one cell was measured, failed if
     /// none was.
     ///
     /// # Errors
-    /// If a sample cannot be stored.
+    /// If a sample cannot be stored, or the command that sets up an arm fails.
     pub(crate) fn carry_out(mut self, audience: &mut dyn Audience) -> anyhow::Result<RunStatus> {
-        let mut others = ahead::others(self.testbed);
+        // Arms take turns.
+        let mut others = if self.plan.arms.is_some() { Vec::new() } else { ahead::others(self.testbed) };
         for block in 0..self.plan.repetitions.max {
             if self.cancel.is_cancelled() {
                 break;
             }
             let mut wanted = self.plan.order_of_block(block);
             wanted.retain(|cell| self.needs(*cell, block));
+            let mut arm = None;
             thread::scope(|scope| {
                 let mut ahead = Ahead::begin(scope, &mut others, self.plan, block, &wanted, self.cancel);
                 for cell in &wanted {
                     // The time limit or the write budget may have been reached since the block began.
                     if !self.cancel.is_cancelled() && self.needs(*cell, block) {
+                        self.set_up(*cell, &mut arm)?;
                         self.measure(*cell, block, ahead.as_mut(), audience)?;
                     }
                 }
@@ -140,6 +151,16 @@ impl<'a> Runner<'a> {
             (false, true) => RunStatus::Complete,
             (false, false) => RunStatus::Failed,
         })
+    }
+
+    /// Runs the command of a cell's arm, if the last cell was of the other one.
+    fn set_up(&self, cell: usize, last: &mut Option<usize>) -> anyhow::Result<()> {
+        let arm = self.plan.arm_of(cell);
+        if last.replace(arm) == Some(arm) {
+            return Ok(());
+        }
+        let command = self.plan.arms.as_ref().and_then(|arms| arms[arm].before.as_ref());
+        command.map_or(Ok(()), |command| hook::run(command))
     }
 
     /// Whether a repetition is needed.
@@ -205,7 +226,10 @@ impl<'a> Runner<'a> {
         watcher.show(before, None);
         let result = match ahead {
             Some(ahead) => ahead.take(cell),
-            None => self.testbed.measure(&workload, &mut watcher, self.cancel),
+            None => match self.second.as_mut().filter(|_| self.plan.arm_of(cell) == 1) {
+                Some(second) => second.measure(&workload, &mut watcher, self.cancel),
+                None => self.testbed.measure(&workload, &mut watcher, self.cancel),
+            },
         };
         let sample = match result {
             Ok(sample) => sample,

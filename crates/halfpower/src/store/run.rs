@@ -24,6 +24,8 @@ pub(crate) enum RunKind {
     Study,
     /// Either with `--aa`: the same measured twice.
     Aa,
+    /// `halfpower ab`: two targets or settings in turn.
+    Ab,
     /// `halfpower scrub` and the other instruments: a run with a reading instead of samples.
     Instrument,
     /// `halfpower import`: results of another program.

@@ -15,6 +15,7 @@ pub(super) const FILES: &[(&str, &str)] = shipped![
     "survey-thorough",
     "targets",
     "cached-read-cost",
+    "ab",
     "nt4/study",
     "nt4/figure-2",
     "nt4/figure-3",

@@ -15,7 +15,7 @@ mod test_file;
 use crate::simulator::name::{SimulatedName, machine_text};
 pub(crate) use leftover::{Cleaned, offer_removal, remove_leftovers};
 pub(crate) use options::TargetOptions;
-pub(crate) use overwrite::Overwrite;
+pub(crate) use overwrite::{Overwrite, is_same_name};
 pub(crate) use place::{Creation, Place};
 pub(crate) use site::{Contents, Opened, Opening, Site};
 

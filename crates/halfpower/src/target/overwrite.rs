@@ -57,7 +57,7 @@ impl Overwrite {
 }
 
 /// Whether two names are the same absolute path: `disk.img`, `./disk.img`.
-fn is_same_name(one: &Path, other: &Path) -> bool {
+pub(crate) fn is_same_name(one: &Path, other: &Path) -> bool {
     one == other || std::path::absolute(one).is_ok_and(|one| std::path::absolute(other).is_ok_and(|other| one == other))
 }
 

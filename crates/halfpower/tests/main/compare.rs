@@ -98,3 +98,52 @@ fn earlier_runs_show_how_runs_vary() {
     let simulated = lab.run("compare 5 6 --json").document();
     assert!(simulated.get("between_runs").is_none() && simulated["cells"][0]["changes"][0].get("variation").is_none());
 }
+
+#[test]
+fn two_targets_are_measured_in_turn_and_compared_by_pairs() {
+    let lab = Lab::new();
+    let ab =
+        "ab sim:win2k-pentium3:atlas-1 sim:win2k-pentium3:atlas-4 --study simulated.toml --pairs=3 --report=ab.html";
+    let said = lab.run(ab);
+    assert!(matches!(said.status, Some(0 | 3 | 4)), "{}", said.stderr);
+    assert!(
+        said.stdout.contains("A: sim:win2k-pentium3:atlas-1.") && said.stdout.contains("(A · B · change)"),
+        "{}",
+        said.stdout
+    );
+    assert!(lab.read("ab.html").contains("B against A"));
+    assert_eq!(lab.samples(1).len(), 2 * 2 * 3, "two workloads, two arms, three pairs");
+    assert_eq!(lab.ok("runs show 1").stdout, said.stdout);
+    let shown = lab.json("runs show 1");
+    assert_eq!(
+        (&shown["schema"], &shown["arms"][1]["target"]),
+        (&"halfpower.ab/1".into(), &"sim:win2k-pentium3:atlas-4".into())
+    );
+    assert_eq!(shown["comparison"]["cells"][0]["changes"][0]["before"]["repetitions"], 3);
+    lab.ok("report 1 --output again.html");
+    lab.refuses_each([
+        ("ab file", 2, "A and B are the same"),
+        ("compare 1 2", 2, "run 1 compares its two arms already"),
+    ]);
+}
+
+#[test]
+fn a_command_sets_each_arm_up_and_its_failure_ends_the_run() {
+    let lab = Lab::new();
+    lab.data_file("file", 64);
+    lab.write(
+        "once.toml",
+        "name = \"once\"\n[trial]\nrepetitions = 3\n[[sweep]]\nname = \"reads\"\nrequests = 10\n".to_owned(),
+    );
+    let ab = ["ab", "file", "--study=once.toml", "--no-writes", "--json", "--before-a=echo a >> log"];
+    let document = lab.run([&ab[..], &["--before-b=echo b >> log"]].concat()).document();
+    assert_eq!(document["arms"][0]["before"], "echo a >> log");
+    let log = lab.read("log");
+    let blocks: Vec<&str> = log.split_inclusive('\n').collect();
+    assert!(blocks.len() == 6 && blocks.chunks(2).all(|block| block[0] != block[1]), "{log}");
+    let failed = lab.run([&ab[..], &["--before-b=echo no such mount >&2; exit 7"]].concat());
+    assert_eq!(failed.status, Some(1));
+    for part in ["`echo no such mount >&2; exit 7`", "exit status: 7", ": no such mount"] {
+        assert!(failed.stderr.contains(part), "{part}: {}", failed.stderr);
+    }
+}

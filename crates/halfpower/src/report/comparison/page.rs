@@ -5,6 +5,7 @@ use super::words::{basis, differences, signed, title, word};
 use crate::report::html::render;
 use crate::report::table::Table;
 use crate::report::wrap::{Page, Style};
+use crate::sanitize::sanitize;
 use crate::text::percent;
 use halfpower_analysis::comparison::{Change, ComparedCell, Comparison, Figure};
 use halfpower_model::sample::Program;
@@ -28,6 +29,7 @@ pub(crate) fn comparison_html(
         title => format!("{}{rest} against {before}", first.to_uppercase()),
         version => Program::this().version,
         verdict => [&comparison.sentence].into_iter().collect::<Value>(),
+        sides => sides(comparison).collect::<Value>(),
         unfinished => (),
         warnings => Serde(&comparison.warnings),
         between => comparison.between_runs.as_ref().map(|between| &between.sentence),
@@ -39,10 +41,20 @@ pub(crate) fn comparison_html(
     render("comparison.html", view)
 }
 
+/// A line for each side that is described: `Before: run 3 (survey on /data)`.
+fn sides(comparison: &Comparison) -> impl Iterator<Item = String> {
+    let described = comparison.sides.iter().filter(|side| !side.of.is_empty());
+    described.map(|side| {
+        let (first, rest) = side.name.split_at(1);
+        format!("{}{rest}: {}.", first.to_uppercase(), sanitize(&side.of))
+    })
+}
+
 /// Workloads that only one side has.
 fn only(comparison: &Comparison) -> impl Iterator<Item = (&'static str, &[String])> {
-    let only = [("before", &comparison.only_before[..]), ("after", &comparison.only_after[..])];
-    only.into_iter().filter(|(_, workloads)| !workloads.is_empty())
+    let names = comparison.sides.each_ref().map(|side| side.name);
+    let only = names.into_iter().zip([&comparison.only_before[..], &comparison.only_after[..]]);
+    only.filter(|(_, workloads)| !workloads.is_empty())
 }
 
 fn figure_view(comparison: &Comparison, figure: Figure) -> Option<Value> {
@@ -51,12 +63,13 @@ fn figure_view(comparison: &Comparison, figure: Figure) -> Option<Value> {
         title => title(figure),
         better => if figure.more_is_better() { "more is better" } else { "less is better" },
         forest => forest(comparison, figure)?,
-        table => table(&comparison.cells, figure),
+        table => table(&comparison.cells, comparison.sides.each_ref().map(|side| side.name), figure),
     })
 }
 
-fn table(cells: &[ComparedCell], figure: Figure) -> Table {
-    let head = ["workload", "before", "n", "after", "n", "change", "95 % interval", "margin", "verdict"];
+fn table(cells: &[ComparedCell], names: [&str; 2], figure: Figure) -> Table {
+    let [before, after] = names;
+    let head = ["workload", before, "n", after, "n", "change", "95 % interval", "margin", "verdict"];
     let row = |cell: &ComparedCell| {
         let change = cell.change(figure)?;
         Some([
@@ -81,6 +94,7 @@ pub(crate) fn comparison_text(comparison: &Comparison, colour: bool, width: usiz
         page.plain(&between.sentence);
     }
     page.paragraph("", &[(Style::Strong, &comparison.sentence)]);
+    sides(comparison).for_each(|side| page.plain(side));
     for warning in &comparison.warnings {
         page.plain(format!("Warning: {}; {}.", warning.message, warning.remedy));
     }
@@ -98,7 +112,8 @@ pub(crate) fn comparison_text(comparison: &Comparison, colour: bool, width: usiz
             let [before, after, change] = changed(cell.change(figure)?);
             Some([cell.name.clone(), before, after, change])
         });
-        page.table([title(figure), "before", "after", "change"], rows);
+        let [before, after] = comparison.sides.each_ref().map(|side| side.name);
+        page.table([title(figure), before, after, "change"], rows);
     }
     for (which, cells) in only(comparison) {
         page.gap();
