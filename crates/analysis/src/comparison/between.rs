@@ -32,9 +32,9 @@ pub(super) type Runs = Vec<Vec<f64>>;
 /// The variation between runs that is assumed beside the scatter of repetitions, as a share.
 fn assumed(figure: Figure) -> f64 {
     match figure {
-        Figure::Throughput | Figure::ParentThroughput => 0.06,
-        Figure::CpuCost => 0.07,
-        Figure::TailLatency => 0.10,
+        Figure::Throughput | Figure::ParentThroughput => 0.12,
+        Figure::CpuCost => 0.08,
+        Figure::TailLatency => 0.20,
     }
 }
 

@@ -125,8 +125,8 @@ pub(super) fn ending(outcome: Outcome) -> Ending {
     }
 }
 
-/// The most earlier runs to read.
-const EARLIER_MOST: usize = 20;
+/// The most earlier runs to read: of many, the old ones say little about today.
+const EARLIER_MOST: usize = 10;
 
 /// Earlier runs of the same name on the same target, the latest ones; what of them fits is found by the comparison.
 fn earlier_runs(store: &Store, before: &Side, after: &Side) -> anyhow::Result<Vec<Vec<StoredSample>>> {
@@ -137,7 +137,7 @@ fn earlier_runs(store: &Store, before: &Side, after: &Side) -> anyhow::Result<Ve
     let Some(last) = of_before.last().map(|run| run.id) else { return Ok(Vec::new()) };
     let is_like = |run: &&RunSummary| {
         let is_same = |of: &&RunSummary| of.name == run.name && of.target == run.target;
-        run.id < last && !is_named(run.id) && of_before.iter().any(|of| is_same(&of))
+        run.id < last && !is_named(run.id) && of_before.iter().any(is_same)
     };
     let earlier = runs.iter().rev().filter(is_like).take(EARLIER_MOST);
     Ok(earlier.map(|run| store.samples(run.id)).collect::<Result<_, _>>()?)
