@@ -72,6 +72,19 @@ fn what_all_that_changed_have_is_said_once() {
 }
 
 #[test]
+fn the_headline_has_every_number_of_workers() {
+    let cells = |factors: [f64; 6]| {
+        let shapes = [(1, 4), (1, 8), (2, 4), (2, 8), (3, 4), (3, 8)];
+        let cells = shapes.into_iter().zip(factors);
+        Run::of(cells.map(|((workers, kib), factor)| (Workload { workers, ..write(kib) }, [1e8 * factor])))
+    };
+    let sentence = compared(&cells([1.0; 6]), &cells([0.6, 0.6, 0.1, 0.11, 0.12, 0.13])).sentence;
+    for part in ["10 times lower", "9.09 times lower", "8.33 times lower", "1.67 times lower", "and 2 more"] {
+        says(&sentence, part);
+    }
+}
+
+#[test]
 fn samples_of_unknown_depth_are_not_taken_for_one_workload() {
     let unknown = Workload { unknown: ["depth"].into_iter().collect(), ..read(4) };
     let (one, several) = (run(&[(unknown.clone(), &[1e8])]), run(&[(unknown, &close(1e8))]));

@@ -85,10 +85,20 @@ fn factor(change: &Change) -> f64 {
     change.ratio.value.max(1.0 / change.ratio.value)
 }
 
+/// The largest change of each number of workers, then the next largest ones; in their order.
+fn shown<'a>(changes: &[(&'a ComparedCell, &'a Change)], most: usize) -> Vec<(&'a ComparedCell, &'a Change)> {
+    let workers = |place: usize| changes[place].0.workload.workers;
+    let is_first = |place: &usize| !(0..*place).any(|other| workers(other) == workers(*place));
+    let (first, others): (Vec<usize>, Vec<usize>) = (0..changes.len()).partition(is_first);
+    let mut places: Vec<usize> = first.into_iter().chain(others).take(most).collect();
+    places.sort_unstable();
+    places.into_iter().map(|place| changes[place]).collect()
+}
+
 /// The largest changes, with common words said once, and how many more there are.
 fn listed(changes: &[(&ComparedCell, &Change)]) -> String {
     const SHOWN: usize = 4;
-    let shown = &changes[..changes.len().min(SHOWN)];
+    let shown = &shown(changes, SHOWN);
     let parts: Vec<Vec<&str>> = shown.iter().map(|(cell, _)| cell.name.split(", ").collect()).collect();
     let is_shared = |part: &&str| parts.iter().all(|parts| parts.contains(part));
     let shared: Vec<&str> = parts.first().into_iter().flatten().copied().filter(is_shared).collect();

@@ -131,10 +131,7 @@ fn two_targets_are_measured_in_turn_and_compared_by_pairs() {
 fn a_command_sets_each_arm_up_and_its_failure_ends_the_run() {
     let lab = Lab::new();
     lab.data_file("file", 64);
-    lab.write(
-        "once.toml",
-        "name = \"once\"\n[trial]\nrepetitions = 3\n[[sweep]]\nname = \"reads\"\nrequests = 10\n".to_owned(),
-    );
+    lab.write("once.toml", "name = \"once\"\n[trial]\nrepetitions = 3\n[[sweep]]\nname = \"reads\"\nrequests = 10\n");
     let ab = ["ab", "file", "--study=once.toml", "--no-writes", "--json", "--before-a=echo a >> log"];
     let document = lab.run([&ab[..], &["--before-b=echo b >> log"]].concat()).document();
     assert_eq!(document["arms"][0]["before"], "echo a >> log");

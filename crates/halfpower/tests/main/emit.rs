@@ -211,7 +211,7 @@ fn fio_takes_the_job_of_every_study_with_what_it_has_words_for() {
         ("an exponent of 1", "zipf=1"),
         ("normal distribution", "normal=0.1"),
         ("whole percents", "4KiB:1/64KiB:2"),
-        ("into a state", "append"),
+        ("into a state", "new file"),
     ] {
         assert!(left_out.iter().any(|line| line.contains(reason) && line.contains(words)), "{reason}: {left_out:?}");
     }

@@ -362,7 +362,7 @@ impl fmt::Display for Workload {
             (!among.is_empty(), among),
             (!self.ring.is_default(), self.ring.to_string()),
             (!rate.is_empty(), rate),
-            (self.file_state != FileState::Written, self.file_state.to_string()),
+            (self.file_state != FileState::Written, self.file_state.in_words()),
             (self.durability != Durability::None, durability),
             (self.closing == Closing::Timed, "closed".to_owned()),
             (self.data != Data::Incompressible, self.data.to_string()),

@@ -88,6 +88,13 @@ words! {
     }
 }
 
+impl FileState {
+    /// As part of a workload's name. Writing a new file is no appending to one with data.
+    pub(super) fn in_words(self) -> String {
+        if self == FileState::Append { "new file".to_owned() } else { self.to_string().replace('_', " ") }
+    }
+}
+
 /// A rate of all workers together; written `50000/s` or `100MB/s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rate {
