@@ -5,31 +5,12 @@
 //! workload in a block are a pair: what changes from block to block cancels.
 //! Source: Fisher, "The Design of Experiments" (1935).
 
-use super::model::{Plan, PlanError};
+use super::model::{Arm, Cell, Plan, PlanError};
 use halfpower_model::Bytes;
 use halfpower_model::random::{Random, derive_seed};
-use serde::{Deserialize, Serialize};
 
 /// The seed of the coins, which neither a cell nor the orders have.
 const COINS: u64 = u64::MAX - 1;
-
-/// One of the two.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Arm {
-    /// Its target, as named.
-    pub target: String,
-    /// The command before its part of each block.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<String>,
-}
-
-impl Arm {
-    /// In words: the target, and the command.
-    pub(crate) fn describe(&self) -> String {
-        let before = self.before.as_ref().map(|command| format!(", after `{command}`")).unwrap_or_default();
-        format!("{}{before}", self.target)
-    }
-}
 
 impl Plan {
     /// This plan as arm A, and another of the same study as B.
@@ -50,7 +31,7 @@ impl Plan {
         }
         let count = self.cells.len();
         let mut cells = self.cells;
-        cells.extend(other.cells.into_iter().map(|cell| super::Cell { index: cell.index + count, ..cell }));
+        cells.extend(other.cells.into_iter().map(|cell| Cell { index: cell.index + count, ..cell }));
         let is_one = arms[0].target == arms[1].target;
         let size = |one: Option<Bytes>, other: Option<Bytes>| match (one, other.filter(|_| !is_one)) {
             (Some(one), Some(other)) => Some(Bytes(one.0 + other.0)),

@@ -14,7 +14,6 @@ mod model;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use arms::Arm;
 pub(crate) use expected::{Expected, Judged};
 pub(crate) use make::Overrides;
-pub(crate) use model::{Cell, FigurePlan, Plan, PlanError, Skipped, TestFileEnd};
+pub(crate) use model::{Arm, Cell, FigurePlan, Plan, PlanError, Skipped, TestFileEnd};

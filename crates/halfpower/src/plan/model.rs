@@ -1,6 +1,5 @@
 //! A plan with its derived figures.
 
-use super::arms::Arm;
 use super::expected::Expected;
 use crate::study::{Exhibit, Order, Repetitions, VOLUME};
 use crate::target_name::is_time_virtual;
@@ -84,6 +83,24 @@ pub(crate) struct Plan {
     pub lengthened: Option<String>,
     /// Cells left out, with the reason.
     pub skipped: Vec<Skipped>,
+}
+
+/// One of the two arms of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Arm {
+    /// Its target, as named.
+    pub target: String,
+    /// The command before its part of each block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+}
+
+impl Arm {
+    /// In words: the target, and the command.
+    pub(crate) fn describe(&self) -> String {
+        let before = self.before.as_ref().map(|command| format!(", after `{command}`")).unwrap_or_default();
+        format!("{}{before}", self.target)
+    }
 }
 
 /// The first repetition of some cells, which is long and comes before all others: it shows what a burst hides.
