@@ -160,7 +160,7 @@ fn in_words(key: &str, value: Option<&Value>) -> String {
 mod tests {
     use super::*;
     use crate::fixtures::{buffered, deep, flushed, read, write};
-    use halfpower_model::{FileState, Layout, Sharing, Verify};
+    use halfpower_model::{FileState, Layout, Sharing, SubmitBatch, Verify};
 
     #[test]
     fn every_field_parts_but_the_axes_and_what_is_no_part_of_its_nature() {
@@ -179,7 +179,7 @@ mod tests {
             ("verify", Workload { verify: Verify::Stamp, ..one.clone() }),
             ("data", Workload { data: "zeros".parse().unwrap(), ..one.clone() }),
             ("ring", Workload { ring: "sqpoll".parse().unwrap(), ..one.clone() }),
-            ("submit_batch", Workload { submit_batch: 4, ..one.clone() }),
+            ("submit_batch", Workload { submit_batch: SubmitBatch::Requests(4), ..one.clone() }),
             ("offset", Workload { offset: Bytes(12 << 10), ..one.clone() }),
             ("span", Workload { span: Bytes(1 << 20), ..one.clone() }),
         ];
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn namesakes_get_the_fields_that_tell_them_apart() {
-        let batched = Workload { submit_batch: 4, verify: Verify::Stamp, ..read(64) };
+        let batched = Workload { submit_batch: SubmitBatch::Requests(4), verify: Verify::Stamp, ..read(64) };
         let shifted = Workload { align: Some(Bytes(4096)), ..read(64) };
         let name = |text: &str, workload| (text.to_owned(), workload);
         let (plain, lonely) = (read(64), buffered(read(64)));

@@ -17,7 +17,7 @@ use halfpower_model::environment::PersonalityFacts;
 use halfpower_model::sample::{Totals, Verified};
 use halfpower_model::{
     BlockPhases, Bytes, BytesPerSecond, CachePolicy, Cancel, Environment, GivenPeak, Limits, MeasureError, Observer,
-    Personality as Name, Sample, TargetFacts, Testbed, Verify, WorkerKind, Workload,
+    Personality as Name, Sample, SubmitBatch, TargetFacts, Testbed, Verify, WorkerKind, Workload,
 };
 use std::io;
 use std::sync::OnceLock;
@@ -235,8 +235,14 @@ impl Testbed for Host {
 
 /// The cost of the loop itself per request: the same stream, depth and counters with requests that do nothing.
 fn loop_cost_ns(workload: &Workload, clock: Clock) -> Result<f64, MeasureError> {
+    let submit_batch = match workload.submit_batch {
+        // Its most expensive case.
+        SubmitBatch::Auto => SubmitBatch::Requests(1),
+        number => number,
+    };
     let empty = Workload {
         personality: Name::Null,
+        submit_batch,
         limits: Limits { duration: None, requests: Some(CALIBRATION_REQUESTS), bytes: None },
         worker_kind: WorkerKind::Thread,
         cpu_count: None,

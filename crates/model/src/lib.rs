@@ -44,5 +44,5 @@ pub use units::{Bytes, BytesPerSecond, Nanoseconds};
 pub use workload::{
     Among, Arrivals, BlockPhases, Buffering, CachePolicy, Closing, CpuAccounting, CpuList, Durability, FileState,
     Layout, Limits, NamedPersonality, Operation, Pattern, Personality, Plugin, Rate, RingOption, RingOptions, RwFlag,
-    RwFlags, Settings, Sharing, Sizes, Verify, Wish, WorkerKind, Workload,
+    RwFlags, Settings, Sharing, Sizes, SubmitBatch, Verify, Wish, WorkerKind, Workload,
 };

@@ -92,7 +92,7 @@ fn add(name: &mut String, key: &Key, workload: &Workload) {
 mod tests {
     use super::*;
     use crate::workload::tests_support::workload;
-    use crate::{Buffering, Bytes, Limits, Nanoseconds, Sharing};
+    use crate::{Buffering, Bytes, Limits, Nanoseconds, Sharing, SubmitBatch};
 
     fn named(workloads: &[Workload], shown: &[&str]) -> Vec<String> {
         names(&workloads.iter().collect::<Vec<_>>(), shown)
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn whatever_differs_is_said_once() {
-        let batched = |submit_batch, depth| Workload { submit_batch, depth, ..workload() };
+        let batched = |batch, depth| Workload { submit_batch: SubmitBatch::Requests(batch), depth, ..workload() };
         let plain = "sequential read, 4 KiB";
         assert_eq!(named(&[workload(), Workload { seed: 7, ..workload() }], &[]), vec![workload().to_string(); 2]);
         // The depth is among the words; the batch is not, and is said though no two rows read alike.
@@ -117,8 +117,11 @@ mod tests {
         assert!(named(&[workload(), shared.clone()], &[])[1].contains("cache cold"));
         // Limits are named only where nothing else differs.
         let longer = Limits { duration: Some(Nanoseconds(7_000_000_000)), ..workload().limits };
-        let [first, second, other] =
-            [workload(), Workload { limits: longer, ..workload() }, Workload { limits: longer, ..batched(1, 2) }];
+        let [first, second, other] = [
+            workload(),
+            Workload { limits: longer, ..workload() },
+            Workload { limits: longer, depth: 2, ..workload() },
+        ];
         let names = named(&[first, second, other], &[]);
         assert_eq!(names[0], format!("{plain}, QD1, direct, duration 5 s"));
         assert_eq!(names[1], format!("{plain}, QD1, direct, duration 7 s"));
@@ -147,17 +150,17 @@ mod tests {
     #[test]
     fn unknown_fields_are_given_no_value() {
         let unknown = |fields: &[&str], depth| Workload {
-            submit_batch: 0,
+            submit_batch: SubmitBatch::Auto,
             limits: Limits { duration: None, requests: None, bytes: None },
             unknown: fields.iter().copied().collect(),
             depth,
             ..workload()
         };
-        let names = named(&[workload(), unknown(&["submit_batch", "limits"], 1)], &[]);
-        assert!(names[0].ends_with("submit_batch 1"), "{names:?}");
+        let batched = Workload { submit_batch: SubmitBatch::Requests(4), ..workload() };
+        let names = named(&[batched, unknown(&["submit_batch", "limits"], 1)], &[]);
+        assert!(names[0].ends_with("submit_batch 4"), "{names:?}");
         assert!(names[1].ends_with("submit_batch not known"), "{names:?}");
-        let batched = Workload { submit_batch: 0, ..workload() };
-        let names = named(&[batched, unknown(&["limits"], 1)], &[]);
+        let names = named(&[workload(), unknown(&["limits"], 1)], &[]);
         assert!(names[0].ends_with("duration 5 s") && names[1].ends_with("duration not known"), "{names:?}");
     }
 

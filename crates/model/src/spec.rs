@@ -14,7 +14,7 @@ use crate::units::Bytes;
 use crate::workload::RequestKind;
 use crate::workload::{
     Among, Arrivals, CachePolicy, Durability, FileState, Layout, Operation, Pattern, Personality, Rate, RingOption,
-    Sharing, Verify, Wish, Workload,
+    Sharing, SubmitBatch, Verify, Wish, Workload,
 };
 
 /// Why a workload cannot run here. Each message ends with the remedy. Keys in it have the form `‹depth›`;
@@ -102,7 +102,9 @@ impl WorkloadSpec {
             workload.limits.duration = None;
         }
         workload.span = self.resolve_span(environment, &workload)?;
-        check_batch("submit_batch", workload.submit_batch, depth)?;
+        if let SubmitBatch::Requests(batch) = workload.submit_batch {
+            check_batch("submit_batch", batch, depth)?;
+        }
         check_batch("wait_batch", workload.wait_batch, depth)?;
         if let Some(Rate::Requests(rate)) = workload.rate
             && rate > MAX_RATE

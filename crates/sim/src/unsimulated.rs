@@ -4,7 +4,7 @@
 
 use crate::machine::Machine;
 use crate::volume::Volume;
-use halfpower_model::{FileState, KEYS, Key, MeasureError, RequestKind, Workload};
+use halfpower_model::{FileState, KEYS, Key, MeasureError, RequestKind, SubmitBatch, Workload};
 
 /// Refuses what is not simulated of a machine's volume.
 ///
@@ -51,7 +51,8 @@ fn of_the_volume(machine: &Machine, workload: &Workload) -> [(bool, &'static str
 /// The keys of a real host, its kernel and its processes, as [`KEYS`] has them.
 fn of_a_host(workload: &Workload) -> impl Iterator<Item = String> {
     let missing = |key: &Key| {
-        let reason = key.about.unsimulated.filter(|_| !key.is_default(workload))?;
+        let is_as_simulated = key.name == "submit_batch" && workload.submit_batch == SubmitBatch::Requests(1);
+        let reason = key.about.unsimulated.filter(|_| !key.is_default(workload) && !is_as_simulated)?;
         let option = key.option();
         Some(match key.name {
             "cpus" | "cpu_count" => {

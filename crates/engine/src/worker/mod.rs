@@ -5,6 +5,7 @@
 //! program. The loop does not allocate, lock or format. It is compiled in two forms: the plain one ignores options; the full
 //! one has arrivals at a rate, flushes between writes, data generated at submission, and verification.
 
+mod batches;
 pub(crate) mod extras;
 pub(crate) mod ledger;
 mod pace;
@@ -17,6 +18,7 @@ use crate::instrument::clock::Clock;
 use crate::instrument::cpu::{Meter, Usage};
 use crate::personality::interface::{Completion, Personality};
 use crate::shared_memory::Zeroed;
+use batches::Batches;
 use extras::{Extras, has_timed_end};
 use halfpower_model::Workload;
 use halfpower_model::stream::{Request, RequestKind, RequestStream};
@@ -197,6 +199,7 @@ pub(crate) struct Worker<'a, P, const FULL: bool> {
     buffers: Buffers,
     around: Surroundings<'a>,
     stream: RequestStream<'a>,
+    batches: Batches,
     batch: [Request; BATCH],
     batch_length: usize,
     batch_next: usize,
@@ -224,7 +227,7 @@ pub(crate) struct Worker<'a, P, const FULL: bool> {
 
 impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
     pub(crate) fn new(personality: P, buffers: Buffers, around: Surroundings<'a>) -> Self {
-        let depth = around.workload.depth;
+        let (depth, batches) = (around.workload.depth, Batches::new(around.workload));
         let stream = RequestStream::new(around.workload, around.index, around.cursor);
         let batch_length = BATCH.min(stream.look_ahead());
         Worker {
@@ -232,6 +235,7 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
             buffers,
             around,
             stream,
+            batches,
             batch: [Request::default(); BATCH],
             batch_length,
             batch_next: batch_length,
@@ -408,8 +412,11 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
         if FULL && let Some(patience) = self.patience(now) {
             return self.personality.poll(&mut self.done, patience);
         }
-        let at_least = self.around.workload.wait_batch.min(self.in_flight() as u32);
-        self.personality.reap(&mut self.done, at_least)
+        let outstanding = self.in_flight();
+        let at_least = self.around.workload.wait_batch.min(outstanding as u32);
+        self.personality.reap(&mut self.done, at_least)?;
+        self.batches.reaped(self.done.len(), outstanding, at_least);
+        Ok(())
     }
 
     /// The steps after the last request: the timed flush and close.

@@ -23,7 +23,7 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
     pub(super) fn submit_all(&mut self, mut now: u64) {
         let mut batched = 0;
         while self.remaining > 0 && !self.free.is_empty() {
-            if batched == self.around.workload.submit_batch {
+            if batched == self.batches.size() {
                 self.personality.start();
                 now = self.around.clock.tick();
                 self.count_depth(now);
@@ -41,7 +41,7 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
                 self.begin(slot, request, now);
                 batched += 1;
             } else {
-                batched += self.submit_run(self.around.workload.submit_batch - batched, now);
+                batched += self.submit_run(self.batches.size() - batched, now);
             }
         }
     }

@@ -25,6 +25,7 @@ pub(super) fn read(key: &Key, value: &DeValue<'_>) -> Result<WorkloadSpec, Probl
     let text = match (key.about.kind, value) {
         (Kind::Size(low, high), _) => value::size(value, low, high)?.to_string(),
         (Kind::Count(low, high), _) => value::count(value, low, high)?.to_string(),
+        (Kind::AutoCount(low, high), DeValue::Integer(_)) => value::count(value, low, high)?.to_string(),
         (Kind::Time(low, _), _) => value::duration(value, low)?.exactly(),
         (Kind::Switch, DeValue::Boolean(is_on)) => is_on.to_string(),
         (Kind::Cpus, DeValue::Array(list)) => {
@@ -44,7 +45,7 @@ pub(super) fn read(key: &Key, value: &DeValue<'_>) -> Result<WorkloadSpec, Probl
 pub(super) fn number(key: &Key, value: &DeValue<'_>) -> Option<Result<u64, Problem>> {
     match key.about.kind {
         Kind::Size(1.., high) => Some(value::size(value, 1, high)),
-        Kind::Count(low, high) => Some(value::count(value, low, high)),
+        Kind::Count(low, high) | Kind::AutoCount(low, high) => Some(value::count(value, low, high)),
         _ => None,
     }
 }

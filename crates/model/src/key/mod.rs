@@ -69,6 +69,8 @@ pub enum Kind {
     Size(u64, u64),
     /// A whole number.
     Count(u64, u64),
+    /// A whole number, or `auto`.
+    AutoCount(u64, u64),
     /// A span of time.
     Time(Nanoseconds, Nanoseconds),
     /// On or off.
@@ -132,7 +134,9 @@ impl Key {
             _ => text,
         };
         let spec = match self.about.kind {
-            Kind::Count(..) => (self.access.read)(text).map_err(|_| format!("write {}", self.about.kind.range())),
+            Kind::Count(..) | Kind::AutoCount(..) => {
+                (self.access.read)(text).map_err(|_| format!("write {}", self.about.kind.range()))
+            }
             _ if self.name == "personality" => table::personality(text),
             _ => (self.access.read)(text),
         }?;
@@ -225,7 +229,7 @@ impl Key {
     pub fn value_name(&self) -> String {
         match self.about.kind {
             Kind::Size(..) => "SIZE".to_owned(),
-            Kind::Count(..) => "N".to_owned(),
+            Kind::Count(..) | Kind::AutoCount(..) => "N".to_owned(),
             Kind::Time(..) => "TIME".to_owned(),
             _ if self.about.value_name.is_empty() => self.name.to_uppercase(),
             _ => self.about.value_name.to_owned(),
@@ -254,7 +258,7 @@ impl Group {
 impl Kind {
     fn bounds(self) -> Option<(u64, u64)> {
         match self {
-            Kind::Size(low, high) | Kind::Count(low, high) => Some((low, high)),
+            Kind::Size(low, high) | Kind::Count(low, high) | Kind::AutoCount(low, high) => Some((low, high)),
             Kind::Time(low, high) => Some((low.0, high.0)),
             Kind::Switch | Kind::Cpus | Kind::Word(_) => None,
         }
@@ -276,6 +280,7 @@ impl Kind {
             Kind::Size(low, high) => format!("a size from {} to {}, like 64KiB", Bytes(low), Bytes(high)),
             Kind::Count(low, LARGEST) => format!("a whole number of {low} or more"),
             Kind::Count(low, high) => format!("a whole number from {low} to {high}"),
+            Kind::AutoCount(low, high) => format!("auto, or a whole number from {low} to {high}"),
             Kind::Time(low, _) => format!("a time from {low} to 7 days, like 250ms"),
             Kind::Switch => "on or off".to_owned(),
             Kind::Cpus => "a list of CPU numbers, like 0,2 or 0-3".to_owned(),

@@ -7,7 +7,7 @@ use crate::words::Value;
 use crate::workload::{
     Among, Arrivals, BlockPhases, Buffering, CachePolicy, Closing, CpuAccounting, CpuList, Durability, FileState,
     Layout, NamedPersonality, Operation, Pattern, Personality, Plugin, Rate, RingOptions, RwFlags, Settings, Sharing,
-    Sizes, Verify, WorkerKind,
+    Sizes, SubmitBatch, Verify, WorkerKind,
 };
 
 /// Largest request.
@@ -286,11 +286,14 @@ dontcache   drop the data from the page cache afterwards, where the file
         fio: "iodepth",
         help: "Queue depth: requests outstanding per worker",
     }
-    submit_batch: u32, submit_batch, Method {
-        kind: Kind::Count(1, MAX_DEPTH as u64),
+    submit_batch: SubmitBatch, submit_batch, Method {
+        kind: Kind::AutoCount(1, MAX_DEPTH as u64),
         fio: "iodepth_batch",
-        help: "Requests submitted with one call, at most",
-        details: "Larger batches use less CPU time; 1 submits each request by itself.",
+        help: "Requests submitted with one call, at most: auto or a number",
+        details: "auto    one; up to 32 while requests complete during their submission, as
+        from the page cache; always one at a ‹rate›
+N       larger batches use less CPU time, but the device waits for the
+        first one",
         unsimulated: Some("requests that are submitted together: each is issued by itself"),
     }
     wait_batch: u32, wait_batch, Method {

@@ -2,6 +2,9 @@
 
 use crate::units::Bytes;
 use crate::words::{Value, forms, positive, words};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::num::ParseIntError;
 use std::str::FromStr;
 
 words! {
@@ -118,6 +121,18 @@ pub enum Among {
     Growing,
 }
 
+/// Requests submitted with one call, at most; in records `auto` or the number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SubmitBatch {
+    /// One; up to 32 while requests complete during their submission.
+    #[default]
+    Auto,
+    /// This number.
+    #[serde(untagged)]
+    Requests(u32),
+}
+
 impl Buffering {
     /// Whether the page cache is bypassed.
     pub fn is_direct(self) -> bool {
@@ -198,6 +213,33 @@ fn reads(text: &str) -> Option<MirrorReads> {
 
 forms!(Layout, |_| LAYOUTS, { "each" => Each, },
     { "stripe" => Stripe { chunk: chunk } = chunk, "mirror" => Mirror { reads: reads } = reads, });
+
+impl fmt::Display for SubmitBatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SubmitBatch::Auto => f.write_str("auto"),
+            SubmitBatch::Requests(number) => number.fmt(f),
+        }
+    }
+}
+
+impl FromStr for SubmitBatch {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, ParseIntError> {
+        if text == "auto" { Ok(SubmitBatch::Auto) } else { text.parse().map(SubmitBatch::Requests) }
+    }
+}
+
+impl Value for SubmitBatch {
+    fn exact(&self) -> Option<String> {
+        Some(self.to_string())
+    }
+
+    fn number(&self) -> Option<u64> {
+        if let SubmitBatch::Requests(number) = self { Some(u64::from(*number)) } else { None }
+    }
+}
 
 /// The highest CPU number.
 const MAX_CPU: u32 = 65_535;

@@ -15,7 +15,8 @@ mod timing;
 pub use crate::words::ChoiceError;
 pub use flags::{RwFlag, RwFlags};
 pub use method::{
-    Among, BlockPhases, Buffering, CachePolicy, CpuAccounting, CpuList, Layout, MirrorReads, Personality, WorkerKind,
+    Among, BlockPhases, Buffering, CachePolicy, CpuAccounting, CpuList, Layout, MirrorReads, Personality, SubmitBatch,
+    WorkerKind,
 };
 pub use operation::{Mix, Operation, RequestKind, Sizes};
 pub use pattern::{Pattern, Sharing, Thousandths};
@@ -58,9 +59,9 @@ pub struct Workload {
     /// Queue depth: requests outstanding per worker.
     #[serde(deserialize_with = "null_as_default")]
     pub depth: u32,
-    /// Maximum of requests submitted with one call. With 1 the device starts early; larger batches cost less CPU time per I/O.
+    /// Requests submitted with one call. With 1 the device starts early; larger batches cost less CPU time per I/O.
     #[serde(deserialize_with = "null_as_default")]
-    pub submit_batch: u32,
+    pub submit_batch: SubmitBatch,
     /// Completions that a worker waits for with one call.
     #[serde(deserialize_with = "null_as_default")]
     pub wait_batch: u32,
@@ -170,7 +171,7 @@ impl Default for Workload {
             align: None,
             offset: Bytes(0),
             depth: 1,
-            submit_batch: 1,
+            submit_batch: SubmitBatch::Auto,
             wait_batch: 1,
             workers: 1,
             worker_kind: WorkerKind::Thread,

@@ -137,3 +137,15 @@ fn parts_are_what_was_said() {
     assert_eq!(part("stripe=64KiB", (3 << 20) + 1, 3), (1 << 20) + (64 << 10), "whole chunks");
     assert_eq!(["stripe=64KiB", "mirror", "each"].map(|layout| part(layout, 3 << 20, 3)), [1 << 20, 3 << 20, 3 << 20]);
 }
+
+#[test]
+fn batches_are_a_number_or_auto_in_records_of_any_age() {
+    check::<SubmitBatch>(&["auto", "1", "32"], &["Auto", "", "-1", "1.5"], "");
+    for (batch, text) in [(SubmitBatch::Auto, "\"auto\""), (SubmitBatch::Requests(32), "32")] {
+        let workload = Workload { submit_batch: batch, ..Workload::default() };
+        let record = serde_json::to_string(&workload).unwrap();
+        assert!(record.contains(&format!("\"submit_batch\":{text},")), "{record}");
+        assert_eq!(serde_json::from_str::<Workload>(&record).unwrap(), workload);
+    }
+    assert!(serde_json::from_str::<SubmitBatch>("\"many\"").is_err());
+}

@@ -6,7 +6,7 @@ use halfpower_model::stream::RequestKind;
 use halfpower_model::workload::{RwFlag, Thousandths};
 use halfpower_model::{
     Arrivals, CachePolicy, Closing, CpuAccounting, FileState, Layout, Operation, Pattern, Personality, Rate,
-    RingOption, Sharing, Verify, Wish, Workload,
+    RingOption, Sharing, SubmitBatch, Verify, Wish, Workload,
 };
 
 type Settings = Vec<(&'static str, String)>;
@@ -93,6 +93,10 @@ pub(super) fn remarks(workload: &Workload) -> Vec<&'static str> {
             "fio duplicates whole requests, Halfpower 4 KiB.",
         ),
         (
+            workload.submit_batch == SubmitBatch::Auto && workload.depth > 1 && !workload.buffering.is_direct(),
+            "fio submits each request by itself, Halfpower up to 32 with one call while all come from the page cache.",
+        ),
+        (
             workload.verify != Verify::Off,
             "fio checks sums; Halfpower also knows where a block belongs and which write it is of.",
         ),
@@ -116,8 +120,9 @@ pub(super) fn settings(workload: &Workload, volume: usize, is_null: bool) -> Res
     });
     settings.extend(places(workload, workers));
     settings.extend(engine_options(workload, is_null));
+    let batch = if let SubmitBatch::Requests(number) = workload.submit_batch { number } else { 1 };
     settings.extend([
-        ("iodepth_batch", workload.submit_batch.to_string()),
+        ("iodepth_batch", batch.to_string()),
         ("iodepth_batch_complete_min", workload.wait_batch.to_string()),
         ("numjobs", workers.to_string()),
     ]);

@@ -13,7 +13,7 @@ use halfpower_analysis::BlockLayer;
 use halfpower_model::sample::Interval;
 use halfpower_model::{
     BytesPerSecond, Channel, Estimate, Finding, FindingCode, Level, LevelName, Nanoseconds, Personality, Quantity,
-    Reach,
+    Reach, SubmitBatch,
 };
 use stored::{PATH, fixed, run};
 
@@ -203,9 +203,12 @@ fn a_run_of_single_repetitions_is_headed_by_no_intervals() {
 fn measured_cells_are_distinguished_from_planned_ones() {
     let study = "name = \"stopped\"\n[trial]\nrepetitions = 1\n[[sweep]]\nsubmit_batch = [1, 4]\ndepth = 4\nduration = \"1s\"\n";
     let mut analysed = run(&Study::parse("stopped.toml", study).unwrap());
-    let name = |batch: u32| format!("QD4, direct, submit_batch {batch}");
+    let name = |batch: SubmitBatch| format!("QD4, direct, submit_batch {batch}");
     let whole = lines(&analysed, 200);
-    assert!(whole.contains(&name(1)) && whole.contains(&name(4)), "{whole}");
+    assert!(
+        whole.contains(&name(SubmitBatch::Requests(1))) && whole.contains(&name(SubmitBatch::Requests(4))),
+        "{whole}"
+    );
     analysed.run.status = RunStatus::Interrupted;
     analysed.samples.truncate(1);
     let analysed = analysed.again();
