@@ -171,7 +171,7 @@ fn the_studies_own_files_are_imported_whole() {
     for words in [
         "throughput 9.23 times lower",
         "throughput 5.14 times lower",
-        "throughput 1.63 times lower (QD1, new file)",
+        "throughput 1.62 times lower (QD1, new file)",
         "Before: run 2 (iozone: rc8-reverted.txt",
         "the cause of the largest fall is likely above the device",
     ] {
