@@ -204,9 +204,9 @@ mod tests {
         assert_eq!(
             distinctions(&named, Axis::LOAD),
             [
-                ", no align, submit batch 1, verify off",
+                ", no align, submit batch auto, verify off",
                 ", no align, submit batch 4, verify stamp",
-                ", align 4096, submit batch 1, verify off",
+                ", align 4096, submit batch auto, verify off",
                 "",
             ]
         );
