@@ -202,7 +202,8 @@ fn a_sample_whose_program_was_stopped_meanwhile_says_so() {
     let pid = running.pid();
     let threads = || std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
     wait_for("the worker", || running.has_ended() || threads() > 1);
-    std::thread::sleep(Duration::from_millis(300));
+    // Long enough that it measures, beside other tests too.
+    std::thread::sleep(Duration::from_secs(1));
     running.signal(Signal::STOP);
     std::thread::sleep(Duration::from_millis(1500));
     running.end(Signal::CONT).ended(0, "");
