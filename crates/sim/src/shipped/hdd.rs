@@ -115,6 +115,7 @@ fn whole_rows_of_a_raid5_are_written_without_reading() {
 
 /// The mean of three seeds: whether the arm is in time for the next read of a row is a matter of phases.
 #[test]
+#[ignore = "slow: just slow"]
 fn more_depth_slows_no_stream_of_writes_to_a_raid5_by_a_tenth() {
     for kib in [16, 64] {
         let rate = |depth| {
