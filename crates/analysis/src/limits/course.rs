@@ -1,7 +1,7 @@
 //! How a long sample went on: a burst, and the rate that lasts.
 //!
 //! A token bucket of size σ that refills at ρ lets through at most σ + ρt in any time t (Cruz, IEEE Transactions on Information Theory
-//! 37, 1991). With the rate of the end as ρ, the burst is the largest surplus over ρt. It ends where that is reached.
+//! 37, 1991). With the rate of the end as ρ, the burst is the surplus over ρt that stays. It ends where that is reached.
 
 use crate::statistics::{mean, mean_estimate};
 use halfpower_model::{Estimate, Quantity, Sample};
@@ -45,17 +45,8 @@ pub(crate) struct Course {
     pub(crate) is_regular: bool,
     /// Length of the part with that rate.
     pub(crate) seconds: f64,
-    /// Whether it is the rate of the last part. Otherwise the rest is of the end all the same.
-    pub(crate) settles: bool,
-}
-
-/// Whether a rate falls so late in a long sample that what lasts is not known.
-pub(crate) fn falls_late(sample: &Sample) -> bool {
-    let falls = |done: Done| {
-        let [early, late] = [(0.0, 1.0 - LAST), (1.0 - LAST, 1.0)].map(|(from, to)| done.rate(from, to));
-        late < (1.0 - FALL) * early
-    };
-    Course::of(sample).is_some_and(|course| !course.settles) && Done::of(sample).is_some_and(falls)
+    /// Whether the rate falls so late that what lasts is not known.
+    pub(crate) falls_late: bool,
 }
 
 /// A burst.
@@ -92,10 +83,10 @@ impl Course {
             // Found a little before its end, so that scatter does not hide it.
             let nearly = (most - scatter).max(NEARLY * most);
             let reached = done.0.iter().position(|point| surplus(point) >= nearly)?;
-            let (before, (at_s, _)) = (done.0[reached.saturating_sub(1)], done.0[reached]);
-            let rise = surplus(&done.0[reached]) - surplus(&before);
-            let beyond = if rise > 0.0 { (surplus(&done.0[reached]) - nearly) / rise } else { 0.0 };
-            let nearly_s = at_s - beyond * (at_s - before.0);
+            let [before, then] = [reached.saturating_sub(1), reached].map(|number| done.0[number]);
+            let rise = surplus(&then) - surplus(&before);
+            let beyond = if rise > 0.0 { (surplus(&then) - nearly) / rise } else { 0.0 };
+            let nearly_s = then.0 - beyond * (then.0 - before.0);
             let burst_s = if most > BURST_MIN_S * per_s && most > BURST_MIN { nearly_s * most / nearly } else { 0.0 };
             (per_s > 0.0).then_some((per_s, burst_s, most, high - low))
         };
@@ -112,15 +103,14 @@ impl Course {
         let allowed = REGULAR_S * per_s + lump.min(REGULAR_S * per_s) + 1.0;
         let burst = Burst { seconds: burst_s, requests_per_s: done.at(burst_s) / burst_s, requests };
         let is_faster = burst_s > 0.0 && burst.requests_per_s > (1.0 + FASTER) * per_s;
-        let counts = settles && is_faster && requests > BURST_MIN_S * per_s && requests > BURST_MIN;
-        let burst = counts.then_some(burst);
+        let burst = (settles && is_faster).then_some(burst);
         Some(Course {
             requests_per_s,
             request_bytes: sample.total.bytes as f64 / sample.total.requests.max(1) as f64,
             burst,
             is_regular: settles && is_precise && done.spread(from_s) <= allowed,
             seconds: if burst.is_some() { end_s - burst_s } else { end_s },
-            settles,
+            falls_late: !settles && last_per_s < (1.0 - FALL) * done.at(latest_s) / latest_s,
         })
     }
 
@@ -183,12 +173,6 @@ impl Done {
             all.extend(Done::of(sample)?.0.iter().skip(1).map(|(at_s, done)| (from_s + at_s, before + done)));
         }
         Some(Done(all))
-    }
-
-    /// Requests per second between two parts of the whole.
-    fn rate(&self, from: f64, to: f64) -> f64 {
-        let end_s = self.0.last().map_or(0.0, |(end_s, _)| *end_s);
-        (self.at(to * end_s) - self.at(from * end_s)) / ((to - from) * end_s)
     }
 
     /// Range of the deviations from the straight line through what was done from a time on.
@@ -261,6 +245,6 @@ mod tests {
         assert_eq!(rising.burst, None);
         // It falls too late.
         let late = course_of(|at_s| if at_s < 5.5 { 9000.0 } else { 3000.0 }).unwrap();
-        assert!(!late.settles && !late.is_regular && late.burst.is_none(), "{late:?}");
+        assert!(late.falls_late && !late.is_regular && late.burst.is_none(), "{late:?}");
     }
 }

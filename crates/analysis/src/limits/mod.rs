@@ -10,7 +10,7 @@ mod course;
 
 use crate::attribution::Sureness;
 use crate::cells::{Cell, Observed};
-use course::{Course, continues, falls_late};
+use course::{Course, continues};
 use halfpower_model::{Bytes, Environment, Estimate, Nanoseconds, Operation, Quantity, Sample, TargetFacts};
 use serde::{Serialize, Serializer};
 
@@ -72,7 +72,8 @@ pub struct OverTime {
 /// Seconds of a step over time.
 pub const STEP_S: f64 = 0.1;
 
-/// What a provider promises, or gives in a burst that may outlast a survey.
+/// What a provider promises, or gives in a burst that may outlast a survey: Amazon EC2 User Guide, "General Purpose SSD volumes"; Azure,
+/// "Managed disk bursting".
 const KNOWN: [(f64, &[f64], &str); 3] = [
     (3000.0, &[125.0], "what an Amazon EBS gp3 volume includes"),
     (3000.0, &[128.0, 250.0], "the burst of an Amazon EBS gp2 volume, whose credits last for half an hour or more"),
@@ -153,7 +154,7 @@ fn find(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Limit> {
     let reads = limits.iter().filter(|limit| limit.operation != Some(Operation::Write)).map(|limit| limit.what);
     let of_reads: Vec<Quantity> = reads.collect();
     for limit in limits.iter_mut().filter(|limit| limit.burst.is_some() && !of_reads.contains(&limit.what)) {
-        limit.sentence += " Reads have no such limit, so it may be a write cache that fills up.";
+        limit.sentence += " None was found for reads: a write cache that fills up shows this too.";
     }
     say_what_is_known(&mut limits);
     limits
@@ -207,7 +208,7 @@ pub fn shown_by(sample: &Sample) -> Shown {
     match Course::of(sample) {
         Some(course) if course.is_regular && course.burst.is_some() => Shown::Limit,
         Some(course) if is_held(&course, sample) => Shown::Unsettled,
-        Some(_) if falls_late(sample) => Shown::Unsettled,
+        Some(course) if course.falls_late => Shown::Unsettled,
         _ => Shown::Nothing,
     }
 }
