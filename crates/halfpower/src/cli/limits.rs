@@ -11,7 +11,8 @@ use std::path::PathBuf;
 /// Finds the limits of a rate-limited volume: what lasts, and how long a burst is faster
 ///
 /// Measures small random and large sequential requests for ten seconds each: reads, writes, and both together. With
-/// --expect it answers whether a volume is what was paid for. A directory gets a test file, which is removed afterwards. A file or block device is only read, unless --overwrite names it.
+/// --expect it answers whether a volume is what was paid for. A directory gets a test file, which is removed afterwards. A
+/// file or block device is only read, unless --overwrite names it.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Arguments {
     /// Directory, file or block device; several are measured alone and together
@@ -23,6 +24,6 @@ pub(super) struct Arguments {
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     let study = Study::builtin(LIMITS).ok_or_else(|| UsageError(format!("there is no study {LIMITS}")))?;
-    let study = if arguments.targets.len() > 1 { with_each_target(study) } else { study };
+    let study = with_each_target(study, &arguments.targets, &arguments.common);
     carry_out_study(context, &study, RunKind::Study, &arguments.targets, &arguments.common)
 }

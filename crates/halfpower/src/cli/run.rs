@@ -44,6 +44,9 @@ pub(super) struct CommonArguments {
     /// Measure the noise of this machine: run the plan twice, interleaved, and compare the halves (A/A test)
     #[arg(long)]
     aa: bool,
+    /// What reads and writes are to sustain each, like iops=3000,throughput=125MiB/s; status 3 if more than 1 % is missing
+    #[arg(long, value_name = "RATES")]
+    expect: Option<Expected>,
     /// Print the plan and measure nothing
     #[arg(long)]
     dry_run: bool,
@@ -74,9 +77,6 @@ pub(super) struct PlanArguments {
     pub(super) set: SetArgument,
     #[command(flatten)]
     price: PriceArguments,
-    /// What reads and writes are to sustain each, like iops=3000,throughput=125MiB/s; status 3 if more than 1 % is missing
-    #[arg(long, value_name = "RATES")]
-    expect: Option<Expected>,
     /// Test files to make in each directory [default: 1]
     #[arg(long, value_name = "N", value_parser = count::<u32>)]
     files: Option<u32>,
@@ -98,14 +98,14 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         _ => "survey",
     };
     let study = Study::builtin(name).ok_or_else(|| UsageError(format!("there is no study {name}")))?;
-    let several = arguments.paths.len() > 1 || arguments.common.plan.files.is_some_and(|files| files > 1);
-    let study = if several { with_each_target(study) } else { study };
+    let study = with_each_target(study, &arguments.paths, &arguments.common);
     carry_out_study(context, &study, RunKind::Survey, &arguments.paths, &arguments.common)
 }
 
-/// A study that also measures each target alone and several together.
-pub(super) fn with_each_target(study: Study) -> Study {
-    match Study::builtin(TARGETS) {
+/// A study that also measures each target alone and several together, if there are several.
+pub(super) fn with_each_target(study: Study, targets: &[PathBuf], arguments: &CommonArguments) -> Study {
+    let several = targets.len() > 1 || arguments.plan.files.is_some_and(|files| files > 1);
+    match Study::builtin(TARGETS).filter(|_| several) {
         Some(targets) => study.and(targets),
         None => study,
     }
@@ -128,7 +128,8 @@ pub(super) fn carry_out_study(
     }
     let twice = arguments.aa.then(|| study.clone().twice());
     let (study, kind) = twice.as_ref().map_or((study, kind), |twice| (twice, RunKind::Aa));
-    let Prepared { site, environment, plan } = prepare(study, targets, &arguments.plan)?;
+    let Prepared { site, environment, mut plan } = prepare(study, targets, &arguments.plan)?;
+    plan.expected = arguments.expect;
     context.console.message(&format!("Target: {}", site.describe(&environment)));
     context.warn(&site.notes);
     context.console.message(&format!("Plan: {}", plan.describe()));
@@ -194,7 +195,6 @@ pub(super) fn prepare(study: &Study, targets: &[PathBuf], arguments: &PlanArgume
         targets: session::stored_targets(targets)?,
         files: arguments.files,
         offer: arguments.price.over(study.offer)?,
-        expected: arguments.expect,
         machines: site.machines_of(study)?,
     };
     let memory = site.notes.iter().find(|note| note.code == "memory");

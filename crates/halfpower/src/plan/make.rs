@@ -1,6 +1,5 @@
 //! From study to plan: every cell is resolved on the testbed, or left out with the reason.
 
-use super::expected::Expected;
 use super::model::{Cell, DEFAULT_WRITE_BUDGET, FigurePlan, Plan, PlanError, Probe, SCHEMA, Skipped, TestFileEnd};
 use super::{budget, limited};
 use crate::study::{Study, Sweep, VOLUME};
@@ -38,8 +37,6 @@ pub(crate) struct Overrides {
     pub files: Option<u32>,
     /// Price and capacity of the targets; none if not given.
     pub offer: Option<Offer>,
-    /// What the storage is expected to sustain; none if not given.
-    pub expected: Option<Expected>,
     /// The simulated machines by settings: those of each cell, and only their volume; empty on a host.
     pub machines: HashMap<Settings, Simulated>,
 }
@@ -95,7 +92,7 @@ impl Plan {
             targets: overrides.targets.clone(),
             files: overrides.files,
             offer: overrides.offer,
-            expected: overrides.expected,
+            expected: None,
             refill_bytes,
             test_file_bytes: overrides.test_file,
             file_bytes: overrides.each_file,

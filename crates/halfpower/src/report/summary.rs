@@ -58,7 +58,7 @@ pub(crate) fn summary(analysed: &Analysed, colour: bool, width: usize) -> String
     let expected: Vec<String> = analysed.expected().iter().map(Judged::sentence).collect();
     let expected = expected.iter().map(String::as_str);
     let limits = analysed.analysis.limits.iter().map(|limit| limit.sentence.as_str());
-    let none = "No limit was found: no rate fell after a burst and then stayed regular.";
+    let none = "No limit was found: no rate was regular after a burst, or regular while requests waited.";
     let none = (analysed.run.name == LIMITS && analysed.analysis.limits.is_empty()).then_some(none);
     for (number, sentence) in expected.chain(limits).chain(none).enumerate() {
         if number == 0 {
