@@ -193,7 +193,7 @@ LIMIT = 40_000_000
 
 
 def changed(lab, arguments):
-    """How often each names a change of the limit, and a change where there is none."""
+    """Counts how often each names a change: of a lower limit, and of the same limit."""
     changes = [0, *(arguments.change or [5, 10, 20])]
     found = {change: {"ab": 0, "compare of five runs a side": 0} for change in changes}
     with loop_device(data_file(lab, "image", 64 << 20)) as device, throttle(device, "read_bps", LIMIT) as group:

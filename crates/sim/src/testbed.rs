@@ -4,7 +4,7 @@
 //! machine, workload and seed give the same bytes.
 
 use crate::file::{MachineError, MachineFile};
-use crate::machine::Machine;
+use crate::machine::{Device, Machine};
 use crate::shipped;
 use crate::system::{self, Outcome, run};
 use crate::unsimulated::refuse;
@@ -180,7 +180,7 @@ impl Simulated {
 fn environment(machine: &Machine, path: &str) -> Environment {
     let size = machine.size();
     let rotational = machine.disks.first().is_some_and(|disk| disk.device.is_rotational());
-    let is_cloud = machine.disks.iter().any(|disk| matches!(disk.device, crate::machine::Device::Cloud(..)));
+    let is_cloud = machine.disks.iter().any(|disk| matches!(disk.device, Device::Cloud(..)));
     let facts = |path: String, disk: &str| TargetFacts {
         allocated_bytes: Some(size),
         direct_alignment_bytes: Some(Bytes(512)),
