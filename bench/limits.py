@@ -3,28 +3,29 @@
 
     bench/limits.py [--binary target/release/halfpower] [--throttled 30] [--free 30] [--simulated 200] [--seed N] [--only GROUP]…
 
-Throttled: disks of a virtual machine (vm/lab) behind QEMU's throttle groups, a third in bytes, a third in requests, a sixth in
-both, a sixth shared by two to four disks. Rates of 20 to 200 MB/s and 500 to 20 000 IOPS; bursts from QEMU's own to five
-seconds at two to eight times the rate. Free: disks without one. Simulated: machines with and without limits, credits, caches
+Throttled: files behind bench/throttle.rs, which throttles as QEMU does; a third in bytes, a third in requests, a sixth in both,
+a sixth shared by two to four files. Rates of 20 to 200 MB/s and 500 to 20 000 IOPS; bursts from QEMU's own to five seconds at
+two to eight times the rate. Free: files without one. Simulated: machines with and without limits, credits, caches
 that fill up, garbage collection and heat; a device's own limits are no limit of a provider.
 
 Right is a limit of the right kind within 5 % of its rate, for reads and for writes, and no other. Ends with status 1 where fewer
-than 28 of 30 are, where a free disk has one, or where fewer than 80 % of the bursts over a second are within 20 % of their length.
+than 28 of 30 are, where a free file has one, or where fewer than 80 % of the bursts over a second are within 20 % of their length.
 """
 
 import argparse
 import json
+import math
 import os
 import random
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 BYTES, REQUESTS = "bytes_per_s", "requests_per_s"
-DISKS = 4
 COMMANDS = {"limits": "limits", "run": "run --quick"}
 
 
@@ -42,7 +43,7 @@ def throttled(count, draw):
     kinds = ["bytes", "requests", "bytes", "requests", "both", "shared"]
     for number in range(count):
         kind = kinds[number % len(kinds)]
-        case = {"kind": kind, "disks": 1, "limits": {}}
+        case = {"kind": kind, "disks": 1, "limits": {}, "number": number}
         if kind == "shared":
             case["disks"] = draw.randint(2, 4)
         if kind != "requests" and (kind != "shared" or draw.random() < 0.5):
@@ -53,63 +54,36 @@ def throttled(count, draw):
 
 
 def settings(case):
-    """As QEMU's throttle group has them."""
-    words = []
-    for what, (rate, peak) in case["limits"].items():
-        key = {BYTES: "bps-total", REQUESTS: "iops-total"}[what]
-        words.append(f"{key}={rate:.0f}")
-        if peak:
-            words += [f"{key}-max={rate * peak[0]:.0f}", f"{key}-max-length={peak[1]}"]
-    return ",".join(words)
+    """As bench/throttle.rs takes them."""
+    rates = [(what.split("_")[0], rate, peak or (0, 0)) for what, (rate, peak) in case["limits"].items()]
+    return [f"{what}:{rate:.0f}:{rate * peak[0]:.0f}:{peak[1]}" for what, rate, peak in rates]
 
 
-def packed(cases):
-    """Cases in groups of up to DISKS disks, one group per machine."""
-    machine = []
-    for case in cases:
-        if sum(one["disks"] for one in machine) + case["disks"] > DISKS:
-            yield machine
-            machine = []
-        machine.append(case)
-    if machine:
-        yield machine
+def behind_a_throttle(throttle, binary, case, name, show):
+    """What the program says of files behind a throttle that held nothing back before."""
+    with tempfile.TemporaryDirectory() as folder:
+        with subprocess.Popen([throttle, folder, str(case["disks"]), "1", *settings(case)]) as served:
+            try:
+                while not os.path.ismount(folder):
+                    if served.poll() is not None:
+                        sys.exit("skipped: nothing can be served over /dev/fuse here")
+                    time.sleep(0.05)
+                files = [f"{folder}/disk{disk}" for disk in range(case["disks"])]
+                return outcome(binary, COMMANDS[name], files, show and f"{show}/{case['number']}-{name}")
+            finally:
+                subprocess.run(["umount", "-l", folder], stderr=subprocess.DEVNULL, check=False)
 
 
-def in_machine(binary, cases, show):
-    """What the program says of each case's disks, by command."""
-    machine = random.randrange(1 << 32) if show else 0
-    # The kernel names disks in the order in which it finds them.
-    script = ["disk() { echo /dev/$(grep -l LAB$1 /sys/block/sd*/device/vpd_pg80 | cut -d/ -f4); }"]
-    options, first, program = [], 0, Path(binary).name
-    for number, case in enumerate(cases):
-        disks = range(first, first + case["disks"])
-        first += case["disks"]
-        if case["limits"]:
-            options += ["--throttle", "+".join(map(str, disks)) + ":" + settings(case)]
-        targets = " ".join(f"--overwrite $(disk {disk})" for disk in disks)
-        for name, command in COMMANDS.items():
-            store = f"--store /tmp/{number}-{name}.db"
-            script += [f"echo '@@ {number} {name}'", f"{program} {command} {targets} --json --no-report {store}", "sleep 6"]
-            script += [f"{program} export 1 {store}"] if show else []
-    with tempfile.NamedTemporaryFile("w", suffix=".sh") as file:
-        file.write("\n".join(script) + "\n")
-        file.flush()
-        lab = [HERE.parent / "vm/lab", "--disks", str(first), "--disk-size", "1024", "--limit", "3000", *options, file.name, binary]
-        done = subprocess.run(list(map(str, lab)), capture_output=True, text=True)
-    if done.returncode == 77:
-        sys.exit(f"skipped: {done.stderr.strip()}")
-    found = {}
-    for part in done.stdout.split("@@ ")[1:]:
-        head, _, text = part.partition("\n")
-        number, name = head.split()
-        start = text.find("{")
-        if show:
-            Path(show, f"{machine:08x}-{number}-{name}.txt").write_text(text)
-        try:
-            found[int(number), name] = json.JSONDecoder().raw_decode(text[start:])[0]["limits"]
-        except (ValueError, KeyError):
-            found[int(number), name] = text.strip() or done.stderr.strip()
-    return [{name: found.get((number, name), "no output") for name in COMMANDS} for number in range(len(cases))]
+def outcome(binary, command, files, keep):
+    with tempfile.TemporaryDirectory() as folder:
+        store = ["--store", f"{folder}/store.db"]
+        words = [word for file in files for word in ("--overwrite", file)]
+        done = subprocess.run([binary, *command.split(), *words, "--json", "--no-report", *store], capture_output=True, text=True)
+        if keep:
+            Path(f"{keep}.json").write_text(done.stdout)
+            with open(f"{keep}.export", "w") as export:
+                subprocess.run([binary, "export", "1", *store], stdout=export, check=False)
+    return json.loads(done.stdout)["limits"] if done.returncode == 0 else done.stderr
 
 
 def judge(case, limits):
@@ -127,10 +101,10 @@ def judge(case, limits):
                 wrong.append(f"{operation} {what} {rate:.4g}: {[round(one['sustained']['value']) for one in told]}")
             elif peak and peak[1] > 1:
                 # The bucket holds so much of the burst's rate, and runs dry at what is above the lasting one.
-                most = min(rate * peak[0], near[0]["burst"])
+                most = min(rate * peak[0], near[0]["burst"] or math.inf)
                 true = rate * peak[0] * peak[1] / (most - rate) if most > rate * 1.02 else None
                 if true and true > 1:
-                    bursts.append((near[0]["burst_seconds"], true))
+                    bursts.append((near[0]["burst_seconds"] or 0, true))
     for one in limits:
         if one["what"] not in case["limits"]:
             wrong.append(f"named besides: {one['sentence']}")
@@ -175,16 +149,17 @@ def simulate(binary, case, command):
     return json.loads(done.stdout)["limits"] if done.returncode == 0 else done.stderr
 
 
-def tell(title, cases, results, names):
+def tell(title, cases, results):
     """Prints each case and counts what is right, by command."""
+    names = list(results)
     right, bursts = dict.fromkeys(names, 0), dict.fromkeys(names, ())
-    for number, (case, result) in enumerate(zip(cases, results)):
+    for number, case in enumerate(cases):
         for name in names:
-            wrong, told = judge(case, result[name])
+            wrong, told = judge(case, results[name][number])
             right[name] += not wrong
             bursts[name] += tuple(told)
             if wrong:
-                print(f"{title} {number} {case['kind']} {case.get('name') or settings(case)}: {name}: {'; '.join(wrong)}", flush=True)
+                print(f"{title} {number} {case['kind']} {case.get('name') or ' '.join(settings(case))}: {name}: {'; '.join(wrong)}", flush=True)
     print(f"{title}: " + "; ".join(f"{name} right in {right[name]} of {len(cases)}" for name in names), flush=True)
     near = {name: sum(abs(told / true - 1) <= 0.2 for told, true in bursts[name]) for name in names}
     if any(bursts.values()):
@@ -207,17 +182,21 @@ def main():
         del COMMANDS[name]
     binary, draw = os.path.abspath(arguments.binary), random.Random(arguments.seed)
     groups = {"throttled": list(throttled(arguments.throttled, draw)),
-              "free": [{"kind": "free", "disks": 1, "limits": {}}] * arguments.free}
+              "free": [{"kind": "free", "disks": 1, "limits": {}, "number": f"free-{number}"} for number in range(arguments.free)]}
     good = True
     for title, cases in groups.items():
         if cases and title in (arguments.only or groups):
-            results = [one for machine in packed(cases) for one in in_machine(binary, machine, arguments.show)]
-            good &= tell(title, cases, results, COMMANDS)
+            # What is throttled leaves a CPU idle.
+            with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count() if title == "throttled" else 1) as pool:
+                throttle = f"{folder}/throttle"
+                subprocess.run(["rustc", "-O", "--edition", "2024", "-o", throttle, HERE / "throttle.rs"], check=True)
+                each = {name: list(pool.map(lambda case: behind_a_throttle(throttle, binary, case, name, arguments.show), cases)) for name in COMMANDS}
+            good &= tell(title, cases, each)
     cases = list(simulated(arguments.simulated, draw))
     if cases and "simulated" in (arguments.only or ["simulated"]):
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             each = {name: list(pool.map(lambda case: simulate(binary, case, command), cases)) for name, command in COMMANDS.items()}
-        good &= tell("simulated", cases, [{name: each[name][number] for name in COMMANDS} for number in range(len(cases))], COMMANDS)
+        good &= tell("simulated", cases, each)
     sys.exit(0 if good else 1)
 
 
