@@ -12,6 +12,8 @@ const INTERVALS_MIN: usize = 60;
 const LAST: f64 = 0.15;
 /// Windows of the rate that lasts; each is at least as long as a slice of the kernel's throttle, 0.1 s.
 const WINDOWS: usize = 8;
+/// Windows of a burst are no shorter: a quarter of a slice of the kernel's throttle.
+const STEADY_S: f64 = 0.025;
 /// Shorter surpluses are within a slice of a throttle or the outstanding requests. Seconds at the rate that lasts.
 const BURST_MIN_S: f64 = 0.04;
 /// The same in requests.
@@ -26,6 +28,10 @@ const GAP_MAX_S: f64 = 0.5;
 const FALL: f64 = 0.1;
 /// The end of a burst is told from the time at which it has this share of its surplus, at least.
 const NEARLY: f64 = 0.8;
+/// How many times as fast a burst begins, if it is not steady.
+const HALVES: f64 = 2.0;
+/// What is done in so many seconds is not told apart from what is done at once.
+const LUMP_S: f64 = 0.15;
 /// A rate whose interval is wider than this share on a side is none that lasts.
 const PRECISE: f64 = 0.05;
 /// The requests done by a limiter deviate from a straight line by so many seconds of the rate at most, and by those outstanding, which
@@ -91,11 +97,17 @@ impl Course {
             (per_s > 0.0).then_some((per_s, burst_s, most, high - low))
         };
         let (last_per_s, first_end_s, _, spread) = surplus_after(latest_s)?;
-        let settles = first_end_s <= latest_s && spread <= FALL * last_per_s * (end_s - latest_s) + BURST_MIN;
+        // A cache that is full may let through a part of it at a time.
+        let lump = done
+            .0
+            .iter()
+            .map(|(at_s, done_then)| done.at(at_s.max(latest_s) + LUMP_S) - done_then.max(done.at(latest_s)));
+        let lump = lump.fold(0.0, f64::max);
+        let settles = first_end_s <= latest_s && spread <= FALL * last_per_s * (end_s - latest_s) + lump.max(BURST_MIN);
         // The end of the burst may be within an interval.
         let from_s = (first_end_s + 0.1 * end_s).min(latest_s);
         let (per_s, burst_s, requests, _) = surplus_after(from_s)?;
-        let rates = done.windows(from_s, WINDOWS);
+        let rates = done.windows(from_s, end_s, WINDOWS);
         let requests_per_s = mean_estimate(Quantity::RequestsPerSecond, &rates)?;
         let is_precise = requests_per_s.low.is_some_and(|low| low >= (1.0 - PRECISE) * per_s);
         let workload = &sample.workload;
@@ -103,6 +115,11 @@ impl Course {
         let allowed = REGULAR_S * per_s + lump.min(REGULAR_S * per_s) + 1.0;
         let burst = Burst { seconds: burst_s, requests_per_s: done.at(burst_s) / burst_s, requests };
         let is_faster = burst_s > 0.0 && burst.requests_per_s > (1.0 + FASTER) * per_s;
+        // A device varies as much before, but does not halve. The last window may be of the end.
+        let before = if burst_s > WINDOWS as f64 * STEADY_S { done.windows(0.0, burst_s, WINDOWS) } else { Vec::new() };
+        let slowest = before.iter().take(WINDOWS - 1).copied().reduce(f64::min).unwrap_or(burst.requests_per_s);
+        let is_steady = burst.requests_per_s - slowest < slowest - per_s;
+        let is_faster = is_faster && (is_steady || before[0] > HALVES * per_s);
         let burst = (settles && is_faster).then_some(burst);
         Some(Course {
             requests_per_s,
@@ -187,9 +204,8 @@ impl Done {
         high - low
     }
 
-    /// Requests per second of equal windows from a time to the end.
-    fn windows(&self, from_s: f64, count: usize) -> Vec<f64> {
-        let end_s = self.0.last().map_or(0.0, |(end_s, _)| *end_s);
+    /// Requests per second of equal windows between two times.
+    fn windows(&self, from_s: f64, end_s: f64, count: usize) -> Vec<f64> {
         let length_s = (end_s - from_s) / count as f64;
         let at = |number: usize| self.at(from_s + number as f64 * length_s);
         (0..count).map(|number| (at(number + 1) - at(number)) / length_s).collect()

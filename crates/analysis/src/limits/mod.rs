@@ -11,7 +11,9 @@ mod course;
 use crate::attribution::Sureness;
 use crate::cells::{Cell, Observed};
 use course::{Course, continues};
-use halfpower_model::{Bytes, Environment, Estimate, Nanoseconds, Operation, Quantity, Sample, TargetFacts};
+use halfpower_model::{
+    Bytes, Environment, Estimate, Nanoseconds, Operation, Pattern, Quantity, Sample, TargetFacts, Workload,
+};
 use serde::{Serialize, Serializer};
 
 /// Two rates so close are those of one limit.
@@ -24,6 +26,8 @@ const APART: u64 = 8;
 const PARTS_MAX: u32 = 8;
 /// Reads and writes together exceed one's limit by this share if each has its own.
 const APART_FOR_EACH: f64 = 0.3;
+/// What found a bucket emptied by another had a burst smaller by this share.
+const EMPTIED: f64 = 0.1;
 /// The median latency in times of the least, from which on requests wait.
 const WAITING: f64 = 2.0;
 
@@ -90,8 +94,9 @@ struct Long<'a> {
 pub(crate) fn of(cells: &mut [Cell<'_>]) -> Vec<Limit> {
     let courses: Vec<Vec<Option<Course>>> = cells.iter().map(|cell| courses_of(&cell.repetitions)).collect();
     let limits = find(cells, &courses);
+    let fell = fallen(cells, &courses);
     for (cell, courses) in cells.iter_mut().zip(&courses) {
-        leave_bursts_out(cell, courses, &limits);
+        leave_bursts_out(cell, courses, &limits, &fell);
     }
     limits
 }
@@ -228,6 +233,7 @@ fn is_virtual(environment: &Environment) -> bool {
     let is_virtual = |target: &TargetFacts| {
         target.transport.as_deref().is_some_and(|transport| by_transport.contains(&transport))
             || target.model.as_deref().is_some_and(|model| by_model.iter().any(|word| model.contains(word)))
+            || target.filesystem.as_deref().is_some_and(|filesystem| filesystem.starts_with("fuse"))
     };
     environment.all_targets().all(is_virtual)
 }
@@ -252,21 +258,51 @@ fn of_operation<'a, 'b: 'a>(long: impl Iterator<Item = &'a Long<'b>> + Clone) ->
     // A virtual disk without a limit may be as regular with large requests, if the host's CPU copies them.
     let is_large_limited =
         is_large_held && (large.course.burst.is_some() || is_small_held || large.waits_for_nothing());
-    let bytes =
-        (is_large_limited && (small_in_bytes || !large_in_requests)).then(|| large.limit(Quantity::BytesPerSecond));
+    // The first of the two has the burst, if the other found the bucket empty.
+    let with_burst = if is_small_held && small_in_bytes && (1.0 + EMPTIED) * large.burst_bytes() < small.burst_bytes() {
+        small
+    } else {
+        large
+    };
+    let bytes = (is_large_limited && (small_in_bytes || !large_in_requests))
+        .then(|| with_burst.limit(Quantity::BytesPerSecond));
     requests.into_iter().chain(bytes).collect()
 }
 
+/// Operation, pattern, whether it is direct.
+type Kind = (Operation, Pattern, bool);
+
+fn kind(workload: &Workload) -> Kind {
+    (workload.operation, workload.pattern, workload.buffering.is_direct())
+}
+
+/// The kinds of workloads that fell after a burst, with what lasted.
+fn fallen(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<(Kind, Course)> {
+    let each = cells.iter().zip(courses);
+    let of = |(cell, courses): (&Cell<'_>, &Vec<Option<Course>>)| {
+        let fell = courses.iter().flatten().filter(|course| course.burst.is_some()).copied();
+        let most = fell.max_by(|one, other| one.requests_per_s.value.total_cmp(&other.requests_per_s.value))?;
+        Some((kind(cell.workload), most))
+    };
+    each.filter_map(of).collect()
+}
+
 /// Keeps the rates of a cell that last: of a long sample that at its end, of others those within the limits and within what lasts
-/// in the same cell. Where there are none, all are of a burst.
-fn leave_bursts_out(cell: &mut Cell<'_>, courses: &[Option<Course>], limits: &[Limit]) {
+/// in a cell of its kind, which may be a cache that fills up. Where there are none, all are of a burst.
+fn leave_bursts_out(cell: &mut Cell<'_>, courses: &[Option<Course>], limits: &[Limit], fallen: &[(Kind, Course)]) {
     let with_burst = |course: &Option<Course>| course.filter(|course| course.burst.is_some());
-    let lasting = courses.iter().filter_map(with_burst).map(|course| course.requests_per_s.value).reduce(f64::max);
-    if lasting.is_none() && limits.is_empty() {
+    let of_kind: Vec<&Course> =
+        fallen.iter().filter(|(of, _)| *of == kind(cell.workload)).map(|(_, most)| most).collect();
+    if of_kind.is_empty() && limits.is_empty() {
         return;
     }
+    let exceeds = |course: &&Course, sample: &Sample| {
+        // More requests that are smaller, or fewer that are larger, may last.
+        sample.total.requests_per_s > course.requests_per_s.value * (1.0 + BEYOND)
+            && sample.total.bytes_per_s.0 > course.bytes_per_s().value * (1.0 + BEYOND)
+    };
     let is_beyond = |sample: &Sample| {
-        lasting.is_some_and(|lasting| sample.total.requests_per_s > lasting * (1.0 + BEYOND))
+        !of_kind.is_empty() && of_kind.iter().all(|course| exceeds(course, sample))
             || limits.iter().any(|limit| limit.is_beyond(sample))
     };
     let rates = |field: &str, own: fn(&Sample) -> f64, of_end: fn(&Course) -> f64| -> Vec<f64> {
@@ -298,6 +334,10 @@ impl Long<'_> {
     fn waits_for_nothing(&self) -> bool {
         let least_ns = self.observed.sample.total.latency_ns.min;
         least_ns.is_some_and(|least| least as f64 * 1e-9 * self.course.requests_per_s.value < 1.0 / WAITING)
+    }
+
+    fn burst_bytes(&self) -> f64 {
+        self.course.burst.map_or(0.0, |burst| burst.requests * self.course.request_bytes)
     }
 
     fn limit(&self, what: Quantity) -> Limit {
@@ -456,5 +496,33 @@ mod tests {
             let rate = peak.estimates[0].value;
             assert!(rate < 61e6 && !(3100.0..59e6).contains(&rate), "{}", peak.sentence);
         }
+    }
+    #[test]
+    fn a_peak_is_not_of_a_cache_that_a_longer_sample_of_the_kind_fills() {
+        // The rate at the end varies, so that it is no provider's limit.
+        let mut normal = Normal::new(3);
+        let mut noise = || 1.0 + 0.2 * normal.draw();
+        let rate = |number: u32, noise: f64| if number < 50 { 2000.0 } else { 100.0 * noise };
+        let duration = Some(Nanoseconds(6_000_000_000));
+        let long = Workload { request_size: Bytes(1 << 20), ..deep(8, write(4)) };
+        let mut run = Run::default();
+        let long = Workload { limits: Limits { duration, ..long.limits }, ..long };
+        let cell = run.add(long.clone(), &[400e6]);
+        let sample =
+            run.samples.iter_mut().find(|placed| placed.cell == cell).map(|placed| &mut placed.sample).unwrap();
+        sample.intervals = (0..300)
+            .map(|number| {
+                let requests = (rate(number, noise()) * 0.02).round() as u64;
+                let at_s = f64::from(number + 1) * 0.02;
+                Interval { at_s, requests, bytes: requests << 20, latency_p50_ns: None, latency_p99_ns: None }
+            })
+            .collect();
+        run.add(Workload { request_size: Bytes(1 << 18), ..long.clone() }, &[2e9; 5]);
+        run.add(Workload { request_size: Bytes(1 << 14), ..long }, &[90e6; 5]);
+        let observed = run.observed();
+        let analysis = crate::analyse(&observed);
+        assert_eq!(analysis.limits, Vec::new());
+        let peak = run.findings(FindingCode::Peak).remove(0);
+        assert!(peak.estimates[0].value < 120e6, "{}", peak.sentence);
     }
 }
