@@ -119,11 +119,6 @@ impl Probe {
     /// Intervals in each.
     const INTERVALS: u64 = 300;
 
-    /// Whether a repetition is a long one.
-    pub(crate) fn is_first(&self, cell: usize, block: u32) -> bool {
-        block == 0 && self.cells.contains(&cell)
-    }
-
     /// How it goes on where it did not show what lasts.
     const LONGER: Nanoseconds = Nanoseconds(15_000_000_000);
 
@@ -209,6 +204,11 @@ impl Plan {
         if self.arms.is_some() { self.in_turn(order, block) } else { order }
     }
 
+    /// Whether a repetition is a long one.
+    pub(crate) fn is_probe(&self, cell: usize, block: u32) -> bool {
+        block == 0 && self.probe.as_ref().is_some_and(|probe| probe.cells.contains(&cell))
+    }
+
     /// The workload of a cell in a block. Only the same repetition has the same requests again.
     ///
     /// # Panics
@@ -216,7 +216,7 @@ impl Plan {
     pub(crate) fn workload(&self, cell: usize, block: u32) -> Workload {
         let workload = &self.cells[cell].workload;
         let workload = match &self.probe {
-            Some(probe) if probe.is_first(cell, block) => probe.of(workload, None),
+            Some(probe) if self.is_probe(cell, block) => probe.of(workload, None),
             _ => workload.clone(),
         };
         Workload { seed: derive_seed(workload.seed, u64::from(block)), ..workload }

@@ -2,8 +2,7 @@
 //!
 //! Only for testbeds that can be duplicated, such as simulated machines: their samples do not depend on other work.
 
-use crate::plan::Plan;
-use halfpower_model::{Cancel, MeasureError, Sample, Testbed};
+use halfpower_model::{Cancel, MeasureError, Sample, Testbed, Workload};
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -33,9 +32,7 @@ impl Ahead {
     pub(super) fn begin<'scope>(
         scope: &'scope Scope<'scope, '_>,
         others: &'scope mut [Other],
-        plan: &'scope Plan,
-        block: u32,
-        cells: &'scope [usize],
+        cells: &'scope [(usize, Workload)],
         cancel: &'scope Cancel,
     ) -> Option<Ahead> {
         if others.is_empty() {
@@ -46,8 +43,8 @@ impl Ahead {
         for testbed in others {
             let (sender, next) = (sender.clone(), Arc::clone(&next));
             scope.spawn(move || {
-                while let Some(cell) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let sample = testbed.measure(&plan.workload(*cell, block), &mut (), cancel);
+                while let Some((cell, workload)) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let sample = testbed.measure(workload, &mut (), cancel);
                     if cancel.is_cancelled() && sample.is_err() || sender.send((*cell, sample)).is_err() {
                         return;
                     }

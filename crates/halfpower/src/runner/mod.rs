@@ -16,12 +16,18 @@ use ahead::Ahead;
 use halfpower_analysis::statistics::is_precise;
 use halfpower_analysis::{Shown, shown_by};
 use halfpower_model::sample::Failure;
-use halfpower_model::{Bytes, Cancel, MeasureError, Nanoseconds, Observer, Progress, Sample, Testbed, Workload};
+use halfpower_model::{
+    Bytes, Cancel, MeasureError, Nanoseconds, Observer, Operation, Pattern, Progress, Sample, Testbed, Workload,
+};
 use std::thread;
 use std::time::Instant;
 
 /// Assumed duration of a trial without a time limit, before one was measured.
 const UNKNOWN: Nanoseconds = Nanoseconds(5_000_000_000);
+
+/// A trial lasts at least so many times as long as a request waits, up to a limit.
+const WAITS: f64 = 10.0;
+const LENGTHENED_MAX: Nanoseconds = Nanoseconds(1_500_000_000);
 
 /// Receives the progress of a run.
 pub(crate) trait Audience {
@@ -61,6 +67,8 @@ pub(crate) struct Runner<'a> {
     written: Bytes,
     /// Whether a sample showed a limit, or may be of a burst.
     is_limited: bool,
+    /// Seconds that a request waited in each long repetition, for each outstanding.
+    waits: Vec<((Operation, Pattern), f64)>,
     started: Instant,
 }
 
@@ -95,7 +103,7 @@ impl<'a> Runner<'a> {
         };
         let mut cells: Vec<CellState> = plan.cells.iter().map(state).collect();
         let mut written = plan.test_file_bytes.unwrap_or_default();
-        let mut is_limited = false;
+        let (mut is_limited, mut waits) = (false, Vec::new());
         for (cell, block) in store.slots(run)? {
             let cell = usize::try_from(cell).ok().and_then(|cell| cells.get_mut(cell));
             if let (Some(cell), Ok(block)) = (cell, u32::try_from(block)) {
@@ -108,9 +116,25 @@ impl<'a> Runner<'a> {
             cell.given_up |= !stored.sample.is_complete();
             written.0 += bytes_written(&stored.sample, plan);
             is_limited |= shown_by(&stored.sample) != Shown::Nothing;
+            waits.extend(
+                plan.probe.as_ref().filter(|probe| probe.cells.contains(&stored.cell)).and(wait(&stored.sample)),
+            );
         }
         let (names, started) = (plan.names(&[]), Instant::now());
-        Ok(Runner { plan, run, store, testbed, second: None, cancel, cells, names, written, is_limited, started })
+        Ok(Runner {
+            plan,
+            run,
+            store,
+            testbed,
+            second: None,
+            cancel,
+            cells,
+            names,
+            written,
+            is_limited,
+            waits,
+            started,
+        })
     }
 
     /// The same, with the second arm of the plan on another testbed.
@@ -130,20 +154,13 @@ impl<'a> Runner<'a> {
             if self.cancel.is_cancelled() {
                 break;
             }
-            let mut wanted = self.plan.order_of_block(block);
-            wanted.retain(|cell| self.needs(*cell, block));
-            let mut arm = None;
-            thread::scope(|scope| {
-                let mut ahead = Ahead::begin(scope, &mut others, self.plan, block, &wanted, self.cancel);
-                for cell in &wanted {
-                    // The time limit or the write budget may have been reached since the block began.
-                    if !self.cancel.is_cancelled() && self.needs(*cell, block) {
-                        self.set_up(*cell, &mut arm)?;
-                        self.measure(*cell, block, ahead.as_mut(), audience)?;
-                    }
-                }
-                anyhow::Ok(())
-            })?;
+            let order = self.plan.order_of_block(block);
+            let is_probe = |cell: &&usize| self.plan.is_probe(**cell, block);
+            // Long repetitions tell how long the others have to be.
+            let (probes, others_of_block) = order.split_at(order.iter().take_while(is_probe).count());
+            for part in [probes, others_of_block] {
+                self.carry_out_part(part, block, &mut others, audience)?;
+            }
         }
         let measured = self.cells.iter().any(|cell| !cell.given_up && !cell.rates.is_empty());
         Ok(match (self.cancel.is_cancelled(), measured) {
@@ -151,6 +168,44 @@ impl<'a> Runner<'a> {
             (false, true) => RunStatus::Complete,
             (false, false) => RunStatus::Failed,
         })
+    }
+
+    fn carry_out_part(
+        &mut self,
+        cells: &[usize],
+        block: u32,
+        others: &mut [Box<dyn Testbed + Send>],
+        audience: &mut dyn Audience,
+    ) -> anyhow::Result<()> {
+        let wanted = cells.iter().filter(|cell| self.needs(**cell, block));
+        let wanted: Vec<(usize, Workload)> = wanted.map(|cell| (*cell, self.workload(*cell, block))).collect();
+        let mut arm = None;
+        thread::scope(|scope| {
+            let mut ahead = Ahead::begin(scope, others, &wanted, self.cancel);
+            for (cell, workload) in &wanted {
+                // The time limit or the write budget may have been reached since the block began.
+                if !self.cancel.is_cancelled() && self.needs(*cell, block) {
+                    self.set_up(*cell, &mut arm)?;
+                    self.measure(*cell, block, workload.clone(), ahead.as_mut(), audience)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// The plan's workload, which lasts long enough for requests that wait long: the outstanding ones of a short trial would be
+    /// most of it. A long repetition tells how long they wait.
+    fn workload(&self, cell: usize, block: u32) -> Workload {
+        let mut workload = self.plan.workload(cell, block);
+        let Some(duration) = workload.limits.duration.filter(|_| !self.plan.is_probe(cell, block)) else {
+            return workload;
+        };
+        let longest =
+            self.waits.iter().filter(|(of, _)| *of == (workload.operation, workload.pattern)).map(|(_, wait)| wait);
+        let wait_s = longest.copied().fold(0.0, f64::max) * outstanding(&workload);
+        let least = Nanoseconds::from_seconds(WAITS * wait_s).min(LENGTHENED_MAX);
+        workload.limits.duration = Some(duration.max(least));
+        workload
     }
 
     /// Runs the command of a cell's arm, if the last cell was of the other one.
@@ -193,11 +248,11 @@ impl<'a> Runner<'a> {
         &mut self,
         cell: usize,
         block: u32,
+        mut workload: Workload,
         ahead: Option<&mut Ahead>,
         audience: &mut dyn Audience,
     ) -> anyhow::Result<()> {
-        let mut workload = self.plan.workload(cell, block);
-        let probe = self.plan.probe.as_ref().filter(|probe| probe.is_first(cell, block));
+        let probe = self.plan.probe.as_ref().filter(|_| self.plan.is_probe(cell, block));
         if let Some(probe) = probe.filter(|_| self.is_limited) {
             // Writes are then likely limited too.
             workload.limits.duration = workload.limits.duration.max(Some(probe.durations[0]));
@@ -254,6 +309,9 @@ impl<'a> Runner<'a> {
             audience.gave_up(&self.names[cell], &failure.message);
         }
         self.written.0 += bytes_written(&sample, self.plan);
+        if self.plan.is_probe(cell, block) {
+            self.waits.extend(wait(&sample));
+        }
         let shown = shown_by(&sample);
         self.is_limited |= shown != Shown::Nothing;
         let duration = Nanoseconds(self.elapsed().0 - before.0);
@@ -273,6 +331,17 @@ impl<'a> Runner<'a> {
         let to_limit = self.plan.time_limit.map_or(0, |limit| limit.0.saturating_sub(elapsed.0));
         Nanoseconds(missing(self.plan.repetitions.min).max(to_limit.min(missing(self.plan.repetitions.max))))
     }
+}
+
+/// How long a request waited for each outstanding one, in seconds.
+fn wait(sample: &Sample) -> Option<((Operation, Pattern), f64)> {
+    let workload = &sample.workload;
+    let mean_s = sample.total.latency_ns.mean? * 1e-9;
+    Some(((workload.operation, workload.pattern), mean_s / outstanding(workload)))
+}
+
+fn outstanding(workload: &Workload) -> f64 {
+    f64::from(workload.depth) * f64::from(workload.workers)
 }
 
 /// Upper bound of the bytes written by a sample: those counted, those outstanding at the end up to the limit, and those

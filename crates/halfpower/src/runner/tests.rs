@@ -5,7 +5,7 @@ use crate::fixtures;
 use crate::plan::Overrides;
 use crate::store::StoredSample;
 use crate::study::Study;
-use halfpower_model::sample::{Failure, Sample, Totals};
+use halfpower_model::sample::{Failure, Latency, Sample, Totals};
 use halfpower_model::{BytesPerSecond, Environment, Workload};
 
 /// The result of a measurement.
@@ -66,6 +66,7 @@ fn sample(workload: &Workload, rate: f64, failure: Option<Failure>) -> Sample {
         bytes: workload.limits.bytes.unwrap_or(Bytes(10 * workload.request_size.0)).0,
         requests_per_s: rate / workload.request_size.0 as f64,
         bytes_per_s: BytesPerSecond(rate),
+        latency_ns: Latency { mean: Some(2e6 * f64::from(workload.depth)), ..Latency::default() },
         ..Totals::default()
     };
     Sample {
@@ -330,4 +331,21 @@ fn a_stop_while_several_are_measured_at_once_keeps_what_came_before_it() {
     // The one before it is kept or was not yet stored; none that comes after it is.
     assert!((6..=7).contains(&found.stored.len()), "{}", found.stored.len());
     assert_eq!(found.course(), whole.course()[..found.stored.len()]);
+}
+
+#[test]
+fn what_waits_long_in_the_long_repetition_gets_longer_trials() {
+    let sweep = "operation = \"read\"\nrequest_size = \"4KiB\"\npattern = \"random\"\ndepth = [1, 8, 32]\n\
+                 buffering = \"direct\"\nduration = \"10ms\"";
+    let plan = plan("probe = { reads = \"6s\", writes = \"1s\" }", sweep);
+    let finished = carry_out(&plan, |_, _| Answer::Rate(4e6));
+    let lasts = |depth: u32, is_first: bool| {
+        let mut of = finished.measured.iter().filter(|workload| workload.depth == depth);
+        if is_first { of.next() } else { of.next_back() }.and_then(|workload| workload.limits.duration).unwrap()
+    };
+    let milliseconds = |number: u64| Nanoseconds(number * 1_000_000);
+    // Each request waits for 64 ms, 2 ms for each that is outstanding: ten times that.
+    assert_eq!((lasts(32, true), lasts(32, false)), (milliseconds(6000), milliseconds(640)));
+    assert_eq!((lasts(8, true), lasts(8, false)), (milliseconds(160), milliseconds(160)));
+    assert_eq!(lasts(1, true), milliseconds(20));
 }
