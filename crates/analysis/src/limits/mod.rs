@@ -28,6 +28,8 @@ const PARTS_MAX: u32 = 8;
 const APART_FOR_EACH: f64 = 0.3;
 /// What found a bucket emptied by another had a burst smaller by this share.
 const EMPTIED: f64 = 0.1;
+/// A burst that takes longer is not followed by another.
+const SHORT_S: f64 = 0.5;
 /// The median latency in times of the least, from which on requests wait.
 const WAITING: f64 = 2.0;
 
@@ -136,7 +138,10 @@ fn find(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Limit> {
         long.iter().partition(|one| one.observed.sample.workload.targets == most);
     let mut limits: Vec<Limit> = Vec::new();
     for operation in [Operation::Read, Operation::Write] {
-        let of = |all: &[&'_ Long<'_>]| of_operation(all.iter().copied().filter(|one| one.is_of(operation)));
+        let others = of_others(cells, operation);
+        let of = |all: &[&'_ Long<'_>]| {
+            of_operation(all.iter().copied().filter(|one| one.is_of(operation)), &limits, &others)
+        };
         let of_one = of(&alone);
         for mut limit in of(&together) {
             // If one target has less alone, each has a limit of its own, and this is their sum.
@@ -163,6 +168,13 @@ fn find(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Limit> {
     }
     say_what_is_known(&mut limits);
     limits
+}
+
+/// Request sizes and bytes per second of the samples of an operation that are too short for a course.
+fn of_others(cells: &[Cell<'_>], operation: Operation) -> Vec<(Bytes, f64)> {
+    let of = |cell: &&Cell<'_>| cell.workload.operation == operation && cell.workload.buffering.is_direct();
+    let samples = cells.iter().filter(of).flat_map(|cell| &cell.repetitions).map(|one| one.sample);
+    samples.map(|sample| (sample.workload.request_size, sample.total.bytes_per_s.0)).collect()
 }
 
 /// Whether reads and writes together exceed the limit of either: each then has its own.
@@ -211,7 +223,8 @@ pub enum Shown {
 /// What a sample shows.
 pub fn shown_by(sample: &Sample) -> Shown {
     match Course::of(sample) {
-        Some(course) if course.is_regular && course.burst.is_some() => Shown::Limit,
+        // A bucket of the burst's rate may hide the one of the rate that lasts.
+        Some(course) if course.is_regular && course.burst.is_some_and(|burst| burst.seconds > SHORT_S) => Shown::Limit,
         Some(course) if is_held(&course, sample) => Shown::Unsettled,
         Some(course) if course.falls_late => Shown::Unsettled,
         _ => Shown::Nothing,
@@ -227,7 +240,7 @@ fn is_held(course: &Course, sample: &Sample) -> bool {
 }
 
 /// Whether what is seen as a disk is a program's or a provider's.
-fn is_virtual(environment: &Environment) -> bool {
+pub(crate) fn is_virtual(environment: &Environment) -> bool {
     let by_transport = ["virtio", "hyper-v", "network"];
     let by_model = ["Elastic Block Store", "PersistentDisk", "QEMU", "Virtual", "VBOX", "VMware"];
     let is_virtual = |target: &TargetFacts| {
@@ -239,15 +252,25 @@ fn is_virtual(environment: &Environment) -> bool {
 }
 
 /// The limits that the smallest and the largest requests of an operation show. With one size it is not known what is counted.
-fn of_operation<'a, 'b: 'a>(long: impl Iterator<Item = &'a Long<'b>> + Clone) -> Vec<Limit> {
+/// `known` are limits of another operation; `others` are the bytes per second of samples that are not long, by request size.
+fn of_operation<'a, 'b: 'a>(
+    long: impl Iterator<Item = &'a Long<'b>> + Clone,
+    known: &[Limit],
+    others: &[(Bytes, f64)],
+) -> Vec<Limit> {
     let size = |long: &&Long<'_>| long.observed.sample.workload.request_size;
     let (Some(small), Some(large)) = (long.clone().min_by_key(size), long.max_by_key(size)) else {
         return Vec::new();
     };
+    let is_held = |one: &Long<'_>| is_held(&one.course, one.observed.sample) || one.is_at(known);
     if size(&large).0 < APART * size(&small).0 {
-        return Vec::new();
+        // Large requests that moved more in a short time are held by no limit in bytes that would hold the small ones.
+        let is_large = |(size, _): &&(Bytes, f64)| size.0 >= APART * small.observed.sample.workload.request_size.0;
+        let moved = others.iter().filter(is_large).map(|(_, rate)| *rate).fold(0.0, f64::max);
+        let is_in_requests = is_held(small) && moved > small.course.bytes_per_s().value * (1.0 + APART_FOR_EACH);
+        return if is_in_requests { vec![small.limit(Quantity::RequestsPerSecond)] } else { Vec::new() };
     }
-    let [is_small_held, is_large_held] = [small, large].map(|one| is_held(&one.course, one.observed.sample));
+    let [is_small_held, is_large_held] = [small, large].map(is_held);
     // A limit in bytes holds small requests too if they move as many.
     let small_in_bytes = is_same(&small.course.bytes_per_s(), &large.course.bytes_per_s());
     // A limit in requests holds large ones too if they come at the same rate, or in parts at the same rate.
@@ -328,6 +351,15 @@ fn is_same(one: &Estimate, other: &Estimate) -> bool {
 impl Long<'_> {
     fn is_of(&self, operation: Operation) -> bool {
         self.observed.sample.workload.operation == operation
+    }
+
+    /// Whether its rate is regular and that of a limit that is known.
+    fn is_at(&self, known: &[Limit]) -> bool {
+        let rate = |limit: &Limit| match limit.what {
+            Quantity::BytesPerSecond => self.course.bytes_per_s(),
+            _ => self.course.requests_per_s,
+        };
+        self.course.is_regular && known.iter().any(|limit| is_same(&rate(limit), &limit.sustained))
     }
 
     /// Whether its fastest request, alone at the device, took less than half of the time that each gets at this rate.
