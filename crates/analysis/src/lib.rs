@@ -21,6 +21,7 @@ mod resolution;
 mod series;
 pub mod statistics;
 mod summary;
+mod verdict;
 mod warm_up;
 mod warnings;
 mod wording;
@@ -39,12 +40,16 @@ pub use limits::{Limit, OverTime, STEP_S, Shown, shown_by};
 pub use parts::{PartUse, busiest_first};
 pub use pyramid::{Half, HalfPowerSize, Pyramid, PyramidLevel, Stage, Standing};
 pub use summary::CellSummary;
+pub use verdict::{Account, Advice, Best, Bottlenecks, Verdict};
 pub use warm_up::{WithinRun, within_run};
 pub use warnings::derived_warnings;
 
 /// Everything that a report shows.
 #[derive(Clone, Debug, Serialize)]
 pub struct Analysis {
+    /// The answer.
+    #[serde(skip)]
+    pub verdict: Verdict,
     /// Cells in the plan's order.
     pub cells: Vec<CellSummary>,
     /// Findings, the most useful first within each code.
@@ -89,11 +94,16 @@ pub fn analyse_with(samples: &[Observed<'_>], context: &Context<'_>) -> Analysis
     let paces = findings::paces(&evidence);
     let findings = findings::all(&evidence, &costs, &models, &paces, context.offer);
     let summarise = |cell| CellSummary { pace: paces.get(cell).cloned(), ..summary::summarise(cell) };
+    let cells_in_short: Vec<CellSummary> = cells.iter().map(summarise).collect();
+    let mut pyramids = pyramid::all(&evidence, &findings, context.memory);
+    let verdict = verdict::of(&evidence, &cells_in_short, &paces, &limits, &pyramids);
+    pyramids.iter_mut().for_each(|pyramid| pyramid.follow(verdict.bottleneck.of(pyramid.operation)));
     Analysis {
-        cells: cells.iter().map(summarise).collect(),
+        verdict,
+        cells: cells_in_short,
         over_time: limits::over_time(&cells),
         limits,
-        pyramids: pyramid::all(&evidence, &findings, context.memory),
+        pyramids,
         findings,
         models,
         costs: costs.into_iter().flat_map(|cost| [Some(cost.fit), cost.upper]).flatten().collect(),

@@ -8,7 +8,7 @@ use crate::wording::{caching, circumstances, named, place};
 use halfpower_model::{CpuAccounting, Operation, Workload};
 
 /// A rate stops rising from this share of the maximum on.
-const SHARE_OF_BEST: f64 = 0.95;
+const SHARE_OF_BEST: f64 = 0.9;
 
 /// Measured cells in the order of what varies.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ impl<'a> Series<'a> {
         named(workload, &format!("{}, {}{}", place(workload), caching(workload), self.distinction))
     }
 
-    /// Whether only the last cell reaches 95 % of the maximum.
+    /// Whether only the last cell reaches 90 % of the maximum.
     pub(crate) fn still_grows(&self) -> bool {
         let means: Vec<f64> = self.cells.iter().map(|cell| cell.mean_requests_per_s()).collect();
         index_of_knee(&means) + 1 == means.len()
@@ -70,7 +70,7 @@ pub(crate) fn group<'a>(
     series
 }
 
-/// The first rate that reaches 95 % of the maximum.
+/// The first rate that reaches 90 % of the maximum.
 pub(crate) fn index_of_knee(means: &[f64]) -> usize {
     let highest = means.iter().copied().fold(0.0, f64::max);
     means.iter().position(|mean| *mean >= SHARE_OF_BEST * highest).unwrap_or(0)

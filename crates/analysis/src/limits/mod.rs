@@ -397,6 +397,16 @@ impl Long<'_> {
 }
 
 impl Limit {
+    /// `60 MB/s (240 MB/s for the first 3 s)`.
+    pub(crate) fn brief(&self) -> String {
+        let rate = self.what.format(self.sustained.value);
+        let burst = self.burst.zip(self.burst_seconds).filter(|(_, seconds)| *seconds >= SHORT_S);
+        let burst = burst.map(|(rate, seconds)| {
+            format!(" ({} for the first {})", self.what.format(rate), Nanoseconds::from_seconds(seconds))
+        });
+        rate + &burst.unwrap_or_default()
+    }
+
     /// `Reads: 60 MB/s sustained; 240 MB/s for the first 3 s (a burst of 540 MB)`.
     fn words(&self) -> String {
         let of = match self.operation {
@@ -436,7 +446,7 @@ impl Limit {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::fixtures::{Normal, Run, deep, random, read, write};
     use halfpower_model::sample::Interval;
@@ -496,6 +506,11 @@ mod tests {
 
     fn told(requests: Option<Bucket>, bytes: Option<Bucket>) -> Vec<String> {
         crate::analyse(&run(requests, bytes).observed()).limits.into_iter().map(|limit| limit.sentence).collect()
+    }
+
+    /// A limit of 60 MB/s with a burst.
+    pub(crate) fn limited() -> Run {
+        run(None, Some(Bucket(60e6, 300e6)))
     }
 
     #[test]

@@ -18,6 +18,9 @@ const FULL: f64 = 0.75;
 /// Closer loads are equal.
 const SAME: f64 = 0.02;
 
+/// A claim that names none.
+pub(super) const UNKNOWN: &str = "is unknown";
+
 /// How the bottleneck was found, or why not.
 enum Reason {
     /// It is saturated.
@@ -38,8 +41,8 @@ enum Reason {
     NoneFull,
 }
 
-/// Finds it and marks every row; returns it in a few words and in sentences.
-pub(super) fn find(path: &IoPath<'_>, rows: &mut [PyramidLevel]) -> (Option<Stage>, String, String) {
+/// Finds it and marks every row; returns it, or the levels that are equally close, in a few words and in sentences.
+pub(super) fn find(path: &IoPath<'_>, rows: &mut [PyramidLevel]) -> (Option<Stage>, Vec<Stage>, String, String) {
     let holding = path.together.map(|together| together.holding());
     for row in rows.iter_mut() {
         row.standing = standing(row, holding);
@@ -50,7 +53,9 @@ pub(super) fn find(path: &IoPath<'_>, rows: &mut [PyramidLevel]) -> (Option<Stag
     }
     let level = found.map(|index| rows[index].level);
     let further = [ruled_out(rows, holding), beyond_peak(rows)].concat();
-    (level, brief(path, level, &reason), sentence(&claim(path, level, &reason)) + &further)
+    let (brief, claim) = (brief(path, level, &reason), claim(path, level, &reason));
+    let alike = if let Reason::Same(stages) = reason { stages } else { Vec::new() };
+    (level, alike, brief, sentence(&claim) + &further)
 }
 
 fn load(row: &PyramidLevel) -> Option<f64> {
@@ -122,7 +127,7 @@ fn claim(path: &IoPath<'_>, level: Option<Stage>, reason: &Reason) -> String {
         ),
         Reason::Shared => format!("{held}; the {stage} is the lowest level they share: it is the bottleneck"),
         Reason::NothingShared => format!("{held}, by something outside the listed levels"),
-        reason => format!("the bottleneck of {requests} ({rate}) is unknown: {}", why_not(reason)),
+        reason => format!("the bottleneck of {requests} ({rate}) {UNKNOWN}: {}", why_not(reason)),
     }
 }
 

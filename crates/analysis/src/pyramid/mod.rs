@@ -14,6 +14,9 @@ mod tests;
 use crate::evidence::Evidence;
 use crate::findings::shared_limit;
 use crate::series::Series;
+use crate::verdict::Account;
+use crate::wording::requests;
+use bottleneck::UNKNOWN;
 use halfpower_model::reading::MemorySpeed;
 use halfpower_model::{Finding, FindingCode, Operation};
 pub use level::{Half, PyramidLevel, Stage, Standing};
@@ -34,10 +37,28 @@ pub struct Pyramid {
     pub brief: String,
     /// In sentences, with levels ruled out or open.
     pub sentence: String,
+    /// Levels that are equally close to their peaks, so that none is named.
+    #[serde(skip)]
+    pub(crate) alike: Vec<Stage>,
     /// Half-power size of the best requests' series.
     pub half_power: Option<HalfPowerSize>,
     /// Store numbers of the samples used.
     pub samples: Vec<i64>,
+}
+
+impl Pyramid {
+    /// Takes the account of what limits the requests, unless a level is known.
+    pub(crate) fn follow(&mut self, account: Option<&Account>) {
+        if let Some(account) = account.filter(|account| account.confidence.is_some() && self.bottleneck.is_none()) {
+            self.brief = account.words();
+            // What is ruled out or beyond its peak stays.
+            let (claim, further) = self.sentence.split_once(". ").unwrap_or((&self.sentence, ""));
+            if claim.contains(UNKNOWN) {
+                let further = if further.is_empty() { String::new() } else { format!(" {further}") };
+                self.sentence = account.sentence(&requests(self.operation)) + &further;
+            }
+        }
+    }
 }
 
 /// The half-power size, as in its finding.
@@ -69,12 +90,13 @@ pub(crate) fn all(evidence: &Evidence<'_>, findings: &[Finding], memory: Option<
 
 fn pyramid(path: &rows::IoPath<'_>, half_power: Option<HalfPowerSize>) -> Pyramid {
     let mut rows = path.rows();
-    let (bottleneck, brief, sentence) = bottleneck::find(path, &mut rows);
+    let (bottleneck, alike, brief, sentence) = bottleneck::find(path, &mut rows);
     Pyramid {
         operation: path.operation,
         targets: path.targets(),
         levels: rows,
         bottleneck,
+        alike,
         brief,
         sentence,
         half_power,

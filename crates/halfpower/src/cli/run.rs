@@ -17,7 +17,7 @@ use clap::Args;
 use halfpower_model::{Bytes, Environment, WorkloadSpec};
 use std::path::PathBuf;
 
-/// Surveys the storage under a path: sequential and random, reads and writes, direct and buffered, 2 KiB to 1 MiB
+/// Surveys the storage under a path: sequential and random, reads and writes, direct and buffered, 4 KiB to 1 MiB
 ///
 /// A directory gets a test file, which is removed afterwards. A file or block device is only read, unless --overwrite names
 /// it. Several paths show a limit that they share, such as a bus. Prints the plan first, then a summary, and writes a report.

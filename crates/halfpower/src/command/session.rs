@@ -141,7 +141,8 @@ impl Session<'_> {
             (true, _) => console.print_json(&analysed.json()),
             (_, true) => {
                 let (colour, width) = (console.output_colour(), console.output_width());
-                console.print_styled(&report::summary(&analysed, colour, width))
+                let shown = if analysed.is_survey() { report::answer } else { report::summary };
+                console.print_styled(&shown(&analysed, colour, width))
             }
             _ => Ok(()),
         };

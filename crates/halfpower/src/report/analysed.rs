@@ -169,6 +169,11 @@ impl Analysed {
         expected.map(|expected| expected.against(&self.analysis)).unwrap_or_default()
     }
 
+    /// Whether it is a survey, which ends with an answer.
+    pub(crate) fn is_survey(&self) -> bool {
+        self.run.kind == RunKind::Survey
+    }
+
     /// The run as one JSON document.
     pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::json!({
@@ -182,6 +187,7 @@ impl Analysed {
             "note": self.run.note,
             "program": self.run.program,
             "environment": self.run.environment,
+            "verdict": self.analysis.verdict,
             "limits": self.analysis.limits,
             "expected": self.expected(),
             "samples": self.samples.len(),

@@ -4,6 +4,7 @@
 //! and escaped. The HTML file loads no script, font or picture.
 
 mod analysed;
+mod answer;
 mod arms;
 pub(crate) mod chart;
 mod comparison;
@@ -18,6 +19,7 @@ pub(crate) mod tests;
 pub(crate) mod wrap;
 
 pub(crate) use analysed::Analysed;
+pub(crate) use answer::answer;
 pub(crate) use arms::TwoArms;
 pub(crate) use comparison::{comparison_html, comparison_text};
 pub(crate) use page::html;

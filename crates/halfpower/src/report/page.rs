@@ -7,8 +7,8 @@ use super::{pyramid, tables};
 use crate::plan::Judged;
 use crate::simulator::paper_figures::{PaperFigure, Printed};
 use crate::text::grouped;
-use halfpower_analysis::{Attribution, first_peak};
-use halfpower_model::{Estimate, Finding, FindingCode};
+use halfpower_analysis::{Advice, Attribution, first_peak};
+use halfpower_model::{Estimate, Finding, FindingCode, Nanoseconds};
 use minijinja::{Value, context};
 
 /// Maximum number of rows in the table of samples; more make a browser slow.
@@ -48,7 +48,10 @@ pub(crate) fn html(analysed: &Analysed) -> anyhow::Result<String> {
     let observed = analysed.observed();
     let verdict = beside(paper_figures).map_or_else(|| verdict(analysed), |sentence| vec![sentence]);
     let samples_shown = observed.len().min(SAMPLES_SHOWN);
-    let recommendations = analysed.findings(FindingCode::Recommendation).map(|finding| &finding.sentence);
+    let recommendations: Vec<String> = match analysed.is_survey() {
+        true => analysis.verdict.advice.iter().map(advised).collect(),
+        false => analysed.findings(FindingCode::Recommendation).map(|finding| finding.sentence.clone()).collect(),
+    };
     let mut estimates = analysis.findings.iter().flat_map(|finding| &finding.estimates);
     let warnings = analysis.warnings.iter().map(
         |(warning, samples)| context! { message => &warning.message, remedy => &warning.remedy, samples => *samples },
@@ -71,7 +74,7 @@ pub(crate) fn html(analysed: &Analysed) -> anyhow::Result<String> {
         key_figures => key_figures(analysed).collect::<Value>(),
         noise => noise.as_ref().map(tables::of_noise),
         scatter => noise.as_ref().and_then(|noise| Some(noise.scatter?.sentence())),
-        recommendations => recommendations.collect::<Value>(),
+        recommendations => recommendations.into_iter().collect::<Value>(),
         findings => GROUPS.iter().filter_map(|(code, title)| group(analysed, *code, title)).collect::<Value>(),
         pyramids => analysis.pyramids.iter().map(pyramid::view).collect::<Value>(),
         over_time => over_time.iter().filter_map(chart_view).collect::<Value>(),
@@ -151,12 +154,22 @@ fn half_power_of_reads(analysed: &Analysed) -> impl Iterator<Item = &Finding> {
 
 /// The main result: what was expected, the limits, the peak, and the request size that reaches half of it.
 fn verdict(analysed: &Analysed) -> Vec<String> {
+    if analysed.is_survey() {
+        let expected = analysed.expected();
+        return expected.iter().map(Judged::sentence).chain(analysed.analysis.verdict.sentences.clone()).collect();
+    }
     let peak = first_peak(&analysed.analysis.findings, &analysed.analysis.cells).into_iter();
     let found = peak.chain(half_power_of_reads(analysed).take(1)).map(|finding| &finding.sentence);
     let limits = analysed.analysis.limits.iter().map(|limit| &limit.sentence);
     let found = analysed.noise.iter().map(|noise| &noise.sentence).chain(limits).chain(found).cloned();
     let found: Vec<String> = analysed.expected().iter().map(Judged::sentence).chain(found).collect();
     if found.is_empty() { bottlenecks(analysed).into_iter().collect() } else { found }
+}
+
+/// `Database: 4 KiB, QD32, direct: 232 977 IOPS ± 0.9 %, p99 383 µs (--rw=randread …).`
+fn advised(advice: &Advice) -> String {
+    let p99 = advice.p99.map(|p99| format!(", p99 {}", Nanoseconds(p99))).unwrap_or_default();
+    format!("For {}: {}: {}{p99} (fio: {}).", advice.of, advice.setting(), advice.rate, advice.fio)
 }
 
 /// The bottlenecks of the workloads on a simulated machine; none on a host, where few are certain.

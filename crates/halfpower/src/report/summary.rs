@@ -2,6 +2,7 @@
 //! sentences, and the speed of memory.
 
 use super::analysed::Analysed;
+use super::answer::tell;
 use super::page::{beside, elsewhere, met};
 use super::pyramid;
 use super::table::{Table, figure, or_dash};
@@ -55,21 +56,15 @@ pub(crate) fn summary(analysed: &Analysed, colour: bool, width: usize) -> String
             return page.finish();
         }
     }
-    let expected: Vec<String> = analysed.expected().iter().map(Judged::sentence).collect();
-    let expected = expected.iter().map(String::as_str);
-    let limits = analysed.analysis.limits.iter().map(|limit| limit.sentence.as_str());
-    let none = "No limit was found: no rate was regular after a burst, or regular while requests waited.";
-    let none = (analysed.run.name == LIMITS && analysed.analysis.limits.is_empty()).then_some(none);
-    for (number, sentence) in expected.chain(limits).chain(none).enumerate() {
-        if number == 0 {
-            page.gap();
-        }
-        page.paragraph("", &[(Style::Strong, sentence)]);
+    told(&mut page, analysed);
+    let is_survey = analysed.is_survey();
+    if is_survey {
+        tell(&mut page, analysed);
     }
     page.table(["Peak", "figure (request size, queue depth)"], briefs(analysed, FindingCode::Peak));
     let head = ["Sequential requests", "half-power size (interpolated)", "CPU time per request"];
     page.table(head, sequential(analysed));
-    page.table(["Queue depth", "lowest depth within 5 % of the best IOPS"], briefs(analysed, FindingCode::Knee));
+    page.table(["Queue depth", "lowest depth within 10 % of the best IOPS"], briefs(analysed, FindingCode::Knee));
     page.table(["Workload", "bottleneck"], only_bottleneck(analysed));
     let of_machine =
         Table::new(["Workload", "throughput", "IOPS", "bottleneck", "busy"], bottlenecks_of_machine(analysed));
@@ -85,9 +80,26 @@ pub(crate) fn summary(analysed: &Analysed, colour: bool, width: usize) -> String
     if of_machine.rows.is_empty() && analysed.analysis.findings.iter().all(is_also) {
         page.table(["Workload", "throughput", "IOPS"], cells(analysed));
     }
-    recommendation(&mut page, analysed);
+    if !is_survey {
+        recommendation(&mut page, analysed);
+    }
     close(&mut page, analysed);
     page.finish()
+}
+
+/// What was expected and is sustained, and the limits of a run that looks for them.
+pub(super) fn told(page: &mut Page, analysed: &Analysed) {
+    let expected: Vec<String> = analysed.expected().iter().map(Judged::sentence).collect();
+    let expected = expected.iter().map(String::as_str);
+    let limits = analysed.analysis.limits.iter().map(|limit| limit.sentence.as_str());
+    let none = "No limit was found: no rate was regular after a burst, or regular while requests waited.";
+    let none = (analysed.run.name == LIMITS && analysed.analysis.limits.is_empty()).then_some(none);
+    for (number, sentence) in expected.chain(limits).chain(none).enumerate() {
+        if number == 0 {
+            page.gap();
+        }
+        page.paragraph("", &[(Style::Strong, sentence)]);
+    }
 }
 
 fn heading(page: &mut Page, analysed: &Analysed) {
@@ -260,6 +272,15 @@ fn recommendation(page: &mut Page, analysed: &Analysed) {
         }
         page.paragraph("  ", &[(Style::Strong, &finding.sentence)]);
     }
+}
+
+/// How many workloads were skipped, how many warnings there are, and where they are.
+pub(super) fn close_in_short(page: &mut Page, analysed: &Analysed) {
+    let skipped = analysed.skipped().iter().map(|of| of.cells).sum::<usize>();
+    let mut more = vec![counted(analysed.analysis.warnings.len(), "warning"), format!("{skipped} not run")];
+    more.retain(|words| !words.starts_with('0'));
+    let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join(", ")) };
+    page.plain(format!("Tables and evidence{more}: halfpower runs show {}", analysed.run.id.0));
 }
 
 /// Skipped workloads and warnings.

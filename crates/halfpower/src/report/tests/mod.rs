@@ -82,9 +82,13 @@ fn pyramid_of(summary: &str) -> &str {
 }
 
 #[test]
-fn the_summary_of_a_survey_has_the_half_power_size_of_direct_reads_on_a_screen() {
-    let summary = lines(&run(&Study::builtin("survey").unwrap()), 100);
-    assert!(summary.lines().count() <= 46, "{summary}");
+fn a_survey_ends_with_an_answer_on_a_screen_and_its_tables_have_the_half_power_size() {
+    let analysed = run(&Study::builtin("survey").unwrap());
+    let answer = super::answer(&analysed, false, 80);
+    // The name of the target takes four lines more than others.
+    assert!(answer.lines().count() <= 22 + 4 && answer.lines().all(|line| line.chars().count() <= 80), "{answer}");
+    insta::assert_snapshot!("answer_80", answer);
+    let summary = lines(&analysed, 100);
     let after = summary.split("half-power").nth(1).unwrap();
     let first = after.lines().nth(1).unwrap();
     // 80 µs and 3.6 GB/s: half of the peak of 3.3 GB/s is at 80 µs × 3.6 GB/s × 0.458 / 0.542 = 238 KiB.

@@ -1,0 +1,144 @@
+//! The one account of what limits reads or writes.
+//!
+//! A limit that was seen comes first: it explains an idle CPU and a busy device. Otherwise it is what the best cells of large
+//! sequential and of small random requests agree on, or what each of them shows. A device that a program or a provider serves
+//! cannot be told from what is behind it.
+
+use super::Kind;
+use crate::attribution::{Attribution, Owner, Sureness};
+use crate::evidence::{Evidence, best};
+use crate::findings::Paces;
+use crate::limits::{Limit, is_virtual};
+use crate::pyramid::Pyramid;
+use crate::wording::sentence;
+use halfpower_model::{Operation, Pattern};
+use serde::Serialize;
+
+const LARGE: &str = "large";
+const SMALL: &str = "small";
+
+/// What limits requests of an operation.
+#[derive(Clone, Debug, Serialize)]
+pub struct Account {
+    /// Its name: `the device`, `a limit of 3 000 IOPS`.
+    pub level: String,
+    /// None if it is unknown.
+    pub confidence: Option<Sureness>,
+    /// What shows it, or what would tell.
+    pub evidence: Vec<String>,
+    /// What is not the limit, each with its figure.
+    pub ruled_out: Vec<String>,
+}
+
+/// What one kind of requests shows.
+struct Part<'a> {
+    /// [`LARGE`] or [`SMALL`].
+    requests: &'static str,
+    name: String,
+    sureness: Option<Sureness>,
+    reason: String,
+    pace: &'a Attribution,
+}
+
+pub(super) fn of(
+    operation: Operation,
+    evidence: &Evidence<'_>,
+    paces: &Paces,
+    limits: &[Limit],
+    pyramids: &[Pyramid],
+) -> Option<Account> {
+    let mut parts = parts(operation, evidence, paces);
+    // Levels with known peaks, or with a limit that targets share, say it of large requests.
+    let pyramid = pyramids.iter().find(|pyramid| pyramid.operation == operation);
+    if let Some(pyramid) = pyramid
+        && let levels = pyramid.bottleneck.map_or(pyramid.alike.clone(), |level| vec![level])
+        && !levels.is_empty()
+        && let Some(part) = parts.iter_mut().find(|part| part.requests == LARGE)
+        && (levels.len() > 1 || part.sureness != Some(Sureness::Sure))
+    {
+        let names: Vec<String> = levels.iter().map(|level| format!("the {}", level.name())).collect();
+        part.name = names.join(" or ");
+        part.sureness = Some(Sureness::Likely);
+        part.reason.clone_from(&pyramid.brief);
+    }
+    let ruled_out = parts.first().map(|part| ruled_out_by_all(&parts, part)).unwrap_or_default();
+    let is_of = |limit: &&Limit| limit.operation.is_none_or(|of| of == operation);
+    let limits: Vec<&Limit> = limits.iter().filter(is_of).collect();
+    if let Some(first) = limits.first() {
+        let rates: Vec<String> = limits.iter().map(|limit| limit.brief()).collect();
+        return Some(Account {
+            level: format!("a limit of {}", super::listed(&rates)),
+            confidence: limits.iter().map(|limit| limit.confidence).min().or(Some(first.confidence)),
+            evidence: limits.iter().map(|limit| limit.sentence.clone()).collect(),
+            ruled_out,
+        });
+    }
+    let named: Vec<&Part<'_>> = parts.iter().filter(|part| part.sureness.is_some()).collect();
+    let evidence_of = |part: &&Part<'_>| sentence(&format!("{} requests: {}", part.requests, part.reason));
+    let confidence = named.iter().filter_map(|part| part.sureness).min();
+    match named[..] {
+        [] => {
+            let unknown = parts.first()?;
+            let level = "unknown".to_owned();
+            Some(Account { level, confidence: None, evidence: vec![sentence(&unknown.reason)], ruled_out })
+        }
+        [first, second] if first.name != second.name => {
+            let level =
+                format!("{} for {} requests, {} for {}", first.name, first.requests, second.name, second.requests);
+            Some(Account { level, confidence, evidence: named.iter().map(evidence_of).collect(), ruled_out })
+        }
+        [first, ..] => {
+            let evidence = named.iter().map(evidence_of).collect();
+            Some(Account { level: first.name.clone(), confidence, evidence, ruled_out })
+        }
+    }
+}
+
+/// What the best large sequential and the best small random requests show.
+fn parts<'a>(operation: Operation, evidence: &Evidence<'_>, paces: &'a Paces) -> Vec<Part<'a>> {
+    let kinds = match operation {
+        Operation::Read => [Kind::SequentialRead, Kind::RandomRead],
+        _ => [Kind::SequentialWrite, Kind::RandomWrite],
+    };
+    let part = |kind| {
+        let (cell, _) = best(&super::of_kind(evidence, kind))?;
+        let pace = paces.get(cell).filter(|pace| pace.says_something())?;
+        let environment = &cell.repetitions.first()?.sample.environment;
+        let requests = if cell.workload.pattern == Pattern::Random { SMALL } else { LARGE };
+        let name = match (pace.owner, &pace.at) {
+            (Some(Owner::Device), _) if is_virtual(environment) => "the virtual disk or what is behind it".to_owned(),
+            (Some(Owner::Depth), _) => format!("a queue of only {}", cell.outstanding()),
+            (Some(owner), Some(at)) => format!("{} ({at})", owner.name()),
+            (owner, _) => owner.map_or("unknown", Owner::name).to_owned(),
+        };
+        Some(Part { requests, name, sureness: pace.sureness, reason: pace.reason.clone(), pace })
+    };
+    kinds.into_iter().filter_map(part).collect()
+}
+
+/// What each of the parts rules out, with the figures of the first.
+fn ruled_out_by_all(parts: &[Part<'_>], first: &Part<'_>) -> Vec<String> {
+    let name = |reason: &str| reason.split(" (").next().unwrap_or_default().to_owned();
+    let by = |part: &Part<'_>, reason: &String| part.pace.ruled_out.iter().any(|other| name(other) == name(reason));
+    first.pace.ruled_out.iter().filter(|reason| parts.iter().all(|part| by(part, reason))).cloned().collect()
+}
+
+impl Account {
+    /// The level with its confidence.
+    pub fn words(&self) -> String {
+        let likely = if self.confidence == Some(Sureness::Likely) { " (likely)" } else { "" };
+        format!("{}{likely}", self.level)
+    }
+
+    /// `the bottleneck of reads is the device (likely)`.
+    pub(super) fn claim(&self, requests: &str) -> String {
+        match self.confidence {
+            Some(_) => format!("the bottleneck of {requests} is {}", self.words()),
+            None => format!("the bottleneck of {requests} is unknown"),
+        }
+    }
+
+    pub(crate) fn sentence(&self, requests: &str) -> String {
+        sentence(&self.claim(requests))
+    }
+}

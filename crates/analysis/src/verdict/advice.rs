@@ -1,0 +1,186 @@
+//! Advice by use: request size, queue depth and buffering, with what they gain and cost.
+//!
+//! Of comparable cells within a tenth of the best, the one with the fewest outstanding, then the smallest requests. Values that a
+//! later run may choose as well are alike: their interval includes a tenth less than the best.
+
+use super::{Kind, own_rates};
+use crate::cells::Cell;
+use crate::comparable::{Axis, are_comparable};
+use crate::evidence::{Evidence, highest};
+use crate::statistics::{mean, ratio_of_means};
+use crate::summary::CellSummary;
+use crate::wording::{caching, place, sentence};
+use halfpower_model::{Buffering, Bytes, Estimate, Workload};
+use serde::Serialize;
+
+/// Good enough from this share of the best on.
+const SHARE_OF_BEST: f64 = 0.9;
+
+/// A 99th percentile that is longer by more than this factor counts.
+const LONGER: f64 = 3.0;
+
+/// What to do for a use.
+#[derive(Clone, Debug, Serialize)]
+pub struct Advice {
+    /// `database`, `streaming`, `backup`.
+    #[serde(rename = "use")]
+    pub of: &'static str,
+    /// Request sizes that do alike, from and to.
+    pub request_size: [Bytes; 2],
+    /// Queue depths that do alike, from and to.
+    pub depth: [u32; 2],
+    /// `direct`, `buffered`.
+    pub buffering: String,
+    /// Its rate.
+    pub rate: Estimate,
+    /// How many times the rate of the obvious setting, and that setting; none if it is the obvious one.
+    pub gain: Option<(f64, String)>,
+    /// Nanoseconds.
+    pub p50: Option<u64>,
+    /// Nanoseconds.
+    pub p99: Option<u64>,
+    /// In fio's words.
+    pub fio: String,
+    /// Its cell.
+    pub cell: u32,
+}
+
+pub(super) fn of(evidence: &Evidence<'_>, cells: &[CellSummary]) -> Vec<Advice> {
+    let uses = [
+        ("database", Kind::RandomRead),
+        ("mixed 70/30", Kind::Mix),
+        ("streaming", Kind::SequentialRead),
+        ("backup", Kind::SequentialWrite),
+    ];
+    let mut all: Vec<Advice> = Vec::new();
+    for (name, kind) in uses {
+        let candidates = super::of_kind(evidence, kind);
+        let Some(most) = advice(name, &candidates, cells) else { continue };
+        let quick = if kind == Kind::RandomRead { with_low_latency(&most, &candidates, cells) } else { None };
+        all.extend([Some(most), quick].into_iter().flatten());
+    }
+    all
+}
+
+/// The deepest queue whose p99 is no more than some times that of the shallowest, if the one with the most has a longer.
+fn with_low_latency(most: &Advice, candidates: &[&Cell<'_>], cells: &[CellSummary]) -> Option<Advice> {
+    let p99 = |cell: &Cell<'_>| super::latencies(cell, cells)[1];
+    let choice = candidates.iter().find(|cell| cell.number == most.cell)?;
+    let alike = |cell: &&&Cell<'_>| are_comparable(cell.workload, choice.workload, &[Axis::Depth]);
+    let shallowest = candidates.iter().filter(alike).min_by_key(|cell| cell.outstanding())?;
+    let most_ns = p99(shallowest)? as f64 * LONGER;
+    let holds = |cell: &&&Cell<'_>| p99(cell).is_some_and(|p99| p99 as f64 <= most_ns);
+    if holds(&choice) {
+        return None;
+    }
+    let deepest = candidates.iter().filter(alike).filter(holds).max_by_key(|cell| cell.outstanding())?;
+    let [p50, p99] = super::latencies(deepest, cells);
+    let gain = Some((rate(deepest) / rate(choice), place(choice.workload)));
+    Some(Advice {
+        of: "low latency",
+        depth: [deepest.workload.depth; 2],
+        rate: deepest.own_rate()?,
+        gain,
+        p50,
+        p99,
+        fio: fio(deepest.workload),
+        cell: deepest.number,
+        ..most.clone()
+    })
+}
+
+fn rate(cell: &Cell<'_>) -> f64 {
+    mean(own_rates(cell).1).unwrap_or(0.0)
+}
+
+fn advice(of: &'static str, candidates: &[&Cell<'_>], cells: &[CellSummary]) -> Option<Advice> {
+    if candidates.len() < 2 {
+        return None;
+    }
+    let best = highest(candidates, rate)?;
+    let order = |cell: &&&Cell<'_>| (cell.outstanding(), cell.workload.request_size);
+    let choice = *candidates.iter().filter(|cell| rate(cell) >= SHARE_OF_BEST * rate(best)).min_by_key(order)?;
+    // What another run may choose: its interval includes the share that is good enough.
+    let is_alike = |cell: &&&Cell<'_>| {
+        let ratio = ratio_of_means(own_rates(cell).1, own_rates(best).1);
+        ratio.is_some_and(|ratio| ratio.high.unwrap_or(ratio.value) >= SHARE_OF_BEST)
+    };
+    let same_way =
+        |one: &Workload, other: &Workload| one.buffering == other.buffering && one.durability == other.durability;
+    let alike = |is_same: &dyn Fn(&Workload) -> bool| -> Vec<&Workload> {
+        let cells = candidates.iter().filter(|cell| same_way(cell.workload, choice.workload) && is_same(cell.workload));
+        cells.filter(is_alike).map(|cell| cell.workload).collect()
+    };
+    let sizes = alike(&|workload| workload.depth == choice.workload.depth);
+    let depths = alike(&|workload| workload.request_size == choice.workload.request_size);
+    let range = |values: Vec<u64>, own: u64| {
+        [values.iter().copied().fold(own, u64::min), values.iter().copied().fold(own, u64::max)]
+    };
+    let size = range(sizes.iter().map(|workload| workload.request_size.0).collect(), choice.workload.request_size.0);
+    let depth =
+        range(depths.iter().map(|workload| u64::from(workload.depth)).collect(), u64::from(choice.workload.depth));
+    let [p50, p99] = super::latencies(choice, cells);
+    // What a program does that was not told otherwise: the smallest buffered requests, one after another.
+    let is_plain = |cell: &&&Cell<'_>| cell.workload.buffering == Buffering::Buffered;
+    let others = || candidates.iter().filter(|cell| cell.number != choice.number);
+    let obvious = others().filter(is_plain).min_by_key(order).or_else(|| others().min_by_key(order));
+    let gain = obvious
+        .filter(|obvious| rate(obvious) > 0.0)
+        .map(|obvious| (rate(choice) / rate(obvious), place(obvious.workload)));
+    Some(Advice {
+        of,
+        request_size: size.map(Bytes),
+        depth: depth.map(|depth| depth as u32),
+        buffering: caching(choice.workload),
+        rate: choice.own_rate()?,
+        gain,
+        p50,
+        p99,
+        fio: fio(choice.workload),
+        cell: choice.number,
+    })
+}
+
+/// `--rw=randread --bs=4k --iodepth=16 --direct=1`.
+fn fio(workload: &Workload) -> String {
+    let rw = match Kind::of(workload) {
+        Some(Kind::RandomRead) => "randread",
+        Some(Kind::RandomWrite | Kind::Commit) => "randwrite",
+        Some(Kind::Mix) => "randrw --rwmixread=70",
+        Some(Kind::SequentialWrite) => "write",
+        Some(Kind::SequentialRead) | None => "read",
+    };
+    let kib = workload.request_size.0 >> 10;
+    let direct = u8::from(matches!(workload.buffering, Buffering::Direct));
+    format!("--rw={rw} --bs={kib}k --iodepth={} --direct={direct}", workload.depth)
+}
+
+impl Advice {
+    /// `64 KiB–1 MiB, QD8, direct`.
+    pub fn setting(&self) -> String {
+        format!("{}, {}, {}", self.sizes(), self.depths(), self.buffering)
+    }
+
+    fn sizes(&self) -> String {
+        let [from, to] = self.request_size;
+        if from == to { from.to_string() } else { format!("{from}–{to}") }
+    }
+
+    fn depths(&self) -> String {
+        let [from, to] = self.depth;
+        if from == to { format!("QD{from}") } else { format!("QD{from}–{to}") }
+    }
+}
+
+/// `Use QD16–32 for random requests (QD4 for low latency), 64 KiB–1 MiB at QD8, direct for streams.`
+pub(super) fn sentence_of(advice: &[Advice]) -> Option<String> {
+    let of = |name: &str| advice.iter().find(|advice| advice.of == name);
+    let random = of("database").map(|advice| {
+        let quick = of("low latency").map(|quick| format!(" ({} for low latency)", quick.depths())).unwrap_or_default();
+        format!("{} for random requests{quick}", advice.depths())
+    });
+    let streams = of("streaming")
+        .map(|advice| format!("{} at {}, {} for streams", advice.sizes(), advice.depths(), advice.buffering));
+    let all: Vec<String> = [random, streams].into_iter().flatten().collect();
+    (!all.is_empty()).then(|| sentence(&format!("use {}", all.join(", "))))
+}

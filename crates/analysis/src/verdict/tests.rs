@@ -1,0 +1,95 @@
+//! Verdicts of made-up runs.
+
+use crate::fixtures::{Run, around, block, buffered, deep, flushed, random, read, write};
+use crate::{Sureness, Verdict, analyse};
+use halfpower_model::sample::Block;
+use halfpower_model::{Durability, Workload};
+
+fn verdict(run: &Run) -> Verdict {
+    analyse(&run.observed()).verdict
+}
+
+/// A disk that is busy all the time: streams as fast as its medium, random requests that gain from the queue until QD16.
+fn disk() -> Run {
+    let mut run = Run::default();
+    for kib in [4, 64, 1024] {
+        let rate = if kib == 4 { 150e6 } else { 200e6 };
+        run.add(deep(8, read(kib)), &around(rate));
+        run.add(buffered(read(kib)), &around(rate / 2.0));
+        run.add(flushed(buffered(write(kib))), &around(rate * 0.8));
+    }
+    for (depth, iops) in [(1, 5e3), (4, 18e3), (16, 40e3), (32, 41e3)] {
+        run.add(deep(depth, random(read(4))), &around(iops * 4096.0));
+        run.add(deep(depth, random(write(4))), &around(iops * 2048.0));
+    }
+    run.add(Workload { durability: Durability::Fsync { every: 1 }, ..random(write(4)) }, &around(500.0 * 4096.0));
+    for placed in &mut run.samples {
+        placed.sample.instrument.loop_ns_per_request = Some(50.0);
+        let totals = &placed.sample.total;
+        placed.sample.block = Some(Block { busy_fraction: 0.99, ..block(totals.requests, totals.bytes) });
+    }
+    run
+}
+
+#[test]
+fn it_says_what_the_storage_gives_what_limits_it_and_what_to_do() {
+    let Verdict { sentences, peaks, .. } = verdict(&disk());
+    assert_eq!(
+        sentences,
+        [
+            "It sustains reads of 200 MB/s sequential and 41\u{202f}000 IOPS random (4 KiB) and writes of 160 MB/s sequential \
+             and 20\u{202f}500 IOPS random (4 KiB); a write with fsync takes 2 ms.",
+            "The bottleneck of reads and writes is the device (likely).",
+            "Use QD16–32 for random requests, 64 KiB–1 MiB at QD8, direct for streams.",
+        ]
+    );
+    let kinds: Vec<&str> = peaks.iter().map(|best| best.kind.as_str()).collect();
+    assert_eq!(kinds, ["sequential read", "random read", "sequential write", "random write", "write and fsync"]);
+}
+
+#[test]
+fn nothing_has_no_verdict() {
+    let nothing = analyse(&[]).verdict;
+    assert!(nothing.sentences.is_empty() && nothing.peaks.is_empty() && nothing.advice.is_empty());
+    assert!(nothing.bottleneck.reads.is_none() && nothing.bottleneck.writes.is_none());
+}
+
+#[test]
+fn a_limit_is_the_bottleneck_whatever_else_was_busy() {
+    let run = crate::limits::tests::limited();
+    let verdict = verdict(&run);
+    let reads = verdict.bottleneck.reads.unwrap();
+    assert_eq!((reads.level.as_str(), reads.confidence), ("a limit of 60 MB/s", Some(Sureness::Sure)));
+    assert!(
+        verdict
+            .peaks
+            .iter()
+            .all(|best| best.workload.request_size.0 as f64 * best.rate.value < 61e6 || best.rate.value < 61e6)
+    );
+}
+
+#[test]
+fn settings_that_a_later_run_may_choose_as_well_are_alike() {
+    let mut run = Run::default();
+    for (kib, rate) in [(4, 100e6), (16, 176e6), (64, 195e6), (1024, 200e6)] {
+        // 88 % of the best, and between 81 and 96 %: any of these may be within a tenth of it.
+        run.add(deep(8, read(kib)), &[0.9, 0.95, 1.0, 1.05, 1.1].map(|factor| factor * rate));
+    }
+    let advice = &verdict(&run).advice[0];
+    assert_eq!((advice.of, advice.request_size.map(|size| size.0 >> 10)), ("streaming", [16, 1024]));
+}
+
+#[test]
+fn a_queue_whose_waits_have_tripled_has_a_shorter_one_beside_it() {
+    let mut run = disk();
+    let latency = |depth: u32| u64::from(depth) * 100_000;
+    for placed in &mut run.samples {
+        let mut histogram = halfpower_model::Histogram::default();
+        (0..2000).for_each(|_| histogram.record(latency(placed.sample.workload.depth)));
+        placed.sample.latency_histogram.read = Some(histogram);
+    }
+    let advice = verdict(&run).advice;
+    let of = |name: &str| advice.iter().find(|advice| advice.of == name).unwrap();
+    assert_eq!((of("database").depth, of("low latency").depth), ([16, 32], [1, 1]));
+    assert!(of("low latency").p99.unwrap() * 3 < of("database").p99.unwrap());
+}

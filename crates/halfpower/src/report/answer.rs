@@ -1,0 +1,64 @@
+//! The answer of a survey on a terminal: three sentences, the best of each kind of requests, and advice by use.
+
+use super::analysed::Analysed;
+use super::summary::close_in_short;
+use super::table::{Table, or_dash};
+use super::wrap::{Page, Style};
+use crate::text::counted;
+use halfpower_analysis::{Advice, Best};
+use halfpower_model::Nanoseconds;
+use halfpower_model::units::significant;
+
+/// About one screen; no line is longer than `width` columns (minimum 20). Escape sequences only with `colour`.
+pub(crate) fn answer(analysed: &Analysed, colour: bool, width: usize) -> String {
+    let mut page = Page::new(width, colour);
+    page.paragraph("", &[(Style::Strong, analysed.run.target.as_str()), (Style::Quiet, &about(analysed))]);
+    if let Some(sentence) = analysed.unfinished() {
+        page.paragraph("", &[(Style::Caution, &sentence)]);
+    }
+    for judged in analysed.expected() {
+        page.paragraph("", &[(Style::Strong, judged.sentence())]);
+    }
+    tell(&mut page, analysed);
+    close_in_short(&mut page, analysed);
+    page.finish()
+}
+
+/// `(survey: 48 workloads, 240 samples; 95 % confidence intervals)`.
+fn about(analysed: &Analysed) -> String {
+    let [workloads, samples] = [(analysed.analysis.cells.len(), "workload"), (analysed.samples.len(), "sample")]
+        .map(|(count, of)| counted(count, of));
+    let intervals = if analysed.has_intervals() { "; 95 % confidence intervals" } else { "" };
+    format!("({}: {workloads}, {samples}{intervals})", analysed.run.name)
+}
+
+/// The verdict with its two tables.
+pub(super) fn tell(page: &mut Page, analysed: &Analysed) {
+    let verdict = &analysed.analysis.verdict;
+    for (number, sentence) in verdict.sentences.iter().enumerate() {
+        if number == 0 {
+            page.gap();
+        }
+        page.paragraph("", &[(Style::Strong, sentence)]);
+    }
+    page.table_of(&peaks(&verdict.peaks));
+    page.table_of(&advice(&verdict.advice));
+}
+
+fn peaks(peaks: &[Best]) -> Table {
+    let row = |best: &Best| {
+        let [p50, p99] = [best.p50, best.p99].map(|latency| or_dash(latency.map(Nanoseconds)));
+        [best.kind.clone(), best.rate.to_string(), best.at.clone(), p50, p99]
+    };
+    Table::new(["Best", "rate", "at", "p50", "p99"], peaks.iter().map(row))
+}
+
+fn advice(advice: &[Advice]) -> Table {
+    let row = |advice: &Advice| {
+        let gain = advice.gain.as_ref().map(|(gain, of)| format!("{} × {of}", significant(*gain)));
+        let p99 = or_dash(advice.p99.map(Nanoseconds));
+        [advice.of.to_owned(), advice.setting(), or_dash(gain), p99]
+    };
+    // What is mixed is as what is read.
+    Table::new(["For", "use", "gain", "p99"], advice.iter().filter(|advice| !advice.of.starts_with("mixed")).map(row))
+}
