@@ -16,6 +16,9 @@ use std::collections::BTreeMap;
 /// Share of the repetitions that must agree.
 const AGREEING: f64 = 0.8;
 
+/// Why none is named where repetitions name different ones.
+pub(crate) const DISAGREE: &str = "the repetitions disagree";
+
 /// The bottleneck of each cell, by its number.
 #[derive(Debug, Default)]
 pub(crate) struct Paces(BTreeMap<u32, Attribution>);
@@ -55,7 +58,7 @@ fn of_cell(cell: &Cell<'_>, neighbours: Neighbours) -> Option<Attribution> {
         let words = |(owner, count): &(Option<Owner>, usize)| {
             format!("{count} of {} repetitions: {}", each.len(), owner.map_or("unknown", Owner::name))
         };
-        let (reason, open) = ("the repetitions disagree".to_owned(), counts.iter().map(words).collect());
+        let (reason, open) = (DISAGREE.to_owned(), counts.iter().map(words).collect());
         return Some(Attribution { reason, open, ..Attribution::default() });
     }
     let mut agreed: Vec<Attribution> = each.into_iter().filter(|attribution| attribution.owner == owner).collect();

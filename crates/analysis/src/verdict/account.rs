@@ -7,7 +7,7 @@
 use super::Kind;
 use crate::attribution::{Attribution, Owner, Sureness};
 use crate::evidence::{Evidence, best};
-use crate::findings::Paces;
+use crate::findings::{DISAGREE, Paces};
 use crate::limits::{Limit, is_virtual};
 use crate::pyramid::Pyramid;
 use crate::wording::sentence;
@@ -79,8 +79,11 @@ pub(super) fn of(
     match named[..] {
         [] => {
             let unknown = parts.first()?;
-            let level = "unknown".to_owned();
-            Some(Account { level, confidence: None, evidence: vec![sentence(&unknown.reason)], ruled_out })
+            let reason = match unknown.reason.as_str() {
+                DISAGREE => format!("{DISAGREE}; measure again while nothing else runs"),
+                reason => reason.to_owned(),
+            };
+            Some(Account { level: "unknown".to_owned(), confidence: None, evidence: vec![reason], ruled_out })
         }
         [first, second] if first.name != second.name => {
             let level =
@@ -134,7 +137,7 @@ impl Account {
     pub(super) fn claim(&self, requests: &str) -> String {
         match self.confidence {
             Some(_) => format!("the bottleneck of {requests} is {}", self.words()),
-            None => format!("the bottleneck of {requests} is unknown"),
+            None => format!("the bottleneck of {requests} is unknown ({})", self.evidence.concat()),
         }
     }
 

@@ -141,8 +141,14 @@ impl Session<'_> {
             (true, _) => console.print_json(&analysed.json()),
             (_, true) => {
                 let (colour, width) = (console.output_colour(), console.output_width());
-                let shown = if analysed.is_survey() { report::answer } else { report::summary };
-                console.print_styled(&shown(&analysed, colour, width))
+                let text = match analysed.is_survey() {
+                    true => {
+                        let tables = self.store.command(&format!("runs show {}", self.run));
+                        report::answer(&analysed, tables.as_deref(), colour, width)
+                    }
+                    false => report::summary(&analysed, colour, width),
+                };
+                console.print_styled(&text)
             }
             _ => Ok(()),
         };

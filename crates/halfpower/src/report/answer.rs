@@ -9,8 +9,8 @@ use halfpower_analysis::{Advice, Best};
 use halfpower_model::Nanoseconds;
 use halfpower_model::units::significant;
 
-/// About one screen; no line is longer than `width` columns (minimum 20). Escape sequences only with `colour`.
-pub(crate) fn answer(analysed: &Analysed, colour: bool, width: usize) -> String {
+/// About one screen; `tables` is the command that shows the rest, if the run is kept. No line is longer than `width` columns (minimum 20). Escape sequences only with `colour`.
+pub(crate) fn answer(analysed: &Analysed, tables: Option<&str>, colour: bool, width: usize) -> String {
     let mut page = Page::new(width, colour);
     page.paragraph("", &[(Style::Strong, analysed.run.target.as_str()), (Style::Quiet, &about(analysed))]);
     if let Some(sentence) = analysed.unfinished() {
@@ -20,7 +20,7 @@ pub(crate) fn answer(analysed: &Analysed, colour: bool, width: usize) -> String 
         page.paragraph("", &[(Style::Strong, judged.sentence())]);
     }
     tell(&mut page, analysed);
-    close_in_short(&mut page, analysed);
+    close_in_short(&mut page, analysed, tables);
     page.finish()
 }
 

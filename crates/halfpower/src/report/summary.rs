@@ -275,12 +275,12 @@ fn recommendation(page: &mut Page, analysed: &Analysed) {
 }
 
 /// How many workloads were skipped, how many warnings there are, and where they are.
-pub(super) fn close_in_short(page: &mut Page, analysed: &Analysed) {
+pub(super) fn close_in_short(page: &mut Page, analysed: &Analysed, tables: Option<&str>) {
     let skipped = analysed.skipped().iter().map(|of| of.cells).sum::<usize>();
     let mut more = vec![counted(analysed.analysis.warnings.len(), "warning"), format!("{skipped} not run")];
     more.retain(|words| !words.starts_with('0'));
     let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join(", ")) };
-    page.plain(format!("Tables and evidence{more}: halfpower runs show {}", analysed.run.id.0));
+    page.plain(format!("Tables and evidence{more}: {}", tables.unwrap_or("in the report")));
 }
 
 /// Skipped workloads and warnings.
