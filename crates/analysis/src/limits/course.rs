@@ -26,6 +26,8 @@ const ROUGH: f64 = 0.02;
 const GAP_MAX_S: f64 = 0.5;
 /// A rate falls if it is lower by this share.
 const FALL: f64 = 0.1;
+/// A rate that drops to less than this share at the end may have further to go.
+const DROP: f64 = 0.67;
 /// The end of a burst is told from the time at which it has this share of its surplus, at least.
 const NEARLY: f64 = 0.8;
 /// How many times as fast a burst begins, if it is not steady.
@@ -102,7 +104,7 @@ impl Course {
             .0
             .iter()
             .map(|(at_s, done_then)| done.at(at_s.max(latest_s) + LUMP_S) - done_then.max(done.at(latest_s)));
-        let lump = lump.fold(0.0, f64::max);
+        let lump = lump.fold(0.0, f64::max) - LUMP_S * last_per_s;
         let settles = first_end_s <= latest_s && spread <= FALL * last_per_s * (end_s - latest_s) + lump.max(BURST_MIN);
         // The end of the burst may be within an interval.
         let from_s = (first_end_s + 0.1 * end_s).min(latest_s);
@@ -127,7 +129,7 @@ impl Course {
             burst,
             is_regular: settles && is_precise && done.spread(from_s) <= allowed,
             seconds: if burst.is_some() { end_s - burst_s } else { end_s },
-            falls_late: !settles && last_per_s < (1.0 - FALL) * done.at(latest_s) / latest_s,
+            falls_late: !settles && last_per_s < (1.0 - FALL) * done.at(latest_s) / latest_s || done.drops_at(end_s),
         })
     }
 
@@ -204,6 +206,12 @@ impl Done {
         high - low
     }
 
+    /// Whether the last twentieth before a time is slower by a third than what comes before it.
+    fn drops_at(&self, end_s: f64) -> bool {
+        let from_s = end_s * 0.95;
+        (self.at(end_s) - self.at(from_s)) / (end_s - from_s) < DROP * self.at(from_s) / from_s
+    }
+
     /// Requests per second of equal windows between two times.
     fn windows(&self, from_s: f64, end_s: f64, count: usize) -> Vec<f64> {
         let length_s = (end_s - from_s) / count as f64;
@@ -259,7 +267,8 @@ mod tests {
         assert!(noisy.burst.is_none(), "{noisy:?}");
         let rising = course_of(|at_s| if at_s < 1.5 { 600.0 } else { 2500.0 }).unwrap();
         assert_eq!(rising.burst, None);
-        // It falls too late.
+        // It falls too late, by more or by less.
+        assert!(course_of(|at_s| if at_s < 5.8 { 9000.0 } else { 3000.0 }).unwrap().falls_late);
         let late = course_of(|at_s| if at_s < 5.5 { 9000.0 } else { 3000.0 }).unwrap();
         assert!(late.falls_late && !late.is_regular && late.burst.is_none(), "{late:?}");
     }
