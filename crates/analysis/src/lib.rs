@@ -97,7 +97,7 @@ pub fn analyse_with(samples: &[Observed<'_>], context: &Context<'_>) -> Analysis
     let cells_in_short: Vec<CellSummary> = cells.iter().map(summarise).collect();
     let mut pyramids = pyramid::all(&evidence, &findings, context.memory);
     let verdict = verdict::of(&evidence, &cells_in_short, &paces, &limits, &pyramids);
-    pyramids.iter_mut().for_each(|pyramid| pyramid.follow(verdict.bottleneck.of(pyramid.operation)));
+    verdict::lead(&verdict, &mut pyramids);
     Analysis {
         verdict,
         cells: cells_in_short,

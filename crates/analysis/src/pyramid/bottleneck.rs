@@ -19,7 +19,7 @@ const FULL: f64 = 0.75;
 const SAME: f64 = 0.02;
 
 /// A claim that names none.
-pub(super) const UNKNOWN: &str = "is unknown";
+pub(crate) const UNKNOWN: &str = "is unknown";
 
 /// How the bottleneck was found, or why not.
 enum Reason {

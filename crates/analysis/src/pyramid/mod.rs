@@ -14,9 +14,7 @@ mod tests;
 use crate::evidence::Evidence;
 use crate::findings::shared_limit;
 use crate::series::Series;
-use crate::verdict::Account;
-use crate::wording::requests;
-use bottleneck::UNKNOWN;
+pub(crate) use bottleneck::UNKNOWN;
 use halfpower_model::reading::MemorySpeed;
 use halfpower_model::{Finding, FindingCode, Operation};
 pub use level::{Half, PyramidLevel, Stage, Standing};
@@ -44,21 +42,6 @@ pub struct Pyramid {
     pub half_power: Option<HalfPowerSize>,
     /// Store numbers of the samples used.
     pub samples: Vec<i64>,
-}
-
-impl Pyramid {
-    /// Takes the account of what limits the requests, unless a level is known.
-    pub(crate) fn follow(&mut self, account: Option<&Account>) {
-        if let Some(account) = account.filter(|account| account.confidence.is_some() && self.bottleneck.is_none()) {
-            self.brief = account.words();
-            // What is ruled out or beyond its peak stays.
-            let (claim, further) = self.sentence.split_once(". ").unwrap_or((&self.sentence, ""));
-            if claim.contains(UNKNOWN) {
-                let further = if further.is_empty() { String::new() } else { format!(" {further}") };
-                self.sentence = account.sentence(&requests(self.operation)) + &further;
-            }
-        }
-    }
 }
 
 /// The half-power size, as in its finding.

@@ -4,7 +4,7 @@
 //! sequential and of small random requests agree on, or what each of them shows. A device that a program or a provider serves
 //! cannot be told from what is behind it.
 
-use super::Kind;
+use super::kinds::{Kind, listed, of_kind};
 use crate::attribution::{Attribution, Owner, Sureness};
 use crate::evidence::{Evidence, best};
 use crate::findings::{DISAGREE, Paces};
@@ -67,7 +67,7 @@ pub(super) fn of(
     if let Some(first) = limits.first() {
         let rates: Vec<String> = limits.iter().map(|limit| limit.brief()).collect();
         return Some(Account {
-            level: format!("a limit of {}", super::listed(&rates)),
+            level: format!("a limit of {}", listed(&rates)),
             confidence: limits.iter().map(|limit| limit.confidence).min().or(Some(first.confidence)),
             evidence: limits.iter().map(|limit| limit.sentence.clone()).collect(),
             ruled_out,
@@ -104,7 +104,7 @@ fn parts<'a>(operation: Operation, evidence: &Evidence<'_>, paces: &'a Paces) ->
         _ => [Kind::SequentialWrite, Kind::RandomWrite],
     };
     let part = |kind| {
-        let (cell, _) = best(&super::of_kind(evidence, kind))?;
+        let (cell, _) = best(&of_kind(evidence, kind))?;
         let pace = paces.get(cell).filter(|pace| pace.says_something())?;
         let environment = &cell.repetitions.first()?.sample.environment;
         let requests = if cell.workload.pattern == Pattern::Random { SMALL } else { LARGE };

@@ -3,7 +3,7 @@
 //! Of comparable cells within a tenth of the best, the one with the fewest outstanding, then the smallest requests. Values that a
 //! later run may choose as well are alike: their interval includes a tenth less than the best.
 
-use super::{Kind, own_rates};
+use super::kinds::{Kind, latencies, of_kind, own_rates};
 use crate::cells::Cell;
 use crate::comparable::{Axis, are_comparable};
 use crate::evidence::{Evidence, highest};
@@ -54,7 +54,7 @@ pub(super) fn of(evidence: &Evidence<'_>, cells: &[CellSummary]) -> Vec<Advice> 
     ];
     let mut all: Vec<Advice> = Vec::new();
     for (name, kind) in uses {
-        let candidates = super::of_kind(evidence, kind);
+        let candidates = of_kind(evidence, kind);
         let Some(most) = advice(name, &candidates, cells) else { continue };
         let quick = if kind == Kind::RandomRead { with_low_latency(&most, &candidates, cells) } else { None };
         all.extend([Some(most), quick].into_iter().flatten());
@@ -64,7 +64,7 @@ pub(super) fn of(evidence: &Evidence<'_>, cells: &[CellSummary]) -> Vec<Advice> 
 
 /// The deepest queue whose p99 is no more than some times that of the shallowest, if the one with the most has a longer.
 fn with_low_latency(most: &Advice, candidates: &[&Cell<'_>], cells: &[CellSummary]) -> Option<Advice> {
-    let p99 = |cell: &Cell<'_>| super::latencies(cell, cells)[1];
+    let p99 = |cell: &Cell<'_>| latencies(cell, cells)[1];
     let choice = candidates.iter().find(|cell| cell.number == most.cell)?;
     let alike = |cell: &&&Cell<'_>| are_comparable(cell.workload, choice.workload, &[Axis::Depth]);
     let shallowest = candidates.iter().filter(alike).min_by_key(|cell| cell.outstanding())?;
@@ -74,7 +74,7 @@ fn with_low_latency(most: &Advice, candidates: &[&Cell<'_>], cells: &[CellSummar
         return None;
     }
     let deepest = candidates.iter().filter(alike).filter(holds).max_by_key(|cell| cell.outstanding())?;
-    let [p50, p99] = super::latencies(deepest, cells);
+    let [p50, p99] = latencies(deepest, cells);
     let gain = Some((rate(deepest) / rate(choice), place(choice.workload)));
     Some(Advice {
         of: "low latency",
@@ -119,7 +119,7 @@ fn advice(of: &'static str, candidates: &[&Cell<'_>], cells: &[CellSummary]) -> 
     let size = range(sizes.iter().map(|workload| workload.request_size.0).collect(), choice.workload.request_size.0);
     let depth =
         range(depths.iter().map(|workload| u64::from(workload.depth)).collect(), u64::from(choice.workload.depth));
-    let [p50, p99] = super::latencies(choice, cells);
+    let [p50, p99] = latencies(choice, cells);
     // What a program does that was not told otherwise: the smallest buffered requests, one after another.
     let is_plain = |cell: &&&Cell<'_>| cell.workload.buffering == Buffering::Buffered;
     let others = || candidates.iter().filter(|cell| cell.number != choice.number);

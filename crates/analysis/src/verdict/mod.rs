@@ -5,19 +5,20 @@
 
 mod account;
 mod advice;
+mod kinds;
 #[cfg(test)]
 mod tests;
 
-use crate::cells::Cell;
 use crate::evidence::{Evidence, best};
 use crate::findings::Paces;
 use crate::limits::Limit;
-use crate::pyramid::Pyramid;
+use crate::pyramid::{Pyramid, UNKNOWN};
 use crate::summary::CellSummary;
-use crate::wording::{place, reaches_storage, sentence};
+use crate::wording::{place, requests, sentence};
 pub use account::Account;
 pub use advice::Advice;
-use halfpower_model::{Durability, Estimate, Nanoseconds, Operation, Pattern, Quantity, Workload};
+use halfpower_model::{Estimate, Nanoseconds, Operation, Workload};
+use kinds::{Kind, latencies, listed, of_kind};
 use serde::Serialize;
 
 /// The answer.
@@ -61,47 +62,6 @@ pub struct Best {
     pub cell: u32,
 }
 
-/// Kinds of requests, in the order of their rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    SequentialRead,
-    RandomRead,
-    SequentialWrite,
-    RandomWrite,
-    Mix,
-    Commit,
-}
-
-impl Kind {
-    fn of(workload: &Workload) -> Option<Kind> {
-        let is_committed =
-            matches!(workload.durability, Durability::Fsync { every: 1 } | Durability::Fdatasync { every: 1 });
-        Some(match (workload.operation, workload.pattern) {
-            (Operation::Write, _) if is_committed => Kind::Commit,
-            (Operation::Read, Pattern::Sequential) => Kind::SequentialRead,
-            (Operation::Read, Pattern::Random) => Kind::RandomRead,
-            (Operation::Write, Pattern::Sequential) => Kind::SequentialWrite,
-            (Operation::Write, Pattern::Random) => Kind::RandomWrite,
-            (Operation::Mix(_), Pattern::Random) => Kind::Mix,
-            _ => return None,
-        })
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Kind::SequentialRead => "sequential read",
-            Kind::RandomRead => "random read",
-            Kind::SequentialWrite => "sequential write",
-            Kind::RandomWrite => "random write",
-            Kind::Mix => "random 70/30",
-            Kind::Commit => "write and fsync",
-        }
-    }
-
-    const ALL: [Kind; 6] =
-        [Kind::SequentialRead, Kind::RandomRead, Kind::SequentialWrite, Kind::RandomWrite, Kind::Mix, Kind::Commit];
-}
-
 /// The answer that the cells give.
 pub(crate) fn of(
     evidence: &Evidence<'_>,
@@ -120,27 +80,11 @@ pub(crate) fn of(
     Verdict { sentences: [gives, limited, to_do].into_iter().flatten().collect(), bottleneck, peaks, advice }
 }
 
-/// The cells of a kind that show the storage with all targets.
-fn of_kind<'a>(evidence: &Evidence<'a>, kind: Kind) -> Vec<&'a Cell<'a>> {
-    let counts = |cell: &&'a Cell<'a>| Kind::of(cell.workload) == Some(kind) && reaches_storage(cell.workload);
-    let cells: Vec<&Cell<'_>> = evidence.cells.iter().copied().filter(counts).collect();
-    let most = cells.iter().map(|cell| cell.workload.targets).max();
-    cells.into_iter().filter(|cell| Some(cell.workload.targets) == most).collect()
-}
-
 fn peak(evidence: &Evidence<'_>, cells: &[CellSummary], kind: Kind) -> Option<Best> {
     let (cell, rate) = best(&of_kind(evidence, kind))?;
     let [p50, p99] = latencies(cell, cells);
     let (kind, at) = (kind.name().to_owned(), place(cell.workload));
     Some(Best { kind, rate, at, workload: cell.workload.clone(), p50, p99, cell: cell.number })
-}
-
-/// Median and 99th percentile of the requests in nanoseconds; none where a flush comes after them, which takes part of their time.
-fn latencies(cell: &Cell<'_>, cells: &[CellSummary]) -> [Option<u64>; 2] {
-    let is_flushed = cell.workload.durability != Durability::None;
-    let latency =
-        cells.iter().find(|summary| summary.cell == cell.number && !is_flushed).map(|summary| summary.latency);
-    latency.map_or([None; 2], |latency| [latency.p50, latency.p99])
 }
 
 /// `It sustains reads of 1.92 GB/s sequential, 52 000 IOPS random (4 KiB, p99 1.2 ms); writes of …; a write with fsync takes 1.1 ms.`
@@ -168,14 +112,6 @@ fn gives(peaks: &[Best]) -> Option<String> {
     (!all.is_empty()).then(|| sentence(&all.join("; ")))
 }
 
-/// `a, b and c`.
-fn listed(all: &[String]) -> String {
-    match all.split_last() {
-        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
-        _ => all.concat(),
-    }
-}
-
 impl Bottlenecks {
     /// Of an operation.
     pub fn of(&self, operation: Operation) -> Option<&Account> {
@@ -196,10 +132,17 @@ impl Bottlenecks {
     }
 }
 
-/// The rate that counts: bytes if sequential, else requests.
-fn own_rates<'a>(cell: &'a Cell<'_>) -> (Quantity, &'a [f64]) {
-    match cell.workload.pattern.is_ordered() {
-        true => (Quantity::BytesPerSecond, &cell.bytes_per_s),
-        false => (Quantity::RequestsPerSecond, &cell.requests_per_s),
+/// Gives the pyramids the account of what limits their requests, unless they know a level.
+pub(crate) fn lead(verdict: &Verdict, pyramids: &mut [Pyramid]) {
+    for pyramid in pyramids.iter_mut().filter(|pyramid| pyramid.bottleneck.is_none()) {
+        let account = verdict.bottleneck.of(pyramid.operation);
+        let Some(account) = account.filter(|account| account.confidence.is_some()) else { continue };
+        pyramid.brief = account.words();
+        // What is ruled out or beyond its peak stays.
+        let (claim, further) = pyramid.sentence.split_once(". ").unwrap_or((&pyramid.sentence, ""));
+        if claim.contains(UNKNOWN) {
+            let further = if further.is_empty() { String::new() } else { format!(" {further}") };
+            pyramid.sentence = account.sentence(&requests(pyramid.operation)) + &further;
+        }
     }
 }
