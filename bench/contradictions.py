@@ -42,7 +42,7 @@ def of_bottlenecks(run):
             if account and pyramid["bottleneck"] and pyramid["bottleneck"].replace("_", " ") not in words(account) \
                     and account["confidence"] != "sure":
                 yield f"bottleneck of {pyramid['operation']}: {words(account)}, and {pyramid['brief']} of the pyramid"
-        elif pyramid["brief"] != words(account):
+        elif pyramid["brief"].partition(";")[0] != words(account):
             yield f"bottleneck of {pyramid['operation']}: {words(account)}, and {pyramid['brief']} of the pyramid"
 
 

@@ -44,6 +44,16 @@ pub struct Pyramid {
     pub samples: Vec<i64>,
 }
 
+impl Pyramid {
+    /// `; more passed the device than its stated peak allows`; empty if none did.
+    pub(crate) fn beyond_peaks(&self) -> String {
+        let beyond = self.levels.iter().filter(|level| level.half == Half::BeyondPeak);
+        let names: Vec<&str> = beyond.map(|level| level.level.name()).collect();
+        let names = names.join(" and ");
+        if names.is_empty() { names } else { format!("; more passed the {names} than its stated peak allows") }
+    }
+}
+
 /// The half-power size, as in its finding.
 #[derive(Clone, Debug, Serialize)]
 pub struct HalfPowerSize {

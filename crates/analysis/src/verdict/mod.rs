@@ -137,7 +137,7 @@ pub(crate) fn lead(verdict: &Verdict, pyramids: &mut [Pyramid]) {
     for pyramid in pyramids.iter_mut().filter(|pyramid| pyramid.bottleneck.is_none()) {
         let account = verdict.bottleneck.of(pyramid.operation);
         let Some(account) = account.filter(|account| account.confidence.is_some()) else { continue };
-        pyramid.brief = account.words();
+        pyramid.brief = account.words() + &pyramid.beyond_peaks();
         // What is ruled out or beyond its peak stays.
         let (claim, further) = pyramid.sentence.split_once(". ").unwrap_or((&pyramid.sentence, ""));
         if claim.contains(UNKNOWN) {
