@@ -28,6 +28,9 @@ pub struct Account {
     pub evidence: Vec<String>,
     /// What is not the limit, each with its figure.
     pub ruled_out: Vec<String>,
+    /// Whether it is a limit that may be of a burst.
+    #[serde(skip)]
+    pub may_fall: bool,
 }
 
 /// What one kind of requests shows.
@@ -71,6 +74,7 @@ pub(super) fn of(
             confidence: limits.iter().map(|limit| limit.confidence).min().or(Some(first.confidence)),
             evidence: limits.iter().map(|limit| limit.sentence.clone()).collect(),
             ruled_out,
+            may_fall: limits.iter().all(|limit| limit.burst.is_none()),
         });
     }
     let named: Vec<&Part<'_>> = parts.iter().filter(|part| part.sureness.is_some()).collect();
@@ -83,16 +87,28 @@ pub(super) fn of(
                 DISAGREE => format!("{DISAGREE}; measure again while nothing else runs"),
                 reason => reason.to_owned(),
             };
-            Some(Account { level: "unknown".to_owned(), confidence: None, evidence: vec![reason], ruled_out })
+            Some(Account {
+                level: "unknown".to_owned(),
+                confidence: None,
+                evidence: vec![reason],
+                ruled_out,
+                may_fall: false,
+            })
         }
         [first, second] if first.name != second.name => {
             let level =
                 format!("{} for {} requests, {} for {}", first.name, first.requests, second.name, second.requests);
-            Some(Account { level, confidence, evidence: named.iter().map(evidence_of).collect(), ruled_out })
+            Some(Account {
+                level,
+                confidence,
+                evidence: named.iter().map(evidence_of).collect(),
+                ruled_out,
+                may_fall: false,
+            })
         }
         [first, ..] => {
             let evidence = named.iter().map(evidence_of).collect();
-            Some(Account { level: first.name.clone(), confidence, evidence, ruled_out })
+            Some(Account { level: first.name.clone(), confidence, evidence, ruled_out, may_fall: false })
         }
     }
 }
@@ -129,7 +145,11 @@ fn ruled_out_by_all(parts: &[Part<'_>], first: &Part<'_>) -> Vec<String> {
 impl Account {
     /// The level with its confidence.
     pub fn words(&self) -> String {
-        let likely = if self.confidence == Some(Sureness::Likely) { " (likely)" } else { "" };
+        let likely = match (self.confidence, self.may_fall) {
+            (Some(Sureness::Likely), true) => " (likely; less once credits are used up, if the volume has any)",
+            (Some(Sureness::Likely), false) => " (likely)",
+            _ => "",
+        };
         format!("{}{likely}", self.level)
     }
 

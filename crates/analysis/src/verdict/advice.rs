@@ -19,6 +19,9 @@ const SHARE_OF_BEST: f64 = 0.9;
 /// A 99th percentile that is longer by more than this factor counts.
 const LONGER: f64 = 3.0;
 
+/// A smaller gain is none.
+const GAIN_MIN: f64 = 1.05;
+
 /// What to do for a use.
 #[derive(Clone, Debug, Serialize)]
 pub struct Advice {
@@ -33,7 +36,7 @@ pub struct Advice {
     pub buffering: String,
     /// Its rate.
     pub rate: Estimate,
-    /// How many times the rate of the obvious setting, and that setting; none if it is the obvious one.
+    /// How many times the rate of the obvious setting, and that setting; none if it gains nothing.
     pub gain: Option<(f64, String)>,
     /// Nanoseconds.
     pub p50: Option<u64>,
@@ -126,7 +129,8 @@ fn advice(of: &'static str, candidates: &[&Cell<'_>], cells: &[CellSummary]) -> 
     let obvious = others().filter(is_plain).min_by_key(order).or_else(|| others().min_by_key(order));
     let gain = obvious
         .filter(|obvious| rate(obvious) > 0.0)
-        .map(|obvious| (rate(choice) / rate(obvious), place(obvious.workload)));
+        .map(|obvious| (rate(choice) / rate(obvious), place(obvious.workload)))
+        .filter(|(gain, _)| *gain > GAIN_MIN);
     Some(Advice {
         of,
         request_size: size.map(Bytes),
