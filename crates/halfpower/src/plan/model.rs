@@ -204,9 +204,9 @@ impl Plan {
         if self.arms.is_some() { self.in_turn(order, block) } else { order }
     }
 
-    /// Whether a repetition is a long one.
-    pub(crate) fn is_probe(&self, cell: usize, block: u32) -> bool {
-        block == 0 && self.probe.as_ref().is_some_and(|probe| probe.cells.contains(&cell))
+    /// How a repetition is made long; none if it is not.
+    pub(crate) fn probe_of(&self, cell: usize, block: u32) -> Option<&Probe> {
+        self.probe.as_ref().filter(|probe| block == 0 && probe.cells.contains(&cell))
     }
 
     /// The workload of a cell in a block. Only the same repetition has the same requests again.
@@ -215,9 +215,9 @@ impl Plan {
     /// When the plan has no such cell.
     pub(crate) fn workload(&self, cell: usize, block: u32) -> Workload {
         let workload = &self.cells[cell].workload;
-        let workload = match &self.probe {
-            Some(probe) if self.is_probe(cell, block) => probe.of(workload, None),
-            _ => workload.clone(),
+        let workload = match self.probe_of(cell, block) {
+            Some(probe) => probe.of(workload, None),
+            None => workload.clone(),
         };
         Workload { seed: derive_seed(workload.seed, u64::from(block)), ..workload }
     }

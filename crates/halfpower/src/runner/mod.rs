@@ -116,9 +116,7 @@ impl<'a> Runner<'a> {
             cell.given_up |= !stored.sample.is_complete();
             written.0 += bytes_written(&stored.sample, plan);
             is_limited |= shown_by(&stored.sample) != Shown::Nothing;
-            waits.extend(
-                plan.probe.as_ref().filter(|probe| probe.cells.contains(&stored.cell)).and(wait(&stored.sample)),
-            );
+            waits.extend(plan.probe_of(stored.cell, stored.block).and_then(|_| wait(&stored.sample)));
         }
         let (names, started) = (plan.names(&[]), Instant::now());
         Ok(Runner {
@@ -155,10 +153,10 @@ impl<'a> Runner<'a> {
                 break;
             }
             let order = self.plan.order_of_block(block);
-            let is_probe = |cell: &&usize| self.plan.is_probe(**cell, block);
+            let is_probe = |cell: &&usize| self.plan.probe_of(**cell, block).is_some();
             // Long repetitions tell how long the others have to be.
             let (probes, others_of_block) = order.split_at(order.iter().take_while(is_probe).count());
-            for part in [probes, others_of_block] {
+            for part in [probes, others_of_block].into_iter().filter(|part| !part.is_empty()) {
                 self.carry_out_part(part, block, &mut others, audience)?;
             }
         }
@@ -197,7 +195,7 @@ impl<'a> Runner<'a> {
     /// most of it. A long repetition tells how long they wait.
     fn workload(&self, cell: usize, block: u32) -> Workload {
         let mut workload = self.plan.workload(cell, block);
-        let Some(duration) = workload.limits.duration.filter(|_| !self.plan.is_probe(cell, block)) else {
+        let Some(duration) = workload.limits.duration.filter(|_| self.plan.probe_of(cell, block).is_none()) else {
             return workload;
         };
         let longest =
@@ -252,7 +250,7 @@ impl<'a> Runner<'a> {
         ahead: Option<&mut Ahead>,
         audience: &mut dyn Audience,
     ) -> anyhow::Result<()> {
-        let probe = self.plan.probe.as_ref().filter(|_| self.plan.is_probe(cell, block));
+        let probe = self.plan.probe_of(cell, block);
         if let Some(probe) = probe.filter(|_| self.is_limited) {
             // Writes are then likely limited too.
             workload.limits.duration = workload.limits.duration.max(Some(probe.durations[0]));
@@ -309,7 +307,7 @@ impl<'a> Runner<'a> {
             audience.gave_up(&self.names[cell], &failure.message);
         }
         self.written.0 += bytes_written(&sample, self.plan);
-        if self.plan.is_probe(cell, block) {
+        if self.plan.probe_of(cell, block).is_some() {
             self.waits.extend(wait(&sample));
         }
         let shown = shown_by(&sample);
