@@ -104,6 +104,15 @@ pub(crate) fn ratio_to(ratio: Estimate, reference: &str) -> String {
     format!("{ratio}{of} {reference}")
 }
 
+/// `a, b and c`.
+pub(crate) fn listed(all: &[impl AsRef<str>]) -> String {
+    let all: Vec<&str> = all.iter().map(AsRef::as_ref).collect();
+    match all.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => all.concat(),
+    }
+}
+
 /// A claim as a sentence that marks memory speed.
 pub(crate) fn noted(workload: &Workload, claim: &str) -> String {
     sentence(claim) + memory_note(workload)

@@ -16,9 +16,6 @@ use std::collections::BTreeMap;
 /// Share of the repetitions that must agree.
 const AGREEING: f64 = 0.8;
 
-/// Why none is named where repetitions name different ones.
-pub(crate) const DISAGREE: &str = "the repetitions disagree";
-
 /// The bottleneck of each cell, by its number.
 #[derive(Debug, Default)]
 pub(crate) struct Paces(BTreeMap<u32, Attribution>);
@@ -58,7 +55,10 @@ fn of_cell(cell: &Cell<'_>, neighbours: Neighbours) -> Option<Attribution> {
         let words = |(owner, count): &(Option<Owner>, usize)| {
             format!("{count} of {} repetitions: {}", each.len(), owner.map_or("unknown", Owner::name))
         };
-        let (reason, open) = (DISAGREE.to_owned(), counts.iter().map(words).collect());
+        let (reason, open) = (
+            "the repetitions disagree; measure again while nothing else runs".to_owned(),
+            counts.iter().map(words).collect(),
+        );
         return Some(Attribution { reason, open, ..Attribution::default() });
     }
     let mut agreed: Vec<Attribution> = each.into_iter().filter(|attribution| attribution.owner == owner).collect();
@@ -160,7 +160,10 @@ mod tests {
         assert_eq!(owner_of(&run, 0), Some((Owner::Device, Sureness::Likely)), "one of five");
         run.samples[1].sample.cpu.lower.system_s = 1.0;
         assert_eq!(owner_of(&run, 0), None);
-        says(&run.findings(FindingCode::Owner)[0].sentence, "disagree. Not determined: 3 of 5 repetitions: the device");
+        says(
+            &run.findings(FindingCode::Owner)[0].sentence,
+            "disagree; measure again while nothing else runs. Not determined: 3 of 5 repetitions: the device",
+        );
     }
 
     #[test]

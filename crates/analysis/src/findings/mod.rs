@@ -29,7 +29,7 @@ use crate::evidence::Evidence;
 use crate::models::Models;
 use halfpower_model::{Finding, Offer};
 
-pub(crate) use bottleneck::{DISAGREE, Paces, paces};
+pub(crate) use bottleneck::{Paces, paces};
 pub(crate) use cpu_cost::{Cost, cpu_costs};
 pub(crate) use drift::warning as warning_of_trend;
 pub use peak::first_peak;

@@ -32,7 +32,7 @@ const DROP: f64 = 0.67;
 const NEARLY: f64 = 0.8;
 /// How many times as fast a burst begins, if it is not steady.
 const HALVES: f64 = 2.0;
-/// What is done in so many seconds is not told apart from what is done at once.
+/// Requests within so many seconds may have completed together.
 const LUMP_S: f64 = 0.15;
 /// A rate whose interval is wider than this share on a side is none that lasts.
 const PRECISE: f64 = 0.05;
@@ -100,12 +100,10 @@ impl Course {
         };
         let (last_per_s, first_end_s, _, spread) = surplus_after(latest_s)?;
         // A cache that is full may let through a part of it at a time.
-        let lump = done
-            .0
-            .iter()
-            .map(|(at_s, done_then)| done.at(at_s.max(latest_s) + LUMP_S) - done_then.max(done.at(latest_s)));
-        let lump = lump.fold(0.0, f64::max) - LUMP_S * last_per_s;
-        let settles = first_end_s <= latest_s && spread <= FALL * last_per_s * (end_s - latest_s) + lump.max(BURST_MIN);
+        let late = done.0.iter().filter(|(at_s, _)| *at_s >= latest_s);
+        let at_once = late.map(|(at_s, before)| done.at(at_s + LUMP_S) - before).fold(0.0, f64::max);
+        let uneven = (at_once - LUMP_S * last_per_s).max(BURST_MIN);
+        let settles = first_end_s <= latest_s && spread <= FALL * last_per_s * (end_s - latest_s) + uneven;
         // The end of the burst may be within an interval.
         let from_s = (first_end_s + 0.1 * end_s).min(latest_s);
         let (per_s, burst_s, requests, _) = surplus_after(from_s)?;
@@ -206,7 +204,7 @@ impl Done {
         high - low
     }
 
-    /// Whether the last twentieth before a time is slower by a third than what comes before it.
+    /// Whether the rate of the last twentieth before a time is below [`DROP`] of the rate until then.
     fn drops_at(&self, end_s: f64) -> bool {
         let from_s = end_s * 0.95;
         (self.at(end_s) - self.at(from_s)) / (end_s - from_s) < DROP * self.at(from_s) / from_s

@@ -170,7 +170,7 @@ fn find(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Limit> {
     limits
 }
 
-/// Request sizes and bytes per second of the samples of an operation that are too short for a course.
+/// Request sizes and bytes per second of the direct samples of an operation, long or not.
 fn of_others(cells: &[Cell<'_>], operation: Operation) -> Vec<(Bytes, f64)> {
     let of = |cell: &&Cell<'_>| cell.workload.operation == operation && cell.workload.buffering.is_direct();
     let samples = cells.iter().filter(of).flat_map(|cell| &cell.repetitions).map(|one| one.sample);
@@ -252,7 +252,7 @@ pub(crate) fn is_virtual(environment: &Environment) -> bool {
 }
 
 /// The limits that the smallest and the largest requests of an operation show. With one size it is not known what is counted.
-/// `known` are limits of another operation; `others` are the bytes per second of samples that are not long, by request size.
+/// `known` are limits of another operation; `others` are request sizes and bytes per second of all its samples.
 fn of_operation<'a, 'b: 'a>(
     long: impl Iterator<Item = &'a Long<'b>> + Clone,
     known: &[Limit],
@@ -311,7 +311,7 @@ fn fallen(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<(Kind, Cou
 }
 
 /// Keeps the rates of a cell that last: of a long sample that at its end, of others those within the limits and within what lasts
-/// in a cell of its kind, which may be a cache that fills up. Where there are none, all are of a burst.
+/// in a cell of its kind, which may be a cache that fills up. A cell without any is of a burst.
 fn leave_bursts_out(cell: &mut Cell<'_>, courses: &[Option<Course>], limits: &[Limit], fallen: &[(Kind, Course)]) {
     let with_burst = |course: &Option<Course>| course.filter(|course| course.burst.is_some());
     let of_kind: Vec<&Course> =
@@ -544,6 +544,7 @@ pub(crate) mod tests {
             assert!(rate < 61e6 && !(3100.0..59e6).contains(&rate), "{}", peak.sentence);
         }
     }
+
     #[test]
     fn a_peak_is_not_of_a_cache_that_a_longer_sample_of_the_kind_fills() {
         // The rate at the end varies, so that it is no provider's limit.

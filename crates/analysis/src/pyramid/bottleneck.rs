@@ -8,7 +8,7 @@
 use super::level::{Half, PyramidLevel, Stage, Standing};
 use super::rows::IoPath;
 use crate::findings::shared_limit::Holding;
-use crate::wording::{requests, sentence};
+use crate::wording::{listed, requests, sentence};
 use halfpower_model::BytesPerSecond;
 
 /// Below this share of its capacity a level has room.
@@ -17,9 +17,6 @@ const SPARE: f64 = 0.5;
 const FULL: f64 = 0.75;
 /// Closer loads are equal.
 const SAME: f64 = 0.02;
-
-/// A claim that names none.
-pub(crate) const UNKNOWN: &str = "is unknown";
 
 /// How the bottleneck was found, or why not.
 enum Reason {
@@ -41,8 +38,23 @@ enum Reason {
     NoneFull,
 }
 
-/// Finds it and marks every row; returns it, or the levels that are equally close, in a few words and in sentences.
-pub(super) fn find(path: &IoPath<'_>, rows: &mut [PyramidLevel]) -> (Option<Stage>, Vec<Stage>, String, String) {
+/// What was found.
+pub(super) struct Found {
+    pub(super) level: Option<Stage>,
+    /// Levels that are equally close to their peaks, so that none is named.
+    pub(super) alike: Vec<Stage>,
+    /// In a few words.
+    pub(super) brief: String,
+    /// A sentence about the bottleneck.
+    pub(super) claim: String,
+    /// Whether that says only that it is unknown.
+    pub(super) is_unknown: bool,
+    /// Further sentences: levels ruled out, and beyond their peaks.
+    pub(super) further: String,
+}
+
+/// Finds it and marks every row.
+pub(super) fn find(path: &IoPath<'_>, rows: &mut [PyramidLevel]) -> Found {
     let holding = path.together.map(|together| together.holding());
     for row in rows.iter_mut() {
         row.standing = standing(row, holding);
@@ -52,10 +64,14 @@ pub(super) fn find(path: &IoPath<'_>, rows: &mut [PyramidLevel]) -> (Option<Stag
         rows[index].standing = Standing::Bottleneck;
     }
     let level = found.map(|index| rows[index].level);
-    let further = [ruled_out(rows, holding), beyond_peak(rows)].concat();
-    let (brief, claim) = (brief(path, level, &reason), claim(path, level, &reason));
-    let alike = if let Reason::Same(stages) = reason { stages } else { Vec::new() };
-    (level, alike, brief, sentence(&claim) + &further)
+    Found {
+        level,
+        brief: brief(path, level, &reason),
+        claim: sentence(&claim(path, level, &reason)),
+        is_unknown: level.is_none() && !matches!(reason, Reason::NothingShared),
+        further: [ruled_out(rows, holding), beyond_peak(rows)].concat(),
+        alike: if let Reason::Same(stages) = reason { stages } else { Vec::new() },
+    }
 }
 
 fn load(row: &PyramidLevel) -> Option<f64> {
@@ -127,7 +143,7 @@ fn claim(path: &IoPath<'_>, level: Option<Stage>, reason: &Reason) -> String {
         ),
         Reason::Shared => format!("{held}; the {stage} is the lowest level they share: it is the bottleneck"),
         Reason::NothingShared => format!("{held}, by something outside the listed levels"),
-        reason => format!("the bottleneck of {requests} ({rate}) {UNKNOWN}: {}", why_not(reason)),
+        reason => format!("the bottleneck of {requests} ({rate}) is unknown: {}", why_not(reason)),
     }
 }
 
@@ -195,9 +211,5 @@ fn percent(share: f64) -> String {
 
 /// `bus, link and device`.
 fn list(stages: &[Stage]) -> String {
-    let names: Vec<&str> = stages.iter().map(|stage| stage.name()).collect();
-    match names.split_last() {
-        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
-        _ => names.join(""),
-    }
+    listed(&stages.iter().map(|stage| stage.name()).collect::<Vec<_>>())
 }

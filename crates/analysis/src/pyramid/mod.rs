@@ -14,7 +14,7 @@ mod tests;
 use crate::evidence::Evidence;
 use crate::findings::shared_limit;
 use crate::series::Series;
-pub(crate) use bottleneck::UNKNOWN;
+use bottleneck::Found;
 use halfpower_model::reading::MemorySpeed;
 use halfpower_model::{Finding, FindingCode, Operation};
 pub use level::{Half, PyramidLevel, Stage, Standing};
@@ -38,6 +38,9 @@ pub struct Pyramid {
     /// Levels that are equally close to their peaks, so that none is named.
     #[serde(skip)]
     pub(crate) alike: Vec<Stage>,
+    /// What follows in `sentence` after saying that the bottleneck is unknown; none if it says something else.
+    #[serde(skip)]
+    pub(crate) unknown: Option<String>,
     /// Half-power size of the best requests' series.
     pub half_power: Option<HalfPowerSize>,
     /// Store numbers of the samples used.
@@ -83,15 +86,16 @@ pub(crate) fn all(evidence: &Evidence<'_>, findings: &[Finding], memory: Option<
 
 fn pyramid(path: &rows::IoPath<'_>, half_power: Option<HalfPowerSize>) -> Pyramid {
     let mut rows = path.rows();
-    let (bottleneck, alike, brief, sentence) = bottleneck::find(path, &mut rows);
+    let Found { level, alike, brief, claim, is_unknown, further } = bottleneck::find(path, &mut rows);
     Pyramid {
         operation: path.operation,
         targets: path.targets(),
         levels: rows,
-        bottleneck,
+        bottleneck: level,
         alike,
         brief,
-        sentence,
+        sentence: format!("{claim}{further}"),
+        unknown: is_unknown.then_some(further),
         half_power,
         samples: path.samples(),
     }

@@ -1,16 +1,16 @@
 //! The one account of what limits reads or writes.
 //!
 //! A limit that was seen comes first: it explains an idle CPU and a busy device. Otherwise it is what the best cells of large
-//! sequential and of small random requests agree on, or what each of them shows. A device that a program or a provider serves
-//! cannot be told from what is behind it.
+//! sequential and of small random requests agree on, or what each of them shows. Of a device that a program or a provider serves,
+//! the host does not see the parts.
 
-use super::kinds::{Kind, listed, of_kind};
+use super::kinds::{Kind, of_kind};
 use crate::attribution::{Attribution, Owner, Sureness};
 use crate::evidence::{Evidence, best};
-use crate::findings::{DISAGREE, Paces};
+use crate::findings::Paces;
 use crate::limits::{Limit, is_virtual};
 use crate::pyramid::Pyramid;
-use crate::wording::sentence;
+use crate::wording::{listed, sentence};
 use halfpower_model::{Operation, Pattern};
 use serde::Serialize;
 
@@ -26,7 +26,7 @@ pub struct Account {
     pub confidence: Option<Sureness>,
     /// What shows it, or what would tell.
     pub evidence: Vec<String>,
-    /// What is not the limit, each with its figure.
+    /// Suspects ruled out, each with its figure.
     pub ruled_out: Vec<String>,
     /// Whether it is a limit that may be of a burst.
     #[serde(skip)]
@@ -67,11 +67,11 @@ pub(super) fn of(
     let ruled_out = parts.first().map(|part| ruled_out_by_all(&parts, part)).unwrap_or_default();
     let is_of = |limit: &&Limit| limit.operation.is_none_or(|of| of == operation);
     let limits: Vec<&Limit> = limits.iter().filter(is_of).collect();
-    if let Some(first) = limits.first() {
+    if !limits.is_empty() {
         let rates: Vec<String> = limits.iter().map(|limit| limit.brief()).collect();
         return Some(Account {
             level: format!("a limit of {}", listed(&rates)),
-            confidence: limits.iter().map(|limit| limit.confidence).min().or(Some(first.confidence)),
+            confidence: limits.iter().map(|limit| limit.confidence).min(),
             evidence: limits.iter().map(|limit| limit.sentence.clone()).collect(),
             ruled_out,
             may_fall: limits.iter().all(|limit| limit.burst.is_none()),
@@ -80,37 +80,16 @@ pub(super) fn of(
     let named: Vec<&Part<'_>> = parts.iter().filter(|part| part.sureness.is_some()).collect();
     let evidence_of = |part: &&Part<'_>| sentence(&format!("{} requests: {}", part.requests, part.reason));
     let confidence = named.iter().filter_map(|part| part.sureness).min();
-    match named[..] {
-        [] => {
-            let unknown = parts.first()?;
-            let reason = match unknown.reason.as_str() {
-                DISAGREE => format!("{DISAGREE}; measure again while nothing else runs"),
-                reason => reason.to_owned(),
-            };
-            Some(Account {
-                level: "unknown".to_owned(),
-                confidence: None,
-                evidence: vec![reason],
-                ruled_out,
-                may_fall: false,
-            })
-        }
+    let (level, evidence) = match named[..] {
+        [] => ("unknown".to_owned(), vec![parts.first()?.reason.clone()]),
         [first, second] if first.name != second.name => {
             let level =
                 format!("{} for {} requests, {} for {}", first.name, first.requests, second.name, second.requests);
-            Some(Account {
-                level,
-                confidence,
-                evidence: named.iter().map(evidence_of).collect(),
-                ruled_out,
-                may_fall: false,
-            })
+            (level, named.iter().map(evidence_of).collect())
         }
-        [first, ..] => {
-            let evidence = named.iter().map(evidence_of).collect();
-            Some(Account { level: first.name.clone(), confidence, evidence, ruled_out, may_fall: false })
-        }
-    }
+        [first, ..] => (first.name.clone(), named.iter().map(evidence_of).collect()),
+    };
+    Some(Account { level, confidence, evidence, ruled_out, may_fall: false })
 }
 
 /// What the best large sequential and the best small random requests show.

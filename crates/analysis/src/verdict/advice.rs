@@ -6,7 +6,7 @@
 use super::kinds::{Kind, latencies, of_kind, own_rates};
 use crate::cells::Cell;
 use crate::comparable::{Axis, are_comparable};
-use crate::evidence::{Evidence, highest};
+use crate::evidence::{Evidence, best};
 use crate::statistics::{mean, ratio_of_means};
 use crate::summary::CellSummary;
 use crate::wording::{caching, place, sentence};
@@ -42,8 +42,8 @@ pub struct Advice {
     pub p50: Option<u64>,
     /// Nanoseconds.
     pub p99: Option<u64>,
-    /// In fio's words.
-    pub fio: String,
+    /// Its workload.
+    pub workload: Workload,
     /// Its cell.
     pub cell: u32,
 }
@@ -86,42 +86,41 @@ fn with_low_latency(most: &Advice, candidates: &[&Cell<'_>], cells: &[CellSummar
         gain,
         p50,
         p99,
-        fio: fio(deepest.workload),
+        workload: deepest.workload.clone(),
         cell: deepest.number,
         ..most.clone()
     })
 }
 
 fn rate(cell: &Cell<'_>) -> f64 {
-    mean(own_rates(cell).1).unwrap_or(0.0)
+    mean(own_rates(cell)).unwrap_or(0.0)
 }
 
 fn advice(of: &'static str, candidates: &[&Cell<'_>], cells: &[CellSummary]) -> Option<Advice> {
     if candidates.len() < 2 {
         return None;
     }
-    let best = highest(candidates, rate)?;
+    let (best, _) = best(candidates)?;
     let order = |cell: &&&Cell<'_>| (cell.outstanding(), cell.workload.request_size);
     let choice = *candidates.iter().filter(|cell| rate(cell) >= SHARE_OF_BEST * rate(best)).min_by_key(order)?;
     // What another run may choose: its interval includes the share that is good enough.
     let is_alike = |cell: &&&Cell<'_>| {
-        let ratio = ratio_of_means(own_rates(cell).1, own_rates(best).1);
+        let ratio = ratio_of_means(own_rates(cell), own_rates(best));
         ratio.is_some_and(|ratio| ratio.high.unwrap_or(ratio.value) >= SHARE_OF_BEST)
     };
     let same_way =
         |one: &Workload, other: &Workload| one.buffering == other.buffering && one.durability == other.durability;
-    let alike = |is_same: &dyn Fn(&Workload) -> bool| -> Vec<&Workload> {
-        let cells = candidates.iter().filter(|cell| same_way(cell.workload, choice.workload) && is_same(cell.workload));
-        cells.filter(is_alike).map(|cell| cell.workload).collect()
+    let alike = |is_same: &dyn Fn(&Workload) -> bool, value: fn(&Workload) -> u64| {
+        let alike = candidates.iter().filter(|cell| same_way(cell.workload, choice.workload) && is_same(cell.workload));
+        let own = value(choice.workload);
+        alike
+            .filter(is_alike)
+            .map(|cell| value(cell.workload))
+            .fold([own; 2], |[low, high], one| [low.min(one), high.max(one)])
     };
-    let sizes = alike(&|workload| workload.depth == choice.workload.depth);
-    let depths = alike(&|workload| workload.request_size == choice.workload.request_size);
-    let range = |values: Vec<u64>, own: u64| {
-        [values.iter().copied().fold(own, u64::min), values.iter().copied().fold(own, u64::max)]
-    };
-    let size = range(sizes.iter().map(|workload| workload.request_size.0).collect(), choice.workload.request_size.0);
-    let depth =
-        range(depths.iter().map(|workload| u64::from(workload.depth)).collect(), u64::from(choice.workload.depth));
+    let size = alike(&|workload| workload.depth == choice.workload.depth, |workload| workload.request_size.0);
+    let same_size = |workload: &Workload| workload.request_size == choice.workload.request_size;
+    let depth = alike(&same_size, |workload| u64::from(workload.depth));
     let [p50, p99] = latencies(choice, cells);
     // What a program does that was not told otherwise: the smallest buffered requests, one after another.
     let is_plain = |cell: &&&Cell<'_>| cell.workload.buffering == Buffering::Buffered;
@@ -140,23 +139,9 @@ fn advice(of: &'static str, candidates: &[&Cell<'_>], cells: &[CellSummary]) -> 
         gain,
         p50,
         p99,
-        fio: fio(choice.workload),
+        workload: choice.workload.clone(),
         cell: choice.number,
     })
-}
-
-/// `--rw=randread --bs=4k --iodepth=16 --direct=1`.
-fn fio(workload: &Workload) -> String {
-    let rw = match Kind::of(workload) {
-        Some(Kind::RandomRead) => "randread",
-        Some(Kind::RandomWrite | Kind::Commit) => "randwrite",
-        Some(Kind::Mix) => "randrw --rwmixread=70",
-        Some(Kind::SequentialWrite) => "write",
-        Some(Kind::SequentialRead) | None => "read",
-    };
-    let kib = workload.request_size.0 >> 10;
-    let direct = u8::from(matches!(workload.buffering, Buffering::Direct));
-    format!("--rw={rw} --bs={kib}k --iodepth={} --direct={direct}", workload.depth)
 }
 
 impl Advice {

@@ -4,7 +4,7 @@ use crate::cells::Cell;
 use crate::evidence::Evidence;
 use crate::summary::CellSummary;
 use crate::wording::reaches_storage;
-use halfpower_model::{Durability, Operation, Pattern, Quantity, Workload};
+use halfpower_model::{Durability, Operation, Pattern, RequestKind, Workload};
 
 /// Kinds of requests, in the order of their rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +27,7 @@ impl Kind {
             (Operation::Read, Pattern::Random) => Kind::RandomRead,
             (Operation::Write, Pattern::Sequential) => Kind::SequentialWrite,
             (Operation::Write, Pattern::Random) => Kind::RandomWrite,
-            (Operation::Mix(_), Pattern::Random) => Kind::Mix,
+            (Operation::Mix(mix), Pattern::Random) if mix.percent(RequestKind::Read) == 70 => Kind::Mix,
             _ => return None,
         })
     }
@@ -63,18 +63,7 @@ pub(super) fn latencies(cell: &Cell<'_>, cells: &[CellSummary]) -> [Option<u64>;
     latency.map_or([None; 2], |latency| [latency.p50, latency.p99])
 }
 
-/// The rate that counts: bytes if sequential, else requests.
-pub(super) fn own_rates<'a>(cell: &'a Cell<'_>) -> (Quantity, &'a [f64]) {
-    match cell.workload.pattern.is_ordered() {
-        true => (Quantity::BytesPerSecond, &cell.bytes_per_s),
-        false => (Quantity::RequestsPerSecond, &cell.requests_per_s),
-    }
-}
-
-/// `a, b and c`.
-pub(super) fn listed(all: &[String]) -> String {
-    match all.split_last() {
-        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
-        _ => all.concat(),
-    }
+/// The rates that count: bytes if sequential, else requests.
+pub(super) fn own_rates<'a>(cell: &'a Cell<'_>) -> &'a [f64] {
+    if cell.workload.pattern.is_ordered() { &cell.bytes_per_s } else { &cell.requests_per_s }
 }

@@ -1,7 +1,6 @@
 //! The answer of a run: what the storage gives, what limits it, and what to do.
 //!
-//! It rests on the cells, the limits and the attribution, and is the only account of the bottleneck: what else is shown takes it
-//! from here.
+//! It rests on the cells, the limits, the attribution and the pyramids. A pyramid that names no level takes its bottleneck from here.
 
 mod account;
 mod advice;
@@ -12,13 +11,13 @@ mod tests;
 use crate::evidence::{Evidence, best};
 use crate::findings::Paces;
 use crate::limits::Limit;
-use crate::pyramid::{Pyramid, UNKNOWN};
+use crate::pyramid::Pyramid;
 use crate::summary::CellSummary;
-use crate::wording::{place, requests, sentence};
+use crate::wording::{listed, place, requests, sentence};
 pub use account::Account;
 pub use advice::Advice;
 use halfpower_model::{Estimate, Nanoseconds, Operation, Workload};
-use kinds::{Kind, latencies, listed, of_kind};
+use kinds::{Kind, latencies, of_kind};
 use serde::Serialize;
 
 /// The answer.
@@ -46,7 +45,7 @@ pub struct Bottlenecks {
 /// The best of a kind of requests.
 #[derive(Clone, Debug, Serialize)]
 pub struct Best {
-    /// `sequential read`, `random read`, `random 70/30`, `commit`.
+    /// `sequential read`, `random read`, `random 70/30`, `write and fsync`.
     pub kind: String,
     /// Sustained bytes per second if sequential, else requests per second.
     pub rate: Estimate,
@@ -138,11 +137,8 @@ pub(crate) fn lead(verdict: &Verdict, pyramids: &mut [Pyramid]) {
         let account = verdict.bottleneck.of(pyramid.operation);
         let Some(account) = account.filter(|account| account.confidence.is_some()) else { continue };
         pyramid.brief = account.words() + &pyramid.beyond_peaks();
-        // What is ruled out or beyond its peak stays.
-        let (claim, further) = pyramid.sentence.split_once(". ").unwrap_or((&pyramid.sentence, ""));
-        if claim.contains(UNKNOWN) {
-            let further = if further.is_empty() { String::new() } else { format!(" {further}") };
-            pyramid.sentence = account.sentence(&requests(pyramid.operation)) + &further;
+        if let Some(further) = &pyramid.unknown {
+            pyramid.sentence = account.sentence(&requests(pyramid.operation)) + further;
         }
     }
 }

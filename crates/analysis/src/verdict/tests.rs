@@ -93,3 +93,14 @@ fn a_queue_whose_waits_have_tripled_has_a_shorter_one_beside_it() {
     assert_eq!((of("database").depth, of("low latency").depth), ([16, 32], [1, 1]));
     assert!(of("low latency").p99.unwrap() * 3 < of("database").p99.unwrap());
 }
+
+#[test]
+fn only_seven_reads_to_three_writes_are_a_mix_of_70_to_30() {
+    let named = |percent: &str| {
+        let mut run = disk();
+        let operation = format!("mix={percent}").parse().unwrap();
+        run.add(Workload { operation, ..random(read(4)) }, &around(4e6));
+        verdict(&run).peaks.iter().any(|best| best.kind == "random 70/30")
+    };
+    assert_eq!((named("70"), named("50")), (true, false));
+}

@@ -39,6 +39,15 @@ unlink=0
 /// name (`#`, `;`), are replaced (`$`) or cannot be written.
 const PLAIN: &str = "/._-+=@,%~: ()'[]";
 
+/// The options that a workload is known by, on a command line: `--rw=randread --iodepth=16 --direct=1 --bs=4096`.
+pub(crate) fn in_short(workload: &Workload) -> String {
+    const KEYS: [&str; 7] = ["rw", "rwmixread", "iodepth", "direct", "fsync", "fdatasync", "end_fsync"];
+    let options = words(workload).into_iter().filter(|(_, key, _)| KEYS.contains(key));
+    let own = [("ioengine", engine(workload.personality).to_owned()), ("bs", workload.request_size.0.to_string())];
+    let all = options.map(|(_, key, value)| (key, value)).chain(own);
+    all.map(|(key, value)| format!("--{key}={value}")).collect::<Vec<_>>().join(" ")
+}
+
 /// The job file.
 ///
 /// # Errors

@@ -9,7 +9,8 @@ use halfpower_analysis::{Advice, Best};
 use halfpower_model::Nanoseconds;
 use halfpower_model::units::significant;
 
-/// About one screen; `tables` is the command that shows the rest, if the run is kept. No line is longer than `width` columns (minimum 20). Escape sequences only with `colour`.
+/// About one screen; `tables` is the command that shows the rest, if the run is kept. No line is longer than `width` columns
+/// (minimum 20). Escape sequences only with `colour`.
 pub(crate) fn answer(analysed: &Analysed, tables: Option<&str>, colour: bool, width: usize) -> String {
     let mut page = Page::new(width, colour);
     page.paragraph("", &[(Style::Strong, analysed.run.target.as_str()), (Style::Quiet, &about(analysed))]);
@@ -59,6 +60,6 @@ fn advice(advice: &[Advice]) -> Table {
         let p99 = or_dash(advice.p99.map(Nanoseconds));
         [advice.of.to_owned(), advice.setting(), or_dash(gain), p99]
     };
-    // What is mixed is as what is read.
+    // Mixed requests would take a line more than the screen has.
     Table::new(["For", "use", "gain", "p99"], advice.iter().filter(|advice| !advice.of.starts_with("mixed")).map(row))
 }

@@ -4,6 +4,7 @@ use super::analysed::Analysed;
 use super::chart::{chart_view, charts, of_figure, over_time};
 use super::html::render;
 use super::{pyramid, tables};
+use crate::emit::fio::in_short;
 use crate::plan::Judged;
 use crate::simulator::paper_figures::{PaperFigure, Printed};
 use crate::text::grouped;
@@ -166,10 +167,10 @@ fn verdict(analysed: &Analysed) -> Vec<String> {
     if found.is_empty() { bottlenecks(analysed).into_iter().collect() } else { found }
 }
 
-/// `Database: 4 KiB, QD32, direct: 232 977 IOPS ± 0.9 %, p99 383 µs (--rw=randread …).`
+/// `For database: 4 KiB, QD32, direct: 232 977 IOPS ± 0.9 %, p99 383 µs (fio: --rw=randread …).`
 fn advised(advice: &Advice) -> String {
     let p99 = advice.p99.map(|p99| format!(", p99 {}", Nanoseconds(p99))).unwrap_or_default();
-    format!("For {}: {}: {}{p99} (fio: {}).", advice.of, advice.setting(), advice.rate, advice.fio)
+    format!("For {}: {}: {}{p99} (fio: {}).", advice.of, advice.setting(), advice.rate, in_short(&advice.workload))
 }
 
 /// The bottlenecks of the workloads on a simulated machine; none on a host, where few are certain.

@@ -56,7 +56,7 @@ pub(crate) fn summary(analysed: &Analysed, colour: bool, width: usize) -> String
             return page.finish();
         }
     }
-    told(&mut page, analysed);
+    expected_and_limits(&mut page, analysed);
     let is_survey = analysed.is_survey();
     if is_survey {
         tell(&mut page, analysed);
@@ -88,7 +88,7 @@ pub(crate) fn summary(analysed: &Analysed, colour: bool, width: usize) -> String
 }
 
 /// What was expected and is sustained, and the limits of a run that looks for them.
-pub(super) fn told(page: &mut Page, analysed: &Analysed) {
+fn expected_and_limits(page: &mut Page, analysed: &Analysed) {
     let expected: Vec<String> = analysed.expected().iter().map(Judged::sentence).collect();
     let expected = expected.iter().map(String::as_str);
     let limits = analysed.analysis.limits.iter().map(|limit| limit.sentence.as_str());
