@@ -3,8 +3,8 @@
 //!     throttle DIRECTORY FILES GIGABYTES [KIND:RATE:PEAK:SECONDS]…
 //!
 //! KIND is `bytes` or `requests`, all FILES share the limit. It is QEMU's leaky bucket: it leaks at RATE and holds SECONDS at
-//! PEAK, and a second one leaks at PEAK and holds a tenth of a second of it; without a peak (0:0) it holds a tenth of a second
-//! of RATE. A request waits until no bucket holds more than it can, in order. Reads give the same random bytes, writes are
+//! PEAK. Where that is over a second, another bucket leaks at PEAK and holds a tenth of a second of it. Without a peak (0:0) it
+//! holds a tenth of a second of RATE. A request waits until no bucket holds more than it can, in order. Reads give the same random bytes, writes are
 //! forgotten; each takes 100 µs if nothing holds it. Serves until the directory is unmounted. `rustc -O` compiles it.
 
 use std::ffi::{CString, c_char, c_int, c_ulong, c_void};
@@ -64,7 +64,8 @@ impl Bucket {
         let bucket = |rate, most| Bucket { is_bytes: kind == "bytes", rate, most, level: 0.0 };
         match numbers[..] {
             [rate, 0.0, _] => vec![bucket(rate, rate / 10.0)],
-            [rate, peak, seconds] => vec![bucket(rate, peak * seconds), bucket(peak, peak / 10.0)],
+            [rate, peak, seconds] if seconds > 1.0 => vec![bucket(rate, peak * seconds), bucket(peak, peak / 10.0)],
+            [rate, peak, seconds] => vec![bucket(rate, peak * seconds)],
             _ => usage(),
         }
     }
