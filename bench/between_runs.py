@@ -203,7 +203,7 @@ def changed(lab, arguments):
         enter = lambda: write(os.path.join(group, "cgroup.procs"), "0")
         for change in changes * arguments.times:
             hooks = [f"--before-{arm}=echo {line(of)} > {file} # {arm}" for arm, of in (("a", 0), ("b", change))]
-            study = lab.study(READS.format(repetitions=6))
+            study = lab.study(READS.format(repetitions=10))
             _, status = lab.run("changed", "ab", device, *hooks, "--study", study, statuses=(0, 3, 4), enter=enter)
             found[change]["ab"] += status == 3
             study = lab.study(READS.format(repetitions=2))

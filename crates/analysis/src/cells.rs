@@ -79,7 +79,14 @@ pub(crate) fn is_usable(sample: &Sample) -> bool {
     sample.is_complete() && sample.total.bytes_per_s.0.is_finite() && sample.total.requests_per_s.is_finite()
 }
 
-impl Cell<'_> {
+impl<'a> Cell<'a> {
+    /// A cell of which only the rates are known.
+    pub(crate) fn of_rates(number: u32, workload: &'a Workload, bytes_per_s: &[f64]) -> Self {
+        let requests_per_s = bytes_per_s.iter().map(|rate| rate / workload.request_size.0 as f64).collect();
+        let bytes_per_s = bytes_per_s.to_vec();
+        Cell { number, workload, repetitions: Vec::new(), failed: 0, bytes_per_s, requests_per_s, is_burst: false }
+    }
+
     /// The mean rate in bytes or requests; its interval is at least one request per window wide.
     pub(crate) fn rate(&self, quantity: Quantity) -> Option<Estimate> {
         let values = if quantity == Quantity::BytesPerSecond { &self.bytes_per_s } else { &self.requests_per_s };

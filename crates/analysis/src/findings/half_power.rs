@@ -13,7 +13,7 @@ use crate::comparable::{Axis, are_comparable};
 use crate::evidence::{Evidence, highest};
 use crate::models::Models;
 use crate::series::Series;
-use crate::statistics::{Interval, bootstrap_of_means, estimate};
+use crate::statistics::{Interval, bootstrap_of_means, estimate, filled_up};
 use crate::wording::{caching, memory_note, named, reaches_storage, sentence};
 use halfpower_model::{BytesPerSecond, Finding, FindingCode, Pattern, Quantity, Workload};
 
@@ -97,7 +97,7 @@ fn half_power(series: &Series<'_>, reference: Reference<'_>, models: &Models) ->
             Vec::new(),
         ),
         Crossing::Between { bytes, index } => {
-            let interval = interval(series, reference, &sizes);
+            let interval = interval(series, reference, &sizes, index);
             let is_open = interval.is_some_and(|interval| interval.high.is_infinite());
             let interval = interval.filter(|_| !is_open).map(|interval| interval.with(bytes));
             let fewest = series.cells.iter().map(|cell| cell.repetitions.len()).min().unwrap_or(0);
@@ -127,8 +127,9 @@ fn half_power(series: &Series<'_>, reference: Reference<'_>, models: &Models) ->
     found(FindingCode::HalfPower, &series.subject, cells, words, estimates)
 }
 
-/// The interval; infinite beyond the largest size.
-fn interval(series: &Series<'_>, reference: Reference<'_>, sizes: &[f64]) -> Option<Interval> {
+/// The interval; infinite beyond the largest size. Only the sizes around the crossing, the larger at `index`, and the peak have
+/// to be repeated.
+fn interval(series: &Series<'_>, reference: Reference<'_>, sizes: &[f64], index: usize) -> Option<Interval> {
     let mut cells: Vec<&Cell<'_>> = series.cells.clone();
     // The peak is resampled with the rest, once if its cell is in the series.
     let peak = reference.cell.map(|peak| {
@@ -137,7 +138,13 @@ fn interval(series: &Series<'_>, reference: Reference<'_>, sizes: &[f64]) -> Opt
             cells.len() - 1
         })
     });
-    let repetitions: Vec<Vec<f64>> = cells.iter().map(|cell| cell.bytes_per_s.clone()).collect();
+    let counts = |at: usize| at == index || at + 1 == index || Some(at) == peak;
+    let fewest = (0..cells.len()).filter(|at| counts(*at)).map(|at| cells[at].bytes_per_s.len()).min()?;
+    let of_cell = |(at, cell): (usize, &&Cell<'_>)| match counts(at) {
+        true => cell.bytes_per_s.clone(),
+        false => filled_up(&cell.bytes_per_s, fewest),
+    };
+    let repetitions: Vec<Vec<f64>> = cells.iter().enumerate().map(of_cell).collect();
     bootstrap_of_means(&repetitions, |means| {
         let height = peak.map_or(reference.bytes_per_s, |index| means[index]) / 2.0;
         match first_crossing(sizes, &means[..sizes.len()], height) {

@@ -9,11 +9,13 @@ use crate::cells::Cell;
 use crate::evidence::Evidence;
 use crate::models::{Load, Models};
 use crate::series::{Series, index_of_knee};
-use crate::statistics::bootstrap_estimate;
+use crate::statistics::{bootstrap_estimate, filled_up};
 use crate::wording::{named, sentence};
 use halfpower_model::{Estimate, Finding, FindingCode, Quantity};
 
 const DEPTHS_MIN: usize = 3;
+/// Rates below this share of the maximum are never taken for the knee, however often they were measured.
+const FAR_BELOW: f64 = 0.75;
 
 /// The knee of a series.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +83,15 @@ fn finding(series: &Series<'_>, knee: Knee<'_>, models: &Models) -> Finding {
 
 /// The depth with its interval.
 pub(super) fn depth_estimate(series: &Series<'_>, depth: u32) -> Estimate {
-    let repetitions: Vec<Vec<f64>> = series.cells.iter().map(|cell| cell.requests_per_s.clone()).collect();
+    let highest = series.cells.iter().map(|cell| cell.mean_requests_per_s()).fold(0.0, f64::max);
+    let is_far = |cell: &Cell<'_>| cell.mean_requests_per_s() < FAR_BELOW * highest;
+    let near = series.cells.iter().filter(|cell| !is_far(cell));
+    let fewest = near.map(|cell| cell.requests_per_s.len()).min().unwrap_or(0);
+    let of_cell = |cell: &&Cell<'_>| match is_far(cell) {
+        true => filled_up(&cell.requests_per_s, fewest),
+        false => cell.requests_per_s.clone(),
+    };
+    let repetitions: Vec<Vec<f64>> = series.cells.iter().map(of_cell).collect();
     let depth_of = |index: usize| f64::from(series.cells[index].workload.depth);
     bootstrap_estimate(Quantity::Depth, f64::from(depth), &repetitions, |means| depth_of(index_of_knee(means)))
 }

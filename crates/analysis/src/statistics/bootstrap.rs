@@ -50,6 +50,11 @@ pub fn bootstrap_of_means(cells: &[Vec<f64>], figure: impl Fn(&[f64]) -> f64) ->
     Some(Interval { low: figures[low.min(high)], high: figures[high.max(low)] })
 }
 
+/// The repetitions of a cell whose scatter cannot change the figure: with fewer than `count`, their mean in place of each.
+pub(crate) fn filled_up(values: &[f64], count: usize) -> Vec<f64> {
+    mean(values).filter(|_| values.len() < count).map_or_else(|| values.to_vec(), |mean| vec![mean; count])
+}
+
 /// A figure of the cells' means with that interval, widened to contain the figure.
 pub(crate) fn bootstrap_estimate(
     quantity: Quantity,

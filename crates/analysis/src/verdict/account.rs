@@ -99,7 +99,7 @@ fn parts<'a>(operation: Operation, evidence: &Evidence<'_>, paces: &'a Paces) ->
         _ => [Kind::SequentialWrite, Kind::RandomWrite],
     };
     let part = |kind| {
-        let (cell, _) = best(&of_kind(evidence, kind))?;
+        let (cell, _) = best(&of_kind(evidence.cells.iter().copied(), kind))?;
         let pace = paces.get(cell).filter(|pace| pace.says_something())?;
         let environment = &cell.repetitions.first()?.sample.environment;
         let requests = if cell.workload.pattern == Pattern::Random { SMALL } else { LARGE };

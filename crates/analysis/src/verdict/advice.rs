@@ -1,20 +1,19 @@
 //! Advice by use: request size, queue depth and buffering, with what they gain and cost.
 //!
 //! Of comparable cells within a tenth of the best, the one with the fewest outstanding, then the smallest requests. Values that a
-//! later run may choose as well are alike: their interval includes a tenth less than the best.
+//! later run may choose as well are alike: by the scatter of repetitions, they may reach that share.
 
-use super::kinds::{Kind, latencies, of_kind, own_rates};
+use super::kinds::{Kind, Scatter, latencies, of_kind, order, rate};
 use crate::cells::Cell;
 use crate::comparable::{Axis, are_comparable};
 use crate::evidence::{Evidence, best};
-use crate::statistics::{mean, ratio_of_means};
 use crate::summary::CellSummary;
 use crate::wording::{caching, place, sentence};
 use halfpower_model::{Buffering, Bytes, Estimate, Workload};
 use serde::Serialize;
 
 /// Good enough from this share of the best on.
-const SHARE_OF_BEST: f64 = 0.9;
+pub(super) const SHARE_OF_BEST: f64 = 0.9;
 
 /// A 99th percentile that is longer by more than this factor counts.
 const LONGER: f64 = 3.0;
@@ -55,10 +54,11 @@ pub(super) fn of(evidence: &Evidence<'_>, cells: &[CellSummary]) -> Vec<Advice> 
         ("streaming", Kind::SequentialRead),
         ("backup", Kind::SequentialWrite),
     ];
+    let scatter = Scatter::of(evidence.cells.iter().copied());
     let mut all: Vec<Advice> = Vec::new();
     for (name, kind) in uses {
-        let candidates = of_kind(evidence, kind);
-        let Some(most) = advice(name, &candidates, cells) else { continue };
+        let candidates = of_kind(evidence.cells.iter().copied(), kind);
+        let Some(most) = advice(name, &candidates, cells, scatter) else { continue };
         let quick = if kind == Kind::RandomRead { with_low_latency(&most, &candidates, cells) } else { None };
         all.extend([Some(most), quick].into_iter().flatten());
     }
@@ -92,22 +92,14 @@ fn with_low_latency(most: &Advice, candidates: &[&Cell<'_>], cells: &[CellSummar
     })
 }
 
-fn rate(cell: &Cell<'_>) -> f64 {
-    mean(own_rates(cell)).unwrap_or(0.0)
-}
-
-fn advice(of: &'static str, candidates: &[&Cell<'_>], cells: &[CellSummary]) -> Option<Advice> {
+fn advice(of: &'static str, candidates: &[&Cell<'_>], cells: &[CellSummary], scatter: Scatter) -> Option<Advice> {
     if candidates.len() < 2 {
         return None;
     }
     let (best, _) = best(candidates)?;
-    let order = |cell: &&&Cell<'_>| (cell.outstanding(), cell.workload.request_size);
-    let choice = *candidates.iter().filter(|cell| rate(cell) >= SHARE_OF_BEST * rate(best)).min_by_key(order)?;
-    // What another run may choose: its interval includes the share that is good enough.
-    let is_alike = |cell: &&&Cell<'_>| {
-        let ratio = ratio_of_means(own_rates(cell), own_rates(best));
-        ratio.is_some_and(|ratio| ratio.high.unwrap_or(ratio.value) >= SHARE_OF_BEST)
-    };
+    let choice =
+        *candidates.iter().filter(|cell| rate(cell) >= SHARE_OF_BEST * rate(best)).min_by_key(|cell| order(cell))?;
+    let is_alike = |cell: &&&Cell<'_>| scatter.may_reach(SHARE_OF_BEST, cell, best);
     let same_way =
         |one: &Workload, other: &Workload| one.buffering == other.buffering && one.durability == other.durability;
     let alike = |is_same: &dyn Fn(&Workload) -> bool, value: fn(&Workload) -> u64| {
@@ -125,7 +117,8 @@ fn advice(of: &'static str, candidates: &[&Cell<'_>], cells: &[CellSummary]) -> 
     // What a program does that was not told otherwise: the smallest buffered requests, one after another.
     let is_plain = |cell: &&&Cell<'_>| cell.workload.buffering == Buffering::Buffered;
     let others = || candidates.iter().filter(|cell| cell.number != choice.number);
-    let obvious = others().filter(is_plain).min_by_key(order).or_else(|| others().min_by_key(order));
+    let obvious =
+        others().filter(is_plain).min_by_key(|cell| order(cell)).or_else(|| others().min_by_key(|cell| order(cell)));
     let gain = obvious
         .filter(|obvious| rate(obvious) > 0.0)
         .map(|obvious| (rate(choice) / rate(obvious), place(obvious.workload)))

@@ -1,10 +1,10 @@
 //! Kinds of requests, and the figures of their cells.
 
 use crate::cells::Cell;
-use crate::evidence::Evidence;
+use crate::statistics::{mean, variance};
 use crate::summary::CellSummary;
 use crate::wording::reaches_storage;
-use halfpower_model::{Durability, Operation, Pattern, RequestKind, Workload};
+use halfpower_model::{Bytes, Durability, Operation, Pattern, RequestKind, Workload};
 
 /// Kinds of requests, in the order of their rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,9 +48,9 @@ impl Kind {
 }
 
 /// The cells of a kind that show the storage with all targets.
-pub(super) fn of_kind<'a>(evidence: &Evidence<'a>, kind: Kind) -> Vec<&'a Cell<'a>> {
+pub(super) fn of_kind<'a>(cells: impl IntoIterator<Item = &'a Cell<'a>>, kind: Kind) -> Vec<&'a Cell<'a>> {
     let counts = |cell: &&'a Cell<'a>| Kind::of(cell.workload) == Some(kind) && reaches_storage(cell.workload);
-    let cells: Vec<&Cell<'_>> = evidence.cells.iter().copied().filter(counts).collect();
+    let cells: Vec<&Cell<'_>> = cells.into_iter().filter(counts).collect();
     let most = cells.iter().map(|cell| cell.workload.targets).max();
     cells.into_iter().filter(|cell| Some(cell.workload.targets) == most).collect()
 }
@@ -63,7 +63,42 @@ pub(super) fn latencies(cell: &Cell<'_>, cells: &[CellSummary]) -> [Option<u64>;
     latency.map_or([None; 2], |latency| [latency.p50, latency.p99])
 }
 
+/// The mean of the rates that count; 0 without any.
+pub(super) fn rate(cell: &Cell<'_>) -> f64 {
+    mean(own_rates(cell)).unwrap_or(0.0)
+}
+
+/// The sort key: shallow queues and small requests come first.
+pub(super) fn order(cell: &Cell<'_>) -> (u64, Bytes) {
+    (cell.outstanding(), cell.workload.request_size)
+}
+
 /// The rates that count: bytes if sequential, else requests.
-pub(super) fn own_rates<'a>(cell: &'a Cell<'_>) -> &'a [f64] {
+fn own_rates<'a>(cell: &'a Cell<'_>) -> &'a [f64] {
     if cell.workload.pattern.is_ordered() { &cell.bytes_per_s } else { &cell.requests_per_s }
+}
+
+/// The standard deviation of a repetition, as a share of the mean.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scatter(f64);
+
+impl Scatter {
+    /// At least, and before any is known.
+    const LEAST: f64 = 0.03;
+    const UNKNOWN: f64 = 0.1;
+    /// Of so many standard deviations two means differ.
+    const DEVIATIONS: f64 = 2.0;
+
+    /// Over all cells with several repetitions: those with one have no scatter of their own.
+    pub(super) fn of<'a>(cells: impl Iterator<Item = &'a Cell<'a>>) -> Scatter {
+        let of_cell = |cell: &Cell<'_>| Some(variance(&cell.bytes_per_s)? / mean(&cell.bytes_per_s)?.powi(2));
+        let variances: Vec<f64> = cells.filter_map(of_cell).filter(|variance| variance.is_finite()).collect();
+        Scatter(mean(&variances).map_or(Self::UNKNOWN, |variance| variance.sqrt().max(Self::LEAST)))
+    }
+
+    /// Whether another run may find a cell at this share of the rate of the best.
+    pub(super) fn may_reach(self, share: f64, cell: &Cell<'_>, best: &Cell<'_>) -> bool {
+        let parts: f64 = [cell, best].iter().map(|cell| 1.0 / cell.bytes_per_s.len() as f64).sum();
+        rate(cell) * (1.0 + Self::DEVIATIONS * self.0 * parts.sqrt()) >= share * rate(best)
+    }
 }

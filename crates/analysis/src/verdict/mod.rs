@@ -5,6 +5,7 @@
 mod account;
 mod advice;
 mod kinds;
+mod next;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +19,7 @@ pub use account::Account;
 pub use advice::Advice;
 use halfpower_model::{Estimate, Nanoseconds, Operation, Workload};
 use kinds::{Kind, latencies, of_kind};
+pub use next::{Candidate, next};
 use serde::Serialize;
 
 /// The answer.
@@ -80,7 +82,7 @@ pub(crate) fn of(
 }
 
 fn peak(evidence: &Evidence<'_>, cells: &[CellSummary], kind: Kind) -> Option<Best> {
-    let (cell, rate) = best(&of_kind(evidence, kind))?;
+    let (cell, rate) = best(&of_kind(evidence.cells.iter().copied(), kind))?;
     let [p50, p99] = latencies(cell, cells);
     let (kind, at) = (kind.name().to_owned(), place(cell.workload));
     Some(Best { kind, rate, at, workload: cell.workload.clone(), p50, p99, cell: cell.number })

@@ -1,4 +1,4 @@
-//! `halfpower study`: list, show, check, run, resume.
+//! `halfpower study`: list, show, check, run, resume, repeat.
 
 use super::plugin::PluginArguments;
 use super::run::{CommonArguments, carry_out_study};
@@ -8,7 +8,7 @@ use crate::command::targets::{OverwriteArgument, TargetArgument};
 use crate::input::{self, Times};
 use crate::plan::{Overrides, Plan};
 use crate::simulator::name::SimulatedName;
-use crate::store::{Run, RunId, RunKind, RunStatus, StoreError};
+use crate::store::{NewRun, Run, RunId, RunKind, RunStatus, StoreError};
 use crate::study::{Shelf, Study, VOLUME, natural, volumes_in};
 use crate::target::{self, Site, TargetOptions};
 use crate::target_name::is_time_virtual;
@@ -47,20 +47,25 @@ enum Action {
     /// Run a study
     Run(Box<RunArguments>),
     /// Continue an interrupted run at the first missing repetition
-    Resume {
-        /// The run's number; `halfpower runs` lists them
-        run: RunId,
-        /// File of the report
-        #[arg(long, value_name = "FILE", default_value = DEFAULT_REPORT)]
-        report: PathBuf,
-        /// Write no report
-        #[arg(long)]
-        no_report: bool,
-        #[command(flatten)]
-        overwrite: OverwriteArgument,
-        #[command(flatten)]
-        plugins: PluginArguments,
-    },
+    Resume(AgainArguments),
+    /// Measure the workloads and repetitions of a run once more, in their order, as a new run
+    Repeat(AgainArguments),
+}
+
+#[derive(Debug, Args)]
+struct AgainArguments {
+    /// The run's number; `halfpower runs` lists them
+    run: RunId,
+    /// File of the report
+    #[arg(long, value_name = "FILE", default_value = DEFAULT_REPORT)]
+    report: PathBuf,
+    /// Write no report
+    #[arg(long)]
+    no_report: bool,
+    #[command(flatten)]
+    overwrite: OverwriteArgument,
+    #[command(flatten)]
+    plugins: PluginArguments,
 }
 
 #[derive(Debug, Args)]
@@ -93,10 +98,8 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
             let (study, targets) = arguments.target.of(context, study, &arguments.common.plan.overwrite)?;
             carry_out_study(context, &study, RunKind::Study, &targets, &arguments.common)
         }
-        Action::Resume { run, report, no_report, overwrite, plugins } => {
-            let report = (!no_report).then_some(report.as_path());
-            resume(context, *run, report, overwrite, plugins)
-        }
+        Action::Resume(arguments) => again(context, arguments, Again::Resumed),
+        Action::Repeat(arguments) => again(context, arguments, Again::Repeated),
     }
 }
 
@@ -301,13 +304,18 @@ fn as_a_whole(study: Study) -> anyhow::Result<Study> {
     Ok(study)
 }
 
-fn resume(
-    context: &Context,
-    id: RunId,
-    report: Option<&Path>,
-    overwrite: &OverwriteArgument,
-    plugins: &PluginArguments,
-) -> anyhow::Result<Ending> {
+/// What is done with a stored run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Again {
+    /// Its missing repetitions are measured.
+    Resumed,
+    /// A new run measures what it measured.
+    Repeated,
+}
+
+fn again(context: &Context, arguments: &AgainArguments, again: Again) -> anyhow::Result<Ending> {
+    let AgainArguments { run: id, report, no_report, overwrite, plugins } = arguments;
+    let (id, report) = (*id, (!no_report).then_some(report.as_path()));
     if let Some(path) = report {
         session::check_report(path)?;
     }
@@ -320,7 +328,7 @@ fn resume(
     if plan.arms.is_some() {
         refuse!("run {id} compares two arms, whose pairs belong together; start it again with `{}`", stored.command);
     }
-    if stored.status == RunStatus::Complete {
+    if stored.status == RunStatus::Complete && again == Again::Resumed {
         return Err(StoreError::Complete(id).into());
     }
     plugins.check(plan.cells.iter().filter_map(|cell| cell.workload.plugin.as_ref()))?;
@@ -350,7 +358,10 @@ fn resume(
         size: plan.file_bytes.or(plan.test_file_bytes),
         size_is_fixed: plan.test_file_bytes.is_some(),
         overwrite: overwrite.of(&targets)?,
-        held: store.test_files_left()?.into_iter().filter(|left| left.run == Some(id)).collect(),
+        held: match again {
+            Again::Resumed => store.test_files_left()?.into_iter().filter(|left| left.run == Some(id)).collect(),
+            Again::Repeated => Vec::new(),
+        },
         files: plan.files,
         peaks: stored.environment.target.given_peaks(),
         targets,
@@ -364,9 +375,26 @@ fn resume(
         refuse!("run {id} overwrites {path}; allow it once more with --overwrite={path}", path = path.display());
     }
     refuse_another_machine(&stored, &now)?;
-    store.resume_run(id)?;
     warn_of_changes(context, plan, &stored.environment, &now);
-    Session { context, store, run: id }.carry_out(plan, &site, report)
+    if again == Again::Resumed {
+        store.resume_run(id)?;
+        return Session { context, store, run: id }.carry_out(plan, &site, report);
+    }
+    let measured = store.samples(id)?.into_iter().map(|stored| (stored.cell, stored.block));
+    let plan = Plan { repeats: measured.collect(), ..plan.clone() };
+    let run = store.begin_run(&NewRun {
+        kind: stored.kind,
+        name: &stored.name,
+        question: stored.question.as_deref(),
+        study_text: stored.study_text.as_deref(),
+        plan: Some(&plan),
+        command: &context.command(),
+        target: &stored.target,
+        seed: plan.seed,
+        note: None,
+        environment: &now,
+    })?;
+    Session { context, store, run }.carry_out(&plan, &site, report)
 }
 
 /// Rejects a simulated machine whose file has changed, because the run would then have samples of two machines.

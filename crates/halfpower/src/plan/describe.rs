@@ -86,6 +86,9 @@ impl Plan {
 
     fn repetitions_in_words(&self) -> String {
         match self.repetitions {
+            Repetitions { max, .. } if self.as_needed => {
+                format!("as many as the verdict needs, up to {max} repetitions each")
+            }
             Repetitions { min, max, .. } if min == max => format!("{} each", counted(min as usize, "repetition")),
             Repetitions { min, max, .. } => format!("{min} to {max} repetitions each"),
         }

@@ -100,6 +100,7 @@ impl Plan {
             seed,
             order: study.trial.order,
             repetitions: study.trial.repetitions,
+            as_needed: study.trial.as_needed,
             time_limit: study.trial.time_limit,
             write_budget: overrides.write_budget.or(study.trial.write_budget).unwrap_or(DEFAULT_WRITE_BUDGET),
             cells: cells.collect(),
@@ -108,6 +109,7 @@ impl Plan {
             figures: resolved.figures,
             lengthened: None,
             skipped: resolved.skipped,
+            repeats: Vec::new(),
         };
         if let Some(least) = study.trial.limited_duration {
             limited::lengthen(&mut plan, least, environment);

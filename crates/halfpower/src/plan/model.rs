@@ -17,6 +17,8 @@ pub(crate) const DEFAULT_WRITE_BUDGET: Bytes = Bytes(32 << 30);
 const TRIAL_OVERHEAD: Nanoseconds = Nanoseconds(25_000_000);
 /// Additional time of a buffered trial: page cache before it, flush after it. An estimate.
 const BUFFERED_OVERHEAD: Nanoseconds = Nanoseconds(60_000_000);
+/// Repetitions of each cell that would take as long as those of the cells that are needed. An estimate.
+const BLOCKS_AS_NEEDED: u32 = 2;
 /// Time to calibrate a soaker.
 const SOAKER_OVERHEAD: Nanoseconds = Nanoseconds(340_000_000);
 /// Throughput of filling a test file. An estimate, low for anything but hard disks.
@@ -62,6 +64,9 @@ pub(crate) struct Plan {
     pub order: Order,
     /// Repetitions of each cell.
     pub repetitions: Repetitions,
+    /// Whether only the cells are measured, and repeated, on which the verdict depends.
+    #[serde(default)]
+    pub as_needed: bool,
     /// No repetition beyond the least is started after this time, counted from the first trial of this start of the run.
     #[serde(rename = "time_limit_s")]
     pub time_limit: Option<Nanoseconds>,
@@ -83,6 +88,9 @@ pub(crate) struct Plan {
     pub lengthened: Option<String>,
     /// Cells left out, with the reason.
     pub skipped: Vec<Skipped>,
+    /// The cells and blocks of the run that this one repeats, in their order; empty if it repeats none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<(usize, u32)>,
 }
 
 /// One of the two arms of a plan.
@@ -263,14 +271,18 @@ impl Plan {
     /// estimate.
     pub(crate) fn expected_duration(&self) -> Option<Nanoseconds> {
         match self.repetitions.precision {
-            Some(_) => self.duration_of(self.repetitions.min),
+            Some(_) => self.least_duration(),
             None => self.longest_duration(),
         }
     }
 
+    fn least_duration(&self) -> Option<Nanoseconds> {
+        self.duration_of(if self.as_needed { BLOCKS_AS_NEEDED } else { self.repetitions.min })
+    }
+
     /// Duration of the run with the maximum repetitions of every cell. An estimate.
     pub(crate) fn longest_duration(&self) -> Option<Nanoseconds> {
-        let least = self.duration_of(self.repetitions.min)?;
+        let least = self.least_duration()?;
         let most = self.duration_of(self.repetitions.max)?;
         let last = self.cells.iter().filter_map(|cell| self.trial_duration(&cell.workload)).max()?;
         // The limit is in real time.

@@ -123,7 +123,8 @@ impl Analysed {
 
     /// Whether the time limit or the write budget ended repetitions before the intervals were as narrow as planned.
     fn limited(&self) -> &'static str {
-        let repetitions = self.run.plan.as_ref().map(|plan| plan.repetitions);
+        // Where only what the verdict needs is repeated, others are as wide as they are.
+        let repetitions = self.run.plan.as_ref().filter(|plan| !plan.as_needed).map(|plan| plan.repetitions);
         let is_limited = repetitions.is_some_and(|planned| {
             let is_wide = |half: f64| planned.precision.is_some_and(|precision| half > precision);
             let rates = self.analysis.cells.iter().map(|cell| cell.bytes_per_s);
@@ -137,8 +138,10 @@ impl Analysed {
     /// A sentence for a run that was stopped.
     pub(super) fn unfinished(&self) -> Option<String> {
         let plan = self.run.plan.as_ref().filter(|_| self.run.status != RunStatus::Complete)?;
-        let (measured, planned) = (self.samples.len(), plan.cells.len() * plan.repetitions.min as usize);
-        Some(format!("The run was stopped after {measured} of {planned} samples; its confidence intervals are wider."))
+        let measured = self.samples.len();
+        let planned = plan.cells.len() * plan.repetitions.min as usize;
+        let planned = if plan.as_needed { String::new() } else { format!(" of {planned}") };
+        Some(format!("The run was stopped after {measured}{planned} samples; its confidence intervals are wider."))
     }
 
     /// The plan in a paragraph, or the source of an imported run.

@@ -14,7 +14,7 @@ use crate::plan::Plan;
 use crate::store::{RunId, RunStatus, Store};
 use ahead::Ahead;
 use halfpower_analysis::statistics::is_precise;
-use halfpower_analysis::{Shown, shown_by};
+use halfpower_analysis::{Candidate, Shown, next, shown_by};
 use halfpower_model::sample::Failure;
 use halfpower_model::{
     Bytes, Cancel, MeasureError, Nanoseconds, Observer, Operation, Pattern, Progress, Sample, Testbed, Workload,
@@ -62,6 +62,8 @@ pub(crate) struct Runner<'a> {
     second: Option<&'a mut dyn Testbed>,
     cancel: &'a Cancel,
     cells: Vec<CellState>,
+    /// Whether a repetition of each cell may change the verdict.
+    wanted: Vec<bool>,
     /// Names of the cells.
     names: Vec<String>,
     written: Bytes,
@@ -126,6 +128,7 @@ impl<'a> Runner<'a> {
             testbed,
             second: None,
             cancel,
+            wanted: vec![true; cells.len()],
             cells,
             names,
             written,
@@ -148,7 +151,12 @@ impl<'a> Runner<'a> {
     pub(crate) fn carry_out(mut self, audience: &mut dyn Audience) -> anyhow::Result<RunStatus> {
         // Arms take turns.
         let mut others = if self.plan.arms.is_some() { Vec::new() } else { ahead::others(self.testbed) };
-        for block in 0..self.plan.repetitions.max {
+        for part in self.plan.repeats.chunk_by(|one, other| one.1 == other.1) {
+            let cells: Vec<usize> = part.iter().map(|(cell, _)| *cell).collect();
+            self.carry_out_part(&cells, part[0].1, &mut others, audience)?;
+        }
+        let blocks = if self.plan.repeats.is_empty() { self.plan.repetitions.max } else { 0 };
+        for block in 0..blocks {
             if self.cancel.is_cancelled() {
                 break;
             }
@@ -156,8 +164,15 @@ impl<'a> Runner<'a> {
             let is_probe = |cell: &&usize| self.plan.probe_of(**cell, block).is_some();
             // Long repetitions tell how long the others have to be.
             let (probes, others_of_block) = order.split_at(order.iter().take_while(is_probe).count());
-            for part in [probes, others_of_block].into_iter().filter(|part| !part.is_empty()) {
-                self.carry_out_part(part, block, &mut others, audience)?;
+            if !probes.is_empty() {
+                self.carry_out_part(probes, block, &mut others, audience)?;
+            }
+            // Where only what is needed is measured, one answer asks the next question.
+            while self.asks(others_of_block, block) {
+                self.carry_out_part(others_of_block, block, &mut others, audience)?;
+                if !self.plan.as_needed {
+                    break;
+                }
             }
         }
         let measured = self.cells.iter().any(|cell| !cell.given_up && !cell.rates.is_empty());
@@ -166,6 +181,17 @@ impl<'a> Runner<'a> {
             (false, true) => RunStatus::Complete,
             (false, false) => RunStatus::Failed,
         })
+    }
+
+    /// Whether any of the cells needs a repetition.
+    fn asks(&mut self, cells: &[usize], block: u32) -> bool {
+        if self.plan.as_needed {
+            let cells = self.plan.cells.iter().zip(&self.cells);
+            let candidates =
+                cells.map(|(cell, state)| Candidate { workload: &cell.workload, bytes_per_s: &state.rates });
+            self.wanted = next(&candidates.collect::<Vec<_>>(), self.plan.repetitions.min as usize);
+        }
+        !self.cancel.is_cancelled() && cells.iter().any(|cell| self.needs(*cell, block))
     }
 
     fn carry_out_part(
@@ -219,10 +245,14 @@ impl<'a> Runner<'a> {
     /// Whether a repetition is needed.
     fn needs(&self, cell: usize, block: u32) -> bool {
         let state = &self.cells[cell];
-        if state.given_up || state.stored.contains(&block) {
+        if state.given_up || state.stored.contains(&block) || !self.wanted[cell] {
             return false;
         }
-        if block < self.plan.repetitions.min {
+        if !self.plan.repeats.is_empty() {
+            return true;
+        }
+        let repetitions = if self.plan.as_needed { state.rates.len() as u32 } else { block };
+        if repetitions < self.plan.repetitions.min {
             return true;
         }
         let Some(precision) = self.plan.repetitions.precision else { return self.affords(cell) };
@@ -324,8 +354,14 @@ impl<'a> Runner<'a> {
     fn left(&self, elapsed: Nanoseconds) -> Nanoseconds {
         let missing = |upto: u32| -> u64 {
             let done = |cell: &CellState| if cell.given_up { upto } else { cell.rates.len() as u32 };
-            self.cells.iter().map(|cell| u64::from(upto.saturating_sub(done(cell))) * cell.duration.0).sum()
+            let wanted = self.cells.iter().zip(&self.wanted).filter(|(_, wanted)| **wanted);
+            wanted.map(|(cell, _)| u64::from(upto.saturating_sub(done(cell))) * cell.duration.0).sum()
         };
+        if self.plan.as_needed {
+            // Which others come is not known yet.
+            let expected = self.plan.expected_duration().map_or(0, |expected| expected.0.saturating_sub(elapsed.0));
+            return Nanoseconds(expected);
+        }
         let to_limit = self.plan.time_limit.map_or(0, |limit| limit.0.saturating_sub(elapsed.0));
         Nanoseconds(missing(self.plan.repetitions.min).max(to_limit.min(missing(self.plan.repetitions.max))))
     }

@@ -67,6 +67,8 @@ pub(crate) struct Trial {
     pub time_limit: Option<Nanoseconds>,
     /// Maximum bytes written by all trials, including the test file.
     pub write_budget: Option<Bytes>,
+    /// Whether only the cells are measured, and repeated, on which the verdict depends.
+    pub as_needed: bool,
     /// Order of the trials.
     pub order: Order,
     /// Seed of the order and the requests.
@@ -146,9 +148,10 @@ impl Study {
         self
     }
 
-    /// This study with twice the repetitions and twice the time limit.
+    /// This study with twice the repetitions, of all cells, and twice the time limit.
     #[must_use]
     pub(crate) fn twice(mut self) -> Study {
+        self.trial.as_needed = false;
         let repetitions = &mut self.trial.repetitions;
         (repetitions.min, repetitions.max) = (repetitions.min.saturating_mul(2), repetitions.max.saturating_mul(2));
         self.trial.time_limit = self.trial.time_limit.map(|limit| Nanoseconds(limit.0.saturating_mul(2)));

@@ -22,8 +22,18 @@ const STUDY: &[&str] = &["name", "include", "figure", "shows", "question", "targ
 const TARGET: &[&str] = &["path", "size", "pap", "price", "capacity"];
 /// Levels with an advertised throughput; a limit is set, not advertised.
 const LEVELS: &[&str] = &["memory", "bus", "link", "device"];
-const TRIAL: &[&str] =
-    &["warmup", "duration", "probe", "limited_duration", "repetitions", "time_limit", "write_budget", "order", "seed"];
+const TRIAL: &[&str] = &[
+    "warmup",
+    "duration",
+    "probe",
+    "limited_duration",
+    "repetitions",
+    "as_needed",
+    "time_limit",
+    "write_budget",
+    "order",
+    "seed",
+];
 const PROBE: [&str; 2] = ["reads", "writes"];
 const REPETITIONS: &[&str] = &["min", "max", "precision"];
 const MOST_REPETITIONS: u64 = 10_000;
@@ -227,6 +237,7 @@ fn trial(keys: &Keys<'_, '_>, below: &Draft, diagnostics: &mut Diagnostics<'_>) 
         probe: keys.get("probe").map_or(below.probe, |found| probe(found, diagnostics)),
         limited_duration: limited_duration.or(below.limited_duration),
         repetitions: keys.get("repetitions").map_or(below.repetitions, |found| repetitions(found, diagnostics)),
+        as_needed: keys.read("as_needed", diagnostics, value::truth).unwrap_or(below.as_needed),
         time_limit: time_limit.or(below.time_limit),
         write_budget: write_budget.or(below.write_budget),
         order: order.unwrap_or(below.order),

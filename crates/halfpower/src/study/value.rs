@@ -101,6 +101,10 @@ pub(super) fn fraction(value: &DeValue<'_>) -> Result<f64, Problem> {
         .ok_or_else(|| Problem::new("this share is out of range", format!("expected {EXPECTED}")))
 }
 
+pub(super) fn truth(value: &DeValue<'_>) -> Result<bool, Problem> {
+    value.as_bool().ok_or_else(|| is_not(value, "true or false"))
+}
+
 /// Text that is not blank.
 pub(super) fn text(value: &DeValue<'_>) -> Result<String, Problem> {
     let text = value.as_str().ok_or_else(|| is_not(value, "text in quotes"))?;

@@ -1,0 +1,218 @@
+//! Which workloads a survey measures next, so that each trial may change the verdict.
+//!
+//! A curve is what differs only in request size, or only in queue depth. First its ends and its middle are measured. Between two
+//! measured points comes the one in the middle, if a figure of the verdict lies between them: half of the curve's maximum, or the
+//! rate from which on a setting is good enough. The neighbours of a maximum are measured too. Then the workloads that the verdict
+//! names are repeated, and those that may take their place: the best of each kind, the smallest that is good enough, and the
+//! two points around the half-power size. The rest is measured once.
+
+use super::advice::SHARE_OF_BEST;
+use super::kinds::{Kind, Scatter, of_kind, order, rate};
+use crate::cells::Cell;
+use crate::comparable::{Axis, groups};
+use crate::evidence::best;
+use halfpower_model::{Among, Pattern, Workload};
+
+/// Of fewer points each is measured.
+const POINTS_MIN: usize = 3;
+/// A figure this close to the rate of a point may lie on its other side.
+const CLOSE: f64 = 0.05;
+
+/// A planned workload with what was measured of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'a> {
+    /// Its workload.
+    pub workload: &'a Workload,
+    /// Bytes per second of each repetition.
+    pub bytes_per_s: &'a [f64],
+}
+
+/// Whether each candidate takes another repetition. The verdict needs `least` repetitions of those that it names.
+pub fn next(candidates: &[Candidate<'_>], least: usize) -> Vec<bool> {
+    let cells: Vec<Cell<'_>> =
+        (0..).zip(candidates).map(|(number, of)| Cell::of_rates(number, of.workload, of.bytes_per_s)).collect();
+    let kinds: Vec<Vec<&Cell<'_>>> = Kind::ALL.into_iter().map(|kind| of_kind(&cells, kind)).collect();
+    let mut survey = Survey { wanted: vec![false; cells.len()], scatter: Scatter::of(cells.iter()), least };
+    survey.complete(&cells, &kinds);
+    for kind in &kinds {
+        survey.repeat(kind);
+    }
+    survey.wanted
+}
+
+struct Survey {
+    wanted: Vec<bool>,
+    scatter: Scatter,
+    least: usize,
+}
+
+impl Survey {
+    /// Wants what is not measured at all.
+    fn complete(&mut self, cells: &[Cell<'_>], kinds: &[Vec<&Cell<'_>>]) {
+        let mut is_on_curve = vec![false; cells.len()];
+        for axis in [Axis::RequestSize, Axis::Depth] {
+            let curves = groups(cells.iter(), &[axis]).into_iter().filter(|curve| curve.len() >= POINTS_MIN);
+            for mut curve in curves {
+                curve.sort_by_key(|cell| order(cell));
+                curve.iter().for_each(|cell| is_on_curve[cell.number as usize] = true);
+                let of_kind = kinds.iter().find(|kind| kind.iter().any(|cell| cell.number == curve[0].number));
+                self.complete_curve(&curve, of_kind.and_then(|kind| most(kind)), axis);
+            }
+        }
+        for cell in cells {
+            // Targets alone and together are compared with each other.
+            let is_one_of_several = cell.workload.among != Among::All;
+            let enough = if is_one_of_several { self.least } else { 1 };
+            let is_alone = is_one_of_several || !is_on_curve[cell.number as usize];
+            self.wanted[cell.number as usize] |= is_alone && cell.bytes_per_s.len() < enough;
+        }
+    }
+
+    /// `best` is the highest rate of its kind.
+    fn complete_curve(&mut self, curve: &[&Cell<'_>], best: Option<f64>, axis: Axis) {
+        let last = curve.len() - 1;
+        let measured: Vec<usize> = (0..curve.len()).filter(|at| !curve[*at].bytes_per_s.is_empty()).collect();
+        let mut ask = |at: usize| self.wanted[curve[at].number as usize] |= curve[at].bytes_per_s.is_empty();
+        [0, last / 2, last].into_iter().for_each(&mut ask);
+        let rate_at = |at: usize| rate(curve[at]);
+        let Some(top) = measured.iter().copied().max_by(|one, other| rate_at(*one).total_cmp(&rate_at(*other))) else {
+            return;
+        };
+        let most = rate_at(top);
+        let may_be_best = best.is_some_and(|best| most >= best * SHARE_OF_BEST.powi(2));
+        if may_be_best {
+            [top.saturating_sub(1), (top + 1).min(last)].into_iter().for_each(&mut ask);
+        }
+        let is_direct = curve[0].workload.buffering.is_direct();
+        let good_enough = best.filter(|_| may_be_best).map(|best| SHARE_OF_BEST * best);
+        let knee = (may_be_best || is_direct).then_some(SHARE_OF_BEST * most);
+        let half = (is_direct && axis == Axis::RequestSize).then_some(most / 2.0);
+        let figures: Vec<f64> = [good_enough, knee, half].into_iter().flatten().collect();
+        for ends in measured.windows(2) {
+            let [low, high] = [ends[0], ends[1]].map(rate_at);
+            let between = low.min(high) * (1.0 - CLOSE)..=low.max(high) * (1.0 + CLOSE);
+            if ends[1] - ends[0] > 1 && figures.iter().any(|figure| between.contains(figure)) {
+                ask(usize::midpoint(ends[0], ends[1]));
+            }
+        }
+        if half.is_some() && curve[0].workload.pattern == Pattern::Sequential && curve[0].outstanding() == 1 {
+            let reaches = measured.iter().position(|at| rate_at(*at) >= most / 2.0).filter(|place| *place > 0);
+            let around = reaches.map(|place| [measured[place - 1], measured[place]]).into_iter().flatten();
+            around.for_each(|at| self.wanted[curve[at].number as usize] |= curve[at].bytes_per_s.len() < self.least);
+        }
+    }
+
+    /// Wants what the verdict names of a kind, and what may take its place.
+    fn repeat(&mut self, kind: &[&Cell<'_>]) {
+        let measured: Vec<&Cell<'_>> = kind.iter().copied().filter(|cell| !cell.bytes_per_s.is_empty()).collect();
+        let Some((best, _)) = best(&measured) else { return };
+        let choice =
+            measured.iter().filter(|cell| rate(cell) >= SHARE_OF_BEST * rate(best)).min_by_key(|cell| order(cell));
+        let choice = choice.copied().unwrap_or(best);
+        [best, choice].into_iter().for_each(|cell| self.wanted[cell.number as usize] = true);
+        for cell in measured.iter().filter(|cell| order(cell) < order(choice)) {
+            let may_be_good = self.scatter.may_reach(SHARE_OF_BEST, cell, best);
+            self.wanted[cell.number as usize] |= may_be_good && cell.bytes_per_s.len() < self.least;
+        }
+    }
+}
+
+fn most(kind: &[&Cell<'_>]) -> Option<f64> {
+    kind.iter().map(|cell| rate(cell)).max_by(f64::total_cmp).filter(|most| *most > 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::{Run, buffered, deep, hockney, random, read, write};
+    use crate::{Advice, analyse};
+    use halfpower_model::Bytes;
+
+    /// The workloads of a survey.
+    fn grid() -> Vec<Workload> {
+        let sizes: Vec<u64> = (2..=10).map(|exponent| 1 << exponent).collect();
+        let sequential = sizes
+            .iter()
+            .flat_map(|kib| [read(*kib), write(*kib), deep(8, read(*kib)), deep(8, write(*kib)), buffered(read(*kib))]);
+        let depths = [1, 2, 4, 8, 16, 32].into_iter();
+        sequential.chain(depths.flat_map(|depth| [read(4), write(4)].map(|one| deep(depth, random(one))))).collect()
+    }
+
+    /// Bytes per second of a device that needs `latency_s`, and is done with a request in `service_s`.
+    fn of_device(workload: &Workload, latency_s: f64, service_s: f64) -> f64 {
+        let depth = f64::from(workload.depth);
+        let all = hockney(workload.request_size, latency_s / depth, 2e9);
+        all.min(workload.request_size.0 as f64 / service_s).min(2e9)
+    }
+
+    /// The advice of a survey that asks until nothing is left, with its trials; `factor` is the scatter of a repetition.
+    fn survey(rate: impl Fn(&Workload) -> f64, factor: impl Fn(usize, usize) -> f64) -> (Vec<Advice>, usize) {
+        let grid = grid();
+        let mut rates: Vec<Vec<f64>> = vec![Vec::new(); grid.len()];
+        loop {
+            let candidates: Vec<Candidate<'_>> =
+                grid.iter().zip(&rates).map(|(workload, rates)| Candidate { workload, bytes_per_s: rates }).collect();
+            let wanted = next(&candidates, 5);
+            let is_open = |of: &usize| wanted[*of] && rates[*of].len() < 5;
+            let open: Vec<usize> = (0..grid.len()).filter(is_open).collect();
+            if open.is_empty() {
+                break;
+            }
+            open.into_iter().for_each(|of| {
+                let repetition = rates[of].len();
+                rates[of].push(rate(&grid[of]) * factor(of, repetition));
+            });
+        }
+        let mut run = Run::default();
+        grid.iter().zip(&rates).filter(|(_, rates)| !rates.is_empty()).for_each(|(workload, rates)| {
+            run.add(workload.clone(), rates);
+        });
+        (analyse(&run.observed()).verdict.advice, rates.iter().map(Vec::len).sum())
+    }
+
+    fn in_full(rate: impl Fn(&Workload) -> f64) -> Vec<Advice> {
+        let mut run = Run::default();
+        grid().into_iter().for_each(|workload| {
+            let rate = rate(&workload);
+            run.add(workload, &[0.99, 0.995, 1.0, 1.005, 1.01].map(|factor| factor * rate));
+        });
+        analyse(&run.observed()).verdict.advice
+    }
+
+    #[test]
+    fn two_trials_a_workload_give_the_same_advice() {
+        for (latency_s, service_s) in [(80e-6, 2e-6), (80e-6, 10e-6), (5e-3, 5e-3), (20e-6, 1e-6), (1e-3, 300e-6)] {
+            let rate = |workload: &Workload| of_device(workload, latency_s, service_s);
+            let (advice, trials) = survey(rate, |of, repetition| 1.0 + 0.01 * ((of + repetition) % 3) as f64);
+            let full = in_full(rate);
+            assert!(trials <= grid().len() * 2, "{trials} of {} workloads", grid().len());
+            assert_eq!(advice.len(), full.len());
+            for (one, other) in advice.iter().zip(&full) {
+                let is_in = |[from, to]: [Bytes; 2], size| (from..=to).contains(&size);
+                let is_alike = is_in(other.request_size, one.workload.request_size)
+                    && is_in(one.request_size, other.workload.request_size)
+                    && (other.depth[0]..=other.depth[1]).contains(&one.workload.depth);
+                assert!(is_alike, "{latency_s} {service_s}: {one:?} and {other:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_best_and_the_smallest_that_is_good_enough_are_repeated() {
+        let workloads = [4, 64, 256, 1024].map(read);
+        let rates = [[1e8].as_slice(), &[9.5e8], &[9.8e8], &[10e8]];
+        let candidates: Vec<Candidate<'_>> =
+            workloads.iter().zip(rates).map(|(workload, bytes_per_s)| Candidate { workload, bytes_per_s }).collect();
+        // 4 KiB and 64 KiB are also around the half-power size.
+        assert_eq!(next(&candidates, 5), [true, true, false, true]);
+        assert_eq!(next(&candidates, 1), [false, true, false, true]);
+    }
+
+    #[test]
+    fn what_failed_or_is_alone_is_measured_once() {
+        let workload = [buffered(write(4))];
+        let wanted = |rates: &[f64]| next(&[Candidate { workload: &workload[0], bytes_per_s: rates }], 5);
+        assert_eq!((wanted(&[]), wanted(&[1e8])), (vec![true], vec![false]));
+        assert_eq!(next(&[], 5), Vec::<bool>::new());
+    }
+}
