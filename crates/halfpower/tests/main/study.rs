@@ -46,6 +46,23 @@ fn a_study_ends_with_a_summary_a_price_and_a_report() {
 }
 
 #[test]
+fn a_survey_repeats_as_it_was() {
+    let lab = Lab::new();
+    lab.ok("run --quick --no-report sim:cloud-gp3:baseline");
+    lab.ok("study repeat 1 --no-report");
+    let [first, second] = [1, 2].map(|run| lab.samples(run));
+    let figures = |samples: &[(i64, i64, String)]| -> Vec<(i64, i64, Value)> {
+        let total = |record: &str| serde_json::from_str::<Value>(record).unwrap()["total"].take();
+        samples.iter().map(|(cell, block, record)| (*cell, *block, total(record))).collect()
+    };
+    assert_eq!(figures(&first), figures(&second));
+    assert!(first.len() < 3 * 48, "{} samples of 48 workloads", first.len());
+    lab.refuses("study repeat 9", 1, "no run 9");
+    lab.ok("io sim:cloud-gp3:baseline --requests=10");
+    lab.refuses("study repeat 3", 2, "run 3 is a single workload");
+}
+
+#[test]
 fn without_a_price_there_is_none_without_a_store_no_run_and_a_wrong_price_is_refused() {
     let lab = Lab::new();
     let study = "study run tiny.toml --target=place --size=1MiB --no-report";
