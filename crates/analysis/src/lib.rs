@@ -231,7 +231,7 @@ mod tests {
         codes.dedup();
         let shapes = analysis.findings.iter().filter(|finding| SHAPES.contains(&finding.code));
         assert!(shapes.clone().next().is_none(), "a clean survey has none of them: {:?}", shapes.collect::<Vec<_>>());
-        assert_eq!(codes.len(), 7, "{codes:?}");
+        assert_eq!(codes.len(), 6, "{codes:?}");
         assert_eq!((analysis.cells.len(), analysis.costs.len()), (83, 2));
         let of = |code, subject: &str| {
             analysis.findings.iter().find(|finding| finding.code == code && finding.subject == subject).unwrap()

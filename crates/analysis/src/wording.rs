@@ -19,16 +19,6 @@ pub(crate) fn requests(operation: Operation) -> String {
     }
 }
 
-/// `sequential reads`, `random 4 KiB reads`.
-pub(crate) fn kind(workload: &Workload) -> String {
-    let (pattern, requests) = (workload.pattern, requests(workload.operation));
-    if pattern.is_ordered() {
-        format!("{pattern} {requests}")
-    } else {
-        format!("{pattern} {} {requests}", workload.request_size)
-    }
-}
-
 /// `direct`, `buffered, flushed`.
 pub(crate) fn caching(workload: &Workload) -> String {
     let mut words = match workload.buffering {
@@ -135,7 +125,6 @@ mod tests {
         let workload = Workload { workers: 2, ..random(read(4)) };
         assert_eq!(circumstances(&workload, &[Axis::RequestSize]), "QD1 × 2 workers, direct");
         assert_eq!(circumstances(&workload, &[Axis::Depth]), "4 KiB, 2 workers, direct");
-        assert_eq!((kind(&workload).as_str(), kind(&write(4)).as_str()), ("random 4 KiB reads", "sequential writes"));
         assert_eq!(sentence("reads are fast"), "Reads are fast.");
     }
 

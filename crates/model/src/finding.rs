@@ -94,8 +94,6 @@ pub enum FindingCode {
     SharedLimit,
     /// Price of throughput, IOPS and capacity.
     Price,
-    /// How to do I/O here.
-    Recommendation,
 }
 
 /// How far the requests of a finding reached.

@@ -29,14 +29,6 @@ pub(super) struct Knee<'a> {
     pub(super) still_growing: bool,
 }
 
-/// Whether the rate still rises, as far as the scatter shows.
-pub(super) fn growth(depth: Estimate) -> String {
-    match stops_before(depth) {
-        Some(low) => format!("not significantly faster than QD{low}"),
-        None => "still rising".to_owned(),
-    }
-}
-
 /// A smaller depth at which it may level off.
 fn stops_before(depth: Estimate) -> Option<f64> {
     depth.low.filter(|low| *low < depth.value)
@@ -151,8 +143,6 @@ mod tests {
         let findings = run.findings(FindingCode::Knee);
         assert_eq!(findings[0].brief, "QD32 or more (CI from QD8)");
         says(&findings[0].sentence, "; the CI also allows QD8.");
-        let advice = run.findings(FindingCode::Recommendation);
-        assert!(advice.iter().any(|finding| finding.sentence.contains("not significantly faster")), "{advice:?}");
     }
 
     #[test]

@@ -19,7 +19,6 @@ mod paired;
 mod peak;
 mod price;
 mod read_before_write;
-mod recommendation;
 pub(crate) mod shared_limit;
 mod small_write_penalty;
 mod tail_latency;
@@ -63,7 +62,6 @@ pub(crate) fn all(
         drift::find(evidence),
         shared_limit::find(evidence, models),
         price::find(evidence, offer),
-        recommendation::find(evidence),
     ]
     .concat()
 }

@@ -28,9 +28,9 @@ pub struct Account {
     pub evidence: Vec<String>,
     /// Suspects ruled out, each with its figure.
     pub ruled_out: Vec<String>,
-    /// Whether it is a limit that may be of a burst.
+    /// What stands behind its name: how sure it is, or what else it may be, and what would tell.
     #[serde(skip)]
-    pub may_fall: bool,
+    doubt: String,
 }
 
 /// What one kind of requests shows.
@@ -69,19 +69,35 @@ pub(super) fn of(
     let limits: Vec<&Limit> = limits.iter().filter(is_of).collect();
     if !limits.is_empty() {
         let rates: Vec<String> = limits.iter().map(|limit| limit.brief()).collect();
+        let confidence = limits.iter().map(|limit| limit.confidence).min();
+        let may_fall = limits.iter().all(|limit| limit.burst.is_none());
         return Some(Account {
             level: format!("a limit of {}", listed(&rates)),
-            confidence: limits.iter().map(|limit| limit.confidence).min(),
+            confidence,
             evidence: limits.iter().map(|limit| limit.sentence.clone()).collect(),
             ruled_out,
-            may_fall: limits.iter().all(|limit| limit.burst.is_none()),
+            doubt: match confidence {
+                Some(Sureness::Likely) if may_fall => {
+                    " (likely; less once credits are used up, if the volume has any)".to_owned()
+                }
+                _ => doubt(confidence),
+            },
         });
     }
     let named: Vec<&Part<'_>> = parts.iter().filter(|part| part.sureness.is_some()).collect();
     let evidence_of = |part: &&Part<'_>| sentence(&format!("{} requests: {}", part.requests, part.reason));
     let confidence = named.iter().filter_map(|part| part.sureness).min();
     let (level, evidence) = match named[..] {
-        [] => ("unknown".to_owned(), vec![parts.first()?.reason.clone()]),
+        [] => {
+            let reason = &parts.first()?.reason;
+            return Some(Account {
+                level: "unknown".to_owned(),
+                confidence: None,
+                evidence: vec![sentence(reason), sentence(would_tell(reason))],
+                ruled_out,
+                doubt: format!(" ({}; {})", suspects(reason), would_tell(reason)),
+            });
+        }
         [first, second] if first.name != second.name => {
             let level =
                 format!("{} for {} requests, {} for {}", first.name, first.requests, second.name, second.requests);
@@ -89,7 +105,7 @@ pub(super) fn of(
         }
         [first, ..] => (first.name.clone(), named.iter().map(evidence_of).collect()),
     };
-    Some(Account { level, confidence, evidence, ruled_out, may_fall: false })
+    Some(Account { level, confidence, evidence, ruled_out, doubt: doubt(confidence) })
 }
 
 /// What the best large sequential and the best small random requests show.
@@ -121,23 +137,37 @@ fn ruled_out_by_all(parts: &[Part<'_>], first: &Part<'_>) -> Vec<String> {
     first.pace.ruled_out.iter().filter(|reason| parts.iter().all(|part| by(part, reason))).cloned().collect()
 }
 
+fn doubt(confidence: Option<Sureness>) -> String {
+    if confidence == Some(Sureness::Likely) { " (likely)".to_owned() } else { String::new() }
+}
+
+/// `the CPU or the device`, of `the CPU: 100 % of all …; the device: it had …`.
+fn suspects(reason: &str) -> String {
+    let names: Vec<&str> = reason.split("; ").filter_map(|part| Some(part.split_once(": ")?.0)).collect();
+    if names.is_empty() { reason.to_owned() } else { names.join(" or ") }
+}
+
+/// The measurement that would tell which of the suspects it is.
+fn would_tell(reason: &str) -> &'static str {
+    let is_about = |name: &str| reason.split("; ").any(|part| part.starts_with(name));
+    match () {
+        () if is_about("the CPU") => "a run on an idle machine would tell",
+        () if is_about("queue depth") => "a deeper queue would tell",
+        () if is_about("the device: it has no counters") => "the advertised rate would tell (--pap device=RATE)",
+        () if is_about("the load generator") => "more workers would tell",
+        () => "the phases of the block layer would tell (halfpower io --block-phases)",
+    }
+}
+
 impl Account {
-    /// The level with its confidence.
+    /// The level with its confidence; if it is unknown, with the suspects and the measurement that would tell.
     pub fn words(&self) -> String {
-        let likely = match (self.confidence, self.may_fall) {
-            (Some(Sureness::Likely), true) => " (likely; less once credits are used up, if the volume has any)",
-            (Some(Sureness::Likely), false) => " (likely)",
-            _ => "",
-        };
-        format!("{}{likely}", self.level)
+        format!("{}{}", self.level, self.doubt)
     }
 
     /// `the bottleneck of reads is the device (likely)`.
     pub(super) fn claim(&self, requests: &str) -> String {
-        match self.confidence {
-            Some(_) => format!("the bottleneck of {requests} is {}", self.words()),
-            None => format!("the bottleneck of {requests} is unknown ({})", self.evidence.concat()),
-        }
+        format!("the bottleneck of {requests} is {}", self.words())
     }
 
     pub(crate) fn sentence(&self, requests: &str) -> String {

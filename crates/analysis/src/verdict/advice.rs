@@ -9,7 +9,7 @@ use crate::comparable::{Axis, are_comparable};
 use crate::evidence::{Evidence, best};
 use crate::summary::CellSummary;
 use crate::wording::{caching, place, sentence};
-use halfpower_model::{Buffering, Bytes, Estimate, Workload};
+use halfpower_model::{Buffering, Bytes, Estimate, Operation, Workload};
 use serde::Serialize;
 
 /// Good enough from this share of the best on.
@@ -17,6 +17,9 @@ pub(super) const SHARE_OF_BEST: f64 = 0.9;
 
 /// A 99th percentile that is longer by more than this factor counts.
 const LONGER: f64 = 3.0;
+
+/// What may differ between the candidates.
+const WAYS: &[Axis] = &[Axis::RequestSize, Axis::Depth, Axis::Workers, Axis::Caches, Axis::Durability, Axis::Warmup];
 
 /// A smaller gain is none.
 const GAIN_MIN: f64 = 1.05;
@@ -41,6 +44,9 @@ pub struct Advice {
     pub p50: Option<u64>,
     /// Nanoseconds.
     pub p99: Option<u64>,
+    /// Settings of the host to try, each with what it is now: `read_ahead_kb 2048 (now 128) for buffered reads`.
+    #[serde(rename = "try")]
+    pub settings: Vec<String>,
     /// Its workload.
     pub workload: Workload,
     /// Its cell.
@@ -93,7 +99,9 @@ fn with_low_latency(most: &Advice, candidates: &[&Cell<'_>], cells: &[CellSummar
 }
 
 fn advice(of: &'static str, candidates: &[&Cell<'_>], cells: &[CellSummary], scatter: Scatter) -> Option<Advice> {
-    if candidates.len() < 2 {
+    // Of several machines or ways to verify there is no common best.
+    let is_comparable = |cell: &&Cell<'_>| are_comparable(cell.workload, candidates[0].workload, WAYS);
+    if candidates.len() < 2 || !candidates.iter().all(is_comparable) {
         return None;
     }
     let (best, _) = best(candidates)?;
@@ -132,9 +140,38 @@ fn advice(of: &'static str, candidates: &[&Cell<'_>], cells: &[CellSummary], sca
         gain,
         p50,
         p99,
+        settings: settings(choice, candidates),
         workload: choice.workload.clone(),
         cell: choice.number,
     })
+}
+
+/// Settings of the host that may help: the choice itself, or buffered reads that are slower than it.
+fn settings(choice: &Cell<'_>, candidates: &[&Cell<'_>]) -> Vec<String> {
+    let Some(first) = choice.repetitions.first() else { return Vec::new() };
+    let (target, workload) = (&first.sample.environment.target, choice.workload);
+    let is_buffered = |cell: &&&Cell<'_>| !cell.workload.buffering.is_direct();
+    let fastest = candidates.iter().filter(is_buffered).map(|cell| rate(cell)).max_by(f64::total_cmp);
+    let is_slower = fastest.is_some_and(|fastest| fastest < SHARE_OF_BEST * rate(choice));
+    let [wanted, now] =
+        [Some(outstanding_bytes(choice)), target.read_ahead_bytes].map(|bytes| bytes.map_or(0, |bytes| bytes.0 / 1024));
+    let may_read_ahead = workload.operation == Operation::Read && workload.pattern.is_ordered() && is_slower;
+    let read_ahead = (may_read_ahead && now > 0 && wanted > now)
+        .then(|| format!("read_ahead_kb {wanted} (now {now}) for buffered reads"));
+    let scheduler = match (target.rotational, target.scheduler.as_deref()) {
+        _ if workload.pattern.is_ordered() => None,
+        (Some(false), Some(now @ ("mq-deadline" | "bfq" | "kyber"))) => Some(format!("scheduler none (now {now})")),
+        (Some(true), Some(now @ "none")) => Some(format!("scheduler mq-deadline (now {now})")),
+        _ => None,
+    };
+    let is_synchronous =
+        target.mount_options.iter().flat_map(|options| options.split(',')).any(|option| option == "sync");
+    let mount = (workload.operation.writes() && is_synchronous).then(|| "mounting without sync".to_owned());
+    [read_ahead, scheduler, mount].into_iter().flatten().collect()
+}
+
+fn outstanding_bytes(cell: &Cell<'_>) -> Bytes {
+    Bytes(cell.outstanding() * cell.workload.request_size.0)
 }
 
 impl Advice {

@@ -3,7 +3,7 @@
 use crate::fixtures::{Run, around, block, buffered, deep, flushed, random, read, write};
 use crate::{Sureness, Verdict, analyse};
 use halfpower_model::sample::Block;
-use halfpower_model::{Durability, Workload};
+use halfpower_model::{Bytes, Durability, Verify, Workload};
 
 fn verdict(run: &Run) -> Verdict {
     analyse(&run.observed()).verdict
@@ -103,4 +103,38 @@ fn only_seven_reads_to_three_writes_are_a_mix_of_70_to_30() {
         verdict(&run).peaks.iter().any(|best| best.kind == "random 70/30")
     };
     assert_eq!((named("70"), named("50")), (true, false));
+}
+
+#[test]
+fn settings_of_the_host_that_are_in_the_way_are_named() {
+    let mut run = disk();
+    for placed in &mut run.samples {
+        let target = &mut placed.sample.environment.target;
+        target.read_ahead_bytes = Some(Bytes(128 << 10));
+        (target.rotational, target.scheduler) = (Some(false), Some("bfq".to_owned()));
+        target.mount_options = Some("rw,sync".to_owned());
+    }
+    let tried = |run: &Run, of: &str| {
+        let advice = verdict(run).advice;
+        advice.iter().find(|advice| advice.of == of).unwrap().settings.clone()
+    };
+    // 64 KiB at QD8; buffered reads have half of it.
+    assert_eq!(tried(&run, "streaming"), ["read_ahead_kb 512 (now 128) for buffered reads"]);
+    assert_eq!(tried(&run, "database"), ["scheduler none (now bfq)"]);
+    assert_eq!(tried(&run, "backup"), ["mounting without sync"]);
+    for placed in &mut run.samples {
+        let target = &mut placed.sample.environment.target;
+        (target.read_ahead_bytes, target.scheduler) = (Some(Bytes(1 << 20)), Some("none".to_owned()));
+    }
+    assert_eq!([tried(&run, "streaming"), tried(&run, "database")], [[""; 0]; 2]);
+}
+
+#[test]
+fn several_ways_to_verify_have_no_common_best() {
+    let mut run = Run::default();
+    for kib in [4, 64, 1024] {
+        run.add(write(kib), &around(1e6 * kib as f64));
+        run.add(Workload { verify: Verify::Stamp, ..write(kib) }, &around(5e5 * kib as f64));
+    }
+    assert!(verdict(&run).advice.is_empty());
 }

@@ -4,6 +4,7 @@ use super::analysed::Analysed;
 use super::summary::close_in_short;
 use super::table::{Table, or_dash};
 use super::wrap::{Page, Style};
+use crate::emit::fio::in_short;
 use crate::text::counted;
 use halfpower_analysis::{Advice, Best};
 use halfpower_model::Nanoseconds;
@@ -62,4 +63,24 @@ fn advice(advice: &[Advice]) -> Table {
     };
     // Mixed requests would take a line more than the screen has.
     Table::new(["For", "use", "gain", "p99"], advice.iter().filter(|advice| !advice.of.starts_with("mixed")).map(row))
+}
+
+/// How to do I/O here, in words to type; nothing if nothing is advised.
+pub(super) fn recommend(page: &mut Page, analysed: &Analysed) {
+    for (index, advice) in analysed.analysis.verdict.advice.iter().enumerate() {
+        if index == 0 {
+            page.gap();
+            page.plain("Recommendation");
+        }
+        page.paragraph("- ", &[(Style::Plain, &advised(advice))]);
+    }
+}
+
+/// `For streaming: 256 KiB, QD8, direct: 2.1 GB/s ± 3 %, p99 4 ms (fio: --rw=read …).`
+pub(super) fn advised(advice: &Advice) -> String {
+    let p99 = advice.p99.map(|p99| format!(", p99 {}", Nanoseconds(p99))).unwrap_or_default();
+    let settings = advice.settings.join(", ");
+    let settings = if settings.is_empty() { String::new() } else { format!(" Try {settings}.") };
+    let (rate, fio) = (&advice.rate, in_short(&advice.workload));
+    format!("For {}: {}: {rate}{p99} (fio: {fio}).{settings}", advice.of, advice.setting())
 }

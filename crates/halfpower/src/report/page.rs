@@ -1,15 +1,15 @@
 //! The view of a report for its template, which makes no decisions.
 
 use super::analysed::Analysed;
+use super::answer::advised;
 use super::chart::{chart_view, charts, of_figure, over_time};
 use super::html::render;
 use super::{pyramid, tables};
-use crate::emit::fio::in_short;
 use crate::plan::Judged;
 use crate::simulator::paper_figures::{PaperFigure, Printed};
 use crate::text::grouped;
-use halfpower_analysis::{Advice, Attribution, first_peak};
-use halfpower_model::{Estimate, Finding, FindingCode, Nanoseconds};
+use halfpower_analysis::{Attribution, first_peak};
+use halfpower_model::{Estimate, Finding, FindingCode};
 use minijinja::{Value, context};
 
 /// Maximum number of rows in the table of samples; more make a browser slow.
@@ -49,10 +49,7 @@ pub(crate) fn html(analysed: &Analysed) -> anyhow::Result<String> {
     let observed = analysed.observed();
     let verdict = beside(paper_figures).map_or_else(|| verdict(analysed), |sentence| vec![sentence]);
     let samples_shown = observed.len().min(SAMPLES_SHOWN);
-    let recommendations: Vec<String> = match analysed.is_survey() {
-        true => analysis.verdict.advice.iter().map(advised).collect(),
-        false => analysed.findings(FindingCode::Recommendation).map(|finding| finding.sentence.clone()).collect(),
-    };
+    let recommendations = analysis.verdict.advice.iter().map(advised);
     let mut estimates = analysis.findings.iter().flat_map(|finding| &finding.estimates);
     let warnings = analysis.warnings.iter().map(
         |(warning, samples)| context! { message => &warning.message, remedy => &warning.remedy, samples => *samples },
@@ -75,7 +72,7 @@ pub(crate) fn html(analysed: &Analysed) -> anyhow::Result<String> {
         key_figures => key_figures(analysed).collect::<Value>(),
         noise => noise.as_ref().map(tables::of_noise),
         scatter => noise.as_ref().and_then(|noise| Some(noise.scatter?.sentence())),
-        recommendations => recommendations.into_iter().collect::<Value>(),
+        recommendations => recommendations.collect::<Value>(),
         findings => GROUPS.iter().filter_map(|(code, title)| group(analysed, *code, title)).collect::<Value>(),
         pyramids => analysis.pyramids.iter().map(pyramid::view).collect::<Value>(),
         over_time => over_time.iter().filter_map(chart_view).collect::<Value>(),
@@ -165,12 +162,6 @@ fn verdict(analysed: &Analysed) -> Vec<String> {
     let found = analysed.noise.iter().map(|noise| &noise.sentence).chain(limits).chain(found).cloned();
     let found: Vec<String> = analysed.expected().iter().map(Judged::sentence).chain(found).collect();
     if found.is_empty() { bottlenecks(analysed).into_iter().collect() } else { found }
-}
-
-/// `For database: 4 KiB, QD32, direct: 232 977 IOPS ± 0.9 %, p99 383 µs (fio: --rw=randread …).`
-fn advised(advice: &Advice) -> String {
-    let p99 = advice.p99.map(|p99| format!(", p99 {}", Nanoseconds(p99))).unwrap_or_default();
-    format!("For {}: {}: {}{p99} (fio: {}).", advice.of, advice.setting(), advice.rate, in_short(&advice.workload))
 }
 
 /// The bottlenecks of the workloads on a simulated machine; none on a host, where few are certain.

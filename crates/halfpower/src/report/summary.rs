@@ -2,7 +2,7 @@
 //! sentences, and the speed of memory.
 
 use super::analysed::Analysed;
-use super::answer::tell;
+use super::answer::{recommend, tell};
 use super::page::{beside, elsewhere, met};
 use super::pyramid;
 use super::table::{Table, figure, or_dash};
@@ -80,9 +80,7 @@ pub(crate) fn summary(analysed: &Analysed, colour: bool, width: usize) -> String
     if of_machine.rows.is_empty() && analysed.analysis.findings.iter().all(is_also) {
         page.table(["Workload", "throughput", "IOPS"], cells(analysed));
     }
-    if !is_survey {
-        recommendation(&mut page, analysed);
-    }
+    recommend(&mut page, analysed);
     close(&mut page, analysed);
     page.finish()
 }
@@ -262,16 +260,6 @@ fn cells(analysed: &Analysed) -> Vec<[String; 3]> {
 /// Throughput and IOPS.
 fn given(cell: &CellSummary) -> [String; 2] {
     [cell.bytes_per_s, cell.requests_per_s].map(|one| figure(Some(one)) + &within_run(cell, one.quantity))
-}
-
-fn recommendation(page: &mut Page, analysed: &Analysed) {
-    for (index, finding) in analysed.findings(FindingCode::Recommendation).enumerate() {
-        if index == 0 {
-            page.gap();
-            page.plain("Recommendation");
-        }
-        page.paragraph("  ", &[(Style::Strong, &finding.sentence)]);
-    }
 }
 
 /// How many workloads were skipped, how many warnings there are, and where they are.

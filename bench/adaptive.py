@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""The survey that asks as needed against the whole grid: trials, and whether both give the same advice within ties.
+
+    bench/adaptive.py [--binary target/release/halfpower] [--study survey] [--machines 200] [--seed N] [TARGET…]
+
+Without targets, simulated machines of bench/coverage.py. Advice is the same if each setting lies in the other's range of
+settings that do alike. Ends with status 1 where advice differs on more than 5 % of the targets, or the survey takes more than
+a third of the trials.
+"""
+
+import argparse
+import collections
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+from coverage import machines, output
+
+
+def is_within(one, other):
+    workload = one["workload"]
+    in_range = lambda value, ends: ends[0] <= value <= ends[1]
+    return in_range(workload["request_size"], other["request_size"]) and in_range(workload["depth"], other["depth"])
+
+
+def differences(adaptive, full):
+    """What the two advise differently, for each use; a way (buffering) that gives as much is a tie."""
+    by_use = [{one["use"]: one for one in run["verdict"]["advice"]} for run in (adaptive, full)]
+    for use in by_use[0].keys() | by_use[1].keys():
+        one, other = (advice.get(use) for advice in by_use)
+        if not one or not other:
+            yield f"{use}: only in one"
+        elif one["buffering"] != other["buffering"]:
+            if abs(one["rate"]["value"] / other["rate"]["value"] - 1) > 0.1:
+                yield f"{use}: {one['buffering']} and {other['buffering']}"
+        elif not (is_within(one, other) and is_within(other, one)):
+            yield f"{use}: {setting(one)} and {setting(other)}"
+
+
+def setting(advice):
+    return f"{advice['request_size']} QD{advice['depth']} {advice['buffering']}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("targets", nargs="*", metavar="TARGET")
+    parser.add_argument("--binary", default="target/release/halfpower")
+    parser.add_argument("--study", default="survey")
+    parser.add_argument("--machines", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    binary = os.path.abspath(arguments.binary)
+    drawn = [(target, 1, 0) for target in arguments.targets]
+    drawn = drawn or list(machines(arguments.machines, random.Random(arguments.seed)))
+    text = subprocess.run([binary, "study", "show", arguments.study], check=True, capture_output=True, text=True).stdout
+    with tempfile.TemporaryDirectory() as scratch:
+        studies = {}
+        for name, value in {"adaptive": "true", "full": "false"}.items():
+            studies[name] = os.path.join(scratch, f"{name}.toml")
+            with open(studies[name], "w") as file:
+                file.write(text.replace("as_needed = true", f"as_needed = {value}"))
+        run = lambda machine: [
+            output(binary, "study", "run", study, "--target", machine[0], "--seed", str(machine[1]), "--no-report")
+            for study in studies.values()
+        ]
+        different, trials, uses = 0, [0, 0], collections.Counter()
+        with ThreadPoolExecutor(1 if arguments.targets else os.cpu_count()) as pool:
+            for machine, (adaptive, full) in zip(drawn, pool.map(run, drawn)):
+                trials = [trials[0] + adaptive["samples"], trials[1] + full["samples"]]
+                found = list(differences(adaptive, full))
+                different += bool(found)
+                uses.update(one.partition(":")[0] for one in found)
+                if found:
+                    print(f"{machine[0]}: {'; '.join(found)}", flush=True)
+    print(f"trials: {trials[0]} of {trials[1]}, {trials[0] / trials[1]:.1%}")
+    print(f"different advice: {different} of {len(drawn)} targets; by use: {dict(uses)}")
+    sys.exit(different > 0.05 * len(drawn) or 3 * trials[0] > trials[1])
+
+
+if __name__ == "__main__":
+    main()
