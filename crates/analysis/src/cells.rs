@@ -39,15 +39,8 @@ pub(crate) struct Cell<'a> {
 pub(crate) fn gather<'a>(samples: &[Observed<'a>]) -> Vec<Cell<'a>> {
     let mut cells: BTreeMap<u32, Cell<'a>> = BTreeMap::new();
     for observed in samples {
-        let cell = cells.entry(observed.cell).or_insert_with(|| Cell {
-            number: observed.cell,
-            workload: &observed.sample.workload,
-            repetitions: Vec::new(),
-            failed: 0,
-            bytes_per_s: Vec::new(),
-            requests_per_s: Vec::new(),
-            is_burst: false,
-        });
+        let planned = || Cell::planned(observed.cell, &observed.sample.workload);
+        let cell = cells.entry(observed.cell).or_insert_with(planned);
         // Some imported samples have latencies only.
         let has_a_rate =
             ["total.bytes_per_s", "total.requests_per_s"].iter().any(|field| observed.sample.is_known(field));
@@ -80,10 +73,9 @@ pub(crate) fn is_usable(sample: &Sample) -> bool {
 }
 
 impl<'a> Cell<'a> {
-    /// A cell of which only the rates are known.
-    pub(crate) fn of_rates(number: u32, workload: &'a Workload, bytes_per_s: &[f64]) -> Self {
-        let requests_per_s = bytes_per_s.iter().map(|rate| rate / workload.request_size.0 as f64).collect();
-        let bytes_per_s = bytes_per_s.to_vec();
+    /// A cell of which nothing was measured.
+    pub(crate) fn planned(number: u32, workload: &'a Workload) -> Self {
+        let (bytes_per_s, requests_per_s) = (Vec::new(), Vec::new());
         Cell { number, workload, repetitions: Vec::new(), failed: 0, bytes_per_s, requests_per_s, is_burst: false }
     }
 

@@ -40,7 +40,7 @@ pub use limits::{Limit, OverTime, STEP_S, Shown, shown_by};
 pub use parts::{PartUse, busiest_first};
 pub use pyramid::{Half, HalfPowerSize, Pyramid, PyramidLevel, Stage, Standing};
 pub use summary::CellSummary;
-pub use verdict::{Account, Advice, Best, Bottlenecks, Candidate, Verdict, next};
+pub use verdict::{Account, Advice, Best, Bottlenecks, Verdict, next};
 pub use warm_up::{WithinRun, within_run};
 pub use warnings::derived_warnings;
 

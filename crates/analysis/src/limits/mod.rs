@@ -11,6 +11,7 @@ mod course;
 use crate::attribution::Sureness;
 use crate::cells::{Cell, Observed};
 use course::{Course, continues};
+use halfpower_model::sample::IN_WRITE_CACHE;
 use halfpower_model::{
     Bytes, Environment, Estimate, Nanoseconds, Operation, Pattern, Quantity, Sample, TargetFacts, Workload,
 };
@@ -20,6 +21,8 @@ use serde::{Serialize, Serializer};
 const SAME: f64 = 0.03;
 /// A sample faster than the limit by more than this is of a burst.
 const BEYOND: f64 = 0.05;
+/// The same of writes that a cache may hold, against a long sample that varies as the cache fills and empties.
+const BEYOND_CACHE: f64 = 0.5;
 /// How many times as large the largest requests are at least as the smallest, to tell what is counted.
 const APART: u64 = 8;
 /// Requests as which the kernel may pass on one, because the device takes no larger ones.
@@ -96,9 +99,9 @@ struct Long<'a> {
 pub(crate) fn of(cells: &mut [Cell<'_>]) -> Vec<Limit> {
     let courses: Vec<Vec<Option<Course>>> = cells.iter().map(|cell| courses_of(&cell.repetitions)).collect();
     let limits = find(cells, &courses);
-    let fell = fallen(cells, &courses);
+    let lasting = lasting(cells, &courses);
     for (cell, courses) in cells.iter_mut().zip(&courses) {
-        leave_bursts_out(cell, courses, &limits, &fell);
+        leave_bursts_out(cell, courses, &limits, &lasting);
     }
     limits
 }
@@ -299,33 +302,62 @@ fn kind(workload: &Workload) -> Kind {
     (workload.operation, workload.pattern, workload.buffering.is_direct())
 }
 
-/// The kinds of workloads that fell after a burst, with what lasted.
-fn fallen(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<(Kind, Course)> {
-    let each = cells.iter().zip(courses);
+/// What a long sample showed to last.
+struct Lasting {
+    kind: Kind,
+    requests_per_s: f64,
+    bytes_per_s: f64,
+    /// Shorter samples that exceed it by more than this share do not last.
+    beyond: f64,
+    /// Whether only those that a write cache may hold do not.
+    of_cache: bool,
+}
+
+/// What lasted of each kind that fell after a burst, and of each that wrote more than a cache holds.
+fn lasting(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Lasting> {
     let of = |(cell, courses): (&Cell<'_>, &Vec<Option<Course>>)| {
-        let fell = courses.iter().flatten().filter(|course| course.burst.is_some()).copied();
-        let most = fell.max_by(|one, other| one.requests_per_s.value.total_cmp(&other.requests_per_s.value))?;
-        Some((kind(cell.workload), most))
+        let kind = kind(cell.workload);
+        let fell = courses.iter().flatten().filter(|course| course.burst.is_some());
+        let fell = fell.max_by(|one, other| one.requests_per_s.value.total_cmp(&other.requests_per_s.value));
+        let fell = fell.map(|course| {
+            let (requests_per_s, bytes_per_s) = (course.requests_per_s.value, course.bytes_per_s().value);
+            Lasting { kind, requests_per_s, bytes_per_s, beyond: BEYOND, of_cache: false }
+        });
+        let long = cell.repetitions.iter().zip(courses).find(|(_, course)| course.is_some()).map(|(one, _)| one.sample);
+        let long =
+            long.filter(|sample| sample.workload.operation.writes() && !is_in_write_cache(sample)).map(|sample| {
+                let (requests_per_s, bytes_per_s) = (sample.total.requests_per_s, sample.total.bytes_per_s.0);
+                Lasting { kind, requests_per_s, bytes_per_s, beyond: BEYOND_CACHE, of_cache: true }
+            });
+        [fell, long].into_iter().flatten().collect::<Vec<_>>()
     };
-    each.filter_map(of).collect()
+    cells.iter().zip(courses).flat_map(of).collect()
+}
+
+fn is_in_write_cache(sample: &Sample) -> bool {
+    sample.warnings.iter().any(|warning| warning.code == IN_WRITE_CACHE)
 }
 
 /// Keeps the rates of a cell that last: of a long sample that at its end, of others those within the limits and within what lasts
 /// in a cell of its kind, which may be a cache that fills up. A cell without any is of a burst.
-fn leave_bursts_out(cell: &mut Cell<'_>, courses: &[Option<Course>], limits: &[Limit], fallen: &[(Kind, Course)]) {
+fn leave_bursts_out(cell: &mut Cell<'_>, courses: &[Option<Course>], limits: &[Limit], lasting: &[Lasting]) {
     let with_burst = |course: &Option<Course>| course.filter(|course| course.burst.is_some());
-    let of_kind: Vec<&Course> =
-        fallen.iter().filter(|(of, _)| *of == kind(cell.workload)).map(|(_, most)| most).collect();
+    let of_kind: Vec<&Lasting> = lasting.iter().filter(|one| one.kind == kind(cell.workload)).collect();
     if of_kind.is_empty() && limits.is_empty() {
         return;
     }
-    let exceeds = |course: &&Course, sample: &Sample| {
+    let exceeds = |one: &&&Lasting, sample: &Sample| {
         // More requests that are smaller, or fewer that are larger, may last.
-        sample.total.requests_per_s > course.requests_per_s.value * (1.0 + BEYOND)
-            && sample.total.bytes_per_s.0 > course.bytes_per_s().value * (1.0 + BEYOND)
+        sample.total.requests_per_s > one.requests_per_s * (1.0 + one.beyond)
+            && sample.total.bytes_per_s.0 > one.bytes_per_s * (1.0 + one.beyond)
+    };
+    let is_beyond_all = |sample: &Sample, of_cache: bool| {
+        let mut those = of_kind.iter().filter(|one| one.of_cache == of_cache).peekable();
+        those.peek().is_some() && those.all(|one| exceeds(&one, sample))
     };
     let is_beyond = |sample: &Sample| {
-        !of_kind.is_empty() && of_kind.iter().all(|course| exceeds(course, sample))
+        is_beyond_all(sample, false)
+            || is_in_write_cache(sample) && is_beyond_all(sample, true)
             || limits.iter().any(|limit| limit.is_beyond(sample))
     };
     let rates = |field: &str, own: fn(&Sample) -> f64, of_end: fn(&Course) -> f64| -> Vec<f64> {
@@ -449,7 +481,7 @@ impl Limit {
 pub(crate) mod tests {
     use super::*;
     use crate::fixtures::{Normal, Run, deep, random, read, write};
-    use halfpower_model::sample::Interval;
+    use halfpower_model::sample::{Interval, Warning};
     use halfpower_model::{FindingCode, Limits, Workload};
 
     /// A bucket: what refills it per second, and what it holds.
@@ -543,6 +575,30 @@ pub(crate) mod tests {
             let rate = peak.estimates[0].value;
             assert!(rate < 61e6 && !(3100.0..59e6).contains(&rate), "{}", peak.sentence);
         }
+    }
+
+    #[test]
+    fn a_peak_is_not_of_a_cache_that_a_longer_sample_empties_in_lumps() {
+        let duration = Some(Nanoseconds(6_000_000_000));
+        let long = Workload { request_size: Bytes(1 << 20), ..deep(8, write(4)) };
+        let long = Workload { limits: Limits { duration, ..long.limits }, ..long };
+        let mut run = Run::default();
+        run.add(long.clone(), &[190e6]);
+        run.samples[0].sample.intervals = (0..300)
+            .map(|number| {
+                let requests = if number % 10 < 3 { 12 } else { 0 };
+                let at_s = f64::from(number + 1) * 0.02;
+                Interval { at_s, requests, bytes: requests << 20, latency_p50_ns: None, latency_p99_ns: None }
+            })
+            .collect();
+        let short = run.add(Workload { request_size: Bytes(1 << 18), ..long.clone() }, &[592e6; 5]);
+        run.add(Workload { request_size: Bytes(1 << 14), ..long }, &[90e6; 5]);
+        let peak = |run: &Run| run.findings(FindingCode::Peak).remove(0).estimates[0].value;
+        assert_eq!(peak(&run), 592e6, "without a cache they may last");
+        for placed in run.samples.iter_mut().filter(|placed| placed.cell == short) {
+            placed.sample.warnings.push(Warning::new(IN_WRITE_CACHE, String::new(), String::new()));
+        }
+        assert_eq!(peak(&run), 190e6);
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub use account::Account;
 pub use advice::Advice;
 use halfpower_model::{Estimate, Nanoseconds, Operation, Workload};
 use kinds::{Kind, latencies, of_kind};
-pub use next::{Candidate, next};
+pub use next::next;
 use serde::Serialize;
 
 /// The answer.
@@ -51,7 +51,7 @@ pub struct Best {
     pub kind: String,
     /// Sustained bytes per second if sequential, else requests per second.
     pub rate: Estimate,
-    /// `1 MiB, QD8`.
+    /// `1 MiB, QD8`, `64 KiB, QD1, buffered`.
     pub at: String,
     /// Its workload.
     pub workload: Workload,
@@ -84,7 +84,8 @@ pub(crate) fn of(
 fn peak(evidence: &Evidence<'_>, cells: &[CellSummary], kind: Kind) -> Option<Best> {
     let (cell, rate) = best(&of_kind(evidence.cells.iter().copied(), kind))?;
     let [p50, p99] = latencies(cell, cells);
-    let (kind, at) = (kind.name().to_owned(), place(cell.workload));
+    let way = if cell.workload.buffering.is_direct() { "" } else { ", buffered" };
+    let (kind, at) = (kind.name().to_owned(), place(cell.workload) + way);
     Some(Best { kind, rate, at, workload: cell.workload.clone(), p50, p99, cell: cell.number })
 }
 

@@ -8,9 +8,10 @@
 
 use super::advice::SHARE_OF_BEST;
 use super::kinds::{Kind, Scatter, of_kind, order, rate};
-use crate::cells::Cell;
+use crate::cells::{Cell, Observed, gather};
 use crate::comparable::{Axis, groups};
 use crate::evidence::best;
+use crate::limits;
 use halfpower_model::{Among, Pattern, Workload};
 
 /// Of fewer points each is measured.
@@ -18,19 +19,18 @@ const POINTS_MIN: usize = 3;
 /// A figure this close to the rate of a point may lie on its other side.
 const CLOSE: f64 = 0.05;
 
-/// A planned workload with what was measured of it.
-#[derive(Clone, Copy, Debug)]
-pub struct Candidate<'a> {
-    /// Its workload.
-    pub workload: &'a Workload,
-    /// Bytes per second of each repetition.
-    pub bytes_per_s: &'a [f64],
-}
-
-/// Whether each candidate takes another repetition. The verdict needs `least` repetitions of those that it names.
-pub fn next(candidates: &[Candidate<'_>], least: usize) -> Vec<bool> {
-    let cells: Vec<Cell<'_>> =
-        (0..).zip(candidates).map(|(number, of)| Cell::of_rates(number, of.workload, of.bytes_per_s)).collect();
+/// The workloads that take another repetition, by their numbers. The verdict needs `least` repetitions of those that it names.
+pub fn next(planned: &[&Workload], samples: &[Observed<'_>], least: usize) -> Vec<bool> {
+    let mut measured = gather(samples);
+    limits::of(&mut measured);
+    let mut cells: Vec<Cell<'_>> =
+        (0..).zip(planned).map(|(number, workload)| Cell::planned(number, workload)).collect();
+    for cell in measured {
+        let number = cell.number as usize;
+        // What does not last is measured, and has no rate.
+        cells[number] =
+            if cell.is_burst { Cell { bytes_per_s: Vec::new(), requests_per_s: Vec::new(), ..cell } } else { cell };
+    }
     let kinds: Vec<Vec<&Cell<'_>>> = Kind::ALL.into_iter().map(|kind| of_kind(&cells, kind)).collect();
     let mut survey = Survey { wanted: vec![false; cells.len()], scatter: Scatter::of(cells.iter()), least };
     survey.complete(&cells, &kinds);
@@ -64,7 +64,7 @@ impl Survey {
             let is_one_of_several = cell.workload.among != Among::All;
             let enough = if is_one_of_several { self.least } else { 1 };
             let is_alone = is_one_of_several || !is_on_curve[cell.number as usize];
-            self.wanted[cell.number as usize] |= is_alone && cell.bytes_per_s.len() < enough;
+            self.wanted[cell.number as usize] |= is_alone && cell.repetitions.len() < enough;
         }
     }
 
@@ -72,7 +72,7 @@ impl Survey {
     fn complete_curve(&mut self, curve: &[&Cell<'_>], best: Option<f64>, axis: Axis) {
         let last = curve.len() - 1;
         let measured: Vec<usize> = (0..curve.len()).filter(|at| !curve[*at].bytes_per_s.is_empty()).collect();
-        let mut ask = |at: usize| self.wanted[curve[at].number as usize] |= curve[at].bytes_per_s.is_empty();
+        let mut ask = |at: usize| self.wanted[curve[at].number as usize] |= curve[at].repetitions.is_empty();
         [0, last / 2, last].into_iter().for_each(&mut ask);
         let rate_at = |at: usize| rate(curve[at]);
         let Some(top) = measured.iter().copied().max_by(|one, other| rate_at(*one).total_cmp(&rate_at(*other))) else {
@@ -98,7 +98,7 @@ impl Survey {
         if half.is_some() && curve[0].workload.pattern == Pattern::Sequential && curve[0].outstanding() == 1 {
             let reaches = measured.iter().position(|at| rate_at(*at) >= most / 2.0).filter(|place| *place > 0);
             let around = reaches.map(|place| [measured[place - 1], measured[place]]).into_iter().flatten();
-            around.for_each(|at| self.wanted[curve[at].number as usize] |= curve[at].bytes_per_s.len() < self.least);
+            around.for_each(|at| self.wanted[curve[at].number as usize] |= curve[at].repetitions.len() < self.least);
         }
     }
 
@@ -112,7 +112,7 @@ impl Survey {
         [best, choice].into_iter().for_each(|cell| self.wanted[cell.number as usize] = true);
         for cell in measured.iter().filter(|cell| order(cell) < order(choice)) {
             let may_be_good = self.scatter.may_reach(SHARE_OF_BEST, cell, best);
-            self.wanted[cell.number as usize] |= may_be_good && cell.bytes_per_s.len() < self.least;
+            self.wanted[cell.number as usize] |= may_be_good && cell.repetitions.len() < self.least;
         }
     }
 }
@@ -145,14 +145,22 @@ mod tests {
         all.min(workload.request_size.0 as f64 / service_s).min(2e9)
     }
 
+    fn wanted(grid: &[Workload], rates: &[Vec<f64>], least: usize) -> Vec<bool> {
+        let mut run = Run::default();
+        for (number, (workload, rates)) in (0..).zip(grid.iter().zip(rates)) {
+            let cell = run.add(workload.clone(), rates);
+            // One without rates has no number.
+            run.samples.iter_mut().filter(|placed| placed.cell == cell).for_each(|placed| placed.cell = number);
+        }
+        next(&grid.iter().collect::<Vec<_>>(), &run.observed(), least)
+    }
+
     /// The advice of a survey that asks until nothing is left, with its trials; `factor` is the scatter of a repetition.
     fn survey(rate: impl Fn(&Workload) -> f64, factor: impl Fn(usize, usize) -> f64) -> (Vec<Advice>, usize) {
         let grid = grid();
         let mut rates: Vec<Vec<f64>> = vec![Vec::new(); grid.len()];
         loop {
-            let candidates: Vec<Candidate<'_>> =
-                grid.iter().zip(&rates).map(|(workload, rates)| Candidate { workload, bytes_per_s: rates }).collect();
-            let wanted = next(&candidates, 5);
+            let wanted = wanted(&grid, &rates, 5);
             let is_open = |of: &usize| wanted[*of] && rates[*of].len() < 5;
             let open: Vec<usize> = (0..grid.len()).filter(is_open).collect();
             if open.is_empty() {
@@ -200,19 +208,16 @@ mod tests {
     #[test]
     fn the_best_and_the_smallest_that_is_good_enough_are_repeated() {
         let workloads = [4, 64, 256, 1024].map(read);
-        let rates = [[1e8].as_slice(), &[9.5e8], &[9.8e8], &[10e8]];
-        let candidates: Vec<Candidate<'_>> =
-            workloads.iter().zip(rates).map(|(workload, bytes_per_s)| Candidate { workload, bytes_per_s }).collect();
+        let rates = [1e8, 9.5e8, 9.8e8, 10e8].map(|rate| vec![rate]);
         // 4 KiB and 64 KiB are also around the half-power size.
-        assert_eq!(next(&candidates, 5), [true, true, false, true]);
-        assert_eq!(next(&candidates, 1), [false, true, false, true]);
+        assert_eq!(wanted(&workloads, &rates, 5), [true, true, false, true]);
+        assert_eq!(wanted(&workloads, &rates, 1), [false, true, false, true]);
     }
 
     #[test]
-    fn what_failed_or_is_alone_is_measured_once() {
+    fn what_is_alone_is_measured_once() {
         let workload = [buffered(write(4))];
-        let wanted = |rates: &[f64]| next(&[Candidate { workload: &workload[0], bytes_per_s: rates }], 5);
-        assert_eq!((wanted(&[]), wanted(&[1e8])), (vec![true], vec![false]));
-        assert_eq!(next(&[], 5), Vec::<bool>::new());
+        assert_eq!((wanted(&workload, &[vec![]], 5), wanted(&workload, &[vec![1e8]], 5)), (vec![true], vec![false]));
+        assert_eq!(wanted(&[], &[], 5), Vec::<bool>::new());
     }
 }

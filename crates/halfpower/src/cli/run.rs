@@ -29,7 +29,7 @@ pub(super) struct Arguments {
     /// Take half a minute: fewer sizes and queue depths, shorter repetitions
     #[arg(long, conflicts_with = "thorough")]
     quick: bool,
-    /// Take 15 minutes: every size at QD1, 2, 4 and 8, longer repetitions
+    /// Take as long as figures within 2 % need, up to 15 minutes: QD1, 2, 4 and 8, longer repetitions
     #[arg(long)]
     thorough: bool,
     #[command(flatten)]

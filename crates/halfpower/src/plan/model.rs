@@ -17,8 +17,8 @@ pub(crate) const DEFAULT_WRITE_BUDGET: Bytes = Bytes(32 << 30);
 const TRIAL_OVERHEAD: Nanoseconds = Nanoseconds(25_000_000);
 /// Additional time of a buffered trial: page cache before it, flush after it. An estimate.
 const BUFFERED_OVERHEAD: Nanoseconds = Nanoseconds(60_000_000);
-/// Repetitions of each cell that would take as long as those of the cells that are needed. An estimate.
-const BLOCKS_AS_NEEDED: u32 = 2;
+/// The share of the cells that are repeated, if only those are that are needed. An estimate.
+const REPEATED: f64 = 0.25;
 /// Time to calibrate a soaker.
 const SOAKER_OVERHEAD: Nanoseconds = Nanoseconds(340_000_000);
 /// Throughput of filling a test file. An estimate, low for anything but hard disks.
@@ -277,13 +277,14 @@ impl Plan {
     }
 
     fn least_duration(&self) -> Option<Nanoseconds> {
-        self.duration_of(if self.as_needed { BLOCKS_AS_NEEDED } else { self.repetitions.min })
+        let repeated = if self.as_needed { REPEATED } else { 1.0 };
+        self.duration_of(1.0 + repeated * f64::from(self.repetitions.min.saturating_sub(1)))
     }
 
     /// Duration of the run with the maximum repetitions of every cell. An estimate.
     pub(crate) fn longest_duration(&self) -> Option<Nanoseconds> {
         let least = self.least_duration()?;
-        let most = self.duration_of(self.repetitions.max)?;
+        let most = self.duration_of(self.repetitions.max.into())?;
         let last = self.cells.iter().filter_map(|cell| self.trial_duration(&cell.workload)).max()?;
         // The limit is in real time.
         let limit = self
@@ -293,7 +294,7 @@ impl Plan {
         Some(Nanoseconds(most.0.min(limit).max(least.0)))
     }
 
-    fn duration_of(&self, repetitions: u32) -> Option<Nanoseconds> {
+    fn duration_of(&self, repetitions: f64) -> Option<Nanoseconds> {
         let fill = Nanoseconds::from_seconds(self.test_file_bytes.unwrap_or_default().0 as f64 / FILL_BYTES_PER_S);
         let block = self
             .cells
@@ -304,7 +305,7 @@ impl Plan {
             probe.cells.iter().map(move |cell| probe.durations[writes(cell)].0)
         });
         let probes: u64 = probes.sum();
-        Some(Nanoseconds(block.saturating_mul(u64::from(repetitions)).saturating_add(fill.0 + probes)))
+        Some(Nanoseconds(((block as f64 * repetitions) as u64).saturating_add(fill.0 + probes)))
     }
 
     /// Maximum bytes written by the long first repetitions.

@@ -47,7 +47,9 @@ fn every_built_in_study_plans_in_its_time_and_budget() {
         let limit = study.trial.time_limit.unwrap();
         let expected = plan.expected_duration().unwrap();
         let share = expected.seconds() / limit.seconds();
-        assert!((0.75..=0.87).contains(&share), "{}: {share} of its time without extra repetitions", study.name);
+        // The thorough one goes on until its figures are precise.
+        let least = if study.name == "survey-thorough" { 0.25 } else { 0.75 };
+        assert!((least..=0.87).contains(&share), "{}: {share} of its time without extra repetitions", study.name);
         assert!(plan.longest_duration().unwrap().0 < limit.0 + 1_000_000_000);
         assert!(plan.bytes_written_at_most() <= study.trial.write_budget.unwrap());
         for workload in workloads(&plan).filter(|workload| workload.operation.writes()) {

@@ -212,8 +212,5 @@ fn cell_names(plan: Option<&Plan>, cells: &[CellSummary]) -> Vec<String> {
 }
 
 fn observed(samples: &[StoredSample]) -> Vec<Observed<'_>> {
-    samples
-        .iter()
-        .map(|stored| Observed { id: stored.id, cell: stored.cell as u32, block: stored.block, sample: &stored.sample })
-        .collect()
+    samples.iter().map(StoredSample::observed).collect()
 }

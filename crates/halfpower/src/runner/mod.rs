@@ -11,10 +11,10 @@ mod hook;
 mod tests;
 
 use crate::plan::Plan;
-use crate::store::{RunId, RunStatus, Store};
+use crate::store::{RunId, RunStatus, Store, StoredSample};
 use ahead::Ahead;
 use halfpower_analysis::statistics::is_precise;
-use halfpower_analysis::{Candidate, Shown, next, shown_by};
+use halfpower_analysis::{Observed, Shown, next, shown_by};
 use halfpower_model::sample::Failure;
 use halfpower_model::{
     Bytes, Cancel, MeasureError, Nanoseconds, Observer, Operation, Pattern, Progress, Sample, Testbed, Workload,
@@ -168,7 +168,7 @@ impl<'a> Runner<'a> {
                 self.carry_out_part(probes, block, &mut others, audience)?;
             }
             // Where only what is needed is measured, one answer asks the next question.
-            while self.asks(others_of_block, block) {
+            while self.asks(others_of_block, block)? {
                 self.carry_out_part(others_of_block, block, &mut others, audience)?;
                 if !self.plan.as_needed {
                     break;
@@ -184,14 +184,14 @@ impl<'a> Runner<'a> {
     }
 
     /// Whether any of the cells needs a repetition.
-    fn asks(&mut self, cells: &[usize], block: u32) -> bool {
+    fn asks(&mut self, cells: &[usize], block: u32) -> anyhow::Result<bool> {
         if self.plan.as_needed {
-            let cells = self.plan.cells.iter().zip(&self.cells);
-            let candidates =
-                cells.map(|(cell, state)| Candidate { workload: &cell.workload, bytes_per_s: &state.rates });
-            self.wanted = next(&candidates.collect::<Vec<_>>(), self.plan.repetitions.min as usize);
+            let workloads: Vec<&Workload> = self.plan.cells.iter().map(|cell| &cell.workload).collect();
+            let samples = self.store.samples(self.run)?;
+            let observed: Vec<Observed<'_>> = samples.iter().map(StoredSample::observed).collect();
+            self.wanted = next(&workloads, &observed, self.plan.repetitions.min as usize);
         }
-        !self.cancel.is_cancelled() && cells.iter().any(|cell| self.needs(*cell, block))
+        Ok(!self.cancel.is_cancelled() && cells.iter().any(|cell| self.needs(*cell, block)))
     }
 
     fn carry_out_part(

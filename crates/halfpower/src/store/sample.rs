@@ -6,6 +6,7 @@ use super::handle::Store;
 use super::record_parser::Parser;
 use super::run::json;
 use super::run_id::RunId;
+use halfpower_analysis::Observed;
 use halfpower_model::Sample;
 use rusqlite::{ErrorCode, Row};
 use std::collections::BTreeSet;
@@ -24,6 +25,13 @@ pub(crate) struct StoredSample {
     pub block: u32,
     /// The record.
     pub sample: Sample,
+}
+
+impl StoredSample {
+    /// For an analysis.
+    pub(crate) fn observed(&self) -> Observed<'_> {
+        Observed { id: self.id, cell: self.cell as u32, block: self.block, sample: &self.sample }
+    }
 }
 
 impl Store {
