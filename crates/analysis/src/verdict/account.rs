@@ -144,18 +144,19 @@ fn doubt(confidence: Option<Sureness>) -> String {
 /// `the CPU or the device`, of `the CPU: 100 % of all …; the device: it had …`.
 fn suspects(reason: &str) -> String {
     let names: Vec<&str> = reason.split("; ").filter_map(|part| Some(part.split_once(": ")?.0)).collect();
-    if names.is_empty() { reason.to_owned() } else { names.join(" or ") }
+    if names.is_empty() { reason.split("; ").next().unwrap_or_default().to_owned() } else { names.join(" or ") }
 }
 
 /// The measurement that would tell which of the suspects it is.
 fn would_tell(reason: &str) -> &'static str {
     let is_about = |name: &str| reason.split("; ").any(|part| part.starts_with(name));
     match () {
+        () if is_about("the repetitions disagree") => "a run while nothing else runs would tell",
         () if is_about("the CPU") => "a run on an idle machine would tell",
         () if is_about("queue depth") => "a deeper queue would tell",
-        () if is_about("the device: it has no counters") => "the advertised rate would tell (--pap device=RATE)",
+        () if is_about("the device: it has no counters") => "--pap device=RATE would tell",
         () if is_about("the load generator") => "more workers would tell",
-        () => "the phases of the block layer would tell (halfpower io --block-phases)",
+        () => "halfpower io --block-phases would tell",
     }
 }
 

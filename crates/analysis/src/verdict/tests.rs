@@ -138,3 +138,17 @@ fn several_ways_to_verify_have_no_common_best() {
     }
     assert!(verdict(&run).advice.is_empty());
 }
+
+#[test]
+fn an_unknown_bottleneck_says_what_it_may_be_and_what_would_tell() {
+    let mut run = disk();
+    for placed in &mut run.samples {
+        placed.sample.block.as_mut().unwrap().busy_fraction = 0.7;
+    }
+    let verdict = verdict(&run);
+    let reads = verdict.bottleneck.reads.unwrap();
+    assert_eq!((reads.level.as_str(), reads.confidence), ("unknown", None));
+    assert_eq!(reads.words(), "unknown (the CPU or the device; a run on an idle machine would tell)");
+    assert!(verdict.sentences[1].contains(&reads.words()), "{}", verdict.sentences[1]);
+    assert_eq!(reads.evidence.last().unwrap(), "A run on an idle machine would tell.");
+}
