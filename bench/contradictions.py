@@ -63,11 +63,11 @@ def of_peaks(run):
 
 def of_depth(run):
     advice = {one["use"]: one for one in run["verdict"]["advice"]}
-    database = advice.get("database")
+    reads = advice.get("random reads")
     for finding in run["analysis"]["findings"]:
         is_of = finding["code"] == "knee" and finding["subject"].startswith("random read")
-        if is_of and database and finding["estimates"] and f", {database['buffering']}" in finding["subject"]:
-            depth, [low, high] = finding["estimates"][0]["value"], database["depth"]
+        if is_of and reads and finding["estimates"] and f", {reads['buffering']}" in finding["subject"]:
+            depth, [low, high] = finding["estimates"][0]["value"], reads["depth"]
             if not low <= depth <= high:
                 yield f"depth: advised QD{low} to {high}, and the knee at QD{depth:g}"
 

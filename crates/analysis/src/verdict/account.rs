@@ -121,7 +121,7 @@ fn parts<'a>(operation: Operation, evidence: &Evidence<'_>, paces: &'a Paces) ->
         let requests = if cell.workload.pattern == Pattern::Random { SMALL } else { LARGE };
         let name = match (pace.owner, &pace.at) {
             (Some(Owner::Device), _) if is_virtual(environment) => "the virtual disk or what is behind it".to_owned(),
-            (Some(Owner::Depth), _) => format!("a queue of only {}", cell.outstanding()),
+            (Some(Owner::Depth), _) => format!("the deepest queue measured (QD{})", cell.outstanding()),
             (Some(owner), Some(at)) => format!("{} ({at})", owner.name()),
             (owner, _) => owner.map_or("unknown", Owner::name).to_owned(),
         };

@@ -18,6 +18,8 @@ pub(super) const SHARE_OF_BEST: f64 = 0.9;
 /// A 99th percentile that is longer by more than this factor counts.
 const LONGER: f64 = 3.0;
 
+const RANDOM_READS: &str = "random reads";
+
 /// What may differ between the candidates.
 const WAYS: &[Axis] = &[Axis::RequestSize, Axis::Depth, Axis::Workers, Axis::Caches, Axis::Durability, Axis::Warmup];
 
@@ -27,7 +29,7 @@ const GAIN_MIN: f64 = 1.05;
 /// What to do for a use.
 #[derive(Clone, Debug, Serialize)]
 pub struct Advice {
-    /// `database`, `streaming`, `backup`.
+    /// `random reads`, `low latency`, `database`, `streaming`, `backup`.
     #[serde(rename = "use")]
     pub of: &'static str,
     /// Request sizes that do alike, from and to.
@@ -55,8 +57,8 @@ pub struct Advice {
 
 pub(super) fn of(evidence: &Evidence<'_>, cells: &[CellSummary]) -> Vec<Advice> {
     let uses = [
-        ("database", Kind::RandomRead),
-        ("mixed 70/30", Kind::Mix),
+        (RANDOM_READS, Kind::RandomRead),
+        ("database", Kind::Mix),
         ("streaming", Kind::SequentialRead),
         ("backup", Kind::SequentialWrite),
     ];
@@ -73,7 +75,11 @@ pub(super) fn of(evidence: &Evidence<'_>, cells: &[CellSummary]) -> Vec<Advice> 
 
 /// The deepest queue whose p99 is no more than some times that of the shallowest, if the one with the most has a longer.
 fn with_low_latency(most: &Advice, candidates: &[&Cell<'_>], cells: &[CellSummary]) -> Option<Advice> {
-    let p99 = |cell: &Cell<'_>| latencies(cell, cells)[1];
+    // Of few requests the longest stands for it.
+    let p99 = |cell: &Cell<'_>| {
+        let longest = cells.iter().find(|summary| summary.cell == cell.number).and_then(|summary| summary.latency.max);
+        latencies(cell, cells)[1].or(longest)
+    };
     let choice = candidates.iter().find(|cell| cell.number == most.cell)?;
     let alike = |cell: &&&Cell<'_>| are_comparable(cell.workload, choice.workload, &[Axis::Depth]);
     let shallowest = candidates.iter().filter(alike).min_by_key(|cell| cell.outstanding())?;
@@ -191,15 +197,15 @@ impl Advice {
     }
 }
 
-/// `Use QD16–32 for random requests (QD4 for low latency), 64 KiB–1 MiB at QD8, direct for streams.`
+/// `Use QD16–32 for random requests (QD4 for low latency) and, for streams, 64 KiB–1 MiB at QD8, direct.`
 pub(super) fn sentence_of(advice: &[Advice]) -> Option<String> {
     let of = |name: &str| advice.iter().find(|advice| advice.of == name);
-    let random = of("database").map(|advice| {
+    let random = of(RANDOM_READS).map(|advice| {
         let quick = of("low latency").map(|quick| format!(" ({} for low latency)", quick.depths())).unwrap_or_default();
         format!("{} for random requests{quick}", advice.depths())
     });
     let streams = of("streaming")
-        .map(|advice| format!("{} at {}, {} for streams", advice.sizes(), advice.depths(), advice.buffering));
+        .map(|advice| format!("for streams, {} at {}, {}", advice.sizes(), advice.depths(), advice.buffering));
     let all: Vec<String> = [random, streams].into_iter().flatten().collect();
-    (!all.is_empty()).then(|| sentence(&format!("use {}", all.join(", "))))
+    (!all.is_empty()).then(|| sentence(&format!("use {}", all.join(" and, "))))
 }

@@ -40,7 +40,7 @@ fn it_says_what_the_storage_gives_what_limits_it_and_what_to_do() {
             "It sustains reads of 200 MB/s sequential and 41\u{202f}000 IOPS random (4 KiB) and writes of 160 MB/s sequential \
              and 20\u{202f}500 IOPS random (4 KiB); a write with fsync takes 2 ms.",
             "The bottleneck of reads and writes is the device (likely).",
-            "Use QD16–32 for random requests, 64 KiB–1 MiB at QD8, direct for streams.",
+            "Use QD16–32 for random requests and, for streams, 64 KiB–1 MiB at QD8, direct.",
         ]
     );
     let kinds: Vec<&str> = peaks.iter().map(|best| best.kind.as_str()).collect();
@@ -90,8 +90,8 @@ fn a_queue_whose_waits_have_tripled_has_a_shorter_one_beside_it() {
     }
     let advice = verdict(&run).advice;
     let of = |name: &str| advice.iter().find(|advice| advice.of == name).unwrap();
-    assert_eq!((of("database").depth, of("low latency").depth), ([16, 32], [1, 1]));
-    assert!(of("low latency").p99.unwrap() * 3 < of("database").p99.unwrap());
+    assert_eq!((of("random reads").depth, of("low latency").depth), ([16, 32], [1, 1]));
+    assert!(of("low latency").p99.unwrap() * 3 < of("random reads").p99.unwrap());
 }
 
 #[test]
@@ -120,13 +120,13 @@ fn settings_of_the_host_that_are_in_the_way_are_named() {
     };
     // 64 KiB at QD8; buffered reads have half of it.
     assert_eq!(tried(&run, "streaming"), ["read_ahead_kb 512 (now 128) for buffered reads"]);
-    assert_eq!(tried(&run, "database"), ["scheduler none (now bfq)"]);
+    assert_eq!(tried(&run, "random reads"), ["scheduler none (now bfq)"]);
     assert_eq!(tried(&run, "backup"), ["mounting without sync"]);
     for placed in &mut run.samples {
         let target = &mut placed.sample.environment.target;
         (target.read_ahead_bytes, target.scheduler) = (Some(Bytes(1 << 20)), Some("none".to_owned()));
     }
-    assert_eq!([tried(&run, "streaming"), tried(&run, "database")], [[""; 0]; 2]);
+    assert_eq!([tried(&run, "streaming"), tried(&run, "random reads")], [[""; 0]; 2]);
 }
 
 #[test]

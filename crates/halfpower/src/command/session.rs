@@ -144,7 +144,9 @@ impl Session<'_> {
                 let text = match analysed.is_survey() {
                     true => {
                         let tables = self.store.command(&format!("runs show {}", self.run));
-                        report::answer(&analysed, tables.as_deref(), colour, width)
+                        let report = report_path.map(|path| path.display().to_string());
+                        let tables = tables.or(report).unwrap_or_else(|| "not kept".to_owned());
+                        report::answer(&analysed, &tables, colour, width)
                     }
                     false => report::summary(&analysed, colour, width),
                 };

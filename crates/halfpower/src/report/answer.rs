@@ -5,14 +5,16 @@ use super::summary::close_in_short;
 use super::table::{Table, or_dash};
 use super::wrap::{Page, Style};
 use crate::emit::fio::in_short;
+use crate::target_name::is_time_virtual;
 use crate::text::counted;
 use halfpower_analysis::{Advice, Best};
 use halfpower_model::Nanoseconds;
 use halfpower_model::units::significant;
+use std::path::Path;
 
-/// About one screen; `tables` is the command that shows the rest, if the run is kept. No line is longer than `width` columns
+/// About one screen; `tables` is where the rest is. No line is longer than `width` columns
 /// (minimum 20). Escape sequences only with `colour`.
-pub(crate) fn answer(analysed: &Analysed, tables: Option<&str>, colour: bool, width: usize) -> String {
+pub(crate) fn answer(analysed: &Analysed, tables: &str, colour: bool, width: usize) -> String {
     let mut page = Page::new(width, colour);
     page.paragraph("", &[(Style::Strong, analysed.run.target.as_str()), (Style::Quiet, &about(analysed))]);
     if let Some(sentence) = analysed.unfinished() {
@@ -31,7 +33,8 @@ fn about(analysed: &Analysed) -> String {
     let [workloads, samples] = [(analysed.analysis.cells.len(), "workload"), (analysed.samples.len(), "sample")]
         .map(|(count, of)| counted(count, of));
     let intervals = if analysed.has_intervals() { "; 95 % confidence intervals" } else { "" };
-    format!("({}: {workloads}, {samples}{intervals})", analysed.run.name)
+    let simulated = if is_time_virtual(Path::new(&analysed.run.target)) { "simulated; " } else { "" };
+    format!("({simulated}{}: {workloads}, {samples}{intervals})", analysed.run.name)
 }
 
 /// The verdict with its two tables.
@@ -57,12 +60,13 @@ fn peaks(peaks: &[Best]) -> Table {
 
 fn advice(advice: &[Advice]) -> Table {
     let row = |advice: &Advice| {
-        let gain = advice.gain.as_ref().map(|(gain, of)| format!("{} × {of}", significant(*gain)));
-        let p99 = or_dash(advice.p99.map(Nanoseconds));
-        [advice.of.to_owned(), advice.setting(), or_dash(gain), p99]
+        let rate = advice.rate.quantity.format(advice.rate.value);
+        let gain = advice.gain.as_ref().map(|(gain, _)| format!("{} ×", significant(*gain)));
+        [advice.of.to_owned(), advice.setting(), rate, or_dash(gain), or_dash(advice.p99.map(Nanoseconds))]
     };
-    // Mixed requests would take a line more than the screen has.
-    Table::new(["For", "use", "gain", "p99"], advice.iter().filter(|advice| !advice.of.starts_with("mixed")).map(row))
+    // The verdict has the queue for low latency.
+    let uses = advice.iter().filter(|advice| advice.of != "low latency");
+    Table::new(["For", "use", "rate", "gain", "p99"], uses.map(row))
 }
 
 /// How to do I/O here, in words to type; nothing if nothing is advised.
@@ -79,8 +83,10 @@ pub(super) fn recommend(page: &mut Page, analysed: &Analysed) {
 /// `For streaming: 256 KiB, QD8, direct: 2.1 GB/s ± 3 %, p99 4 ms (fio: --rw=read …).`
 pub(super) fn advised(advice: &Advice) -> String {
     let p99 = advice.p99.map(|p99| format!(", p99 {}", Nanoseconds(p99))).unwrap_or_default();
+    let gain = advice.gain.as_ref().map(|(gain, of)| format!(", {} times {of}", significant(*gain)));
+    let gain = gain.unwrap_or_default();
     let settings = advice.settings.join(", ");
     let settings = if settings.is_empty() { String::new() } else { format!(" Try {settings}.") };
     let (rate, fio) = (&advice.rate, in_short(&advice.workload));
-    format!("For {}: {}: {rate}{p99} (fio: {fio}).{settings}", advice.of, advice.setting())
+    format!("For {}: {}: {rate}{gain}{p99} (fio: {fio}).{settings}", advice.of, advice.setting())
 }

@@ -263,12 +263,12 @@ fn given(cell: &CellSummary) -> [String; 2] {
 }
 
 /// How many workloads were skipped, how many warnings there are, and where they are.
-pub(super) fn close_in_short(page: &mut Page, analysed: &Analysed, tables: Option<&str>) {
+pub(super) fn close_in_short(page: &mut Page, analysed: &Analysed, tables: &str) {
     let skipped = analysed.skipped().iter().map(|of| of.cells).sum::<usize>();
     let mut more = vec![counted(analysed.analysis.warnings.len(), "warning"), format!("{skipped} not run")];
     more.retain(|words| !words.starts_with('0'));
     let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join(", ")) };
-    page.plain(format!("Tables and evidence{more}: {}", tables.unwrap_or("in the report")));
+    page.plain(format!("Tables and evidence{more}: {}", tables));
 }
 
 /// Skipped workloads and warnings.

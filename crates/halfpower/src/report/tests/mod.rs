@@ -84,7 +84,7 @@ fn pyramid_of(summary: &str) -> &str {
 #[test]
 fn a_survey_ends_with_an_answer_on_a_screen_and_its_tables_have_the_half_power_size() {
     let analysed = run(&Study::builtin("survey").unwrap());
-    let answer = super::answer(&analysed, Some("halfpower runs show 1"), false, 80);
+    let answer = super::answer(&analysed, "halfpower runs show 1", false, 80);
     // The name of the target takes four lines more than others.
     assert!(answer.lines().count() <= 22 + 4 && answer.lines().all(|line| line.chars().count() <= 80), "{answer}");
     insta::assert_snapshot!("answer_80", answer);
