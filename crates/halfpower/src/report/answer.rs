@@ -1,7 +1,6 @@
 //! The answer of a survey on a terminal: three sentences, the best of each kind of requests, and advice by use.
 
 use super::analysed::Analysed;
-use super::summary::close_in_short;
 use super::table::{Table, or_dash};
 use super::wrap::{Page, Style};
 use crate::emit::fio::in_short;
@@ -35,6 +34,15 @@ fn about(analysed: &Analysed) -> String {
     let intervals = if analysed.has_intervals() { "; 95 % confidence intervals" } else { "" };
     let simulated = if is_time_virtual(Path::new(&analysed.run.target)) { "simulated; " } else { "" };
     format!("({simulated}{}: {workloads}, {samples}{intervals})", analysed.run.name)
+}
+
+/// How many workloads were skipped, how many warnings there are, and where they are.
+fn close_in_short(page: &mut Page, analysed: &Analysed, tables: &str) {
+    let skipped = analysed.skipped().iter().map(|of| of.cells).sum::<usize>();
+    let mut more = vec![counted(analysed.analysis.warnings.len(), "warning"), format!("{skipped} not run")];
+    more.retain(|words| !words.starts_with('0'));
+    let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join(", ")) };
+    page.plain(format!("Tables and evidence{more}: {}", tables));
 }
 
 /// The verdict with its two tables.

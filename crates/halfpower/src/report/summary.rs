@@ -262,15 +262,6 @@ fn given(cell: &CellSummary) -> [String; 2] {
     [cell.bytes_per_s, cell.requests_per_s].map(|one| figure(Some(one)) + &within_run(cell, one.quantity))
 }
 
-/// How many workloads were skipped, how many warnings there are, and where they are.
-pub(super) fn close_in_short(page: &mut Page, analysed: &Analysed, tables: &str) {
-    let skipped = analysed.skipped().iter().map(|of| of.cells).sum::<usize>();
-    let mut more = vec![counted(analysed.analysis.warnings.len(), "warning"), format!("{skipped} not run")];
-    more.retain(|words| !words.starts_with('0'));
-    let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join(", ")) };
-    page.plain(format!("Tables and evidence{more}: {}", tables));
-}
-
 /// Skipped workloads and warnings.
 fn close(page: &mut Page, analysed: &Analysed) {
     let (pyramids, warnings) = (&analysed.analysis.pyramids, &analysed.analysis.warnings);
