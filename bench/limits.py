@@ -178,6 +178,8 @@ def main():
     parser.add_argument("--show", metavar="DIRECTORY", help="keep the outputs here")
     parser.add_argument("--only", action="append", metavar="GROUP", help="of throttled, free, simulated")
     arguments = parser.parse_args()
+    if arguments.show:
+        os.makedirs(arguments.show, exist_ok=True)
     for name in set(COMMANDS) - set(arguments.command or COMMANDS):
         del COMMANDS[name]
     binary, draw = os.path.abspath(arguments.binary), random.Random(arguments.seed)
