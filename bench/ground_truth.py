@@ -8,7 +8,8 @@ Each scenario runs so many times, each with a fresh seed and a store of its own,
 with nothing brought about, of which no run may name any of the scenarios' owners; "the device" and "cannot be told" are both
 right there. Needs root, a disk with a file system under --directory, loop devices and control groups of version 1 (blkio); a
 scenario that the machine cannot bring about says "skipped". Where a scenario has a truth that can be measured beside it, it
-is, and a run in which the truth did not hold is shown as "not so" and run again.
+is, and a run in which the truth did not hold is shown as "not so" and run again. The verdict's account, if
+it has one, has to rest on the same reason.
 
 Ends with status 1 where a scenario was named in fewer than nine of ten, or a clean run named any of them.
 """
@@ -52,7 +53,7 @@ class Lab:
         for name in os.listdir(self.directory):
             if name.startswith(f"store-{self.runs}.db"):
                 os.remove(os.path.join(self.directory, name))
-        return shown["analysis"], sample
+        return shown["analysis"] | {"verdict": shown["verdict"]}, sample
 
 
 def write(path, text):
@@ -259,6 +260,14 @@ def names_of(analysis):
     return bottleneck.get("name"), codes, bottleneck.get("reason", "")
 
 
+def is_told(analysis):
+    """Whether the verdict's account, if it has one, rests on what is named of the workload, or on a limit."""
+    bottleneck = analysis["cells"][0].get("bottleneck") or {}
+    accounts = [account for account in analysis["verdict"]["bottleneck"].values() if account]
+    is_limit = lambda account: account["level"].startswith("a limit of")
+    return all(is_limit(one) or bottleneck.get("reason", "") in " ".join(one["evidence"]) for one in accounts)
+
+
 def judge(lab, name, bring_about, owners, arguments, draw):
     """Runs a scenario so many times; how often it was named, and by how many runs."""
     named = counted = 0
@@ -272,6 +281,7 @@ def judge(lab, name, bring_about, owners, arguments, draw):
             continue
         owner, codes, reason = names_of(said[0])
         right = bool(owners & ({owner} | codes)) if owners else not INDUCED & ({owner} | codes)
+        right = right and is_told(said[0])
         counted += 1
         named += right
         print(f"  {name}, seed {seed}: {'right' if right else 'WRONG'}: {owner}: {reason}", flush=True)
