@@ -41,22 +41,14 @@ use halfpower_model::{Cancel, Workload};
 use state::System;
 use std::sync::atomic::AtomicU64;
 
-/// How many events pass between two looks at whether somebody said stop.
-const EVENTS_BETWEEN_LOOKS: u32 = 1 << 14;
-
 /// Runs a workload on a machine until its limits, on a virtual clock.
 pub fn run(machine: &Machine, workload: &Workload, cancel: &Cancel) -> Outcome {
     let cursors = cursors(workload);
     let mut system = started(machine, workload, &cursors);
-    let mut until_look = EVENTS_BETWEEN_LOOKS;
     while system.step() {
-        until_look -= 1;
-        if until_look == 0 {
-            until_look = EVENTS_BETWEEN_LOOKS;
-            if cancel.is_cancelled() {
-                system.outcome.cancelled = true;
-                break;
-            }
+        if cancel.is_cancelled() {
+            system.outcome.cancelled = true;
+            break;
         }
     }
     system.finish()

@@ -105,6 +105,9 @@ pub(super) struct Rows {
     kept: BTreeMap<u64, Vec<Spans>>,
     last: VecDeque<u64>,
     room: usize,
+    /// Adjacent rows whose pass could not begin, whether all were to be written, until rows change. A deep queue of large writes
+    /// waits with thousands of rows, each of which asks.
+    refused: Option<(Range<u64>, bool)>,
 }
 
 impl Rows {
@@ -131,6 +134,7 @@ impl Rows {
             } else {
                 STRIPE_CACHE_BYTES.div_ceil(slice).min(256) as usize
             },
+            refused: None,
         })
     }
 
@@ -159,6 +163,7 @@ impl Rows {
 
     /// A portion joins its rows. Gives how many they are, and those with which a pass may begin.
     pub(super) fn join(&mut self, number: u32, portion: &Portion) -> (u32, Vec<u64>) {
+        self.refused = None;
         let (mut count, mut ready) = (0, Vec::new());
         let (chunk, slice, data_disks) = (self.chunk, self.slice, self.disks as u64 - 1);
         chunks(chunk, portion.offset, portion.bytes, &mut |number_of_chunk, from, bytes| {
@@ -180,6 +185,9 @@ impl Rows {
     /// A pass begins with this row and all adjacent ones that are ready, if it may begin. Of those in memory only whole ones are,
     /// unless all are to be written. Gives the rows and the reads.
     pub(super) fn begin(&mut self, number: u64, writes_all: bool) -> Option<(Range<u64>, Vec<Piece>)> {
+        if self.refused.as_ref().is_some_and(|(rows, all)| rows.contains(&number) && *all == writes_all) {
+            return None;
+        }
         let row_bytes = self.row_bytes();
         let is_whole = |row: &Row| row.waiting.spans.bytes() == row_bytes;
         let is_due = |row: &Row| row.is_ready() && (writes_all || self.memory.is_none() || is_whole(row));
@@ -192,8 +200,10 @@ impl Rows {
             self.add_pieces(number, Direction::Read, chunks, &mut reads);
         }
         if !reads.is_empty() && self.rows.range(around).any(|(_, row)| row.is_busy()) {
+            self.refused = Some((rows, writes_all));
             return None;
         }
+        self.refused = None;
         for (number, chunks) in rows.clone().zip(read) {
             self.keep(number, &chunks);
             self.rows.entry(number).and_modify(|row| row.passing = std::mem::take(&mut row.waiting));
@@ -234,6 +244,7 @@ impl Rows {
 
     /// A pass has what it read. Gives its writes.
     pub(super) fn write(&mut self, rows: Range<u64>) -> Vec<Piece> {
+        self.refused = None;
         let (mut writes, row_bytes) = (Vec::new(), self.row_bytes());
         for number in rows {
             let Some(Row { passing, waiting }) = self.rows.get_mut(&number) else { continue };
@@ -253,6 +264,7 @@ impl Rows {
 
     /// A pass has written. Gives its portions, and the rows in it and next to it that are ready.
     pub(super) fn end(&mut self, rows: Range<u64>) -> (Vec<u32>, Vec<u64>) {
+        self.refused = None;
         let mut done = Vec::new();
         for number in rows.clone() {
             let Some(row) = self.rows.get_mut(&number) else { continue };
