@@ -31,12 +31,10 @@ impl SeekCurve {
     /// From a data sheet's times in milliseconds.
     ///
     /// # Errors
-    /// When they do not grow.
+    /// When no curve of this form goes through them and never falls.
     pub fn data_sheet(cylinders: u32, single: f64, average: f64, full: f64) -> Result<SeekCurve, String> {
-        if !(single > 0.0 && average > single && full > average && full <= 1000.0) {
-            return Err(format!(
-                "seek times grow from track to track ({single} ms) over the average ({average} ms) to the full stroke ({full} ms)"
-            ));
+        if !(single > 0.0 && full >= single) {
+            return Err("full has to be at least track-to-track, and that above 0 ms".to_owned());
         }
         let most = f64::from(cylinders.saturating_sub(1).max(2));
         // Means over pairs drawn uniformly: of √(d/most) 8/15, of d/most 1/3.
@@ -44,6 +42,17 @@ impl SeekCurve {
         // Three equations less the first: b (√d − 1) + c (d − 1).
         let (a1, b1, r1) = (root_mean - 1.0, linear_mean - 1.0, average - single);
         let (a2, b2, r2) = (most.sqrt() - 1.0, most - 1.0, full - single);
+        // The averages of curves that are level at one cylinder, and at the full stroke.
+        let level_at = |root: f64| single + r2 * (a1 - b1 / (2.0 * root)) / (a2 - b2 / (2.0 * root));
+        let [least, greatest] = [1.0, most.sqrt()].map(level_at);
+        if !(least..=greatest).contains(&average) {
+            return Err(format!(
+                "average is {average} ms; between {single} ms from track to track and {full} ms for the full stroke it has to be \
+                 from {:.2} to {:.2} ms; write seek for another curve",
+                (least * 100.0).ceil() / 100.0,
+                (greatest * 100.0).floor() / 100.0
+            ));
+        }
         let determinant = a1 * b2 - a2 * b1;
         let root = (r1 * b2 - r2 * b1) / determinant;
         let linear = (a1 * r2 - a2 * r1) / determinant;
@@ -51,7 +60,7 @@ impl SeekCurve {
             let distance = f64::from(distance);
             single + root * (distance.sqrt() - 1.0) + linear * (distance - 1.0)
         };
-        Ok(SeekCurve::of(cylinders, |distance| at(distance).max(single)))
+        Ok(SeekCurve::of(cylinders, at))
     }
 
     fn of(cylinders: u32, milliseconds: impl Fn(u32) -> f64) -> SeekCurve {
@@ -138,5 +147,16 @@ mod tests {
         let mean_ms = sum / f64::from(cylinders).powi(2) / 1e6;
         assert!((mean_ms / 9.5 - 1.0).abs() < 0.002, "{mean_ms}");
         assert_eq!((curve.time_ns(1), curve.time_ns(cylinders - 1)), (2_000_000, 18_000_000));
+    }
+
+    #[test]
+    fn an_average_that_no_growing_curve_has_is_rejected_with_its_bounds() {
+        let curve = |average| SeekCurve::data_sheet(10_000, 2.0, average, 18.0);
+        let bounds = "it has to be from 7.27 to 13.64 ms";
+        for average in [1.5, 7.26, 13.65, 20.0] {
+            assert!(curve(average).unwrap_err().contains(bounds), "{:?}", curve(average));
+        }
+        assert!([7.27, 13.64].iter().all(|average| curve(*average).unwrap().grows));
+        assert_eq!(SeekCurve::data_sheet(10_000, 2.0, 2.0, 2.0).unwrap().time_ns(5000), 2_000_000);
     }
 }

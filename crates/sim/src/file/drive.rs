@@ -35,7 +35,8 @@ table! { pub(super) DriveKeys {
     /// from the outside in, each `[first cylinder, sectors per track, skew to the next track, skew to the next cylinder, spare
     /// sectors]`. At most 1024 TiB; skews below the sectors. If a skew is shorter than the head's way, a stream loses a rotation there
     zones: List<ZoneKeys, 1, 1000>,
-    /// measured: `[cylinders, milliseconds]`, from 1 cylinder, ascending, times never falling; this, or `seek-times`
+    /// measured: `[cylinders, milliseconds]`, from 1 cylinder to half of the stroke or more, ascending, times never falling; the
+    /// last line goes on beyond the last point; this, or `seek-times`
     seek: Option<List<(Count<1, MOST_CYLINDERS>, Number<0, 1000>), 1, 10_000>>,
     /// of a data sheet
     seek_times: Option<SeekTimes>,
@@ -77,9 +78,10 @@ table! { pub(super) DriveKeys {
 table! { pub(super) SeekTimes {
     /// seek over one cylinder
     track_to_track: Short,
-    /// average seek; at least that
+    /// average seek over uniform pairs of cylinders; about a third to three quarters of the way from `track-to-track` to `full`,
+    /// because the curve never falls
     average: Short,
-    /// full stroke; at least that
+    /// full stroke; at least `track-to-track`
     full: Short,
 } }
 
@@ -201,6 +203,12 @@ impl DriveKeys {
         let points = self.seek.as_deref().unwrap_or_default();
         if let Some((far, _)) = points.first().filter(|(far, _)| *far > 1) {
             return wrong(format!("the first is of {far} cylinders; a curve begins with a seek over 1 cylinder"));
+        }
+        if let Some((far, _)) = points.last().filter(|(far, _)| far.saturating_mul(2) < self.cylinders - 1) {
+            let stroke = self.cylinders - 1;
+            return wrong(format!(
+                "the last is of {far} cylinders; a curve goes to half of the stroke of {stroke} at least"
+            ));
         }
         for pair in points.windows(2) {
             let [(nearer, shorter_ms), (far, ms)] = [pair[0], pair[1]];

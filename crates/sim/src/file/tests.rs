@@ -102,7 +102,7 @@ fn what_no_machine_can_have_is_refused_at_its_key() {
         (hdd, path, "path = []", "volume.disk.path", "a list of 1 to 16"),
         (hdd, path, "path = [\"pci\"]", "volume.disk.path", "there is no bus or controller \"pci\""),
         (hdd, "drive = \"exos-x18\"", "drive = \"exos\"", "volume.disk.drive", "there is no drive \"exos\""),
-        (hdd, "average = \"7.4ms\"", "average = \"74ms\"", "drive.exos-x18.seek-times", "seek times grow"),
+        (hdd, "average = \"7.4ms\"", "average = \"74ms\"", "drive.exos-x18.seek-times", "it has to be from "),
         (hdd, seek_times, "", "drive.exos-x18.seek", "a drive needs either seek or seek-times"),
         (hdd, "dirty-share = 0.2", "dirty-share = 0.9", "system.cache.dirty-share", "at most share"),
         (hdd, "share = 0.8\ndirty-share = 0.2", "share = 0.0\ndirty-share = 0", "system.cache.share", "it needs 1 MiB"),

@@ -178,7 +178,7 @@ fn drive(draw: &mut Draw, slow: Slow, text: &mut String) {
          \"{:.3}ms\"\nzero-latency = {}\nscheduler = \"{scheduler}\"\nsegments = {}\nsegment = \"{segment_kib}KiB\"\nread-ahead = \
          \"{segment_kib}KiB\"\nread-hit = \"{:.0}us\"\nread-miss = \"{:.0}us\"\nwrite = \"{:.0}us\"\n{cache}",
         zones.join(", "),
-        average_ms * (1.8 + 0.4 * draw.0.next_unit()),
+        (average_ms * (1.8 + 0.4 * draw.0.next_unit())).min(single_ms + 2.9 * (average_ms - single_ms)),
         0.5 * draw.0.next_unit(),
         draw.chance(0.5),
         draw.between(1, 16),
