@@ -18,16 +18,40 @@ type Attached = (Vec<Part>, Vec<AttachedDisk>, Option<Vec<usize>>);
 const ONCE: &str = "it has to name each part once";
 
 impl MachineFile {
+    /// Holds every part to what can be, whether a volume uses it or not.
+    ///
+    /// # Errors
+    /// The first part of a kind that cannot be.
+    pub(super) fn check_parts(&self) -> Result<(), Wrong> {
+        check(&self.system, &["system"], self.cpu.memory)?;
+        for (name, system) in &self.other_system {
+            check(system, &["other-system", name], self.cpu.memory)?;
+        }
+        self.bus.keys().chain(self.controller.keys()).try_for_each(|name| self.part(&[], name).map(drop))?;
+        self.drive.iter().try_for_each(|(name, drive)| drive.drive(name).map(drop))?;
+        self.flash.iter().try_for_each(|(name, flash)| check_flash(flash, name))?;
+        for (name, cloud) in &self.cloud {
+            if cloud.spread > cloud.read_latency.min(cloud.write_latency) {
+                let message = "it has to be at most read-latency and write-latency";
+                return Err(Wrong::at(&["cloud", name, "spread"], message));
+            }
+            cloud.limits.check().map_err(|(key, message)| Wrong::at(&["cloud", name, "limits", key], message))?;
+            if let Some(instance) = &cloud.instance {
+                named_in(&self.instance, &["cloud", name, "instance"], "instance", instance)?;
+            }
+        }
+        for (name, limits) in &self.instance {
+            limits.check().map_err(|(key, message)| Wrong::at(&["instance", name, key], message))?;
+        }
+        self.share.keys().try_for_each(|name| self.share("", name, &mut Vec::new()).map(drop))
+    }
+
     pub(super) fn machine(&self, volume: &str, keys: &VolumeKeys) -> Result<Machine, Wrong> {
         let made_of = keys.volume(volume)?;
-        let (place, system) = match &keys.system {
-            Some(named) => {
-                let system = named_in(&self.other_system, &["volume", volume, "system"], "other system", named)?;
-                (vec!["other-system", named], system)
-            }
-            None => (vec!["system"], &self.system),
+        let system = match &keys.system {
+            Some(named) => named_in(&self.other_system, &["volume", volume, "system"], "other system", named)?,
+            None => &self.system,
         };
-        check(system, &place, self.cpu.memory)?;
         let (mut parts, disks, made) = self.attach(volume, keys)?;
         let share = keys.share.as_ref().map(|share| self.share(volume, share, &mut parts)).transpose()?;
         let (share, wire) = share.unzip();
@@ -78,28 +102,25 @@ impl MachineFile {
         if let Some((key, _)) = of_flash.into_iter().find(|(_, is_said)| *is_said) {
             return Err(Wrong::at(&["volume", name, key], "it applies to flash drives only"));
         }
-        let drive = named_in(&self.drive, &["volume", name, "drive"], "drive", &keys.drive)?;
-        Ok(keys.disk(drive.drive(&keys.drive)?))
+        let drive = named_in(&self.drive, &["volume", name, "drive"], "drive", &keys.drive)?.drive(&keys.drive)?;
+        if keys.write_cache == Some(true) && drive.write_cache.is_none() {
+            let message = format!("{} has none; add write-cache to [drive.{0}]", keys.drive);
+            return Err(Wrong::at(&["volume", name, "write-cache"], message));
+        }
+        Ok(keys.disk(drive))
     }
 
     /// A volume of a cloud, at its instance.
     fn cloud(&self, cloud: &CloudVolume, name: &str, keys: &VolumeKeys) -> Result<Device, Wrong> {
-        let of_cloud = |key| ["cloud", &keys.drive, key];
-        if cloud.spread > cloud.read_latency.min(cloud.write_latency) {
-            return Err(Wrong::at(&of_cloud("spread"), "it has to be at most read-latency and write-latency"));
-        }
         if keys.from_buffers {
             return Err(Wrong::at(&["volume", name, "from-buffers"], "it applies to disks only"));
         }
-        let wrong = |(key, message)| Wrong::at(&[&of_cloud("limits")[..], &[key]].concat(), message);
-        cloud.limits.check().map_err(wrong)?;
         let Some(instance) = &cloud.instance else { return Ok(Device::Cloud(Arc::new(cloud.clone()), None)) };
-        let limits = named_in(&self.instance, &of_cloud("instance"), "instance", instance)?;
+        let limits = named_in(&self.instance, &["cloud", &keys.drive, "instance"], "instance", instance)?;
         if keys.disks > 1 {
             let one = "volumes that share an instance are not simulated; write disks = 1";
             return Err(Wrong::at(&["volume", name, "disks"], one));
         }
-        limits.check().map_err(|(key, message)| Wrong::at(&["instance", instance, key], message))?;
         Ok(Device::Cloud(Arc::new(cloud.clone()), Some(*limits)))
     }
 
@@ -123,6 +144,12 @@ impl MachineFile {
                 part = part.with_ports();
             }
             let is_last = level + 1 == keys.path.len();
+            if part.bus().is_none() && (level == 0 || is_last) {
+                return wrong("path", &format!("{named} needs a bus on both sides: one to the drive, one to memory"));
+            }
+            if level > 0 && is_each_disk_s(named) {
+                return wrong("path", &format!("{named} has each-disk, so it has to be the first"));
+            }
             let count = match (is_each_disk_s(named), is_last) {
                 (true, _) => keys.disks,
                 (false, true) => 1,
@@ -232,37 +259,44 @@ impl Machine {
     }
 }
 
+/// Checks a flash drive.
+///
+/// # Errors
+/// When its keys contradict each other.
+fn check_flash(drive: &FlashDrive, name: &str) -> Result<(), Wrong> {
+    let wrong = |keys: &[&str], message: String| Err(Wrong::at(&[&["flash", name], keys].concat(), message));
+    // With less a write would wait for seconds of copying: 500 bytes for each.
+    let least = Bytes((drive.size.0 / 1000).max(u64::from(drive.units) * drive.page.0));
+    if drive.fast_area.is_some_and(|area| area.always.is_some_and(|always| always > area.size)) {
+        return wrong(&["fast-area", "always"], "it has to be at most size".to_owned());
+    }
+    if drive.units < drive.channels {
+        return wrong(&["channels"], "it has to be at most units".to_owned());
+    }
+    if drive.spare < least {
+        return wrong(
+            &["spare"],
+            format!("it has to be at least a thousandth of size, and one page per unit: {least}"),
+        );
+    }
+    if drive.protected && drive.buffer.is_none() {
+        return wrong(&["protected"], "it needs buffer too".to_owned());
+    }
+    Ok(())
+}
+
 /// A flash drive as a volume uses it. What the volume leaves of it is spare, and always free.
 ///
 /// # Errors
 /// When keys of both contradict each other.
 fn flash(drive: &FlashDrive, name: &str, volume: &VolumeKeys) -> Result<FlashDrive, Wrong> {
     let of_volume = |key, message: String| Err(Wrong::at(&["volume", name, key], message));
-    let of_drive =
-        |keys: &[&str], message: String| Err(Wrong::at(&[&["flash", &volume.drive], keys].concat(), message));
     let size = volume.capacity.unwrap_or(drive.size);
-    // With less a write would wait for seconds of copying: 500 bytes for each.
-    let least = Bytes((drive.size.0 / 1000).max(u64::from(drive.units) * drive.page.0));
     if volume.from_buffers {
         return of_volume("from-buffers", "it applies to disks only".to_owned());
     }
     if size > drive.size {
         return of_volume("capacity", format!("it has to be at most the drive's size, {}", drive.size));
-    }
-    if drive.fast_area.is_some_and(|area| area.always.is_some_and(|always| always > area.size)) {
-        return of_drive(&["fast-area", "always"], "it has to be at most size".to_owned());
-    }
-    if drive.units < drive.channels {
-        return of_drive(&["channels"], "it has to be at most units".to_owned());
-    }
-    if drive.spare < least {
-        return of_drive(
-            &["spare"],
-            format!("it has to be at least a thousandth of size, and one page per unit: {least}"),
-        );
-    }
-    if drive.protected && drive.buffer.is_none() {
-        return of_drive(&["protected"], "it needs buffer too".to_owned());
     }
     let unused = drive.size.0 - size.0;
     let fast_area = |area: FastArea| {

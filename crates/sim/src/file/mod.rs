@@ -108,7 +108,7 @@ impl MachineFile {
     ) -> Result<MachineFile, MachineError> {
         let source = Source::new(name, text, volume, settings);
         let (file, crc32c, places): (MachineFile, _, Vec<_>) = source.read()?;
-        file.check_names().map_err(|wrong| source.wrong(&wrong))?;
+        file.check_names().and_then(|()| file.check_parts()).map_err(|wrong| source.wrong(&wrong))?;
         let fitted = source.fitted(&file.fitted_keys)?;
         let is_clock_set = places.iter().any(|place| *place == CLOCK);
         let clock_of_times = is_clock_set.then(|| MachineFile::clock_of(name, text)).transpose()?;

@@ -22,7 +22,7 @@ table! { pub(super) VolumeKeys {
     drive: String,
     /// number of drives
     disks: Count<1, MOST_DISKS>,
-    /// buses and controllers from the drive to memory, each once
+    /// buses and controllers from the drive to memory, each once; a bus is the first, and one the last; `each-disk` only the first
     path: Names<1>,
     /// number of copies of all parts but the last; the disks are spread over them in turn; at most `disks`
     strings: Count<1, MOST_DISKS> = default,
@@ -44,7 +44,7 @@ table! { pub(super) VolumeKeys {
     share: Option<String>,
     /// false: no file system, which would split large requests; default true
     file_system: Option<bool>,
-    /// false: no write caches, and no buffers of flash; default true
+    /// false: no write caches, and no buffers of flash; true needs the drive's `write-cache`, if it is a disk; default: as the drive
     write_cache: Option<bool>,
     /// true: the drives answer every request from their buffers
     from_buffers: bool = default,
