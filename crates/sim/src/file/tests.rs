@@ -146,6 +146,7 @@ fn what_no_machine_can_have_is_refused_at_its_key() {
         (atlas, "[9625, 229, 29,", "[9625, 229, 231,", zones, "zone 13: 229 sectors a track with shifts of 231"),
         (atlas, "[1000, 3.820]", "[1000, 0.820]", seek, "a seek over 1000 cylinders takes 0.82 ms, and"),
         (atlas, "[1000, 3.820]", "[100, 3.820]", seek, "a seek over 100 cylinders follows one over "),
+        ("win2k-pentium3:memory", "[1023, 1.0]", "[511, 1.0]", "drive.memory.seek", "half of the stroke of 1023"),
         (atlas, "[1, 1.245], ", "", seek, "the first is of 5 cylinders; a curve begins with a seek over 1"),
     ] {
         let (machine, volume) = target.split_once(':').unwrap();
@@ -249,6 +250,19 @@ fn a_name_means_one_part_and_a_volume_s_can_be_said() {
         let (message, line) = after("hdd-18tb", &format!("[volume.\"{name}\"]{}", copy("hdd-18tb", "[volume.disk]")));
         let told = format!(": `volume.{name}`: a volume's name must not be empty or contain a colon, comma or space");
         assert!(message.contains(&told) && message.contains(", column 1: "), "{line}: {message}");
+    }
+}
+
+#[test]
+fn a_part_that_no_volume_uses_is_checked_too() {
+    let machine = machine_text("win2k-pentium3").unwrap();
+    let drive = machine.split("\n[drive.maxtor-40]").nth(1).unwrap().split("\n[").next().unwrap();
+    let slow = drive.replace("average = \"6.5ms\"", "average = \"1.5ms\"");
+    for (table, key) in
+        [("[bus.spare]\nlatency = \"1us\"", "bus.spare"), (&format!("[drive.spare]{slow}"), "drive.spare.seek-times")]
+    {
+        let error = MachineFile::parse("x", &format!("{machine}\n{table}\n")).unwrap_err().to_string();
+        assert!(error.contains(&format!(": `{key}`")), "{error}");
     }
 }
 
