@@ -164,9 +164,8 @@ fn find(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Limit> {
         }
     }
     limits.iter_mut().for_each(|limit| limit.sentence = limit.words());
-    let reads = limits.iter().filter(|limit| limit.operation != Some(Operation::Write)).map(|limit| limit.what);
-    let of_reads: Vec<Quantity> = reads.collect();
-    for limit in limits.iter_mut().filter(|limit| limit.burst.is_some() && !of_reads.contains(&limit.what)) {
+    let caches: Vec<bool> = limits.iter().map(|limit| limit.may_be_a_cache(&limits)).collect();
+    for (limit, _) in limits.iter_mut().zip(caches).filter(|(_, may_be)| *may_be) {
         limit.sentence += " None was found for reads: a write cache that fills up shows this too.";
     }
     say_what_is_known(&mut limits);
@@ -429,6 +428,12 @@ impl Long<'_> {
 }
 
 impl Limit {
+    /// Whether it may be a write cache that fills up: reads have none of its kind.
+    pub(crate) fn may_be_a_cache(&self, all: &[Limit]) -> bool {
+        self.burst.is_some()
+            && all.iter().all(|limit| limit.operation == Some(Operation::Write) || limit.what != self.what)
+    }
+
     /// `60 MB/s (240 MB/s for the first 3 s)`.
     pub(crate) fn brief(&self) -> String {
         let rate = self.what.format(self.sustained.value);

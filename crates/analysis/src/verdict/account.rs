@@ -66,11 +66,12 @@ pub(super) fn of(
     }
     let ruled_out = parts.first().map(|part| ruled_out_by_all(&parts, part)).unwrap_or_default();
     let is_of = |limit: &&Limit| limit.operation.is_none_or(|of| of == operation);
-    let limits: Vec<&Limit> = limits.iter().filter(is_of).collect();
+    let (all, limits): (_, Vec<&Limit>) = (limits, limits.iter().filter(is_of).collect());
     if !limits.is_empty() {
         let rates: Vec<String> = limits.iter().map(|limit| limit.brief()).collect();
         let confidence = limits.iter().map(|limit| limit.confidence).min();
         let may_fall = limits.iter().all(|limit| limit.burst.is_none());
+        let may_be_a_cache = limits.iter().all(|limit| limit.may_be_a_cache(all));
         return Some(Account {
             level: format!("a limit of {}", listed(&rates)),
             confidence,
@@ -80,6 +81,7 @@ pub(super) fn of(
                 Some(Sureness::Likely) if may_fall => {
                     " (likely; less once credits are used up, if the volume has any)".to_owned()
                 }
+                _ if may_be_a_cache => " (or of a write cache that fills up)".to_owned(),
                 _ => doubt(confidence),
             },
         });
