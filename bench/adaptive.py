@@ -2,20 +2,24 @@
 """The survey that asks as needed against the whole grid: trials, and whether both give the same advice within ties.
 
     bench/adaptive.py [--binary target/release/halfpower] [--study survey] [--machines 200] [--seed N] [TARGET…]
+    bench/adaptive.py [--binary …] --repeat 5 TARGET…
 
 Without targets, simulated machines of bench/coverage.py. Advice is the same if each setting lies in the other's range of
-settings that do alike. Ends with status 1 where advice differs on more than 5 % of the targets, or the survey takes more than
+settings that do alike. `--repeat` surveys each target so many times, prints the advice of each, and compares each with each
+other. Ends with status 1 where advice differs on more than 5 % of the targets, or the survey takes more than
 a third of the trials.
 """
 
 import argparse
 import collections
+import itertools
 import json
 import os
 import random
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 from coverage import machines, output
@@ -41,6 +45,26 @@ def differences(adaptive, full):
             yield f"{use}: {setting(one)} and {setting(other)}"
 
 
+def repeat(binary, target, times):
+    """The advice of so many surveys; how many pairs differ."""
+    runs = []
+    for seed in range(1, times + 1):
+        begun = time.monotonic()
+        runs.append(output(binary, "run", target, "--seed", str(seed), "--no-report"))
+        for one in runs[-1]["verdict"]["advice"]:
+            sizes, depths = ("–".join(map(str, dict.fromkeys(one[key]))) for key in ("request_size", "depth"))
+            print(f"{target} {seed}: {one['use']}: {setting(one)}, alike {sizes} QD{depths}, {one['rate']['value']:.4g}")
+        seconds = time.monotonic() - begun
+        print(f"{target} {seed}: {seconds:.0f} s, {runs[-1]['samples']} samples. {' '.join(runs[-1]['verdict']['sentences'])}", flush=True)
+    pairs = list(itertools.combinations(range(times), 2))
+    found = {pair: list(differences(runs[pair[0]], runs[pair[1]])) for pair in pairs}
+    for (one, other), different in found.items():
+        for what in different:
+            print(f"{target}: {one + 1} and {other + 1}: {what}")
+    print(f"{target}: advice differs in {sum(map(bool, found.values()))} of {len(pairs)} pairs of surveys")
+    return any(found.values())
+
+
 def setting(advice):
     return f"{advice['request_size']} QD{advice['depth']} {advice['buffering']}"
 
@@ -52,8 +76,11 @@ def main():
     parser.add_argument("--study", default="survey")
     parser.add_argument("--machines", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--repeat", type=int, metavar="TIMES")
     arguments = parser.parse_args()
     binary = os.path.abspath(arguments.binary)
+    if arguments.repeat:
+        sys.exit(any([repeat(binary, target, arguments.repeat) for target in arguments.targets]))
     drawn = [(target, 1, 0) for target in arguments.targets]
     drawn = drawn or list(machines(arguments.machines, random.Random(arguments.seed)))
     text = subprocess.run([binary, "study", "show", arguments.study], check=True, capture_output=True, text=True).stdout

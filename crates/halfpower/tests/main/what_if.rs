@@ -72,7 +72,7 @@ fn a_machine_can_be_another_one_for_a_run() {
         ("disks", "like disks=4"),
     ];
     lab.refuses_each(rows.map(|(set, needle)| (format!("io {atlas} --set {set}"), 2, needle)));
-    for set in ["fireball-lct08.rpm=7200", "maxtor-40.rpm=5400", "ata.rate=1GB/s", "volume.atlas-2.disks=3"] {
+    for set in ["fireball-lct08.rpm=7200", "maxtor-40.rpm=5400", "ata.read-rate=1GB/s", "volume.atlas-2.disks=3"] {
         for command in ["io sim:", "run sim:", "sim show "] {
             let needle = "is not on the I/O path of atlas-4, so it would have no effect; set";
             lab.refuses(format!("{command}win2k-pentium3:atlas-4 --set {set}"), 2, needle);
