@@ -25,11 +25,15 @@ pub fn next(planned: &[&Workload], samples: &[Observed<'_>], least: usize) -> Ve
     limits::of(&mut measured);
     let mut cells: Vec<Cell<'_>> =
         (0..).zip(planned).map(|(number, workload)| Cell::planned(number, workload)).collect();
-    for cell in measured {
-        let number = cell.number as usize;
-        // What does not last is measured, and has no rate.
-        cells[number] =
-            if cell.is_burst { Cell { bytes_per_s: Vec::new(), requests_per_s: Vec::new(), ..cell } } else { cell };
+    for mut cell in measured {
+        if cell.is_burst {
+            // It is measured, and has no rate that lasts.
+            cell.bytes_per_s.clear();
+            cell.requests_per_s.clear();
+        }
+        if let Some(planned) = cells.get_mut(cell.number as usize) {
+            *planned = cell;
+        }
     }
     let kinds: Vec<Vec<&Cell<'_>>> = Kind::ALL.into_iter().map(|kind| of_kind(&cells, kind)).collect();
     let mut survey = Survey { wanted: vec![false; cells.len()], scatter: Scatter::of(cells.iter()), least };
