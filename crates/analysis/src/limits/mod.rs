@@ -140,7 +140,11 @@ fn find(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Limit> {
     let (together, alone): (Vec<&Long<'_>>, Vec<_>) =
         long.iter().partition(|one| one.observed.sample.workload.targets == most);
     let mut limits: Vec<Limit> = Vec::new();
-    for operation in [Operation::Read, Operation::Write] {
+    // Reads once more: what writes show is then known, and the bucket may have been empty when reads began.
+    for operation in [Operation::Read, Operation::Write, Operation::Read] {
+        if operation == Operation::Read && limits.iter().any(|limit| limit.operation.is_none_or(|of| of == operation)) {
+            continue;
+        }
         let others = of_others(cells, operation);
         let of = |all: &[&'_ Long<'_>]| {
             of_operation(all.iter().copied().filter(|one| one.is_of(operation)), &limits, &others)

@@ -113,7 +113,7 @@ fn advice(of: &'static str, candidates: &[&Cell<'_>], cells: &[CellSummary], sca
     let (best, _) = best(candidates)?;
     let choice =
         *candidates.iter().filter(|cell| rate(cell) >= SHARE_OF_BEST * rate(best)).min_by_key(|cell| order(cell))?;
-    let is_alike = |cell: &&&Cell<'_>| scatter.may_reach(SHARE_OF_BEST, cell, best);
+    let is_alike = |cell: &&&Cell<'_>| scatter.may_reach_again(SHARE_OF_BEST, cell, best);
     let same_way =
         |one: &Workload, other: &Workload| one.buffering == other.buffering && one.durability == other.durability;
     let alike = |is_same: &dyn Fn(&Workload) -> bool, value: fn(&Workload) -> u64| {

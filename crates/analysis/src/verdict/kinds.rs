@@ -88,6 +88,8 @@ impl Scatter {
     const UNKNOWN: f64 = 0.1;
     /// Of so many standard deviations two means differ.
     const DEVIATIONS: f64 = 2.0;
+    /// The standard deviation of the ratio of two cells from one run to the next, whose places and neighbours are others.
+    const BETWEEN_RUNS: f64 = 0.05;
 
     /// Over all cells with several repetitions: those with one have no scatter of their own.
     pub(super) fn of<'a>(cells: impl Iterator<Item = &'a Cell<'a>>) -> Scatter {
@@ -96,9 +98,19 @@ impl Scatter {
         Scatter(mean(&variances).map_or(Self::UNKNOWN, |variance| variance.sqrt().max(Self::LEAST)))
     }
 
-    /// Whether another run may find a cell at this share of the rate of the best.
+    /// Whether more repetitions may find a cell at this share of the rate of the best.
     pub(super) fn may_reach(self, share: f64, cell: &Cell<'_>, best: &Cell<'_>) -> bool {
+        self.may_reach_with(0.0, share, cell, best)
+    }
+
+    /// Whether another run may.
+    pub(super) fn may_reach_again(self, share: f64, cell: &Cell<'_>, best: &Cell<'_>) -> bool {
+        self.may_reach_with(Self::BETWEEN_RUNS, share, cell, best)
+    }
+
+    fn may_reach_with(self, between: f64, share: f64, cell: &Cell<'_>, best: &Cell<'_>) -> bool {
         let parts: f64 = [cell, best].iter().map(|cell| 1.0 / cell.bytes_per_s.len() as f64).sum();
-        rate(cell) * (1.0 + Self::DEVIATIONS * self.0 * parts.sqrt()) >= share * rate(best)
+        let deviation = (self.0.powi(2) * parts + between.powi(2)).sqrt();
+        rate(cell) * (1.0 + Self::DEVIATIONS * deviation) >= share * rate(best)
     }
 }
