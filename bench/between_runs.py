@@ -67,6 +67,7 @@ name = "changed"
 [trial]
 warmup = "100ms"
 duration = "300ms"
+limited_duration = "1s"  # as `ab` has it
 repetitions = {repetitions}
 [[sweep]]
 name = "reads"
