@@ -61,18 +61,29 @@ fn a_setting_is_of_the_volume_s_way_or_refused_where_machines_are_compared() {
     assert!(Simulated::reject_ineffective([&atlas, &made("fireball-dma", "disks=2")]).is_err());
 }
 
-/// Of each kind of value one, and each contradiction; `file::laws` holds that all have line and column.
+/// A target, what is replaced in its file by what, the key of the error, and what it says.
+type Row<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str);
+
+/// `file::laws` holds that all have line and column.
+fn refused(rows: &[Row<'_>]) {
+    for (target, from, to, key, said) in rows {
+        let (machine, volume) = target.split_once(':').unwrap();
+        let message = told(machine, volume, from, to);
+        assert!(message.contains(&format!(": `{key}`")) && message.contains(said), "{to}: {message}");
+        assert!(message.chars().count() < 300 && !message.contains('\n'), "{message}");
+    }
+}
+
+const HDD: &str = "hdd-18tb:disk";
+const PATH: &str = "path = [\"sata\", \"ahci\", \"dmi\"]";
+
+/// Of each kind of value one.
 #[test]
-fn what_no_machine_can_have_is_refused_at_its_key() {
-    let (hdd, nvme, atlas) = ("hdd-18tb:disk", "nvme-gen4:steady", "win2k-pentium3:atlas-2");
+fn a_value_that_no_machine_can_have_is_refused_at_its_key() {
+    let (hdd, path) = (HDD, PATH);
     let write_cache = "write-cache = { size = \"64MiB\", extents = 1024 }";
     let blocks = "a size like \"64KiB\" from 0 B to 1 GiB, in multiples of 512 B";
-    let path = "path = [\"sata\", \"ahci\", \"dmi\"]";
-    let seek_times = "seek-times = { track-to-track = \"0.23ms\", average = \"7.4ms\", full = \"16ms\" }";
-    let (last_zone, short) = ("[501185, 2368, 293, 293, 44880]", "the shortest track of zones, 3.5 KiB");
-    let buffer = machine_text("nvme-gen4").unwrap().lines().find(|line| line.starts_with("buffer = ")).unwrap();
-    let (zones, seek) = ("drive.atlas-10k.zones", "drive.atlas-10k.seek");
-    for (target, from, to, key, said) in [
+    refused(&[
         (hdd, "segments = 16", "segments = 4000000000", "drive.exos-x18.segments", "a whole number from 0 to 4096"),
         (hdd, "count = 8", "count = 0", "cpu.count", "a whole number from 1 to 4096"),
         (hdd, "count = 8", "count = 8.0", "cpu.count", "a whole number from 1 to 4096"),
@@ -102,6 +113,18 @@ fn what_no_machine_can_have_is_refused_at_its_key() {
         (hdd, path, "path = []", "volume.disk.path", "a list of 1 to 16"),
         (hdd, path, "path = [\"pci\"]", "volume.disk.path", "there is no bus or controller \"pci\""),
         (hdd, "drive = \"exos-x18\"", "drive = \"exos\"", "volume.disk.drive", "there is no drive \"exos\""),
+    ]);
+}
+
+/// Each contradiction.
+#[test]
+fn values_that_exclude_each_other_are_refused_at_a_key() {
+    let (hdd, nvme, atlas, path) = (HDD, "nvme-gen4:steady", "win2k-pentium3:atlas-2", PATH);
+    let seek_times = "seek-times = { track-to-track = \"0.23ms\", average = \"7.4ms\", full = \"16ms\" }";
+    let (last_zone, short) = ("[501185, 2368, 293, 293, 44880]", "the shortest track of zones, 3.5 KiB");
+    let buffer = machine_text("nvme-gen4").unwrap().lines().find(|line| line.starts_with("buffer = ")).unwrap();
+    let (zones, seek) = ("drive.atlas-10k.zones", "drive.atlas-10k.seek");
+    refused(&[
         (hdd, "average = \"7.4ms\"", "average = \"74ms\"", "drive.exos-x18.seek-times", "it has to be from "),
         (hdd, seek_times, "", "drive.exos-x18.seek", "a drive needs either seek or seek-times"),
         (hdd, "dirty-share = 0.2", "dirty-share = 0.9", "system.cache.dirty-share", "at most share"),
@@ -148,12 +171,7 @@ fn what_no_machine_can_have_is_refused_at_its_key() {
         (atlas, "[1000, 3.820]", "[100, 3.820]", seek, "a seek over 100 cylinders follows one over "),
         ("win2k-pentium3:memory", "[1023, 1.0]", "[511, 1.0]", "drive.memory.seek", "half of the stroke of 1023"),
         (atlas, "[1, 1.245], ", "", seek, "the first is of 5 cylinders; a curve begins with a seek over 1"),
-    ] {
-        let (machine, volume) = target.split_once(':').unwrap();
-        let message = told(machine, volume, from, to);
-        assert!(message.contains(&format!(": `{key}`")) && message.contains(said), "{to}: {message}");
-        assert!(message.chars().count() < 300 && !message.contains('\n'), "{message}");
-    }
+    ]);
 }
 
 #[test]

@@ -1,0 +1,151 @@
+//! Limits of made-up runs.
+
+use super::*;
+use crate::fixtures::{Normal, Run, deep, random, read, write};
+use halfpower_model::sample::{Interval, Warning};
+use halfpower_model::{FindingCode, Limits, Workload};
+
+/// A bucket: what refills it per second, and what it holds.
+#[derive(Clone, Copy, Default)]
+struct Bucket(f64, f64);
+
+/// A run of a device with so many requests of 4 KiB and MB per second, behind buckets of requests and of bytes: small
+/// and large requests for six seconds, then five short repetitions of them and of fewer outstanding.
+fn run(requests: Option<Bucket>, bytes: Option<Bucket>) -> Run {
+    let (mut run, mut normal) = (Run::default(), Normal::new(1));
+    for large in [false, true] {
+        for workload in [read(4), write(4)] {
+            let size = if large { 1 << 20 } else { 4096 };
+            let limits = Limits { duration: Some(Nanoseconds(6_000_000_000)), ..workload.limits };
+            let workload = Workload { request_size: Bytes(size), limits, ..deep(32, workload) };
+            let workload = if large { workload } else { random(workload) };
+            let device = if large { 2000.0 } else { 100_000.0 };
+            let mut left = [requests, bytes].map(|bucket| bucket.map_or(f64::INFINITY, |bucket| bucket.1));
+            let mut step = |seconds: f64| {
+                let mut done = device * seconds * (1.0 + 0.03 * normal.draw());
+                for (left, (bucket, cost)) in left.iter_mut().zip([(requests, 1.0), (bytes, size as f64)]) {
+                    if let Some(Bucket(per_s, most)) = bucket {
+                        *left = (*left + per_s * seconds).min(most);
+                        done = done.min(*left / cost);
+                    }
+                }
+                left[0] -= done;
+                left[1] -= done * size as f64;
+                done
+            };
+            let rates: Vec<f64> = (0..300).map(|_| step(0.02) / 0.02).collect();
+            let short: Vec<f64> = (0..4).map(|_| step(0.02) / 0.02 * size as f64).collect();
+            let first = rates.iter().sum::<f64>() / 300.0 * size as f64;
+            let cell = run.add(workload.clone(), &[[first].as_slice(), &short].concat());
+            let sample = run.samples.iter_mut().find(|placed| placed.cell == cell).map(|placed| &mut placed.sample);
+            let (mut at_s, mut done) = (0.0, 0.0);
+            sample.unwrap().intervals = rates
+                .iter()
+                .map(|rate| {
+                    at_s += 0.02;
+                    let before = done as u64;
+                    done += rate * 0.02;
+                    let requests = done as u64 - before;
+                    Interval { at_s, requests, bytes: requests * size, latency_p50_ns: None, latency_p99_ns: None }
+                })
+                .collect();
+            // What is not long is of a full bucket, and one outstanding needs less than the limits.
+            run.add(Workload { depth: 4, ..workload.clone() }, &[device * size as f64; 5]);
+            run.add(Workload { depth: 1, ..workload }, &[1000.0 * 4096.0; 5]);
+        }
+    }
+    run
+}
+
+fn told(requests: Option<Bucket>, bytes: Option<Bucket>) -> Vec<String> {
+    crate::analyse(&run(requests, bytes).observed()).limits.into_iter().map(|limit| limit.sentence).collect()
+}
+
+/// A limit of 60 MB/s with a burst.
+pub(crate) fn limited() -> Run {
+    run(None, Some(Bucket(60e6, 300e6)))
+}
+
+#[test]
+fn a_limit_is_named_with_what_it_counts() {
+    assert_eq!(told(None, None), [""; 0]);
+    assert_eq!(
+        told(Some(Bucket(3000.0, 300.0)), None),
+        [
+            "Reads and writes: 3\u{202f}000 IOPS ± 0.1 % sustained; 15\u{202f}000 IOPS for the first 20 ms (a burst of 240 requests)."
+        ]
+    );
+    assert_eq!(
+        told(None, Some(Bucket(60e6, 300e6))),
+        ["Reads and writes: 60 MB/s ± 0.9 % sustained; 2.03 GB/s for the first 149 ms (a burst of 280.0 MiB)."]
+    );
+    let both = crate::analyse(&run(Some(Bucket(2000.0, 8000.0)), Some(Bucket(100e6, 10e6))).observed()).limits;
+    let sustained = both.iter().map(|limit| (limit.what, limit.sustained.value)).collect::<Vec<_>>();
+    let [(Quantity::RequestsPerSecond, requests), (Quantity::BytesPerSecond, bytes)] = sustained[..] else {
+        panic!("{both:?}");
+    };
+    assert!((requests / 2000.0 - 1.0).abs() < 0.02 && (bytes / 100e6 - 1.0).abs() < 0.02, "{both:?}");
+}
+
+#[test]
+fn a_peak_is_what_lasts() {
+    let run = run(Some(Bucket(3000.0, 6000.0)), Some(Bucket(60e6, 300e6)));
+    let peaks = run.findings(FindingCode::Peak);
+    assert!(!peaks.is_empty());
+    for peak in peaks {
+        let rate = peak.estimates[0].value;
+        assert!(rate < 61e6 && !(3100.0..59e6).contains(&rate), "{}", peak.sentence);
+    }
+}
+
+#[test]
+fn a_peak_is_not_of_a_cache_that_a_longer_sample_empties_in_lumps() {
+    let duration = Some(Nanoseconds(6_000_000_000));
+    let long = Workload { request_size: Bytes(1 << 20), ..deep(8, write(4)) };
+    let long = Workload { limits: Limits { duration, ..long.limits }, ..long };
+    let mut run = Run::default();
+    run.add(long.clone(), &[190e6]);
+    run.samples[0].sample.intervals = (0..300)
+        .map(|number| {
+            let requests = if number % 10 < 3 { 12 } else { 0 };
+            let at_s = f64::from(number + 1) * 0.02;
+            Interval { at_s, requests, bytes: requests << 20, latency_p50_ns: None, latency_p99_ns: None }
+        })
+        .collect();
+    let short = run.add(Workload { request_size: Bytes(1 << 18), ..long.clone() }, &[592e6; 5]);
+    run.add(Workload { request_size: Bytes(1 << 14), ..long }, &[90e6; 5]);
+    let peak = |run: &Run| run.findings(FindingCode::Peak).remove(0).estimates[0].value;
+    assert_eq!(peak(&run), 592e6, "without a cache they may last");
+    for placed in run.samples.iter_mut().filter(|placed| placed.cell == short) {
+        placed.sample.warnings.push(Warning::new(IN_WRITE_CACHE, String::new(), String::new()));
+    }
+    assert_eq!(peak(&run), 190e6);
+}
+
+#[test]
+fn a_peak_is_not_of_a_cache_that_a_longer_sample_of_the_kind_fills() {
+    // The rate at the end varies, so that it is no provider's limit.
+    let mut normal = Normal::new(3);
+    let mut noise = || 1.0 + 0.2 * normal.draw();
+    let rate = |number: u32, noise: f64| if number < 50 { 2000.0 } else { 100.0 * noise };
+    let duration = Some(Nanoseconds(6_000_000_000));
+    let long = Workload { request_size: Bytes(1 << 20), ..deep(8, write(4)) };
+    let mut run = Run::default();
+    let long = Workload { limits: Limits { duration, ..long.limits }, ..long };
+    let cell = run.add(long.clone(), &[400e6]);
+    let sample = run.samples.iter_mut().find(|placed| placed.cell == cell).map(|placed| &mut placed.sample).unwrap();
+    sample.intervals = (0..300)
+        .map(|number| {
+            let requests = (rate(number, noise()) * 0.02).round() as u64;
+            let at_s = f64::from(number + 1) * 0.02;
+            Interval { at_s, requests, bytes: requests << 20, latency_p50_ns: None, latency_p99_ns: None }
+        })
+        .collect();
+    run.add(Workload { request_size: Bytes(1 << 18), ..long.clone() }, &[2e9; 5]);
+    run.add(Workload { request_size: Bytes(1 << 14), ..long }, &[90e6; 5]);
+    let observed = run.observed();
+    let analysis = crate::analyse(&observed);
+    assert_eq!(analysis.limits, Vec::new());
+    let peak = run.findings(FindingCode::Peak).remove(0);
+    assert!(peak.estimates[0].value < 120e6, "{}", peak.sentence);
+}
