@@ -67,6 +67,11 @@ fn known_figures(repetitions: &[Observed<'_>], field: &str, figure: fn(&Sample) 
     repetitions.iter().map(|observed| observed.sample).filter(|sample| sample.is_known(field)).map(figure).collect()
 }
 
+/// Whether a device's write cache may hold what it wrote.
+pub(crate) fn is_in_write_cache(sample: &Sample) -> bool {
+    sample.warnings.iter().any(|warning| warning.code == IN_WRITE_CACHE)
+}
+
 /// A sample counts if it ran to its limits with finite rates.
 pub(crate) fn is_usable(sample: &Sample) -> bool {
     sample.is_complete() && sample.total.bytes_per_s.0.is_finite() && sample.total.requests_per_s.is_finite()
@@ -130,8 +135,7 @@ impl<'a> Cell<'a> {
 
     /// `, not flushed` if a device's write cache may hold some of the writes.
     pub(crate) fn not_flushed(&self) -> &'static str {
-        let warnings = self.repetitions.iter().flat_map(|observed| &observed.sample.warnings);
-        if warnings.into_iter().any(|warning| warning.code == IN_WRITE_CACHE) { ", not flushed" } else { "" }
+        if self.repetitions.iter().any(|observed| is_in_write_cache(observed.sample)) { ", not flushed" } else { "" }
     }
 
     /// Store numbers of its samples.

@@ -11,9 +11,8 @@ mod course;
 pub(crate) mod tests;
 
 use crate::attribution::Sureness;
-use crate::cells::{Cell, Observed};
+use crate::cells::{Cell, Observed, is_in_write_cache};
 use course::{Course, continues};
-use halfpower_model::sample::IN_WRITE_CACHE;
 use halfpower_model::{
     Bytes, Environment, Estimate, Nanoseconds, Operation, Pattern, Quantity, Sample, TargetFacts, Workload,
 };
@@ -312,8 +311,6 @@ struct Lasting {
     kind: Kind,
     requests_per_s: f64,
     bytes_per_s: f64,
-    /// Shorter samples that exceed it by more than this share do not last.
-    beyond: f64,
     /// Whether only those that a write cache may hold do not.
     of_cache: bool,
 }
@@ -326,21 +323,17 @@ fn lasting(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Lasting> 
         let fell = fell.max_by(|one, other| one.requests_per_s.value.total_cmp(&other.requests_per_s.value));
         let fell = fell.map(|course| {
             let (requests_per_s, bytes_per_s) = (course.requests_per_s.value, course.bytes_per_s().value);
-            Lasting { kind, requests_per_s, bytes_per_s, beyond: BEYOND, of_cache: false }
+            Lasting { kind, requests_per_s, bytes_per_s, of_cache: false }
         });
         let long = cell.repetitions.iter().zip(courses).find(|(_, course)| course.is_some()).map(|(one, _)| one.sample);
         let long =
             long.filter(|sample| sample.workload.operation.writes() && !is_in_write_cache(sample)).map(|sample| {
                 let (requests_per_s, bytes_per_s) = (sample.total.requests_per_s, sample.total.bytes_per_s.0);
-                Lasting { kind, requests_per_s, bytes_per_s, beyond: BEYOND_CACHE, of_cache: true }
+                Lasting { kind, requests_per_s, bytes_per_s, of_cache: true }
             });
         [fell, long].into_iter().flatten().collect::<Vec<_>>()
     };
     cells.iter().zip(courses).flat_map(of).collect()
-}
-
-fn is_in_write_cache(sample: &Sample) -> bool {
-    sample.warnings.iter().any(|warning| warning.code == IN_WRITE_CACHE)
 }
 
 /// Keeps the rates of a cell that last: of a long sample that at its end, of others those within the limits and within what lasts
@@ -352,9 +345,10 @@ fn leave_bursts_out(cell: &mut Cell<'_>, courses: &[Option<Course>], limits: &[L
         return;
     }
     let exceeds = |one: &&&Lasting, sample: &Sample| {
+        let beyond = if one.of_cache { BEYOND_CACHE } else { BEYOND };
         // More requests that are smaller, or fewer that are larger, may last.
-        sample.total.requests_per_s > one.requests_per_s * (1.0 + one.beyond)
-            && sample.total.bytes_per_s.0 > one.bytes_per_s * (1.0 + one.beyond)
+        sample.total.requests_per_s > one.requests_per_s * (1.0 + beyond)
+            && sample.total.bytes_per_s.0 > one.bytes_per_s * (1.0 + beyond)
     };
     let is_beyond_all = |sample: &Sample, of_cache: bool| {
         let mut those = of_kind.iter().filter(|one| one.of_cache == of_cache).peekable();

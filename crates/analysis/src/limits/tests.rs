@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::fixtures::{Normal, Run, deep, random, read, write};
-use halfpower_model::sample::{Interval, Warning};
+use halfpower_model::sample::{IN_WRITE_CACHE, Interval, Warning};
 use halfpower_model::{FindingCode, Limits, Workload};
 
 /// A bucket: what refills it per second, and what it holds.

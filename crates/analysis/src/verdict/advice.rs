@@ -62,7 +62,7 @@ pub(super) fn of(evidence: &Evidence<'_>, cells: &[CellSummary]) -> Vec<Advice> 
         ("streaming", Kind::SequentialRead),
         ("backup", Kind::SequentialWrite),
     ];
-    let scatter = Scatter::of(evidence.cells.iter().copied());
+    let scatter = Scatter::between_runs(evidence.cells.iter().copied());
     let mut all: Vec<Advice> = Vec::new();
     for (name, kind) in uses {
         let candidates = of_kind(evidence.cells.iter().copied(), kind);
@@ -104,6 +104,12 @@ fn with_low_latency(most: &Advice, candidates: &[&Cell<'_>], cells: &[CellSummar
     })
 }
 
+/// The first by queue depth, then request size, that is good enough beside the best of them.
+pub(super) fn good_enough<'a>(cells: &[&'a Cell<'a>], best: &'a Cell<'a>) -> &'a Cell<'a> {
+    let good = cells.iter().copied().filter(|cell| rate(cell) >= SHARE_OF_BEST * rate(best));
+    good.min_by_key(|cell| order(cell)).unwrap_or(best)
+}
+
 fn advice(of: &'static str, candidates: &[&Cell<'_>], cells: &[CellSummary], scatter: Scatter) -> Option<Advice> {
     // Of several machines or ways to verify there is no common best.
     let is_comparable = |cell: &&Cell<'_>| are_comparable(cell.workload, candidates[0].workload, WAYS);
@@ -111,9 +117,8 @@ fn advice(of: &'static str, candidates: &[&Cell<'_>], cells: &[CellSummary], sca
         return None;
     }
     let (best, _) = best(candidates)?;
-    let choice =
-        *candidates.iter().filter(|cell| rate(cell) >= SHARE_OF_BEST * rate(best)).min_by_key(|cell| order(cell))?;
-    let is_alike = |cell: &&&Cell<'_>| scatter.may_reach_again(SHARE_OF_BEST, cell, best);
+    let choice = good_enough(candidates, best);
+    let is_alike = |cell: &&&Cell<'_>| scatter.may_reach(SHARE_OF_BEST, cell, best);
     let same_way =
         |one: &Workload, other: &Workload| one.buffering == other.buffering && one.durability == other.durability;
     let alike = |is_same: &dyn Fn(&Workload) -> bool, value: fn(&Workload) -> u64| {
@@ -159,11 +164,10 @@ fn settings(choice: &Cell<'_>, candidates: &[&Cell<'_>]) -> Vec<String> {
     let is_buffered = |cell: &&&Cell<'_>| !cell.workload.buffering.is_direct();
     let fastest = candidates.iter().filter(is_buffered).map(|cell| rate(cell)).max_by(f64::total_cmp);
     let is_slower = fastest.is_some_and(|fastest| fastest < SHARE_OF_BEST * rate(choice));
-    let [wanted, now] =
-        [Some(outstanding_bytes(choice)), target.read_ahead_bytes].map(|bytes| bytes.map_or(0, |bytes| bytes.0 / 1024));
+    let wanted = choice.outstanding() * workload.request_size.0 / 1024;
     let may_read_ahead = workload.operation == Operation::Read && workload.pattern.is_ordered() && is_slower;
-    let read_ahead = (may_read_ahead && now > 0 && wanted > now)
-        .then(|| format!("read_ahead_kb {wanted} (now {now}) for buffered reads"));
+    let now = target.read_ahead_bytes.map(|bytes| bytes.0 / 1024).filter(|now| may_read_ahead && wanted > *now);
+    let read_ahead = now.map(|now| format!("read_ahead_kb {wanted} (now {now}) for buffered reads"));
     let scheduler = match (target.rotational, target.scheduler.as_deref()) {
         _ if workload.pattern.is_ordered() => None,
         (Some(false), Some(now @ ("mq-deadline" | "bfq" | "kyber"))) => Some(format!("scheduler none (now {now})")),
@@ -174,10 +178,6 @@ fn settings(choice: &Cell<'_>, candidates: &[&Cell<'_>]) -> Vec<String> {
         target.mount_options.iter().flat_map(|options| options.split(',')).any(|option| option == "sync");
     let mount = (workload.operation.writes() && is_synchronous).then(|| "mounting without sync".to_owned());
     [read_ahead, scheduler, mount].into_iter().flatten().collect()
-}
-
-fn outstanding_bytes(cell: &Cell<'_>) -> Bytes {
-    Bytes(cell.outstanding() * cell.workload.request_size.0)
 }
 
 impl Advice {

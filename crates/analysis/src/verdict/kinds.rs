@@ -78,39 +78,41 @@ fn own_rates<'a>(cell: &'a Cell<'_>) -> &'a [f64] {
     if cell.workload.pattern.is_ordered() { &cell.bytes_per_s } else { &cell.requests_per_s }
 }
 
-/// The standard deviation of a repetition, as a share of the mean.
+/// Standard deviations as shares of the mean.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scatter(f64);
+pub(super) struct Scatter {
+    /// Of a repetition.
+    repetition: f64,
+    /// Of the ratio of two cells from one run to the next; 0 within a run.
+    run: f64,
+}
 
 impl Scatter {
-    /// At least, and before any is known.
+    /// Of a repetition: at least, and before any is known.
     const LEAST: f64 = 0.03;
     const UNKNOWN: f64 = 0.1;
     /// Of so many standard deviations two means differ.
     const DEVIATIONS: f64 = 2.0;
-    /// The standard deviation of the ratio of two cells from one run to the next, whose places and neighbours are others.
+    /// From one run to the next, whose places and neighbours are others. Assumed.
     const BETWEEN_RUNS: f64 = 0.05;
 
     /// Over all cells with several repetitions: those with one have no scatter of their own.
-    pub(super) fn of<'a>(cells: impl Iterator<Item = &'a Cell<'a>>) -> Scatter {
+    pub(super) fn within_run<'a>(cells: impl Iterator<Item = &'a Cell<'a>>) -> Scatter {
         let of_cell = |cell: &Cell<'_>| Some(variance(&cell.bytes_per_s)? / mean(&cell.bytes_per_s)?.powi(2));
         let variances: Vec<f64> = cells.filter_map(of_cell).filter(|variance| variance.is_finite()).collect();
-        Scatter(mean(&variances).map_or(Self::UNKNOWN, |variance| variance.sqrt().max(Self::LEAST)))
+        let repetition = mean(&variances).map_or(Self::UNKNOWN, |variance| variance.sqrt().max(Self::LEAST));
+        Scatter { repetition, run: 0.0 }
     }
 
-    /// Whether more repetitions may find a cell at this share of the rate of the best.
+    /// The same, and that of runs.
+    pub(super) fn between_runs<'a>(cells: impl Iterator<Item = &'a Cell<'a>>) -> Scatter {
+        Scatter { run: Self::BETWEEN_RUNS, ..Scatter::within_run(cells) }
+    }
+
+    /// Whether more of it may find a cell at this share of the rate of the best.
     pub(super) fn may_reach(self, share: f64, cell: &Cell<'_>, best: &Cell<'_>) -> bool {
-        self.may_reach_with(0.0, share, cell, best)
-    }
-
-    /// Whether another run may.
-    pub(super) fn may_reach_again(self, share: f64, cell: &Cell<'_>, best: &Cell<'_>) -> bool {
-        self.may_reach_with(Self::BETWEEN_RUNS, share, cell, best)
-    }
-
-    fn may_reach_with(self, between: f64, share: f64, cell: &Cell<'_>, best: &Cell<'_>) -> bool {
         let parts: f64 = [cell, best].iter().map(|cell| 1.0 / cell.bytes_per_s.len() as f64).sum();
-        let deviation = (self.0.powi(2) * parts + between.powi(2)).sqrt();
+        let deviation = (self.repetition.powi(2) * parts + self.run.powi(2)).sqrt();
         rate(cell) * (1.0 + Self::DEVIATIONS * deviation) >= share * rate(best)
     }
 }

@@ -6,7 +6,7 @@
 //! names are repeated, and those that may take their place: the best of each kind, the smallest that is good enough, and the
 //! two points around the half-power size. The rest is measured once.
 
-use super::advice::SHARE_OF_BEST;
+use super::advice::{SHARE_OF_BEST, good_enough};
 use super::kinds::{Kind, Scatter, of_kind, order, rate};
 use crate::cells::{Cell, Observed, gather};
 use crate::comparable::{Axis, groups};
@@ -36,7 +36,7 @@ pub fn next(planned: &[&Workload], samples: &[Observed<'_>], least: usize) -> Ve
         }
     }
     let kinds: Vec<Vec<&Cell<'_>>> = Kind::ALL.into_iter().map(|kind| of_kind(&cells, kind)).collect();
-    let mut survey = Survey { wanted: vec![false; cells.len()], scatter: Scatter::of(cells.iter()), least };
+    let mut survey = Survey { wanted: vec![false; cells.len()], scatter: Scatter::within_run(cells.iter()), least };
     survey.complete(&cells, &kinds);
     for kind in &kinds {
         survey.repeat(kind);
@@ -60,7 +60,7 @@ impl Survey {
                 curve.sort_by_key(|cell| order(cell));
                 curve.iter().for_each(|cell| is_on_curve[cell.number as usize] = true);
                 let of_kind = kinds.iter().find(|kind| kind.iter().any(|cell| cell.number == curve[0].number));
-                self.complete_curve(&curve, of_kind.and_then(|kind| most(kind)), axis);
+                self.complete_curve(&curve, of_kind.and_then(|kind| best(kind)).map(|(cell, _)| rate(cell)), axis);
             }
         }
         for cell in cells {
@@ -110,19 +110,13 @@ impl Survey {
     fn repeat(&mut self, kind: &[&Cell<'_>]) {
         let measured: Vec<&Cell<'_>> = kind.iter().copied().filter(|cell| !cell.bytes_per_s.is_empty()).collect();
         let Some((best, _)) = best(&measured) else { return };
-        let choice =
-            measured.iter().filter(|cell| rate(cell) >= SHARE_OF_BEST * rate(best)).min_by_key(|cell| order(cell));
-        let choice = choice.copied().unwrap_or(best);
+        let choice = good_enough(&measured, best);
         [best, choice].into_iter().for_each(|cell| self.wanted[cell.number as usize] = true);
         for cell in measured.iter().filter(|cell| order(cell) < order(choice)) {
             let may_be_good = self.scatter.may_reach(SHARE_OF_BEST, cell, best);
             self.wanted[cell.number as usize] |= may_be_good && cell.repetitions.len() < self.least;
         }
     }
-}
-
-fn most(kind: &[&Cell<'_>]) -> Option<f64> {
-    kind.iter().map(|cell| rate(cell)).max_by(f64::total_cmp).filter(|most| *most > 0.0)
 }
 
 #[cfg(test)]
