@@ -62,6 +62,8 @@ pub(crate) struct Runner<'a> {
     second: Option<&'a mut dyn Testbed>,
     cancel: &'a Cancel,
     cells: Vec<CellState>,
+    /// The samples so far, if they decide what is measured.
+    samples: Vec<StoredSample>,
     /// Whether a repetition of each cell may change the verdict.
     wanted: Vec<bool>,
     /// Names of the cells.
@@ -112,7 +114,8 @@ impl<'a> Runner<'a> {
                 cell.stored.push(block);
             }
         }
-        for stored in store.samples(run)? {
+        let mut samples = store.samples(run)?;
+        for stored in &samples {
             let Some(cell) = cells.get_mut(stored.cell) else { continue };
             cell.rates.push(stored.sample.total.bytes_per_s.0);
             cell.given_up |= !stored.sample.is_complete();
@@ -120,6 +123,7 @@ impl<'a> Runner<'a> {
             is_limited |= shown_by(&stored.sample) != Shown::Nothing;
             waits.extend(plan.probe_of(stored.cell, stored.block).and_then(|_| wait(&stored.sample)));
         }
+        samples.retain(|_| plan.as_needed);
         let (names, started) = (plan.names(&[]), Instant::now());
         Ok(Runner {
             plan,
@@ -128,6 +132,7 @@ impl<'a> Runner<'a> {
             testbed,
             second: None,
             cancel,
+            samples,
             wanted: vec![true; cells.len()],
             cells,
             names,
@@ -168,11 +173,15 @@ impl<'a> Runner<'a> {
                 self.carry_out_part(probes, block, &mut others, audience)?;
             }
             // Where only what is needed is measured, one answer asks the next question.
-            while self.asks(others_of_block, block)? {
+            while self.asks(others_of_block, block) {
                 self.carry_out_part(others_of_block, block, &mut others, audience)?;
                 if !self.plan.as_needed {
                     break;
                 }
+            }
+            // Without another sample nothing else becomes needed. No cell has a sample of the last block that there can be.
+            if self.plan.as_needed && !(0..self.cells.len()).any(|cell| self.needs(cell, u32::MAX)) {
+                break;
             }
         }
         let measured = self.cells.iter().any(|cell| !cell.given_up && !cell.rates.is_empty());
@@ -184,14 +193,13 @@ impl<'a> Runner<'a> {
     }
 
     /// Whether any of the cells needs a repetition.
-    fn asks(&mut self, cells: &[usize], block: u32) -> anyhow::Result<bool> {
+    fn asks(&mut self, cells: &[usize], block: u32) -> bool {
         if self.plan.as_needed {
             let workloads: Vec<&Workload> = self.plan.cells.iter().map(|cell| &cell.workload).collect();
-            let samples = self.store.samples(self.run)?;
-            let observed: Vec<Observed<'_>> = samples.iter().map(StoredSample::observed).collect();
+            let observed: Vec<Observed<'_>> = self.samples.iter().map(StoredSample::observed).collect();
             self.wanted = next(&workloads, &observed, self.plan.repetitions.min as usize);
         }
-        Ok(!self.cancel.is_cancelled() && cells.iter().any(|cell| self.needs(*cell, block)))
+        !self.cancel.is_cancelled() && cells.iter().any(|cell| self.needs(*cell, block))
     }
 
     fn carry_out_part(
@@ -328,10 +336,13 @@ impl<'a> Runner<'a> {
         if sample.failure.as_ref().is_some_and(|failure| failure.code == "interrupted") {
             return Ok(Shown::Nothing);
         }
-        if let Err(error) = self.store.add_sample(self.run, cell, block, &sample) {
-            audience.not_kept(&sample);
-            return Err(error.into());
-        }
+        let id = match self.store.add_sample(self.run, cell, block, &sample) {
+            Ok(id) => id,
+            Err(error) => {
+                audience.not_kept(&sample);
+                return Err(error.into());
+            }
+        };
         if let Some(failure) = &sample.failure {
             self.cells[cell].given_up = true;
             audience.gave_up(&self.names[cell], &failure.message);
@@ -347,21 +358,23 @@ impl<'a> Runner<'a> {
         state.rates.push(sample.total.bytes_per_s.0);
         state.stored.push(block);
         state.duration = duration;
+        if self.plan.as_needed {
+            self.samples.push(StoredSample { id, cell, block, sample });
+        }
         Ok(shown)
     }
 
     /// Remaining time: the missing minimum repetitions, or until the time limit if more repetitions are likely.
     fn left(&self, elapsed: Nanoseconds) -> Nanoseconds {
-        let missing = |upto: u32| -> u64 {
-            let done = |cell: &CellState| if cell.given_up { upto } else { cell.rates.len() as u32 };
-            let wanted = self.cells.iter().zip(&self.wanted).filter(|(_, wanted)| **wanted);
-            wanted.map(|(cell, _)| u64::from(upto.saturating_sub(done(cell))) * cell.duration.0).sum()
-        };
         if self.plan.as_needed {
             // Which others come is not known yet.
             let expected = self.plan.expected_duration().map_or(0, |expected| expected.0.saturating_sub(elapsed.0));
             return Nanoseconds(expected);
         }
+        let missing = |upto: u32| -> u64 {
+            let done = |cell: &CellState| if cell.given_up { upto } else { cell.rates.len() as u32 };
+            self.cells.iter().map(|cell| u64::from(upto.saturating_sub(done(cell))) * cell.duration.0).sum()
+        };
         let to_limit = self.plan.time_limit.map_or(0, |limit| limit.0.saturating_sub(elapsed.0));
         Nanoseconds(missing(self.plan.repetitions.min).max(to_limit.min(missing(self.plan.repetitions.max))))
     }
