@@ -13,7 +13,6 @@ a third of the trials.
 import argparse
 import collections
 import itertools
-import json
 import os
 import random
 import subprocess
@@ -46,7 +45,7 @@ def differences(adaptive, full):
 
 
 def repeat(binary, target, times):
-    """The advice of so many surveys; how many pairs differ."""
+    """Prints the advice of each survey; whether any two differ."""
     runs = []
     for seed in range(1, times + 1):
         begun = time.monotonic()

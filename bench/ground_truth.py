@@ -261,7 +261,7 @@ def names_of(analysis):
 
 
 def is_told(analysis):
-    """Whether the verdict's account, if it has one, rests on what is named of the workload, or on a limit."""
+    """Whether the verdict's account, if it has one, has the reason of the workload's bottleneck, or a limit."""
     bottleneck = analysis["cells"][0].get("bottleneck") or {}
     accounts = [account for account in analysis["verdict"]["bottleneck"].values() if account]
     is_limit = lambda account: account["level"].startswith("a limit of")

@@ -74,7 +74,7 @@ fn fit<'a>(series: &Series<'a>, bound: CostBound) -> Option<(CostFit, Vec<&'a Ce
     let (cells, measured): (Vec<&Cell<'_>>, Vec<(Point, usize)>) = of.iter().filter_map(of_cell).unzip();
     let (points, counts): (Vec<Point>, Vec<usize>) = measured.into_iter().unzip();
     let repetitions = counts.into_iter().min().filter(|_| cells.len() >= SIZES_MIN)?;
-    // A cost below zero has an interval that holds zero, or is none.
+    // A cost below zero is shown only with an interval that holds zero.
     let line = weighted_line(&points).filter(|line| repetitions > 1 || line.coefficients[0] >= 0.0)?;
     let estimate = |quantity, value, interval| fitted(quantity, value, interval, repetitions);
     let is_buffered = !series.workload().buffering.is_direct();

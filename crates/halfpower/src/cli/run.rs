@@ -29,7 +29,7 @@ pub(super) struct Arguments {
     /// Take half a minute: fewer sizes and queue depths, shorter repetitions
     #[arg(long, conflicts_with = "thorough")]
     quick: bool,
-    /// Take as long as figures within 2 % need, up to 15 minutes: QD1, 2, 4 and 8, longer repetitions
+    /// Take up to 15 minutes, until rates are within 2 %: QD1, 2, 4 and 8, longer repetitions
     #[arg(long)]
     thorough: bool,
     #[command(flatten)]
