@@ -26,7 +26,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 BYTES, REQUESTS = "bytes_per_s", "requests_per_s"
-COMMANDS = {"limits": "limits", "run": "run --quick"}
+COMMANDS = {"limits": "limits", "run": "run"}
 
 
 def log_uniform(draw, low, high):
