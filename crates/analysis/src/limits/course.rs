@@ -35,7 +35,7 @@ const HALVES: f64 = 2.0;
 /// Requests within so many seconds may have completed together.
 const LUMP_S: f64 = 0.15;
 /// A rate whose interval is wider than this share on a side is none that lasts.
-const PRECISE: f64 = 0.05;
+const PRECISE: f64 = 0.03;
 /// The requests done by a limiter deviate from a straight line by so many seconds of the rate at most, and by those outstanding, which
 /// may complete together: what a busy host delays, a bucket lets through afterwards. A device's deviations add up.
 const REGULAR_S: f64 = 0.05;
