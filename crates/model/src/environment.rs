@@ -138,6 +138,9 @@ pub struct TargetFacts {
     pub scheduler: Option<String>,
     /// Read-ahead of the page cache.
     pub read_ahead_bytes: Option<Bytes>,
+    /// Requests that its queue holds (`nr_requests`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_max: Option<u64>,
     /// Logical block of the device.
     pub logical_block_bytes: Option<Bytes>,
     /// Peak advertised performance, if given.

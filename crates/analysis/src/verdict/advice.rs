@@ -9,7 +9,7 @@ use crate::comparable::{Axis, are_comparable};
 use crate::evidence::{Evidence, best};
 use crate::summary::CellSummary;
 use crate::wording::{caching, place, sentence};
-use halfpower_model::{Buffering, Bytes, Estimate, Operation, Workload};
+use halfpower_model::{Buffering, Bytes, Durability, Estimate, Operation, Quantity, Workload};
 use serde::Serialize;
 
 /// Good enough from this share of the best on.
@@ -19,6 +19,7 @@ pub(super) const SHARE_OF_BEST: f64 = 0.9;
 const LONGER: f64 = 3.0;
 
 const RANDOM_READS: &str = "random reads";
+const SMALL_FILES: &str = "small files";
 
 /// What may differ between the candidates.
 const WAYS: &[Axis] = &[Axis::RequestSize, Axis::Depth, Axis::Workers, Axis::Caches, Axis::Durability, Axis::Warmup];
@@ -29,7 +30,7 @@ const GAIN_MIN: f64 = 1.05;
 /// What to do for a use.
 #[derive(Clone, Debug, Serialize)]
 pub struct Advice {
-    /// `random reads`, `low latency`, `database`, `streaming`, `backup`.
+    /// `random reads`, `low latency`, `database`, `streaming`, `backup`, `small files`.
     #[serde(rename = "use")]
     pub of: &'static str,
     /// Request sizes that do alike, from and to.
@@ -70,7 +71,32 @@ pub(super) fn of(evidence: &Evidence<'_>, cells: &[CellSummary]) -> Vec<Advice> 
         let quick = if kind == Kind::RandomRead { with_low_latency(&most, &candidates, cells) } else { None };
         all.extend([Some(most), quick].into_iter().flatten());
     }
+    all.extend(small_files(evidence));
     all
+}
+
+/// One flush after many small files instead of one after each: both write as much as a commit does. Creating files costs more.
+fn small_files(evidence: &Evidence<'_>) -> Option<Advice> {
+    let of = |kind| of_kind(evidence.cells.iter().copied(), kind);
+    let (each, _) = best(&of(Kind::Commit))?;
+    let mut together = of(Kind::SequentialWrite);
+    together.retain(|cell| cell.workload.durability == Durability::FlushAtEnd && order(cell) == order(each));
+    let (together, _) = best(&together)?;
+    let rate = together.own_rate()?;
+    let gain = rate.value / each.rate(Quantity::BytesPerSecond)?.value;
+    Some(Advice {
+        of: SMALL_FILES,
+        request_size: [together.workload.request_size; 2],
+        depth: [together.workload.depth; 2],
+        buffering: caching(together.workload),
+        rate,
+        gain: (gain > GAIN_MIN).then(|| (gain, "a flush of each".to_owned())),
+        p50: None,
+        p99: None,
+        settings: Vec::new(),
+        workload: together.workload.clone(),
+        cell: together.number,
+    })
 }
 
 /// The deepest queue whose p99 is no more than some times that of the shallowest, if the one with the most has a longer.
@@ -174,13 +200,20 @@ fn settings(choice: &Cell<'_>, candidates: &[&Cell<'_>]) -> Vec<String> {
         (Some(true), Some(now @ "none")) => Some(format!("scheduler mq-deadline (now {now})")),
         _ => None,
     };
+    let queue = target.requests_max.filter(|now| choice.outstanding() > *now);
+    let queue = queue.map(|now| format!("nr_requests {} (now {now})", choice.outstanding()));
     let is_synchronous =
         target.mount_options.iter().flat_map(|options| options.split(',')).any(|option| option == "sync");
     let mount = (workload.operation.writes() && is_synchronous).then(|| "mounting without sync".to_owned());
-    [read_ahead, scheduler, mount].into_iter().flatten().collect()
+    [read_ahead, scheduler, queue, mount].into_iter().flatten().collect()
 }
 
 impl Advice {
+    /// Whether the use costs more than what was measured of it: files have to be created, too.
+    pub fn is_bound(&self) -> bool {
+        self.of == SMALL_FILES
+    }
+
     /// `64 KiB–1 MiB, QD8, direct`.
     pub fn setting(&self) -> String {
         format!("{}, {}, {}", self.sizes(), self.depths(), self.buffering)

@@ -4,7 +4,8 @@ use crate::cells::Cell;
 use crate::statistics::{mean, variance};
 use crate::summary::CellSummary;
 use crate::wording::reaches_storage;
-use halfpower_model::{Bytes, Durability, Operation, Pattern, RequestKind, Workload};
+use halfpower_model::sample::Latency;
+use halfpower_model::{Bytes, Durability, Histogram, Operation, Pattern, RequestKind, Workload};
 
 /// Kinds of requests, in the order of their rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,12 +56,23 @@ pub(super) fn of_kind<'a>(cells: impl IntoIterator<Item = &'a Cell<'a>>, kind: K
     cells.into_iter().filter(|cell| Some(cell.workload.targets) == most).collect()
 }
 
-/// Median and 99th percentile of the requests in nanoseconds; none where a flush comes after them, which takes part of their time.
+/// Median and 99th percentile in nanoseconds: of the requests; of a commit those of its write and of its fsync, added. None where
+/// one flush comes after many, which takes part of their time.
 pub(super) fn latencies(cell: &Cell<'_>, cells: &[CellSummary]) -> [Option<u64>; 2] {
-    let is_flushed = cell.workload.durability != Durability::None;
-    let latency =
-        cells.iter().find(|summary| summary.cell == cell.number && !is_flushed).map(|summary| summary.latency);
-    latency.map_or([None; 2], |latency| [latency.p50, latency.p99])
+    let is_commit = Kind::of(cell.workload) == Some(Kind::Commit);
+    if cell.workload.durability != Durability::None && !is_commit {
+        return [None; 2];
+    }
+    let own = cells.iter().find(|summary| summary.cell == cell.number).map(|summary| summary.latency);
+    let own = own.map_or([None; 2], |latency| [latency.p50, latency.p99]);
+    if !is_commit {
+        return own;
+    }
+    let mut flushes = Histogram::default();
+    let parts = cell.repetitions.iter().filter_map(|one| one.sample.latency_histogram.flush.as_ref());
+    parts.for_each(|part| flushes.merge(part));
+    let flush = Latency::of(&flushes);
+    [own[0].zip(flush.p50), own[1].zip(flush.p99)].map(|both| both.map(|(write, flush)| write + flush))
 }
 
 /// The mean of the rates that count; 0 without any.

@@ -104,8 +104,10 @@ fn gives(peaks: &[Best]) -> Option<String> {
     };
     // One after another.
     let commit = of(Kind::Commit).filter(|best| best.rate.value > 0.0);
-    let commit =
-        commit.map(|best| format!("a write with fsync takes {}", Nanoseconds::from_seconds(1.0 / best.rate.value)));
+    let commit = commit.map(|best| {
+        let p99 = best.p99.map(|p99| format!(" (p99 {})", Nanoseconds(p99))).unwrap_or_default();
+        format!("a write with fsync takes {}{p99}", Nanoseconds::from_seconds(1.0 / best.rate.value))
+    });
     let reads = both("reads", [Kind::SequentialRead, Kind::RandomRead]);
     let writes = both("writes", [Kind::SequentialWrite, Kind::RandomWrite]);
     let rates: Vec<String> = [reads, writes].into_iter().flatten().collect();

@@ -3,7 +3,7 @@
 use crate::fixtures::{Run, around, block, buffered, deep, flushed, random, read, write};
 use crate::{Sureness, Verdict, analyse};
 use halfpower_model::sample::Block;
-use halfpower_model::{Bytes, Durability, Verify, Workload};
+use halfpower_model::{Bytes, Durability, Histogram, Verify, Workload};
 
 fn verdict(run: &Run) -> Verdict {
     analyse(&run.observed()).verdict
@@ -84,7 +84,7 @@ fn a_queue_whose_waits_have_tripled_has_a_shorter_one_beside_it() {
     let mut run = disk();
     let latency = |depth: u32| u64::from(depth) * 100_000;
     for placed in &mut run.samples {
-        let mut histogram = halfpower_model::Histogram::default();
+        let mut histogram = Histogram::default();
         (0..2000).for_each(|_| histogram.record(latency(placed.sample.workload.depth)));
         placed.sample.latency_histogram.read = Some(histogram);
     }
@@ -127,6 +127,41 @@ fn settings_of_the_host_that_are_in_the_way_are_named() {
         (target.read_ahead_bytes, target.scheduler) = (Some(Bytes(1 << 20)), Some("none".to_owned()));
     }
     assert_eq!([tried(&run, "streaming"), tried(&run, "random reads")], [[""; 0]; 2]);
+    for placed in &mut run.samples {
+        placed.sample.environment.target.requests_max = Some(8);
+    }
+    assert_eq!(tried(&run, "random reads"), ["nr_requests 16 (now 8)"]);
+}
+
+#[test]
+fn small_files_are_better_flushed_together() {
+    let advice = verdict(&disk()).advice;
+    let small = advice.iter().find(|advice| advice.of == "small files").unwrap();
+    assert_eq!(
+        (small.setting().as_str(), small.workload.durability),
+        ("4 KiB, QD1, buffered, flushed", Durability::FlushAtEnd)
+    );
+    // 120 MB/s of 4 KiB against 500 commits a second.
+    let gain = small.gain.as_ref().unwrap();
+    assert!((gain.0 / (120e6 / 4096.0 / 500.0) - 1.0).abs() < 1e-3, "{gain:?}");
+}
+
+#[test]
+fn a_commit_takes_as_long_as_its_write_and_its_fsync() {
+    let mut run = disk();
+    let histogram = |ns: u64| {
+        let mut histogram = Histogram::default();
+        (0..2000).for_each(|_| histogram.record(ns));
+        Some(histogram)
+    };
+    for placed in &mut run.samples {
+        let histograms = &mut placed.sample.latency_histogram;
+        (histograms.write, histograms.flush) = (histogram(128_000), histogram(1_024_000));
+    }
+    let verdict = verdict(&run);
+    let commit = verdict.peaks.iter().find(|best| best.kind == "write and fsync").unwrap();
+    assert!(commit.p99.is_some_and(|p99| p99.abs_diff(1_152_000) < 20_000), "{commit:?}");
+    assert!(verdict.sentences[0].contains("a write with fsync takes 2 ms (p99 1.1"), "{}", verdict.sentences[0]);
 }
 
 #[test]

@@ -133,6 +133,7 @@ fn describe(path: &Path, kind: TargetKind, size: Bytes, metadata: &Metadata) -> 
         rotational: queue.rotational,
         scheduler: queue.scheduler,
         read_ahead_bytes: queue.read_ahead_bytes,
+        requests_max: queue.requests_max,
         logical_block_bytes: queue.logical_block_bytes,
         ..TargetFacts::bare(path.display().to_string(), kind, size)
     };

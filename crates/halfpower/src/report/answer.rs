@@ -27,11 +27,11 @@ pub(crate) fn answer(analysed: &Analysed, tables: &str, colour: bool, width: usi
     page.finish()
 }
 
-/// `(survey: 48 workloads, 240 samples; 95 % confidence intervals)`.
+/// `(survey: 48 workloads, 240 samples; 95 % CI)`.
 fn about(analysed: &Analysed) -> String {
     let [workloads, samples] = [(analysed.analysis.cells.len(), "workload"), (analysed.samples.len(), "sample")]
         .map(|(count, of)| counted(count, of));
-    let intervals = if analysed.has_intervals() { "; 95 % confidence intervals" } else { "" };
+    let intervals = if analysed.has_intervals() { "; 95 % CI" } else { "" };
     let simulated = if is_time_virtual(Path::new(&analysed.run.target)) { "simulated; " } else { "" };
     format!("({simulated}{}: {workloads}, {samples}{intervals})", analysed.run.name)
 }
@@ -48,10 +48,7 @@ fn close_in_short(page: &mut Page, analysed: &Analysed, tables: &str) {
 /// The verdict with its two tables.
 pub(super) fn tell(page: &mut Page, analysed: &Analysed) {
     let verdict = &analysed.analysis.verdict;
-    for (number, sentence) in verdict.sentences.iter().enumerate() {
-        if number == 0 {
-            page.gap();
-        }
+    for sentence in &verdict.sentences {
         page.paragraph("", &[(Style::Strong, sentence)]);
     }
     page.table_of(&peaks(&verdict.peaks));
@@ -68,8 +65,9 @@ fn peaks(peaks: &[Best]) -> Table {
 
 fn advice(advice: &[Advice]) -> Table {
     let row = |advice: &Advice| {
-        let rate = advice.rate.quantity.format(advice.rate.value);
-        let gain = advice.gain.as_ref().map(|(gain, _)| format!("{} ×", significant(*gain)));
+        let most = if advice.is_bound() { "≤ " } else { "" };
+        let rate = format!("{most}{}", advice.rate.quantity.format(advice.rate.value));
+        let gain = advice.gain.as_ref().map(|(gain, _)| format!("{most}{} ×", significant(*gain)));
         [advice.of.to_owned(), advice.setting(), rate, or_dash(gain), or_dash(advice.p99.map(Nanoseconds))]
     };
     // The verdict has the queue for low latency.
@@ -95,6 +93,7 @@ pub(super) fn advised(advice: &Advice) -> String {
     let gain = gain.unwrap_or_default();
     let settings = advice.settings.join(", ");
     let settings = if settings.is_empty() { String::new() } else { format!(" Try {settings}.") };
+    let most = if advice.is_bound() { "at most " } else { "" };
     let (rate, fio) = (&advice.rate, in_short(&advice.workload));
-    format!("For {}: {}: {rate}{gain}{p99} (fio: {fio}).{settings}", advice.of, advice.setting())
+    format!("For {}: {}: {most}{rate}{gain}{p99} (fio: {fio}).{settings}", advice.of, advice.setting())
 }

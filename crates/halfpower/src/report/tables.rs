@@ -237,7 +237,7 @@ pub(crate) fn of_environment(environment: &Environment, program: &Program) -> Ta
     let others: Vec<String> = environment.more_targets.iter().map(other_target).collect();
     // An instrument of the machine itself has no target.
     let named = target.kind != TargetKind::Null;
-    let facts: [(&str, Option<String>); 27] = [
+    let facts: [(&str, Option<String>); 28] = [
         ("target", known(&target.path).filter(|_| named)),
         ("other targets", known(&others.join("; "))),
         ("size", bytes(target.size().filter(|_| named))),
@@ -252,6 +252,7 @@ pub(crate) fn of_environment(environment: &Environment, program: &Program) -> Ta
         ("write cache", text(&target.write_cache)),
         ("scheduler", text(&target.scheduler)),
         ("read-ahead", bytes(target.read_ahead_bytes)),
+        ("requests in its queue", target.requests_max.map(|requests| requests.to_string())),
         ("logical block", bytes(target.logical_block_bytes)),
         ("alignment for direct I/O", bytes(target.direct_alignment_bytes)),
         ("advertised peak", target.pap_bytes_per_s.map(|rate| rate.to_string())),
