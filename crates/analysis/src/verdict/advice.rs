@@ -18,7 +18,11 @@ pub(super) const SHARE_OF_BEST: f64 = 0.9;
 /// A 99th percentile that is longer by more than this factor counts.
 const LONGER: f64 = 3.0;
 
+/// The 99th percentile of another run may be longer or shorter by this factor (docs/decisions/comparison.md).
+const AS_LONG: f64 = 1.5;
+
 const RANDOM_READS: &str = "random reads";
+const LOW_LATENCY: &str = "low latency";
 const SMALL_FILES: &str = "small files";
 
 /// What may differ between the candidates.
@@ -99,7 +103,7 @@ fn small_files(evidence: &Evidence<'_>) -> Option<Advice> {
     })
 }
 
-/// The deepest queue whose p99 is no more than some times that of the shallowest, if the one with the most has a longer.
+/// The deepest queue whose p99 is no more than some times that of the shallowest; none if it surely is the one with the most.
 fn with_low_latency(most: &Advice, candidates: &[&Cell<'_>], cells: &[CellSummary]) -> Option<Advice> {
     // Of few requests the longest stands for it.
     let p99 = |cell: &Cell<'_>| {
@@ -107,25 +111,28 @@ fn with_low_latency(most: &Advice, candidates: &[&Cell<'_>], cells: &[CellSummar
         latencies(cell, cells)[1].or(longest)
     };
     let choice = candidates.iter().find(|cell| cell.number == most.cell)?;
-    let alike = |cell: &&&Cell<'_>| are_comparable(cell.workload, choice.workload, &[Axis::Depth]);
-    let shallowest = candidates.iter().filter(alike).min_by_key(|cell| cell.outstanding())?;
-    let most_ns = p99(shallowest)? as f64 * LONGER;
-    let holds = |cell: &&&Cell<'_>| p99(cell).is_some_and(|p99| p99 as f64 <= most_ns);
-    if holds(&choice) {
-        return None;
-    }
-    let deepest = candidates.iter().filter(alike).filter(holds).max_by_key(|cell| cell.outstanding())?;
-    let [p50, p99] = latencies(deepest, cells);
-    let gain = Some((rate(deepest) / rate(choice), place(choice.workload)));
+    let is_same = |cell: &Cell<'_>| are_comparable(cell.workload, choice.workload, &[Axis::Depth]);
+    let mut queues: Vec<&&Cell<'_>> = candidates.iter().filter(|cell| is_same(cell)).collect();
+    queues.retain(|cell| cell.outstanding() <= choice.outstanding());
+    queues.sort_by_key(|cell| cell.outstanding());
+    let shortest = p99(queues.first()?)? as f64;
+    let deepest = |factor: f64| {
+        let holds = |cell: &&&&Cell<'_>| p99(cell).is_some_and(|p99| p99 as f64 <= factor * shortest);
+        queues.iter().rev().find(holds)
+    };
+    let [low, own, high] = [LONGER / AS_LONG, LONGER, LONGER * AS_LONG].map(deepest);
+    let (low, own, high) = (low?, own?, high?);
+    let [p50, p99] = latencies(own, cells);
+    (low.number != choice.number).then_some(())?;
     Some(Advice {
-        of: "low latency",
-        depth: [deepest.workload.depth; 2],
-        rate: deepest.own_rate()?,
-        gain,
+        of: LOW_LATENCY,
+        depth: [low, high].map(|cell| cell.workload.depth),
+        rate: own.own_rate()?,
+        gain: Some((rate(own) / rate(choice), place(choice.workload))),
         p50,
         p99,
-        workload: deepest.workload.clone(),
-        cell: deepest.number,
+        workload: own.workload.clone(),
+        cell: own.number,
         ..most.clone()
     })
 }
@@ -234,7 +241,7 @@ impl Advice {
 pub(super) fn sentence_of(advice: &[Advice]) -> Option<String> {
     let of = |name: &str| advice.iter().find(|advice| advice.of == name);
     let random = of(RANDOM_READS).map(|advice| {
-        let quick = of("low latency").map(|quick| format!(" ({} for low latency)", quick.depths())).unwrap_or_default();
+        let quick = of(LOW_LATENCY).map(|quick| format!(" ({} for low latency)", quick.depths())).unwrap_or_default();
         format!("{} for random requests{quick}", advice.depths())
     });
     let streams = of("streaming")

@@ -90,7 +90,7 @@ fn a_queue_whose_waits_have_tripled_has_a_shorter_one_beside_it() {
     }
     let advice = verdict(&run).advice;
     let of = |name: &str| advice.iter().find(|advice| advice.of == name).unwrap();
-    assert_eq!((of("random reads").depth, of("low latency").depth), ([16, 32], [1, 1]));
+    assert_eq!((of("random reads").depth, of("low latency").depth), ([16, 32], [1, 4]));
     assert!(of("low latency").p99.unwrap() * 3 < of("random reads").p99.unwrap());
 }
 
