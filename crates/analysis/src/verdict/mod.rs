@@ -89,31 +89,33 @@ fn peak(evidence: &Evidence<'_>, cells: &[CellSummary], kind: Kind) -> Option<Be
     Some(Best { kind, rate, at, workload: cell.workload.clone(), p50, p99, cell: cell.number })
 }
 
-/// `It sustains reads of 1.92 GB/s sequential, 52 000 IOPS random (4 KiB, p99 1.2 ms); writes of …; a write with fsync takes 1.1 ms.`
+/// `Sustained: reads 1.92 GB/s sequential and 52 000 IOPS random (4 KiB, p99 1.2 ms); writes …; write and fsync 911 µs.`
 fn gives(peaks: &[Best]) -> Option<String> {
     let of = |kind: Kind| peaks.iter().find(|best| best.kind == kind.name());
     let figure = |best: &Best| best.rate.quantity.format(best.rate.value);
-    let both = |name: &str, [sequential, random]: [Kind; 2]| {
-        let sequential = of(sequential).map(|best| format!("{} sequential", figure(best)));
+    let rates = |[sequential, random]: [Kind; 2], is_first: bool| {
+        let word = |word| if is_first { word } else { "" };
+        let sequential = of(sequential).map(|best| figure(best) + word(" sequential"));
         let random = of(random).map(|best| {
-            let p99 = best.p99.map(|p99| format!(", p99 {}", Nanoseconds(p99))).unwrap_or_default();
-            format!("{} random ({}{p99})", figure(best), best.workload.request_size)
+            let size = is_first.then(|| best.workload.request_size.to_string());
+            let p99 = best.p99.map(|p99| format!("p99 {}", Nanoseconds(p99)));
+            let notes: Vec<String> = [size, p99].into_iter().flatten().collect();
+            let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
+            figure(best) + word(" random") + &notes
         });
         let rates: Vec<String> = [sequential, random].into_iter().flatten().collect();
-        (!rates.is_empty()).then(|| format!("{name} of {}", listed(&rates)))
+        (!rates.is_empty()).then(|| listed(&rates))
     };
+    let kinds = [[Kind::SequentialRead, Kind::RandomRead], [Kind::SequentialWrite, Kind::RandomWrite]];
+    let sizes = [Kind::RandomRead, Kind::RandomWrite].map(|kind| Some(of(kind)?.workload.request_size));
+    let are_alike = kinds.as_flattened().iter().all(|kind| of(*kind).is_some()) && sizes[0] == sizes[1];
+    let reads = rates(kinds[0], true).map(|rates| format!("reads {rates}"));
+    let writes = rates(kinds[1], !are_alike).map(|rates| format!("writes {rates}"));
     // One after another.
     let commit = of(Kind::Commit).filter(|best| best.rate.value > 0.0);
-    let commit = commit.map(|best| {
-        let p99 = best.p99.map(|p99| format!(" (p99 {})", Nanoseconds(p99))).unwrap_or_default();
-        format!("a write with fsync takes {}{p99}", Nanoseconds::from_seconds(1.0 / best.rate.value))
-    });
-    let reads = both("reads", [Kind::SequentialRead, Kind::RandomRead]);
-    let writes = both("writes", [Kind::SequentialWrite, Kind::RandomWrite]);
-    let rates: Vec<String> = [reads, writes].into_iter().flatten().collect();
-    let rates = (!rates.is_empty()).then(|| format!("it sustains {}", listed(&rates)));
-    let all: Vec<String> = [rates, commit].into_iter().flatten().collect();
-    (!all.is_empty()).then(|| sentence(&all.join("; ")))
+    let commit = commit.map(|best| format!("write and fsync {}", Nanoseconds::from_seconds(1.0 / best.rate.value)));
+    let all: Vec<String> = [reads, writes, commit].into_iter().flatten().collect();
+    (!all.is_empty()).then(|| sentence(&format!("sustained: {}", all.join("; "))))
 }
 
 impl Bottlenecks {

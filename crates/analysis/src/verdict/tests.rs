@@ -37,8 +37,8 @@ fn it_says_what_the_storage_gives_what_limits_it_and_what_to_do() {
     assert_eq!(
         sentences,
         [
-            "It sustains reads of 200 MB/s sequential and 41\u{202f}000 IOPS random (4 KiB) and writes of 160 MB/s sequential \
-             and 20\u{202f}500 IOPS random (4 KiB); a write with fsync takes 2 ms.",
+            "Sustained: reads 200 MB/s sequential and 41\u{202f}000 IOPS random (4 KiB); writes 160 MB/s and 20\u{202f}500 IOPS; \
+             write and fsync 2 ms.",
             "The bottleneck of reads and writes is the device (likely).",
             "Use QD16–32 for random requests and, for streams, 64 KiB–1 MiB at QD8, direct.",
         ]
@@ -161,7 +161,6 @@ fn a_commit_takes_as_long_as_its_write_and_its_fsync() {
     let verdict = verdict(&run);
     let commit = verdict.peaks.iter().find(|best| best.kind == "write and fsync").unwrap();
     assert!(commit.p99.is_some_and(|p99| p99.abs_diff(1_152_000) < 20_000), "{commit:?}");
-    assert!(verdict.sentences[0].contains("a write with fsync takes 2 ms (p99 1.1"), "{}", verdict.sentences[0]);
 }
 
 #[test]

@@ -27,13 +27,12 @@ pub(crate) fn answer(analysed: &Analysed, tables: &str, colour: bool, width: usi
     page.finish()
 }
 
-/// `(survey: 48 workloads, 240 samples; 95 % CI)`.
+/// `(survey: 48 workloads, 240 samples)`.
 fn about(analysed: &Analysed) -> String {
     let [workloads, samples] = [(analysed.analysis.cells.len(), "workload"), (analysed.samples.len(), "sample")]
         .map(|(count, of)| counted(count, of));
-    let intervals = if analysed.has_intervals() { "; 95 % CI" } else { "" };
     let simulated = if is_time_virtual(Path::new(&analysed.run.target)) { "simulated; " } else { "" };
-    format!("({simulated}{}: {workloads}, {samples}{intervals})", analysed.run.name)
+    format!("({simulated}{}: {workloads}, {samples})", analysed.run.name)
 }
 
 /// How many workloads were skipped, how many warnings there are, and where they are.
@@ -60,7 +59,7 @@ fn peaks(peaks: &[Best]) -> Table {
         let [p50, p99] = [best.p50, best.p99].map(|latency| or_dash(latency.map(Nanoseconds)));
         [best.kind.clone(), best.rate.to_string(), best.at.clone(), p50, p99]
     };
-    Table::new(["Best", "rate", "at", "p50", "p99"], peaks.iter().map(row))
+    Table::new(["Best", "rate (95 % CI)", "at", "p50", "p99"], peaks.iter().map(row))
 }
 
 fn advice(advice: &[Advice]) -> Table {
@@ -68,10 +67,12 @@ fn advice(advice: &[Advice]) -> Table {
         let most = if advice.is_bound() { "≤ " } else { "" };
         let rate = format!("{most}{}", advice.rate.quantity.format(advice.rate.value));
         let gain = advice.gain.as_ref().map(|(gain, _)| format!("{most}{} ×", significant(*gain)));
-        [advice.of.to_owned(), advice.setting(), rate, or_dash(gain), or_dash(advice.p99.map(Nanoseconds))]
+        // Only what is buffered needs a flush.
+        let setting = advice.setting().replace("buffered, flushed", "flushed");
+        [advice.of.to_owned(), setting, rate, or_dash(gain), or_dash(advice.p99.map(Nanoseconds))]
     };
-    // The verdict has the queue for low latency.
-    let uses = advice.iter().filter(|advice| advice.of != "low latency");
+    // The verdict has the queues for random reads and for low latency.
+    let uses = advice.iter().filter(|advice| !["random reads", "low latency"].contains(&advice.of));
     Table::new(["For", "use", "rate", "gain", "p99"], uses.map(row))
 }
 
