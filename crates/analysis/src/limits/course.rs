@@ -23,7 +23,7 @@ const FASTER: f64 = 0.1;
 /// The end of a burst is told as closely as this share of its surplus, or these seconds at the rate that lasts.
 const ROUGH: f64 = 0.02;
 /// What a bucket gets in a pause of so many seconds is ignored.
-const GAP_MAX_S: f64 = 0.5;
+const GAP_MAX_S: f64 = 1.0;
 /// A rate falls if it is lower by this share.
 const FALL: f64 = 0.1;
 /// A rate that drops to less than this share at the end may have further to go.
@@ -34,7 +34,7 @@ const NEARLY: f64 = 0.8;
 const HALVES: f64 = 2.0;
 /// Requests within so many seconds may have completed together.
 const LUMP_S: f64 = 0.15;
-/// A rate whose interval is wider than this share on a side is none that lasts.
+/// A rate whose interval is wider than this share on a side, and one request in a window, is none that lasts.
 const PRECISE: f64 = 0.03;
 /// The requests done by a limiter deviate from a straight line by so many seconds of the rate at most, and by those outstanding, which
 /// may complete together: what a busy host delays, a bucket lets through afterwards. A device's deviations add up.
@@ -109,7 +109,9 @@ impl Course {
         let (per_s, burst_s, requests, _) = surplus_after(from_s)?;
         let rates = done.windows(from_s, end_s, WINDOWS);
         let requests_per_s = mean_estimate(Quantity::RequestsPerSecond, &rates)?;
-        let is_precise = requests_per_s.low.is_some_and(|low| low >= (1.0 - PRECISE) * per_s);
+        // A window begins and ends between two requests.
+        let one = WINDOWS as f64 / (end_s - from_s);
+        let is_precise = requests_per_s.low.is_some_and(|low| low >= (1.0 - PRECISE) * per_s - one);
         let workload = &sample.workload;
         let lump = f64::from(workload.depth) * f64::from(workload.workers);
         let allowed = REGULAR_S * per_s + lump.min(REGULAR_S * per_s) + 1.0;

@@ -266,7 +266,9 @@ fn of_operation<'a, 'b: 'a>(
     others: &[(Bytes, f64)],
 ) -> Vec<Limit> {
     let size = |long: &&Long<'_>| long.observed.sample.workload.request_size;
-    let (Some(small), Some(large)) = (long.clone().min_by_key(size), long.max_by_key(size)) else {
+    // Of the same size the one with a regular end.
+    let small = long.clone().min_by_key(|one| (size(one), !one.course.is_regular));
+    let (Some(small), Some(large)) = (small, long.max_by_key(|one| (size(one), one.course.is_regular))) else {
         return Vec::new();
     };
     let is_held = |one: &Long<'_>| is_held(&one.course, one.observed.sample) || one.is_at(known);
