@@ -437,7 +437,7 @@ impl Limit {
     }
 
     /// `60 MB/s (240 MB/s for the first 3 s)`.
-    pub(crate) fn brief(&self) -> String {
+    pub fn brief(&self) -> String {
         let rate = self.what.format(self.sustained.value);
         let burst = self.burst.zip(self.burst_seconds).filter(|(_, seconds)| *seconds >= SHORT_S);
         let burst = burst.map(|(rate, seconds)| {

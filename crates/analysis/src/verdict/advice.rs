@@ -21,6 +21,9 @@ const LONGER: f64 = 3.0;
 /// The 99th percentile of another run may be longer or shorter by this factor (docs/decisions/comparison.md).
 const AS_LONG: f64 = 1.5;
 
+/// The same of the mean.
+const MEAN_AS_LONG: f64 = 1.2;
+
 const RANDOM_READS: &str = "random reads";
 const LOW_LATENCY: &str = "low latency";
 const SMALL_FILES: &str = "small files";
@@ -105,28 +108,23 @@ fn small_files(evidence: &Evidence<'_>) -> Option<Advice> {
 
 /// The deepest queue whose p99 is no more than some times that of the shallowest; none if it surely is the one with the most.
 fn with_low_latency(most: &Advice, candidates: &[&Cell<'_>], cells: &[CellSummary]) -> Option<Advice> {
-    // Of few requests the longest stands for it.
-    let p99 = |cell: &Cell<'_>| {
-        let longest = cells.iter().find(|summary| summary.cell == cell.number).and_then(|summary| summary.latency.max);
-        latencies(cell, cells)[1].or(longest)
-    };
     let choice = candidates.iter().find(|cell| cell.number == most.cell)?;
     let is_same = |cell: &Cell<'_>| are_comparable(cell.workload, choice.workload, &[Axis::Depth]);
-    let mut queues: Vec<&&Cell<'_>> = candidates.iter().filter(|cell| is_same(cell)).collect();
-    queues.retain(|cell| cell.outstanding() <= choice.outstanding());
+    let mut queues: Vec<&Cell<'_>> = candidates.iter().copied().filter(|cell| is_same(cell)).collect();
+    queues.retain(|cell| cell.outstanding() <= choice.outstanding() && rate(cell) > 0.0);
     queues.sort_by_key(|cell| cell.outstanding());
-    let shortest = p99(queues.first()?)? as f64;
-    let deepest = |factor: f64| {
-        let holds = |cell: &&&&Cell<'_>| p99(cell).is_some_and(|p99| p99 as f64 <= factor * shortest);
-        queues.iter().rev().find(holds)
-    };
-    let [low, own, high] = [LONGER / AS_LONG, LONGER, LONGER * AS_LONG].map(deepest);
-    let (low, own, high) = (low?, own?, high?);
-    let [p50, p99] = latencies(own, cells);
+    // Of few requests there is no p99, but a mean (Little's law).
+    let tails: Option<Vec<f64>> = queues.iter().map(|cell| Some(latencies(cell, cells)[1]? as f64)).collect();
+    let means = || queues.iter().map(|cell| cell.outstanding() as f64 / rate(cell)).collect();
+    let (latency, as_long) = tails.map_or_else(|| (means(), MEAN_AS_LONG), |tails| (tails, AS_LONG));
+    let deepest = |factor: f64| queues.iter().zip(&latency).rev().find(|(_, one)| **one <= factor * latency[0]);
+    let [low, own, high] = [LONGER / as_long, LONGER, LONGER * as_long].map(deepest);
+    let (low, own, high) = (low?.0, own?.0, high?.0);
     (low.number != choice.number).then_some(())?;
+    let [p50, p99] = latencies(own, cells);
     Some(Advice {
         of: LOW_LATENCY,
-        depth: [low, high].map(|cell| cell.workload.depth),
+        depth: [queues[0], high].map(|cell| cell.workload.depth),
         rate: own.own_rate()?,
         gain: Some((rate(own) / rate(choice), place(choice.workload))),
         p50,

@@ -4,12 +4,12 @@
 //! measured points comes the one in the middle, if a figure of the verdict lies between them: half of the curve's maximum, or the
 //! rate from which on a setting is good enough. The neighbours of a maximum are measured too. Then the workloads that the verdict
 //! names are repeated, and those that may take their place: the best of each kind, the smallest that is good enough, and the
-//! two points around the half-power size. The rest is measured once.
+//! two points around the half-power size. The rest is measured once, and of a stream's setting the other queue depths.
 
 use super::advice::{SHARE_OF_BEST, good_enough};
 use super::kinds::{Kind, Scatter, of_kind, order, rate};
 use crate::cells::{Cell, Observed, gather};
-use crate::comparable::{Axis, groups};
+use crate::comparable::{Axis, are_comparable, groups};
 use crate::evidence::best;
 use crate::limits;
 use halfpower_model::{Among, Pattern, Workload};
@@ -112,6 +112,13 @@ impl Survey {
         let Some((best, _)) = best(&measured) else { return };
         let choice = good_enough(&measured, best);
         [best, choice].into_iter().for_each(|cell| self.wanted[cell.number as usize] = true);
+        // Of a stream, whether another queue depth does alike; a curve of depths has it between its points.
+        let is_beside = |cell: &&&Cell<'_>| {
+            choice.workload.pattern.is_ordered() && are_comparable(cell.workload, choice.workload, &[Axis::Depth])
+        };
+        for cell in kind.iter().filter(is_beside) {
+            self.wanted[cell.number as usize] |= cell.repetitions.is_empty();
+        }
         for cell in measured.iter().filter(|cell| order(cell) < order(choice)) {
             let may_be_good = self.scatter.may_reach(SHARE_OF_BEST, cell, best);
             self.wanted[cell.number as usize] |= may_be_good && cell.repetitions.len() < self.least;
