@@ -8,9 +8,8 @@ use minijinja::{Environment, UndefinedBehavior};
 use std::borrow::Cow;
 
 /// The templates by name. The ending `.html` turns escaping on.
-const TEMPLATES: [(&str, &str); 6] = [
+const TEMPLATES: [(&str, &str); 5] = [
     ("parts.html", include_str!("parts.html")),
-    ("charts.html", include_str!("charts.html")),
     ("frame.html", include_str!("frame.html")),
     ("report.html", include_str!("report.html")),
     ("comparison.html", include_str!("comparison/comparison.html")),

@@ -11,6 +11,7 @@ mod comparison;
 pub(crate) mod html;
 mod page;
 mod pyramid;
+mod sections;
 mod summary;
 pub(crate) mod table;
 mod tables;

@@ -1,42 +1,19 @@
 //! The view of a report for its template, which makes no decisions.
 
 use super::analysed::Analysed;
-use super::answer::advised;
-use super::chart::{chart_view, charts, of_figure, over_time};
+use super::chart::{chart_view, of_figure, overview};
 use super::html::render;
-use super::{pyramid, tables};
+use super::sections::sections;
+use super::tables;
 use crate::plan::Judged;
 use crate::simulator::paper_figures::{PaperFigure, Printed};
-use crate::text::grouped;
-use halfpower_analysis::{Attribution, first_peak};
-use halfpower_model::{Estimate, Finding, FindingCode};
+use crate::text::{grouped, joined};
+use halfpower_analysis::{Attribution, Best, first_peak};
+use halfpower_model::{Finding, FindingCode, Nanoseconds};
 use minijinja::{Value, context};
 
 /// Maximum number of rows in the table of samples; more make a browser slow.
 const SAMPLES_SHOWN: usize = 2000;
-
-/// The sections of findings, in order. The recommendation stands above them.
-const GROUPS: [(FindingCode, &str); 19] = [
-    (FindingCode::Peak, "Peaks"),
-    (FindingCode::HalfPower, "Half-power request sizes"),
-    (FindingCode::Knee, "Depth"),
-    (FindingCode::Owner, "Bottlenecks"),
-    (FindingCode::Dip, "Dips"),
-    (FindingCode::CpuCost, "CPU cost"),
-    (FindingCode::CpuSaturation, "CPU use"),
-    (FindingCode::BufferingGain, "Buffering"),
-    (FindingCode::FlushCost, "Flushing"),
-    (FindingCode::SmallWritePenalty, "Small writes"),
-    (FindingCode::ExtensionCost, "Extending files"),
-    (FindingCode::Misalignment, "Alignment"),
-    (FindingCode::WriterCollapse, "Parallel writers"),
-    (FindingCode::Asymmetry, "Reads against writes"),
-    (FindingCode::TailLatency, "Tail latency"),
-    (FindingCode::CacheHits, "Caches"),
-    (FindingCode::Drift, "Over time"),
-    (FindingCode::SharedLimit, "Targets together"),
-    (FindingCode::Price, "Price"),
-];
 
 /// The report of a run as an HTML file that loads nothing.
 ///
@@ -44,18 +21,17 @@ const GROUPS: [(FindingCode, &str); 19] = [
 /// If the template does not fit the view, which a test would have shown.
 pub(crate) fn html(analysed: &Analysed) -> anyhow::Result<String> {
     let Analysed { run, analysis, paper_figures, noise, .. } = analysed;
-    let (charts, absent) = charts(analysed);
-    let over_time = over_time(analysed);
     let observed = analysed.observed();
     let verdict = beside(paper_figures).map_or_else(|| verdict(analysed), |sentence| vec![sentence]);
     let samples_shown = observed.len().min(SAMPLES_SHOWN);
-    let recommendations = analysis.verdict.advice.iter().map(advised);
     let mut estimates = analysis.findings.iter().flat_map(|finding| &finding.estimates);
     let warnings = analysis.warnings.iter().map(
         |(warning, samples)| context! { message => &warning.message, remedy => &warning.remedy, samples => *samples },
     );
     let view = context! {
-        title => &run.name,
+        title => if analysed.is_survey() { &run.target } else { &run.name },
+        name => &run.name,
+        is_survey => analysed.is_survey(),
         version => &run.program.version,
         question => run.question.as_deref(),
         target => &run.target,
@@ -69,15 +45,13 @@ pub(crate) fn html(analysed: &Analysed) -> anyhow::Result<String> {
         within_run => analysis.cells.iter().any(|cell| cell.within_run.is_some()),
         unfinished => analysed.unfinished(),
         verdict => verdict.into_iter().collect::<Value>(),
-        key_figures => key_figures(analysed).collect::<Value>(),
+        overview => overview(analysed).iter().filter_map(chart_view).collect::<Value>(),
+        key_figures => key_figures(analysed).into_iter().collect::<Value>(),
+        about => about(analysed),
+        advice => tables::of_advice(&analysis.verdict.advice),
         noise => noise.as_ref().map(tables::of_noise),
         scatter => noise.as_ref().and_then(|noise| Some(noise.scatter?.sentence())),
-        recommendations => recommendations.collect::<Value>(),
-        findings => GROUPS.iter().filter_map(|(code, title)| group(analysed, *code, title)).collect::<Value>(),
-        pyramids => analysis.pyramids.iter().map(pyramid::view).collect::<Value>(),
-        over_time => over_time.iter().filter_map(chart_view).collect::<Value>(),
-        charts => charts.iter().filter_map(chart_view).collect::<Value>(),
-        absent => absent.into_iter().collect::<Value>(),
+        sections => sections(analysed).into_iter().collect::<Value>(),
         figures => paper_figures.iter().enumerate().map(|of| figure_view(analysed, of)).collect::<Value>(),
         is_beside => paper_figures.iter().any(|figure| !figure.printed.is_empty()),
         cells => tables::of_cells(analysed.named_cells()),
@@ -96,6 +70,21 @@ pub(crate) fn html(analysed: &Analysed) -> anyhow::Result<String> {
         command => &run.command,
     };
     render("report.html", view)
+}
+
+/// `ext4 on vda (QEMU HARDDISK) · host db1 · Linux 6.1`.
+fn about(analysed: &Analysed) -> String {
+    let environment = &analysed.run.environment;
+    let target = &environment.target;
+    let model = target.model.as_ref().map(|model| format!(" ({model})")).unwrap_or_default();
+    let on = target.device.as_ref().map(|device| format!("{device}{model}"));
+    let storage = match (&target.filesystem, on) {
+        (Some(filesystem), Some(on)) => Some(format!("{filesystem} on {on}")),
+        (filesystem, on) => on.or(filesystem.clone()),
+    };
+    let named = |name: &str, value: &str| (!value.is_empty()).then(|| format!("{name} {value}"));
+    let parts = [storage, named("host", &environment.host), named("kernel", &environment.kernel)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 fn figure_view(analysed: &Analysed, (number, figure): (usize, &PaperFigure)) -> Value {
@@ -174,17 +163,26 @@ fn bottlenecks(analysed: &Analysed) -> Option<String> {
     (!listed.is_empty()).then(|| format!("Bottlenecks of the workloads: {}.", listed.join(", ")))
 }
 
-/// The peaks of the storage, the half-power sizes of reads, the sufficient queue depths, and the bottlenecks.
-fn key_figures(analysed: &Analysed) -> impl Iterator<Item = Value> {
+/// The best of each kind with its latencies; of other runs the peaks and the half-power sizes of reads.
+fn key_figures(analysed: &Analysed) -> Vec<Value> {
+    let peaks = &analysed.analysis.verdict.peaks;
+    if analysed.is_survey() && !peaks.is_empty() {
+        return peaks.iter().map(best).collect();
+    }
     let peaks = analysed.findings_of_storage(FindingCode::Peak);
     let peaks = peaks.map(|finding| key_figure(&finding.subject, "", &finding.brief));
     let half_power = half_power_of_reads(analysed);
     let half_power = half_power.map(|finding| key_figure("half-power request size", &finding.subject, &finding.brief));
-    let knees = analysed.findings_of_storage(FindingCode::Knee).filter(|finding| !finding.estimates.is_empty());
-    let knees = knees.map(|finding| key_figure("sufficient queue depth", &finding.subject, &finding.brief));
-    let bottlenecks = analysed.analysis.pyramids.iter();
-    let bottlenecks = bottlenecks.map(|of| key_figure(&format!("bottleneck of {}", pyramid::name(of)), "", &of.brief));
-    peaks.chain(half_power).chain(knees).chain(bottlenecks)
+    peaks.chain(half_power).collect()
+}
+
+fn best(best: &Best) -> Value {
+    let latency = |name: &str, ns: Option<u64>| ns.map(|ns| format!("{name} {}", Nanoseconds(ns)));
+    let about = joined([Some(best.at.clone()), latency("p50", best.p50), latency("p99", best.p99)]);
+    let value = best.rate.quantity.format(best.rate.value);
+    let interval = best.rate.to_string();
+    let rest = interval.strip_prefix(&value).unwrap_or_default().trim().to_owned();
+    context! { name => &best.kind, number => value, rest, about }
 }
 
 /// A brief claim: its number apart, and the text in brackets below it.
@@ -196,36 +194,4 @@ fn key_figure(name: &str, about: &str, brief: &str) -> Value {
     let mut about = vec![about, circumstances.trim_end_matches(')')];
     about.retain(|text| !text.is_empty());
     context! { name, number, rest, about => about.join("; ") }
-}
-
-fn group(analysed: &Analysed, code: FindingCode, title: &'static str) -> Option<Value> {
-    let findings: Vec<_> = analysed.findings(code).map(finding_view).collect();
-    (!findings.is_empty()).then(|| context! { title, findings => findings.into_iter().collect::<Value>() })
-}
-
-fn finding_view(finding: &Finding) -> Value {
-    let estimate = |estimate: &Estimate| {
-        let (value, whole) = (estimate.quantity.format(estimate.value), estimate.to_string());
-        let interval = whole.strip_prefix(&value).unwrap_or_default().trim();
-        context! { value, interval, repetitions => estimate.repetitions }
-    };
-    context! {
-        sentence => &finding.sentence,
-        estimates => finding.estimates.iter().map(estimate).collect::<Value>(),
-        samples => ranges(&finding.samples),
-        sample_count => finding.samples.len(),
-    }
-}
-
-/// Numbers with neighbours as ranges: `1–4, 7, 9–10`.
-fn ranges(numbers: &[i64]) -> String {
-    let mut sorted = numbers.to_vec();
-    sorted.sort_unstable();
-    sorted.dedup();
-    let runs = sorted.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
-        [only] => only.to_string(),
-        [first, .., last] => format!("{first}–{last}"),
-        [] => String::new(),
-    });
-    runs.collect::<Vec<_>>().join(", ")
 }

@@ -1,13 +1,14 @@
 //! The tables of the report.
 
 use super::table::{Table, figure, or_dash};
+use crate::emit::fio::in_short;
 use crate::plan::Skipped;
 use crate::simulator::paper_figures::PaperFigure;
 use crate::simulator::published;
 use crate::text::{joined, once, percent};
 use halfpower_analysis::comparison::{FigureNoise, Noise};
 use halfpower_analysis::models::{Concurrency, Law, Models};
-use halfpower_analysis::{Attribution, CellSummary, CostBound, CostFit, CostPoint, Observed, busiest_first};
+use halfpower_analysis::{Advice, Attribution, CellSummary, CostBound, CostFit, CostPoint, Observed, busiest_first};
 use halfpower_model::environment::ClockFacts;
 use halfpower_model::names::names;
 use halfpower_model::sample::Program;
@@ -41,6 +42,24 @@ pub(super) fn of_cells<'a>(cells: impl Iterator<Item = (&'a CellSummary, &'a str
 pub(super) fn within_run(cell: &CellSummary, quantity: Quantity) -> String {
     let within = cell.within_run.filter(|within| within.mean.quantity == quantity);
     within.map(|within| format!(" ({} within the run)", within.half_width())).unwrap_or_default()
+}
+
+/// What to do for each use.
+pub(super) fn of_advice(advice: &[Advice]) -> Table {
+    let row = |advice: &Advice| {
+        let most = if advice.is_bound() { "≤ " } else { "" };
+        let gain = advice.gain.as_ref().map(|(gain, of)| format!("{most}{} × {of}", significant(*gain)));
+        [
+            advice.of.to_owned(),
+            advice.setting(),
+            format!("{most}{}", advice.rate),
+            latency_text(advice.p99),
+            or_dash(gain),
+            in_short(&advice.workload),
+            or_dash((!advice.settings.is_empty()).then(|| advice.settings.join(", "))),
+        ]
+    };
+    Table::new(["for", "use", "rate", "p99", "gain", "fio", "try"], advice.iter().map(row))
 }
 
 /// Phases of requests in the block layer, for the cells that traced them.

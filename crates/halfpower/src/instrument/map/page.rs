@@ -72,15 +72,13 @@ fn chart(map: &DeviceMap) -> Chart {
     let lines = [("a read", Stroke::Points, probes), ("the bands", Stroke::Steps, bands)];
     let line =
         |(label, stroke, points): (&str, _, Vec<Point>)| Line { label: label.to_owned(), stroke, points, fitted: None };
-    Chart {
-        id: "throughput".to_owned(),
-        title: "Throughput from the first byte to the last".to_owned(),
-        point: "one read; the steps are the medians of the bands, with their 95 % intervals.",
-        x: XAxis::Place,
-        y: YAxis::BytesPerSecond,
-        lines: lines.map(line).into_iter().filter(|line| !line.points.is_empty()).collect(),
-        half_of_peak: None,
-    }
+    Chart::new(
+        "throughput".to_owned(),
+        "Throughput from the first byte to the last".to_owned(),
+        "one read; the steps are the medians of the bands, with their 95 % intervals.",
+        (XAxis::Place, YAxis::BytesPerSecond),
+        lines.map(line).into_iter().filter(|line| !line.points.is_empty()).collect(),
+    )
 }
 
 fn bands(map: &DeviceMap) -> Section {

@@ -55,7 +55,7 @@ fn is_non_temporal(kernel: Kernel) -> bool {
 
 fn chart(id: String, title: String, point: &'static str, y: YAxis, lines: Vec<Line>) -> Chart {
     let lines = lines.into_iter().filter(|line| !line.points.is_empty()).collect();
-    Chart { id, title, point, x: XAxis::WorkingSet, y, lines, half_of_peak: None }
+    Chart::new(id, title, point, (XAxis::WorkingSet, y), lines)
 }
 
 fn point(x: f64, rounds: &Rounds, quantity: Quantity) -> Point {

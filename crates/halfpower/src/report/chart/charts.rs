@@ -6,13 +6,25 @@ use super::model::{Chart, LINES_SHOWN, Line, Point, Stroke, without_interval};
 use crate::report::analysed::Analysed;
 use crate::text::grouped;
 use halfpower_analysis::{CellSummary, OverTime, STEP_S};
-use halfpower_model::{FindingCode, Operation, Pattern, Quantity, Reach};
+use halfpower_model::{BytesPerSecond, FindingCode, Operation, Pattern, Quantity, Reach};
 
-/// The charts of a report, and a sentence for each kind that lacks data.
-pub(crate) fn charts(analysed: &Analysed) -> (Vec<Chart>, Vec<&'static str>) {
+/// The charts of a report by what they are about.
+#[derive(Debug, Default)]
+pub(crate) struct Charts {
+    /// Throughput by request size.
+    pub(crate) throughput: Vec<Chart>,
+    /// IOPS by queue depth.
+    pub(crate) rate: Vec<Chart>,
+    /// Percentiles of latency.
+    pub(crate) latency: Vec<Chart>,
+    /// CPU cost by request size.
+    pub(crate) cpu: Vec<Chart>,
+}
+
+/// The charts of a report; none of a study of a paper, whose charts are beside its figures.
+pub(crate) fn charts(analysed: &Analysed) -> Charts {
     if !analysed.paper_figures.is_empty() {
-        // The charts of a paper are beside its figures.
-        return (Vec::new(), Vec::new());
+        return Charts::default();
     }
     let of = |cell: &&CellSummary| (cell.workload.pattern, cell.workload.operation);
     let groups = grouped(&analysed.analysis.cells, of);
@@ -20,20 +32,12 @@ pub(crate) fn charts(analysed: &Analysed) -> (Vec<Chart>, Vec<&'static str>) {
     let groups: Vec<Group<'_>> = groups.collect();
     let of_each =
         |chart: &dyn Fn(&Group<'_>) -> Option<Chart>| -> Vec<Chart> { groups.iter().filter_map(chart).collect() };
-    let kinds = [
-        (
-            of_each(&|group| throughput(analysed, group)),
-            "Throughput by request size: no workload was measured at three request sizes or more.",
-        ),
-        (
-            of_each(&|group| rate(analysed, group)),
-            "IOPS by queue depth: no random workload was measured at three queue depths or more.",
-        ),
-        (of_each(&latency), "Latency percentiles: no direct random workload has enough requests for them."),
-        (of_each(&cpu_cost), "CPU cost: it was not measured at three request sizes or more."),
-    ];
-    let absent = kinds.iter().filter(|(charts, _)| charts.is_empty()).map(|(_, absent)| *absent).collect();
-    (kinds.into_iter().flat_map(|(charts, _)| charts).collect(), absent)
+    Charts {
+        throughput: of_each(&|group| throughput(analysed, group)),
+        rate: of_each(&|group| rate(analysed, group)),
+        latency: of_each(&latency),
+        cpu: of_each(&cpu_cost),
+    }
 }
 
 /// The long samples over time: throughput of sequential requests, IOPS of others. Shorter repetitions show no course.
@@ -56,8 +60,7 @@ pub(crate) fn over_time(analysed: &Analysed) -> Vec<Chart> {
         };
         let lines: Vec<Line> = analysed.analysis.over_time.iter().filter_map(line).collect();
         let (id, title) = (id.to_owned(), title.to_owned());
-        let chart =
-            Chart { id, title, point: "the mean of a tenth of a second", x: XAxis::Time, y, lines, half_of_peak: None };
+        let chart = Chart::new(id, title, "the mean of a tenth of a second", (XAxis::Time, y), lines);
         (1..=LINES_SHOWN).contains(&chart.lines.len()).then_some(chart)
     };
     [true, false].into_iter().filter_map(chart).collect()
@@ -77,7 +80,7 @@ impl Group<'_> {
 
     fn chart(&self, kind: &str, title: String, point: &'static str, (x, y): (XAxis, YAxis), lines: Vec<Line>) -> Chart {
         let id = format!("{kind}-{}", self.name().replace([' ', '='], "-"));
-        Chart { id, title, point, x, y, lines, half_of_peak: None }
+        Chart::new(id, title, point, (x, y), lines)
     }
 }
 
@@ -89,7 +92,9 @@ fn throughput(analysed: &Analysed, group: &Group<'_>) -> Option<Chart> {
         .and_then(|finding| finding.estimates.iter().find(|estimate| estimate.quantity == Quantity::BytesPerSecond));
     let (title, axes) = (format!("Throughput of {name}s"), (along, YAxis::BytesPerSecond));
     let chart = group.chart("throughput", title, "the mean throughput of a workload", axes, lines);
-    Some(Chart { half_of_peak: peak.map(|estimate| estimate.value / 2.0), ..chart })
+    let half = peak.map(|peak| BytesPerSecond(peak.value / 2.0));
+    let references = half.map(|half| (format!("half of the peak ({half})"), half.0)).into_iter().collect();
+    Some(Chart { references, ..chart })
 }
 
 fn cpu_cost(group: &Group<'_>) -> Option<Chart> {

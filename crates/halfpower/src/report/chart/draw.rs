@@ -4,7 +4,7 @@
 use super::axis::{XAxis, YAxis};
 use super::model::{Chart, LINES_SHOWN, Line, Point, Stroke};
 use super::scale::{Scale, round_down, round_up};
-use super::swatch::{FITTED_WIDTH, REFERENCE_DASHES, colour, marker};
+use super::swatch::{ADVISED, FITTED_WIDTH, REFERENCE_DASHES, colour, marker};
 use halfpower_model::Estimate;
 use std::fmt::Write;
 
@@ -26,9 +26,12 @@ const STEPS_MAX: f64 = 8.0;
 /// Draws a chart; none if nothing in it can be drawn.
 pub(super) fn svg(chart: &Chart) -> Option<String> {
     let lines = &chart.lines[..chart.lines.len().min(LINES_SHOWN)];
-    let frame = Frame { x: Across::of(chart.x, lines), y: Up::of(chart.y, lines)? };
+    let frame = Frame { x: Across::of(chart.x, lines), y: Up::of(chart.y, lines, &chart.references)? };
     let mut svg = String::from("<g font-family=\"inherit\" font-size=\"13\" fill=\"none\">");
     frame.axes(&mut svg);
+    if let Some(ends) = chart.advised {
+        frame.advised(&mut svg, ends);
+    }
     for (index, line) in lines.iter().enumerate() {
         frame.band(&mut svg, index, line);
     }
@@ -43,8 +46,8 @@ pub(super) fn svg(chart: &Chart) -> Option<String> {
             let _ = write!(svg, "<path d=\"{path}\" stroke=\"{colour}\" stroke-width=\"{FITTED_WIDTH}\"/>");
         }
     }
-    if let Some(half) = chart.half_of_peak.filter(|half| *half < frame.y.scale.high * frame.y.divisor) {
-        let y = frame.y.along(half);
+    for (_, figure) in chart.references.iter().filter(|(_, figure)| *figure < frame.y.scale.high * frame.y.divisor) {
+        let y = frame.y.along(*figure);
         let dashes = format!("stroke=\"var(--muted)\" stroke-dasharray=\"{REFERENCE_DASHES}\"");
         let _ = write!(svg, "<path d=\"M{LEFT} {y:.1}H{RIGHT}\" {dashes}/>");
     }
@@ -98,6 +101,14 @@ impl Frame {
              <path d=\"M{LEFT} {TOP}V{BOTTOM}H{RIGHT}\" stroke=\"var(--rule-strong)\"/>\
              <g fill=\"var(--muted)\" text-anchor=\"middle\">{words}</g>"
         );
+    }
+
+    /// The advised part, half a step wider on both sides.
+    fn advised(&self, svg: &mut String, ends: [f64; 2]) {
+        let [from, to] = ends.map(|end| self.x.axis.place(end));
+        let margin = self.x.axis.margin() * self.x.step;
+        let [left, right] = [from - margin, to + margin].map(|place| self.x.along(place).clamp(LEFT, RIGHT));
+        let _ = write!(svg, "<path d=\"M{left:.1} {TOP}H{right:.1}V{BOTTOM}H{left:.1}z\" {ADVISED}/>");
     }
 
     /// The ends of a point's interval: the low one, then the high one.
@@ -200,13 +211,15 @@ struct Up {
 }
 
 impl Up {
-    fn of(axis: YAxis, lines: &[Line]) -> Option<Up> {
+    fn of(axis: YAxis, lines: &[Line], references: &[(String, f64)]) -> Option<Up> {
         let points = lines.iter().flat_map(|line| &line.points);
         let (least, most) = points.fold((f64::MAX, 0.0_f64), |(low, high), point| {
             let Estimate { value, high: end, .. } = point.y;
             (low.min(value), high.max(end.unwrap_or(value).min(TALLEST_BAND * value)))
         });
         (most > 0.0).then_some(())?;
+        let near = references.iter().map(|(_, figure)| *figure).filter(|figure| *figure < TALLEST_BAND * most);
+        let most = near.fold(most, f64::max);
         let (divisor, unit) = axis.unit(most);
         let scale = match axis.is_logarithmic() {
             true => Scale { low: round_down(least / divisor), high: round_up(most / divisor * 1.05) },
@@ -244,7 +257,7 @@ mod tests {
         };
         let point = Point { x: 4096.0, y: estimate };
         let lines = [Line { label: String::new(), stroke: Stroke::Solid, points: vec![point], fitted: None }];
-        let up = Up::of(YAxis::BytesPerSecond, &lines).unwrap();
+        let up = Up::of(YAxis::BytesPerSecond, &lines, &[]).unwrap();
         assert!(up.scale.low == 0.0 && up.scale.high < 2.0, "{}", up.scale.high);
         assert_eq!([-8e9, f64::INFINITY].map(|figure| up.along(figure)), [BOTTOM, TOP]);
     }

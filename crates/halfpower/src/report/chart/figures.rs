@@ -37,7 +37,7 @@ pub(crate) fn of_figure(analysed: &Analysed, figure: &PaperFigure, number: usize
     let shows = figure.exhibit.shows;
     let chart = |(at, (title, lines, cells, x)): (usize, (_, _, Vec<Measured<'_>>, _))| {
         let (id, y) = (format!("figure-{number}-{at}"), y_axis(shows, cells[0].1));
-        Chart { id, title, point: point(shows), x, y, lines, half_of_peak: None }
+        Chart::new(id, title, point(shows), (x, y), lines)
     };
     charts.into_iter().enumerate().map(chart).collect()
 }

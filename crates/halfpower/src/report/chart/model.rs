@@ -23,8 +23,23 @@ pub(crate) struct Chart {
     pub(crate) y: YAxis,
     /// The lines, in the plan's order.
     pub(crate) lines: Vec<Line>,
-    /// Half of the peak in bytes per second, if a finding names the peak.
-    pub(crate) half_of_peak: Option<f64>,
+    /// Figures with a name, as lines across: half of the peak, a limit.
+    pub(crate) references: Vec<(String, f64)>,
+    /// The advised values of the horizontal axis, from and to.
+    pub(crate) advised: Option<[f64; 2]>,
+}
+
+impl Chart {
+    /// With lines only.
+    pub(crate) fn new(
+        id: String,
+        title: String,
+        point: &'static str,
+        (x, y): (XAxis, YAxis),
+        lines: Vec<Line>,
+    ) -> Chart {
+        Chart { id, title, point, x, y, lines, references: Vec::new(), advised: None }
+    }
 }
 
 /// A line of a chart.

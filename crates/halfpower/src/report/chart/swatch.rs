@@ -20,6 +20,9 @@ const MARKERS: [&str; LINES_SHOWN] = [
 /// Dashes of a reference line.
 pub(super) const REFERENCE_DASHES: &str = "3 4";
 
+/// The fill of the advised part.
+pub(super) const ADVISED: &str = "fill=\"var(--line-2)\" fill-opacity=\"0.16\"";
+
 /// Width of a model's curve.
 pub(super) const FITTED_WIDTH: f64 = 0.9;
 
@@ -75,6 +78,11 @@ pub(super) fn fitted_swatch(index: usize) -> String {
 /// The picture of a reference line.
 pub(super) fn reference_swatch() -> String {
     picture(&format!("<path d=\"M0 7h34\" stroke=\"var(--muted)\" stroke-dasharray=\"{REFERENCE_DASHES}\"/>"))
+}
+
+/// The picture of the advised part of a chart.
+pub(super) fn advised_swatch() -> String {
+    picture(&format!("<path d=\"M1 1h32v12h-32z\" {ADVISED}/>"))
 }
 
 fn picture(paths: &str) -> String {

@@ -4,9 +4,9 @@ use super::axis::XAxis;
 use super::draw::{svg, view_box};
 use super::figures::PAPER;
 use super::model::{Chart, LINES_SHOWN, Stroke};
-use super::swatch::{entry, fitted_swatch, reference_swatch, swatch};
+use super::swatch::{advised_swatch, entry, fitted_swatch, reference_swatch, swatch};
 use crate::report::table::{Table, or_dash};
-use halfpower_model::{BytesPerSecond, Estimate};
+use halfpower_model::Estimate;
 use minijinja::{Value, context};
 
 /// Draws a chart; none if nothing in it can be drawn. The SVG is trusted, because it has only enumerations and numbers.
@@ -18,8 +18,8 @@ pub(crate) fn chart_view(chart: &Chart) -> Option<Value> {
         let fitted = line.fitted.as_ref();
         [Some(own), fitted.map(|(law, _)| entry(fitted_swatch(index), &format!("{}, fitted: {law}", line.label)))]
     });
-    let half = chart.half_of_peak.map(BytesPerSecond);
-    let half = half.map(|half| entry(reference_swatch(), &format!("half of the peak ({half})")));
+    let references = chart.references.iter().map(|(name, _)| entry(reference_swatch(), name));
+    let advised = chart.advised.map(|_| entry(advised_swatch(), "advised"));
     Some(context! {
         id => &chart.id,
         title => &chart.title,
@@ -27,7 +27,7 @@ pub(crate) fn chart_view(chart: &Chart) -> Option<Value> {
         caption => caption(chart),
         view_box => view_box(),
         svg,
-        legend => legend.flatten().chain(half).collect::<Value>(),
+        legend => legend.flatten().chain(references).chain(advised).collect::<Value>(),
         table => chart_table(chart, Estimate::to_string),
     })
 }

@@ -33,7 +33,7 @@ fn summary_page_and_charts_are_as_they_were() {
     let page = page(&analysed);
     insta::assert_snapshot!("page", markup::without(&page, &["style", "svg"]));
     let charts: Vec<&str> = markup::elements(&page, "svg").filter(|svg| svg.contains("class=\"chart\"")).collect();
-    assert_eq!(charts.len(), 9, "the pyramid of writes among them: of reads there is one figure only");
+    assert_eq!(charts.len(), 11, "the pyramid of writes among them: of reads there is one figure only");
     let [pyramid, throughput] = ["pyramid-writes-title", "throughput-sequential-read-title"]
         .map(|id| charts.iter().find(|chart| chart.contains(id)).unwrap().replace('>', ">\n"));
     insta::assert_snapshot!("chart", throughput);
@@ -132,7 +132,7 @@ fn lives_in_the_block_layer_have_a_table_and_a_line() {
     }
     let page = page(&analysed);
     markup::check_nesting(&page);
-    let table = page.split("<h3>Block layer</h3>").nth(1).unwrap().split("</table>").next().unwrap();
+    let table = page.split("<summary>Block layer</summary>").nth(1).unwrap().split("</table>").next().unwrap();
     for figure in ["4321", "12.5 %", "87.5 %", "1.5 times", "6.25 %", "1.25 times"] {
         assert!(table.contains(&format!("<td>{figure}</td>")), "{figure}: {table}");
     }
@@ -173,7 +173,7 @@ fn what_else_was_seen_has_a_line_each_and_the_rest_a_count() {
     assert!(summary.lines().all(|line| line.chars().count() <= 100));
     let page = page(&analysed);
     markup::check_nesting(&page);
-    assert!(page.contains("Dips") && page.contains("Caches"));
+    assert!(page.matches("It is as it is.").count() >= 10 && page.contains("Page cache and flushes"));
 }
 
 #[test]
@@ -237,7 +237,6 @@ fn a_run_without_findings_shows_what_was_measured() {
     let page = page(&analysed);
     markup::check_nesting(&page);
     assert!(page.contains("This run supports no claim"));
-    assert!(page.contains("no workload was measured at three request sizes or more"));
     assert!(lines(&analysed, 80).contains("0 workloads, 0 samples, none failed"));
 }
 
@@ -277,6 +276,6 @@ fn a_thorough_page_is_well_formed_loads_nothing_and_fits_into_two_megabytes() {
     for tag in markup::tags(&page) {
         let name = tag.split_whitespace().next().unwrap_or_default();
         assert!(!["link", "iframe", "object", "script", "image", "img", "use", "base"].contains(&name), "{tag}");
-        assert!(!tag.contains(" src=") && !tag.contains("href="), "{tag}");
+        assert!(!tag.contains(" src=") && !tag.replace("href=\"#", "").contains("href="), "{tag}");
     }
 }
