@@ -22,8 +22,10 @@ const BURST_MIN: f64 = 4.0;
 const FASTER: f64 = 0.1;
 /// The end of a burst is told as closely as this share of its surplus, or these seconds at the rate that lasts.
 const ROUGH: f64 = 0.02;
-/// What a bucket gets in a pause of so many seconds is ignored.
+/// Samples with a longer pause between them do not continue each other.
 const GAP_MAX_S: f64 = 1.0;
+/// What a bucket got in the pause has passed after the first, and shows until the second of these seconds.
+const REFILL_S: [f64; 2] = [0.25, 1.0];
 /// A rate falls if it is lower by this share.
 const FALL: f64 = 0.1;
 /// A rate that drops to less than this share at the end may have further to go.
@@ -144,8 +146,12 @@ impl Course {
 
 /// Whether a long sample continues another.
 pub(crate) fn continues(first: &Sample, next: &Sample) -> bool {
-    let gap_s = next.started_at.duration_since(first.started_at).as_secs_f64() - first.elapsed_s;
-    (0.0..GAP_MAX_S).contains(&gap_s) && [first, next].into_iter().all(|one| one.intervals.len() >= INTERVALS_MIN)
+    (0.0..GAP_MAX_S).contains(&gap_s(first, next))
+        && [first, next].into_iter().all(|one| one.intervals.len() >= INTERVALS_MIN)
+}
+
+fn gap_s(first: &Sample, next: &Sample) -> f64 {
+    next.started_at.duration_since(first.started_at).as_secs_f64() - first.elapsed_s
 }
 
 /// Requests per second by windows of `step_s` over samples that continue each other; none if they are short.
@@ -184,26 +190,41 @@ impl Done {
         before + (after - before) * ((at_s - from_s) / (to_s - from_s)).clamp(0.0, 1.0)
     }
 
-    /// Of samples that continue each other.
+    /// Of samples that continue each other, without what passed at once because a bucket got it in the pause.
     fn of_each(samples: &[&Sample]) -> Option<Done> {
         let mut all = vec![(0.0, 0.0)];
-        for sample in samples {
+        for (number, sample) in samples.iter().enumerate() {
             let (from_s, before) = all.last().copied()?;
-            all.extend(Done::of(sample)?.0.iter().skip(1).map(|(at_s, done)| (from_s + at_s, before + done)));
+            let own = Done::of(sample)?;
+            let gap_s = number.checked_sub(1).map_or(0.0, |last| gap_s(samples[last], sample));
+            let refill = own.surplus_at_first().clamp(0.0, own.0.last()?.1 / own.0.last()?.0 * gap_s);
+            let point = |(at_s, done): &(f64, f64)| (from_s + at_s, before + (done - refill).max(0.0));
+            all.extend(own.0.iter().skip(1).map(point));
         }
         Some(Done(all))
     }
 
-    /// Range of the deviations from the straight line through what was done from a time on.
+    /// Requests beyond the rate that follows, in the first moment.
+    fn surplus_at_first(&self) -> f64 {
+        let [from_s, to_s] = REFILL_S;
+        let Some((end_s, all)) = self.0.last().copied().filter(|(end_s, _)| *end_s > 2.0 * to_s) else { return 0.0 };
+        let per_s = (all - self.at(to_s)) / (end_s - to_s);
+        let first = self.0.iter().filter(|(at_s, _)| (from_s..to_s).contains(at_s));
+        mean(&first.map(|(at_s, done)| done - per_s * at_s).collect::<Vec<_>>()).unwrap_or(0.0)
+    }
+
+    /// Range of 98 % of the deviations from the straight line through what was done from a time on.
     fn spread(&self, from_s: f64) -> f64 {
         let points: Vec<(f64, f64)> = self.0.iter().copied().filter(|(at_s, _)| *at_s >= from_s).collect();
         let count = points.len().max(1) as f64;
         let [x, y] = [0, 1].map(|of| points.iter().map(|point| [point.0, point.1][of]).sum::<f64>() / count);
         let sum = |of: fn(f64, f64) -> f64| points.iter().map(|(at_s, done)| of(at_s - x, done - y)).sum::<f64>();
         let slope = sum(|x, y| x * y) / sum(|x, _| x * x).max(f64::MIN_POSITIVE);
-        let off = points.iter().map(|(at_s, done)| done - y - slope * (at_s - x));
-        let (low, high) = off.fold((0.0, 0.0), |(low, high): (f64, f64), off| (low.min(off), high.max(off)));
-        high - low
+        let mut off: Vec<f64> = points.iter().map(|(at_s, done)| done - y - slope * (at_s - x)).collect();
+        off.sort_by(f64::total_cmp);
+        // A delay of the host is short.
+        let beyond = off.len() / 100;
+        off.get(off.len().saturating_sub(beyond + 1)).zip(off.get(beyond)).map_or(0.0, |(high, low)| high - low)
     }
 
     /// Whether the rate of the last twentieth before a time is below [`DROP`] of the rate until then.
@@ -258,6 +279,31 @@ mod tests {
         // A tenth of a second, as QEMU's throttle allows.
         let short = course_of(|at_s| if at_s < 0.01 { 6850.0 } else { 1000.0 }).unwrap().burst.unwrap();
         assert!((short.requests - 117.0).abs() < 2.0, "{short:?}");
+    }
+
+    #[test]
+    fn what_a_bucket_got_in_a_pause_is_no_burst() {
+        let part = |burst: f64| {
+            let limits = Limits { duration: Some(Nanoseconds(6_000_000_000)), ..Limits::default() };
+            let mut run = Run::of([(Workload { limits, ..random(read(4)) }, [1e6])]);
+            let sample = &mut run.samples[0].sample;
+            let requests = |number: u32| 10 + if number == 0 { burst as u64 } else { 0 };
+            let interval = |number: u32| Interval {
+                at_s: f64::from(number + 1) * 0.01,
+                requests: requests(number),
+                bytes: 0,
+                latency_p50_ns: None,
+                latency_p99_ns: None,
+            };
+            (sample.intervals, sample.elapsed_s) = ((0..600).map(interval).collect(), 6.0);
+            sample.clone()
+        };
+        let (first, mut next) = (part(2000.0), part(280.0));
+        next.started_at = first.started_at + std::time::Duration::from_millis(6300);
+        assert!(continues(&first, &next));
+        let course = Course::of_each(&[&first, &next]).unwrap();
+        assert!(course.is_regular && (course.requests_per_s.value - 1000.0).abs() < 1.0, "{course:?}");
+        assert!((course.burst.unwrap().requests - 2000.0).abs() < 20.0, "{course:?}");
     }
 
     #[test]

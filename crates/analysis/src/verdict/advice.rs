@@ -16,7 +16,7 @@ use serde::Serialize;
 pub(super) const SHARE_OF_BEST: f64 = 0.9;
 
 /// A 99th percentile that is longer by more than this factor counts.
-const LONGER: f64 = 3.0;
+pub(super) const LONGER: f64 = 3.0;
 
 /// The 99th percentile of another run may be longer or shorter by this factor (docs/decisions/comparison.md).
 const AS_LONG: f64 = 1.5;

@@ -1,12 +1,12 @@
 //! Which workloads a survey measures next, so that each trial may change the verdict.
 //!
 //! A curve is what differs only in request size, or only in queue depth. First its ends and its middle are measured. Between two
-//! measured points comes the one in the middle, if a figure of the verdict lies between them: half of the curve's maximum, or the
-//! rate from which on a setting is good enough. The neighbours of a maximum are measured too. Then the workloads that the verdict
+//! measured points comes the one in the middle, if a figure of the verdict lies between them: half of the curve's maximum, the
+//! rate from which on a setting is good enough, or the latency up to which it is low. The neighbours of a maximum are measured too. Then the workloads that the verdict
 //! names are repeated, and those that may take their place: the best of each kind, the smallest that is good enough, and the
 //! two points around the half-power size. The rest is measured once, and of a stream's setting the other queue depths.
 
-use super::advice::{SHARE_OF_BEST, good_enough};
+use super::advice::{LONGER, SHARE_OF_BEST, good_enough};
 use super::kinds::{Kind, Scatter, of_kind, order, rate};
 use crate::cells::{Cell, Observed, gather};
 use crate::comparable::{Axis, are_comparable, groups};
@@ -92,10 +92,16 @@ impl Survey {
         let knee = (may_be_best || is_direct).then_some(SHARE_OF_BEST * most);
         let half = (is_direct && axis == Axis::RequestSize).then_some(most / 2.0);
         let figures: Vec<f64> = [good_enough, knee, half].into_iter().flatten().collect();
+        // Where random reads begin to take too long for a low latency.
+        let has_low = axis == Axis::Depth && Kind::of(curve[0].workload) == Some(Kind::RandomRead);
+        let latency_at = |at: usize| curve[at].outstanding() as f64 / rate_at(at);
+        let longest = measured.first().filter(|_| has_low).map(|first| LONGER * latency_at(*first));
         for ends in measured.windows(2) {
             let [low, high] = [ends[0], ends[1]].map(rate_at);
             let between = low.min(high) * (1.0 - CLOSE)..=low.max(high) * (1.0 + CLOSE);
-            if ends[1] - ends[0] > 1 && figures.iter().any(|figure| between.contains(figure)) {
+            let is_longest = |longest: f64| (latency_at(ends[0])..latency_at(ends[1])).contains(&longest);
+            let is_asked = longest.is_some_and(is_longest) || figures.iter().any(|figure| between.contains(figure));
+            if ends[1] - ends[0] > 1 && is_asked {
                 ask(usize::midpoint(ends[0], ends[1]));
             }
         }
