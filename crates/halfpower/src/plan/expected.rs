@@ -1,7 +1,7 @@
 //! What the storage is expected to sustain (`--expect`).
 
-use halfpower_analysis::Analysis;
-use halfpower_model::{BytesPerSecond, Estimate, Operation, Quantity};
+use halfpower_analysis::{Analysis, Sureness};
+use halfpower_model::{BytesPerSecond, Estimate, Operation, Pattern, Quantity};
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
@@ -25,6 +25,8 @@ pub(crate) struct Judged {
     /// None if no such rate was measured, or only in a burst.
     pub(crate) sustained: Option<Estimate>,
     pub(crate) is_short: bool,
+    /// Whether it was regular without a burst before, as a burst that outlasts the measurement is.
+    pub(crate) may_fall: bool,
 }
 
 impl FromStr for Expected {
@@ -32,8 +34,12 @@ impl FromStr for Expected {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let mut expected = Expected::default();
-        for part in text.split(',') {
+        for part in text.split(',').map(str::trim) {
             match part.split_once('=') {
+                Some(("iops", _)) if expected.iops.is_some() => return Err("iops is given twice".to_owned()),
+                Some(("throughput", _)) if expected.throughput.is_some() => {
+                    return Err("throughput is given twice".to_owned());
+                }
                 Some(("iops", value)) => {
                     let iops = value.parse().ok().filter(|iops: &f64| iops.is_finite() && *iops > 0.0);
                     expected.iops = Some(iops.ok_or_else(|| format!("`{value}` is no number of IOPS above 0"))?);
@@ -60,9 +66,10 @@ impl Expected {
         let wanted = rates.into_iter().filter_map(|(what, expected)| Some((what, expected?)));
         let judged = wanted.flat_map(|(what, expected)| {
             [Operation::Read, Operation::Write].map(|operation| {
-                let sustained = sustained(analysis, what, operation);
-                let is_short = sustained.is_some_and(|rate| rate.high.unwrap_or(rate.value) < expected * (1.0 - SHORT));
-                Judged { operation, expected, sustained, is_short }
+                let (sustained, may_fall) = sustained(analysis, what, operation).unzip();
+                let is_short =
+                    sustained.is_some_and(|rate: Estimate| rate.high.unwrap_or(rate.value) < expected * (1.0 - SHORT));
+                Judged { operation, expected, sustained, is_short, may_fall: may_fall.unwrap_or(false) }
             })
         });
         // Reads of a device that may not be written are judged alone.
@@ -73,16 +80,22 @@ impl Expected {
     }
 }
 
-fn sustained(analysis: &Analysis, what: Quantity, operation: Operation) -> Option<Estimate> {
+/// The rate, and whether it may fall later.
+fn sustained(analysis: &Analysis, what: Quantity, operation: Operation) -> Option<(Estimate, bool)> {
     let is_of = |of: Option<Operation>| of.is_none_or(|of| of == operation);
     let limit = analysis.limits.iter().find(|limit| limit.what == what && is_of(limit.operation));
-    let cells = analysis
-        .cells
-        .iter()
-        .filter(|cell| cell.workload.operation == operation && cell.workload.buffering.is_direct() && !cell.is_burst);
-    let rates = cells.map(|cell| if what == Quantity::BytesPerSecond { cell.bytes_per_s } else { cell.requests_per_s });
+    let is_bytes = what == Quantity::BytesPerSecond;
+    let cells = analysis.cells.iter().filter(|cell| {
+        let workload = &cell.workload;
+        // IOPS are of random requests: streams are merged, read ahead and cached.
+        let counts = workload.buffering.is_direct() && (is_bytes || workload.pattern == Pattern::Random);
+        workload.operation == operation && counts && !cell.is_burst
+    });
+    let rates = cells.map(|cell| if is_bytes { cell.bytes_per_s } else { cell.requests_per_s });
     let fastest = rates.filter(|rate| rate.repetitions > 0).max_by(|one, other| one.value.total_cmp(&other.value));
-    limit.map(|limit| limit.sustained).or(fastest)
+    // A rate that was only regular may be a burst's.
+    let may_fall = limit.is_some_and(|limit| limit.confidence == Sureness::Likely);
+    Some((limit.map(|limit| limit.sustained).or(fastest)?, may_fall))
 }
 
 impl Judged {
@@ -94,6 +107,9 @@ impl Judged {
         let short = (1.0 - rate.value / self.expected) * 100.0;
         match self.is_short {
             true => format!("{of} sustain {rate}, {short:.1} % less than the {expected} expected."),
+            false if self.may_fall => {
+                format!("{of} sustain {rate}, as expected ({expected}), as long as measured; it may be a burst.")
+            }
             false => format!("{of} sustain {rate}, as expected ({expected})."),
         }
     }
@@ -109,7 +125,8 @@ mod tests {
         let both = Expected { iops: Some(3000.0), throughput: Some(BytesPerSecond(131_072_000.0)) };
         assert_eq!(read("iops=3000,throughput=125MiB/s"), Ok(both));
         assert_eq!(read("iops=3000"), Ok(Expected { throughput: None, ..both }));
-        for bad in ["", "iops", "iops=", "iops=-1", "iops=nan", "throughput=3", "latency=3", "iops=1,"] {
+        for bad in ["", "iops", "iops=", "iops=-1", "iops=nan", "throughput=3", "latency=3", "iops=1,", "iops=1,iops=2"]
+        {
             assert!(read(bad).is_err(), "{bad}");
         }
     }
