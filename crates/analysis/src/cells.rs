@@ -2,7 +2,7 @@
 
 use crate::resolution;
 use crate::statistics::{mean, mean_estimate};
-use halfpower_model::sample::IN_WRITE_CACHE;
+use halfpower_model::sample::{IN_WRITE_CACHE, LEFT_IN_BUFFER};
 use halfpower_model::{Estimate, Quantity, Sample, Workload};
 use std::collections::BTreeMap;
 
@@ -67,9 +67,14 @@ fn known_figures(repetitions: &[Observed<'_>], field: &str, figure: fn(&Sample) 
     repetitions.iter().map(|observed| observed.sample).filter(|sample| sample.is_known(field)).map(figure).collect()
 }
 
-/// Whether a device's write cache may hold what it wrote.
+/// Whether a device's write cache may hold what it wrote without a flush.
 pub(crate) fn is_in_write_cache(sample: &Sample) -> bool {
     sample.warnings.iter().any(|warning| warning.code == IN_WRITE_CACHE)
+}
+
+/// The same, or a buffer that needs no flush.
+pub(crate) fn is_in_buffer(sample: &Sample) -> bool {
+    is_in_write_cache(sample) || sample.warnings.iter().any(|warning| warning.code == LEFT_IN_BUFFER)
 }
 
 /// A sample counts if it ran to its limits with finite rates.

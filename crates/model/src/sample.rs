@@ -11,7 +11,7 @@ mod record;
 mod totals;
 
 pub use block::{Block, Direction, Dirty, Phases};
-pub use buffer::{IN_WRITE_CACHE, in_write_cache, left_in_buffer};
+pub use buffer::{IN_WRITE_CACHE, LEFT_IN_BUFFER, in_write_cache, left_in_buffer};
 pub use cut_off::{CutOff, stalled_at_end};
 pub use memory::{MEMORY_SPEED, came_around, memory_speed, once_over};
 pub use part::{Part, PartKind, Wait, WaitFor};

@@ -11,19 +11,21 @@ mod course;
 pub(crate) mod tests;
 
 use crate::attribution::Sureness;
-use crate::cells::{Cell, Observed, is_in_write_cache};
+use crate::cells::{Cell, Observed, is_in_buffer};
 use course::{Course, continues};
 use halfpower_model::{
     Bytes, Environment, Estimate, Nanoseconds, Operation, Pattern, Quantity, Sample, TargetFacts, Workload,
 };
 use serde::{Serialize, Serializer};
 
+/// A sample that may have filled a write cache lasts so long.
+const LONG_S: f64 = 0.5;
 /// Two rates so close are those of one limit.
 const SAME: f64 = 0.03;
 /// A sample faster than the limit by more than this is of a burst.
 const BEYOND: f64 = 0.05;
 /// The same of writes that a cache may hold, against a long sample that varies as the cache fills and empties.
-const BEYOND_CACHE: f64 = 0.5;
+const BEYOND_CACHE: f64 = 0.3;
 /// How many times as large the largest requests are at least as the smallest, to tell what is counted.
 const APART: u64 = 8;
 /// Requests as which the kernel may pass on one, because the device takes no larger ones.
@@ -327,12 +329,11 @@ fn lasting(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Lasting> 
             let (requests_per_s, bytes_per_s) = (course.requests_per_s.value, course.bytes_per_s().value);
             Lasting { kind, requests_per_s, bytes_per_s, of_cache: false }
         });
-        let long = cell.repetitions.iter().zip(courses).find(|(_, course)| course.is_some()).map(|(one, _)| one.sample);
-        let long =
-            long.filter(|sample| sample.workload.operation.writes() && !is_in_write_cache(sample)).map(|sample| {
-                let (requests_per_s, bytes_per_s) = (sample.total.requests_per_s, sample.total.bytes_per_s.0);
-                Lasting { kind, requests_per_s, bytes_per_s, of_cache: true }
-            });
+        let long = cell.repetitions.iter().map(|one| one.sample).find(|sample| sample.elapsed_s >= LONG_S);
+        let long = long.filter(|sample| sample.workload.operation.writes() && !is_in_buffer(sample)).map(|sample| {
+            let (requests_per_s, bytes_per_s) = (sample.total.requests_per_s, sample.total.bytes_per_s.0);
+            Lasting { kind, requests_per_s, bytes_per_s, of_cache: true }
+        });
         [fell, long].into_iter().flatten().collect::<Vec<_>>()
     };
     cells.iter().zip(courses).flat_map(of).collect()
@@ -342,11 +343,14 @@ fn lasting(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Lasting> 
 /// in a cell of its kind, which may be a cache that fills up. A cell without any is of a burst.
 fn leave_bursts_out(cell: &mut Cell<'_>, courses: &[Option<Course>], limits: &[Limit], lasting: &[Lasting]) {
     let with_burst = |course: &Option<Course>| course.filter(|course| course.burst.is_some());
-    let of_kind: Vec<&Lasting> = lasting.iter().filter(|one| one.kind == kind(cell.workload)).collect();
+    // What a cache of the device empties at, it does for buffered writes too.
+    let own = kind(cell.workload);
+    let is_of = |one: &&Lasting| one.kind == own || one.of_cache && (one.kind.0, one.kind.1) == (own.0, own.1);
+    let of_kind: Vec<&Lasting> = lasting.iter().filter(is_of).collect();
     if of_kind.is_empty() && limits.is_empty() {
         return;
     }
-    let exceeds = |one: &&&Lasting, sample: &Sample| {
+    let exceeds = |one: &Lasting, sample: &Sample| {
         let beyond = if one.of_cache { BEYOND_CACHE } else { BEYOND };
         // More requests that are smaller, or fewer that are larger, may last.
         sample.total.requests_per_s > one.requests_per_s * (1.0 + beyond)
@@ -354,11 +358,11 @@ fn leave_bursts_out(cell: &mut Cell<'_>, courses: &[Option<Course>], limits: &[L
     };
     let is_beyond_all = |sample: &Sample, of_cache: bool| {
         let mut those = of_kind.iter().filter(|one| one.of_cache == of_cache).peekable();
-        those.peek().is_some() && those.all(|one| exceeds(&one, sample))
+        those.peek().is_some() && those.all(|one| exceeds(one, sample))
     };
     let is_beyond = |sample: &Sample| {
         is_beyond_all(sample, false)
-            || is_in_write_cache(sample) && is_beyond_all(sample, true)
+            || is_in_buffer(sample) && is_beyond_all(sample, true)
             || limits.iter().any(|limit| limit.is_beyond(sample))
     };
     let rates = |field: &str, own: fn(&Sample) -> f64, of_end: fn(&Course) -> f64| -> Vec<f64> {

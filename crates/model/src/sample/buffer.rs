@@ -7,6 +7,8 @@ use crate::workload::{Buffering, Durability};
 
 /// The code of [`in_write_cache`].
 pub const IN_WRITE_CACHE: &str = "in_write_cache";
+/// The code of [`left_in_buffer`].
+pub const LEFT_IN_BUFFER: &str = "left_in_buffer";
 /// Multiple of the buffer's size from which on it does not matter: at most a tenth is left there.
 const ENOUGH: u64 = 10;
 /// The least to write if the size of the buffer is unknown; larger than the buffers of drives and most controllers.
@@ -17,7 +19,7 @@ const ENOUGH_FOR_ANY: Bytes = Bytes::GIB;
 pub fn left_in_buffer(sample: &Sample, buffer: Option<Bytes>) -> Option<Warning> {
     let workload = &sample.workload;
     let is_whole = workload.durability == Durability::FlushAtEnd && workload.warmup.0 == 0 && sample.is_complete();
-    few("left_in_buffer", sample, is_whole, buffer, |written| match buffer {
+    few(LEFT_IN_BUFFER, sample, is_whole, buffer, |written| match buffer {
         Some(buffer) => {
             let left = buffer.min(written);
             format!("{written} were written, and up to {left} of it was left in a buffer that needs no flush")
