@@ -239,7 +239,8 @@ impl Advice {
 pub(super) fn sentence_of(advice: &[Advice]) -> Option<String> {
     let of = |name: &str| advice.iter().find(|advice| advice.of == name);
     let random = of(RANDOM_READS).map(|advice| {
-        let quick = of(LOW_LATENCY).map(|quick| format!(" ({} for low latency)", quick.depths())).unwrap_or_default();
+        let quick = of(LOW_LATENCY).filter(|quick| quick.cell != advice.cell);
+        let quick = quick.map(|quick| format!(" ({} for low latency)", quick.depths())).unwrap_or_default();
         format!("{} for random requests{quick}", advice.depths())
     });
     let streams = of("streaming")

@@ -14,10 +14,10 @@ use crate::findings::Paces;
 use crate::limits::Limit;
 use crate::pyramid::Pyramid;
 use crate::summary::CellSummary;
-use crate::wording::{listed, place, requests, sentence};
+use crate::wording::{listed, place, reaches_storage, requests, sentence};
 pub use account::Account;
 pub use advice::Advice;
-use halfpower_model::{Estimate, Nanoseconds, Operation, Workload};
+use halfpower_model::{Bytes, Estimate, Nanoseconds, Operation, Workload};
 use kinds::{Kind, latencies, of_kind};
 pub use next::next;
 use serde::Serialize;
@@ -75,7 +75,9 @@ pub(crate) fn of(
     let account = |operation| account::of(operation, evidence, paces, limits, pyramids);
     let bottleneck = Bottlenecks { reads: account(Operation::Read), writes: account(Operation::Write) };
     let advice = advice::of(evidence, cells);
-    let gives = gives(&peaks);
+    // Without a limit, a cache or a fast area may have had room for more.
+    let is_limited = limits.iter().any(|limit| limit.operation != Some(Operation::Read));
+    let gives = gives(&peaks, if is_limited { Bytes(0) } else { written(evidence) });
     let limited = bottleneck.sentence();
     let to_do = advice::sentence_of(&advice);
     Verdict { sentences: [gives, limited, to_do].into_iter().flatten().collect(), bottleneck, peaks, advice }
@@ -89,8 +91,15 @@ fn peak(evidence: &Evidence<'_>, cells: &[CellSummary], kind: Kind) -> Option<Be
     Some(Best { kind, rate, at, workload: cell.workload.clone(), p50, p99, cell: cell.number })
 }
 
-/// `Sustained: reads 1.92 GB/s sequential and 52 000 IOPS random (4 KiB, p99 1.2 ms); writes …; write and fsync 911 µs.`
-fn gives(peaks: &[Best]) -> Option<String> {
+/// What all writes of storage wrote.
+fn written(evidence: &Evidence<'_>) -> Bytes {
+    let writes = evidence.cells.iter().filter(|cell| cell.workload.operation == Operation::Write);
+    let samples = writes.filter(|cell| reaches_storage(cell.workload)).flat_map(|cell| &cell.repetitions);
+    Bytes(samples.map(|one| one.sample.total.bytes).sum())
+}
+
+/// `Sustained: reads 1.92 GB/s sequential and 52 000 IOPS random (4 KiB, p99 1.2 ms); writes …, 8 GiB written.`
+fn gives(peaks: &[Best], written: Bytes) -> Option<String> {
     let of = |kind: Kind| peaks.iter().find(|best| best.kind == kind.name());
     let figure = |best: &Best| best.rate.quantity.format(best.rate.value);
     let rates = |[sequential, random]: [Kind; 2], is_first: bool| {
@@ -110,11 +119,9 @@ fn gives(peaks: &[Best]) -> Option<String> {
     let sizes = [Kind::RandomRead, Kind::RandomWrite].map(|kind| Some(of(kind)?.workload.request_size));
     let are_alike = kinds.as_flattened().iter().all(|kind| of(*kind).is_some()) && sizes[0] == sizes[1];
     let reads = rates(kinds[0], true).map(|rates| format!("reads {rates}"));
-    let writes = rates(kinds[1], !are_alike).map(|rates| format!("writes {rates}"));
-    // One after another.
-    let commit = of(Kind::Commit).filter(|best| best.rate.value > 0.0);
-    let commit = commit.map(|best| format!("write and fsync {}", Nanoseconds::from_seconds(1.0 / best.rate.value)));
-    let all: Vec<String> = [reads, writes, commit].into_iter().flatten().collect();
+    let over = if written.0 == 0 { String::new() } else { format!(", {written} written") };
+    let writes = rates(kinds[1], !are_alike).map(|rates| format!("writes {rates}{over}"));
+    let all: Vec<String> = [reads, writes].into_iter().flatten().collect();
     (!all.is_empty()).then(|| sentence(&format!("sustained: {}", all.join("; "))))
 }
 

@@ -69,7 +69,7 @@ fn view(analysed: &Analysed, section: &Section) -> Option<Value> {
 }
 
 /// What limits reads and writes, each with its evidence and what was ruled out; together if they agree.
-fn accounts(analysed: &Analysed) -> Vec<String> {
+pub(super) fn accounts(analysed: &Analysed) -> Vec<String> {
     let bottleneck = &analysed.analysis.verdict.bottleneck;
     let said = |operation| {
         let account = bottleneck.of(operation)?;

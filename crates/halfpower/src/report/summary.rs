@@ -5,6 +5,7 @@ use super::analysed::Analysed;
 use super::answer::{recommend, tell};
 use super::page::{beside, elsewhere, met};
 use super::pyramid;
+use super::sections::accounts;
 use super::table::{Table, figure, or_dash};
 use super::tables::{bottleneck, brief_noise, busy, within_run};
 use super::wrap::{Page, Style};
@@ -60,6 +61,12 @@ pub(crate) fn summary(analysed: &Analysed, colour: bool, width: usize) -> String
     let is_survey = analysed.is_survey();
     if is_survey {
         tell(&mut page, analysed);
+        for (number, account) in accounts(analysed).iter().enumerate() {
+            if number == 0 {
+                page.gap();
+            }
+            page.plain(account.as_str());
+        }
     }
     page.table(["Peak", "figure (request size, queue depth)"], briefs(analysed, FindingCode::Peak));
     let head = ["Sequential requests", "half-power size (interpolated)", "CPU time per request"];
@@ -90,7 +97,7 @@ fn expected_and_limits(page: &mut Page, analysed: &Analysed) {
     let expected: Vec<String> = analysed.expected().iter().map(Judged::sentence).collect();
     let expected = expected.iter().map(String::as_str);
     let limits = analysed.analysis.limits.iter().map(|limit| limit.sentence.as_str());
-    let none = "No limit was found: no rate was regular after a burst, or regular while requests waited.";
+    let none = "No rate limit was seen.";
     let none = (analysed.run.name == LIMITS && analysed.analysis.limits.is_empty()).then_some(none);
     for (number, sentence) in expected.chain(limits).chain(none).enumerate() {
         if number == 0 {
