@@ -98,7 +98,7 @@ fn a_directory_of_ones_own_is_surveyed() {
     works(&lab, "run place --quick --size=16MiB --dry-run");
     let before = names(&lab.place());
     works(&lab, "study run tiny.toml --target=place --size=1MiB --report=place/out.html");
-    assert!(lab.read("place/out.html").contains("Halfpower · run 1"));
+    assert!(lab.read("place/out.html").contains("· run 1 ·"));
     std::fs::remove_file(lab.path("place/out.html")).unwrap();
     assert_eq!(names(&lab.place()), before, "the test file is removed");
 }
