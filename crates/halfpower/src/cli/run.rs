@@ -66,7 +66,7 @@ pub(super) struct PlanArguments {
     /// Measure reads only; a directory still gets its test file
     #[arg(long)]
     no_writes: bool,
-    /// Limit on the bytes written, test file included, to spare flash [default: as in the study; 32GiB, 8GiB with --quick]
+    /// Limit on the bytes written, test file included, to spare flash [default: as in the study; 32GiB, of `run --quick` 8GiB]
     #[arg(long, value_name = "SIZE")]
     pub(super) write_budget: Option<Bytes>,
     #[command(flatten)]
