@@ -25,7 +25,7 @@ const SAME: f64 = 0.03;
 /// A sample faster than the limit by more than this is of a burst.
 const BEYOND: f64 = 0.05;
 /// The same of writes that a cache may hold, against a long sample that varies as the cache fills and empties.
-const BEYOND_CACHE: f64 = 0.3;
+const BEYOND_CACHE: f64 = 0.1;
 /// How many times as large the largest requests are at least as the smallest, to tell what is counted.
 const APART: u64 = 8;
 /// Requests as which the kernel may pass on one, because the device takes no larger ones.

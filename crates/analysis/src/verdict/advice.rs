@@ -70,11 +70,10 @@ pub(super) fn of(evidence: &Evidence<'_>, cells: &[CellSummary]) -> Vec<Advice> 
         ("streaming", Kind::SequentialRead),
         ("backup", Kind::SequentialWrite),
     ];
-    let scatter = Scatter::between_runs(evidence.cells.iter().copied());
     let mut all: Vec<Advice> = Vec::new();
     for (name, kind) in uses {
         let candidates = of_kind(evidence.cells.iter().copied(), kind);
-        let Some(most) = advice(name, &candidates, cells, scatter) else { continue };
+        let Some(most) = advice(name, &candidates, cells) else { continue };
         let quick = if kind == Kind::RandomRead { with_low_latency(&most, &candidates, cells) } else { None };
         all.extend([Some(most), quick].into_iter().flatten());
     }
@@ -141,7 +140,7 @@ pub(super) fn good_enough<'a>(cells: &[&'a Cell<'a>], best: &'a Cell<'a>) -> &'a
     good.min_by_key(|cell| order(cell)).unwrap_or(best)
 }
 
-fn advice(of: &'static str, candidates: &[&Cell<'_>], cells: &[CellSummary], scatter: Scatter) -> Option<Advice> {
+fn advice(of: &'static str, candidates: &[&Cell<'_>], cells: &[CellSummary]) -> Option<Advice> {
     // Of several machines or ways to verify there is no common best.
     let is_comparable = |cell: &&Cell<'_>| are_comparable(cell.workload, candidates[0].workload, WAYS);
     if candidates.len() < 2 || !candidates.iter().all(is_comparable) {
@@ -149,16 +148,18 @@ fn advice(of: &'static str, candidates: &[&Cell<'_>], cells: &[CellSummary], sca
     }
     let (best, _) = best(candidates)?;
     let choice = good_enough(candidates, best);
-    let is_alike = |cell: &&&Cell<'_>| scatter.may_reach(SHARE_OF_BEST, cell, best);
+    let scatter = Scatter::between_runs(candidates.iter().copied());
+    // What was faster than lasts can do what lasts.
+    let outran = cells.iter().filter(|one| one.is_burst && are_comparable(&one.workload, choice.workload, WAYS));
+    let near = candidates.iter().filter(|cell| scatter.may_reach(SHARE_OF_BEST, cell, best));
     let same_way =
-        |one: &Workload, other: &Workload| one.buffering == other.buffering && one.durability == other.durability;
+        |one: &Workload| one.buffering == choice.workload.buffering && one.durability == choice.workload.durability;
+    let all = near.map(|cell| cell.workload).chain(outran.map(|one| &one.workload));
+    let all: Vec<&Workload> = all.filter(|one| same_way(one)).collect();
     let alike = |is_same: &dyn Fn(&Workload) -> bool, value: fn(&Workload) -> u64| {
-        let alike = candidates.iter().filter(|cell| same_way(cell.workload, choice.workload) && is_same(cell.workload));
         let own = value(choice.workload);
-        alike
-            .filter(is_alike)
-            .map(|cell| value(cell.workload))
-            .fold([own; 2], |[low, high], one| [low.min(one), high.max(one)])
+        let values = all.iter().filter(|one| is_same(one)).map(|one| value(one));
+        values.fold([own; 2], |[low, high], one| [low.min(one), high.max(one)])
     };
     let size = alike(&|workload| workload.depth == choice.workload.depth, |workload| workload.request_size.0);
     let same_size = |workload: &Workload| workload.request_size == choice.workload.request_size;

@@ -36,7 +36,7 @@ pub fn next(planned: &[&Workload], samples: &[Observed<'_>], least: usize) -> Ve
         }
     }
     let kinds: Vec<Vec<&Cell<'_>>> = Kind::ALL.into_iter().map(|kind| of_kind(&cells, kind)).collect();
-    let mut survey = Survey { wanted: vec![false; cells.len()], scatter: Scatter::within_run(cells.iter()), least };
+    let mut survey = Survey { wanted: vec![false; cells.len()], least };
     survey.complete(&cells, &kinds);
     for kind in &kinds {
         survey.repeat(kind);
@@ -46,7 +46,6 @@ pub fn next(planned: &[&Workload], samples: &[Observed<'_>], least: usize) -> Ve
 
 struct Survey {
     wanted: Vec<bool>,
-    scatter: Scatter,
     least: usize,
 }
 
@@ -125,8 +124,9 @@ impl Survey {
         for cell in kind.iter().filter(is_beside) {
             self.wanted[cell.number as usize] |= cell.repetitions.is_empty();
         }
+        let scatter = Scatter::within_run(measured.iter().copied());
         for cell in measured.iter().filter(|cell| order(cell) < order(choice)) {
-            let may_be_good = self.scatter.may_reach(SHARE_OF_BEST, cell, best);
+            let may_be_good = scatter.may_reach(SHARE_OF_BEST, cell, best);
             self.wanted[cell.number as usize] |= may_be_good && cell.repetitions.len() < self.least;
         }
     }
