@@ -236,12 +236,16 @@ impl Advice {
     }
 }
 
-/// `Use QD16–32 for random requests (QD4 for low latency) and, for streams, 64 KiB–1 MiB at QD8, direct.`
+/// `Use QD16–32 for random requests (at most QD4 for low latency) and, for streams, 64 KiB–1 MiB at QD8, direct.`
 pub(super) fn sentence_of(advice: &[Advice]) -> Option<String> {
     let of = |name: &str| advice.iter().find(|advice| advice.of == name);
     let random = of(RANDOM_READS).map(|advice| {
         let quick = of(LOW_LATENCY).filter(|quick| quick.cell != advice.cell);
-        let quick = quick.map(|quick| format!(" ({} for low latency)", quick.depths())).unwrap_or_default();
+        let quick = quick.map(|quick| {
+            let most = if quick.workload.depth > 1 { "at most " } else { "" };
+            format!(" ({most}QD{} for low latency)", quick.workload.depth)
+        });
+        let quick = quick.unwrap_or_default();
         format!("{} for random requests{quick}", advice.depths())
     });
     let streams = of("streaming")
