@@ -34,9 +34,7 @@ def differences(adaptive, full):
     """What the two advise differently, for each use; a way (buffering) that gives as much is a tie."""
     by_use = [{one["use"]: one for one in run["verdict"]["advice"]} for run in (adaptive, full)]
     for use in by_use[0].keys() | by_use[1].keys():
-        # Low latency has no advice of its own where the queue with the most surely has it.
-        same = "random reads" if use == "low latency" else use
-        one, other = (advice.get(use) or advice.get(same) for advice in by_use)
+        one, other = (advice.get(use) for advice in by_use)
         if not one or not other:
             yield f"{use}: only in one"
         elif one["buffering"] != other["buffering"]:
