@@ -67,7 +67,7 @@ fn known_figures(repetitions: &[Observed<'_>], field: &str, figure: fn(&Sample) 
     repetitions.iter().map(|observed| observed.sample).filter(|sample| sample.is_known(field)).map(figure).collect()
 }
 
-/// Whether a device's write cache may hold what it wrote without a flush.
+/// Whether a device's write cache may hold the sample's unflushed writes.
 pub(crate) fn is_in_write_cache(sample: &Sample) -> bool {
     sample.warnings.iter().any(|warning| warning.code == IN_WRITE_CACHE)
 }

@@ -36,7 +36,7 @@ const NEARLY: f64 = 0.8;
 const HALVES: f64 = 2.0;
 /// Requests within so many seconds may have completed together.
 const LUMP_S: f64 = 0.15;
-/// A rate whose interval is wider than this share on a side, and one request in a window, is none that lasts.
+/// A rate lasts if its interval is no wider than this share on a side and one request in a window.
 const PRECISE: f64 = 0.03;
 /// The requests done by a limiter deviate from a straight line by so many seconds of the rate at most, and by those outstanding, which
 /// may complete together: what a busy host delays, a bucket lets through afterwards. A device's deviations add up.
@@ -213,7 +213,7 @@ impl Done {
         mean(&first.map(|(at_s, done)| done - per_s * at_s).collect::<Vec<_>>()).unwrap_or(0.0)
     }
 
-    /// Range of 98 % of the deviations from the straight line through what was done from a time on.
+    /// Range of 98 % of the deviations from the straight line through the requests done from a time on.
     fn spread(&self, from_s: f64) -> f64 {
         let points: Vec<(f64, f64)> = self.0.iter().copied().filter(|(at_s, _)| *at_s >= from_s).collect();
         let count = points.len().max(1) as f64;

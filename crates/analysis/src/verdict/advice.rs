@@ -105,21 +105,22 @@ fn small_files(evidence: &Evidence<'_>) -> Option<Advice> {
     })
 }
 
-/// The deepest queue whose p99 is no more than some times that of the shallowest; none if it surely is the one with the most.
+/// The deepest queue whose p99 is no more than some times that of the shallowest; none without two queues.
 fn with_low_latency(most: &Advice, candidates: &[&Cell<'_>], cells: &[CellSummary]) -> Option<Advice> {
     let choice = candidates.iter().find(|cell| cell.number == most.cell)?;
     let is_same = |cell: &Cell<'_>| are_comparable(cell.workload, choice.workload, &[Axis::Depth]);
     let mut queues: Vec<&Cell<'_>> = candidates.iter().copied().filter(|cell| is_same(cell)).collect();
     queues.retain(|cell| cell.outstanding() <= choice.outstanding() && rate(cell) > 0.0);
+    if queues.len() < 2 {
+        return None;
+    }
     queues.sort_by_key(|cell| cell.outstanding());
     // Of few requests there is no p99, but a mean (Little's law).
     let tails: Option<Vec<f64>> = queues.iter().map(|cell| Some(latencies(cell, cells)[1]? as f64)).collect();
     let means = || queues.iter().map(|cell| cell.outstanding() as f64 / rate(cell)).collect();
     let (latency, as_long) = tails.map_or_else(|| (means(), MEAN_AS_LONG), |tails| (tails, AS_LONG));
     let deepest = |factor: f64| queues.iter().zip(&latency).rev().find(|(_, one)| **one <= factor * latency[0]);
-    let [low, own, high] = [LONGER / as_long, LONGER, LONGER * as_long].map(deepest);
-    let (low, own, high) = (low?.0, own?.0, high?.0);
-    (low.number != choice.number).then_some(())?;
+    let [(own, _), (high, _)] = [deepest(LONGER)?, deepest(LONGER * as_long)?];
     let [p50, p99] = latencies(own, cells);
     Some(Advice {
         of: LOW_LATENCY,
@@ -149,7 +150,7 @@ fn advice(of: &'static str, candidates: &[&Cell<'_>], cells: &[CellSummary]) -> 
     let (best, _) = best(candidates)?;
     let choice = good_enough(candidates, best);
     let scatter = Scatter::between_runs(candidates.iter().copied());
-    // What was faster than lasts can do what lasts.
+    // A cell of a burst reaches the rate that lasts.
     let outran = cells.iter().filter(|one| one.is_burst && are_comparable(&one.workload, choice.workload, WAYS));
     let near = candidates.iter().filter(|cell| scatter.may_reach(SHARE_OF_BEST, cell, best));
     let same_way =
@@ -215,9 +216,9 @@ fn settings(choice: &Cell<'_>, candidates: &[&Cell<'_>]) -> Vec<String> {
 }
 
 impl Advice {
-    /// Whether the use costs more than what was measured of it: files have to be created, too.
-    pub fn is_bound(&self) -> bool {
-        self.of == SMALL_FILES
+    /// `≤ ` before the rate if the use costs more than was measured: files have to be created, too.
+    pub fn at_most(&self) -> &'static str {
+        if self.of == SMALL_FILES { "≤ " } else { "" }
     }
 
     /// `64 KiB–1 MiB, QD8, direct`.

@@ -64,10 +64,10 @@ fn peaks(peaks: &[Best]) -> Table {
 
 fn advice(advice: &[Advice]) -> Table {
     let row = |advice: &Advice| {
-        let most = if advice.is_bound() { "≤ " } else { "" };
+        let most = advice.at_most();
         let rate = format!("{most}{}", advice.rate.quantity.format(advice.rate.value));
         let gain = advice.gain.as_ref().map(|(gain, _)| format!("{most}{} ×", significant(*gain)));
-        // Only what is buffered needs a flush.
+        // Surveys flush buffered writes only.
         let setting = advice.setting().replace("buffered, flushed", "flushed");
         [advice.of.to_owned(), setting, rate, or_dash(gain), or_dash(advice.p99.map(Nanoseconds))]
     };
@@ -94,7 +94,6 @@ pub(super) fn advised(advice: &Advice) -> String {
     let gain = gain.unwrap_or_default();
     let settings = advice.settings.join(", ");
     let settings = if settings.is_empty() { String::new() } else { format!(" Try {settings}.") };
-    let most = if advice.is_bound() { "at most " } else { "" };
     let (rate, fio) = (&advice.rate, in_short(&advice.workload));
-    format!("For {}: {}: {most}{rate}{gain}{p99} (fio: {fio}).{settings}", advice.of, advice.setting())
+    format!("For {}: {}: {}{rate}{gain}{p99} (fio: {fio}).{settings}", advice.of, advice.setting(), advice.at_most())
 }

@@ -6,7 +6,7 @@ use super::table::Table;
 use halfpower_model::{Estimate, Finding, FindingCode, Operation};
 use minijinja::{Value, context};
 
-/// So many sentences are shown; the evidence has all.
+/// At most two sentences are shown; the evidence has all.
 const SHOWN: usize = 2;
 
 /// A section before it is drawn.
@@ -68,7 +68,7 @@ fn view(analysed: &Analysed, section: &Section) -> Option<Value> {
     })
 }
 
-/// What limits reads and writes, each with its evidence and what was ruled out; together if they agree.
+/// What limits reads and writes, each with its evidence and what was ruled out; together if both are equal.
 pub(super) fn accounts(analysed: &Analysed) -> Vec<String> {
     let bottleneck = &analysed.analysis.verdict.bottleneck;
     let said = |operation| {
@@ -79,7 +79,7 @@ pub(super) fn accounts(analysed: &Analysed) -> Vec<String> {
     };
     let told = |name: &str, (words, evidence): (String, String)| format!("{name}: {words}{evidence}");
     match (said(Operation::Read), said(Operation::Write)) {
-        (Some(reads), Some(writes)) if reads.0 == writes.0 => vec![told("Reads and writes", reads)],
+        (Some(reads), Some(writes)) if reads == writes => vec![told("Reads and writes", reads)],
         (reads, writes) => {
             let reads = reads.map(|reads| told("Reads", reads));
             reads.into_iter().chain(writes.map(|writes| told("Writes", writes))).collect()

@@ -47,7 +47,7 @@ pub(super) fn within_run(cell: &CellSummary, quantity: Quantity) -> String {
 /// What to do for each use.
 pub(super) fn of_advice(advice: &[Advice]) -> Table {
     let row = |advice: &Advice| {
-        let most = if advice.is_bound() { "≤ " } else { "" };
+        let most = advice.at_most();
         let gain = advice.gain.as_ref().map(|(gain, of)| format!("{most}{} × {of}", significant(*gain)));
         [
             advice.of.to_owned(),

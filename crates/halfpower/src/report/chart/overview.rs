@@ -5,7 +5,7 @@ use super::model::{Chart, Line, Point, Stroke, without_interval};
 use crate::report::analysed::Analysed;
 use crate::text::grouped;
 use halfpower_analysis::{Advice, CellSummary};
-use halfpower_model::{Durability, Estimate, Pattern, Quantity, Reach};
+use halfpower_model::{Among, Durability, Estimate, Pattern, Quantity, Reach};
 
 /// IOPS and p99 of the smallest direct random requests by queue depth; in place of one, throughput of sequential requests by size.
 /// Empty without two points on a line.
@@ -60,10 +60,11 @@ fn by_size(analysed: &Analysed, advice: Option<&Advice>) -> Vec<Chart> {
     if chart.lines.is_empty() { Vec::new() } else { vec![chart] }
 }
 
-/// The cells that show the storage without a flush and without rates of a burst.
+/// The cells that show the storage with all targets, without a flush and without rates of a burst.
 fn cells(analysed: &Analysed, is_wanted: fn(&CellSummary) -> bool) -> Vec<&CellSummary> {
     let cells = analysed.analysis.cells.iter();
-    let shows = |cell: &&CellSummary| cell.reach == Reach::Storage && !cell.is_burst;
+    let is_of_all = |cell: &CellSummary| cell.workload.among == Among::All;
+    let shows = |cell: &&CellSummary| cell.reach == Reach::Storage && !cell.is_burst && is_of_all(cell);
     cells.filter(shows).filter(|cell| cell.workload.durability == Durability::None && is_wanted(cell)).collect()
 }
 
