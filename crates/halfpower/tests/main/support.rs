@@ -213,6 +213,21 @@ impl Lab {
         self.read("page.html")
     }
 
+    /// Runs the program in the background until something holds; once more if it ends before, as udev may have its device open.
+    pub(crate) fn start_until(&self, words: impl Words, what: &str, mut holds: impl FnMut() -> bool) -> Running {
+        for last in [false, true] {
+            let mut running = self.start(&words);
+            wait_for(what, || holds() || running.has_ended());
+            if !running.has_ended() {
+                return running;
+            }
+            let said = running.wait().stderr;
+            assert!(!last, "it ended before {what}: {said}");
+            eprintln!("started again: {said}");
+        }
+        unreachable!("the last attempt returns or fails")
+    }
+
     /// Runs the program in the background.
     pub(crate) fn start(&self, words: impl Words) -> Running {
         Running::of(self.command(words).stdout(Stdio::null()))

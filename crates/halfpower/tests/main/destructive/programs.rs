@@ -195,8 +195,8 @@ fn a_device_that_is_written_while_it_is_read_says_so() {
     let Some(device) = Loop::on(&image) else { return };
     let before = std::fs::read(&image).unwrap();
     let io = format!("io {} --no-store", device.name());
-    let writer = lab.start((&io, "--op=write --duration=50s --overwrite"));
-    wait_for("the first run to write", || std::fs::read(&image).unwrap() != before);
+    let writes = || std::fs::read(&image).unwrap() != before;
+    let writer = lab.start_until((&io, "--op=write --duration=50s --overwrite"), "the first run to write", writes);
     lab.ends((&io, "--op=write --requests=4 --overwrite"), 1, "(halfpower) has loop");
     let warnings = || lab.json((&io, "--requests=4"))["warnings"].to_string();
     assert!(warnings().contains("holds an exclusive lock"));
