@@ -33,6 +33,8 @@ pub(super) enum Event {
     AtServer { request: u32 },
     /// It is on its way back.
     Answer { request: u32 },
+    /// A request's bytes are transferred, and the CPU takes the interrupt.
+    Interrupt { request: u32 },
     /// The program sees its request done.
     Complete { request: u32 },
 }

@@ -105,6 +105,7 @@ impl System<'_> {
             Event::Portion { portion } => self.finish_portion(portion),
             Event::AtServer { request } => self.at_server(request),
             Event::Answer { request } => self.answer(request),
+            Event::Interrupt { request } => self.interrupt(request),
             Event::Complete { request } => self.complete(request),
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::system::events::Event;
 use crate::system::state::{Open, Origin, System};
+use halfpower_model::distribution::exponential_gap;
 use halfpower_model::{Histogram, Request, RequestKind};
 
 impl System<'_> {
@@ -105,6 +106,16 @@ impl System<'_> {
         if self.share.is_some() && matches!(self.requests.all[request as usize].origin, Origin::Program { .. }) {
             return self.served(request);
         }
+        let jitter_ns = self.machine.system.interrupt_jitter.0;
+        if jitter_ns == 0 {
+            return self.interrupt(request);
+        }
+        let after_ns = exponential_gap(&mut self.random, jitter_ns as f64) as u64;
+        self.at(self.now_ns + after_ns, Event::Interrupt { request });
+    }
+
+    /// The CPU takes the interrupt of a request.
+    pub(super) fn interrupt(&mut self, request: u32) {
         let spent_ns = self.cost_ns(&self.requests.all[request as usize].asked, self.machine.system.completion_share);
         let done_ns = self.cpus.serve(self.now_ns, self.now_ns, spent_ns);
         self.outcome.interrupt_ns += spent_ns;

@@ -16,7 +16,7 @@ use crate::machine::{AttachedDisk, Cost, Machine};
 use crate::resource::{Line, Resource};
 use crate::volume::{Piece, Portion};
 use halfpower_model::Request;
-use halfpower_model::random::derive_seed;
+use halfpower_model::random::{Random, derive_seed};
 use halfpower_model::{Arrivals, Personality, RequestKind, RequestStream, Sharing, Workload};
 use std::sync::atomic::AtomicU64;
 
@@ -27,6 +27,8 @@ pub(super) struct System<'a> {
     pub(super) now_ns: u64,
     pub(super) events: Events,
     pub(super) cpus: Resource,
+    /// Delays of interrupts.
+    pub(super) random: Random,
     /// CPU time that drivers add to a request, by its kind.
     pub(super) driver_costs: [Cost; 4],
     /// Buses and controllers, the counts of their transfers, and their last transfers.
@@ -91,6 +93,7 @@ impl<'a> System<'a> {
             now_ns: 0,
             events: Events::default(),
             cpus: Resource::new(machine.cpu.count),
+            random: Random::new(derive_seed(!workload.seed, u64::MAX)),
             driver_costs: RequestKind::ALL.map(|kind| machine.driver_cost(kind)),
             resources: vec![Line::default(); machine.parts.len()],
             tallies: vec![Tally::default(); machine.parts.len()],

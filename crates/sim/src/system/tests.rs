@@ -39,6 +39,7 @@ pub(crate) fn machine(drive: Drive, disks: usize, volume: Volume) -> Machine {
             direct_read: cost,
             direct_write: cost,
             completion_share: 0.4,
+            interrupt_jitter: Nanoseconds(0),
             cache: None,
             growth: Growth::Serial,
         },
@@ -225,6 +226,19 @@ fn a_rate_is_kept_and_commands_straight_to_a_disk_pass_the_system_by() {
     assert_eq!((requests(&whole), requests(&straight)), (400, 400), "20 a second for 20 seconds");
     assert_eq!((whole.device[0].0, straight.device[0].0), (1600, 400), "nobody cuts a command");
     assert!(whole.cpu_ns > 0 && straight.cpu_ns == 0);
+}
+
+#[test]
+fn interrupts_that_vary_add_their_mean_to_the_latency_and_nothing_to_the_cpu() {
+    let measured = |jitter_ns| {
+        let mut machine = machine(atlas(Scheduler::CLook), 1, Volume::Each);
+        machine.system.interrupt_jitter = Nanoseconds(jitter_ns);
+        let outcome = course(&machine, &workload(Pattern::Random, 4096, 1, &machine));
+        (outcome.latency[0].mean().unwrap() / 1e6, cpu_us(&outcome))
+    };
+    let (exact, noisy) = (measured(0), measured(10_000_000));
+    let added_ms = noisy.0 - exact.0;
+    assert!((9.5..10.5).contains(&added_ms) && (noisy.1 - exact.1).abs() < 0.1, "{exact:?} {noisy:?}");
 }
 
 #[test]
