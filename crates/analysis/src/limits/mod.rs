@@ -17,11 +17,16 @@ use halfpower_model::{
     Bytes, Environment, Estimate, Nanoseconds, Operation, Pattern, Quantity, Sample, TargetFacts, Workload,
 };
 use serde::{Serialize, Serializer};
+use std::collections::BTreeSet;
 
 /// A sample that may have filled a write cache lasts so long.
 const LONG_S: f64 = 0.5;
 /// Two rates so close are those of one limit.
 const SAME: f64 = 0.03;
+/// Rates of reads, writes, both and several sizes so close are not those of a CPU that copies.
+const EQUAL: f64 = 0.005;
+/// So many sizes.
+const SIZES_EQUAL: usize = 3;
 /// A sample faster than the limit by more than this is of a burst.
 const BEYOND: f64 = 0.05;
 /// The same of writes that a cache may hold, against a long sample that varies as the cache fills and empties.
@@ -145,15 +150,17 @@ fn find(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Limit> {
     let mut limits: Vec<Limit> = Vec::new();
     // Reads once more: what writes show is then known, and the bucket may have been empty when reads began.
     for operation in [Operation::Read, Operation::Write, Operation::Read] {
-        if operation == Operation::Read && limits.iter().any(|limit| limit.operation.is_none_or(|of| of == operation)) {
-            continue;
-        }
         let others = of_others(cells, operation);
         let of = |all: &[&'_ Long<'_>]| {
-            of_operation(all.iter().copied().filter(|one| one.is_of(operation)), &limits, &others)
+            let (of, other): (Vec<_>, Vec<_>) = all.iter().copied().partition(|one| one.is_of(operation));
+            of_operation(of.into_iter(), &other, &limits, &others)
         };
         let of_one = of(&alone);
-        for mut limit in of(&together) {
+        let is_found = |what: Quantity| {
+            limits.iter().any(|limit| limit.what == what && limit.operation.is_none_or(|of| of == operation))
+        };
+        let found: Vec<Limit> = of(&together).into_iter().filter(|limit| !is_found(limit.what)).collect();
+        for mut limit in found {
             // If one target has less alone, each has a limit of its own, and this is their sum.
             let own = of_one.iter().filter(|one| one.what == limit.what);
             if own.into_iter().any(|one| !is_same(&one.sustained, &limit.sustained)) {
@@ -169,6 +176,13 @@ fn find(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Limit> {
                 None => limits.push(limit),
             }
         }
+    }
+    // A drive that takes a moment's writes into its cache has no limit; a throttle of writes alone passes as little at first.
+    if !long.iter().all(|one| is_virtual(&one.observed.sample.environment)) {
+        let all = limits.clone();
+        limits.retain(|limit| {
+            !limit.may_be_a_cache(&all) || limit.burst_seconds.is_some_and(|burst_s| burst_s > SHORT_S)
+        });
     }
     limits.iter_mut().for_each(|limit| limit.sentence = limit.words());
     let caches: Vec<bool> = limits.iter().map(|limit| limit.may_be_a_cache(&limits)).collect();
@@ -261,9 +275,11 @@ pub(crate) fn is_virtual(environment: &Environment) -> bool {
 }
 
 /// The limits that the smallest and the largest requests of an operation show. With one size it is not known what is counted.
-/// `known` are limits of another operation; `others` are request sizes and bytes per second of all its samples.
+/// `besides` are long samples of other operations, `known` their limits; `others` are request sizes and bytes per second of all
+/// samples of the operation.
 fn of_operation<'a, 'b: 'a>(
     long: impl Iterator<Item = &'a Long<'b>> + Clone,
+    besides: &[&Long<'_>],
     known: &[Limit],
     others: &[(Bytes, f64)],
 ) -> Vec<Limit> {
@@ -284,14 +300,23 @@ fn of_operation<'a, 'b: 'a>(
     let [is_small_held, is_large_held] = [small, large].map(is_held);
     // A limit in bytes holds small requests too if they move as many.
     let small_in_bytes = is_same(&small.course.bytes_per_s(), &large.course.bytes_per_s());
-    // A limit in requests holds large ones too if they come at the same rate, or in parts at the same rate.
-    let in_parts = |parts: u32| large.course.requests_per_s.value * f64::from(parts);
-    let large_in_requests = is_small_held
-        && (1..=PARTS_MAX).any(|parts| (in_parts(parts) / small.course.requests_per_s.value - 1.0).abs() < SAME);
+    // A limit in requests holds large ones too if they come at the same rate, or in parts at exactly the same rate: of so many
+    // possible rates one may be near.
+    let off = |parts: u32| {
+        (large.course.requests_per_s.value * f64::from(parts) / small.course.requests_per_s.value - 1.0).abs()
+    };
+    let large_in_requests = is_small_held && (off(1) < SAME || (2..=PARTS_MAX).any(|parts| off(parts) < EQUAL));
     let requests = (is_small_held && !small_in_bytes).then(|| small.limit(Quantity::RequestsPerSecond));
-    // A virtual disk without a limit may be as regular with large requests, if the host's CPU copies them.
+    // A virtual disk without a limit may be as regular with large requests, if the host's CPU copies them; but not equally fast
+    // for reads and writes, and for both together or other sizes.
+    let is_equal = |rate: f64| (rate / large.course.bytes_per_s().value - 1.0).abs() < EQUAL;
+    let equal = besides.iter().filter(|one| size(*one) == size(&large) && is_equal(one.course.bytes_per_s().value));
+    let equal = equal.map(|one| one.observed.sample.workload.operation);
+    let (mixes, other): (Vec<_>, Vec<_>) = equal.partition(|operation| matches!(operation, Operation::Mix(_)));
+    let sizes: BTreeSet<Bytes> = others.iter().filter(|(_, rate)| is_equal(*rate)).map(|(size, _)| *size).collect();
+    let are_all_equal = !other.is_empty() && (!mixes.is_empty() || sizes.len() >= SIZES_EQUAL);
     let is_large_limited =
-        is_large_held && (large.course.burst.is_some() || is_small_held || large.waits_for_nothing());
+        is_large_held && (large.course.burst.is_some() || is_small_held || large.waits_for_nothing() || are_all_equal);
     // The first of the two has the burst, if the other found the bucket empty.
     let with_burst = if is_small_held && small_in_bytes && (1.0 + EMPTIED) * large.burst_bytes() < small.burst_bytes() {
         small
@@ -390,13 +415,14 @@ impl Long<'_> {
         self.observed.sample.workload.operation == operation
     }
 
-    /// Whether its rate is regular and that of a limit that is known.
+    /// Whether its rate is that of a limit that is known: exactly, or nearly and regular.
     fn is_at(&self, known: &[Limit]) -> bool {
         let rate = |limit: &Limit| match limit.what {
             Quantity::BytesPerSecond => self.course.bytes_per_s(),
             _ => self.course.requests_per_s,
         };
-        self.course.is_regular && known.iter().any(|limit| is_same(&rate(limit), &limit.sustained))
+        let off = |limit: &Limit| (rate(limit).value / limit.sustained.value - 1.0).abs();
+        known.iter().any(|limit| off(limit) < if self.course.is_regular { SAME } else { EQUAL })
     }
 
     /// Whether its fastest request, alone at the device, took less than half of the time that each gets at this rate.

@@ -1,7 +1,7 @@
 //! Limits of made-up runs.
 
 use super::*;
-use crate::fixtures::{Normal, Run, deep, random, read, write};
+use crate::fixtures::{Normal, Run, begins, deep, random, read, write};
 use halfpower_model::sample::{IN_WRITE_CACHE, Interval, Warning};
 use halfpower_model::{FindingCode, Limits, Workload};
 
@@ -149,4 +149,40 @@ fn a_peak_is_not_of_a_cache_that_a_longer_sample_of_the_kind_fills() {
     assert_eq!(analysis.limits, Vec::new());
     let peak = run.findings(FindingCode::Peak).remove(0);
     assert!(peak.estimates[0].value < 120e6, "{}", peak.sentence);
+}
+
+/// A virtual disk whose small requests wait for nothing, with regular MB/s of large reads, writes and both, none of which is fast alone.
+fn regular(megabytes: [f64; 3]) -> Vec<String> {
+    let mut run = Run::default();
+    for (operation, rate) in ["read", "write", "mix=50"].into_iter().zip(megabytes) {
+        let operation = operation.parse().unwrap();
+        for (workload, mb_per_s) in [(random(read(4)), 100.0), (read(1024), rate)] {
+            let duration = Some(Nanoseconds(6_000_000_000));
+            let limits = Limits { duration, ..workload.limits };
+            let cell = run.add(Workload { operation, limits, ..deep(8, workload) }, &[mb_per_s * 1e6]);
+            let sample = &mut run.samples.iter_mut().find(|placed| placed.cell == cell).unwrap().sample;
+            sample.environment.target.transport = Some("virtio".to_owned());
+            let per_s = sample.total.requests_per_s;
+            let done = |number: u32| (per_s * 0.02 * f64::from(number)) as u64;
+            let is_large = sample.workload.request_size.0 > 4096;
+            sample.intervals = (1..=300)
+                .map(|number| {
+                    let requests = done(number) - done(number - 1);
+                    let bytes = requests * sample.workload.request_size.0;
+                    let at_s = f64::from(number) * 0.02;
+                    Interval { at_s, requests, bytes, latency_p50_ns: None, latency_p99_ns: None }
+                })
+                .collect();
+            let latency = &mut sample.total.latency_ns;
+            (latency.min, latency.p50) = (Some(4_000_000), Some(if is_large { 20_000_000 } else { 4_000_000 }));
+        }
+    }
+    crate::analyse(&run.observed()).limits.into_iter().map(|limit| limit.sentence).collect()
+}
+
+#[test]
+fn a_limit_in_bytes_alone_holds_reads_writes_and_both_at_one_rate() {
+    let [named] = &regular([300.0, 300.0, 300.0])[..] else { panic!("one is named") };
+    begins(named, "Reads and writes: 300 MB/s");
+    assert_eq!(regular([300.0, 306.0, 303.0]), [""; 0], "a CPU that copies is not as fast at both");
 }
