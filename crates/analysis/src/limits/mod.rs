@@ -310,7 +310,7 @@ fn of_operation<'a, 'b: 'a>(
     // A virtual disk without a limit may be as regular with large requests, if the host's CPU copies them; but not equally fast
     // for reads and writes, and for both together or other sizes.
     let is_equal = |rate: f64| (rate / large.course.bytes_per_s().value - 1.0).abs() < EQUAL;
-    let equal = besides.iter().filter(|one| size(*one) == size(&large) && is_equal(one.course.bytes_per_s().value));
+    let equal = besides.iter().filter(|one| size(one) == size(&large) && is_equal(one.course.bytes_per_s().value));
     let equal = equal.map(|one| one.observed.sample.workload.operation);
     let (mixes, other): (Vec<_>, Vec<_>) = equal.partition(|operation| matches!(operation, Operation::Mix(_)));
     let sizes: BTreeSet<Bytes> = others.iter().filter(|(_, rate)| is_equal(*rate)).map(|(size, _)| *size).collect();
