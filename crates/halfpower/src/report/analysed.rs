@@ -98,6 +98,12 @@ impl Analysed {
         self.analysis.cells.iter().zip(self.cell_names.iter().map(String::as_str))
     }
 
+    /// The only workload of a run that has one and is no survey.
+    pub(super) fn only(&self) -> Option<&CellSummary> {
+        let [cell] = self.analysis.cells.as_slice() else { return None };
+        (!self.is_survey() && self.noise.is_none() && self.paper_figures.is_empty()).then_some(cell)
+    }
+
     /// Workloads that were not run, with the reasons.
     pub(super) fn skipped(&self) -> &[Skipped] {
         self.run.plan.as_ref().map_or(&[], |plan| &plan.skipped)

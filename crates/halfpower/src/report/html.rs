@@ -16,6 +16,7 @@ const TEMPLATES: [(&str, &str); 5] = [
     ("reading.html", include_str!("reading.html")),
 ];
 const STYLE: &str = include_str!("report.css");
+const SCRIPT: &str = include_str!("report.js");
 
 /// The page of a template and its view.
 ///
@@ -26,6 +27,7 @@ pub(crate) fn render(name: &str, view: Value) -> Result<String> {
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
     environment.add_global("style", STYLE);
+    environment.add_global("script", SCRIPT);
     for (name, template) in TEMPLATES {
         environment.add_template(name, template)?;
     }

@@ -8,8 +8,9 @@ use super::tables;
 use crate::plan::Judged;
 use crate::simulator::paper_figures::{PaperFigure, Printed};
 use crate::text::{grouped, joined};
-use halfpower_analysis::{Attribution, Best, first_peak};
-use halfpower_model::{Finding, FindingCode, Nanoseconds};
+use halfpower_analysis::{Attribution, Best, CellSummary, first_peak};
+use halfpower_model::units::significant;
+use halfpower_model::{Estimate, Finding, FindingCode, Nanoseconds, Quantity};
 use minijinja::{Value, context};
 
 /// Maximum number of rows in the table of samples; more make a browser slow.
@@ -141,6 +142,9 @@ fn half_power_of_reads(analysed: &Analysed) -> impl Iterator<Item = &Finding> {
 
 /// The main result: what was expected, the limits, the peak, and the request size that reaches half of it.
 fn verdict(analysed: &Analysed) -> Vec<String> {
+    if let Some(cell) = analysed.only() {
+        return of_one(analysed, cell);
+    }
     if analysed.is_survey() {
         let expected = analysed.expected();
         return expected.iter().map(Judged::sentence).chain(analysed.analysis.verdict.sentences.clone()).collect();
@@ -153,6 +157,20 @@ fn verdict(analysed: &Analysed) -> Vec<String> {
     if found.is_empty() { bottlenecks(analysed).into_iter().collect() } else { found }
 }
 
+/// What a single workload got, and what limited it.
+fn of_one(analysed: &Analysed, cell: &CellSummary) -> Vec<String> {
+    let rate = if cell.workload.pattern.is_ordered() {
+        format!("{} ({})", cell.bytes_per_s, Quantity::RequestsPerSecond.format(cell.requests_per_s.value))
+    } else {
+        format!("{} ({})", cell.requests_per_s, Quantity::BytesPerSecond.format(cell.bytes_per_s.value))
+    };
+    let latency = |name: &str, ns: Option<u64>| ns.map(|ns| format!("{name} {}", Nanoseconds(ns)));
+    let got = joined([Some(rate), latency("p50", cell.latency.p50), latency("p99", cell.latency.p99)]);
+    let bottleneck = analysed.analysis.verdict.bottleneck.of(cell.workload.operation);
+    let bottleneck = bottleneck.map(|account| format!("The bottleneck is {}.", account.words()));
+    std::iter::once(format!("{got}.")).chain(bottleneck).collect()
+}
+
 /// The bottlenecks of the workloads on a simulated machine; none on a host, where few are certain.
 fn bottlenecks(analysed: &Analysed) -> Option<String> {
     let cells = &analysed.analysis.cells;
@@ -163,8 +181,22 @@ fn bottlenecks(analysed: &Analysed) -> Option<String> {
     (!listed.is_empty()).then(|| format!("Bottlenecks of the workloads: {}.", listed.join(", ")))
 }
 
-/// The best of each kind with its latencies; of other runs the peaks and the half-power sizes of reads.
+/// The best of each kind with its latencies; of a single workload its figures; of other runs the peaks and the half-power sizes of
+/// reads.
 fn key_figures(analysed: &Analysed) -> Vec<Value> {
+    if let Some(cell) = analysed.only() {
+        let rates = [("IOPS", Some(cell.requests_per_s)), ("throughput", Some(cell.bytes_per_s))];
+        let cost = [("CPU time", cell.cpu_us_per_request)];
+        let rate = |(name, rate): (&str, Option<Estimate>)| Some(of_rate(name, &rate?, String::new()));
+        let latency = |(share, ns): &(f64, u64)| {
+            [0.5, 0.99, 0.999].contains(share).then(|| {
+                let name = format!("latency p{}", significant(share * 100.0));
+                context! { name, number => Nanoseconds(*ns).to_string(), rest => "", about => "" }
+            })
+        };
+        let latencies = cell.percentiles.iter().filter_map(latency);
+        return rates.into_iter().filter_map(rate).chain(latencies).chain(cost.into_iter().filter_map(rate)).collect();
+    }
     let peaks = &analysed.analysis.verdict.peaks;
     if analysed.is_survey() && !peaks.is_empty() {
         return peaks.iter().map(best).collect();
@@ -179,10 +211,14 @@ fn key_figures(analysed: &Analysed) -> Vec<Value> {
 fn best(best: &Best) -> Value {
     let latency = |name: &str, ns: Option<u64>| ns.map(|ns| format!("{name} {}", Nanoseconds(ns)));
     let about = joined([Some(best.at.clone()), latency("p50", best.p50), latency("p99", best.p99)]);
-    let value = best.rate.quantity.format(best.rate.value);
-    let interval = best.rate.to_string();
-    let rest = interval.strip_prefix(&value).unwrap_or_default().trim().to_owned();
-    context! { name => &best.kind, number => value, rest, about }
+    of_rate(&best.kind, &best.rate, about)
+}
+
+fn of_rate(name: &str, rate: &Estimate, about: String) -> Value {
+    let number = rate.quantity.format(rate.value);
+    let interval = rate.to_string();
+    let rest = interval.strip_prefix(&number).unwrap_or_default().trim().to_owned();
+    context! { name, number, rest, about }
 }
 
 /// A brief claim: its number apart, and the text in brackets below it.

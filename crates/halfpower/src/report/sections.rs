@@ -1,7 +1,7 @@
 //! The sections of a report after its first screen: each with its charts, then what was found, then the evidence.
 
 use super::analysed::Analysed;
-use super::chart::{Chart, chart_view, charts, over_time};
+use super::chart::{Chart, Charts, chart_view, charts, over_time};
 use super::table::Table;
 use halfpower_model::{Estimate, Finding, FindingCode, Operation};
 use minijinja::{Value, context};
@@ -20,7 +20,10 @@ struct Section {
 /// The sections that have something to show.
 pub(super) fn sections(analysed: &Analysed) -> Vec<Value> {
     use FindingCode as Code;
-    let charts = charts(analysed);
+    // The first screen has those of a single workload.
+    let is_only = analysed.only().is_some();
+    let charts = if is_only { Charts::default() } else { charts(analysed) };
+    let over_time = if is_only { Vec::new() } else { over_time(analysed) };
     let limits: &[Code] = &[Code::Owner, Code::SharedLimit];
     let sizes: &[Code] = &[Code::HalfPower, Code::Dip, Code::SmallWritePenalty, Code::Misalignment];
     let section = |id, title, charts, codes| Section { id, title, charts, codes };
@@ -37,7 +40,7 @@ pub(super) fn sections(analysed: &Analysed) -> Vec<Value> {
             Vec::new(),
             &[Code::BufferingGain, Code::FlushCost, Code::CacheHits, Code::ExtensionCost],
         ),
-        section("time", "Over time", over_time(analysed), &[Code::Drift]),
+        section("time", "Over time", over_time, &[Code::Drift]),
     ];
     all.into_iter().filter_map(|section| view(analysed, &section)).collect()
 }

@@ -35,7 +35,7 @@ pub(crate) fn charts(analysed: &Analysed) -> Charts {
     Charts {
         throughput: of_each(&|group| throughput(analysed, group)),
         rate: of_each(&|group| rate(analysed, group)),
-        latency: of_each(&latency),
+        latency: of_each(&|group| latency(group, analysed.only().is_some())),
         cpu: of_each(&cpu_cost),
     }
 }
@@ -115,10 +115,10 @@ fn rate(analysed: &Analysed, group: &Group<'_>) -> Option<Chart> {
     Some(group.chart("rate", title, "the mean IOPS of a workload", axes, lines))
 }
 
-/// Latency percentiles of the smallest direct random requests, by queue depth.
-fn latency(group: &Group<'_>) -> Option<Chart> {
-    (group.pattern == Pattern::Random).then_some(())?;
-    let direct = group.cells.iter().copied().filter(|cell| cell.workload.buffering.is_direct());
+/// Latency percentiles of the smallest direct random requests, by queue depth; or of the only workload.
+fn latency(group: &Group<'_>, is_only: bool) -> Option<Chart> {
+    (is_only || group.pattern == Pattern::Random).then_some(())?;
+    let direct = group.cells.iter().copied().filter(|cell| is_only || cell.workload.buffering.is_direct());
     let size = direct.clone().map(|cell| cell.workload.request_size).min()?;
     let cells: Vec<_> = direct.filter(|cell| cell.workload.request_size == size).collect();
     let shapes = shapes(&cells, XAxis::Share);

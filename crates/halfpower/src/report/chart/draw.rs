@@ -23,12 +23,22 @@ const TALLEST_BAND: f64 = 1.5;
 /// Maximum number of steps of a linear vertical axis.
 const STEPS_MAX: f64 = 8.0;
 
-/// Draws a chart; none if nothing in it can be drawn.
-pub(super) fn svg(chart: &Chart) -> Option<String> {
+/// A chart as SVG.
+pub(super) struct Drawing {
+    pub(super) svg: String,
+    /// Where the values of its horizontal axis are.
+    pub(super) places: String,
+    /// The references within its vertical axis.
+    pub(super) references: Vec<String>,
+}
+
+/// Draws a chart, and tells where values of its horizontal axis are; none if nothing in it can be drawn.
+pub(super) fn svg(chart: &Chart, values: &[f64]) -> Option<Drawing> {
     let lines = &chart.lines[..chart.lines.len().min(LINES_SHOWN)];
     let frame = Frame { x: Across::of(chart.x, lines), y: Up::of(chart.y, lines, &chart.references)? };
     let mut svg = String::from("<g font-family=\"inherit\" font-size=\"13\" fill=\"none\">");
     frame.axes(&mut svg);
+    svg.push_str("<g class=\"plot\">");
     if let Some(ends) = chart.advised {
         frame.advised(&mut svg, ends);
     }
@@ -43,16 +53,24 @@ pub(super) fn svg(chart: &Chart) -> Option<String> {
         for curve in line.fitted.iter().flat_map(|(_, curves)| curves) {
             let path = path(curve.iter().map(|(x, figure)| frame.at(*x, *figure)));
             let colour = colour(index);
-            let _ = write!(svg, "<path d=\"{path}\" stroke=\"{colour}\" stroke-width=\"{FITTED_WIDTH}\"/>");
+            let stroke = format!("stroke=\"{colour}\" stroke-width=\"{FITTED_WIDTH}\"");
+            let _ = write!(svg, "<path data-line=\"{index}\" d=\"{path}\" {stroke}/>");
         }
     }
-    for (_, figure) in chart.references.iter().filter(|(_, figure)| *figure < frame.y.scale.high * frame.y.divisor) {
+    svg.push_str("</g>");
+    let mut references = Vec::new();
+    for (name, figure) in &chart.references {
+        if *figure >= frame.y.scale.high * frame.y.divisor {
+            continue;
+        }
+        references.push(name.clone());
         let y = frame.y.along(*figure);
         let dashes = format!("stroke=\"var(--muted)\" stroke-dasharray=\"{REFERENCE_DASHES}\"");
         let _ = write!(svg, "<path d=\"M{LEFT} {y:.1}H{RIGHT}\" {dashes}/>");
     }
     svg.push_str("</g>");
-    Some(svg)
+    let places: Vec<String> = values.iter().map(|x| format!("{:.1}", frame.x.along(frame.x.axis.place(*x)))).collect();
+    Some(Drawing { svg, places: places.join(" "), references })
 }
 
 /// The view box of a chart.
@@ -76,12 +94,13 @@ impl Frame {
     fn axes(&self, svg: &mut String) {
         let (x_axis, y) = (self.x.axis, &self.y);
         let mut grid = String::new();
-        let mut words = String::new();
+        let mut words = String::from("<g class=\"ticks\">");
         for place in self.x.ticks() {
             let at = self.x.along(place);
             let _ = write!(grid, "M{at:.1} {TOP}V{BOTTOM}");
             let _ = write!(words, "<text x=\"{at:.1}\" y=\"{}\">{}</text>", BOTTOM + 18.0, x_axis.tick(place));
         }
+        words.push_str("</g>");
         let middle = (LEFT + RIGHT) / 2.0;
         let _ = write!(words, "<text x=\"{middle}\" y=\"{}\">{}</text>", HEIGHT - 6.0, x_axis.words()[0]);
         let (x, middle) = (18, (TOP + BOTTOM) / 2.0);
@@ -121,7 +140,12 @@ impl Frame {
         let ends: Option<Vec<_>> = corners(line).map(|(x, point)| self.interval(x, point)).collect();
         if let Some(ends) = ends.filter(|ends| ends.len() > 1) {
             let around = ends.iter().map(|[low, _]| *low).chain(ends.iter().rev().map(|[_, high]| *high));
-            let _ = write!(svg, "<path d=\"{}z\" fill=\"{}\" fill-opacity=\"0.18\"/>", path(around), colour(index));
+            let _ = write!(
+                svg,
+                "<path data-line=\"{index}\" d=\"{}z\" fill=\"{}\" fill-opacity=\"0.18\"/>",
+                path(around),
+                colour(index)
+            );
         }
     }
 
@@ -131,7 +155,10 @@ impl Frame {
         let many = points.len() > MARKED;
         if line.stroke != Stroke::Points {
             let (path, dashes) = (path(points.iter().copied()), line.stroke.dashes());
-            let _ = write!(svg, "<path d=\"{path}\" stroke=\"{colour}\" stroke-width=\"{width:.1}\"{dashes}/>");
+            let _ = write!(
+                svg,
+                "<path data-line=\"{index}\" d=\"{path}\" stroke=\"{colour}\" stroke-width=\"{width:.1}\"{dashes}/>"
+            );
         }
         // Many points are drawn as a cloud, and left out on a line.
         let mark = match line.stroke {
@@ -150,7 +177,7 @@ impl Frame {
             true => "stroke-width=\"4\" stroke-linecap=\"round\" stroke-opacity=\"0.75\"".to_owned(),
             false => format!("fill=\"{colour}\" stroke-width=\"1.2\""),
         };
-        let _ = write!(svg, "<path d=\"{marks}\" stroke=\"{colour}\" {style}/>");
+        let _ = write!(svg, "<path data-line=\"{index}\" d=\"{marks}\" stroke=\"{colour}\" {style}/>");
     }
 }
 

@@ -17,7 +17,7 @@ mod view;
 
 pub(crate) use axis::{XAxis, YAxis};
 pub(super) use bars::bars;
-pub(super) use charts::{charts, over_time};
+pub(super) use charts::{Charts, charts, over_time};
 pub(super) use figures::of_figure;
 pub(crate) use model::{Chart, Line, Point, Stroke, without_interval};
 pub(super) use overview::overview;

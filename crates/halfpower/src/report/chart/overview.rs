@@ -1,6 +1,8 @@
-//! The charts that carry a survey's verdict: rate and p99 by queue depth, with the limits and the advised depths.
+//! The charts that carry the verdict. Of a survey: rate and p99 by queue depth, with the limits and the advised depths; of a single
+//! workload: its latency, and its course.
 
 use super::axis::{XAxis, YAxis};
+use super::charts::{charts, over_time};
 use super::model::{Chart, Line, Point, Stroke, without_interval};
 use crate::report::analysed::Analysed;
 use crate::text::grouped;
@@ -10,6 +12,9 @@ use halfpower_model::{Among, Durability, Estimate, Pattern, Quantity, Reach};
 /// IOPS and p99 of the smallest direct random requests by queue depth; in place of one, throughput of sequential requests by size.
 /// Empty without two points on a line.
 pub(crate) fn overview(analysed: &Analysed) -> Vec<Chart> {
+    if analysed.only().is_some() {
+        return charts(analysed).latency.into_iter().chain(over_time(analysed)).collect();
+    }
     let advice = |of: &str| analysed.analysis.verdict.advice.iter().find(|advice| advice.of == of);
     let mut charts = by_depth(analysed, advice("random reads"));
     if charts.len() < 2 {

@@ -36,12 +36,12 @@ pub(super) fn bar_legend(has_bottleneck: bool) -> Value {
     let half = format!("<path d=\"M17 0v14\" stroke=\"var(--ink)\" stroke-dasharray=\"{HALF_DASHES}\"/>");
     let bottleneck = has_bottleneck.then(|| (filled(1), "RAP of the bottleneck"));
     let parts = [(filled(0), "RAP"), (outline, "PAP"), (half, "half of PAP")].into_iter().chain(bottleneck);
-    parts.map(|(paths, label)| entry(picture(&paths), label)).collect()
+    parts.map(|(paths, label)| entry(picture(&paths), label, None)).collect()
 }
 
-/// An entry of a legend.
-pub(super) fn entry(swatch: String, label: &str) -> Value {
-    context! { swatch, label }
+/// An entry of a legend, with the number of its line if it can be turned off.
+pub(super) fn entry(swatch: String, label: &str, line: Option<usize>) -> Value {
+    context! { swatch, label, line }
 }
 
 /// The marker of the line at this place in its chart.

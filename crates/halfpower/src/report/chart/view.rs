@@ -1,7 +1,7 @@
 //! The view of a chart for the template: drawing, words, legend and table.
 
 use super::axis::XAxis;
-use super::draw::{svg, view_box};
+use super::draw::{Drawing, svg, view_box};
 use super::figures::PAPER;
 use super::model::{Chart, LINES_SHOWN, Stroke};
 use super::swatch::{advised_swatch, entry, fitted_swatch, reference_swatch, swatch};
@@ -11,15 +11,15 @@ use minijinja::{Value, context};
 
 /// Draws a chart; none if nothing in it can be drawn. The SVG is trusted, because it has only enumerations and numbers.
 pub(crate) fn chart_view(chart: &Chart) -> Option<Value> {
-    let svg = svg(chart)?;
+    let Drawing { svg, places, references } = svg(chart, &places(chart))?;
     let shown = chart.lines.iter().take(LINES_SHOWN).enumerate();
     let legend = shown.flat_map(|(index, line)| {
-        let own = entry(swatch(index, line.stroke), &line.label);
+        let own = entry(swatch(index, line.stroke), &line.label, Some(index));
         let fitted = line.fitted.as_ref();
-        [Some(own), fitted.map(|(law, _)| entry(fitted_swatch(index), &format!("{}, fitted: {law}", line.label)))]
+        [Some(own), fitted.map(|(law, _)| entry(fitted_swatch(index), &format!("{}, fitted: {law}", line.label), None))]
     });
-    let references = chart.references.iter().map(|(name, _)| entry(reference_swatch(), name));
-    let advised = chart.advised.map(|_| entry(advised_swatch(), "advised"));
+    let references = references.iter().map(|name| entry(reference_swatch(), name, None));
+    let advised = chart.advised.map(|_| entry(advised_swatch(), "advised", None));
     Some(context! {
         id => &chart.id,
         title => &chart.title,
@@ -27,22 +27,29 @@ pub(crate) fn chart_view(chart: &Chart) -> Option<Value> {
         caption => caption(chart),
         view_box => view_box(),
         svg,
+        places,
+        zooms => chart.x == XAxis::Time,
         legend => legend.flatten().chain(references).chain(advised).collect::<Value>(),
         table => chart_table(chart, Estimate::to_string),
     })
 }
 
-/// The chart as a table: a row for each `x`, a column for each line, with cells by `text`.
-pub(crate) fn chart_table(chart: &Chart, text: impl Fn(&Estimate) -> String) -> Table {
+/// The values of the horizontal axis, as in the table.
+fn places(chart: &Chart) -> Vec<f64> {
     let mut places: Vec<f64> = chart.lines.iter().flat_map(|line| &line.points).map(|point| point.x).collect();
     places.sort_by(f64::total_cmp);
     places.dedup();
+    places
+}
+
+/// The chart as a table: a row for each `x`, a column for each line, with cells by `text`.
+pub(crate) fn chart_table(chart: &Chart, text: impl Fn(&Estimate) -> String) -> Table {
     let head = std::iter::once(chart.x.words()[2].to_owned()).chain(chart.lines.iter().map(|line| line.label.clone()));
     let row = |x: &f64| {
         let point = chart.lines.iter().map(|line| line.points.iter().find(|point| point.x == *x));
         std::iter::once(chart.x.text(*x)).chain(point.map(|point| or_dash(point.map(|point| text(&point.y))))).collect()
     };
-    Table { head: head.collect(), rows: places.iter().map(row).collect() }
+    Table { head: head.collect(), rows: places(chart).iter().map(row).collect() }
 }
 
 /// The chart in words for screen readers: the first and last value of each line.

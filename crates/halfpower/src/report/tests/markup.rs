@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 /// Elements without an end tag.
 const VOID: [&str; 5] = ["meta", "br", "hr", "img", "link"];
 
-/// Tags of a page in order, without their angle brackets. Style sheets, comments and the document type are passed over.
+/// Tags of a page in order, without their angle brackets. Style sheets, scripts, comments and the document type are passed over.
 pub(crate) fn tags(page: &str) -> Vec<&str> {
     let mut tags = Vec::new();
     let mut rest = page;
@@ -19,8 +19,10 @@ pub(crate) fn tags(page: &str) -> Vec<&str> {
             continue;
         }
         tags.push(tag);
-        if tag == "style" {
-            rest = &rest[rest.find("</style>").expect("the style sheet ends")..];
+        for name in ["style", "script"] {
+            if tag == name {
+                rest = &rest[rest.find(&format!("</{name}>")).expect("it ends")..];
+            }
         }
     }
     tags
@@ -43,6 +45,7 @@ pub(crate) fn check_nesting(page: &str) {
 
 /// Fails when an identifier is given twice, or one is named that does not exist.
 pub(crate) fn check_ids(page: &str) {
+    let page = without(page, &["script"]);
     let mut ids = BTreeSet::new();
     let values = |name: &'static str| page.split(name).skip(1).filter_map(|rest| rest.split('"').next());
     for id in values(" id=\"") {
