@@ -4,6 +4,7 @@
 //! `skipped: …` on standard error where it is not to be had.
 
 mod attribution;
+mod browser;
 mod compare;
 mod crash;
 mod damage;
