@@ -103,6 +103,12 @@ pub struct Between {
 }
 
 impl Between {
+    /// For the verdict's line: `runs vary by 1.2 %`.
+    pub(super) fn brief(&self) -> String {
+        let verb = if self.basis == Basis::Assumed { "are assumed to vary" } else { "vary" };
+        format!("runs {verb} by {} %", significant(self.variation * 100.0))
+    }
+
     /// None if no throughput was judged by it.
     pub(super) fn of(cells: &[ComparedCell]) -> Option<Between> {
         let of_cell = |cell: &ComparedCell| cell.change(Figure::Throughput)?.variation;

@@ -6,7 +6,7 @@ use super::copies::{self, are_simulated};
 use super::environment::{self, Difference};
 use super::figure::Figure;
 use super::machine;
-use super::matching::{self, Group, Index, gather};
+use super::matching::{self, Group, Index, Spans, gather};
 use super::verdict::{self, Outcome};
 use crate::resolution::{no_finer, no_finer_ratio};
 use crate::statistics::{Contrast, Margin, Verdict, mean, mean_estimate, verdicts};
@@ -83,13 +83,14 @@ pub struct Comparison {
 pub fn compare(before: &[OfRun<'_>], after: &[OfRun<'_>], method: Method<'_>) -> Comparison {
     let [before_runs, after_runs] = [before, after].map(run_of_each);
     let (before, after) = (before.concat(), after.concat());
-    let [of_before, of_after] = machine::with_settings(&before, &after);
+    let ([of_before, of_after], spans) = machine::with_settings(&before, &after);
     let before_cells = gather(&of_before, &before_runs);
     let after_cells = gather(&of_after, &after_runs);
     let all: Vec<&Workload> = before_cells.iter().chain(&after_cells).map(|cell| cell.workload).collect();
-    let mut names = halfpower_model::names::names(&all, &NO_PART);
+    let no_part = if spans == Spans::Any { [&NO_PART[..], &["size"]].concat() } else { NO_PART.to_vec() };
+    let mut names = halfpower_model::names::names(&all, &no_part);
     let after_names = names.split_off(before_cells.len());
-    let index = Index::of(after_cells.iter().map(|cell| cell.workload));
+    let index = Index::of(after_cells.iter().map(|cell| cell.workload), spans);
     let mut taken = vec![false; after_cells.len()];
     let (mut cells, mut pairs, mut only_before) = (Vec::new(), Vec::new(), Vec::new());
     for (cell, name) in before_cells.iter().zip(names) {
@@ -111,7 +112,7 @@ pub fn compare(before: &[OfRun<'_>], after: &[OfRun<'_>], method: Method<'_>) ->
     let earlier: Vec<(Cow<'_, Workload>, &Sample)> =
         earlier.concat().into_iter().map(|sample| (Cow::Borrowed(&sample.workload), sample)).collect();
     let earlier = gather(&earlier, &earlier_runs);
-    let index = Index::of(earlier.iter().map(|group| group.workload));
+    let index = Index::of(earlier.iter().map(|group| group.workload), Spans::Equal);
     let of_cell = |before: &Group<'_, '_>| index.find(before.workload).map(|place| &earlier[place]);
     let earlier: Vec<Option<&Group<'_, '_>>> = pairs.iter().map(|(before, _)| of_cell(before)).collect();
     Figure::ALL.into_iter().for_each(|figure| add_changes(&mut cells, &pairs, &earlier, figure, method));
@@ -124,9 +125,14 @@ pub fn compare(before: &[OfRun<'_>], after: &[OfRun<'_>], method: Method<'_>) ->
     if cells.is_empty() {
         let apart = matching::apart(&before_cells, &after_cells);
         sentence.extend(apart.map(|apart| format!(" {apart}")));
+    } else if spans == Spans::Any {
+        sentence += " The targets differ in size: each workload covers its own.";
     }
     let differences = environment::differences(&before, &after);
     let (between_runs, warnings) = (Between::of(&cells), Vec::new());
+    if let Some(between) = &between_runs {
+        sentence = sentence.replacen(": ", &format!(" ({}): ", between.brief()), 1);
+    }
     Comparison { sides, outcome, sentence, warnings, between_runs, differences, cells, only_before, only_after }
 }
 

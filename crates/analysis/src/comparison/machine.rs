@@ -1,7 +1,7 @@
 //! The settings of a sample's simulated machine, wherever they were given: in the workload by a study, or in the target's name
 //! by `--set` and by the scripts of `plan --emit`. Both mean the same machine, and so the same workload.
 
-use super::matching::{Group, Index, gather};
+use super::matching::{Group, Index, Spans, gather};
 use halfpower_model::{Sample, Settings, TargetKind, Workload};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -25,25 +25,28 @@ struct Placed<'a> {
 pub(super) type WithSettings<'a> = Vec<(Cow<'a, Workload>, &'a Sample)>;
 
 /// Both sides, matched so that more of their workloads are common. Either the settings in all targets' names of both sides are
-/// the machine, and the others belong to the workload; or each side has its own machine, for a what-if comparison.
-pub(super) fn with_settings<'a>(before: &[&'a Sample], after: &[&'a Sample]) -> [WithSettings<'a>; 2] {
+/// the machine, and the others belong to the workload; or each side has its own machine, for a what-if comparison. Where nothing is
+/// common, two targets of different sizes are compared.
+pub(super) fn with_settings<'a>(before: &[&'a Sample], after: &[&'a Sample]) -> ([WithSettings<'a>; 2], Spans) {
     let [before, after] =
         [before, after].map(|samples| samples.iter().map(|sample| placed(sample)).collect::<Vec<_>>());
     let [of_before, of_after] = [common(&before), common(&after)];
     let of_both = of_before.iter().filter(|(key, value)| of_after.get(*key) == Some(*value));
     let of_both: Set<'_> = of_both.map(|(key, value)| (key.clone(), value.clone())).collect();
     let one_machine = [without(&before, &of_both), without(&after, &of_both)];
-    if of_before == of_after {
-        return one_machine;
-    }
     let two_machines = [without(&before, &of_before), without(&after, &of_after)];
-    if meet(&two_machines) > meet(&one_machine) { two_machines } else { one_machine }
+    let of_one = meet(&one_machine, Spans::Equal);
+    if of_before != of_after && meet(&two_machines, Spans::Equal) > of_one {
+        return (two_machines, Spans::Equal);
+    }
+    let are_apart = of_one == 0 && meet(&two_machines, Spans::Any) > 0;
+    if are_apart { (two_machines, Spans::Any) } else { (one_machine, Spans::Equal) }
 }
 
 /// Number of common workloads.
-fn meet([before, after]: &[WithSettings<'_>; 2]) -> usize {
+fn meet([before, after]: &[WithSettings<'_>; 2], spans: Spans) -> usize {
     let groups = gather(before, &[]);
-    let index = Index::of(groups.iter().map(|group: &Group<'_, '_>| group.workload));
+    let index = Index::of(groups.iter().map(|group: &Group<'_, '_>| group.workload), spans);
     gather(after, &[]).iter().filter(|group| index.find(group.workload).is_some()).count()
 }
 

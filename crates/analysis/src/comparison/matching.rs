@@ -6,16 +6,27 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
+/// Which spans match.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Spans {
+    /// Equal ones, but for a partial request at the end.
+    #[default]
+    Equal,
+    /// All: the targets differ in size.
+    Any,
+}
+
 /// Workloads, found by equality in constant time.
 #[derive(Default)]
 pub(super) struct Index<'a> {
     places: HashMap<Workload, Vec<(&'a Workload, usize)>>,
+    spans: Spans,
 }
 
 impl<'a> Index<'a> {
     /// Of workloads with their places.
-    pub(super) fn of(workloads: impl Iterator<Item = &'a Workload>) -> Index<'a> {
-        let mut index = Index::default();
+    pub(super) fn of(workloads: impl Iterator<Item = &'a Workload>, spans: Spans) -> Index<'a> {
+        let mut index = Index { spans, ..Index::default() };
         workloads.enumerate().for_each(|(place, workload)| index.add(workload, place));
         index
     }
@@ -23,7 +34,8 @@ impl<'a> Index<'a> {
     /// The place of the first equal one.
     pub(super) fn find(&self, workload: &Workload) -> Option<usize> {
         let alike = self.places.get(&bare(workload, &[]))?;
-        alike.iter().find(|(other, _)| same_span(other, workload)).map(|(_, place)| *place)
+        let is_same = |other: &Workload| self.spans == Spans::Any || same_span(other, workload);
+        alike.iter().find(|(other, _)| is_same(other)).map(|(_, place)| *place)
     }
 
     fn add(&mut self, workload: &'a Workload, place: usize) {

@@ -4,7 +4,7 @@ use super::*;
 use crate::fixtures::{Normal, Run, around, begins, buffered, deep, ends, read, says, write};
 use crate::statistics::Margin;
 use halfpower_model::sample::Parallel;
-use halfpower_model::{BytesPerSecond, Sample, Workload};
+use halfpower_model::{Bytes, BytesPerSecond, Sample, Workload};
 
 /// Each block as a run of its own.
 fn samples(run: &Run) -> Vec<OfRun<'_>> {
@@ -65,10 +65,28 @@ fn what_all_that_changed_have_is_said_once() {
         run(&cells.each_ref().map(|(workload, rates)| (workload.clone(), &rates[..])))
     };
     let sentence = compared(&cells(1.0), &cells(0.25)).sentence;
-    let said = "Regression: sequential write, QD8, direct: throughput 4 times lower (4 KiB); throughput 4 times lower (8 KiB); ";
+    let said = "Regression (runs vary by 0.0707 %): sequential write, QD8, direct: throughput 4 times lower (4 KiB); throughput 4 times lower (8 KiB); ";
     assert!(sentence.starts_with(said) && sentence.ends_with("; and 1 more."), "{sentence}");
     let one = compared(&run(&[(read(4), &close(1e8))]), &run(&[(read(4), &close(5e7))])).sentence;
-    assert_eq!(one, "Regression: sequential read, 4 KiB, QD1, direct: throughput 2 times lower.");
+    assert_eq!(
+        one,
+        "Regression (runs vary by 0.0707 %): sequential read, 4 KiB, QD1, direct: throughput 2 times lower."
+    );
+}
+
+#[test]
+fn targets_of_different_sizes_are_compared_where_nothing_else_is() {
+    let of = |span: u64, kib: u64, rate: f64| (Workload { span: Bytes(span), ..read(kib) }, close(rate));
+    let side = |cells: &[(Workload, [f64; 5])]| {
+        run(&cells.iter().map(|(workload, rates)| (workload.clone(), &rates[..])).collect::<Vec<_>>())
+    };
+    let small = side(&[of(1 << 30, 4, 1e8), of(1 << 30, 64, 1e9)]);
+    let comparison = compared(&small, &side(&[of(1 << 32, 4, 2e8), of(1 << 32, 64, 1e9)]));
+    says(&comparison.sentence, "The targets differ in size");
+    assert_eq!([0, 1].map(|cell| standing_of(&comparison, cell)), [Standing::Better, Standing::Equivalent]);
+    assert!(!comparison.cells[0].name.contains("GiB"), "{}", comparison.cells[0].name);
+    let comparison = compared(&small, &side(&[of(1 << 32, 4, 2e8), of(1 << 30, 64, 1e9)]));
+    assert!(comparison.cells.len() == 1 && !comparison.sentence.contains("size"), "{}", comparison.sentence);
 }
 
 #[test]
@@ -130,7 +148,7 @@ fn one_sample_shows_only_what_no_noise_does() {
     assert!(comparison.cells.iter().all(|cell| cell.changes[0].single && cell.changes[0].ratio.low.is_some()));
     let quiet = compared(&before, &before);
     assert_eq!(quiet.outcome, Outcome::Undecided);
-    begins(&quiet.sentence, "Undecided: one sample only");
+    begins(&quiet.sentence, "Undecided (runs are assumed to vary by 14.6 %): one sample only");
 }
 
 #[test]

@@ -85,10 +85,13 @@ fn factor(change: &Change) -> f64 {
     change.ratio.value.max(1.0 / change.ratio.value)
 }
 
-/// The largest change of each number of workers, then the next largest ones; in their order.
+/// The largest change of each kind of requests and number of workers, then the next largest ones; in their order.
 fn shown<'a>(changes: &[(&'a ComparedCell, &'a Change)], most: usize) -> Vec<(&'a ComparedCell, &'a Change)> {
-    let workers = |place: usize| changes[place].0.workload.workers;
-    let is_first = |place: &usize| !(0..*place).any(|other| workers(other) == workers(*place));
+    let kind = |place: usize| {
+        let workload = &changes[place].0.workload;
+        (workload.workers, workload.operation, workload.pattern)
+    };
+    let is_first = |place: &usize| !(0..*place).any(|other| kind(other) == kind(*place));
     let (first, others): (Vec<usize>, Vec<usize>) = (0..changes.len()).partition(is_first);
     let mut places: Vec<usize> = first.into_iter().chain(others).take(most).collect();
     places.sort_unstable();

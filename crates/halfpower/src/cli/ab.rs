@@ -170,7 +170,7 @@ fn show_end(session: &Session<'_>, arguments: &Arguments, status: RunStatus) -> 
     match context.global.json {
         true => console.print_json(&shown.json())?,
         false => {
-            let text = comparison_text(&shown.comparison, console.output_colour(), console.output_width());
+            let text = comparison_text(&shown.comparison, true, console.output_colour(), console.output_width());
             session.or_where(console.print_styled(&text))?;
         }
     }

@@ -5,7 +5,7 @@ use crate::command::{
     session,
 };
 use crate::output::Output;
-use crate::report::{comparison_html, comparison_text};
+use crate::report::{comparison_html, comparison_markdown, comparison_text};
 use crate::store::{Run, RunId, RunKind, RunSummary, Store, StoredSample};
 use crate::text::{once, plural, refuse};
 use clap::Args;
@@ -22,16 +22,19 @@ Examples:
   halfpower compare 3,5,7 4,6,8            several of each, made in turn: finds smaller changes
   halfpower compare 3 4 --threshold 10%    ignore smaller changes
   halfpower compare 3 4 --report new.html  the same as a page, with a forest plot
+  halfpower compare 3 4 --markdown         the same for a pull request
 
 Exit status: 0 equivalent or better; 3 a regression; 4 undecided.";
 
 /// Compare two stored runs, or two groups of runs
 ///
-/// Two runs of one machine differ by more than their repetitions show. The first line of the output says how far runs
-/// vary and from which runs that is known: the compared ones, earlier ones in the store, or none, so that a variation is
-/// assumed. `halfpower ab` compares two targets or settings more precisely.
+/// Prints what changed, with the verdict first; --all prints every workload. Two runs of one machine differ by more than
+/// their repetitions show. The verdict says how far runs vary, and the next line from which runs that is known: the
+/// compared ones, earlier ones in the store, or none, so that a variation is assumed. `halfpower ab` compares two targets
+/// or settings more precisely.
 ///
-/// Workloads with the same settings are compared. A workload changed if the 95 % interval of its change lies outside the
+/// Workloads with the same settings are compared. If no two cover the same size, those of two targets of different sizes
+/// are. A workload changed if the 95 % interval of its change lies outside the
 /// margin, and is equivalent if the interval lies inside. The margin is 2 % for throughput and CPU time, 5 % for the 99th
 /// percentile of latency. With many workloads some intervals lie outside by chance, so a stricter test applies; its row
 /// then says so. Equal samples of a simulated machine are reported as identical.
@@ -48,6 +51,12 @@ pub(super) struct Arguments {
     /// (−33.3%) to 1.5 (+50%)
     #[arg(long, value_name = "SHARE", value_parser = threshold)]
     threshold: Option<Margin>,
+    /// List every workload, not only those that changed
+    #[arg(long)]
+    all: bool,
+    /// Print Markdown, for a pull request
+    #[arg(long, conflicts_with = "json", help_heading = "Results")]
+    markdown: bool,
     /// Also write a page with a forest plot here; replaces an earlier report of that name
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     report: Option<PathBuf>,
@@ -104,9 +113,11 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     }
     if context.global.json {
         context.console.print_json(&comparison)?;
+    } else if arguments.markdown {
+        context.console.print_styled(&comparison_markdown(&comparison, arguments.all))?;
     } else {
         let (colour, width) = (context.console.output_colour(), context.console.output_width());
-        context.console.print_styled(&comparison_text(&comparison, colour, width))?;
+        context.console.print_styled(&comparison_text(&comparison, arguments.all, colour, width))?;
     }
     if let Some(path) = &arguments.report {
         let (before, after) = (arguments.before.to_string(), arguments.after.to_string());

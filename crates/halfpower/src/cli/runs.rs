@@ -67,7 +67,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
             if let Some(arms) = TwoArms::load(&store, *run, None)? {
                 match context.global.json {
                     true => context.console.print_json(&arms.json())?,
-                    false => context.console.print_styled(&comparison_text(&arms.comparison, colour, width))?,
+                    false => context.console.print_styled(&comparison_text(&arms.comparison, true, colour, width))?,
                 }
                 return Ok(Ending::Done);
             }

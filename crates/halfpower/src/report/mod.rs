@@ -22,7 +22,7 @@ pub(crate) mod wrap;
 pub(crate) use analysed::Analysed;
 pub(crate) use answer::answer;
 pub(crate) use arms::TwoArms;
-pub(crate) use comparison::{comparison_html, comparison_text};
+pub(crate) use comparison::{comparison_html, comparison_markdown, comparison_text};
 pub(crate) use page::html;
 pub(crate) use summary::summary;
 pub(crate) use tables::of_environment;

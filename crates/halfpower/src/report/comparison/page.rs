@@ -6,11 +6,14 @@ use crate::report::html::render;
 use crate::report::table::Table;
 use crate::report::wrap::{Page, Style};
 use crate::sanitize::sanitize;
-use crate::text::percent;
-use halfpower_analysis::comparison::{Change, ComparedCell, Comparison, Figure};
+use crate::text::{counted, percent};
+use halfpower_analysis::comparison::{Change, ComparedCell, Comparison, Figure, Standing};
 use halfpower_model::sample::Program;
 use minijinja::value::Serde;
 use minijinja::{Value, context};
+
+/// In the order of tables.
+const STANDINGS: [Standing; 4] = [Standing::Better, Standing::Worse, Standing::Equivalent, Standing::Undecided];
 
 /// The page of a comparison as an HTML file that loads nothing. `before` and `after` name the sides (`run 3`, `runs 3, 5`);
 /// `command` repeats the comparison.
@@ -34,6 +37,7 @@ pub(crate) fn comparison_html(
         warnings => Serde(&comparison.warnings),
         between => comparison.between_runs.as_ref().map(|between| &between.sentence),
         differences => differences("fact", &comparison.differences),
+        counts => counts(comparison),
         figures => Figure::ALL.into_iter().filter_map(|figure| figure_view(comparison, figure)).collect::<Value>(),
         only => only.collect::<Value>(),
         command,
@@ -87,38 +91,95 @@ fn table(cells: &[ComparedCell], names: [&str; 2], figure: Figure) -> Table {
     Table::new(head, cells.iter().filter_map(row))
 }
 
-/// The text, `width` columns wide.
-pub(crate) fn comparison_text(comparison: &Comparison, colour: bool, width: usize) -> String {
+/// How many workloads of each figure changed, and how many did not.
+fn counts(comparison: &Comparison) -> Table {
+    let row = |figure: Figure| {
+        let changes = comparison.cells.iter().filter_map(|cell| cell.change(figure));
+        let count = |standing| changes.clone().filter(|change| change.standing == standing).count();
+        let counts = STANDINGS.map(count);
+        (counts.iter().sum::<usize>() > 0).then(|| {
+            let counts = counts.iter().map(usize::to_string);
+            std::iter::once(title(figure).to_owned()).chain(counts).collect::<Vec<_>>()
+        })
+    };
+    let head = std::iter::once("workloads by figure").chain(STANDINGS.map(word)).map(str::to_owned).collect();
+    Table { head, rows: Figure::ALL.into_iter().filter_map(row).collect() }
+}
+
+/// The changes of a figure, or with `all` every workload.
+fn changes(comparison: &Comparison, figure: Figure, all: bool) -> Table {
+    let changed = |change: &Change| {
+        let (changed, verdict) = (signed(change.ratio.value), word(change.standing));
+        [change.before.to_string(), change.after.to_string(), format!("{changed} %, {verdict} ({})", basis(change))]
+    };
+    let rows = comparison.cells.iter().filter_map(|cell| {
+        let change = cell.change(figure).filter(|change| all || change.standing.is_change())?;
+        let [before, after, change] = changed(change);
+        Some([cell.name.clone(), before, after, change])
+    });
+    let [before, after] = comparison.sides.each_ref().map(|side| side.name);
+    Table::new([title(figure), before, after, "change"], rows)
+}
+
+/// The comparison in Markdown, for a pull request: the verdict, the counts, and what changed, or with `all` every workload.
+pub(crate) fn comparison_markdown(comparison: &Comparison, all: bool) -> String {
+    let escaped = |text: &str| {
+        let is_special = |c: char| r"\`*_{}[]<>|#~".contains(c);
+        let escape = |c: char| [is_special(c).then_some('\\'), Some(c)];
+        sanitize(text).chars().flat_map(escape).flatten().collect::<String>()
+    };
+    let table = |table: &Table| {
+        let row = |cells: &[String]| {
+            let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
+            format!("| {} |\n", cells.join(" | "))
+        };
+        let rule = "|---".repeat(table.head.len()) + "|\n";
+        let rows: String = table.rows.iter().map(|cells| row(cells)).collect();
+        if table.rows.is_empty() { rows } else { format!("\n{}{rule}{rows}", row(&table.head)) }
+    };
+    let mut text = format!("**{}**\n", escaped(&comparison.sentence));
+    let between = comparison.between_runs.iter().map(|between| between.sentence.clone());
+    let warnings =
+        comparison.warnings.iter().map(|warning| format!("Warning: {}; {}.", warning.message, warning.remedy));
+    for line in sides(comparison).chain(between).chain(warnings) {
+        text += &format!("\n{}\n", escaped(&line));
+    }
+    text += &table(&counts(comparison));
+    for figure in Figure::ALL {
+        text += &table(&changes(comparison, figure, all));
+    }
+    text += &table(&differences("difference of the environment", &comparison.differences));
+    text
+}
+
+/// The text, `width` columns wide: what changed, or with `all` every workload.
+pub(crate) fn comparison_text(comparison: &Comparison, all: bool, colour: bool, width: usize) -> String {
     let mut page = Page::new(width, colour);
+    page.paragraph("", &[(Style::Strong, &comparison.sentence)]);
     if let Some(between) = &comparison.between_runs {
         page.plain(&between.sentence);
     }
-    page.paragraph("", &[(Style::Strong, &comparison.sentence)]);
     sides(comparison).for_each(|side| page.plain(side));
     for warning in &comparison.warnings {
         page.plain(format!("Warning: {}; {}.", warning.message, warning.remedy));
+    }
+    page.table_of(&counts(comparison));
+    for figure in Figure::ALL {
+        page.table_of(&changes(comparison, figure, all));
     }
     page.table_of(&differences("Differences of the environment", &comparison.differences));
     if comparison.differences.is_empty() {
         page.gap();
         page.plain("The environment is the same, as far as the samples record it.");
     }
-    for figure in Figure::ALL {
-        let changed = |change: &Change| {
-            let (changed, verdict) = (signed(change.ratio.value), word(change.standing));
-            [change.before.to_string(), change.after.to_string(), format!("{changed} %, {verdict} ({})", basis(change))]
-        };
-        let rows = comparison.cells.iter().filter_map(|cell| {
-            let [before, after, change] = changed(cell.change(figure)?);
-            Some([cell.name.clone(), before, after, change])
-        });
-        let [before, after] = comparison.sides.each_ref().map(|side| side.name);
-        page.table([title(figure), before, after, "change"], rows);
-    }
     for (which, cells) in only(comparison) {
         page.gap();
-        page.plain(format!("Only {which}, so not compared:"));
-        cells.iter().for_each(|cell| page.paragraph("  ", &[(Style::Plain, cell)]));
+        if all {
+            page.plain(format!("Only {which}, so not compared:"));
+            cells.iter().for_each(|cell| page.paragraph("  ", &[(Style::Plain, cell)]));
+        } else {
+            page.plain(format!("Only {which}, so not compared: {}.", counted(cells.len(), "workload")));
+        }
     }
     page.finish()
 }

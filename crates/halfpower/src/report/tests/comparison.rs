@@ -2,7 +2,7 @@
 
 use super::stored::{fixed, run};
 use super::{lines, markup, page};
-use crate::report::{Analysed, comparison_html, comparison_text};
+use crate::report::{Analysed, comparison_html, comparison_markdown, comparison_text};
 use crate::store::RunKind;
 use halfpower_analysis::comparison::{Comparison, Figure, Method, compare};
 use halfpower_model::{Bytes, Environment, Sample};
@@ -43,7 +43,7 @@ fn html(comparison: &Comparison) -> String {
 }
 
 #[test]
-fn a_comparison_says_what_differs_before_it_shows_what_changed() {
+fn a_comparison_shows_what_changed_before_it_says_what_differs() {
     let before = samples(&run(&fixed()));
     let mut after = before.clone();
     let slow = before[0].workload.request_size;
@@ -57,10 +57,17 @@ fn a_comparison_says_what_differs_before_it_shows_what_changed() {
     markup::check_nesting(&page);
     markup::check_ids(&page);
     assert!(page.contains("Runs 2, 3 against run 1") && !page.contains("<script>a"));
-    let order =
-        ["Regression:", "Differences of the environment", "kernel", "Throughput", "class=\"forest worse\"", "<table"];
-    let places: Vec<usize> = order.iter().filter_map(|part| page.find(part)).collect();
-    assert!(places.len() == order.len() && places[..5].is_sorted(), "{places:?}");
+    let order = [
+        "Regression (",
+        "Workloads by figure",
+        ">Throughput<",
+        "class=\"forest worse\"",
+        "Differences of the environment",
+        "kernel",
+    ];
+    let body = page.split_once("<main>").unwrap().1;
+    let places: Vec<usize> = order.iter().filter_map(|part| body.find(part)).collect();
+    assert!(places.len() == order.len() && places.is_sorted(), "{places:?}");
     for load in ["http:", "https:", " src=", "href=", "@import"] {
         assert!(!page.contains(load), "{load}");
     }
@@ -71,19 +78,19 @@ fn a_comparison_says_what_differs_before_it_shows_what_changed() {
 #[test]
 fn many_facts_of_one_side_share_a_row() {
     let before = samples(&run(&fixed()));
-    let same = comparison_text(&compared(&before, &before), false, 200);
+    let same = comparison_text(&compared(&before, &before), true, false, 200);
     assert!(same.contains("The environment is the same") && !same.contains("on one side only"));
     let mut after = before.clone();
     for sample in &mut after {
         sample.environment = Environment::unknown("elsewhere", Some(Bytes(1 << 20))).into();
     }
-    let text = comparison_text(&compared(&before, &after), false, 200);
+    let text = comparison_text(&compared(&before, &after), true, false, 200);
     assert!(text.contains("facts recorded on one side only") && !text.contains("unknown"), "{text}");
     assert!(text.contains("elsewhere"), "facts of both sides keep their rows: {text}");
     // One fact alone keeps its row, too.
     let mut after = before.clone();
     after.iter_mut().for_each(|sample| sample.environment.cpu_model = None);
-    let text = comparison_text(&compared(&before, &after), false, 200);
+    let text = comparison_text(&compared(&before, &after), true, false, 200);
     assert!(text.contains("cpu_model") && text.contains("unknown"), "{text}");
 }
 
@@ -95,7 +102,7 @@ fn one_sample_of_few_ticks_is_reported_as_one() {
             sample.cpu.lower.system_s = 0.0;
         })
     };
-    let text = comparison_text(&compared(&of(0.01), &of(0.02)), false, 200);
+    let text = comparison_text(&compared(&of(0.01), &of(0.02)), true, false, 200);
     assert!(text.contains("undecided (one sample)"), "{text}");
 }
 
@@ -103,10 +110,41 @@ fn one_sample_of_few_ticks_is_reported_as_one() {
 fn the_first_line_says_how_runs_vary() {
     let of = |rates: &[f64]| varied(rates.to_vec(), |sample, rate| sample.total.bytes_per_s.0 = rate);
     let several = compared(&of(&[1e9, 1.01e9, 1.02e9]), &of(&[1e9, 1.01e9, 1.02e9]));
-    assert!(comparison_text(&several, false, 200).starts_with("Between runs: throughput varies by "));
+    let text = comparison_text(&several, true, false, 200);
+    assert!(text.starts_with("Undecided (runs vary by ") || text.starts_with("Equivalent (runs vary by "), "{text}");
+    assert!(text.contains("\nBetween runs: throughput varies by "), "{text}");
     assert!(html(&several).contains("Between runs: throughput varies by "));
-    let alone = comparison_text(&compared(&of(&[1e9]), &of(&[1e9])), false, 200);
-    assert!(alone.starts_with("No other runs of these workloads are stored: "), "{alone}");
+    let alone = comparison_text(&compared(&of(&[1e9]), &of(&[1e9])), true, false, 200);
+    assert!(alone.starts_with("Undecided (runs are assumed to vary by "), "{alone}");
+    assert!(alone.contains("\nNo other runs of these workloads are stored: "), "{alone}");
+}
+
+#[test]
+fn only_what_changed_is_listed_and_markdown_stays_text() {
+    let of = |factor: f64| {
+        let rates = [(1, 1e9, factor), (2, 1e9, 1.0)];
+        let all = rates.into_iter().flat_map(|rate| [0.999, 1.0, 1.001].map(|share| (rate, share)));
+        varied(all, |sample, ((place, rate, factor), share)| {
+            sample.workload.offset = Bytes(place << 20);
+            sample.total.bytes_per_s.0 = rate * factor * share;
+            if factor < 1.0 {
+                sample.environment.kernel = "6|<b>[x](y)`*".to_owned();
+            }
+        })
+    };
+    let comparison = compared(&of(1.0), &of(0.5));
+    let [some, all] = [false, true].map(|all| comparison_text(&comparison, all, false, 200));
+    assert!(
+        some.contains("shifted by 1 MiB") && !some.contains("shifted by 2 MiB") && all.contains("shifted by 2 MiB"),
+        "{some}"
+    );
+    let markdown = comparison_markdown(&comparison, false);
+    assert!(markdown.starts_with("**Regression "), "{markdown}");
+    assert!(markdown.contains(r"6\|\<b\>\[x\](y)\`\*"), "{markdown}");
+    let columns = |line: &str| line.replace(r"\|", "").matches('|').count();
+    let table: Vec<usize> =
+        markdown.lines().skip_while(|line| !line.contains("throughput | before")).map(columns).collect();
+    assert_eq!(table[..3], [5, 5, 5], "{markdown}");
 }
 
 #[test]
@@ -120,7 +158,7 @@ fn a_row_says_where_only_the_number_of_workloads_leaves_it_undecided() {
     };
     let expected = "; one of 61 looked at)";
     let comparison = compared(&many(1.0), &many(1.045));
-    let text = comparison_text(&comparison, false, 400);
+    let text = comparison_text(&comparison, true, false, 400);
     assert_eq!(text.matches(expected).count(), 1, "{text}");
     assert!(html(&comparison).contains(expected));
 }
