@@ -61,7 +61,8 @@ pub(super) fn of(cells: &[ComparedCell], are_arms: bool) -> (Outcome, String) {
         let why = if single { "one sample only" } else { "too much scatter, or too few repetitions" };
         let of = format!("{} of {throughputs} throughputs", undecided.len());
         let doubts = doubts(undecided.iter().filter_map(|(_, change)| change.doubt));
-        return (Outcome::Undecided, format!("Undecided: {why}, for {of}{doubts}.{found}"));
+        let sentence = format!("{found} Undecided: {why}, for {of}{doubts}.");
+        return (Outcome::Undecided, sentence.trim_start().to_owned());
     }
     if !better.is_empty() {
         return (
