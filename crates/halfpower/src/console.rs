@@ -19,10 +19,27 @@ const ERROR: (&str, &str) = ("error: ", "31");
 /// Standard output and error.
 #[derive(Clone, Debug)]
 pub(crate) struct Console {
+    /// Colour on standard error, and on standard output.
     colour: bool,
+    output_colour: bool,
+    /// Whether standard error is a terminal that moves its cursor.
+    is_terminal: bool,
     bar: Option<ProgressBar>,
+    /// Whether each trial has a line.
+    is_plain: bool,
+    is_quiet: bool,
     /// Whether anything was printed on standard output.
     printed: Arc<AtomicBool>,
+}
+
+/// When output has colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Colour {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    Always,
+    Never,
 }
 
 impl Console {
@@ -31,13 +48,30 @@ impl Console {
         let terminal = std::io::stderr().is_terminal();
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let usable = std::env::var_os("TERM").is_none_or(|term| term != "dumb");
-        let bar = (terminal && usable).then(|| ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()));
-        Console { colour: terminal && wanted && usable, bar, printed: Arc::default() }
+        let is_terminal = terminal && usable;
+        let bar = is_terminal.then(|| ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()));
+        let colour = is_terminal && wanted;
+        let output_colour = colour && std::io::stdout().is_terminal();
+        let (is_plain, is_quiet, printed) = (false, false, Arc::default());
+        Console { colour, output_colour, is_terminal, bar, is_plain, is_quiet, printed }
+    }
+
+    /// With the options of the command line.
+    pub(crate) fn with(mut self, colour: Colour, is_plain: bool, is_quiet: bool) -> Self {
+        match colour {
+            Colour::Auto => {}
+            Colour::Always => (self.colour, self.output_colour) = (true, true),
+            Colour::Never => (self.colour, self.output_colour) = (false, false),
+        }
+        if is_plain || is_quiet {
+            self.bar = None;
+        }
+        Console { is_plain, is_quiet, ..self }
     }
 
     /// Whether standard output takes colour.
     pub(crate) fn output_colour(&self) -> bool {
-        self.colour && std::io::stdout().is_terminal()
+        self.output_colour
     }
 
     /// Columns of standard output's terminal, at most 100; 100 without a terminal.
@@ -47,23 +81,33 @@ impl Console {
 
     /// Whether a question can be asked: standard input and error are terminals.
     pub(crate) fn can_ask(&self) -> bool {
-        self.bar.is_some() && std::io::stdin().is_terminal()
+        self.is_terminal && std::io::stdin().is_terminal()
     }
 
     /// Asks a question; any answer but yes is no.
     pub(crate) fn ask(&self, question: &str) -> bool {
-        self.message(&format!("{question} [y/N]"));
+        self.say(("", ""), &sanitize(&format!("{question} [y/N]")));
         let mut line = String::new();
         std::io::stdin().read_line(&mut line).is_ok() && matches!(line.trim(), "y" | "Y" | "yes")
     }
 
-    /// Prints a message on standard error, in one line whatever it quotes.
+    /// Prints a message on standard error, in one line whatever it quotes; nothing if quiet.
     pub(crate) fn message(&self, text: &str) {
-        self.say(("", ""), &sanitize(text));
+        if !self.is_quiet {
+            self.say(("", ""), &sanitize(text));
+        }
+    }
+
+    /// Prints a line of the progress, if it is wanted in lines.
+    pub(crate) fn plain_line(&self, text: &str) {
+        if self.is_plain {
+            self.message(text);
+        }
     }
 
     fn say(&self, (label, code): (&str, &str), text: &str) {
-        let width = self.bar.as_ref().and_then(|_| columns_of(std::io::stderr())).unwrap_or(usize::MAX);
+        let width =
+            Some(()).filter(|()| self.is_terminal).and_then(|()| columns_of(std::io::stderr())).unwrap_or(usize::MAX);
         let plain = format!("{label}{text}");
         let lines: Vec<_> = plain.split('\n').map(|line| folded(&sanitize(line), width)).collect();
         let coloured = if self.colour { format!("\x1b[1;{code}m{label}\x1b[0m") } else { label.to_owned() };
@@ -113,6 +157,20 @@ impl Console {
             bar.set_position(position);
             bar.set_prefix(sanitize(left).into_owned());
             bar.set_message(sanitize(figure).into_owned());
+        }
+    }
+
+    /// The same for a run, with lines below the bar, each cut to the width.
+    pub(crate) fn move_bar_of_run(&self, position: u64, length: u64, left: &str, lines: &[String]) {
+        let width = columns_of(std::io::stderr()).unwrap_or(80).saturating_sub(1);
+        let cut = |line: &String| cut(&sanitize(line), width);
+        let below: String =
+            lines.iter().filter(|line| !line.is_empty()).map(|line| format!("\n{}", cut(line))).collect();
+        if let Some(bar) = &self.bar {
+            bar.set_length(length);
+            bar.set_position(position);
+            bar.set_prefix(sanitize(left).into_owned());
+            bar.set_message(below);
         }
     }
 
@@ -175,6 +233,22 @@ impl Console {
     }
 }
 
+/// A line cut to a display width.
+fn cut(line: &str, width: usize) -> String {
+    if textwrap::core::display_width(line) <= width {
+        return line.to_owned();
+    }
+    let mut kept = String::new();
+    for character in line.chars() {
+        kept.push(character);
+        if textwrap::core::display_width(&kept) >= width {
+            kept.pop();
+            break;
+        }
+    }
+    kept + "…"
+}
+
 /// Columns of a terminal; none for anything else.
 fn columns_of(stream: impl AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(stream).ok()?;
@@ -185,8 +259,8 @@ fn columns_of(stream: impl AsFd) -> Option<usize> {
 fn bar_template(columns: usize) -> String {
     match columns {
         0..24 => "{percent:>3} %".to_owned(),
-        24..56 => "{percent:>3} %  {prefix}  {wide_msg}".to_owned(),
-        _ => format!("{{bar:{}.cyan/dim}} {{percent:>3}} %  {{prefix}}  {{wide_msg}}", (columns - 48).min(32)),
+        24..56 => "{percent:>3} %  {prefix}  {msg}".to_owned(),
+        _ => format!("{{bar:{}.cyan/dim}} {{percent:>3}} %  {{prefix}}  {{msg}}", (columns - 48).min(32)),
     }
 }
 
@@ -212,6 +286,12 @@ mod tests {
         assert_eq!(folded("a /long/path/name b", 6), "a\n/long/path/name\nb");
         assert_eq!(folded("  | a = 1   ^^^", 6), "  | a = 1   ^^^");
         assert_eq!(folded("", 6), "");
+    }
+
+    #[test]
+    fn lines_are_cut_to_their_width_on_the_screen() {
+        assert_eq!([cut("one two", 7), cut("one two", 6)], ["one two", "one t…"]);
+        assert_eq!([cut("日本語", 6), cut("日本語", 5), cut("ab", 0)], ["日本語", "日本…", "…"]);
     }
 
     #[test]

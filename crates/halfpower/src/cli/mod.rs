@@ -109,6 +109,7 @@ pub(crate) fn main() -> ExitCode {
         }
     };
     let json = cli.global.json;
+    let console = console.with(cli.global.color, cli.global.plain, cli.global.quiet);
     let (status, why) = match run(cli, console.clone(), typed) {
         Ok(ending) => (ending.status(), ending.why().to_owned()),
         Err(error) if session::is_closed_pipe(&error) => return ExitCode::SUCCESS,

@@ -1,7 +1,7 @@
 //! The context of every command, and how a command ends.
 
 use super::interrupts::Interrupts;
-use crate::console::Console;
+use crate::console::{Colour, Console};
 use halfpower_model::sample::Warning;
 use std::path::PathBuf;
 
@@ -14,6 +14,22 @@ pub(crate) struct Global {
     /// Print only JSON on standard output: one document, or one per line for several files
     #[arg(long, global = true, help_heading = "Results")]
     pub(crate) json: bool,
+    /// Print progress as a line per trial
+    #[arg(long, global = true, conflicts_with = "quiet", help_heading = "Results")]
+    pub(crate) plain: bool,
+    /// Print no progress and no messages but warnings and errors
+    #[arg(short, long, global = true, help_heading = "Results")]
+    pub(crate) quiet: bool,
+    /// Use colour
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = false,
+        help_heading = "Results"
+    )]
+    pub(crate) color: Colour,
 }
 
 /// The context of every command.

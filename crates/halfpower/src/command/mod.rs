@@ -3,6 +3,7 @@
 pub(crate) mod clock;
 pub(crate) mod context;
 pub(crate) mod interrupts;
+pub(crate) mod live;
 pub(crate) mod note;
 pub(crate) mod number;
 pub(crate) mod price;

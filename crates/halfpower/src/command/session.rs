@@ -1,18 +1,18 @@
 //! A run from the command line to its report: shared by `run`, `study run` and `study resume`.
 
 use super::context::{Context, Ending};
-use crate::console::Console;
+use crate::command::live::Live;
 use crate::output::Output;
 use crate::plan::Plan;
 use crate::report::{self, Analysed};
-use crate::runner::{Audience, Course, Runner};
+use crate::runner::Runner;
 use crate::store::{RunId, RunStatus, Store};
 use crate::target::{Contents, Opened, Opening, Site};
 use crate::target_name::is_path;
 use anyhow::Context as _;
 use halfpower_engine::TargetError;
 use halfpower_model::units::significant;
-use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds, Sample, Testbed};
+use halfpower_model::{Bytes, BytesPerSecond, Testbed};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -127,11 +127,10 @@ impl Session<'_> {
                 ));
             }
         }
-        context.console.start_bar(1);
         let heeded = context.interrupts.heeded();
         let runner = Runner::new(&plan, *run, store, &mut *opened.testbed, &heeded)?;
         let second = second.as_mut().map(|second| &mut *second.testbed as &mut dyn Testbed);
-        runner.with_second(second).carry_out(&mut context.console.clone())
+        runner.with_second(second).carry_out(&mut Live::on(context.console.clone()))
     }
 
     fn show_end(&self, end: RunStatus, report_path: Option<&Path>) -> anyhow::Result<Ending> {
@@ -215,36 +214,6 @@ impl Session<'_> {
 
 pub(crate) fn is_interruption(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| matches!(cause.downcast_ref(), Some(TargetError::Interrupted { .. })))
-}
-
-/// Shows the progress of a run as a bar.
-impl Audience for Console {
-    fn moved(&mut self, course: &Course<'_>) {
-        let left = Nanoseconds(course.left.0.next_multiple_of(1_000_000_000));
-        let figure = match &course.progress {
-            Some(progress) => format!("{}: {}", course.name, progress.rate),
-            None => course.name.to_owned(),
-        };
-        let whole = course.elapsed.0 + course.left.0;
-        self.move_bar(course.elapsed.0, whole, &format!("{} left", clock(left)), &figure);
-    }
-
-    fn not_kept(&mut self, sample: &Sample) {
-        self.end_bar();
-        self.warning("the last sample could not be kept; its record is printed, for `halfpower import`");
-        // Fails if standard output is closed as well.
-        let _ = self.print_json_line(sample);
-    }
-
-    fn gave_up(&mut self, name: &str, reason: &str) {
-        self.warning(&format!("{name} was given up: {reason}"));
-    }
-}
-
-/// `2:05` for two minutes and five seconds.
-fn clock(time: Nanoseconds) -> String {
-    let seconds = time.0 / 1_000_000_000;
-    format!("{}:{:02}", seconds / 60, seconds % 60)
 }
 
 /// Whether the reader of standard output has gone (`halfpower runs | head`), which is no failure.

@@ -33,6 +33,8 @@ const LENGTHENED_MAX: Nanoseconds = Nanoseconds(1_500_000_000);
 pub(crate) trait Audience {
     /// A trial begins, ends, or has new figures.
     fn moved(&mut self, course: &Course<'_>);
+    /// A trial of the named cell was stored.
+    fn measured(&mut self, name: &str, sample: &Sample);
     /// A cell was given up.
     fn gave_up(&mut self, name: &str, reason: &str);
     /// The store rejected a sample.
@@ -346,6 +348,8 @@ impl<'a> Runner<'a> {
         if let Some(failure) = &sample.failure {
             self.cells[cell].given_up = true;
             audience.gave_up(&self.names[cell], &failure.message);
+        } else {
+            audience.measured(&self.names[cell], &sample);
         }
         self.written.0 += bytes_written(&sample, self.plan);
         if self.plan.probe_of(cell, block).is_some() {

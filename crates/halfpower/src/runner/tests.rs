@@ -106,6 +106,8 @@ impl Audience for Listener {
 
     fn moved(&mut self, _: &Course<'_>) {}
 
+    fn measured(&mut self, _: &str, _: &Sample) {}
+
     fn gave_up(&mut self, name: &str, reason: &str) {
         self.given_up.push((name.to_owned(), reason.to_owned()));
     }

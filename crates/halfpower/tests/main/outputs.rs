@@ -137,3 +137,15 @@ fn a_sample_that_the_store_does_not_take_is_printed() {
     let text = lab.ends("io data --requests=9", 1, "no such table");
     assert!(text.stdout.contains("throughput") && names(&lab.place()).is_empty(), "{}", text.stdout);
 }
+
+#[test]
+fn progress_is_a_line_per_trial_or_none_and_colour_is_as_wanted() {
+    let lab = Lab::new();
+    let run = "study run simulated.toml --target=sim:win2k-pentium3:atlas-1 --no-report --no-store";
+    let plain = lab.ok((run, "--plain")).stderr;
+    assert!(plain.contains("   1  ") && plain.contains("  10  ") && plain.contains("QD1, direct: 1"), "{plain}");
+    assert_eq!(lab.ok((run, "--quiet")).stderr, "");
+    lab.ends((run, "--quiet --plain"), 2, "cannot be used with");
+    let has_colour = |words: &str| lab.ok((run, words)).stdout.contains('\u{1b}');
+    assert_eq!(["--color=always", "--color=never", "--color=auto"].map(has_colour), [true, false, false]);
+}

@@ -1,0 +1,140 @@
+//! The progress of a run on standard error: on a terminal in place, with the current rate, the last trial and the best so
+//! far; with `--plain` a line per trial.
+
+use crate::console::Console;
+use crate::runner::{Audience, Course};
+use crate::text::{grouped, joined};
+use halfpower_model::{Buffering, Bytes, Nanoseconds, Operation, Progress, Quantity, Sample, Workload};
+
+/// The bars of a sparkline.
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Its length.
+const RATES_SHOWN: usize = 16;
+
+/// The largest requests whose rate is in IOPS.
+const SMALL: Bytes = Bytes(16 << 10);
+
+/// What a run has shown so far.
+pub(crate) struct Live {
+    console: Console,
+    /// The workload of `rates`.
+    name: String,
+    /// Rates of its trial, the last ones.
+    rates: Vec<f64>,
+    /// The last trial in words.
+    last: String,
+    /// The highest rate of each kind of direct requests.
+    best: Vec<(Operation, Quantity, f64)>,
+    trials: usize,
+}
+
+impl Live {
+    pub(crate) fn on(console: Console) -> Live {
+        console.start_bar(1);
+        Live { console, name: String::new(), rates: Vec::new(), last: String::new(), best: Vec::new(), trials: 0 }
+    }
+
+    /// Keeps the rate if it is the highest of its kind.
+    fn judge(&mut self, sample: &Sample) {
+        let workload = &sample.workload;
+        if workload.buffering != Buffering::Direct || sample.failure.is_some() {
+            return;
+        }
+        let (quantity, rate) = rate(sample);
+        let is_of = |best: &&mut (Operation, Quantity, f64)| (best.0, best.1) == (workload.operation, quantity);
+        match self.best.iter_mut().find(is_of) {
+            Some((.., most)) => *most = most.max(rate),
+            None => self.best.push((workload.operation, quantity, rate)),
+        }
+    }
+
+    fn best(&self) -> String {
+        let rates =
+            |of: Vec<&(Operation, Quantity, f64)>| joined(of.iter().map(|(_, what, rate)| Some(what.format(*rate))));
+        let told = |(operation, of)| format!("{operation} {}", rates(of));
+        grouped(&self.best, |best| best.0).into_iter().map(told).collect::<Vec<_>>().join(" · ")
+    }
+}
+
+impl Audience for Live {
+    fn moved(&mut self, course: &Course<'_>) {
+        if self.name != course.name {
+            course.name.clone_into(&mut self.name);
+            self.rates.clear();
+        }
+        let mut now = self.name.clone();
+        if let Some(progress) = &course.progress {
+            self.rates.push(progress.rate.0);
+            let beyond = self.rates.len().saturating_sub(RATES_SHOWN);
+            self.rates.drain(..beyond);
+            now += &format!(": {} {}", in_words(progress), sparkline(&self.rates));
+        }
+        let left = Nanoseconds(course.left.0.next_multiple_of(1_000_000_000));
+        let whole = course.elapsed.0 + course.left.0;
+        let lines = [("now", now), ("last", self.last.clone()), ("best", self.best())];
+        let lines = lines.map(|(name, text)| if text.is_empty() { text } else { format!("{name:<5} {text}") });
+        self.console.move_bar_of_run(course.elapsed.0, whole, &format!("{} left", clock(left)), &lines);
+    }
+
+    fn measured(&mut self, name: &str, sample: &Sample) {
+        self.trials += 1;
+        self.judge(sample);
+        let (quantity, rate) = rate(sample);
+        let p99 = sample.total.latency_ns.p99.map(|p99| format!("p99 {}", Nanoseconds(p99)));
+        self.last = format!("{name}: {}", joined([Some(quantity.format(rate)), p99]));
+        self.console.plain_line(&format!("{:>4}  {}", self.trials, self.last));
+    }
+
+    fn not_kept(&mut self, sample: &Sample) {
+        self.console.end_bar();
+        self.console.warning("the last sample could not be kept; its record is printed, for `halfpower import`");
+        // Fails if standard error is closed as well.
+        let _ = self.console.print_json_line(sample);
+    }
+
+    fn gave_up(&mut self, name: &str, reason: &str) {
+        self.console.warning(&format!("{name} was given up: {reason}"));
+    }
+}
+
+/// `2:05` for two minutes and five seconds.
+fn clock(time: Nanoseconds) -> String {
+    let seconds = time.0 / 1_000_000_000;
+    format!("{}:{:02}", seconds / 60, seconds % 60)
+}
+
+/// IOPS of requests at random places, bytes per second of others.
+fn rate(sample: &Sample) -> (Quantity, f64) {
+    let Workload { pattern, .. } = sample.workload;
+    if pattern.is_ordered() {
+        (Quantity::BytesPerSecond, sample.total.bytes_per_s.0)
+    } else {
+        (Quantity::RequestsPerSecond, sample.total.requests_per_s)
+    }
+}
+
+/// The current rate: IOPS of small requests, bytes per second of others.
+fn in_words(progress: &Progress) -> String {
+    let size = progress.bytes.0 as f64 / progress.requests.max(1) as f64;
+    let is_small = size > 0.0 && size <= SMALL.0 as f64;
+    if is_small { Quantity::RequestsPerSecond.format(progress.rate.0 / size) } else { progress.rate.to_string() }
+}
+
+/// Rates as bars from zero to the highest.
+fn sparkline(rates: &[f64]) -> String {
+    let most = rates.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    let bar = |rate: &f64| BARS[((rate / most * 7.0).round() as usize).min(7)];
+    rates.iter().map(bar).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sparkline_begins_at_zero() {
+        assert_eq!(sparkline(&[0.0, 1.0, 2.0, 7.0]), "▁▂▃█");
+        assert_eq!(sparkline(&[0.0, 0.0]), "▁▁");
+        assert_eq!(sparkline(&[]), "");
+    }
+}
