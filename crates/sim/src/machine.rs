@@ -165,7 +165,7 @@ table! {
         direct_write: Cost,
         /// share of that CPU time after the data transfer
         completion_share: bounds::Share,
-        /// mean of an exponential time from the last byte to the CPU's interrupt: coalescing, a CPU that sleeps, other work
+        /// mean of an exponential time from the last byte to the CPU's interrupt, not of a share: coalescing, a CPU that sleeps, other work
         interrupt_jitter: Short = default,
         /// the page cache; without it buffered requests are rejected
         cache: Option<PageCache>,

@@ -107,7 +107,9 @@ impl System<'_> {
             return self.served(request);
         }
         let jitter_ns = self.machine.system.interrupt_jitter.0;
-        if jitter_ns == 0 {
+        let moves_bytes =
+            matches!(self.requests.all[request as usize].asked.kind, RequestKind::Read | RequestKind::Write);
+        if jitter_ns == 0 || !moves_bytes {
             return self.interrupt(request);
         }
         let after_ns = exponential_gap(&mut self.random, jitter_ns as f64) as u64;
