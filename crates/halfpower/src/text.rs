@@ -67,6 +67,16 @@ pub(crate) fn joined<T: AsRef<str>>(parts: impl IntoIterator<Item = Option<T>>) 
     parts.into_iter().flatten().map(|part| part.as_ref().to_owned()).collect::<Vec<_>>().join(", ")
 }
 
+/// The bars of a sparkline.
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// Rates as bars from zero to the highest.
+pub(crate) fn sparkline(rates: &[f64]) -> String {
+    let most = rates.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    let bar = |rate: &f64| BARS[((rate / most * 7.0).round() as usize).min(7)];
+    rates.iter().map(bar).collect()
+}
+
 /// A share in percent.
 pub(crate) fn percent(share: f64) -> String {
     format!("{} %", significant(share * 100.0))
@@ -105,5 +115,12 @@ mod tests {
         for (argument, expected) in [("--op=read", "--op=read"), ("a b", "'a b'"), ("it's", r"'it'\''s'"), ("", "''")] {
             assert_eq!(quoted(argument.into()), expected);
         }
+    }
+
+    #[test]
+    fn a_sparkline_begins_at_zero() {
+        assert_eq!(sparkline(&[0.0, 1.0, 2.0, 7.0]), "▁▂▃█");
+        assert_eq!(sparkline(&[0.0, 0.0]), "▁▁");
+        assert_eq!(sparkline(&[]), "");
     }
 }

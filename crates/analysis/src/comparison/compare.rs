@@ -16,7 +16,7 @@ use serde::Serialize;
 use std::borrow::Cow;
 
 /// Settings that do not separate workloads, and so do not name them.
-const NO_PART: [&str; 4] = ["duration", "requests", "bytes", "interval"];
+pub(super) const NO_PART: [&str; 4] = ["duration", "requests", "bytes", "interval"];
 
 /// The samples of a run.
 pub type OfRun<'a> = Vec<&'a Sample>;
@@ -137,7 +137,7 @@ pub fn compare(before: &[OfRun<'_>], after: &[OfRun<'_>], method: Method<'_>) ->
 }
 
 /// The run of each sample.
-fn run_of_each(runs: &[OfRun<'_>]) -> Vec<usize> {
+pub(super) fn run_of_each(runs: &[OfRun<'_>]) -> Vec<usize> {
     runs.iter().enumerate().flat_map(|(run, samples)| samples.iter().map(move |_| run)).collect()
 }
 

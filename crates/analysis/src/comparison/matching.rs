@@ -108,6 +108,12 @@ impl Group<'_, '_> {
         runs.into_values().collect()
     }
 
+    /// The runs that have samples of it.
+    pub(super) fn runs(&self) -> Vec<usize> {
+        let runs: std::collections::BTreeSet<usize> = self.runs.iter().copied().collect();
+        runs.into_iter().collect()
+    }
+
     /// Whether all samples surely have one workload; with unknown fields they may differ.
     pub(super) fn is_of_one_workload(&self) -> bool {
         self.samples.len() == 1 || self.workload.is_described()

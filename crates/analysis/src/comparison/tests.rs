@@ -1,10 +1,10 @@
 //! Comparisons of samples with known changes.
 
 use super::*;
-use crate::fixtures::{Normal, Run, around, begins, buffered, deep, ends, read, says, write};
+use crate::fixtures::{Normal, Run, around, begins, buffered, deep, ends, random, read, says, write};
 use crate::statistics::Margin;
 use halfpower_model::sample::Parallel;
-use halfpower_model::{Bytes, BytesPerSecond, Sample, Workload};
+use halfpower_model::{Bytes, BytesPerSecond, Quantity, Sample, Workload};
 
 /// Each block as a run of its own.
 fn samples(run: &Run) -> Vec<OfRun<'_>> {
@@ -516,4 +516,23 @@ fn pairs_of_one_run_need_no_other_runs() {
     let (before, after) = (run(&[(read(4), &around(1e8))]), run(&[(read(4), &around(0.9e8))]));
     let compared = compare(&samples(&before), &samples(&after), Method { design: Design::Pairs, ..Method::default() });
     assert_eq!((standing_of(&compared, 0), compared.between_runs), (Standing::Worse, None));
+}
+
+#[test]
+fn a_new_level_over_many_runs_is_found_and_a_level_that_scatters_is_none() {
+    let mut normal = Normal::new(5);
+    let mut runs_of = |levels: &[f64]| -> Vec<Run> {
+        let of = |level: &f64| Run::of([(random(read(4)), [0.0; 3].map(|_| level * (1.0 + 0.01 * normal.draw())))]);
+        levels.iter().map(of).collect()
+    };
+    let histories = |runs: &[Run]| {
+        let observed: Vec<Vec<&Sample>> =
+            runs.iter().map(|run| run.samples.iter().map(|placed| &placed.sample).collect()).collect();
+        history(&observed)
+    };
+    let flat = histories(&runs_of(&[1e8; 20]));
+    assert!(flat.len() == 1 && flat[0].changes.is_empty() && flat[0].means.len() == 20, "{flat:?}");
+    let stepped = histories(&runs_of(&[[1e8; 10], [0.9e8; 10]].concat()));
+    assert_eq!((&stepped[0].changes[..], stepped[0].quantity), (&[10][..], Quantity::RequestsPerSecond));
+    assert!((stepped[0].means[0] / (1e8 / 4096.0) - 1.0).abs() < 0.05);
 }

@@ -6,6 +6,7 @@ mod doctor;
 mod export;
 mod failure;
 mod fio_names;
+mod history;
 mod import;
 mod io;
 mod limits;
@@ -79,6 +80,7 @@ enum Command {
     Report(report::Arguments),
     Compare(compare::Arguments),
     Ab(Box<ab::Arguments>),
+    History(history::Arguments),
     Import(import::Arguments),
     Export(export::Arguments),
     Sim(sim::Arguments),
@@ -205,6 +207,7 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         Command::Runs(arguments) => runs::run(&context, &arguments),
         Command::Report(arguments) => report::run(&context, &arguments),
         Command::Compare(arguments) => compare::run(&context, &arguments),
+        Command::History(arguments) => history::run(&context, &arguments),
         Command::Ab(arguments) => ab::run(&context, &arguments),
         Command::Export(arguments) => export::run(&context, &arguments),
         Command::Sim(arguments) => sim::run(&context, &arguments),

@@ -3,12 +3,10 @@
 
 use crate::console::Console;
 use crate::runner::{Audience, Course};
-use crate::text::{grouped, joined};
+use crate::text::{grouped, joined, sparkline};
 use halfpower_model::{Buffering, Bytes, Nanoseconds, Operation, Progress, Quantity, Sample, Workload};
 
-/// The bars of a sparkline.
-const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Its length.
+/// The length of a sparkline.
 const RATES_SHOWN: usize = 16;
 
 /// The largest requests whose rate is in IOPS.
@@ -118,23 +116,4 @@ fn in_words(progress: &Progress) -> String {
     let size = progress.bytes.0 as f64 / progress.requests.max(1) as f64;
     let is_small = size > 0.0 && size <= SMALL.0 as f64;
     if is_small { Quantity::RequestsPerSecond.format(progress.rate.0 / size) } else { progress.rate.to_string() }
-}
-
-/// Rates as bars from zero to the highest.
-fn sparkline(rates: &[f64]) -> String {
-    let most = rates.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-    let bar = |rate: &f64| BARS[((rate / most * 7.0).round() as usize).min(7)];
-    rates.iter().map(bar).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_sparkline_begins_at_zero() {
-        assert_eq!(sparkline(&[0.0, 1.0, 2.0, 7.0]), "▁▂▃█");
-        assert_eq!(sparkline(&[0.0, 0.0]), "▁▁");
-        assert_eq!(sparkline(&[]), "");
-    }
 }

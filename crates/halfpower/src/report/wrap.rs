@@ -7,7 +7,7 @@ use textwrap::{Options, WordSplitter};
 
 /// The style of a word, if there is colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
+pub(crate) enum Style {
     /// No style.
     Plain,
     /// The main figure.
@@ -29,7 +29,7 @@ const LAST_COLUMN_MIN: usize = 32;
 
 /// Text that is laid out for a terminal.
 #[derive(Debug)]
-pub(super) struct Page {
+pub(crate) struct Page {
     colour: bool,
     width: usize,
     text: String,
@@ -37,12 +37,12 @@ pub(super) struct Page {
 
 impl Page {
     /// An empty page of at least 20 columns.
-    pub(super) fn new(width: usize, colour: bool) -> Page {
+    pub(crate) fn new(width: usize, colour: bool) -> Page {
         Page { colour, width: width.max(20), text: String::new() }
     }
 
     /// The text.
-    pub(super) fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         self.text
     }
 
@@ -62,7 +62,7 @@ impl Page {
     }
 
     /// A table with any number of columns.
-    pub(super) fn table_of(&mut self, Table { head, rows }: &Table) {
+    pub(crate) fn table_of(&mut self, Table { head, rows }: &Table) {
         if rows.is_empty() {
             return;
         }
@@ -99,7 +99,7 @@ impl Page {
     }
 
     /// A paragraph with `first` before its first line, and an equal indent of the others.
-    pub(super) fn paragraph(&mut self, first: &str, spans: &[(Style, impl AsRef<str>)]) {
+    pub(crate) fn paragraph(&mut self, first: &str, spans: &[(Style, impl AsRef<str>)]) {
         let first = sanitize(first);
         let indent = " ".repeat(display_width(&first));
         let options = Options::new(self.width).initial_indent(&first).subsequent_indent(&indent);

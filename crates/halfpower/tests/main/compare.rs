@@ -144,3 +144,19 @@ fn a_command_sets_each_arm_up_and_its_failure_ends_the_run() {
         assert!(failed.stderr.contains(part), "{part}: {}", failed.stderr);
     }
 }
+
+#[test]
+fn the_history_of_a_target_has_each_workload_over_its_runs() {
+    let lab = Lab::new();
+    for seed in 1..=12 {
+        lab.ok(format!("io sim:cloud-gp3:baseline --pattern=random --depth=8 --requests=200 --seed={seed}"));
+    }
+    let told = lab.ok("history 12").words();
+    assert!(told.starts_with("No change of level in 1 workload over 12 runs on sim:cloud-gp3:baseline."), "{told}");
+    let each = lab.ok("history 12 --workload random").stdout;
+    assert_eq!(each.lines().filter(|line| line.contains(" IOPS ") && line.contains('█')).count(), 12, "{each}");
+    let document = lab.json("history 11");
+    assert_eq!(document["workloads"][0]["means"].as_array().unwrap().len(), 11, "up to the run that is named");
+    lab.ends("history 12 --workload xyz", 2, "no workload with `xyz`");
+    lab.ends("history 13", 1, "no run 13");
+}
