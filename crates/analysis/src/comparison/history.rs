@@ -3,11 +3,11 @@
 use super::compare::{NO_PART, OfRun, run_of_each};
 use super::matching::{Group, gather};
 use crate::statistics::{change_points, mean};
-use halfpower_model::{Quantity, Sample, Workload};
+use halfpower_model::{Quantity, Workload};
 use serde::Serialize;
 use std::borrow::Cow;
 
-/// A change of level below this share of it is none: two quiet runs differ by as much.
+/// The scatter of a level is taken to be at least this share of it. Assumed.
 const RESOLUTION: f64 = 0.01;
 
 /// A workload over the runs that measured it.
@@ -23,37 +23,31 @@ pub struct History {
     pub runs: Vec<usize>,
     /// Mean throughput, or IOPS of requests at random places, of each.
     pub means: Vec<f64>,
-    /// The first of `means` of each later level; empty with fewer than twelve runs.
+    /// The first of `means` of each later level; empty with fewer than [`CHANGE_VALUES_MIN`](crate::statistics::CHANGE_VALUES_MIN) runs.
     pub changes: Vec<usize>,
+    /// The mean of each level.
+    pub levels: Vec<f64>,
 }
 
-/// The workloads that at least two of the runs measured, in the order of their first samples.
+/// The workloads that the last run and at least one other measured, in the order of their first samples.
 pub fn history(runs: &[OfRun<'_>]) -> Vec<History> {
     let samples: Vec<_> = runs.concat().into_iter().map(|sample| (Cow::Borrowed(&sample.workload), sample)).collect();
     let groups = gather(&samples, &run_of_each(runs));
     let workloads: Vec<&Workload> = groups.iter().map(|group| group.workload).collect();
     let names = halfpower_model::names::names(&workloads, &NO_PART);
     let of = |(group, name): (&Group<'_, '_>, String)| {
-        // Requests at random places are counted, others by their bytes.
-        let total = |sample: &Sample| {
-            let total = &sample.total;
-            if group.workload.pattern.is_ordered() { total.bytes_per_s.0 } else { total.requests_per_s }
-        };
-        let rates = group.by_run(|sample| Some(total(sample)));
-        let means: Vec<f64> = rates.iter().filter_map(|rates| mean(rates)).collect();
+        let of_runs = group.runs();
+        (of_runs.len() > 1 && of_runs.last() == Some(&(runs.len() - 1))).then_some(())?;
+        let quantity = group.samples.first()?.rate().0;
+        let means: Vec<f64> =
+            group.by_run(|sample| Some(sample.rate().1)).iter().filter_map(|rates| mean(rates)).collect();
         let logarithms: Vec<f64> = means.iter().map(|mean| mean.ln()).collect();
-        let is_whole = means.len() > 1 && logarithms.iter().all(|one| one.is_finite());
-        let is_ordered = group.workload.pattern.is_ordered();
-        let quantity = if is_ordered { Quantity::BytesPerSecond } else { Quantity::RequestsPerSecond };
+        logarithms.iter().all(|one| one.is_finite()).then_some(())?;
         let changes = change_points(&logarithms, RESOLUTION);
-        is_whole.then(|| History {
-            name,
-            workload: group.workload.clone(),
-            quantity,
-            runs: group.runs(),
-            means,
-            changes,
-        })
+        let starts = std::iter::once(0).chain(changes.iter().copied());
+        let ends = changes.iter().copied().chain([means.len()]);
+        let levels = starts.zip(ends).filter_map(|(start, end)| mean(&means[start..end])).collect();
+        Some(History { name, workload: group.workload.clone(), quantity, runs: of_runs, means, changes, levels })
     };
     groups.iter().zip(names).filter_map(of).collect()
 }

@@ -19,6 +19,8 @@
 
 /// The fewest values of a stretch.
 const STRETCH_MIN: usize = 6;
+/// The fewest values that can show a change.
+pub const CHANGE_VALUES_MIN: usize = 2 * STRETCH_MIN;
 /// Cost of a change, times the logarithm of the number of values.
 const PENALTY: f64 = 4.0;
 /// Maximum distance of a value from the median of its neighbours, in units of the scatter.
@@ -33,7 +35,7 @@ const MEAN_KEPT: f64 = 0.93;
 /// `resolution`, which is above zero.
 pub fn change_points(values: &[f64], resolution: f64) -> Vec<usize> {
     let count = values.len();
-    if count < 2 * STRETCH_MIN {
+    if count < CHANGE_VALUES_MIN {
         return Vec::new();
     }
     let scale = scatter(values).max(resolution);

@@ -36,7 +36,7 @@ pub use autocorrelation::{series_mean, worth_by_batches};
 pub use blocks::RandomisedBlocks;
 pub use bootstrap::bootstrap_of_means;
 pub(crate) use bootstrap::{bootstrap_estimate, filled_up};
-pub use change_points::change_points;
+pub use change_points::{CHANGE_VALUES_MIN, change_points};
 pub use contrast::{Contrast, Margin, Verdict, adjusted_p_values, verdicts};
 pub use divisive::divisive_change_points;
 pub use interval::Interval;

@@ -4,10 +4,11 @@ use crate::command::context::{Context, Ending};
 use crate::command::session;
 use crate::report::table::Table;
 use crate::report::wrap::{Page, Style};
-use crate::store::{Run, RunId, StoredSample};
+use crate::store::{RunId, RunSummary, StoredSample};
 use crate::text::{counted, refuse, sparkline};
 use clap::Args;
 use halfpower_analysis::comparison::{History, OfRun, history};
+use halfpower_analysis::statistics::CHANGE_VALUES_MIN;
 use halfpower_model::units::significant;
 
 const EXAMPLES: &str = "\
@@ -15,8 +16,8 @@ Examples:
   halfpower history 12                     the workloads of run 12 in all runs on its target
   halfpower history 12 --workload 'random read, 4 KiB, QD32'   one by one";
 
-/// The most runs that are read.
-const RUNS_MOST: usize = 200;
+/// The maximum number of runs that are read.
+const RUNS_MAX: usize = 200;
 
 /// Show workloads over all runs on a target, and where their level changed
 ///
@@ -37,12 +38,11 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let last = store.run(arguments.run)?;
     let listed = store.runs()?;
     let of_target = listed.iter().filter(|run| run.target == last.target && run.id <= last.id && run.samples > 0);
-    let mut ids: Vec<RunId> = of_target.rev().take(RUNS_MOST).map(|run| run.id).collect();
-    ids.reverse();
-    let read = |id: &RunId| Ok((store.run(*id)?, store.samples(*id)?));
-    let runs: Vec<(Run, Vec<StoredSample>)> = ids.iter().map(read).collect::<anyhow::Result<_>>()?;
+    let mut runs: Vec<&RunSummary> = of_target.rev().take(RUNS_MAX).collect();
+    runs.reverse();
+    let stored: Vec<Vec<StoredSample>> = runs.iter().map(|run| store.samples(run.id)).collect::<Result<_, _>>()?;
     let samples: Vec<OfRun<'_>> =
-        runs.iter().map(|(_, stored)| stored.iter().map(|stored| &stored.sample).collect()).collect();
+        stored.iter().map(|stored| stored.iter().map(|stored| &stored.sample).collect()).collect();
     let mut all = history(&samples);
     if let Some(words) = &arguments.workload {
         all.retain(|one| words.split_whitespace().all(|word| one.name.contains(word.trim_end_matches(','))));
@@ -51,7 +51,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         }
     }
     if context.global.json {
-        let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
+        let ids: Vec<i64> = runs.iter().map(|run| run.id.0).collect();
         let document = serde_json::json!({ "schema": "halfpower.history/1", "target": last.target, "runs": ids, "workloads": all });
         context.console.print_json(&document)?;
         return Ok(Ending::Done);
@@ -71,22 +71,21 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
 }
 
 /// `2 of 48 workloads changed over 14 runs on /data: random read …: 44 000 IOPS → 39 000 IOPS since run 9.`
-fn verdict(all: &[History], runs: &[(Run, Vec<StoredSample>)], target: &str) -> String {
+fn verdict(all: &[History], runs: &[&RunSummary], target: &str) -> String {
     let changed: Vec<&History> = all.iter().filter(|one| !one.changes.is_empty()).collect();
     let of = format!("over {} on {target}", counted(runs.len(), "run"));
     if all.is_empty() {
         return format!("No workload is in two runs {of}.");
     }
     if changed.is_empty() {
-        let few =
-            if all.iter().all(|one| one.means.len() < 12) { "; twelve runs of a workload are needed" } else { "" };
+        let are_few = all.iter().all(|one| one.means.len() < CHANGE_VALUES_MIN);
+        let few = if are_few { format!("; {CHANGE_VALUES_MIN} runs of a workload are needed") } else { String::new() };
         return format!("No change of level in {} {of}{few}.", counted(all.len(), "workload"));
     }
     let told = |one: &&History| {
-        let levels = levels(one);
-        let since = runs.get(one.runs[one.changes[one.changes.len() - 1]]).map(|(run, _)| run.id);
+        let since = one.changes.last().map(|change| runs[one.runs[*change]].id);
         let since = since.map(|run| format!(" since run {run}")).unwrap_or_default();
-        let [.., before, now] = levels.as_slice() else { return one.name.clone() };
+        let [.., before, now] = one.levels.as_slice() else { return one.name.clone() };
         let [before, now] = [before, now].map(|level| one.quantity.format(*level));
         format!("{}: {before} → {now}{since}", one.name)
     };
@@ -96,17 +95,9 @@ fn verdict(all: &[History], runs: &[(Run, Vec<StoredSample>)], target: &str) -> 
     format!("{} of {} changed {of}: {}{more}.", changed.len(), counted(all.len(), "workload"), listed.join("; "))
 }
 
-/// The mean of each level.
-fn levels(one: &History) -> Vec<f64> {
-    let starts = std::iter::once(0).chain(one.changes.iter().copied());
-    let ends = one.changes.iter().copied().chain([one.means.len()]);
-    let mean = |(start, end): (usize, usize)| one.means[start..end].iter().sum::<f64>() / (end - start) as f64;
-    starts.zip(ends).map(mean).collect()
-}
-
 fn each_workload(all: &[History]) -> Table {
     let row = |one: &History| {
-        let levels: Vec<String> = levels(one).iter().map(|level| one.quantity.format(*level)).collect();
+        let levels: Vec<String> = one.levels.iter().map(|level| one.quantity.format(*level)).collect();
         let last = one.means.last().zip(one.means.first()).map(|(last, first)| last / first);
         let ratio = last.map(|ratio| format!("{} ×", significant(ratio))).unwrap_or_default();
         [one.name.clone(), one.means.len().to_string(), sparkline(&one.means), levels.join(" → "), ratio]
@@ -114,10 +105,10 @@ fn each_workload(all: &[History]) -> Table {
     Table::new(["workload", "runs", "throughput", "levels", "last over first"], all.iter().map(row))
 }
 
-fn each_run(one: &History, runs: &[(Run, Vec<StoredSample>)]) -> Table {
+fn each_run(one: &History, runs: &[&RunSummary]) -> Table {
     let most = one.means.iter().copied().fold(0.0, f64::max);
     let row = |(number, (place, mean)): (usize, (&usize, &f64))| {
-        let (run, _) = &runs[*place];
+        let run = runs[*place];
         let bar = "█".repeat((mean / most * 24.0).round() as usize);
         let mark = if one.changes.contains(&number) { " a new level" } else { "" };
         let date = run.started_at.strftime("%Y-%m-%d %H:%M").to_string();

@@ -4,7 +4,7 @@
 use crate::console::Console;
 use crate::runner::{Audience, Course};
 use crate::text::{grouped, joined, sparkline};
-use halfpower_model::{Buffering, Bytes, Nanoseconds, Operation, Progress, Quantity, Sample, Workload};
+use halfpower_model::{Bytes, Nanoseconds, Operation, Progress, Quantity, Sample};
 
 /// The length of a sparkline.
 const RATES_SHOWN: usize = 16;
@@ -35,10 +35,10 @@ impl Live {
     /// Keeps the rate if it is the highest of its kind.
     fn judge(&mut self, sample: &Sample) {
         let workload = &sample.workload;
-        if workload.buffering != Buffering::Direct || sample.failure.is_some() {
+        if !workload.buffering.is_direct() {
             return;
         }
-        let (quantity, rate) = rate(sample);
+        let (quantity, rate) = sample.rate();
         let is_of = |best: &&mut (Operation, Quantity, f64)| (best.0, best.1) == (workload.operation, quantity);
         match self.best.iter_mut().find(is_of) {
             Some((.., most)) => *most = most.max(rate),
@@ -77,7 +77,7 @@ impl Audience for Live {
     fn measured(&mut self, name: &str, sample: &Sample) {
         self.trials += 1;
         self.judge(sample);
-        let (quantity, rate) = rate(sample);
+        let (quantity, rate) = sample.rate();
         let p99 = sample.total.latency_ns.p99.map(|p99| format!("p99 {}", Nanoseconds(p99)));
         self.last = format!("{name}: {}", joined([Some(quantity.format(rate)), p99]));
         self.console.plain_line(&format!("{:>4}  {}", self.trials, self.last));
@@ -99,16 +99,6 @@ impl Audience for Live {
 fn clock(time: Nanoseconds) -> String {
     let seconds = time.0 / 1_000_000_000;
     format!("{}:{:02}", seconds / 60, seconds % 60)
-}
-
-/// IOPS of requests at random places, bytes per second of others.
-fn rate(sample: &Sample) -> (Quantity, f64) {
-    let Workload { pattern, .. } = sample.workload;
-    if pattern.is_ordered() {
-        (Quantity::BytesPerSecond, sample.total.bytes_per_s.0)
-    } else {
-        (Quantity::RequestsPerSecond, sample.total.requests_per_s)
-    }
 }
 
 /// The current rate: IOPS of small requests, bytes per second of others.

@@ -6,6 +6,7 @@ use super::block::{Block, Dirty};
 use super::part::Part;
 use super::totals::{Latency, Totals};
 use crate::environment::Environment;
+use crate::finding::Quantity;
 use crate::histogram::Histogram;
 use crate::origin::{Origin, null_as_default};
 use crate::shared::Shared;
@@ -428,6 +429,14 @@ impl Histograms {
 }
 
 impl Sample {
+    /// Its rate in the quantity that tells most: bytes per second of requests in order, else requests per second.
+    pub fn rate(&self) -> (Quantity, f64) {
+        match self.workload.pattern.is_ordered() {
+            true => (Quantity::BytesPerSecond, self.total.bytes_per_s.0),
+            false => (Quantity::RequestsPerSecond, self.total.requests_per_s),
+        }
+    }
+
     /// Shares equal fields with another sample, to save memory.
     pub fn share(&mut self, other: &Sample) {
         self.program.share(&other.program);
