@@ -101,7 +101,8 @@ impl Analysed {
     /// The only workload of a run that has one and is no survey.
     pub(super) fn only(&self) -> Option<&CellSummary> {
         let [cell] = self.analysis.cells.as_slice() else { return None };
-        (!self.is_survey() && self.noise.is_none() && self.paper_figures.is_empty()).then_some(cell)
+        let has_figures = cell.requests_per_s.repetitions > 0;
+        (has_figures && !self.is_survey() && self.noise.is_none() && self.paper_figures.is_empty()).then_some(cell)
     }
 
     /// Workloads that were not run, with the reasons.

@@ -142,17 +142,17 @@ fn half_power_of_reads(analysed: &Analysed) -> impl Iterator<Item = &Finding> {
 
 /// The main result: what was expected, the limits, the peak, and the request size that reaches half of it.
 fn verdict(analysed: &Analysed) -> Vec<String> {
-    if let Some(cell) = analysed.only() {
-        return of_one(analysed, cell);
-    }
     if analysed.is_survey() {
         let expected = analysed.expected();
         return expected.iter().map(Judged::sentence).chain(analysed.analysis.verdict.sentences.clone()).collect();
     }
     let peak = first_peak(&analysed.analysis.findings, &analysed.analysis.cells).into_iter();
-    let found = peak.chain(half_power_of_reads(analysed).take(1)).map(|finding| &finding.sentence);
+    let found = match analysed.only() {
+        Some(cell) => of_one(analysed, cell),
+        None => peak.chain(half_power_of_reads(analysed).take(1)).map(|finding| finding.sentence.clone()).collect(),
+    };
     let limits = analysed.analysis.limits.iter().map(|limit| &limit.sentence);
-    let found = analysed.noise.iter().map(|noise| &noise.sentence).chain(limits).chain(found).cloned();
+    let found = analysed.noise.iter().map(|noise| &noise.sentence).chain(limits).cloned().chain(found);
     let found: Vec<String> = analysed.expected().iter().map(Judged::sentence).chain(found).collect();
     if found.is_empty() { bottlenecks(analysed).into_iter().collect() } else { found }
 }
@@ -164,8 +164,7 @@ fn of_one(analysed: &Analysed, cell: &CellSummary) -> Vec<String> {
     } else {
         format!("{} ({})", cell.requests_per_s, Quantity::BytesPerSecond.format(cell.bytes_per_s.value))
     };
-    let latency = |name: &str, ns: Option<u64>| ns.map(|ns| format!("{name} {}", Nanoseconds(ns)));
-    let got = joined([Some(rate), latency("p50", cell.latency.p50), latency("p99", cell.latency.p99)]);
+    let got = with_latency(rate, [cell.latency.p50, cell.latency.p99]);
     let bottleneck = analysed.analysis.verdict.bottleneck.of(cell.workload.operation);
     let bottleneck = bottleneck.map(|account| format!("The bottleneck is {}.", account.words()));
     std::iter::once(format!("{got}.")).chain(bottleneck).collect()
@@ -209,9 +208,14 @@ fn key_figures(analysed: &Analysed) -> Vec<Value> {
 }
 
 fn best(best: &Best) -> Value {
-    let latency = |name: &str, ns: Option<u64>| ns.map(|ns| format!("{name} {}", Nanoseconds(ns)));
-    let about = joined([Some(best.at.clone()), latency("p50", best.p50), latency("p99", best.p99)]);
-    of_rate(&best.kind, &best.rate, about)
+    of_rate(&best.kind, &best.rate, with_latency(best.at.clone(), [best.p50, best.p99]))
+}
+
+/// `…, p50 84.5 µs, p99 138 µs`.
+fn with_latency(text: String, percentiles: [Option<u64>; 2]) -> String {
+    let latency = |(name, ns): (&str, Option<u64>)| ns.map(|ns| format!("{name} {}", Nanoseconds(ns)));
+    let latencies = ["p50", "p99"].into_iter().zip(percentiles).map(latency);
+    joined(std::iter::once(Some(text)).chain(latencies))
 }
 
 fn of_rate(name: &str, rate: &Estimate, about: String) -> Value {
