@@ -1,7 +1,7 @@
 //! The report of a run: an HTML file, and a summary for a terminal.
 //!
 //! It shows findings and samples and computes no statistic. All text of a record (paths, notes, model names) is untrusted
-//! and escaped. The HTML file loads no script, font or picture; its own script only shows what is there in another way.
+//! and escaped. The HTML file loads no script, font or picture; its script needs nothing else.
 
 mod analysed;
 mod answer;

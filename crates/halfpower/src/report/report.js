@@ -2,7 +2,6 @@
 // has the same content.
 "use strict";
 (() => {
-  const BOX = { left: 68, right: 464, top: 10, bottom: 260 };
   const all = (query, of = document) => [...of.querySelectorAll(query)];
   const SVG = document.querySelector("svg")?.namespaceURI;
   const make = (name, attributes, ...inside) => {
@@ -19,11 +18,14 @@
     const names = all("thead th", table).map((cell) => cell.textContent);
     const rows = all("tbody tr", table).map((row) => all("th, td", row).map((cell) => cell.textContent));
     const places = svg.dataset.x.split(" ").map(Number);
+    const [left, right, top, bottom] = svg.dataset.box.split(" ").map(Number);
+    const { width, height } = svg.viewBox.baseVal;
+    const drawn = new Set(all("[data-line]", svg).map((part) => part.dataset.line));
     const off = new Set();
     let closer = () => {};
     let at = null;
-    let zoom = [BOX.left, BOX.right];
-    const seen = (x) => BOX.left + ((x - zoom[0]) / (zoom[1] - zoom[0])) * (BOX.right - BOX.left);
+    let zoom = [left, right];
+    const seen = (x) => left + ((x - zoom[0]) / (zoom[1] - zoom[0])) * (right - left);
     const guide = make("svg:path", { class: "guide" });
     const told = make("div", { class: "told", role: "status" });
     svg.append(guide);
@@ -35,22 +37,22 @@
       guide.setAttribute("d", "");
       if (index === null) return;
       const x = seen(places[index]);
-      guide.setAttribute("d", `M${x} ${BOX.top}V${BOX.bottom}`);
+      guide.setAttribute("d", `M${x} ${top}V${bottom}`);
       const lines = names.slice(1).map((name, line) => [name, rows[index][line + 1], line]);
-      const shown = lines.filter(([, text, line]) => text !== "–" && !off.has(String(line)));
+      const shown = lines.filter(([, text, line]) => text !== "–" && drawn.has(String(line)) && !off.has(String(line)));
       told.append(make("strong", {}, `${names[0]} ${rows[index][0]}`));
       shown.forEach(([name, text, line]) => {
-        told.append(make("span", { style: `--mark: var(--line-${line % 7})` }, `${name} `, make("b", {}, text)));
+        told.append(make("span", { style: `--mark: var(--line-${line})` }, `${name} `, make("b", {}, text)));
       });
       const [frame, outer] = [svg.getBoundingClientRect(), figure.getBoundingClientRect()];
-      const middle = frame.left - outer.left + (x / 480) * frame.width;
-      const left = Math.min(Math.max(middle - told.offsetWidth / 2, 0), outer.width - told.offsetWidth);
-      told.style.left = `${left}px`;
+      const middle = frame.left - outer.left + (x / width) * frame.width;
+      const beside = Math.min(Math.max(middle - told.offsetWidth / 2, 0), outer.width - told.offsetWidth);
+      told.style.left = `${beside}px`;
       told.style.top = `${frame.bottom - outer.top - 0.15 * frame.height}px`;
     };
     const inside = (event) => {
       const frame = svg.getBoundingClientRect();
-      return Math.min(Math.max(((event.clientX - frame.left) / frame.width) * 480, BOX.left), BOX.right);
+      return Math.min(Math.max(((event.clientX - frame.left) / frame.width) * width, left), right);
     };
     const nearest = (event) => {
       const x = inside(event);
@@ -67,10 +69,10 @@
         show(Math.min(Math.max(at === null ? 0 : at + step, 0), places.length - 1));
         event.preventDefault();
       }
-      if (event.key === "Escape") (show(null), closer([BOX.left, BOX.right]));
+      if (event.key === "Escape") (show(null), closer([left, right]));
       if ((event.key === "+" || event.key === "-") && "zoom" in svg.dataset && at !== null) {
         const half = ((zoom[1] - zoom[0]) / 2) * (event.key === "+" ? 0.5 : 2);
-        closer([Math.max(places[at] - half, BOX.left), Math.min(places[at] + half, BOX.right)]);
+        closer([Math.max(places[at] - half, left), Math.min(places[at] + half, right)]);
         show(at);
       }
     });
@@ -91,24 +93,24 @@
     // A closer look at a part of the time: drag across it.
     const plot = svg.querySelector(".plot");
     const clip = make("svg:clipPath", { id: `zoom-${number}` });
-    clip.append(make("svg:rect", { x: BOX.left, y: 0, width: BOX.right - BOX.left, height: 310 }));
+    clip.append(make("svg:rect", { x: left, y: 0, width: right - left, height }));
     const kept = make("svg:g", { "clip-path": `url(#zoom-${number})` });
     plot.replaceWith(kept);
     kept.append(plot);
-    const chosen = make("svg:rect", { class: "chosen", y: BOX.top, height: BOX.bottom - BOX.top, width: 0 });
+    const chosen = make("svg:rect", { class: "chosen", y: top, height: bottom - top, width: 0 });
     svg.append(clip, chosen);
     const ticks = svg.querySelector(".ticks");
     const original = [...ticks.childNodes];
     closer = ([from, to]) => {
       zoom = [from, to];
-      const scale = (BOX.right - BOX.left) / (to - from);
-      plot.setAttribute("transform", `matrix(${scale} 0 0 1 ${BOX.left - scale * from} 0)`);
+      const scale = (right - left) / (to - from);
+      plot.setAttribute("transform", `matrix(${scale} 0 0 1 ${left - scale * from} 0)`);
       svg.classList.toggle("zoomed", scale > 1.001);
       if (scale <= 1.001) return ticks.replaceChildren(...original);
       const shown = rows.map((row, index) => [seen(places[index]), row[0]]);
-      const inside = shown.filter(([x]) => x >= BOX.left && x <= BOX.right);
+      const inside = shown.filter(([x]) => x >= left && x <= right);
       const every = Math.max(1, Math.ceil(inside.length / 5));
-      const label = ([x, text]) => make("svg:text", { x, y: BOX.bottom + 18 }, text);
+      const label = ([x, text]) => make("svg:text", { x, y: bottom + 18 }, text);
       ticks.replaceChildren(...inside.filter((_, index) => index % every === 0).map(label));
     };
     let from = null;
@@ -118,20 +120,20 @@
     });
     svg.addEventListener("pointermove", (event) => {
       if (from === null) return;
-      const [left, right] = [from, inside(event)].sort((one, other) => one - other);
-      chosen.setAttribute("x", left);
-      chosen.setAttribute("width", right - left);
+      const ends = [from, inside(event)].sort((one, other) => one - other);
+      chosen.setAttribute("x", ends[0]);
+      chosen.setAttribute("width", ends[1] - ends[0]);
     });
     svg.addEventListener("pointerup", (event) => {
       const ends = [from ?? 0, inside(event)].sort((one, other) => one - other);
       chosen.setAttribute("width", 0);
       if (from !== null && ends[1] - ends[0] > 8) {
-        const real = (x) => zoom[0] + ((x - BOX.left) / (BOX.right - BOX.left)) * (zoom[1] - zoom[0]);
+        const real = (x) => zoom[0] + ((x - left) / (right - left)) * (zoom[1] - zoom[0]);
         closer(ends.map(real));
       }
       from = null;
     });
-    svg.addEventListener("dblclick", () => closer([BOX.left, BOX.right]));
+    svg.addEventListener("dblclick", () => closer([left, right]));
     figure.querySelector("figcaption").append(" Drag across a part to see it closer; double-click, or Esc, for the whole.");
   };
   all("svg.chart[data-x]").forEach(charted);

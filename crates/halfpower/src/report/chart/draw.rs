@@ -32,7 +32,7 @@ pub(super) struct Drawing {
     pub(super) references: Vec<String>,
 }
 
-/// Draws a chart, and tells where values of its horizontal axis are; none if nothing in it can be drawn.
+/// Draws a chart, with the places of values of its horizontal axis; none if nothing in it can be drawn.
 pub(super) fn svg(chart: &Chart, values: &[f64]) -> Option<Drawing> {
     let lines = &chart.lines[..chart.lines.len().min(LINES_SHOWN)];
     let frame = Frame { x: Across::of(chart.x, lines), y: Up::of(chart.y, lines, &chart.references)? };
@@ -76,6 +76,11 @@ pub(super) fn svg(chart: &Chart, values: &[f64]) -> Option<Drawing> {
 /// The view box of a chart.
 pub(super) fn view_box() -> String {
     format!("0 0 {WIDTH} {HEIGHT}")
+}
+
+/// The ends of the axes in the user space: left, right, top and bottom.
+pub(super) fn axes_box() -> String {
+    format!("{LEFT} {RIGHT} {TOP} {BOTTOM}")
 }
 
 /// Both axes.

@@ -1,7 +1,7 @@
 //! The view of a chart for the template: drawing, words, legend and table.
 
 use super::axis::XAxis;
-use super::draw::{Drawing, svg, view_box};
+use super::draw::{Drawing, axes_box, svg, view_box};
 use super::figures::PAPER;
 use super::model::{Chart, LINES_SHOWN, Stroke};
 use super::swatch::{advised_swatch, entry, fitted_swatch, reference_swatch, swatch};
@@ -28,6 +28,7 @@ pub(crate) fn chart_view(chart: &Chart) -> Option<Value> {
         view_box => view_box(),
         svg,
         places,
+        axes_box => axes_box(),
         zooms => chart.x == XAxis::Time,
         legend => legend.flatten().chain(references).chain(advised).collect::<Value>(),
         table => chart_table(chart, Estimate::to_string),
