@@ -106,8 +106,8 @@ impl Console {
     }
 
     fn say(&self, (label, code): (&str, &str), text: &str) {
-        let width =
-            Some(()).filter(|()| self.is_terminal).and_then(|()| columns_of(std::io::stderr())).unwrap_or(usize::MAX);
+        let columns = if self.is_terminal { columns_of(std::io::stderr()) } else { None };
+        let width = columns.unwrap_or(usize::MAX);
         let plain = format!("{label}{text}");
         let lines: Vec<_> = plain.split('\n').map(|line| folded(&sanitize(line), width)).collect();
         let coloured = if self.colour { format!("\x1b[1;{code}m{label}\x1b[0m") } else { label.to_owned() };
@@ -156,21 +156,17 @@ impl Console {
             bar.set_length(length);
             bar.set_position(position);
             bar.set_prefix(sanitize(left).into_owned());
-            bar.set_message(sanitize(figure).into_owned());
+            bar.set_message(sanitize_lines(figure).into_owned());
         }
     }
 
-    /// The same for a run, with lines below the bar, each cut to the width.
+    /// The same with lines below the bar, each cut to the width.
     pub(crate) fn move_bar_of_run(&self, position: u64, length: u64, left: &str, lines: &[String]) {
-        let width = columns_of(std::io::stderr()).unwrap_or(80).saturating_sub(1);
-        let cut = |line: &String| cut(&sanitize(line), width);
-        let below: String =
-            lines.iter().filter(|line| !line.is_empty()).map(|line| format!("\n{}", cut(line))).collect();
-        if let Some(bar) = &self.bar {
-            bar.set_length(length);
-            bar.set_position(position);
-            bar.set_prefix(sanitize(left).into_owned());
-            bar.set_message(below);
+        if self.bar.is_some() {
+            let width = columns_of(std::io::stderr()).unwrap_or(80).saturating_sub(1);
+            let shown = lines.iter().filter(|line| !line.is_empty());
+            let below: String = shown.map(|line| format!("\n{}", cut(&sanitize(line), width))).collect();
+            self.move_bar(position, length, left, &below);
         }
     }
 

@@ -21,14 +21,7 @@ pub(crate) struct Global {
     #[arg(short, long, global = true, help_heading = "Results")]
     pub(crate) quiet: bool,
     /// Use colour
-    #[arg(
-        long,
-        global = true,
-        value_name = "WHEN",
-        default_value = "auto",
-        hide_possible_values = false,
-        help_heading = "Results"
-    )]
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Results")]
     pub(crate) color: Colour,
 }
 
