@@ -107,16 +107,15 @@ impl System<'_> {
             return self.served(request);
         }
         let jitter_ns = self.machine.system.interrupt_jitter.0;
-        let moves_bytes =
-            matches!(self.requests.all[request as usize].asked.kind, RequestKind::Read | RequestKind::Write);
-        if jitter_ns == 0 || !moves_bytes {
+        let has_bytes = |asked: &Request| matches!(asked.kind, RequestKind::Read | RequestKind::Write);
+        if jitter_ns == 0 || !has_bytes(&self.requests.all[request as usize].asked) {
             return self.interrupt(request);
         }
         let after_ns = exponential_gap(&mut self.random, jitter_ns as f64) as u64;
         self.at(self.now_ns + after_ns, Event::Interrupt { request });
     }
 
-    /// The CPU takes the interrupt of a request.
+    /// The CPU takes the interrupt after the last byte.
     pub(super) fn interrupt(&mut self, request: u32) {
         let spent_ns = self.cost_ns(&self.requests.all[request as usize].asked, self.machine.system.completion_share);
         let done_ns = self.cpus.serve(self.now_ns, self.now_ns, spent_ns);
