@@ -215,17 +215,13 @@ impl Lab {
 
     /// Runs the program in the background until something holds; once more if it ends before, as udev may have its device open.
     pub(crate) fn start_until(&self, words: impl Words, what: &str, mut holds: impl FnMut() -> bool) -> Running {
-        for last in [false, true] {
-            let mut running = self.start(&words);
-            wait_for(what, || holds() || running.has_ended());
-            if !running.has_ended() {
-                return running;
-            }
-            let said = running.wait().stderr;
-            assert!(!last, "it ended before {what}: {said}");
-            eprintln!("started again: {said}");
+        let mut running = self.start(&words).until(what, &mut holds);
+        if running.has_ended() {
+            eprintln!("started again: {}", running.wait().stderr);
+            running = self.start(&words).until(what, &mut holds);
         }
-        unreachable!("the last attempt returns or fails")
+        assert!(!running.has_ended(), "it ended before {what}: {}", running.wait().stderr);
+        running
     }
 
     /// Runs the program in the background.
