@@ -25,7 +25,7 @@ const LONG_S: f64 = 0.5;
 const SAME: f64 = 0.03;
 /// Rates of reads, writes, both and several sizes so close are not those of a CPU that copies.
 const EQUAL: f64 = 0.005;
-/// So many sizes.
+/// The fewest sizes of one rate.
 const SIZES_EQUAL: usize = 3;
 /// A sample faster than the limit by more than this is of a burst.
 const BEYOND: f64 = 0.05;
@@ -300,7 +300,7 @@ fn of_operation<'a, 'b: 'a>(
     let [is_small_held, is_large_held] = [small, large].map(is_held);
     // A limit in bytes holds small requests too if they move as many.
     let small_in_bytes = is_same(&small.course.bytes_per_s(), &large.course.bytes_per_s());
-    // A limit in requests holds large ones too if they come at the same rate, or in parts at exactly the same rate: of so many
+    // A limit in requests holds large ones too if they come at the same rate, or in parts at exactly the same rate: of eight
     // possible rates one may be near.
     let off = |parts: u32| {
         (large.course.requests_per_s.value * f64::from(parts) / small.course.requests_per_s.value - 1.0).abs()

@@ -108,7 +108,7 @@ impl Scatter {
     /// From one run to the next, whose places and neighbours are others. Assumed.
     const BETWEEN_RUNS: f64 = 0.05;
 
-    /// Over the cells of a kind with several repetitions: those with one have no scatter of their own.
+    /// Over the cells of a kind with several repetitions: those with one have none.
     pub(super) fn within_run<'a>(cells: impl Iterator<Item = &'a Cell<'a>>) -> Scatter {
         let of_cell = |cell: &Cell<'_>| Some(variance(&cell.bytes_per_s)? / mean(&cell.bytes_per_s)?.powi(2));
         let variances: Vec<f64> = cells.filter_map(of_cell).filter(|variance| variance.is_finite()).collect();
