@@ -93,7 +93,7 @@ impl Device {
     /// How long it has been at work until now, in nanoseconds.
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
         match &self.kind {
-            Kind::Disk(disk) => disk.worked(now_ns).busy_ns,
+            Kind::Disk(disk) => disk.busy_ns(now_ns),
             Kind::Buffer(_, line) => line.busy_ns(now_ns),
             Kind::Flash(flash) => flash.busy_ns(now_ns),
             Kind::Cloud(cloud) => cloud.busy_ns(now_ns),

@@ -1,7 +1,7 @@
 //! How long an arm was busy: its accesses, and how much of that requested blocks passed under it.
 //!
-//! Destaging the write cache while no command waits counts for as long as a stream of its blocks takes: a fuller cache would
-//! spare the seeks and rotations between them. As soon as a command waits for the arm, all of its time counts.
+//! Destaging a write cache less than half full while no command waits counts for as long as a stream of its blocks takes: a
+//! fuller cache would spare the seeks and rotations between them. Else all of the arm's time counts.
 
 use super::arm::Access;
 

@@ -17,6 +17,7 @@ pub mod scheduler;
 pub mod seek;
 
 use crate::command::{Command, Direction, Served};
+use crate::resource::Line;
 use arm::{Access, Position};
 use arm_time::ArmTime;
 use cache::{Found, ReadCache};
@@ -58,8 +59,8 @@ pub struct Disk {
     last_turns: f64,
     /// Since when the arm is free, while it is.
     free_ns: u64,
-    /// When the electronics have processed all commands so far.
-    processed_ns: u64,
+    /// What processes the commands.
+    electronics: Line,
     /// Blocks in the write cache, and how many of its extents are in the queue.
     dirty_blocks: u64,
     extents: usize,
@@ -94,7 +95,7 @@ impl Disk {
             last_block: 0,
             last_turns: 0.0,
             free_ns: 0,
-            processed_ns: 0,
+            electronics: Line::default(),
             dirty_blocks: 0,
             extents: 0,
             parked: Vec::new(),
@@ -132,8 +133,7 @@ impl Disk {
 
     /// The electronics process a command; gives when they have.
     fn process(&mut self, from_ns: u64, takes_ns: u64) -> u64 {
-        self.processed_ns = self.processed_ns.max(from_ns) + takes_ns;
-        self.processed_ns
+        self.electronics.hold(from_ns, takes_ns, takes_ns)
     }
 
     fn accept_read(&mut self, now_ns: u64, command: Command) {
@@ -314,9 +314,14 @@ impl Disk {
     /// Until when the read-ahead goes on although the write cache is not empty: while that is less than half full, and nobody
     /// waits.
     fn lingers_until_ns(&self) -> Option<u64> {
-        let room = self.drive.write_cache?;
-        let has_room = self.dirty_blocks < room.blocks / 2 && self.extents < room.extents / 2;
-        self.cache.until_ns(&self.drive.mechanics.geometry).filter(|_| has_room && !self.has_somebody_waiting())
+        let lingers = self.drive.write_cache.is_some() && self.has_room() && !self.has_somebody_waiting();
+        self.cache.until_ns(&self.drive.mechanics.geometry).filter(|_| lingers)
+    }
+
+    /// Whether a write cache is less than half full.
+    fn has_room(&self) -> bool {
+        let is_roomy = |room: WriteCache| self.dirty_blocks < room.blocks / 2 && self.extents < room.extents / 2;
+        self.drive.write_cache.is_none_or(is_roomy)
     }
 
     /// The oldest command, if it waited for too long.
@@ -351,7 +356,7 @@ impl Disk {
     fn move_arm(&mut self, now_ns: u64, waiting: Waiting) {
         let Waiting { tag, block, count, direction, begins_ns, .. } = waiting;
         let access = self.access(now_ns, &waiting);
-        self.time.begin(now_ns, &access, tag != CACHED || self.has_somebody_waiting());
+        self.time.begin(now_ns, &access, tag != CACHED || self.has_somebody_waiting() || !self.has_room());
         (self.position, self.last_block, self.last_turns) = (access.position, block + count, access.after_turns);
         self.busy = Some((Work::Serve(waiting), access.ends_ns));
         if tag != CACHED {
@@ -462,6 +467,11 @@ impl Disk {
     /// Whether all that was written is on the medium.
     pub fn is_flushed(&self) -> bool {
         self.dirty_blocks == 0 && self.parked.is_empty()
+    }
+
+    /// How long the busier of arm and electronics was at work until now.
+    pub fn busy_ns(&self, now_ns: u64) -> u64 {
+        self.worked(now_ns).busy_ns.max(self.electronics.busy_ns(now_ns + self.phase_ns))
     }
 
     /// How long the arm was busy until now; read-ahead counts as far as it was delivered.
