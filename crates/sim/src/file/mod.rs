@@ -145,6 +145,12 @@ impl MachineFile {
             ("cloud", 1, names(&self.cloud)),
             ("share", 2, names(&self.share)),
         ];
+        let of_volumes =
+            self.volume.iter().map(|(name, keys)| (vec!["volume", name.as_str(), "description"], &keys.description));
+        let mut described = std::iter::once((vec!["description"], &self.description)).chain(of_volumes);
+        if let Some((place, _)) = described.find(|(_, text)| text.contains(char::is_control)) {
+            return Err(Wrong::at(&place, "it has to be one line without control characters"));
+        }
         let blank = |sign: char| sign.is_whitespace() || sign.is_control();
         let is_sayable = |name: &str| !name.is_empty() && !name.contains([':', ',']) && !name.contains(blank);
         if let Some(name) = self.volume.keys().find(|name| !is_sayable(name)) {
@@ -225,8 +231,9 @@ impl MachineFile {
     /// If the file cannot be read.
     pub fn text_of(&self, volume: &str) -> Result<String, MachineError> {
         let is_bare = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
-        let quoted = |word: &str| if is_bare(word) { word.to_owned() } else { format!("{word:?}") };
-        let mut text = format!("description = {:?}\n", self.description);
+        let text = |text: &str| format!("\"{}\"", text.replace('\\', r"\\").replace('"', "\\\""));
+        let quoted = |word: &str| if is_bare(word) { word.to_owned() } else { text(word) };
+        let mut text = format!("description = {}\n", text(&self.description));
         let mut tables = self.tables_of(volume);
         if !tables.contains(&vec!["system"]) {
             // No file lacks it.

@@ -285,6 +285,16 @@ fn a_part_that_no_volume_uses_is_checked_too() {
 }
 
 #[test]
+fn a_description_is_one_line() {
+    let text = machine_text("nvme-gen4").unwrap();
+    for (place, key) in [(0, "description"), (1, "volume.fresh.description")] {
+        let at = text.match_indices("description = \"").nth(place).unwrap().0 + "description = \"".len();
+        let error = MachineFile::parse("x", &format!("{}a\\n[b]{}", &text[..at], &text[at..])).unwrap_err().to_string();
+        assert!(error.contains(key) && error.ends_with("it has to be one line without control characters"), "{error}");
+    }
+}
+
+#[test]
 fn what_a_file_lacks_at_its_top_is_at_no_key() {
     let message = MachineFile::parse("x", "description = \"x\"\n").unwrap_err().to_string();
     assert_eq!(message, "machine x, line 1, column 1: missing field `cpu`");
