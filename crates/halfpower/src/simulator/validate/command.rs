@@ -3,11 +3,15 @@
 use super::summary::{self, Goal, Row};
 use super::{Checked, Tally, check};
 use crate::command::context::{Context, Ending};
+use crate::report::wrap::wrap;
 use crate::simulator::published::{self, Basis, Figure, is_named};
 use crate::text::refuse;
 use clap::Args;
 use halfpower_model::units::significant;
 use std::fmt::Write as _;
+
+/// Columns of the reason below a figure.
+const REASON_WIDTH: usize = 100;
 
 #[derive(Debug, Args)]
 pub(in crate::simulator) struct Arguments {
@@ -80,26 +84,31 @@ fn line(checked: &Checked, width: usize) -> String {
         None => "  left out",
     };
     let head = format!("{id:width$}  {published:>9}");
-    let reason = checked.reason.as_deref().filter(|_| checked.pass != Some(true));
-    let (Some(simulated), Some(error)) = (checked.simulated, checked.error) else {
-        return format!("{head} {:>9} {:>9} {:>9}{verdict:5}  {}", "-", "", "", reason.unwrap_or_default());
+    let mut text = match (checked.simulated, checked.error) {
+        (Some(simulated), Some(error)) => {
+            let unit = tolerance.unit;
+            let most = match tolerance.range {
+                Some((low, high)) => format!("{low} to {high}"),
+                None => format!("{} {unit}", significant(tolerance.most)),
+            };
+            let follows = follows.as_ref().filter(|_| *basis == Basis::Follows);
+            let follows = follows.map(|first| format!(" {first}")).unwrap_or_default();
+            let source = tolerance.source.as_ref().map(|source| format!("; {source}")).unwrap_or_default();
+            format!(
+                "{head} {:>9} {:>9} {most:>9}{verdict:5}  {} ({place}, {}{follows}{source})",
+                significant(simulated),
+                format!("{} {unit}", published::off(error)),
+                measure.unit(),
+                basis.word(),
+            )
+        }
+        _ => format!("{head} {:>9} {:>9} {:>9}{verdict}", "-", "", ""),
     };
-    let unit = tolerance.unit;
-    let most = match tolerance.range {
-        Some((low, high)) => format!("{low} to {high}"),
-        None => format!("{} {unit}", significant(tolerance.most)),
-    };
-    let follows = follows.as_ref().filter(|_| *basis == Basis::Follows);
-    let follows = follows.map(|first| format!(" {first}")).unwrap_or_default();
-    let source = tolerance.source.as_ref().map(|source| format!("; {source}")).unwrap_or_default();
-    let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-    format!(
-        "{head} {:>9} {:>9} {most:>9}{verdict:5}  {} ({place}, {}{follows}{source}){reason}",
-        significant(simulated),
-        format!("{} {unit}", published::off(error)),
-        measure.unit(),
-        basis.word(),
-    )
+    if let Some(reason) = checked.reason.as_deref().filter(|_| checked.pass != Some(true)) {
+        text.push('\n');
+        wrap(&mut text, &format!("    {reason}"), 4, REASON_WIDTH);
+    }
+    text.trim_end().to_owned()
 }
 
 #[cfg(test)]
