@@ -265,6 +265,9 @@ fn find(table: &DeTable<'_>, at: usize) -> Option<Found> {
 /// The way to a setting's key from the top of the file.
 fn place(table: &DeTable<'_>, volume: &str, key: &str) -> Result<Vec<String>, String> {
     let words: Vec<&str> = key.split('.').collect();
+    if words.last() == Some(&"description") || words == ["cpu", "model"] {
+        return Err(format!("{key} is only a text, so it would have no effect"));
+    }
     let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     let (first, rest) = (words[0], &words[1..]);
     if rest.is_empty() {

@@ -359,6 +359,8 @@ fn settings_are_refused_with_the_key_in_place_of_the_line() {
             "path=[\"scsi\", \"scsi\"]",
             "with path=[\"scsi\", \"scsi\"]: `volume.atlas-4.path` is [\"scsi\", \"scsi\"]: it has to name",
         ),
+        ("description=x", "with description=x: description is only a text"),
+        ("cpu.model=x", "with cpu.model=x: cpu.model is only a text"),
         ("zero.rate=1GB/s", "with zero.rate=1GB/s: no part has the name zero; parts are cpu, system, "),
         ("offset=90GB", "with offset=90GB: `volume.atlas-4.offset` is 90GB: it has to "),
         ("mirror=nearest", "with mirror=nearest: `volume.atlas-4.mirror` is nearest: a volume has only one of stripe"),
