@@ -9,7 +9,7 @@ use crate::report::{comparison_html, comparison_markdown, comparison_text};
 use crate::store::{Run, RunId, RunKind, RunSummary, Store, StoredSample};
 use crate::text::{once, plural, refuse};
 use clap::Args;
-use halfpower_analysis::comparison::{Design, Method, OfRun, Outcome, are_copies, are_simulated, compare};
+use halfpower_analysis::comparison::{Comparison, Design, Method, OfRun, Outcome, are_copies, are_simulated, compare};
 use halfpower_analysis::statistics::Margin;
 use halfpower_model::sample::Warning;
 use std::fmt;
@@ -63,7 +63,7 @@ pub(super) struct Arguments {
 
 /// The runs of one side.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Runs(Vec<RunId>);
+pub(super) struct Runs(Vec<RunId>);
 
 impl FromStr for Runs {
     type Err = String;
@@ -79,10 +79,16 @@ impl FromStr for Runs {
     }
 }
 
+impl Runs {
+    /// `3,5`.
+    pub(super) fn numbers(&self) -> String {
+        self.0.iter().map(RunId::to_string).collect::<Vec<_>>().join(",")
+    }
+}
+
 impl fmt::Display for Runs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let numbers: Vec<String> = self.0.iter().map(RunId::to_string).collect();
-        write!(f, "run{} {}", plural(numbers.len()), numbers.join(", "))
+        write!(f, "run{} {}", plural(self.0.len()), self.numbers().replace(',', ", "))
     }
 }
 
@@ -93,23 +99,11 @@ pub(super) fn threshold(text: &str) -> Result<Margin, String> {
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
-    if let Some(both) = arguments.before.0.iter().find(|run| arguments.after.0.contains(run)) {
-        refuse!("run {both} is on both sides; name it once");
-    }
     if let Some(path) = &arguments.report {
         Output::report(path).check()?;
     }
     let store = session::open_store(context, true)?;
-    let sides = (load(&store, &arguments.before)?, load(&store, &arguments.after)?);
-    let ((before, after), warnings) = without_copies(sides);
-    let earlier = earlier_runs(&store, &before, &after)?;
-    let earlier: Vec<OfRun<'_>> = earlier.iter().map(|stored| of_run(stored)).collect();
-    let method = Method { margin: arguments.threshold, design: Design::Runs(&earlier) };
-    let mut comparison = compare(&samples(&before), &samples(&after), method);
-    comparison.warnings = warnings;
-    for (side, runs) in comparison.sides.iter_mut().zip([&before, &after]) {
-        side.of = what(runs);
-    }
+    let comparison = of_runs(&store, &arguments.before, &arguments.after, arguments.threshold)?;
     if context.global.json {
         context.console.print_json(&comparison)?;
     } else if arguments.markdown {
@@ -125,6 +119,28 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         context.console.message(&format!("Report: {}", path.display()));
     }
     Ok(ending(comparison.outcome))
+}
+
+/// Compares stored runs.
+pub(super) fn of_runs(
+    store: &Store,
+    before: &Runs,
+    after: &Runs,
+    threshold: Option<Margin>,
+) -> anyhow::Result<Comparison> {
+    if let Some(both) = before.0.iter().find(|run| after.0.contains(run)) {
+        refuse!("run {both} is on both sides; name it once");
+    }
+    let ((before, after), warnings) = without_copies((load(store, before)?, load(store, after)?));
+    let earlier = earlier_runs(store, &before, &after)?;
+    let earlier: Vec<OfRun<'_>> = earlier.iter().map(|stored| of_run(stored)).collect();
+    let method = Method { margin: threshold, design: Design::Runs(&earlier) };
+    let mut comparison = compare(&samples(&before), &samples(&after), method);
+    comparison.warnings = warnings;
+    for (side, runs) in comparison.sides.iter_mut().zip([&before, &after]) {
+        side.of = what(runs);
+    }
+    Ok(comparison)
 }
 
 pub(super) fn ending(outcome: Outcome) -> Ending {

@@ -4,7 +4,7 @@ use crate::command::context::{Context, Ending};
 use crate::command::session;
 use crate::report::table::Table;
 use crate::report::wrap::{Page, Style};
-use crate::store::{RunId, RunSummary, StoredSample};
+use crate::store::{RunId, RunSummary, Store, StoredSample};
 use crate::text::{counted, refuse, sparkline};
 use clap::Args;
 use halfpower_analysis::comparison::{History, OfRun, history};
@@ -35,30 +35,23 @@ pub(super) struct Arguments {
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     let store = session::open_store(context, true)?;
-    let last = store.run(arguments.run)?;
-    let listed = store.runs()?;
-    let of_target = listed.iter().filter(|run| run.target == last.target && run.id <= last.id && run.samples > 0);
-    let mut runs: Vec<&RunSummary> = of_target.rev().take(RUNS_MAX).collect();
-    runs.reverse();
-    let stored: Vec<Vec<StoredSample>> = runs.iter().map(|run| store.samples(run.id)).collect::<Result<_, _>>()?;
-    let samples: Vec<OfRun<'_>> =
-        stored.iter().map(|stored| stored.iter().map(|stored| &stored.sample).collect()).collect();
-    let mut all = history(&samples);
+    let Course { target, runs, workloads: mut all } = Course::up_to(&store, arguments.run)?;
     if let Some(words) = &arguments.workload {
         all.retain(|one| words.split_whitespace().all(|word| one.name.contains(word.trim_end_matches(','))));
         if all.is_empty() {
-            refuse!("no workload with `{words}` is in two runs on {}", last.target);
+            refuse!("no workload with `{words}` is in two runs on {target}");
         }
     }
     if context.global.json {
         let ids: Vec<i64> = runs.iter().map(|run| run.id.0).collect();
-        let document = serde_json::json!({ "schema": "halfpower.history/1", "target": last.target, "runs": ids, "workloads": all });
+        let document =
+            serde_json::json!({ "schema": "halfpower.history/1", "target": target, "runs": ids, "workloads": all });
         context.console.print_json(&document)?;
         return Ok(Ending::Done);
     }
     let (colour, width) = (context.console.output_colour(), context.console.output_width());
     let mut page = Page::new(width, colour);
-    page.paragraph("", &[(Style::Strong, verdict(&all, &runs, &last.target))]);
+    page.paragraph("", &[(Style::Strong, verdict(&all, &runs, &target))]);
     if arguments.workload.is_some() {
         for one in &all {
             page.table_of(&each_run(one, &runs));
@@ -70,8 +63,29 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     Ok(Ending::Done)
 }
 
+/// Workloads over the runs on a target.
+pub(super) struct Course {
+    pub(super) target: String,
+    pub(super) runs: Vec<RunSummary>,
+    pub(super) workloads: Vec<History>,
+}
+
+impl Course {
+    /// Over the runs on the target of a run, up to that run.
+    pub(super) fn up_to(store: &Store, run: RunId) -> anyhow::Result<Course> {
+        let last = store.run(run)?;
+        let is_of_target = |run: &RunSummary| run.target == last.target && run.id <= last.id && run.samples > 0;
+        let mut runs: Vec<RunSummary> = store.runs()?.into_iter().filter(is_of_target).collect();
+        runs.drain(..runs.len().saturating_sub(RUNS_MAX));
+        let stored: Vec<Vec<StoredSample>> = runs.iter().map(|run| store.samples(run.id)).collect::<Result<_, _>>()?;
+        let samples: Vec<OfRun<'_>> =
+            stored.iter().map(|stored| stored.iter().map(|stored| &stored.sample).collect()).collect();
+        Ok(Course { target: last.target, workloads: history(&samples), runs })
+    }
+}
+
 /// `2 of 48 workloads changed over 14 runs on /data: random read …: 44 000 IOPS → 39 000 IOPS since run 9.`
-fn verdict(all: &[History], runs: &[&RunSummary], target: &str) -> String {
+pub(super) fn verdict(all: &[History], runs: &[RunSummary], target: &str) -> String {
     let changed: Vec<&History> = all.iter().filter(|one| !one.changes.is_empty()).collect();
     let of = format!("over {} on {target}", counted(runs.len(), "run"));
     if all.is_empty() {
@@ -95,7 +109,7 @@ fn verdict(all: &[History], runs: &[&RunSummary], target: &str) -> String {
     format!("{} of {} changed {of}: {}{more}.", changed.len(), counted(all.len(), "workload"), listed.join("; "))
 }
 
-fn each_workload(all: &[History]) -> Table {
+pub(super) fn each_workload(all: &[History]) -> Table {
     let row = |one: &History| {
         let levels: Vec<String> = one.levels.iter().map(|level| one.quantity.format(*level)).collect();
         let last = one.means.last().zip(one.means.first()).map(|(last, first)| last / first);
@@ -105,10 +119,10 @@ fn each_workload(all: &[History]) -> Table {
     Table::new(["workload", "runs", "throughput", "levels", "last over first"], all.iter().map(row))
 }
 
-fn each_run(one: &History, runs: &[&RunSummary]) -> Table {
+fn each_run(one: &History, runs: &[RunSummary]) -> Table {
     let most = one.means.iter().copied().fold(0.0, f64::max);
     let row = |(number, (place, mean)): (usize, (&usize, &f64))| {
-        let run = runs[*place];
+        let run = &runs[*place];
         let bar = "█".repeat((mean / most * 24.0).round() as usize);
         let mark = if one.changes.contains(&number) { " a new level" } else { "" };
         let date = run.started_at.strftime("%Y-%m-%d %H:%M").to_string();
