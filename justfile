@@ -10,10 +10,10 @@ _list:
 # Everything CI runs; the tests' results come last
 check: test tidy format-check lint doc deny msrv instructions results
 
-# Every test of every crate, in a program that has Parquet; what a passing test prints is shown, so that none is skipped in silence
+# Every test of every crate, in a program that has Parquet and `serve`; what a passing test prints is shown, so that none is skipped in silence
 test:
     mkdir -p '{{ parent_directory(output) }}'
-    cargo test --workspace --features halfpower/parquet --locked -- --show-output 2>&1 | tee '{{ output }}'
+    cargo test --workspace --features halfpower/parquet,halfpower/serve --locked -- --show-output 2>&1 | tee '{{ output }}'
 
 # The property tests with new random cases
 draw:
@@ -49,7 +49,7 @@ tidy:
 
 # Clippy on everything, warnings denied
 lint:
-    cargo clippy --workspace --features halfpower/parquet --all-targets --locked -- -D warnings
+    cargo clippy --workspace --features halfpower/parquet,halfpower/serve --all-targets --locked -- -D warnings
 
 # The documentation of every item, private ones too, warnings denied
 doc:

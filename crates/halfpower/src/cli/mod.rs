@@ -16,6 +16,8 @@ mod report;
 mod run;
 mod runs;
 mod sample_text;
+#[cfg(feature = "serve")]
+mod serve;
 mod study;
 mod workload;
 
@@ -45,7 +47,7 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   halfpower run .                      survey the storage under this directory, about one minute
-  halfpower run --quick /mnt/data      a shorter survey, half a minute
+  halfpower run --quick /mnt/data      a shorter survey, about 25 seconds
   halfpower ab /mnt/old /mnt/new       compare two targets, or settings, about one minute
   halfpower io file --op read --pattern random --request-size 4KiB --depth 32 --buffering direct
 
@@ -81,6 +83,8 @@ enum Command {
     Compare(compare::Arguments),
     Ab(Box<ab::Arguments>),
     History(history::Arguments),
+    #[cfg(feature = "serve")]
+    Serve(serve::Arguments),
     Import(import::Arguments),
     Export(export::Arguments),
     Sim(sim::Arguments),
@@ -209,6 +213,8 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         Command::Compare(arguments) => compare::run(&context, &arguments),
         Command::History(arguments) => history::run(&context, &arguments),
         Command::Ab(arguments) => ab::run(&context, &arguments),
+        #[cfg(feature = "serve")]
+        Command::Serve(arguments) => serve::run(&context, &arguments),
         Command::Export(arguments) => export::run(&context, &arguments),
         Command::Sim(arguments) => sim::run(&context, &arguments),
         Command::Import(arguments) => import::run(&context, &arguments),

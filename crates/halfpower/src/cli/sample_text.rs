@@ -197,13 +197,13 @@ fn places(sample: &Sample) -> String {
     named.collect::<Vec<_>>().join("; ")
 }
 
-fn throughput(totals: &Totals) -> String {
+pub(super) fn throughput(totals: &Totals) -> String {
     let rate = Quantity::RequestsPerSecond.format(totals.requests_per_s);
     // A flush moves no bytes.
     if totals.bytes > 0 { format!("{}, {rate}", totals.bytes_per_s) } else { rate }
 }
 
-fn latency(latency: &Latency) -> Option<String> {
+pub(super) fn latency(latency: &Latency) -> Option<String> {
     let figures = [
         ("mean", latency.mean.map(|mean| mean.round() as u64)),
         ("p50", latency.p50),

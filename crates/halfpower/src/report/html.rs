@@ -8,12 +8,22 @@ use minijinja::{Environment, UndefinedBehavior};
 use std::borrow::Cow;
 
 /// The templates by name. The ending `.html` turns escaping on.
-const TEMPLATES: [(&str, &str); 5] = [
+const TEMPLATES: &[(&str, &str)] = &[
     ("parts.html", include_str!("parts.html")),
     ("frame.html", include_str!("frame.html")),
     ("report.html", include_str!("report.html")),
     ("comparison.html", include_str!("comparison/comparison.html")),
     ("reading.html", include_str!("reading.html")),
+    #[cfg(feature = "serve")]
+    ("site.html", include_str!("../cli/serve/site.html")),
+    #[cfg(feature = "serve")]
+    ("runs.html", include_str!("../cli/serve/runs.html")),
+    #[cfg(feature = "serve")]
+    ("history.html", include_str!("../cli/serve/history.html")),
+    #[cfg(feature = "serve")]
+    ("live.html", include_str!("../cli/serve/live.html")),
+    #[cfg(feature = "serve")]
+    ("what-if.html", include_str!("../cli/serve/what-if.html")),
 ];
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
@@ -28,7 +38,7 @@ pub(crate) fn render(name: &str, view: Value) -> Result<String> {
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
     environment.add_global("style", STYLE);
     environment.add_global("script", SCRIPT);
-    for (name, template) in TEMPLATES {
+    for (name, template) in TEMPLATES.iter().copied() {
         environment.add_template(name, template)?;
     }
     let page = environment.get_template(name)?.render(view)?;

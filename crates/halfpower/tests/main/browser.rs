@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 /// Finds mistakes of the page that is open, as a list.
 const CHECKS: &str = include_str!("browser.js");
 
-struct Browser {
+pub(crate) struct Browser {
     child: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
@@ -28,7 +28,7 @@ impl Drop for Browser {
 
 impl Browser {
     /// None without Chromium; prints the reason.
-    fn start() -> Option<Browser> {
+    pub(crate) fn start() -> Option<Browser> {
         let has = |name: &&str| Command::new("which").arg(name).output().is_ok_and(|found| found.status.success());
         let Some(name) = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(has) else {
             skip("there is no Chromium");
@@ -78,33 +78,37 @@ impl Browser {
     }
 
     /// Opens a file, of this width and height, dark or light.
-    fn open(&mut self, file: &Path, [width, height]: [u32; 2], dark: bool) {
+    fn open(&mut self, file: &Path, size: [u32; 2], dark: bool) {
+        self.visit(&format!("file://{}", file.display()), size, dark);
+    }
+
+    pub(crate) fn visit(&mut self, url: &str, [width, height]: [u32; 2], dark: bool) {
         let metrics = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
         self.ask("Emulation.setDeviceMetricsOverride", &metrics);
         let scheme = json!({"name": "prefers-color-scheme", "value": if dark { "dark" } else { "light" }});
         self.ask("Emulation.setEmulatedMedia", &json!({"features": [scheme]}));
         self.events.clear();
-        self.ask("Page.navigate", &json!({"url": format!("file://{}", file.display())}));
+        self.ask("Page.navigate", &json!({"url": url}));
         while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
             let event = self.next();
             self.events.push(event);
         }
     }
 
-    fn evaluate(&mut self, script: &str) -> Value {
+    pub(crate) fn evaluate(&mut self, script: &str) -> Value {
         let asked = json!({"expression": script, "returnByValue": true, "awaitPromise": true});
         let answer = self.ask("Runtime.evaluate", &asked);
         assert!(answer["exceptionDetails"].is_null(), "{answer}");
         answer["result"]["value"].clone()
     }
 
-    /// Mistakes of the page: requests, exceptions, and those that the checks find.
-    fn problems(&mut self) -> Vec<String> {
+    /// Mistakes of the page: requests that leave it, exceptions, and those that the checks find.
+    pub(crate) fn problems(&mut self, own: &str) -> Vec<String> {
         let found = self.evaluate(CHECKS);
         let mut problems: Vec<String> = found.as_array().unwrap().iter().map(ToString::to_string).collect();
         for event in &self.events {
             let url = event["params"]["request"]["url"].as_str().unwrap_or_default();
-            let is_away = event["method"] == "Network.requestWillBeSent" && !url.starts_with("file:");
+            let is_away = event["method"] == "Network.requestWillBeSent" && !url.starts_with(own);
             if is_away || event["method"] == "Runtime.exceptionThrown" {
                 problems.push(event.to_string());
             }
@@ -154,7 +158,7 @@ fn pages_hold_together_in_a_browser() {
         for (width, height) in [(400, 800), (1200, 900), (2560, 1440)] {
             for dark in [false, true] {
                 browser.open(&file, [width, height], dark);
-                let found = browser.problems();
+                let found = browser.problems("file:");
                 problems.extend(found.iter().map(|found| format!("{page} at {width}, dark {dark}: {found}")));
             }
         }
@@ -241,7 +245,7 @@ fn a_chart_tells_its_figures_and_a_table_sorts() {
     // What the other test looks for is found where it is.
     browser.evaluate("document.querySelector('.verdict').insertAdjacentHTML('beforebegin', \
         '<p style=\"position:absolute;margin-top:20px;color:#bbb\">pale, and on another text</p><hr style=\"width:3000px\">')");
-    let found = browser.problems().join("\n");
+    let found = browser.problems("file:").join("\n");
     for problem in ["lies on", "has a contrast of 1.", "the page is 3"] {
         assert!(found.contains(problem), "{problem}: {found}");
     }

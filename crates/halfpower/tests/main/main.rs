@@ -23,6 +23,8 @@ mod outputs;
 mod plugin;
 mod refusal;
 mod safety;
+#[cfg(feature = "serve")]
+mod serve;
 mod sim;
 mod study;
 mod support;

@@ -21,6 +21,8 @@ pub(crate) enum XAxis {
     Place,
     /// Seconds from the first request.
     Time,
+    /// Numbers of runs.
+    Run,
 }
 
 /// The vertical axis.
@@ -46,7 +48,7 @@ impl XAxis {
             XAxis::Depth => x.log2(),
             XAxis::Share if x < 0.9 => (0.5 / (1.0 - x)).log10() / 5_f64.log10(),
             XAxis::Share => -(1.0 - x).log10(),
-            XAxis::Place | XAxis::Time => x,
+            XAxis::Place | XAxis::Time | XAxis::Run => x,
         }
     }
 
@@ -54,14 +56,14 @@ impl XAxis {
     pub(super) fn tick_step(self, steps: f64) -> f64 {
         match self {
             XAxis::WorkingSet => (steps / TICKS_WITH_UNITS).ceil().max(1.0),
-            XAxis::Place | XAxis::Time => (steps / TICKS_WITH_UNITS).max(1.0).log2().ceil().exp2(),
+            XAxis::Place | XAxis::Time | XAxis::Run => (steps / TICKS_WITH_UNITS).max(1.0).log2().ceil().exp2(),
             XAxis::RequestSize | XAxis::Depth | XAxis::Share => 1.0,
         }
     }
 
     /// Room beside the outermost points, as a share of the distance of two labels.
     pub(super) fn margin(self) -> f64 {
-        if matches!(self, XAxis::Place | XAxis::Time) { 0.15 } else { 0.3 }
+        if matches!(self, XAxis::Place | XAxis::Time | XAxis::Run) { 0.15 } else { 0.3 }
     }
 
     /// The label at a place.
@@ -71,7 +73,7 @@ impl XAxis {
             XAxis::RequestSize | XAxis::Depth => significant(place.exp2()),
             XAxis::WorkingSet => Bytes((place.exp2() * 1024.0).round() as u64).to_string(),
             XAxis::Place => Bytes(place.round() as u64).to_string(),
-            XAxis::Time => significant(place),
+            XAxis::Time | XAxis::Run => significant(place),
             XAxis::Share if place < 0.5 => "50 %".to_owned(),
             XAxis::Share => {
                 let decimals = (place.round() - 2.0).max(0.0) as usize;
@@ -89,6 +91,7 @@ impl XAxis {
             XAxis::WorkingSet => ["working set of a thread", "the working set of a thread", "working set"],
             XAxis::Place => ["from the start of the target", "the target, from its first byte to its last", "place"],
             XAxis::Time => ["seconds", "the time", "seconds"],
+            XAxis::Run => ["run", "the runs", "run"],
         }
     }
 
@@ -96,7 +99,7 @@ impl XAxis {
     pub(crate) fn text(self, x: f64) -> String {
         match self {
             XAxis::RequestSize | XAxis::WorkingSet | XAxis::Place => Bytes(x as u64).to_string(),
-            XAxis::Depth | XAxis::Time => significant(x),
+            XAxis::Depth | XAxis::Time | XAxis::Run => significant(x),
             XAxis::Share => {
                 let percent = format!("{:.6}", x * 100.0);
                 format!("{} %", percent.trim_end_matches('0').trim_end_matches('.'))
