@@ -117,7 +117,8 @@ impl Plan {
         bound_cold_reads(&mut plan.cells);
         plan.probe = study.trial.probe.map(|[reads, writes]| {
             let is_virtual = environment.target.kind.is_time_virtual();
-            let durations = [reads, if is_virtual { reads } else { writes }];
+            // Simulated time costs nothing.
+            let durations = if is_virtual { [reads.max(Probe::LONG); 2] } else { [reads, writes] };
             let write_bytes = Bytes(plan.write_budget.0 / WRITE_PROBE);
             Probe { durations, cells: probed(&plan.cells), write_bytes }
         });

@@ -16,4 +16,4 @@ mod tests;
 
 pub(crate) use expected::{Expected, Judged};
 pub(crate) use make::Overrides;
-pub(crate) use model::{Arm, Cell, FigurePlan, Plan, PlanError, Skipped, TestFileEnd};
+pub(crate) use model::{Arm, Cell, FigurePlan, Plan, PlanError, Probe, Skipped, TestFileEnd};

@@ -124,6 +124,8 @@ pub(crate) struct Probe {
 }
 
 impl Probe {
+    /// Long enough to fill a disk's write cache.
+    pub(crate) const LONG: Nanoseconds = Nanoseconds(6_000_000_000);
     /// Intervals in each.
     const INTERVALS: u64 = 300;
 

@@ -10,7 +10,7 @@ mod hook;
 #[cfg(test)]
 mod tests;
 
-use crate::plan::Plan;
+use crate::plan::{Plan, Probe};
 use crate::store::{RunId, RunStatus, Store, StoredSample};
 use ahead::Ahead;
 use halfpower_analysis::statistics::is_precise;
@@ -291,9 +291,9 @@ impl<'a> Runner<'a> {
         audience: &mut dyn Audience,
     ) -> anyhow::Result<()> {
         let probe = self.plan.probe_of(cell, block);
-        if let Some(probe) = probe.filter(|_| self.is_limited) {
-            // Writes are then likely limited too.
-            workload.limits.duration = workload.limits.duration.max(Some(probe.durations[0]));
+        if probe.is_some() && self.is_limited {
+            // Writes are then likely limited too, or slow enough that a cache takes seconds to fill.
+            workload.limits.duration = workload.limits.duration.max(Some(Probe::LONG));
         }
         let shown = self.take(cell, block, workload, ahead, audience)?;
         if probe.is_some()
