@@ -11,6 +11,7 @@ mod damage;
 mod destructive;
 mod device;
 mod emit;
+mod hostile;
 mod inputs;
 mod instruments;
 mod interchange;

@@ -8,10 +8,10 @@ use std::net::TcpStream;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-struct Server {
+pub(crate) struct Server {
     child: Child,
     /// `http://127.0.0.1:1234/token/`.
-    url: String,
+    pub(crate) url: String,
 }
 
 impl Drop for Server {
@@ -22,7 +22,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    fn start(lab: &Lab, words: &str) -> Server {
+    pub(crate) fn start(lab: &Lab, words: &str) -> Server {
         let mut child = lab.command(words).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut url = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
