@@ -4,7 +4,7 @@ use crate::command::context::{Context, Ending};
 use crate::command::note::Keeping;
 use crate::command::number::{any, count};
 use crate::command::price::PriceArguments;
-use crate::command::session::{self, DEFAULT_REPORT, Session};
+use crate::command::session::{self, Session};
 use crate::command::targets::{OverwriteArgument, PeakArguments};
 use crate::plan::{Expected, Overrides, Plan, PlanError};
 use crate::simulator::name::SetArgument;
@@ -15,6 +15,7 @@ use crate::target::{self, Contents, Site, TargetOptions};
 use crate::text::UsageError;
 use clap::Args;
 use halfpower_model::{Bytes, Environment, WorkloadSpec};
+use jiff::Timestamp;
 use std::path::PathBuf;
 
 /// Surveys the storage under a path: sequential and random, reads and writes, direct and buffered, 4 KiB to 1 MiB
@@ -50,9 +51,9 @@ pub(super) struct CommonArguments {
     /// Print the plan and measure nothing
     #[arg(long)]
     dry_run: bool,
-    /// File of the report
-    #[arg(long, value_name = "FILE", default_value = DEFAULT_REPORT, help_heading = "Results")]
-    report: PathBuf,
+    /// File of the report [default: halfpower-HOST-TARGET-TIME.html]
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    report: Option<PathBuf>,
     /// Write no report
     #[arg(long, help_heading = "Results")]
     no_report: bool,
@@ -139,11 +140,12 @@ pub(super) fn carry_out_study(
         }
         return Ok(Ending::Done);
     };
-    let report = (!arguments.no_report).then_some(arguments.report.as_path());
-    if let Some(path) = report {
+    let target = session::stored_targets(targets)?.join(", ");
+    let named = || session::report_name(&environment.host, &target, Timestamp::now());
+    let report = (!arguments.no_report).then(|| arguments.report.clone().unwrap_or_else(named));
+    if let Some(path) = &report {
         session::check_report(path)?;
     }
-    let target = session::stored_targets(targets)?.join(", ");
     let command = context.command();
     let run = store.begin_run(&NewRun {
         kind,
@@ -157,7 +159,7 @@ pub(super) fn carry_out_study(
         note: arguments.keeping.note.text().as_deref(),
         environment: &environment,
     })?;
-    Session { context, store, run }.carry_out(&plan, &site, report)
+    Session { context, store, run }.carry_out(&plan, &site, report.as_deref())
 }
 
 /// The examined targets and their plan.

@@ -3,7 +3,7 @@
 use super::plugin::PluginArguments;
 use super::run::{CommonArguments, carry_out_study};
 use crate::command::context::{Context, Ending};
-use crate::command::session::{self, DEFAULT_REPORT, Session};
+use crate::command::session::{self, Session};
 use crate::command::targets::{OverwriteArgument, TargetArgument};
 use crate::input::{self, Times};
 use crate::plan::{Overrides, Plan};
@@ -17,6 +17,7 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use halfpower_engine::NULL_TARGET;
 use halfpower_model::{Environment, Settings};
+use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 
 /// Studies: a question, a target and a sweep, from a TOML file (docs/FORMAT.md) or built in
@@ -56,9 +57,9 @@ enum Action {
 struct AgainArguments {
     /// The run's number; `halfpower runs` lists them
     run: RunId,
-    /// File of the report
-    #[arg(long, value_name = "FILE", default_value = DEFAULT_REPORT)]
-    report: PathBuf,
+    /// File of the report [default: halfpower-HOST-TARGET-TIME.html]
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
     /// Write no report
     #[arg(long)]
     no_report: bool,
@@ -315,12 +316,15 @@ enum Again {
 
 fn again(context: &Context, arguments: &AgainArguments, again: Again) -> anyhow::Result<Ending> {
     let AgainArguments { run: id, report, no_report, overwrite, plugins } = arguments;
-    let (id, report) = (*id, (!no_report).then_some(report.as_path()));
-    if let Some(path) = report {
-        session::check_report(path)?;
-    }
+    let id = *id;
     let mut store = session::open_store(context, true)?;
     let stored = store.run(id)?;
+    let begun = if again == Again::Resumed { stored.started_at } else { Timestamp::now() };
+    let named = || session::report_name(&stored.environment.host, &stored.target, begun);
+    let report = (!no_report).then(|| report.clone().unwrap_or_else(named));
+    if let Some(path) = &report {
+        session::check_report(path)?;
+    }
     stored.check_plan()?;
     let Some(plan) = &stored.plan else {
         refuse!("run {id} is a single workload; start it again with `{}`", stored.command);
@@ -378,7 +382,7 @@ fn again(context: &Context, arguments: &AgainArguments, again: Again) -> anyhow:
     warn_of_changes(context, plan, &stored.environment, &now);
     if again == Again::Resumed {
         store.resume_run(id)?;
-        return Session { context, store, run: id }.carry_out(plan, &site, report);
+        return Session { context, store, run: id }.carry_out(plan, &site, report.as_deref());
     }
     let measured = store.samples(id)?.into_iter().map(|stored| (stored.cell, stored.block));
     let plan = Plan { repeats: measured.collect(), ..plan.clone() };
@@ -394,7 +398,7 @@ fn again(context: &Context, arguments: &AgainArguments, again: Again) -> anyhow:
         note: None,
         environment: &now,
     })?;
-    Session { context, store, run }.carry_out(&plan, &site, report)
+    Session { context, store, run }.carry_out(&plan, &site, report.as_deref())
 }
 
 /// Rejects a simulated machine whose file has changed, because the run would then have samples of two machines.

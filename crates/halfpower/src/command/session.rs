@@ -13,11 +13,24 @@ use anyhow::Context as _;
 use halfpower_engine::TargetError;
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, BytesPerSecond, Testbed};
+use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// The default name of a report.
-pub(crate) const DEFAULT_REPORT: &str = "halfpower-report.html";
+/// The default name of a report, in the current directory: `halfpower-HOST-TARGET-20261127-0301.html`, in UTC.
+pub(crate) fn report_name(host: &str, target: &str, begun: Timestamp) -> PathBuf {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let plain = |text: &str| {
+        let words = text.split(|c| !is_plain(c)).filter(|word| !word.is_empty());
+        words.collect::<Vec<_>>().join("-").chars().take(NAME_PART_MAX).collect::<String>()
+    };
+    let parts = [plain(host), plain(target), begun.strftime("%Y%m%d-%H%M").to_string()];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    PathBuf::from(format!("halfpower-{}.html", parts.join("-")))
+}
+
+/// Characters of host and target in the name of a report.
+const NAME_PART_MAX: usize = 40;
 
 /// The store that the user named, the default one, or one in memory.
 pub(crate) fn open_store(context: &Context, keep: bool) -> anyhow::Result<Store> {
@@ -248,4 +261,19 @@ pub(crate) fn stored_targets(targets: &[PathBuf]) -> std::io::Result<Vec<String>
         if is_path(path) { std::path::absolute(path) } else { Ok(path.clone()) }
     };
     targets.iter().map(|path| Ok(absolute(path)?.to_string_lossy().into_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_named_by_host_target_and_time_whatever_they_are() {
+        let begun = "2026-11-27T03:01:59Z".parse().unwrap();
+        let named = |host, target| report_name(host, target, begun).display().to_string();
+        assert_eq!(named("db1", "/srv/data"), "halfpower-db1-srv-data-20261127-0301.html");
+        assert_eq!(named("", "sim:nvme-gen4:filled, a b"), "halfpower-sim-nvme-gen4-filled-a-b-20261127-0301.html");
+        assert_eq!(named("../\n", "\u{1b}日本"), "halfpower-..-20261127-0301.html");
+        assert!(named(&"x".repeat(300), &"y".repeat(300)).len() < 120);
+    }
 }

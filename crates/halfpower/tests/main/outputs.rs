@@ -36,7 +36,6 @@ fn the_place_of_a_page_is_looked_at_before_anything_is_measured() {
             lab.refuses(format!("export 1 --format=csv --output={name}"), 1, why);
         }
     }
-    lab.refuses("study run tiny.toml --target=place", 1, "no report of Halfpower");
     assert_eq!(lab.runs().len(), 2, "nothing was begun");
     // An export never replaces a file.
     lab.refuses("export 1 --format=csv --output=empty", 1, "exists");

@@ -4,7 +4,7 @@ use super::guard::{Html, Refusal};
 use super::shelf::{Held, Shelf};
 use crate::cli::compare::{self, Runs};
 use crate::cli::history::{self, Course};
-use crate::instrument::show::{ReadingInput, reading_html};
+use crate::cli::report::reading_page;
 use crate::report::chart::{Chart, Line, Point, Stroke, XAxis, YAxis, chart_view, without_interval};
 use crate::report::html::render;
 use crate::report::{Analysed, TwoArms, comparison_html, html};
@@ -83,13 +83,7 @@ pub(super) async fn run(State(shelf): State<Shelf>, Path(run): Path<i64>) -> Res
 /// The report of a run, or the page of a reading or of two arms.
 fn report(Held { store, .. }: &Held, id: RunId) -> anyhow::Result<String> {
     if let Some(reading) = store.reading(id)? {
-        let run = store.run(id)?;
-        return reading_html(&ReadingInput {
-            run: id.0,
-            target: &run.target,
-            command: &run.command,
-            reading: &reading,
-        });
+        return reading_page(&store.run(id)?, &reading);
     }
     match TwoArms::load(store, id, None)? {
         Some(arms) => arms.html(),
