@@ -152,6 +152,24 @@ fn one_sample_shows_only_what_no_noise_does() {
 }
 
 #[test]
+fn what_a_survey_measured_once_leaves_the_rest_its_verdict() {
+    let with_one = |rates: &[f64], one: f64| run(&[(read(4), rates), (read(64), &[one])]);
+    let base = [1e9, 1.001e9, 0.999e9, 1.0005e9, 0.9995e9];
+    let better = base.map(|rate| 2.0 * rate);
+    let said = |after: &[f64], one: f64| {
+        let comparison = compared(&with_one(&base, 1e9), &with_one(after, one));
+        (comparison.outcome, comparison.sentence)
+    };
+    let (outcome, sentence) = said(&better, 1.1e9);
+    assert!(
+        outcome == Outcome::Improved && sentence.ends_with("One that was measured once is not judged."),
+        "{sentence}"
+    );
+    // What no noise does counts.
+    assert_eq!(said(&better, 0.1e9).0, Outcome::Regression);
+}
+
+#[test]
 fn equal_samples_of_a_simulated_machine_are_the_same_and_of_a_host_a_coincidence() {
     let simulated = |factor: f64| {
         let mut run = run(&[(read(4), &[1e8 * factor]), (read(64), &[1e8 * factor, 5e8 * factor])]);

@@ -12,7 +12,7 @@ use serde::Serialize;
 pub enum Outcome {
     /// A figure of a workload is worse.
     Regression,
-    /// Nothing is worse, but some throughput is undecided.
+    /// Nothing is worse, but some throughput that was measured several times, or each, is undecided.
     Undecided,
     /// Some are better, and no throughput is undecided.
     Improved,
@@ -56,21 +56,27 @@ pub(super) fn of(cells: &[ComparedCell], are_arms: bool) -> (Outcome, String) {
         let above = above_the_device(cells).map(|said| format!(" {said}")).unwrap_or_default();
         return (Outcome::Regression, format!("{verdict}: {}.{found}{above}", listed(&worse)));
     }
-    if throughputs == 0 || !undecided.is_empty() {
-        let single = undecided.iter().any(|(_, change)| change.single);
-        let why = if single { "one sample only" } else { "too much scatter, or too few repetitions" };
+    // A survey measures once what its answer does not depend on.
+    let once = undecided.iter().filter(|(_, change)| change.single).count();
+    if throughputs == once || undecided.len() > once {
+        let why = if once > 0 { "one sample only" } else { "too much scatter, or too few repetitions" };
         let of = format!("{} of {throughputs} throughputs", undecided.len());
         let doubts = doubts(undecided.iter().filter_map(|(_, change)| change.doubt));
         let sentence = format!("{found} Undecided: {why}, for {of}{doubts}.");
         return (Outcome::Undecided, sentence.trim_start().to_owned());
     }
+    let not_judged = match once {
+        0 => String::new(),
+        1 => " One that was measured once is not judged.".to_owned(),
+        _ => format!(" {once} that were measured once are not judged."),
+    };
     if !better.is_empty() {
-        return (
-            Outcome::Improved,
-            format!("{}: {}.", if are_arms { "B is better" } else { "Improved" }, listed(&better)),
-        );
+        let verdict = if are_arms { "B is better" } else { "Improved" };
+        return (Outcome::Improved, format!("{verdict}: {}.{not_judged}", listed(&better)));
     }
-    (Outcome::Equivalent, format!("Equivalent: none of {throughputs} throughputs changed by more than the margin."))
+    let judged = throughputs - once;
+    let sentence = format!("Equivalent: none of {judged} throughputs changed by more than the margin.{not_judged}");
+    (Outcome::Equivalent, sentence)
 }
 
 /// Why some are undecided, in a few words.

@@ -97,7 +97,10 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         target::offer_removal(store, &targets, &context.console)?;
     }
     let study = study_of(arguments)?;
-    let [a, b] = prepare_both(&study, &targets, &arguments.plan)?;
+    let ([a, b], smaller) = prepare_both(&study, &targets, &arguments.plan)?;
+    if let Some(size) = smaller {
+        context.console.message(&format!("Both are measured on {size}, the size of the smaller."));
+    }
     for (name, arm) in ["A", "B"].into_iter().zip([&a, &b]) {
         context.console.message(&format!("{name}: {}", arm.site.describe(&arm.environment)));
         context.warn(&arm.site.notes);
@@ -143,8 +146,12 @@ fn half(budget: Bytes) -> Bytes {
     Bytes(budget.0 / 2)
 }
 
-/// Both arms with the same part of their targets.
-fn prepare_both(study: &Study, targets: &[PathBuf], arguments: &PlanArguments) -> anyhow::Result<[Prepared; 2]> {
+/// Both arms with the same part of their targets; the smaller size if they differ.
+fn prepare_both(
+    study: &Study,
+    targets: &[PathBuf],
+    arguments: &PlanArguments,
+) -> anyhow::Result<([Prepared; 2], Option<Bytes>)> {
     arguments.overwrite.of(targets)?;
     let mut arguments = arguments.clone();
     arguments.write_budget = arguments.write_budget.map(half);
@@ -157,10 +164,10 @@ fn prepare_both(study: &Study, targets: &[PathBuf], arguments: &PlanArguments) -
     let both = [one(0, &arguments)?, one(1, &arguments)?];
     let sizes = both.each_ref().map(|arm| arm.environment.target.size_bytes);
     if sizes[0] == sizes[1] {
-        return Ok(both);
+        return Ok((both, None));
     }
     arguments.size = Some(sizes[0].min(sizes[1]));
-    Ok([one(0, &arguments)?, one(1, &arguments)?])
+    Ok(([one(0, &arguments)?, one(1, &arguments)?], arguments.size))
 }
 
 fn show_end(session: &Session<'_>, arguments: &Arguments, status: RunStatus) -> anyhow::Result<Ending> {
