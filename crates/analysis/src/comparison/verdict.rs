@@ -58,7 +58,8 @@ pub(super) fn of(cells: &[ComparedCell], are_arms: bool) -> (Outcome, String) {
     }
     // A survey measures once what its answer does not depend on.
     let once = undecided.iter().filter(|(_, change)| change.single).count();
-    if throughputs == once || undecided.len() > once {
+    let are_all_single = changes().all(|(_, change)| change.single || change.figure != Figure::Throughput);
+    if are_all_single || undecided.len() > once {
         let why = if once > 0 { "one sample only" } else { "too much scatter, or too few repetitions" };
         let of = format!("{} of {throughputs} throughputs", undecided.len());
         let doubts = doubts(undecided.iter().filter_map(|(_, change)| change.doubt));

@@ -129,7 +129,7 @@ impl Probe {
     /// Intervals in each.
     const INTERVALS: u64 = 300;
 
-    /// How it goes on where it did not show what lasts.
+    /// How long it goes on at most where it did not show what lasts.
     const LONGER: Nanoseconds = Nanoseconds(15_000_000_000);
 
     /// A long repetition of a workload; without a duration the first.
@@ -237,7 +237,9 @@ impl Plan {
     /// # Panics
     /// When the plan has no such cell.
     pub(crate) fn continued(&self, cell: usize) -> Option<Workload> {
-        let workload = self.probe.as_ref()?.of(&self.cells[cell].workload, Some(Probe::LONGER));
+        let probe = self.probe.as_ref()?;
+        let longer = Nanoseconds(probe.durations[0].0 * 5 / 2).min(Probe::LONGER);
+        let workload = probe.of(&self.cells[cell].workload, Some(longer));
         Some(Workload { seed: derive_seed(workload.seed, 1), ..workload })
     }
 
