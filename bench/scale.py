@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Measures how Halfpower keeps up with many samples: a report of one run of 100 000, a comparison of two of 1 000 workloads,
-a list of 100 000 runs.
+a list of 100 000 runs; and the pages of `serve` over 100 000 samples, if the program has it.
 
 A sample is measured here, of a file in the build directory; the runs are made of it, with rates drawn from a seed, and
 written into a store of their own. Prints the wall time, the CPU time and the largest resident memory of each command, best of
@@ -18,11 +18,13 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from pathlib import Path
 
 SIZES = [4096 << exponent for exponent in range(10)]
 DEPTHS = [1, 2, 4, 8, 16, 32, 64, 128, 192, 256]
 KINDS = [(operation, pattern) for operation in ("read", "write") for pattern in ("sequential", "random")]
+SURVEY = 200  # samples
 KINDS_TOO = [*((*kind, "direct") for kind in KINDS), *((*kind, "buffered") for kind in KINDS)]
 
 
@@ -41,6 +43,11 @@ def measured(halfpower, directory):
                "--buffering=direct", "--duration=250ms", "--store", store]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return store
+
+
+def base_of(store):
+    with sqlite3.connect(store) as connection:
+        return connection.execute("SELECT record FROM samples").fetchone()[0]
 
 
 def fill(store, base, cells, repetitions, seed, factor=1.0):
@@ -93,6 +100,24 @@ def timed(command, statuses):
     return elapsed, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
+def pages(halfpower, store, rounds):
+    """Milliseconds of pages of `serve`, the median of some rounds; none if the program lacks it."""
+    command = [halfpower, "serve", "--store", store]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        url = process.stdout.readline().strip()
+        time.sleep(15)  # until the headlines are there
+        answer = "what-if/answer?volume=nvme-gen4:filled&operation=read&pattern=random&request_size=4096B&depth=32"
+        rows = [("run's page", "run/3", 100), ("list", "", 50), ("search", "?q=random+iops", 50), ("what-if", answer, 200)]
+        for what, page, most in rows if url else []:
+            took = []
+            for _ in range(rounds):
+                began = time.monotonic()
+                urllib.request.urlopen(url + page).read()
+                took.append((time.monotonic() - began) * 1e3)
+            yield what, sorted(took)[len(took) // 2], most
+        process.terminate()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("halfpower", type=Path, help="the program, built for release")
@@ -108,8 +133,7 @@ def main():
         store = arguments.keep or directory / "many.db"
         if not store.exists():
             measured(halfpower, directory).rename(store)
-            with sqlite3.connect(store) as connection:
-                (base,) = connection.execute("SELECT record FROM samples").fetchone()
+            base = base_of(store)
             repetitions = arguments.samples // arguments.cells
             fill(store, base, arguments.cells, repetitions, 1)
             fill(store, base, arguments.cells, 5, 2)
@@ -119,6 +143,7 @@ def main():
         many_runs(runs, arguments.runs - 1)
         page = directory / "page.html"
         rows = [
+            (f"report of {arguments.cells} workloads", store, ["report", "3", "--output", page], [0], 2.0, None),
             (f"report of {arguments.samples} samples", store, ["report", "2", "--output", page], [0], 5.0, 500e6),
             (f"comparison of two runs of {arguments.cells} workloads", store, ["compare", "3", "4"], [0, 3, 4], 1.0, None),
             (f"list of {arguments.runs} runs", runs, ["runs"], [0], 1.0, None),
@@ -133,6 +158,13 @@ def main():
             verdict = "MISSED" if is_missed else "kept"
             print(f"{what}: {elapsed:.2f} s, {cpu:.2f} s of CPU time, {resident / 1e6:.0f} MB (bound: {bounds}: {verdict})")
         print(f"the report's page: {page.stat().st_size / 1e6:.1f} MB")
+        surveys = directory / "surveys.db"
+        measured(halfpower, directory).rename(surveys)
+        for seed in range(arguments.samples // SURVEY):
+            fill(surveys, base_of(surveys), SURVEY // 5, 5, seed)
+        for what, took, most in pages(halfpower, surveys, 9):
+            missed |= took > most
+            print(f"serve, {what}: {took:.0f} ms (bound: {most} ms: {'MISSED' if took > most else 'kept'})")
     sys.exit(1 if missed else 0)
 
 

@@ -18,6 +18,7 @@ use minijinja::value::{Serde, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
 
 /// Requests of a simulation.
 const REQUESTS: u64 = 8000;
@@ -65,10 +66,11 @@ pub(super) async fn answer(
     Query(asked): Query<Asked>,
     Query(all): Query<BTreeMap<String, String>>,
 ) -> Result<Json<Answer>, Refusal> {
-    // One at a time: who moves a setting wants the answer to the last one.
-    let work = move || simulate(&asked, &all);
-    let done = tokio::task::spawn_blocking(work).await;
-    let done = done.map_err(|_| Refusal(StatusCode::INTERNAL_SERVER_ERROR, "the simulation failed".to_owned()))?;
+    // One at a time, so that a slider leaves the CPU to the last of its simulations.
+    static TURN: Semaphore = Semaphore::const_new(1);
+    let failed = |_| Refusal(StatusCode::INTERNAL_SERVER_ERROR, "the simulation failed".to_owned());
+    let _turn = TURN.acquire().await;
+    let done = tokio::task::spawn_blocking(move || simulate(&asked, &all)).await.map_err(failed)?;
     Ok(Json(done?))
 }
 
