@@ -21,7 +21,8 @@ pub(crate) enum XAxis {
     Place,
     /// Seconds from the first request.
     Time,
-    /// Numbers of runs.
+    /// Numbers of runs, which only `serve` draws.
+    #[cfg_attr(not(feature = "serve"), expect(dead_code))]
     Run,
 }
 
