@@ -47,7 +47,7 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   halfpower run .                      survey the storage under this directory, about one minute
-  halfpower run --quick /mnt/data      a shorter survey, about 25 seconds
+  halfpower run --quick /mnt/data      a shorter survey, half a minute
   halfpower ab /mnt/old /mnt/new       compare two targets, or settings, about one minute
   halfpower io file --op read --pattern random --request-size 4KiB --depth 32 --buffering direct
 

@@ -27,7 +27,7 @@ pub(super) struct Arguments {
     /// Directories, files and block devices; several are measured alone and together
     #[arg(default_value = ".", value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Take about 25 seconds: fewer sizes and queue depths, shorter repetitions
+    /// Take about half a minute: fewer sizes and queue depths, shorter repetitions
     #[arg(long, conflicts_with = "thorough")]
     quick: bool,
     /// Take up to 15 minutes, until rates are within 2 %: QD1, 2, 4 and 8, longer repetitions

@@ -291,9 +291,9 @@ impl<'a> Runner<'a> {
         audience: &mut dyn Audience,
     ) -> anyhow::Result<()> {
         let probe = self.plan.probe_of(cell, block);
-        if probe.is_some() && self.is_limited {
+        if let Some(probe) = probe.filter(|_| self.is_limited) {
             // Writes are then likely limited too, or slow enough that a cache takes seconds to fill.
-            workload.limits.duration = workload.limits.duration.max(Some(Probe::LONG));
+            workload.limits.duration = workload.limits.duration.max(Some(probe.durations[0].max(Probe::LONG)));
         }
         let shown = self.take(cell, block, workload, ahead, audience)?;
         if probe.is_some()

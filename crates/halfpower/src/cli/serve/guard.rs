@@ -54,7 +54,7 @@ pub(super) async fn guard(State(guard): State<Guard>, request: Request, next: Ne
     response
 }
 
-/// A page. Its own script and style are told from any other by a number that nobody knows before.
+/// A page. A random number marks its script and style; the browser runs no other.
 pub(super) struct Html(pub(super) String);
 
 impl IntoResponse for Html {

@@ -17,7 +17,7 @@ use std::time::Duration;
 /// The time between two looks.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// What is known of a run now.
+/// The state of a run.
 #[derive(Serialize)]
 struct Now {
     status: String,
@@ -56,7 +56,7 @@ pub(super) async fn events(
     Ok(Sse::new(unfold((shelf, None), next)))
 }
 
-/// What is known, and whether the run has ended; none if nothing is new.
+/// The state, and whether the run has ended; none if nothing is new.
 fn state(held: &Held, run: RunId, known: Option<usize>) -> anyhow::Result<Option<(Now, bool)>> {
     let (status, samples) = (held.store.run(run)?.status, held.store.count_samples(run)?);
     let has_ended = status != RunStatus::Running;

@@ -1,7 +1,6 @@
 //! `halfpower serve`: the stored runs, and what simulated machines would do, in a browser.
 //!
-//! One thread has the store and does what it is asked, one after another; between two requests it finds out the headlines of
-//! the runs. Only GET is answered, and nothing is written for one.
+//! One thread has the store and serves one request after another; between two it finds the headlines of the runs. Only GET is answered, and nothing is written for one.
 
 mod guard;
 mod live;

@@ -22,7 +22,7 @@ const ROWS: usize = 50;
 /// Workloads of a history that are drawn: those that changed first.
 const DRAWN: usize = 6;
 
-/// What is looked for.
+/// A search.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Search {

@@ -28,7 +28,7 @@ pub(super) struct Held {
 }
 
 impl Shelf {
-    /// Opens the store in a thread of its own.
+    /// Opens the store in another thread.
     ///
     /// # Errors
     /// If it cannot be opened.
@@ -62,7 +62,7 @@ impl Held {
         let mut wait = IDLE;
         loop {
             match jobs.recv_timeout(wait) {
-                // Whoever asked is told that there is no answer.
+                // The request then fails with an error.
                 Ok(job) => drop(catch_unwind(AssertUnwindSafe(|| job(&self)))),
                 Err(RecvTimeoutError::Timeout) => wait = if self.find_headline() { IDLE } else { LOOK },
                 Err(RecvTimeoutError::Disconnected) => return,

@@ -24,12 +24,12 @@ use tokio::sync::Semaphore;
 const REQUESTS: u64 = 8000;
 /// A simulation ends after this long.
 const LONGEST: Duration = Duration::from_secs(2);
-/// Parts that are told, the busiest first.
+/// Maximum number of parts in an answer, the busiest first.
 const PARTS: usize = 12;
 /// The keys of a workload that can be asked for.
 const KEYS: [&str; 5] = ["operation", "pattern", "request_size", "depth", "workers"];
 
-/// What is asked.
+/// A question.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Asked {
