@@ -16,6 +16,20 @@ use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 const WARNING: (&str, &str) = ("warning: ", "33");
 const ERROR: (&str, &str) = ("error: ", "31");
 
+/// Where a text is read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Medium {
+    /// In lines of at most `width` columns (minimum 20); with escape sequences if there is colour.
+    Terminal {
+        /// Columns.
+        width: usize,
+        /// Whether words are styled.
+        colour: bool,
+    },
+    /// In an issue or a pull request. What a user or a device named is text there too.
+    Markdown,
+}
+
 /// Standard output and error.
 #[derive(Clone, Debug)]
 pub(crate) struct Console {
@@ -69,9 +83,9 @@ impl Console {
         Console { is_plain, is_quiet, ..self }
     }
 
-    /// Whether standard output takes colour.
-    pub(crate) fn output_colour(&self) -> bool {
-        self.output_colour
+    /// Where a text on standard output is read.
+    pub(crate) fn medium(&self) -> Medium {
+        Medium::Terminal { width: self.output_width(), colour: self.output_colour }
     }
 
     /// Columns of standard output's terminal, at most 100; 100 without a terminal.

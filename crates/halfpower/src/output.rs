@@ -1,13 +1,15 @@
 //! Writes files that the user names: reports and exports. A file is written as a whole or not at all. Only a report may
-//! replace a file: an earlier report.
+//! replace a file: an earlier report of the same run, or with `--force` of any run.
 //!
 //! The text goes to a new file in the same directory (`O_EXCL`, so an existing one is neither followed nor truncated),
 //! which is then renamed. Rejected are symbolic links, directories, devices, and files that Halfpower did not write.
 //! [`Output::check`] finds all of that before a measurement.
 
 use anyhow::{Context, Result, anyhow, bail};
+use clap::Args;
 use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
 use rustix::io::Errno;
+use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -17,8 +19,10 @@ use std::time::{Duration, Instant};
 
 /// Mark near the start of every report.
 pub(crate) const MARK: &str = "<meta name=\"generator\" content=\"halfpower ";
+/// Mark of the run that a report is of.
+const OF: &str = "<meta name=\"halfpower-run\" content=\"";
 /// Bytes of a file that are searched for the mark.
-const MARK_WITHIN: u64 = 1024;
+const MARK_WITHIN: u64 = 16 << 10;
 /// Number of names tried for the temporary file.
 const ATTEMPTS: u32 = 100;
 /// Longest wait for the creation of an empty file at the end of the program.
@@ -28,19 +32,35 @@ const CREATION: Duration = Duration::from_millis(200);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output<'p> {
     path: &'p Path,
-    /// Whether it may replace an earlier report.
-    is_report: bool,
+    kind: Kind<'p>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind<'p> {
+    /// Must not exist.
+    New,
+    /// May replace a report of the same run, or with `force` of any.
+    Report { of: &'p str, force: bool },
+}
+
+/// Whether a report may replace that of another run.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct Force {
+    /// Replace the report of another run, if the file is one
+    #[arg(long, help_heading = "Results")]
+    force: bool,
 }
 
 impl<'p> Output<'p> {
-    /// A report, which may replace an earlier one.
-    pub(crate) fn report(path: &'p Path) -> Self {
-        Output { path, is_report: true }
+    /// A report of the run or the runs with the identity `of`, which may replace an earlier one of them. Before a run has an
+    /// identity it is empty.
+    pub(crate) fn report(path: &'p Path, of: &'p str, Force { force }: Force) -> Self {
+        Output { path, kind: Kind::Report { of, force } }
     }
 
     /// A file that must not exist.
     pub(crate) fn new_file(path: &'p Path) -> Self {
-        Output { path, is_report: false }
+        Output { path, kind: Kind::New }
     }
 
     /// Checks whether it can be written, with an empty temporary file beside it.
@@ -61,9 +81,14 @@ impl<'p> Output<'p> {
     /// As [`check`](Self::check), and if there is no space.
     pub(crate) fn write(self, content: &(impl AsRef<[u8]> + ?Sized)) -> Result<()> {
         self.look()?;
+        let mut content = Cow::Borrowed(content.as_ref());
+        if let Kind::Report { of, .. } = self.kind {
+            let page = String::from_utf8_lossy(&content);
+            content = Cow::Owned(page.replacen(MARK, &format!("{OF}{of}\">\n{MARK}"), 1).into_bytes());
+        }
         let (temporary, mut file) = create_beside(self.path)?;
         let cannot = || format!("cannot write {}", self.path.display());
-        let written = file.write_all(content.as_ref()).and_then(|()| file.sync_all()).with_context(cannot);
+        let written = file.write_all(&content).and_then(|()| file.sync_all()).with_context(cannot);
         let placed = written.and_then(|()| self.place(&temporary));
         if placed.is_err() {
             // The first error is more useful than one of the clean-up.
@@ -100,26 +125,34 @@ impl<'p> Output<'p> {
         if !metadata.is_file() {
             bail!("{shown} is not a regular file; give another name");
         }
-        if !self.is_report || !is_report(self.path).with_context(|| format!("cannot read {shown}"))? {
+        let Kind::Report { of, force } = self.kind else { return Err(self.taken()) };
+        let start = start_of(self.path).with_context(|| format!("cannot read {shown}"))?;
+        if !start.contains(MARK) {
             return Err(self.taken());
+        }
+        if !force && (of.is_empty() || !start.contains(&format!("{OF}{of}\""))) {
+            bail!("{shown} is the report of another run; give another name, or replace it with --force");
         }
         Ok(true)
     }
 
     fn taken(self) -> anyhow::Error {
         let shown = self.path.display();
-        let reason = if self.is_report { " and is no report of Halfpower" } else { ", and nothing is written over" };
+        let reason = match self.kind {
+            Kind::Report { .. } => " and is no report of Halfpower",
+            Kind::New => ", and nothing is written over",
+        };
         anyhow!("{shown} exists{reason}; give another name")
     }
 }
 
-/// Whether a file begins like a report.
-fn is_report(path: &Path) -> std::io::Result<bool> {
+/// What a file begins with.
+fn start_of(path: &Path) -> std::io::Result<String> {
     let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits() as i32;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let mut start = Vec::new();
     file.take(MARK_WITHIN).read_to_end(&mut start)?;
-    Ok(String::from_utf8_lossy(&start).contains(MARK))
+    Ok(String::from_utf8_lossy(&start).into_owned())
 }
 
 /// The temporary file, until it is renamed or removed.
@@ -190,12 +223,22 @@ mod tests {
         fs::write(&victim, "data").unwrap();
         // An existing temporary name is not followed.
         symlink(&victim, directory.path().join(format!(".report.html.{}-0", std::process::id()))).unwrap();
-        Output::report(&path).write(&report("one")).unwrap();
-        Output::report(&path).write(&report("two")).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), report("two"));
+        let write = |of, force, text| Output::report(&path, of, Force { force }).write(&report(text));
+        let is_now = |text| fs::read_to_string(&path).unwrap().ends_with(text);
+        write("a", false, "one").unwrap();
+        write("a", false, "two").unwrap();
+        assert!(is_now("two"));
+        for other in ["b", ""] {
+            let error = write(other, false, "three").unwrap_err().to_string();
+            assert!(error.contains("of another run") && error.contains("--force"), "{error}");
+        }
+        assert!(is_now("two"));
+        write("b", true, "three").unwrap();
+        assert!(is_now("three"));
         assert_eq!(fs::read_to_string(&victim).unwrap(), "data");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 3);
-        let error = Output::report(&directory.path().join("none/report.html")).check().unwrap_err();
+        let error =
+            Output::report(&directory.path().join("none/report.html"), "", Force::default()).check().unwrap_err();
         assert!(error.to_string().contains("none"), "{error}");
     }
 
@@ -209,7 +252,11 @@ mod tests {
         let dangling = directory.path().join("dangling.html");
         symlink(directory.path().join("nowhere"), &dangling).unwrap();
         for path in [&precious, &link, &dangling, &directory.path().to_path_buf()] {
-            assert!(Output::report(path).write(&report("x")).is_err(), "{}", path.display());
+            assert!(
+                Output::report(path, "x", Force { force: true }).write(&report("x")).is_err(),
+                "{}",
+                path.display()
+            );
         }
         assert_eq!(fs::read_to_string(&precious).unwrap(), "my thesis");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());

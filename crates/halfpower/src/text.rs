@@ -77,6 +77,13 @@ pub(crate) fn sparkline(rates: &[f64]) -> String {
     rates.iter().map(bar).collect()
 }
 
+/// A horizontal bar for a share of `columns`, in eighths of a column.
+pub(crate) fn bar(share: f64, columns: usize) -> String {
+    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (share.clamp(0.0, 1.0) * columns as f64 * 8.0).round() as usize;
+    "█".repeat(eighths / 8) + PARTS[eighths % 8]
+}
+
 /// A share in percent.
 pub(crate) fn percent(share: f64) -> String {
     format!("{} %", significant(share * 100.0))
@@ -122,5 +129,6 @@ mod tests {
         assert_eq!(sparkline(&[0.0, 1.0, 2.0, 7.0]), "▁▂▃█");
         assert_eq!(sparkline(&[0.0, 0.0]), "▁▁");
         assert_eq!(sparkline(&[]), "");
+        assert_eq!([bar(0.0, 4), bar(0.5, 4), bar(0.78, 4), bar(7.0, 4)], ["", "██", "███▏", "████"]);
     }
 }

@@ -6,7 +6,7 @@ use crate::command::context::{Context, Ending};
 use crate::command::note::Keeping;
 use crate::command::number::count;
 use crate::command::session::{self, Session};
-use crate::output::Output;
+use crate::output::{Force, Output};
 use crate::plan::Arm;
 use crate::report::{TwoArms, comparison_text};
 use crate::store::{NewRun, RunKind, RunStatus};
@@ -67,9 +67,11 @@ pub(super) struct Arguments {
     /// Print the plan and measure nothing
     #[arg(long)]
     dry_run: bool,
-    /// Also write a page with a forest plot here; replaces an earlier report of that name
+    /// Also write a page with a forest plot here
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     report: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
     #[command(flatten)]
     keeping: Keeping,
 }
@@ -89,7 +91,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         );
     }
     if let Some(path) = &arguments.report {
-        Output::report(path).check()?;
+        Output::report(path, "", arguments.force).check()?;
     }
     let mut store =
         if arguments.dry_run { None } else { Some(session::open_store(context, !arguments.keeping.no_store)?) };
@@ -177,12 +179,13 @@ fn show_end(session: &Session<'_>, arguments: &Arguments, status: RunStatus) -> 
     match context.global.json {
         true => console.print_json(&shown.json())?,
         false => {
-            let text = comparison_text(&shown.comparison, true, console.output_colour(), console.output_width());
+            let text = comparison_text(&shown.comparison, true, console.medium());
             session.or_where(console.print_styled(&text))?;
         }
     }
     if let Some(path) = &arguments.report {
-        Output::report(path).write(&shown.html()?)?;
+        let of = session.store.run(session.run)?.identity();
+        Output::report(path, &of, arguments.force).write(&shown.html()?)?;
         console.message(&format!("Report: {}", path.display()));
     }
     if status == RunStatus::Interrupted {

@@ -4,8 +4,9 @@ use crate::command::{
     context::{Context, Ending},
     session,
 };
-use crate::output::Output;
-use crate::report::{comparison_html, comparison_markdown, comparison_text};
+use crate::console::Medium;
+use crate::output::{Force, Output};
+use crate::report::{comparison_html, comparison_text};
 use crate::store::{Run, RunId, RunKind, RunSummary, Store, StoredSample};
 use crate::text::{once, plural, refuse};
 use clap::Args;
@@ -56,9 +57,11 @@ pub(super) struct Arguments {
     /// Print Markdown, for a pull request
     #[arg(long, conflicts_with = "json", help_heading = "Results")]
     markdown: bool,
-    /// Also write a page with a forest plot here; replaces an earlier report of that name
+    /// Also write a page with a forest plot here
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     report: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
 }
 
 /// The runs of one side.
@@ -99,23 +102,24 @@ pub(super) fn threshold(text: &str) -> Result<Margin, String> {
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
-    if let Some(path) = &arguments.report {
-        Output::report(path).check()?;
-    }
     let store = session::open_store(context, true)?;
+    let named = arguments.before.0.iter().chain(&arguments.after.0).filter(|_| arguments.report.is_some());
+    let of = named.map(|run| Ok(store.run(*run)?.identity())).collect::<anyhow::Result<Vec<_>>>()?.join("+");
+    let report = arguments.report.as_ref().map(|path| (path, Output::report(path, &of, arguments.force)));
+    if let Some((_, output)) = report {
+        output.check()?;
+    }
     let comparison = of_runs(&store, &arguments.before, &arguments.after, arguments.threshold)?;
     if context.global.json {
         context.console.print_json(&comparison)?;
-    } else if arguments.markdown {
-        context.console.print_styled(&comparison_markdown(&comparison, arguments.all))?;
     } else {
-        let (colour, width) = (context.console.output_colour(), context.console.output_width());
-        context.console.print_styled(&comparison_text(&comparison, arguments.all, colour, width))?;
+        let medium = if arguments.markdown { Medium::Markdown } else { context.console.medium() };
+        context.console.print_styled(&comparison_text(&comparison, arguments.all, medium))?;
     }
-    if let Some(path) = &arguments.report {
+    if let Some((path, output)) = report {
         let (before, after) = (arguments.before.to_string(), arguments.after.to_string());
         let html = comparison_html(&comparison, &before, &after, &context.command())?;
-        Output::report(path).write(&html)?;
+        output.write(&html)?;
         context.console.message(&format!("Report: {}", path.display()));
     }
     Ok(ending(comparison.outcome))
@@ -141,6 +145,12 @@ pub(super) fn of_runs(
         side.of = what(runs);
     }
     Ok(comparison)
+}
+
+/// How a run differs from another, in a sentence.
+pub(super) fn in_a_sentence(store: &Store, before: RunId, after: RunId) -> anyhow::Result<String> {
+    let compared = of_runs(store, &Runs(vec![before]), &Runs(vec![after]), None)?;
+    Ok(format!("Run {after} against run {before}: {}", compared.sentence))
 }
 
 pub(super) fn ending(outcome: Outcome) -> Ending {

@@ -49,8 +49,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         context.console.print_json(&document)?;
         return Ok(Ending::Done);
     }
-    let (colour, width) = (context.console.output_colour(), context.console.output_width());
-    let mut page = Page::new(width, colour);
+    let mut page = Page::new(context.console.medium());
     page.paragraph("", &[(Style::Strong, verdict(&all, &runs, &target))]);
     if arguments.workload.is_some() {
         for one in &all {

@@ -4,7 +4,7 @@ use crate::command::context::{Context, Ending};
 use crate::command::note::Keeping;
 use crate::command::number::{any, count};
 use crate::command::price::PriceArguments;
-use crate::command::session::{self, Session};
+use crate::command::session::{self, ReportArguments, Session};
 use crate::command::targets::{OverwriteArgument, PeakArguments};
 use crate::plan::{Expected, Overrides, Plan, PlanError};
 use crate::simulator::name::SetArgument;
@@ -51,12 +51,8 @@ pub(super) struct CommonArguments {
     /// Print the plan and measure nothing
     #[arg(long)]
     dry_run: bool,
-    /// File of the report [default: halfpower-HOST-TARGET-TIME.html]
-    #[arg(long, value_name = "FILE", help_heading = "Results")]
-    report: Option<PathBuf>,
-    /// Write no report
-    #[arg(long, help_heading = "Results")]
-    no_report: bool,
+    #[command(flatten)]
+    report: ReportArguments,
     #[command(flatten)]
     keeping: Keeping,
 }
@@ -141,11 +137,7 @@ pub(super) fn carry_out_study(
         return Ok(Ending::Done);
     };
     let target = session::stored_targets(targets)?.join(", ");
-    let named = || session::report_name(&environment.host, &target, Timestamp::now());
-    let report = (!arguments.no_report).then(|| arguments.report.clone().unwrap_or_else(named));
-    if let Some(path) = &report {
-        session::check_report(path)?;
-    }
+    let report = arguments.report.place((&environment.host, &target), Timestamp::now(), "")?;
     let command = context.command();
     let run = store.begin_run(&NewRun {
         kind,
@@ -159,7 +151,7 @@ pub(super) fn carry_out_study(
         note: arguments.keeping.note.text().as_deref(),
         environment: &environment,
     })?;
-    Session { context, store, run }.carry_out(&plan, &site, report.as_deref())
+    Session { context, store, run }.carry_out(&plan, &site, report)
 }
 
 /// The examined targets and their plan.

@@ -63,18 +63,18 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
                 command::show(context, &reading)?;
                 return Ok(Ending::Done);
             }
-            let (colour, width) = (context.console.output_colour(), context.console.output_width());
+            let medium = context.console.medium();
             if let Some(arms) = TwoArms::load(&store, *run, None)? {
                 match context.global.json {
                     true => context.console.print_json(&arms.json())?,
-                    false => context.console.print_styled(&comparison_text(&arms.comparison, true, colour, width))?,
+                    false => context.console.print_styled(&comparison_text(&arms.comparison, true, medium))?,
                 }
                 return Ok(Ending::Done);
             }
             let analysed = Analysed::load(&store, *run)?;
             match context.global.json {
                 true => context.console.print_json(&analysed.json())?,
-                false => context.console.print_styled(&report::summary(&analysed, colour, width))?,
+                false => context.console.print_styled(&report::summary(&analysed, medium))?,
             }
         }
         Action::Repair => unreachable!("it needs no open store"),

@@ -3,7 +3,7 @@
 use super::plugin::PluginArguments;
 use super::run::{CommonArguments, carry_out_study};
 use crate::command::context::{Context, Ending};
-use crate::command::session::{self, Session};
+use crate::command::session::{self, ReportArguments, Session};
 use crate::command::targets::{OverwriteArgument, TargetArgument};
 use crate::input::{self, Times};
 use crate::plan::{Overrides, Plan};
@@ -57,12 +57,8 @@ enum Action {
 struct AgainArguments {
     /// The run's number; `halfpower runs` lists them
     run: RunId,
-    /// File of the report [default: halfpower-HOST-TARGET-TIME.html]
-    #[arg(long, value_name = "FILE")]
-    report: Option<PathBuf>,
-    /// Write no report
-    #[arg(long)]
-    no_report: bool,
+    #[command(flatten)]
+    report: ReportArguments,
     #[command(flatten)]
     overwrite: OverwriteArgument,
     #[command(flatten)]
@@ -315,16 +311,15 @@ enum Again {
 }
 
 fn again(context: &Context, arguments: &AgainArguments, again: Again) -> anyhow::Result<Ending> {
-    let AgainArguments { run: id, report, no_report, overwrite, plugins } = arguments;
+    let AgainArguments { run: id, report, overwrite, plugins } = arguments;
     let id = *id;
     let mut store = session::open_store(context, true)?;
     let stored = store.run(id)?;
-    let begun = if again == Again::Resumed { stored.started_at } else { Timestamp::now() };
-    let named = || session::report_name(&stored.environment.host, &stored.target, begun);
-    let report = (!no_report).then(|| report.clone().unwrap_or_else(named));
-    if let Some(path) = &report {
-        session::check_report(path)?;
-    }
+    let (begun, of) = match again {
+        Again::Resumed => (stored.started_at, stored.identity()),
+        Again::Repeated => (Timestamp::now(), String::new()),
+    };
+    let report = report.place((&stored.environment.host, &stored.target), begun, &of)?;
     stored.check_plan()?;
     let Some(plan) = &stored.plan else {
         refuse!("run {id} is a single workload; start it again with `{}`", stored.command);
@@ -382,7 +377,7 @@ fn again(context: &Context, arguments: &AgainArguments, again: Again) -> anyhow:
     warn_of_changes(context, plan, &stored.environment, &now);
     if again == Again::Resumed {
         store.resume_run(id)?;
-        return Session { context, store, run: id }.carry_out(plan, &site, report.as_deref());
+        return Session { context, store, run: id }.carry_out(plan, &site, report);
     }
     let measured = store.samples(id)?.into_iter().map(|stored| (stored.cell, stored.block));
     let plan = Plan { repeats: measured.collect(), ..plan.clone() };
@@ -398,7 +393,7 @@ fn again(context: &Context, arguments: &AgainArguments, again: Again) -> anyhow:
         note: None,
         environment: &now,
     })?;
-    Session { context, store, run }.carry_out(&plan, &site, report.as_deref())
+    Session { context, store, run }.carry_out(&plan, &site, report)
 }
 
 /// Rejects a simulated machine whose file has changed, because the run would then have samples of two machines.

@@ -2,7 +2,7 @@
 
 use super::context::{Context, Ending};
 use crate::command::live::Live;
-use crate::output::Output;
+use crate::output::{Force, Output};
 use crate::plan::Plan;
 use crate::report::{self, Analysed};
 use crate::runner::Runner;
@@ -10,27 +10,85 @@ use crate::store::{RunId, RunStatus, Store};
 use crate::target::{Contents, Opened, Opening, Site};
 use crate::target_name::is_path;
 use anyhow::Context as _;
+use clap::Args;
 use halfpower_engine::TargetError;
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, BytesPerSecond, Testbed};
 use jiff::Timestamp;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
-/// The default name of a report, in the current directory: `halfpower-HOST-TARGET-20261127-0301.html`, in UTC.
-pub(crate) fn report_name(host: &str, target: &str, begun: Timestamp) -> PathBuf {
+/// Where the report of a run is written.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ReportArguments {
+    /// File of the report [default: halfpower-HOST-TARGET-TIME.html]
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    report: Option<PathBuf>,
+    /// Write no report
+    #[arg(long, help_heading = "Results")]
+    no_report: bool,
+    #[command(flatten)]
+    force: Force,
+}
+
+impl ReportArguments {
+    /// The place of the report of a run on `host` and `target` with this identity, which is empty before the run is stored; none
+    /// if there is to be no report. A default name that is taken gets a number.
+    ///
+    /// # Errors
+    /// If no report can be written there, with the remedy.
+    pub(crate) fn place(
+        &self,
+        (host, target): (&str, &str),
+        begun: Timestamp,
+        of: &str,
+    ) -> anyhow::Result<Option<Place>> {
+        if self.no_report {
+            return Ok(None);
+        }
+        let place = |path| Place { path, force: self.force };
+        let is_taken =
+            |place: &Place| place.path.exists() && Output::report(&place.path, of, place.force).check().is_err();
+        let found = match &self.report {
+            Some(path) => place(path.clone()),
+            None => {
+                let mut named = (1..NAMES_TRIED).map(|number| place(report_name(host, target, begun, number)));
+                named
+                    .find(|place| !is_taken(place))
+                    .context("every default name is taken; name a file with --report")?
+            }
+        };
+        let checked = Output::report(&found.path, of, found.force).check();
+        checked.context("no report could be written; name another file with --report, or use --no-report")?;
+        Ok(Some(found))
+    }
+}
+
+/// Where a report is written.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) path: PathBuf,
+    pub(crate) force: Force,
+}
+
+/// The default name of a report, in the current directory: `halfpower-HOST-TARGET-20261127-030142.html`, in UTC; from the second
+/// one on with a number.
+pub(crate) fn report_name(host: &str, target: &str, begun: Timestamp, number: u32) -> PathBuf {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let plain = |text: &str| {
         let words = text.split(|c| !is_plain(c)).filter(|word| !word.is_empty());
         words.collect::<Vec<_>>().join("-").chars().take(NAME_PART_MAX).collect::<String>()
     };
-    let parts = [plain(host), plain(target), begun.strftime("%Y%m%d-%H%M").to_string()];
+    let number = if number > 1 { number.to_string() } else { String::new() };
+    let parts = [plain(host), plain(target), begun.strftime("%Y%m%d-%H%M%S").to_string(), number];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     PathBuf::from(format!("halfpower-{}.html", parts.join("-")))
 }
 
 /// Characters of host and target in the name of a report.
 const NAME_PART_MAX: usize = 40;
+/// Default names that are tried.
+const NAMES_TRIED: u32 = 100;
 
 /// The store that the user named, the default one, or one in memory.
 pub(crate) fn open_store(context: &Context, keep: bool) -> anyhow::Result<Store> {
@@ -54,9 +112,9 @@ pub(crate) struct Session<'a> {
 
 impl Session<'_> {
     /// Carries the run out on examined targets, prints the summary or JSON document, and writes the report.
-    pub(crate) fn carry_out(mut self, plan: &Plan, site: &Site, report: Option<&Path>) -> anyhow::Result<Ending> {
+    pub(crate) fn carry_out(mut self, plan: &Plan, site: &Site, report: Option<Place>) -> anyhow::Result<Ending> {
         let end = self.measure_on(plan, site, None)?;
-        self.show_end(end, report)
+        self.show_end(end, report.as_ref())
     }
 
     /// Carries the run out on examined targets; `second` is that of the plan's second arm, if it is another one.
@@ -146,31 +204,30 @@ impl Session<'_> {
         runner.with_second(second).carry_out(&mut Live::on(context.console.clone()))
     }
 
-    fn show_end(&self, end: RunStatus, report_path: Option<&Path>) -> anyhow::Result<Ending> {
+    fn show_end(&self, end: RunStatus, report: Option<&Place>) -> anyhow::Result<Ending> {
         let console = &self.context.console;
         let analysed = Analysed::load(&self.store, self.run)?;
         let shown = match (self.context.global.json, analysed.has_samples()) {
             (true, _) => console.print_json(&analysed.json()),
             (_, true) => {
-                let (colour, width) = (console.output_colour(), console.output_width());
                 let text = match analysed.is_survey() {
                     true => {
                         let tables = self.store.command(&format!("runs show {}", self.run));
-                        let report = report_path.map(|path| path.display().to_string());
+                        let report = report.map(|place| place.path.display().to_string());
                         let tables = tables.or(report).unwrap_or_else(|| "not kept".to_owned());
-                        report::answer(&analysed, &tables, colour, width)
+                        report::answer(&analysed, &tables, console.medium())
                     }
-                    false => report::summary(&analysed, colour, width),
+                    false => report::summary(&analysed, console.medium()),
                 };
                 console.print_styled(&text)
             }
             _ => Ok(()),
         };
         let mut written = Ok(0);
-        if let Some(path) = report_path.filter(|_| analysed.has_samples()) {
-            written = write_report(&analysed, path);
+        if let Some(place) = report.filter(|_| analysed.has_samples()) {
+            written = write_report(&analysed, place);
             if let Ok(bytes) = written {
-                console.message(&format!("Report: {} ({} kB)", path.display(), significant(bytes as f64 / 1e3)));
+                console.message(&format!("Report: {} ({} kB)", place.path.display(), significant(bytes as f64 / 1e3)));
             }
         }
         if let Err(error) = &written {
@@ -236,20 +293,10 @@ pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
 }
 
 /// Writes the report of a run; returns its size in bytes.
-pub(crate) fn write_report(analysed: &Analysed, path: &Path) -> anyhow::Result<usize> {
+pub(crate) fn write_report(analysed: &Analysed, Place { path, force }: &Place) -> anyhow::Result<usize> {
     let html = report::html(analysed)?;
-    Output::report(path).write(&html)?;
+    Output::report(path, &analysed.run().identity(), *force).write(&html)?;
     Ok(html.len())
-}
-
-/// Checks before the measurement that a report can be written.
-///
-/// # Errors
-/// If it cannot, with the remedy.
-pub(crate) fn check_report(path: &Path) -> anyhow::Result<()> {
-    Output::report(path)
-        .check()
-        .context("no report could be written; name another file with --report, or use --no-report")
 }
 
 /// Targets as the store keeps them: with absolute names, so that they are found from any directory.
@@ -270,10 +317,10 @@ mod tests {
     #[test]
     fn a_report_is_named_by_host_target_and_time_whatever_they_are() {
         let begun = "2026-11-27T03:01:59Z".parse().unwrap();
-        let named = |host, target| report_name(host, target, begun).display().to_string();
-        assert_eq!(named("db1", "/srv/data"), "halfpower-db1-srv-data-20261127-0301.html");
-        assert_eq!(named("", "sim:nvme-gen4:filled, a b"), "halfpower-sim-nvme-gen4-filled-a-b-20261127-0301.html");
-        assert_eq!(named("../\n", "\u{1b}日本"), "halfpower-..-20261127-0301.html");
+        let named = |host, target| report_name(host, target, begun, 1).display().to_string();
+        assert_eq!(named("db1", "/srv/data"), "halfpower-db1-srv-data-20261127-030159.html");
+        assert_eq!(named("", "sim:nvme-gen4:filled, a b"), "halfpower-sim-nvme-gen4-filled-a-b-20261127-030159.html");
+        assert_eq!(named("../\n", "\u{1b}日本"), "halfpower-..-20261127-030159.html");
         assert!(named(&"x".repeat(300), &"y".repeat(300)).len() < 120);
     }
 }

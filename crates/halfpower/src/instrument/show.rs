@@ -50,6 +50,11 @@ fn page_of(reading: &Reading, run: &str) -> Page {
     }
 }
 
+/// The charts of a reading.
+pub(crate) fn reading_charts(reading: &Reading) -> Vec<Chart> {
+    page_of(reading, "RUN").charts
+}
+
 /// The page of a reading.
 ///
 /// # Errors

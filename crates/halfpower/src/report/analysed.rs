@@ -67,6 +67,11 @@ impl Analysed {
         Analysed::of(self.run, self.samples, &Context::default())
     }
 
+    /// The run.
+    pub(crate) fn run(&self) -> &Run {
+        &self.run
+    }
+
     /// Whether the run has samples.
     pub(crate) fn has_samples(&self) -> bool {
         !self.samples.is_empty()

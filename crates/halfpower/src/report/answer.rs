@@ -3,6 +3,7 @@
 use super::analysed::Analysed;
 use super::table::{Table, or_dash};
 use super::wrap::{Page, Style};
+use crate::console::Medium;
 use crate::emit::fio::in_short;
 use crate::target_name::is_time_virtual;
 use crate::text::counted;
@@ -11,10 +12,9 @@ use halfpower_model::Nanoseconds;
 use halfpower_model::units::significant;
 use std::path::Path;
 
-/// About one screen; `tables` is where the rest is. No line is longer than `width` columns
-/// (minimum 20). Escape sequences only with `colour`.
-pub(crate) fn answer(analysed: &Analysed, tables: &str, colour: bool, width: usize) -> String {
-    let mut page = Page::new(width, colour);
+/// About one screen; `tables` is where the rest is.
+pub(crate) fn answer(analysed: &Analysed, tables: &str, medium: Medium) -> String {
+    let mut page = Page::new(medium);
     page.paragraph("", &[(Style::Strong, analysed.run.target.as_str()), (Style::Quiet, &about(analysed))]);
     if let Some(sentence) = analysed.unfinished() {
         page.paragraph("", &[(Style::Caution, &sentence)]);

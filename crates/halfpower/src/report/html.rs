@@ -1,18 +1,21 @@
 //! Pages from templates. Every text is escaped, and control characters are replaced.
 
+use super::chart::{Chart, chart_view};
 use crate::sanitize::sanitize_lines;
 use anyhow::Result;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
-use minijinja::{Environment, UndefinedBehavior};
+use minijinja::{Environment, UndefinedBehavior, context};
 use std::borrow::Cow;
 
-/// The templates by name. The ending `.html` turns escaping on.
+/// The templates by name. The endings `.html` and `.xml` turn escaping on.
 const TEMPLATES: &[(&str, &str)] = &[
     ("parts.html", include_str!("parts.html")),
     ("frame.html", include_str!("frame.html")),
     ("report.html", include_str!("report.html")),
     ("comparison.html", include_str!("comparison/comparison.html")),
+    ("figure.xml", include_str!("figure.xml")),
+    ("several.html", include_str!("several.html")),
     ("reading.html", include_str!("reading.html")),
     #[cfg(feature = "serve")]
     ("site.html", include_str!("../cli/serve/site.html")),
@@ -46,4 +49,19 @@ pub(crate) fn render(name: &str, view: Value) -> Result<String> {
         Cow::Borrowed(_) => page,
         Cow::Owned(page) => page,
     })
+}
+
+/// A chart as a file of its own, with its title and legend; none if nothing in it can be drawn. Programs that draw SVG know no
+/// variables of CSS, so that the light colours are put in.
+///
+/// # Errors
+/// As [`render`].
+pub(crate) fn figure(chart: &Chart) -> Result<Option<String>> {
+    let Some(chart) = chart_view(chart) else { return Ok(None) };
+    let mut svg = render("figure.xml", context! { chart })?;
+    let light = STYLE.lines().skip(1).map_while(|line| line.trim().strip_suffix(';')?.split_once(": "));
+    for (name, colour) in light {
+        svg = svg.replace(&format!("var({name})"), colour);
+    }
+    Ok(Some(svg))
 }

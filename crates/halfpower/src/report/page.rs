@@ -74,7 +74,7 @@ pub(crate) fn html(analysed: &Analysed) -> anyhow::Result<String> {
 }
 
 /// `ext4 on vda (QEMU HARDDISK) · host db1 · Linux 6.1`.
-fn about(analysed: &Analysed) -> String {
+pub(super) fn about(analysed: &Analysed) -> String {
     let environment = &analysed.run.environment;
     let target = &environment.target;
     let model = target.model.as_ref().map(|model| format!(" ({model})")).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The sections of a report after its first screen: each with its charts, then what was found, then the evidence.
 
 use super::analysed::Analysed;
-use super::chart::{Chart, Charts, chart_view, charts, over_time};
+use super::chart::{Chart, Charts, chart_view, charts, of_figure, over_time, overview};
 use super::table::Table;
 use halfpower_model::{Estimate, Finding, FindingCode, Operation};
 use minijinja::{Value, context};
@@ -69,6 +69,18 @@ fn view(analysed: &Analysed, section: &Section) -> Option<Value> {
         count => findings.len(),
         evidence => (!findings.is_empty()).then(|| evidence(&findings)),
     })
+}
+
+/// Every chart of a report, each once.
+pub(crate) fn every_chart(analysed: &Analysed) -> Vec<Chart> {
+    let of_paper = analysed.paper_figures.iter().enumerate();
+    let mut all: Vec<Chart> = of_paper.flat_map(|(number, figure)| of_figure(analysed, figure, number)).collect();
+    all.extend(overview(analysed));
+    if analysed.only().is_none() {
+        let Charts { throughput, rate, latency, cpu } = charts(analysed);
+        all.extend([throughput, rate, latency, cpu, over_time(analysed)].into_iter().flatten());
+    }
+    all
 }
 
 /// What limits reads and writes, each with its evidence and what was ruled out; together if both are equal.

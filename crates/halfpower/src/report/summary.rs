@@ -3,16 +3,18 @@
 
 use super::analysed::Analysed;
 use super::answer::{recommend, tell};
+use super::chart::{Chart, Line, Point, XAxis, YAxis, overview};
 use super::page::{beside, elsewhere, met};
 use super::pyramid;
 use super::sections::accounts;
 use super::table::{Table, figure, or_dash};
 use super::tables::{bottleneck, brief_noise, busy, within_run};
 use super::wrap::{Page, Style};
+use crate::console::Medium;
 use crate::plan::Judged;
 use crate::simulator::paper_figures::PaperFigure;
 use crate::study::{LIMITS, VOLUME};
-use crate::text::{counted, joined, once};
+use crate::text::{bar, counted, joined, once};
 use halfpower_analysis::CellSummary;
 use halfpower_model::{Environment, Estimate, Finding, FindingCode, Quantity, Reach, Sample};
 
@@ -32,12 +34,15 @@ const ALSO: [(FindingCode, &str); 10] = [
 /// Maximum number of further findings.
 const ALSO_SHOWN: usize = 6;
 
+/// Columns of the longest bar.
+const BAR: usize = 30;
+
 /// Maximum number of workloads of a simulated machine to list, unless a study varies the machine.
 const CELLS_SHOWN: usize = 24;
 
-/// The summary. No line is longer than `width` columns (minimum 20). Escape sequences only with `colour`.
-pub(crate) fn summary(analysed: &Analysed, colour: bool, width: usize) -> String {
-    let mut page = Page::new(width, colour);
+/// The summary.
+pub(crate) fn summary(analysed: &Analysed, medium: Medium) -> String {
+    let mut page = Page::new(medium);
     heading(&mut page, analysed);
     if let Some(noise) = &analysed.noise {
         page.gap();
@@ -67,6 +72,11 @@ pub(crate) fn summary(analysed: &Analysed, colour: bool, width: usize) -> String
             }
             page.plain(account.as_str());
         }
+    }
+    for (title, table) in knees(analysed) {
+        page.gap();
+        page.plain(title);
+        page.table_of(&table);
     }
     page.table(["Peak", "figure (request size, queue depth)"], briefs(analysed, FindingCode::Peak));
     let head = ["Sequential requests", "half-power size (interpolated)", "CPU time per request"];
@@ -175,6 +185,29 @@ fn priced(analysed: &Analysed) -> &'static str {
     let mut estimates = analysed.findings(FindingCode::Price).flat_map(|finding| &finding.estimates);
     let has_capacity = estimates.any(|estimate| estimate.quantity == Quantity::MegabytesPerPrice);
     if has_capacity { "of accesses and capacity" } else { "of accesses" }
+}
+
+/// The charts of the first screen as bars: of each depth or size the rate and, where it has one, the p99.
+fn knees(analysed: &Analysed) -> Vec<(String, Table)> {
+    let charts = overview(analysed);
+    let tails = charts.iter().find(|chart| chart.y == YAxis::Latency);
+    let is_rate = |chart: &&Chart| [XAxis::Depth, XAxis::RequestSize].contains(&chart.x) && chart.y != YAxis::Latency;
+    let table = |chart: &Chart| {
+        let points = || chart.lines.iter().flat_map(|line| line.points.iter().map(move |point| (line, point)));
+        let most = points().map(|(_, point)| point.y.value).fold(f64::MIN_POSITIVE, f64::max);
+        let row = |(line, point): (&Line, &Point)| {
+            let tail = tails.and_then(|chart| chart.lines.iter().find(|tail| tail.label == line.label));
+            let tail = tail.and_then(|tail| tail.points.iter().find(|tail| tail.x == point.x));
+            let depth = if chart.x == XAxis::Depth { "QD" } else { "" };
+            let at = format!("{}, {depth}{}", line.label, chart.x.text(point.x));
+            let rate = point.y.quantity.format(point.y.value);
+            [at, rate, bar(point.y.value / most, BAR), tail.map(|tail| tail.y.to_string()).unwrap_or_default()]
+        };
+        let tail = if chart.x == XAxis::Depth { "p99" } else { "" };
+        let table = Table::new(["at", "rate", "", tail], points().map(row));
+        (chart.title.clone(), table)
+    };
+    charts.iter().filter(is_rate).map(table).collect()
 }
 
 /// Figures, bottleneck and busy parts of each workload on a simulated machine, if a study varies the machine or has few

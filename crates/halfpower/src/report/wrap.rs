@@ -1,6 +1,7 @@
-//! Text for a terminal: styled words in lines no longer than the width.
+//! Text for a terminal, styled words in lines no longer than the width; or the same in Markdown.
 
 use super::table::Table;
+use crate::console::Medium;
 use crate::sanitize::sanitize;
 use textwrap::core::display_width;
 use textwrap::{Options, WordSplitter};
@@ -20,6 +21,8 @@ pub(crate) enum Style {
 
 /// A blank at which no line is broken; printed as an ordinary one.
 const UNBROKEN: &str = "\u{a0}";
+/// Columns that a terminal is taken to have at least.
+const WIDTH_MIN: usize = 20;
 /// Indent of the rows of a table, in columns.
 const ROW_INDENT: usize = 2;
 /// Gap between two columns of a table.
@@ -27,18 +30,17 @@ const COLUMN_GAP: usize = 2;
 /// Minimum width in which a last column is broken into lines.
 const LAST_COLUMN_MIN: usize = 32;
 
-/// Text that is laid out for a terminal.
+/// Text that is laid out.
 #[derive(Debug)]
 pub(crate) struct Page {
-    colour: bool,
-    width: usize,
+    medium: Medium,
     text: String,
 }
 
 impl Page {
-    /// An empty page of at least 20 columns.
-    pub(crate) fn new(width: usize, colour: bool) -> Page {
-        Page { colour, width: width.max(20), text: String::new() }
+    /// An empty page.
+    pub(crate) fn new(medium: Medium) -> Page {
+        Page { medium, text: String::new() }
     }
 
     /// The text.
@@ -48,7 +50,9 @@ impl Page {
 
     /// An empty line.
     pub(super) fn gap(&mut self) {
-        self.text.push('\n');
+        if !self.text.ends_with("\n\n") {
+            self.text.push('\n');
+        }
     }
 
     /// A table after an empty line; nothing without rows. The first column names the row. In the others, text in brackets is
@@ -67,6 +71,12 @@ impl Page {
             return;
         }
         self.gap();
+        let Medium::Terminal { width, .. } = self.medium else {
+            self.text += &markdown_row(head);
+            self.text += &("|---".repeat(head.len()) + "|\n");
+            self.text.extend(rows.iter().map(|row| markdown_row(row)));
+            return self.gap();
+        };
         let width_of = |column: usize| {
             let indent = if column == 0 { ROW_INDENT } else { 0 };
             let cells = rows.iter().map(|row| indent + display_width(&row[column]));
@@ -75,7 +85,7 @@ impl Page {
         let widths: Vec<usize> = (0..head.len()).map(width_of).collect();
         let last = if widths.len() == 2 { widths[1].min(LAST_COLUMN_MIN) } else { widths[widths.len() - 1] };
         let needed = widths[..widths.len() - 1].iter().map(|width| width + COLUMN_GAP).sum::<usize>() + last;
-        if needed > self.width {
+        if needed > width.max(WIDTH_MIN) {
             // Too narrow for its columns.
             let others = format!("({})", head[1..].join(" · "));
             self.paragraph("", &[(Style::Plain, &head[0]), (Style::Quiet, &others)]);
@@ -100,9 +110,18 @@ impl Page {
 
     /// A paragraph with `first` before its first line, and an equal indent of the others.
     pub(crate) fn paragraph(&mut self, first: &str, spans: &[(Style, impl AsRef<str>)]) {
+        let Medium::Terminal { width, .. } = self.medium else {
+            let spans = spans.iter().map(|(style, text)| (style, escaped(text.as_ref())));
+            let spans = spans.filter(|(_, text)| !text.is_empty());
+            let spans = spans.map(|(style, text)| if *style == Style::Strong { format!("**{text}**") } else { text });
+            let text = spans.collect::<Vec<_>>().join(" ");
+            // An indented paragraph is an item of a list.
+            self.text += &if first.is_empty() { format!("{text}\n\n") } else { format!("- {text}\n") };
+            return;
+        };
         let first = sanitize(first);
         let indent = " ".repeat(display_width(&first));
-        let options = Options::new(self.width).initial_indent(&first).subsequent_indent(&indent);
+        let options = Options::new(width.max(WIDTH_MIN)).initial_indent(&first).subsequent_indent(&indent);
         let words = spans.iter().flat_map(|(style, text)| words(text.as_ref()).map(|word| self.styled(*style, word)));
         let words = words.collect::<Vec<_>>().join(" ");
         for line in textwrap::wrap(&words, options.word_splitter(WordSplitter::NoHyphenation)) {
@@ -119,7 +138,8 @@ impl Page {
             Style::Quiet => "2",
             Style::Caution => "33",
         };
-        if self.colour { format!("\x1b[{code}m{word}\x1b[0m") } else { word }
+        let is_styled = matches!(self.medium, Medium::Terminal { colour: true, .. });
+        if is_styled { format!("\x1b[{code}m{word}\x1b[0m") } else { word }
     }
 }
 
@@ -140,6 +160,18 @@ fn cells(texts: &[String], widths: &[usize], style: Style) -> Vec<(Style, String
         [(style, figure.to_owned()), (Style::Quiet, rest.to_owned())]
     });
     spans.collect()
+}
+
+/// A text in which Markdown finds no mark-up.
+fn escaped(text: &str) -> String {
+    let is_special = |c: char| r"\`*_{}[]<>|#~".contains(c);
+    let escape = |c: char| [is_special(c).then_some('\\'), Some(c)];
+    sanitize(text).replace('\n', " ").chars().flat_map(escape).flatten().collect()
+}
+
+fn markdown_row(cells: &[String]) -> String {
+    let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
+    format!("| {} |\n", cells.join(" | "))
 }
 
 /// A text padded with blanks to a width.
@@ -183,7 +215,7 @@ mod tests {
     #[test]
     fn a_paragraph_hangs_keeps_units_and_does_not_steer_the_terminal() {
         let wrapped = |first: &str, spans: &[(Style, &str)]| {
-            let mut page = Page::new(20, false);
+            let mut page = Page::new(Medium::Terminal { width: 20, colour: false });
             page.paragraph(first, spans);
             page.finish()
         };
@@ -200,7 +232,7 @@ mod tests {
         let rows = [["read", "3 GB/s (1 MiB)", "5 µs"], ["write", "none", "10 µs"]];
         let rows = rows.map(|row| row.map(str::to_owned));
         let table = |width| {
-            let mut page = Page::new(width, false);
+            let mut page = Page::new(Medium::Terminal { width, colour: false });
             page.table(["Peak", "figure", "cost"], rows.clone());
             page.finish()
         };
@@ -217,7 +249,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_line_is_longer_than_the_width(text in ".{0,200}", first in " {0,15}", width in 20_usize..100) {
-            let mut page = Page::new(width, false);
+            let mut page = Page::new(Medium::Terminal { width, colour: false });
             page.paragraph(&first, &[(Style::Plain, &text)]);
             for line in page.finish().lines() {
                 prop_assert!(display_width(line) <= width, "{line}");

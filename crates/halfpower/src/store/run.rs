@@ -109,6 +109,13 @@ pub(crate) struct Run {
     pub damaged: Vec<&'static str>,
 }
 
+impl Run {
+    /// What tells it from the runs of all stores: a text of digits and letters.
+    pub(crate) fn identity(&self) -> String {
+        format!("{}-{}", self.started_at.as_nanosecond(), self.seed)
+    }
+}
+
 /// A line of the list of runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct RunSummary {

@@ -48,6 +48,57 @@ fn the_place_of_a_page_is_looked_at_before_anything_is_measured() {
     lab.refuses("run place --quick --report=full/r.html", 1, "Read-only file system");
 }
 
+#[test]
+fn a_report_of_another_run_is_replaced_only_by_force_and_several_runs_are_in_one() {
+    let lab = Lab::new();
+    for seed in [1, 2] {
+        lab.ok(format!(
+            "study run simulated.toml --target=sim:win2k-pentium3:atlas-1 --seed={seed} --report=r.html --force"
+        )
+        .as_str());
+    }
+    let io = "io sim:hdd-18tb:disk --pattern=random --requests=100";
+    lab.ok(io);
+    lab.ok("report 2 --output=r.html");
+    let why = "r.html is the report of another run; give another name, or replace it with --force";
+    for command in [
+        "report 1 --output=r.html",
+        "study run simulated.toml --target=sim:win2k-pentium3:atlas-1 --report=r.html",
+        "compare 1 2 --report=r.html",
+    ] {
+        lab.refuses(command, 1, why);
+    }
+    assert_eq!(lab.runs().len(), 3, "nothing was begun");
+    lab.json_of_status("compare 1 2 --report=c.html");
+    lab.json_of_status("compare 1 2 --report=c.html");
+    lab.refuses("compare 2 1 --report=c.html", 1, "of another run");
+
+    lab.ok("report 1 2 3 --output=several.html");
+    let page = lab.read("several.html");
+    for text in ["<h1>Runs 1, 2, 3</h1>", "run 2: reads", "Run 3 against run 1: Undecided: the two have no workload"] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    lab.ok("memory --quick --sizes=16KiB");
+    lab.refuses("report 1 4 --output=x.html", 2, "run 4 is a reading or a comparison");
+    lab.refuses("report 1 2 --format=markdown", 2, "name one run");
+
+    let markdown = lab.ok("report 3 --format=markdown").stdout;
+    assert!(
+        markdown.contains("| Workload | throughput | IOPS | bottleneck | busy |\n|---|---|---|---|---|\n"),
+        "{markdown}"
+    );
+    lab.ok("report 4 --format=markdown --output=reading.md");
+    assert!(lab.read("reading.md").lines().all(|line| line.starts_with("    ")));
+    lab.ok("report 1 --figures=charts");
+    let charts = names(&lab.path("charts"));
+    assert!(!charts.is_empty());
+    for chart in &charts {
+        let svg = lab.read(&format!("charts/{chart}"));
+        assert!(svg.starts_with("<svg xmlns=") && !svg.contains("var("), "{chart}: {svg}");
+    }
+    lab.refuses("report 1 --figures=charts", 1, "exists, and nothing is written over");
+}
+
 /// The command between the last backticks of what was said, without the program's name.
 fn remedy(said: &str) -> Vec<String> {
     let command = said.rsplit('`').nth(1).unwrap_or_else(|| panic!("no command in {said}"));

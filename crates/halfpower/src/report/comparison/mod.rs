@@ -5,4 +5,4 @@ mod forest;
 mod page;
 mod words;
 
-pub(crate) use page::{comparison_html, comparison_markdown, comparison_text};
+pub(crate) use page::{comparison_html, comparison_text};

@@ -2,6 +2,7 @@
 
 use super::forest::forest;
 use super::words::{basis, differences, signed, title, word};
+use crate::console::Medium;
 use crate::report::html::render;
 use crate::report::table::Table;
 use crate::report::wrap::{Page, Style};
@@ -121,40 +122,9 @@ fn changes(comparison: &Comparison, figure: Figure, all: bool) -> Table {
     Table::new([title(figure), before, after, "change"], rows)
 }
 
-/// The comparison in Markdown, for a pull request: the verdict, the counts, and what changed, or with `all` every workload.
-pub(crate) fn comparison_markdown(comparison: &Comparison, all: bool) -> String {
-    let escaped = |text: &str| {
-        let is_special = |c: char| r"\`*_{}[]<>|#~".contains(c);
-        let escape = |c: char| [is_special(c).then_some('\\'), Some(c)];
-        sanitize(text).chars().flat_map(escape).flatten().collect::<String>()
-    };
-    let table = |table: &Table| {
-        let row = |cells: &[String]| {
-            let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
-            format!("| {} |\n", cells.join(" | "))
-        };
-        let rule = "|---".repeat(table.head.len()) + "|\n";
-        let rows: String = table.rows.iter().map(|cells| row(cells)).collect();
-        if table.rows.is_empty() { rows } else { format!("\n{}{rule}{rows}", row(&table.head)) }
-    };
-    let mut text = format!("**{}**\n", escaped(&comparison.sentence));
-    let between = comparison.between_runs.iter().map(|between| between.sentence.clone());
-    let warnings =
-        comparison.warnings.iter().map(|warning| format!("Warning: {}; {}.", warning.message, warning.remedy));
-    for line in sides(comparison).chain(between).chain(warnings) {
-        text += &format!("\n{}\n", escaped(&line));
-    }
-    text += &table(&counts(comparison));
-    for figure in Figure::ALL {
-        text += &table(&changes(comparison, figure, all));
-    }
-    text += &table(&differences("difference of the environment", &comparison.differences));
-    text
-}
-
-/// The text, `width` columns wide: what changed, or with `all` every workload.
-pub(crate) fn comparison_text(comparison: &Comparison, all: bool, colour: bool, width: usize) -> String {
-    let mut page = Page::new(width, colour);
+/// The text: what changed, or with `all` every workload.
+pub(crate) fn comparison_text(comparison: &Comparison, all: bool, medium: Medium) -> String {
+    let mut page = Page::new(medium);
     page.paragraph("", &[(Style::Strong, &comparison.sentence)]);
     if let Some(between) = &comparison.between_runs {
         page.plain(&between.sentence);

@@ -1,8 +1,9 @@
 //! The page of a comparison, and the noise of a run with `--aa`.
 
 use super::stored::{fixed, run};
-use super::{lines, markup, page};
-use crate::report::{Analysed, comparison_html, comparison_markdown, comparison_text};
+use super::{columns, lines, markup, page};
+use crate::console::Medium;
+use crate::report::{Analysed, comparison_html, comparison_text};
 use crate::store::RunKind;
 use halfpower_analysis::comparison::{Comparison, Figure, Method, compare};
 use halfpower_model::{Bytes, Environment, Sample};
@@ -78,19 +79,19 @@ fn a_comparison_shows_what_changed_before_it_says_what_differs() {
 #[test]
 fn many_facts_of_one_side_share_a_row() {
     let before = samples(&run(&fixed()));
-    let same = comparison_text(&compared(&before, &before), true, false, 200);
+    let same = comparison_text(&compared(&before, &before), true, columns(200));
     assert!(same.contains("The environment is the same") && !same.contains("on one side only"));
     let mut after = before.clone();
     for sample in &mut after {
         sample.environment = Environment::unknown("elsewhere", Some(Bytes(1 << 20))).into();
     }
-    let text = comparison_text(&compared(&before, &after), true, false, 200);
+    let text = comparison_text(&compared(&before, &after), true, columns(200));
     assert!(text.contains("facts recorded on one side only") && !text.contains("unknown"), "{text}");
     assert!(text.contains("elsewhere"), "facts of both sides keep their rows: {text}");
     // One fact alone keeps its row, too.
     let mut after = before.clone();
     after.iter_mut().for_each(|sample| sample.environment.cpu_model = None);
-    let text = comparison_text(&compared(&before, &after), true, false, 200);
+    let text = comparison_text(&compared(&before, &after), true, columns(200));
     assert!(text.contains("cpu_model") && text.contains("unknown"), "{text}");
 }
 
@@ -102,7 +103,7 @@ fn one_sample_of_few_ticks_is_reported_as_one() {
             sample.cpu.lower.system_s = 0.0;
         })
     };
-    let text = comparison_text(&compared(&of(0.01), &of(0.02)), true, false, 200);
+    let text = comparison_text(&compared(&of(0.01), &of(0.02)), true, columns(200));
     assert!(text.contains("undecided (one sample)"), "{text}");
 }
 
@@ -110,11 +111,11 @@ fn one_sample_of_few_ticks_is_reported_as_one() {
 fn the_first_line_says_how_runs_vary() {
     let of = |rates: &[f64]| varied(rates.to_vec(), |sample, rate| sample.total.bytes_per_s.0 = rate);
     let several = compared(&of(&[1e9, 1.01e9, 1.02e9]), &of(&[1e9, 1.01e9, 1.02e9]));
-    let text = comparison_text(&several, true, false, 200);
+    let text = comparison_text(&several, true, columns(200));
     assert!(text.starts_with("Undecided (runs vary by ") || text.starts_with("Equivalent (runs vary by "), "{text}");
     assert!(text.contains("\nBetween runs: throughput varies by "), "{text}");
     assert!(html(&several).contains("Between runs: throughput varies by "));
-    let alone = comparison_text(&compared(&of(&[1e9]), &of(&[1e9])), true, false, 200);
+    let alone = comparison_text(&compared(&of(&[1e9]), &of(&[1e9])), true, columns(200));
     assert!(alone.starts_with("Undecided (runs are assumed to vary by "), "{alone}");
     assert!(alone.contains("\nNo other runs of these workloads are stored: "), "{alone}");
 }
@@ -133,12 +134,12 @@ fn only_what_changed_is_listed_and_markdown_stays_text() {
         })
     };
     let comparison = compared(&of(1.0), &of(0.5));
-    let [some, all] = [false, true].map(|all| comparison_text(&comparison, all, false, 200));
+    let [some, all] = [false, true].map(|all| comparison_text(&comparison, all, columns(200)));
     assert!(
         some.contains("shifted by 1 MiB") && !some.contains("shifted by 2 MiB") && all.contains("shifted by 2 MiB"),
         "{some}"
     );
-    let markdown = comparison_markdown(&comparison, false);
+    let markdown = comparison_text(&comparison, false, Medium::Markdown);
     assert!(markdown.starts_with("**Regression "), "{markdown}");
     assert!(markdown.contains(r"6\|\<b\>\[x\](y)\`\*"), "{markdown}");
     let columns = |line: &str| line.replace(r"\|", "").matches('|').count();
@@ -158,7 +159,7 @@ fn a_row_says_where_only_the_number_of_workloads_leaves_it_undecided() {
     };
     let expected = "; one of 61 looked at)";
     let comparison = compared(&many(1.0), &many(1.045));
-    let text = comparison_text(&comparison, true, false, 400);
+    let text = comparison_text(&comparison, true, columns(400));
     assert_eq!(text.matches(expected).count(), 1, "{text}");
     assert!(html(&comparison).contains(expected));
 }

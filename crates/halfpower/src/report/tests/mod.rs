@@ -7,6 +7,7 @@ pub(crate) mod markup;
 mod stored;
 
 use super::{Analysed, html, summary};
+use crate::console::Medium;
 use crate::store::RunStatus;
 use crate::study::Study;
 use halfpower_analysis::BlockLayer;
@@ -22,7 +23,11 @@ fn page(analysed: &Analysed) -> String {
 }
 
 fn lines(analysed: &Analysed, width: usize) -> String {
-    summary(analysed, false, width)
+    summary(analysed, columns(width))
+}
+
+fn columns(width: usize) -> Medium {
+    Medium::Terminal { width, colour: false }
 }
 
 #[test]
@@ -84,7 +89,7 @@ fn pyramid_of(summary: &str) -> &str {
 #[test]
 fn a_survey_ends_with_an_answer_on_a_screen_and_its_tables_have_the_half_power_size() {
     let analysed = run(&Study::builtin("survey").unwrap());
-    let answer = super::answer(&analysed, "halfpower runs show 1", false, 80);
+    let answer = super::answer(&analysed, "halfpower runs show 1", columns(80));
     // The name of the target takes four lines more than others.
     assert!(answer.lines().count() <= 22 + 4 && answer.lines().all(|line| line.chars().count() <= 80), "{answer}");
     insta::assert_snapshot!("answer_80", answer);
@@ -102,7 +107,7 @@ fn the_summary_keeps_to_its_width_and_is_plain_without_colour() {
         let text = lines(&analysed, width);
         assert!(!text.contains('\x1b') && text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
     }
-    let coloured = summary(&analysed, true, 100);
+    let coloured = summary(&analysed, Medium::Terminal { width: 100, colour: true });
     assert!(coloured.contains("\x1b[1m"));
     let codes = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m"];
     let bare = codes.iter().fold(coloured, |text, code| text.replace(code, ""));
