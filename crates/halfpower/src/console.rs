@@ -42,6 +42,8 @@ pub(crate) struct Console {
     /// Whether each trial has a line.
     is_plain: bool,
     is_quiet: bool,
+    /// Whether a run takes the whole terminal.
+    is_whole: bool,
     /// Whether anything was printed on standard output.
     printed: Arc<AtomicBool>,
 }
@@ -56,6 +58,22 @@ pub(crate) enum Colour {
     Never,
 }
 
+/// Whether the terminal is covered.
+static IS_COVERED: AtomicBool = AtomicBool::new(false);
+
+/// Covers what the terminal shows, and hides the cursor.
+pub(crate) fn cover_screen() {
+    IS_COVERED.store(true, Ordering::SeqCst);
+    let _ = rustix::io::write(std::io::stderr(), b"\x1b[?1049h\x1b[?25l");
+}
+
+/// Shows again what the terminal showed before it was covered. It takes no lock, so that a signal's thread can do it.
+pub(crate) fn uncover_screen() {
+    if IS_COVERED.swap(false, Ordering::SeqCst) {
+        let _ = rustix::io::write(std::io::stderr(), b"\x1b[?25h\x1b[?1049l");
+    }
+}
+
 impl Console {
     /// For this process: colour and a bar only where standard error is a terminal, and no colour with NO_COLOR.
     pub(crate) fn new() -> Self {
@@ -66,8 +84,8 @@ impl Console {
         let bar = is_terminal.then(|| ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()));
         let colour = is_terminal && wanted;
         let output_colour = colour && std::io::stdout().is_terminal();
-        let (is_plain, is_quiet, printed) = (false, false, Arc::default());
-        Console { colour, output_colour, is_terminal, bar, is_plain, is_quiet, printed }
+        let (is_plain, is_quiet, is_whole, printed) = (false, false, false, Arc::default());
+        Console { colour, output_colour, is_terminal, bar, is_plain, is_quiet, is_whole, printed }
     }
 
     /// With the options of the command line.
@@ -81,6 +99,16 @@ impl Console {
             self.bar = None;
         }
         Console { is_plain, is_quiet, ..self }
+    }
+
+    /// With the whole terminal for the progress of a run, where standard error is one.
+    pub(crate) fn on_the_whole_terminal(self) -> Self {
+        Console { is_whole: self.is_terminal, bar: None, ..self }
+    }
+
+    /// Whether the progress of a run takes the whole terminal.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     /// Where a text on standard output is read.
@@ -244,7 +272,7 @@ impl Console {
 }
 
 /// A line cut to a display width.
-fn cut(line: &str, width: usize) -> String {
+pub(crate) fn cut(line: &str, width: usize) -> String {
     if textwrap::core::display_width(line) <= width {
         return line.to_owned();
     }
@@ -259,10 +287,14 @@ fn cut(line: &str, width: usize) -> String {
     kept + "…"
 }
 
-/// Columns of a terminal; none for anything else.
-fn columns_of(stream: impl AsFd) -> Option<usize> {
+/// Columns and rows of a terminal, which may not tell its rows; none for anything else.
+pub(crate) fn size_of(stream: impl AsFd) -> Option<(usize, usize)> {
     let size = rustix::termios::tcgetwinsize(stream).ok()?;
-    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+    Some((usize::from(size.ws_col), usize::from(size.ws_row))).filter(|(columns, _)| *columns > 0)
+}
+
+fn columns_of(stream: impl AsFd) -> Option<usize> {
+    size_of(stream).map(|(columns, _)| columns)
 }
 
 /// A bar that fits on a line; a narrow one leaves out the less useful parts.

@@ -77,6 +77,17 @@ pub(crate) fn sparkline(rates: &[f64]) -> String {
     rates.iter().map(bar).collect()
 }
 
+/// Rates as columns of so many lines, from zero to the highest.
+pub(crate) fn columns(rates: &[f64], lines: usize) -> Vec<String> {
+    let most = rates.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    let eighths: Vec<usize> = rates.iter().map(|rate| (rate / most * lines as f64 * 8.0).round() as usize).collect();
+    let part = |eighths: usize, below: usize| match eighths.saturating_sub(below) {
+        0 => ' ',
+        rest => BARS[rest.min(8) - 1],
+    };
+    (0..lines).rev().map(|line| eighths.iter().map(|eighths| part(*eighths, line * 8)).collect()).collect()
+}
+
 /// A horizontal bar for a share of `columns`, in eighths of a column.
 pub(crate) fn bar(share: f64, columns: usize) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
@@ -129,6 +140,7 @@ mod tests {
         assert_eq!(sparkline(&[0.0, 1.0, 2.0, 7.0]), "▁▂▃█");
         assert_eq!(sparkline(&[0.0, 0.0]), "▁▁");
         assert_eq!(sparkline(&[]), "");
+        assert_eq!(columns(&[0.0, 1.0, 1.5, 2.0], 2), ["  ▄█", " ███"]);
         assert_eq!([bar(0.0, 4), bar(0.5, 4), bar(0.78, 4), bar(7.0, 4)], ["", "██", "███▏", "████"]);
     }
 }

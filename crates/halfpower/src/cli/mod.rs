@@ -116,6 +116,7 @@ pub(crate) fn main() -> ExitCode {
     };
     let json = cli.global.json;
     let console = console.with(cli.global.color, cli.global.plain, cli.global.quiet);
+    let console = if cli.global.tui { console.on_the_whole_terminal() } else { console };
     let (status, why) = match run(cli, console.clone(), typed) {
         Ok(ending) => (ending.status(), ending.why().to_owned()),
         Err(error) if session::is_closed_pipe(&error) => return ExitCode::SUCCESS,

@@ -17,6 +17,9 @@ pub(crate) struct Global {
     /// Print progress as a line per trial
     #[arg(long, global = true, conflicts_with = "quiet", help_heading = "Results")]
     pub(crate) plain: bool,
+    /// Show the progress of a run on the whole terminal
+    #[arg(long, global = true, conflicts_with_all = ["plain", "quiet"], help_heading = "Results")]
+    pub(crate) tui: bool,
     /// Print no progress and no messages but warnings and errors
     #[arg(short, long, global = true, help_heading = "Results")]
     pub(crate) quiet: bool,

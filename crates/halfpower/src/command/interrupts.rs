@@ -10,6 +10,7 @@
 //! Only a second signal from the keyboard counts. `timeout` sends each signal twice, to the program and to its group. A
 //! shell that exits and a terminal that closes both send SIGHUP. SIGXCPU comes every second.
 
+use crate::console::uncover_screen;
 use crate::output::remove_unfinished;
 use crate::sanitize::sanitize;
 use crate::text::quoted;
@@ -123,6 +124,7 @@ fn watch_aside(signals: &[i32], unheeded: Arc<AtomicBool>, last: impl Fn() + Sen
             let since = first.get_or_insert_with(Instant::now).elapsed();
             if unheeded.load(Ordering::SeqCst) || FROM_KEYS.contains(&signal) && since >= BETWEEN_KEYS {
                 remove_unfinished();
+                uncover_screen();
                 // Without the lock of standard error, which a stuck thread may hold. It may be closed.
                 let _ = rustix::io::write(io::stderr(), farewell().as_bytes());
                 last();

@@ -1,6 +1,7 @@
-//! The progress of a run on standard error: on a terminal in place, with the current rate, the last trial and the best so
-//! far; with `--plain` a line per trial.
+//! The progress of a run on standard error: on a terminal in place, with the current rate, the last trial, the best so far
+//! and what is still uncertain; with `--plain` a line per trial.
 
+use super::full_screen::{FullScreen, View};
 use crate::console::Console;
 use crate::runner::{Audience, Course};
 use crate::text::{grouped, joined, sparkline};
@@ -8,6 +9,8 @@ use halfpower_model::{Bytes, Nanoseconds, Operation, Progress, Quantity, Sample}
 
 /// The length of a sparkline.
 const RATES_SHOWN: usize = 16;
+/// Rates of a trial that are kept, for a wide terminal.
+const RATES_KEPT: usize = 400;
 
 /// The largest requests whose rate is in IOPS.
 const SMALL: Bytes = Bytes(16 << 10);
@@ -24,12 +27,50 @@ pub(crate) struct Live {
     /// The highest rate of each kind of direct requests.
     best: Vec<(Operation, Quantity, f64)>,
     trials: usize,
+    whole: Option<Whole>,
+}
+
+/// The run on the whole terminal.
+struct Whole {
+    screen: FullScreen,
+    trials: Vec<String>,
+    /// Warnings, which are printed when the terminal is uncovered.
+    later: Vec<String>,
+}
+
+impl Whole {
+    fn cover() -> Whole {
+        Whole { screen: FullScreen::cover(), trials: Vec::new(), later: Vec::new() }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.uncover();
+    }
 }
 
 impl Live {
     pub(crate) fn on(console: Console) -> Live {
         console.start_bar(1);
-        Live { console, name: String::new(), rates: Vec::new(), last: String::new(), best: Vec::new(), trials: 0 }
+        let whole = console.is_whole().then(Whole::cover);
+        Live {
+            console,
+            name: String::new(),
+            rates: Vec::new(),
+            last: String::new(),
+            best: Vec::new(),
+            trials: 0,
+            whole,
+        }
+    }
+
+    /// Shows what the terminal showed before, and the warnings.
+    fn uncover(&mut self) {
+        if let Some(Whole { screen, later, .. }) = self.whole.take() {
+            drop(screen);
+            later.iter().for_each(|warning| self.console.warning(warning));
+        }
     }
 
     /// Keeps the rate if it is the highest of its kind.
@@ -63,13 +104,23 @@ impl Audience for Live {
         let mut now = self.name.clone();
         if let Some(progress) = &course.progress {
             self.rates.push(progress.rate.0);
-            let beyond = self.rates.len().saturating_sub(RATES_SHOWN);
+            let beyond = self.rates.len().saturating_sub(RATES_KEPT);
             self.rates.drain(..beyond);
-            now += &format!(": {} {}", in_words(progress), sparkline(&self.rates));
+            now += &format!(": {}", in_words(progress));
         }
         let left = Nanoseconds(course.left.0.next_multiple_of(1_000_000_000));
         let whole = course.elapsed.0 + course.left.0;
-        let lines = [("now", now), ("last", self.last.clone()), ("best", self.best())];
+        let best = self.best();
+        if let Some(Whole { screen, trials, .. }) = &mut self.whole {
+            let (share, left) = (course.elapsed.0 as f64 / whole.max(1) as f64, format!("{} left", clock(left)));
+            let facts = [("best", best.as_str()), ("open", course.open)];
+            return screen.show(&View { share, left, now: &now, rates: &self.rates, facts, trials });
+        }
+        if !self.rates.is_empty() {
+            now += &format!(" {}", sparkline(&self.rates[self.rates.len().saturating_sub(RATES_SHOWN)..]));
+        }
+        let open = course.open.to_owned();
+        let lines = [("now", now), ("last", self.last.clone()), ("best", best), ("open", open)];
         let lines = lines.map(|(name, text)| if text.is_empty() { text } else { format!("{name:<5} {text}") });
         self.console.move_bar_of_run(course.elapsed.0, whole, &format!("{} left", clock(left)), &lines);
     }
@@ -80,18 +131,25 @@ impl Audience for Live {
         let (quantity, rate) = sample.rate();
         let p99 = sample.total.latency_ns.p99.map(|p99| format!("p99 {}", Nanoseconds(p99)));
         self.last = format!("{name}: {}", joined([Some(quantity.format(rate)), p99]));
-        self.console.plain_line(&format!("{:>4}  {}", self.trials, self.last));
+        let line = format!("{:>4}  {}", self.trials, self.last);
+        self.console.plain_line(&line);
+        self.whole.iter_mut().for_each(|whole| whole.trials.push(line.clone()));
     }
 
     fn not_kept(&mut self, sample: &Sample) {
         self.console.end_bar();
+        self.uncover();
         self.console.warning("the last sample could not be kept; its record is printed, for `halfpower import`");
         // Fails if standard error is closed as well.
         let _ = self.console.print_json_line(sample);
     }
 
     fn gave_up(&mut self, name: &str, reason: &str) {
-        self.console.warning(&format!("{name} was given up: {reason}"));
+        let warning = format!("{name} was given up: {reason}");
+        if let Some(whole) = &mut self.whole {
+            return whole.later.push(warning);
+        }
+        self.console.warning(&warning);
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod clock;
 pub(crate) mod context;
+mod full_screen;
 pub(crate) mod interrupts;
 pub(crate) mod live;
 pub(crate) mod note;

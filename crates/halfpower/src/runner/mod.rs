@@ -12,6 +12,7 @@ mod tests;
 
 use crate::plan::{Plan, Probe};
 use crate::store::{RunId, RunStatus, Store, StoredSample};
+use crate::text::{causes, counted, grouped, joined};
 use ahead::Ahead;
 use halfpower_analysis::statistics::is_precise;
 use halfpower_analysis::{Observed, Shown, next, shown_by};
@@ -50,6 +51,8 @@ pub(crate) struct Course<'a> {
     pub(crate) left: Nanoseconds,
     /// Name of the current cell in the plan.
     pub(crate) name: &'a str,
+    /// Workloads that may still change the verdict, like `2 random reads`; empty if that does not decide what is measured.
+    pub(crate) open: &'a str,
     /// Progress of the current trial.
     pub(crate) progress: Option<Progress>,
 }
@@ -68,6 +71,8 @@ pub(crate) struct Runner<'a> {
     samples: Vec<StoredSample>,
     /// Whether a repetition of each cell may change the verdict.
     wanted: Vec<bool>,
+    /// As in [`Course`].
+    open: String,
     /// Names of the cells.
     names: Vec<String>,
     written: Bytes,
@@ -136,6 +141,7 @@ impl<'a> Runner<'a> {
             cancel,
             samples,
             wanted: vec![true; cells.len()],
+            open: String::new(),
             cells,
             names,
             written,
@@ -200,6 +206,10 @@ impl<'a> Runner<'a> {
             let workloads: Vec<&Workload> = self.plan.cells.iter().map(|cell| &cell.workload).collect();
             let observed: Vec<Observed<'_>> = self.samples.iter().map(StoredSample::observed).collect();
             self.wanted = next(&workloads, &observed, self.plan.repetitions.min as usize);
+            let kind = |workload: &Workload| format!("{} {}", workload.pattern, workload.operation);
+            let open = (0..).zip(workloads).filter(|(cell, _)| self.needs(*cell, block)).map(|(_, of)| kind(of));
+            let counted = grouped(open, String::clone).into_iter().map(|(kind, all)| Some(counted(all.len(), &kind)));
+            self.open = joined(counted);
         }
         !self.cancel.is_cancelled() && cells.iter().any(|cell| self.needs(*cell, block))
     }
@@ -315,7 +325,8 @@ impl<'a> Runner<'a> {
         audience: &mut dyn Audience,
     ) -> anyhow::Result<Shown> {
         let before = self.elapsed();
-        let mut watcher = Watcher { audience, name: &self.names[cell], before, left: self.left(before) };
+        let mut watcher =
+            Watcher { audience, name: &self.names[cell], open: &self.open, before, left: self.left(before) };
         watcher.show(before, None);
         let result = match ahead {
             Some(ahead) => ahead.take(cell),
@@ -329,7 +340,7 @@ impl<'a> Runner<'a> {
             Err(MeasureError::Cancelled) => return Ok(Shown::Nothing),
             // Stored like any other failure, because it has the reason.
             Err(error) => {
-                let failure = Failure { code: "refused".to_owned(), message: crate::text::causes(&error) };
+                let failure = Failure { code: "refused".to_owned(), message: causes(&error) };
                 let environment = self.testbed.describe().clone();
                 Sample { failure: Some(failure), ..Sample::empty(workload, environment) }
             }
@@ -409,6 +420,7 @@ fn bytes_written(sample: &Sample, plan: &Plan) -> u64 {
 struct Watcher<'a> {
     audience: &'a mut dyn Audience,
     name: &'a str,
+    open: &'a str,
     before: Nanoseconds,
     left: Nanoseconds,
 }
@@ -417,7 +429,7 @@ impl Watcher<'_> {
     fn show(&mut self, elapsed: Nanoseconds, progress: Option<Progress>) {
         let since = Nanoseconds(elapsed.0.saturating_sub(self.before.0));
         let left = Nanoseconds(self.left.0.saturating_sub(since.0));
-        self.audience.moved(&Course { elapsed, left, name: self.name, progress });
+        self.audience.moved(&Course { elapsed, left, name: self.name, open: self.open, progress });
     }
 }
 

@@ -6,6 +6,7 @@ use super::model::{Chart, LINES_SHOWN, Line, Point, Stroke, without_interval};
 use crate::report::analysed::Analysed;
 use crate::text::grouped;
 use halfpower_analysis::{CellSummary, OverTime, STEP_S};
+use halfpower_model::sample::Interval;
 use halfpower_model::{BytesPerSecond, FindingCode, Operation, Pattern, Quantity, Reach};
 
 /// The charts of a report by what they are about.
@@ -64,6 +65,22 @@ pub(crate) fn over_time(analysed: &Analysed) -> Vec<Chart> {
         (1..=LINES_SHOWN).contains(&chart.lines.len()).then_some(chart)
     };
     [true, false].into_iter().filter_map(chart).collect()
+}
+
+/// p50 and p99 of the requests of each interval, of a run with a single sample.
+pub(super) fn latency_over_time(analysed: &Analysed) -> Option<Chart> {
+    let [stored] = analysed.samples.as_slice() else { return None };
+    let line = |label: &str, of: fn(&Interval) -> Option<u64>| {
+        let points = stored.sample.intervals.iter().filter_map(|interval| {
+            Some(Point { x: interval.at_s, y: without_interval(Quantity::Nanoseconds, of(interval)? as f64, 1) })
+        });
+        Line { label: label.to_owned(), stroke: Stroke::Solid, points: points.collect(), fitted: None }
+    };
+    let lines = vec![line("p50", |interval| interval.latency_p50_ns), line("p99", |interval| interval.latency_p99_ns)];
+    let axes = (XAxis::Time, YAxis::Latency);
+    let (id, title) = ("time-latency".to_owned(), "Latency over time".to_owned());
+    let is_long = lines.iter().all(|line| line.points.len() >= POINTS_NEEDED);
+    is_long.then(|| Chart::new(id, title, "a percentile over the requests of an interval", axes, lines))
 }
 
 /// Cells of one operation and pattern, in the order of the plan. A chart shows one group.

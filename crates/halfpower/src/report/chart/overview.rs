@@ -2,7 +2,7 @@
 //! workload: its latency, and its course.
 
 use super::axis::{XAxis, YAxis};
-use super::charts::{charts, over_time};
+use super::charts::{charts, latency_over_time, over_time};
 use super::model::{Chart, Line, Point, Stroke, without_interval};
 use crate::report::analysed::Analysed;
 use crate::text::grouped;
@@ -13,7 +13,8 @@ use halfpower_model::{Among, Durability, Estimate, Pattern, Quantity, Reach};
 /// Empty without two points on a line.
 pub(crate) fn overview(analysed: &Analysed) -> Vec<Chart> {
     if analysed.only().is_some() {
-        return charts(analysed).latency.into_iter().chain(over_time(analysed)).collect();
+        let over_time = over_time(analysed).into_iter().chain(latency_over_time(analysed));
+        return charts(analysed).latency.into_iter().chain(over_time).collect();
     }
     let advice = |of: &str| analysed.analysis.verdict.advice.iter().find(|advice| advice.of == of);
     let mut charts = by_depth(analysed, advice("random reads"));
