@@ -1,7 +1,7 @@
 //! What the program writes where the user says: looked at before anything is measured, never over what is somebody's, and
 //! nothing that was measured is lost.
 
-use crate::support::{Lab, Mounted, Outcome, Running, Words, names};
+use crate::support::{Lab, Mounted, Outcome, Running, Words, names, skip};
 use serde_json::Value;
 use std::os::unix::fs::symlink;
 use std::process::Stdio;
@@ -198,4 +198,27 @@ fn progress_is_a_line_per_trial_or_none_and_colour_is_as_wanted() {
     lab.ends((run, "--quiet --plain"), 2, "cannot be used with");
     let has_colour = |words: &str| lab.ok((run, words)).stdout.contains('\u{1b}');
     assert_eq!(["--color=always", "--color=never", "--color=auto"].map(has_colour), [true, false, false]);
+}
+
+/// The program on a terminal of 80 by 24; none without script(1).
+fn on_a_terminal(lab: &Lab, words: &str) -> Option<String> {
+    let command = format!("stty cols 80 rows 24; \"$HALFPOWER\" {words}");
+    let output = lab.program("script", ["-qefc", &command, "/dev/null"]).env("TERM", "xterm").output();
+    Some(String::from_utf8_lossy(&output.ok()?.stdout).into_owned())
+}
+
+#[test]
+fn a_run_takes_the_whole_terminal_and_gives_it_back() {
+    let lab = Lab::new();
+    let Some(shown) = on_a_terminal(&lab, "run sim:cloud-gp3:burst --quick --tui --no-report") else {
+        return skip("there is no script(1)");
+    };
+    let (before, covered) = shown.split_once("\x1b[?1049h").unwrap_or_else(|| panic!("{shown}"));
+    let (covered, after) = covered.split_once("\x1b[?1049l").unwrap_or_else(|| panic!("{shown}"));
+    assert!(before.contains("Plan: ") && after.contains("Tables and evidence: "), "{shown}");
+    assert!(
+        covered.contains("open  ") && covered.contains("best  ") && covered.contains("random read, 4 KiB"),
+        "{covered}"
+    );
+    lab.refuses("run sim:cloud-gp3:burst --tui --plain", 2, "cannot be used with");
 }
