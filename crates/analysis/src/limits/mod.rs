@@ -17,6 +17,7 @@ use halfpower_model::{
     Bytes, Environment, Estimate, Nanoseconds, Operation, Pattern, Quantity, Sample, TargetFacts, Workload,
 };
 use serde::{Serialize, Serializer};
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// A sample that may have filled a write cache lasts so long.
@@ -58,8 +59,8 @@ pub struct Limit {
     pub burst: Option<f64>,
     /// Its length, at that rate.
     pub burst_seconds: Option<f64>,
-    /// What refills the bucket, per second.
-    pub refill_per_s: f64,
+    /// What refills the bucket, per second; none if no burst ended.
+    pub refill_per_s: Option<f64>,
     /// Targets that share it.
     pub shared_by: Vec<String>,
     /// Sure where the rate fell after a burst, likely where it was only regular.
@@ -67,6 +68,9 @@ pub struct Limit {
     /// Seconds with the rate that lasts.
     #[serde(rename = "seen_seconds")]
     pub seen_s: f64,
+    /// What a provider's limits of these rates are, if that is known.
+    #[serde(skip)]
+    pub known: Option<&'static str>,
     /// In one sentence or two.
     pub sentence: String,
     /// Store numbers of its samples.
@@ -229,6 +233,7 @@ fn say_what_is_known(limits: &mut [Limit]) {
     let known = KNOWN.iter().filter(is_known).min_by(|one, other| far(one).total_cmp(&far(other)));
     if let (Some((requests, _, known)), Some(last)) = (known, limits.last_mut()) {
         last.sentence += &format!(" With {requests} IOPS it is {known}.");
+        last.known = Some(known);
     }
 }
 
@@ -284,9 +289,10 @@ fn of_operation<'a, 'b: 'a>(
     others: &[(Bytes, f64)],
 ) -> Vec<Limit> {
     let size = |long: &&Long<'_>| long.observed.sample.workload.request_size;
-    // Of the same size the one with a regular end.
-    let small = long.clone().min_by_key(|one| (size(one), !one.course.is_regular));
-    let (Some(small), Some(large)) = (small, long.max_by_key(|one| (size(one), one.course.is_regular))) else {
+    // Of the same size the one with a regular end, which a burst came before: another may have ended within the burst.
+    let shown = |long: &&Long<'_>| (long.course.is_regular, long.course.burst.is_some());
+    let small = long.clone().min_by_key(|one| (size(one), Reverse(shown(one))));
+    let (Some(small), Some(large)) = (small, long.max_by_key(|one| (size(one), shown(one)))) else {
         return Vec::new();
     };
     let is_held = |one: &Long<'_>| is_held(&one.course, one.observed.sample) || one.is_at(known);
@@ -449,10 +455,11 @@ impl Long<'_> {
             sustained,
             burst: burst.map(|burst| burst.requests_per_s * unit),
             burst_seconds: burst.map(|burst| burst.seconds),
-            refill_per_s: sustained.value,
+            refill_per_s: burst.map(|_| sustained.value),
             shared_by: if workload.targets > 1 { targets.collect() } else { Vec::new() },
             confidence: if burst.is_some() { Sureness::Sure } else { Sureness::Likely },
             seen_s: self.course.seconds,
+            known: None,
             sentence: String::new(),
             samples: vec![self.observed.id],
         }

@@ -78,7 +78,10 @@ pub(super) fn of(
             evidence: limits.iter().map(|limit| limit.sentence.clone()).collect(),
             ruled_out,
             doubt: match confidence {
-                Some(Sureness::Likely) if may_fall => " (likely; it may be a burst)".to_owned(),
+                Some(Sureness::Likely) if may_fall => match limits.iter().find_map(|limit| limit.known) {
+                    Some(known) => format!(" (likely; {known})"),
+                    None => " (likely; it may be a burst)".to_owned(),
+                },
                 _ if may_be_a_cache => " (or of a write cache that fills up)".to_owned(),
                 _ => doubt(confidence),
             },

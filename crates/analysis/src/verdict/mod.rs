@@ -75,9 +75,10 @@ pub(crate) fn of(
     let account = |operation| account::of(operation, evidence, paces, limits, pyramids);
     let bottleneck = Bottlenecks { reads: account(Operation::Read), writes: account(Operation::Write) };
     let advice = advice::of(evidence, cells);
-    // Without a limit, a cache or a fast area may have had room for more.
-    let is_limited = limits.iter().any(|limit| limit.operation != Some(Operation::Read));
-    let is_free = !limits.iter().any(|limit| limit.operation != Some(Operation::Write));
+    // Without the end of a burst, credits, a cache or a fast area may have had room for more.
+    let ended = |limit: &&Limit| limit.burst.is_some();
+    let is_limited = limits.iter().filter(ended).any(|limit| limit.operation != Some(Operation::Read));
+    let is_free = !limits.iter().filter(ended).any(|limit| limit.operation != Some(Operation::Write));
     let seen = longest_read(evidence).filter(|_| is_free);
     let gives = gives(&peaks, seen, if is_limited { Bytes(0) } else { written(evidence) });
     let limited = bottleneck.sentence();

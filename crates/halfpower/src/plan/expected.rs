@@ -108,9 +108,9 @@ impl Judged {
         match self.is_short {
             true => format!("{of} sustain {rate}, {short:.1} % less than the {expected} expected."),
             false if self.may_fall => {
-                format!("{of} sustain {rate}, as expected ({expected}), as long as measured; it may be a burst.")
+                format!("{of} give {rate}, as expected (at least {expected}), as long as measured; it may be a burst.")
             }
-            false => format!("{of} sustain {rate}, as expected ({expected})."),
+            false => format!("{of} sustain {rate}, as expected (at least {expected})."),
         }
     }
 }

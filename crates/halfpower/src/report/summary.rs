@@ -16,7 +16,7 @@ use crate::simulator::paper_figures::PaperFigure;
 use crate::study::{LIMITS, VOLUME};
 use crate::text::{bar, counted, joined, once};
 use halfpower_analysis::CellSummary;
-use halfpower_model::{Environment, Estimate, Finding, FindingCode, Quantity, Reach, Sample};
+use halfpower_model::{Environment, Estimate, Finding, FindingCode, Nanoseconds, Quantity, Reach, Sample};
 
 /// Further findings with their names. Those that make other figures wrong come first.
 const ALSO: [(FindingCode, &str); 10] = [
@@ -107,7 +107,9 @@ fn expected_and_limits(page: &mut Page, analysed: &Analysed) {
     let expected: Vec<String> = analysed.expected().iter().map(Judged::sentence).collect();
     let expected = expected.iter().map(String::as_str);
     let limits = analysed.analysis.limits.iter().map(|limit| limit.sentence.as_str());
-    let none = "No rate limit was seen.";
+    let seen_s = analysed.samples.iter().map(|stored| stored.sample.elapsed_s).fold(0.0, f64::max);
+    let none = format!("No rate limit was seen in {}.", Nanoseconds::from_seconds(seen_s.round()));
+    let none = none.as_str();
     let none = (analysed.run.name == LIMITS && analysed.analysis.limits.is_empty()).then_some(none);
     for (number, sentence) in expected.chain(limits).chain(none).enumerate() {
         if number == 0 {
