@@ -114,11 +114,12 @@ pub(crate) fn distinctions(named: &[(String, &Workload)], axes: &[Axis]) -> Vec<
             (differs("personality") || differs("plugin"), workload.named_personality().to_string()),
             (differs("cache"), format!("{} cache", workload.cache)),
             (other_span, format!("over {}", workload.span)),
+            (differs("file_state"), workload.file_state.in_words()),
             (differs("warmup_s"), format!("warm-up {}", workload.warmup)),
             (differs("cpus"), cpus(workload)),
         ];
         let others: BTreeSet<&String> = namesakes().chain([index]).flat_map(|one| fields[one].keys()).collect();
-        let is_worded = |key: &str| ["personality", "plugin", "cache", "warmup_s", "cpus"].contains(&key);
+        let is_worded = |key: &str| ["personality", "plugin", "cache", "file_state", "warmup_s", "cpus"].contains(&key);
         let others = others.into_iter().filter(|key| !is_worded(key) && differs(key));
         let others = others.map(|key| match workload.is_known(key) {
             true => in_words(key, fields[index].get(key)),
@@ -146,7 +147,7 @@ fn cpus(workload: &Workload) -> String {
     if cpus.is_empty() { "not pinned".to_owned() } else { format!("on CPUs {}", cpus.join(" and ")) }
 }
 
-/// A field and its text in records: `file state append`, `no rate`.
+/// A field and its text in records: `sharing whole`, `no rate`.
 fn in_words(key: &str, value: Option<&Value>) -> String {
     let name = key.replace('_', " ");
     match value {

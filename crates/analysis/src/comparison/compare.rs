@@ -14,6 +14,7 @@ use halfpower_model::sample::Warning;
 use halfpower_model::{Estimate, Sample, Workload};
 use serde::Serialize;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// Settings that do not separate workloads, and so do not name them.
 pub(super) const NO_PART: [&str; 4] = ["duration", "requests", "bytes", "interval"];
@@ -121,7 +122,13 @@ pub fn compare(before: &[OfRun<'_>], after: &[OfRun<'_>], method: Method<'_>) ->
         Design::Pairs => ["A", "B"],
     };
     let sides = names.map(|name| Side { name, of: String::new() });
-    let (outcome, mut sentence) = verdict::of(&cells, matches!(method.design, Design::Pairs));
+    let (mut outcome, mut sentence) =
+        verdict::of(&cells, matches!(method.design, Design::Pairs), are_on_one_target(&before, &after));
+    let all = before_cells.len().max(after_cells.len());
+    if matches!(outcome, Outcome::Equivalent | Outcome::Improved) && 2 * cells.len() < all {
+        outcome = Outcome::Undecided;
+        sentence = format!("Undecided: only {} of {all} workloads are in both. {sentence}", cells.len());
+    }
     if cells.is_empty() {
         let apart = matching::apart(&before_cells, &after_cells);
         sentence.extend(apart.map(|apart| format!(" {apart}")));
@@ -168,14 +175,14 @@ fn add_changes(
                 let blocks: Vec<(f64, f64)> = new.concat().into_iter().zip(old.concat()).collect();
                 Contrast::paired(&blocks, margin).map(|contrast| (contrast, None))
             }
-            Design::Runs(_) if !single && is_simulated(&[before, after]) => {
+            Design::Runs(_) if !single && is_replayed(before, after) => {
                 Contrast::apart(&new.concat(), &old.concat(), margin).map(|contrast| (contrast, None))
             }
             Design::Runs(_) => {
                 let earlier = earlier.map(by_run).unwrap_or_default();
                 let change = between::change(figure, [&old, &new, &earlier], margin);
-                let are_simulated = is_simulated(&[before, after]);
-                change.map(|(contrast, variation)| (contrast, (!are_simulated).then_some(variation)))
+                let is_replayed = is_replayed(before, after);
+                change.map(|(contrast, variation)| (contrast, (!is_replayed).then_some(variation)))
             }
         };
         // Of several runs, the runs are the observations.
@@ -212,8 +219,23 @@ fn add_changes(
     }
 }
 
+/// Whether both measured the same targets.
+fn are_on_one_target(before: &[&Sample], after: &[&Sample]) -> bool {
+    let paths = |samples: &[&Sample]| -> BTreeSet<String> {
+        let targets = samples.iter().flat_map(|sample| sample.environment.all_targets());
+        targets.map(|target| target.path.clone()).collect()
+    };
+    paths(before) == paths(after)
+}
+
 fn is_simulated(groups: &[&Group<'_, '_>]) -> bool {
     groups.iter().all(|group| are_simulated(&group.samples))
+}
+
+/// Whether both are simulated with one seed: nothing varies between them but what was changed.
+fn is_replayed(before: &Group<'_, '_>, after: &Group<'_, '_>) -> bool {
+    let seeds = |group: &Group<'_, '_>| group.samples.iter().map(|sample| sample.workload.seed).min();
+    is_simulated(&[before, after]) && seeds(before) == seeds(after)
 }
 
 /// Whether both have identical samples of a simulated machine.

@@ -21,7 +21,7 @@ pub enum Outcome {
 }
 
 /// The outcome and its sentence; arms of one run are A and B.
-pub(super) fn of(cells: &[ComparedCell], are_arms: bool) -> (Outcome, String) {
+pub(super) fn of(cells: &[ComparedCell], are_arms: bool, is_one_target: bool) -> (Outcome, String) {
     let changes = || cells.iter().flat_map(|cell| cell.changes.iter().map(move |change| (cell, change)));
     let throughputs = changes().filter(|(_, change)| change.figure == Figure::Throughput).count();
     let worst = |standing: Standing| {
@@ -53,7 +53,8 @@ pub(super) fn of(cells: &[ComparedCell], are_arms: bool) -> (Outcome, String) {
     let found = if better.is_empty() { String::new() } else { format!(" Better: {}.", listed(&better)) };
     if !worse.is_empty() {
         let verdict = if are_arms { "B is worse" } else { "Regression" };
-        let above = above_the_device(cells).map(|said| format!(" {said}")).unwrap_or_default();
+        let above =
+            is_one_target.then(|| above_the_device(cells)).flatten().map(|said| format!(" {said}")).unwrap_or_default();
         return (Outcome::Regression, format!("{verdict}: {}.{found}{above}", listed(&worse)));
     }
     // A survey measures once what its answer does not depend on.
@@ -63,8 +64,7 @@ pub(super) fn of(cells: &[ComparedCell], are_arms: bool) -> (Outcome, String) {
         let why = if once > 0 { "one sample only" } else { "too much scatter, or too few repetitions" };
         let of = format!("{} of {throughputs} throughputs", undecided.len());
         let doubts = doubts(undecided.iter().filter_map(|(_, change)| change.doubt));
-        let sentence = format!("{found} Undecided: {why}, for {of}{doubts}.");
-        return (Outcome::Undecided, sentence.trim_start().to_owned());
+        return (Outcome::Undecided, format!("Undecided: {why}, for {of}{doubts}.{found}"));
     }
     let not_judged = match once {
         0 => String::new(),
@@ -134,14 +134,15 @@ pub(super) fn words(change: &Change) -> String {
     }
 }
 
-/// If buffered requests became slower and direct ones did not, the cause is above the device: certain if every direct
-/// throughput is better or equivalent, likely if none can have fallen as far.
+/// If buffered requests became slower and direct ones that are flushed alike did not, the cause is likely above the device: if
+/// every direct throughput is better or equivalent, or if none can have fallen as far. It is not certain, because the device gets
+/// other requests from the page cache.
 fn above_the_device(cells: &[ComparedCell]) -> Option<String> {
     let throughputs = |direct: bool| {
         let of_kind = cells.iter().filter(move |cell| cell.workload.buffering.is_direct() == direct);
         of_kind.filter_map(|cell| Some((cell, cell.change(Figure::Throughput)?)))
     };
-    let kind = |workload: &Workload| (workload.operation.reads(), workload.operation.writes());
+    let kind = |workload: &Workload| (workload.operation.reads(), workload.operation.writes(), workload.durability);
     let slower = throughputs(false).filter(|(_, change)| change.standing == Standing::Worse);
     let (first, fall) = slower.min_by(|one, other| one.1.ratio.value.total_cmp(&other.1.ratio.value))?;
     let direct: Vec<_> = throughputs(true).filter(|(cell, _)| kind(&cell.workload) == kind(&first.workload)).collect();
@@ -157,7 +158,7 @@ fn above_the_device(cells: &[ComparedCell]) -> Option<String> {
         .collect();
     let exceptions = exceptions.concat();
     if direct.iter().all(|(_, change)| change.standing != Standing::Undecided) {
-        return Some(format!("No direct throughput fell{exceptions}: the cause is above the device."));
+        return Some(format!("No direct throughput fell{exceptions}: the cause is likely above the device."));
     }
     let furthest = plausible(fall)?.1;
     let is_apart = |change: &Change| plausible(change).is_some_and(|(low, _)| low > furthest);

@@ -149,7 +149,7 @@ mod tests {
         let mut run = Run::of([(sparse(write(64)), around(1e9)), (flushed(buffered(write(64))), around(2e9))]);
         assert_eq!(run.findings(FindingCode::BufferingGain), [], "so is another kind of file");
         run.add(flushed(buffered(sparse(write(64)))), &around(3e9));
-        let words = "buffered, flushed, file state sparse), compared with direct: throughput is 3 times";
+        let words = "buffered, flushed, sparse), compared with direct: throughput is 3 times";
         says(&run.sentences(FindingCode::BufferingGain)[0], words);
         let once = Run::of([(random(read(4)), [1e8]), (buffered(random(read(4))), [2e8])]);
         let words = "Random reads (QD1, buffered), compared with direct: throughput is 2 times at 4 KiB; undecided.";

@@ -76,10 +76,7 @@ mod tests {
         );
         let finding = &run.findings(FindingCode::ExtensionCost)[1];
         assert!((finding.estimates[0].value - 0.2).abs() < 1e-9, "the dearest first");
-        assert_eq!(
-            (finding.samples.len(), finding.subject.as_str()),
-            (20, "sequential write, QD1, direct, file state append")
-        );
+        assert_eq!((finding.samples.len(), finding.subject.as_str()), (20, "sequential write, QD1, direct, new file"));
     }
 
     #[test]

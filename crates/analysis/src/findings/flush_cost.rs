@@ -115,6 +115,6 @@ mod tests {
         assert_eq!(run.findings(FindingCode::FlushCost), [], "another kind of file is no counterpart");
         run.add(flushed(appended(buffered(write(4)))), &around(1e9));
         let sentences = run.sentences(FindingCode::FlushCost);
-        assert!(sentences[0].contains("buffered, file state append) with the final flush"), "{sentences:?}");
+        assert!(sentences[0].contains("buffered, new file) with the final flush"), "{sentences:?}");
     }
 }

@@ -138,11 +138,11 @@ mod tests {
         assert_eq!(
             run.sentences(FindingCode::Peak),
             [
-                "Sequential writes (direct, file state written) peak at 1.5 GB/s with 1 MiB requests at QD1.",
-                "Sequential writes (direct, file state append) peak at 300 MB/s with 1 MiB requests at QD1.",
+                "Sequential writes (direct, written) peak at 1.5 GB/s with 1 MiB requests at QD1.",
+                "Sequential writes (direct, new file) peak at 300 MB/s with 1 MiB requests at QD1.",
             ]
         );
-        assert_eq!(run.findings(FindingCode::Peak)[1].subject, "sequential write, direct, file state append");
+        assert_eq!(run.findings(FindingCode::Peak)[1].subject, "sequential write, direct, new file");
     }
 
     #[test]

@@ -93,6 +93,11 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     if let Some(path) = &arguments.report {
         Output::report(path, "", arguments.force).check()?;
     }
+    if is_one && hooks.iter().any(|hook| hook.as_ref().is_none_or(|hook| hook.trim().is_empty())) {
+        refuse!(
+            "with one target each setting needs a command, or what A set stays for B; give both --before-a and --before-b"
+        );
+    }
     let mut store =
         if arguments.dry_run { None } else { Some(session::open_store(context, !arguments.keeping.no_store)?) };
     if let Some(store) = &mut store {

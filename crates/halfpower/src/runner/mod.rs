@@ -259,7 +259,7 @@ impl<'a> Runner<'a> {
             return Ok(());
         }
         let command = self.plan.arms.as_ref().and_then(|arms| arms[arm].before.as_ref());
-        command.map_or(Ok(()), |command| hook::run(command))
+        command.map_or(Ok(()), |command| hook::run(command, self.cancel))
     }
 
     /// Whether a repetition is needed.

@@ -91,12 +91,13 @@ fn earlier_runs_show_how_runs_vary() {
     assert_eq!(basis("compare 1,2 3,4"), ("named_runs".to_owned(), 4.into()));
     let first = lab.run("compare 1 2").stdout.lines().next().unwrap().to_owned();
     assert!(first.contains("(runs are assumed to vary by 14.6 %): "), "{first}");
-    // Of a simulated machine nothing is assumed.
-    for seed in [1, 2] {
+    // Of a simulated machine with the same seed nothing is assumed; another seed is another run.
+    for seed in [1, 1, 2] {
         lab.ok(&format!("study run simulated.toml --target=sim:win2k-pentium3:atlas-1 --no-report --seed={seed}")[..]);
     }
     let simulated = lab.run("compare 5 6 --json").document();
     assert!(simulated.get("between_runs").is_none() && simulated["cells"][0]["changes"][0].get("variation").is_none());
+    assert_eq!(basis("compare 5 7"), ("assumed".to_owned(), 2.into()));
 }
 
 #[test]
@@ -123,6 +124,7 @@ fn two_targets_are_measured_in_turn_and_compared_by_pairs() {
     lab.ok("report 1 --output again.html");
     lab.refuses_each([
         ("ab file", 2, "A and B are the same"),
+        ("ab file --before-a true", 2, "give both --before-a and --before-b"),
         ("compare 1 2", 2, "run 1 compares its two arms already"),
     ]);
 }

@@ -154,7 +154,7 @@ fn any_spelling_of_a_path_will_do() {
     for name in ["a b", "it's", "\"q\"", "$HOME", "-lead", "new\nline", "größe"] {
         let directory = lab.directory(name);
         let target = format!("--target=./place/../{name}");
-        lab.ok(("study run tiny.toml --size=256KiB --report=r.html", [target]));
+        lab.ok(("study run tiny.toml --size=256KiB --report=r.html --force", [target]));
         assert!(std::fs::read_dir(directory).unwrap().next().is_none(), "{name:?}");
     }
     lab.data_file("-file", 256);

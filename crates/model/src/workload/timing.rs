@@ -90,7 +90,7 @@ words! {
 
 impl FileState {
     /// As part of a workload's name. Writing a new file is no appending to one with data.
-    pub(super) fn in_words(self) -> String {
+    pub fn in_words(self) -> String {
         if self == FileState::Append { "new file".to_owned() } else { self.to_string().replace('_', " ") }
     }
 }
