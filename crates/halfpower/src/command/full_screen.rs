@@ -71,7 +71,7 @@ fn lines(view: &View<'_>, width: usize, height: usize) -> Vec<String> {
     let room = height.saturating_sub(lines.len());
     lines.extend(view.trials[view.trials.len().saturating_sub(room)..].iter().cloned());
     lines.truncate(height);
-    lines.iter().map(|line| cut(&sanitize(line), width).into()).collect()
+    lines.iter().map(|line| cut(&sanitize(line), width)).collect()
 }
 
 #[cfg(test)]

@@ -93,7 +93,7 @@ fn a_report_of_another_run_is_replaced_only_by_force_and_several_runs_are_in_one
     let charts = names(&lab.path("charts"));
     assert!(!charts.is_empty());
     for chart in &charts {
-        let svg = lab.read(&format!("charts/{chart}"));
+        let svg = lab.read(format!("charts/{chart}"));
         assert!(svg.starts_with("<svg xmlns=") && !svg.contains("var("), "{chart}: {svg}");
     }
     lab.refuses("report 1 --figures=charts", 1, "exists, and nothing is written over");
