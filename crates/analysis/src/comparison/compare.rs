@@ -170,18 +170,18 @@ fn add_changes(
         let by_run = |group: &Group<'_, '_>| group.by_run(|sample| figure.of(sample, of_bytes));
         let (old, new) = (by_run(before), by_run(after));
         let single = [&old, &new].iter().any(|runs| runs.concat().len() == 1);
+        let is_replayed = is_replayed(before, after);
         let judged = match method.design {
             Design::Pairs => {
                 let blocks: Vec<(f64, f64)> = new.concat().into_iter().zip(old.concat()).collect();
                 Contrast::paired(&blocks, margin).map(|contrast| (contrast, None))
             }
-            Design::Runs(_) if !single && is_replayed(before, after) => {
+            Design::Runs(_) if !single && is_replayed => {
                 Contrast::apart(&new.concat(), &old.concat(), margin).map(|contrast| (contrast, None))
             }
             Design::Runs(_) => {
                 let earlier = earlier.map(by_run).unwrap_or_default();
                 let change = between::change(figure, [&old, &new, &earlier], margin);
-                let is_replayed = is_replayed(before, after);
                 change.map(|(contrast, variation)| (contrast, (!is_replayed).then_some(variation)))
             }
         };
@@ -232,10 +232,11 @@ fn is_simulated(groups: &[&Group<'_, '_>]) -> bool {
     groups.iter().all(|group| are_simulated(&group.samples))
 }
 
-/// Whether both are simulated with one seed: nothing varies between them but what was changed.
+/// Whether both are simulated with the same seeds, of which one may have more: only a change of the machine shows.
 fn is_replayed(before: &Group<'_, '_>, after: &Group<'_, '_>) -> bool {
-    let seeds = |group: &Group<'_, '_>| group.samples.iter().map(|sample| sample.workload.seed).min();
-    is_simulated(&[before, after]) && seeds(before) == seeds(after)
+    let [one, other] =
+        [before, after].map(|group| group.samples.iter().map(|sample| sample.workload.seed).collect::<BTreeSet<u64>>());
+    is_simulated(&[before, after]) && (one.is_subset(&other) || other.is_subset(&one))
 }
 
 /// Whether both have identical samples of a simulated machine.
