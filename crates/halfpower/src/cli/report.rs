@@ -57,7 +57,7 @@ enum Format {
     Markdown,
 }
 
-/// What is reported.
+/// The subject of a report.
 enum Reported {
     Reading(Box<Reading>),
     Arms(Box<TwoArms>),

@@ -13,18 +13,18 @@ const NAME: usize = 6;
 /// Columns of the chart and the bar at most.
 const WIDEST: usize = 120;
 
-/// What is shown.
+/// The figures on the terminal.
 #[derive(Debug)]
 pub(super) struct View<'a> {
     /// Share of the run that is over.
     pub(super) share: f64,
     /// `0:31 left`.
     pub(super) left: String,
-    /// What is measured now, with its rate.
+    /// The present workload with its rate.
     pub(super) now: &'a str,
     /// The rates of the present trial.
     pub(super) rates: &'a [f64],
-    /// The best so far, and what is open, with their names.
+    /// The best so far and the open workloads, with their names.
     pub(super) facts: [(&'a str, &'a str); 2],
     /// The trials, the last one last.
     pub(super) trials: &'a [String],
@@ -39,7 +39,7 @@ impl FullScreen {
         FullScreen
     }
 
-    /// Shows it in place of what was shown before.
+    /// Shows it over the last view.
     pub(super) fn show(&self, view: &View<'_>) {
         let (width, height) = size_of(std::io::stderr()).filter(|(_, rows)| *rows > 0).unwrap_or((80, 24));
         // The end of each line and of the terminal is cleared, in place of all of it: nothing flickers.

@@ -51,7 +51,7 @@ pub(crate) fn render(name: &str, view: Value) -> Result<String> {
     })
 }
 
-/// A chart as a file of its own, with its title and legend; none if nothing in it can be drawn. Programs that draw SVG know no
+/// A chart as its own file, with its title and legend; none if nothing in it can be drawn. Programs that draw SVG know no
 /// variables of CSS, so that the light colours are put in.
 ///
 /// # Errors

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// The time between two looks at whether it has ended.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Runs a command by `sh -c`, in a process group of its own. Ends all of the group when cancelled, which is no failure.
+/// Runs a command by `sh -c`, in its own process group. Ends all of the group when cancelled, which is no failure.
 ///
 /// # Errors
 /// If it cannot be started or fails, with its status and what it wrote on standard error.
@@ -24,7 +24,7 @@ pub(super) fn run(command: &str, cancel: &Cancel) -> anyhow::Result<()> {
     let stderr = child.stderr.take();
     let said = thread::spawn(move || {
         let mut said = Vec::new();
-        // What was read before a failure is worth saying.
+        // A failure keeps the bytes read before it.
         let _ = stderr.map(|mut stderr| stderr.read_to_end(&mut said));
         said
     });
