@@ -141,6 +141,9 @@ pub struct TargetFacts {
     /// Requests that its queue holds (`nr_requests`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_max: Option<u64>,
+    /// Largest request that reaches the disk in one piece, whatever memory it lies in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole_request_bytes: Option<Bytes>,
     /// Logical block of the device.
     pub logical_block_bytes: Option<Bytes>,
     /// Peak advertised performance, if given.

@@ -186,6 +186,7 @@ fn environment(machine: &Machine, path: &str) -> Environment {
         direct_alignment_bytes: Some(Bytes(512)),
         device: Some(disk.to_owned()),
         transport: is_cloud.then(|| "network".to_owned()),
+        whole_request_bytes: Some(machine.system.split.unwrap_or(size)),
         logical_block_bytes: Some(Bytes(512)),
         rotational: Some(rotational),
         ..TargetFacts::bare(path, TargetKind::Simulated, size)

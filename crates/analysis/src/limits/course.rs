@@ -97,7 +97,10 @@ impl Course {
             let rise = surplus(&then) - surplus(&before);
             let beyond = if rise > 0.0 { (surplus(&then) - nearly) / rise } else { 0.0 };
             let nearly_s = then.0 - beyond * (then.0 - before.0);
-            let burst_s = if most > BURST_MIN_S * per_s && most > BURST_MIN { nearly_s * most / nearly } else { 0.0 };
+            // The last part has one request more or less by chance.
+            let by_chance = end_s / (end_s - from_s);
+            let is_burst = most > BURST_MIN_S * per_s && most > BURST_MIN.max(by_chance);
+            let burst_s = if is_burst { nearly_s * most / nearly } else { 0.0 };
             (per_s > 0.0).then_some((per_s, burst_s, most, high - low))
         };
         let (last_per_s, first_end_s, _, spread) = surplus_after(latest_s)?;
@@ -313,6 +316,12 @@ mod tests {
         assert!(noisy.burst.is_none(), "{noisy:?}");
         let rising = course_of(|at_s| if at_s < 1.5 { 600.0 } else { 2500.0 }).unwrap();
         assert_eq!(rising.burst, None);
+        // Few requests, of which the last part has one more or less.
+        for tenths in 600..700 {
+            let per_s = f64::from(tenths) * 0.1;
+            let even = course_of(|at_s| (((at_s + 0.02) * per_s).floor() - (at_s * per_s).floor()) / 0.02).unwrap();
+            assert!(even.is_regular && even.burst.is_none(), "{per_s}: {even:?}");
+        }
         // It falls too late, by more or by less.
         assert!(course_of(|at_s| if at_s < 5.8 { 9000.0 } else { 3000.0 }).unwrap().falls_late);
         let late = course_of(|at_s| if at_s < 5.5 { 9000.0 } else { 3000.0 }).unwrap();

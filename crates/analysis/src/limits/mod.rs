@@ -34,8 +34,10 @@ const BEYOND: f64 = 0.05;
 const BEYOND_CACHE: f64 = 0.1;
 /// How many times as large the largest requests are at least as the smallest, to tell what is counted.
 const APART: u64 = 8;
-/// Requests as which the kernel may pass on one, because the device takes no larger ones.
-const PARTS_MAX: u32 = 8;
+/// Requests as which the kernel may pass on one where the largest that the device takes is unknown.
+const PARTS_MAX: u64 = 8;
+/// What providers count as one request at most: Amazon EBS User Guide, "I/O characteristics".
+const COUNTED_MAX: Bytes = Bytes(256 << 10);
 /// Reads and writes together exceed one's limit by this share if each has its own.
 const APART_FOR_EACH: f64 = 0.3;
 /// What found a bucket emptied by another had a burst smaller by this share.
@@ -308,10 +310,10 @@ fn of_operation<'a, 'b: 'a>(
     let small_in_bytes = is_same(&small.course.bytes_per_s(), &large.course.bytes_per_s());
     // A limit in requests holds large ones too if they come at the same rate, or in parts at exactly the same rate: of eight
     // possible rates one may be near.
-    let off = |parts: u32| {
-        (large.course.requests_per_s.value * f64::from(parts) / small.course.requests_per_s.value - 1.0).abs()
-    };
-    let large_in_requests = is_small_held && (off(1) < SAME || (2..=PARTS_MAX).any(|parts| off(parts) < EQUAL));
+    let off =
+        |parts: u64| (large.course.requests_per_s.value * parts as f64 / small.course.requests_per_s.value - 1.0).abs();
+    let parts_max = large.parts_max();
+    let large_in_requests = is_small_held && (off(1) < SAME || (2..=parts_max).any(|parts| off(parts) < EQUAL));
     let requests = (is_small_held && !small_in_bytes).then(|| small.limit(Quantity::RequestsPerSecond));
     // A virtual disk without a limit may be as regular with large requests, if the host's CPU copies them; but not equally fast
     // for reads and writes, and for both together or other sizes.
@@ -435,6 +437,14 @@ impl Long<'_> {
     fn waits_for_nothing(&self) -> bool {
         let least_ns = self.observed.sample.total.latency_ns.min;
         least_ns.is_some_and(|least| least as f64 * 1e-9 * self.course.requests_per_s.value < 1.0 / WAITING)
+    }
+
+    /// As how many requests one may count at most.
+    fn parts_max(&self) -> u64 {
+        let Sample { workload, environment, .. } = self.observed.sample;
+        let largest = environment.all_targets().map(|target| target.whole_request_bytes).min().flatten();
+        let in_parts_of = |largest: Bytes| workload.request_size.0.div_ceil(largest.min(COUNTED_MAX).0.max(1));
+        largest.map_or(PARTS_MAX, in_parts_of)
     }
 
     fn burst_bytes(&self) -> f64 {

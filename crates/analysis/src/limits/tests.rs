@@ -88,6 +88,18 @@ fn a_limit_is_named_with_what_it_counts() {
 }
 
 #[test]
+fn a_limit_in_bytes_is_not_one_of_parts_that_the_disk_needs_not() {
+    // Eight times the large requests are the small ones.
+    let mut run = run(Some(Bucket(2020.0, 300.0)), Some(Bucket(265e6, 30e6)));
+    let named = |run: &Run| crate::analyse(&run.observed()).limits.iter().map(|limit| limit.what).collect::<Vec<_>>();
+    assert_eq!(named(&run), [Quantity::RequestsPerSecond]);
+    for placed in &mut run.samples {
+        placed.sample.environment.target.whole_request_bytes = Some(Bytes(1 << 20));
+    }
+    assert_eq!(named(&run), [Quantity::RequestsPerSecond, Quantity::BytesPerSecond]);
+}
+
+#[test]
 fn a_peak_is_what_lasts() {
     let run = run(Some(Bucket(3000.0, 6000.0)), Some(Bucket(60e6, 300e6)));
     let peaks = run.findings(FindingCode::Peak);

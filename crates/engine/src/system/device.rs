@@ -155,6 +155,7 @@ fn queue(directory: &Path) -> Queue {
         requests_max: count("nr_requests"),
         depth_max: number(directory.join("device/queue_depth")),
         request_max_bytes: kib("max_sectors_kb"),
+        segments_max: count("max_segments"),
         logical_block_bytes: count("logical_block_size").map(Bytes),
         physical_block_bytes: count("physical_block_size").map(Bytes),
         read_ahead_bytes: kib("read_ahead_kb"),
@@ -239,6 +240,7 @@ mod tests {
         let queue = below.queue.as_ref().unwrap();
         assert_eq!((queue.rotational, queue.scheduler.as_deref()), (Some(false), Some("none")));
         assert_eq!((queue.requests_max, queue.request_max_bytes), (Some(1023), Some(Bytes(1280 << 10))));
+        assert_eq!(queue.segments_max, Some(127));
         assert_eq!((queue.write_cache.as_deref(), queue.discard_bytes), (Some("write back"), Some(Bytes(512))));
     }
 

@@ -85,6 +85,7 @@ impl Tree {
             ("scheduler", "[none] mq-deadline"),
             ("nr_requests", "1023"),
             ("max_sectors_kb", "1280"),
+            ("max_segments", "127"),
             ("write_cache", "write back"),
             ("discard_granularity", "512"),
             ("discard_max_bytes", "2199023255040"),

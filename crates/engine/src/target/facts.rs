@@ -119,6 +119,8 @@ fn describe(path: &Path, kind: TargetKind, size: Bytes, metadata: &Metadata) -> 
     let top = storage.device.as_ref();
     let disk = top.and_then(|top| if top.kind == DeviceKind::Partition { top.below.first() } else { Some(top) });
     let queue = disk.and_then(|disk| disk.queue.clone()).unwrap_or_default();
+    let segments = queue.segments_max.map(|pages| Bytes(pages.saturating_mul(rustix::param::page_size() as u64)));
+    let whole = queue.request_max_bytes.zip(segments).map(|(largest, segments)| largest.min(segments));
     let facts = TargetFacts {
         allocated_bytes: metadata.is_file().then_some(Bytes(metadata.blocks() * 512)),
         levels: levels(&storage, &memory(&root)),
@@ -134,6 +136,7 @@ fn describe(path: &Path, kind: TargetKind, size: Bytes, metadata: &Metadata) -> 
         scheduler: queue.scheduler,
         read_ahead_bytes: queue.read_ahead_bytes,
         requests_max: queue.requests_max,
+        whole_request_bytes: whole.filter(|_| disk.is_some_and(|disk| disk.kind == DeviceKind::Disk)),
         logical_block_bytes: queue.logical_block_bytes,
         ..TargetFacts::bare(path.display().to_string(), kind, size)
     };

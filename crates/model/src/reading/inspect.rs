@@ -177,6 +177,9 @@ pub struct Queue {
     pub depth_max: Option<u64>,
     /// Maximum request size.
     pub request_max_bytes: Option<Bytes>,
+    /// Maximum pieces of memory in a request (`max_segments`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segments_max: Option<u64>,
     /// Logical block.
     pub logical_block_bytes: Option<Bytes>,
     /// Physical block.
