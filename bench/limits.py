@@ -106,7 +106,9 @@ def judge(case, limits):
                 if true and true > 1:
                     bursts.append((near[0]["burst_seconds"] or 0, true))
     for one in limits:
-        if one["what"] not in case["limits"]:
+        # What should be hidden and yet shows at its rate is true.
+        is_true = any(abs(one["sustained"]["value"] / rate - 1) <= 0.05 for rate in case.get("rates", {}).get(one["what"], ()))
+        if one["what"] not in case["limits"] and not is_true:
             wrong.append(f"named besides: {one['sentence']}")
         if case["disks"] > 1 and len(one["shared_by"]) != case["disks"]:
             wrong.append(f"not shared: {one['sentence']}")
@@ -125,10 +127,12 @@ def simulated(count, draw):
             yield case | {"name": draw.choice(own if kind == "device" else free)}
             continue
         requests, rate = log_uniform(draw, 500, 16_000), log_uniform(draw, 20e6, 500e6)
+        case["rates"] = {REQUESTS: [requests], BYTES: [rate]}
         name = f"sim:cloud-gp3:baseline,gp3.limits.requests={requests:.0f},gp3.limits.rate={rate / 1e6:.3f}MB/s"
         if kind != "limits":
             factor, seconds = draw.uniform(2, 8), draw.uniform(0.5, 3) if kind == "credits" else 3600
             credits = requests * factor * seconds
+            case["rates"][REQUESTS].append(requests * factor)
             name += f",gp3.limits.burst-requests={requests * factor:.0f},gp3.limits.request-credits={credits:.0f}"
             # Small requests use the credits up at the burst's rate, or at that of the bytes or the latency.
             fastest = min(requests * factor, rate / 4096, 25_000)
