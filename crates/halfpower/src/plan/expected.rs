@@ -1,5 +1,6 @@
 //! What the storage is expected to sustain (`--expect`).
 
+use crate::text::grouped;
 use halfpower_analysis::{Analysis, Sureness};
 use halfpower_model::{BytesPerSecond, Estimate, Operation, Pattern, Quantity};
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,9 @@ pub(crate) struct Expected {
 
 /// A rate falls short if it is lower by more than this share.
 const SHORT: f64 = 0.01;
+
+/// More IOPS are a mistake.
+const IOPS_MAX: f64 = 1e9;
 
 /// An expected rate with what was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -41,8 +45,10 @@ impl FromStr for Expected {
                     return Err("throughput is given twice".to_owned());
                 }
                 Some(("iops", value)) => {
-                    let iops = value.parse().ok().filter(|iops: &f64| iops.is_finite() && *iops > 0.0);
-                    expected.iops = Some(iops.ok_or_else(|| format!("`{value}` is no number of IOPS above 0"))?);
+                    let iops = value.parse().ok().filter(|iops: &f64| *iops > 0.0 && *iops <= IOPS_MAX);
+                    expected.iops = Some(iops.ok_or_else(|| {
+                        format!("`{value}` is no number of IOPS above 0 and up to a billion; write one like 3000")
+                    })?);
                 }
                 Some(("throughput", value)) => {
                     expected.throughput = Some(value.parse().map_err(|error| format!("{error}"))?);
@@ -80,8 +86,8 @@ impl Expected {
     }
 }
 
-/// The rate, and whether it may fall later.
-fn sustained(analysis: &Analysis, what: Quantity, operation: Operation) -> Option<(Estimate, bool)> {
+/// The rate that lasts by a limit, else that of the fastest workload, and whether it may fall later.
+pub(crate) fn sustained(analysis: &Analysis, what: Quantity, operation: Operation) -> Option<(Estimate, bool)> {
     let is_of = |of: Option<Operation>| of.is_none_or(|of| of == operation);
     let limit = analysis.limits.iter().find(|limit| limit.what == what && is_of(limit.operation));
     let is_bytes = what == Quantity::BytesPerSecond;
@@ -99,20 +105,35 @@ fn sustained(analysis: &Analysis, what: Quantity, operation: Operation) -> Optio
 }
 
 impl Judged {
-    /// `Reads sustain 2870 IOPS, 4.3 % less than the 3000 IOPS expected.`
-    pub(crate) fn sentence(&self) -> String {
-        let of = if self.operation == Operation::Read { "Reads" } else { "Writes" };
-        let Some(rate) = self.sustained else { return format!("{of}: no rate that lasts was measured.") };
+    /// `sustain 2870 IOPS, 4.3 % less than the 3000 IOPS expected`
+    fn words(&self) -> String {
+        let Some(rate) = self.sustained else { return "show no rate that lasts".to_owned() };
         let expected = rate.quantity.format(self.expected);
-        let short = (1.0 - rate.value / self.expected) * 100.0;
-        match self.is_short {
-            true => format!("{of} sustain {rate}, {short:.1} % less than the {expected} expected."),
-            false if self.may_fall => {
-                format!("{of} give {rate}, as expected (at least {expected}), as long as measured; it may be a burst.")
-            }
-            false => format!("{of} sustain {rate}, as expected (at least {expected})."),
+        if self.is_short {
+            let short = (1.0 - rate.value / self.expected) * 100.0;
+            return format!("sustain {rate}, {short:.1} % less than the {expected} expected");
         }
+        let tolerance = match rate.value < self.expected {
+            true => format!(", less {:.0} %", SHORT * 100.0),
+            false => String::new(),
+        };
+        let (verb, until) =
+            if self.may_fall { ("give", ", as long as measured; it may be a burst") } else { ("sustain", "") };
+        format!("{verb} {rate}, as expected (at least {expected}{tolerance}){until}")
     }
+}
+
+/// A sentence for each, or for reads and writes together where both are alike.
+pub(crate) fn sentences(judged: &[Judged]) -> Vec<String> {
+    let sentence = |(words, of_each): (String, Vec<&Judged>)| {
+        let of = match of_each[..] {
+            [one] if one.operation == Operation::Read => "Reads",
+            [_] => "Writes",
+            _ => "Reads and writes",
+        };
+        format!("{of} {words}.")
+    };
+    grouped(judged, |one| one.words()).into_iter().map(sentence).collect()
 }
 
 #[cfg(test)]
@@ -125,8 +146,19 @@ mod tests {
         let both = Expected { iops: Some(3000.0), throughput: Some(BytesPerSecond(131_072_000.0)) };
         assert_eq!(read("iops=3000,throughput=125MiB/s"), Ok(both));
         assert_eq!(read("iops=3000"), Ok(Expected { throughput: None, ..both }));
-        for bad in ["", "iops", "iops=", "iops=-1", "iops=nan", "throughput=3", "latency=3", "iops=1,", "iops=1,iops=2"]
-        {
+        for bad in [
+            "",
+            "iops",
+            "iops=",
+            "iops=-1",
+            "iops=nan",
+            "iops=3k",
+            "iops=3e300",
+            "throughput=3",
+            "latency=3",
+            "iops=1,",
+            "iops=1,iops=2",
+        ] {
             assert!(read(bad).is_err(), "{bad}");
         }
     }

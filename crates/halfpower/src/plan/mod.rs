@@ -14,6 +14,6 @@ mod model;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use expected::{Expected, Judged};
+pub(crate) use expected::{Expected, Judged, sentences, sustained};
 pub(crate) use make::Overrides;
 pub(crate) use model::{Arm, Cell, FigurePlan, Plan, PlanError, Probe, Skipped, TestFileEnd};

@@ -1,15 +1,16 @@
 //! A stored run and its analysis, for the summary and the report.
 
-use crate::plan::{Judged, Plan, Skipped};
+use crate::plan::{Judged, Plan, Skipped, sentences, sustained};
 use crate::sanitize::sanitize;
 use crate::simulator::paper_figures::{PaperFigure, paper_figures};
 use crate::simulator::published::figures;
 use crate::store::{Run, RunId, RunKind, RunStatus, Store, StoredSample};
+use crate::study::LIMITS;
 use crate::text::counted;
 use halfpower_analysis::comparison::{Noise, against_itself};
 use halfpower_analysis::{Analysis, CellSummary, Context, Observed, analyse_with};
 use halfpower_model::names::names;
-use halfpower_model::{Finding, FindingCode, Offer, Reach};
+use halfpower_model::{Finding, FindingCode, Nanoseconds, Offer, Operation, Quantity, Reach};
 
 /// A stored run, analysed.
 #[derive(Debug)]
@@ -195,6 +196,35 @@ impl Analysed {
     pub(crate) fn expected(&self) -> Vec<Judged> {
         let expected = self.run.plan.as_ref().and_then(|plan| plan.expected);
         expected.map(|expected| expected.against(&self.analysis)).unwrap_or_default()
+    }
+
+    /// The same in words.
+    pub(super) fn expected_in_words(&self) -> Vec<String> {
+        sentences(&self.expected())
+    }
+
+    /// The limits in words. A run that looks for them and found none says for how long it saw none, and what it gave.
+    pub(super) fn limits_in_words(&self) -> Vec<String> {
+        let limits = &self.analysis.limits;
+        if !limits.is_empty() || !self.looks_for_limits() {
+            return limits.iter().map(|limit| limit.sentence.clone()).collect();
+        }
+        let given = [(Operation::Read, "reads"), (Operation::Write, "writes")].into_iter().filter_map(|(of, name)| {
+            let rate = |what| sustained(&self.analysis, what, of).map(|(rate, _)| what.format(rate.value));
+            let rates: Vec<String> =
+                [Quantity::RequestsPerSecond, Quantity::BytesPerSecond].into_iter().filter_map(rate).collect();
+            let samples = self.samples.iter().map(|stored| &stored.sample);
+            let seen_s = samples.filter(|sample| sample.workload.operation == of).map(|sample| sample.elapsed_s);
+            let seen = Nanoseconds::from_seconds(seen_s.fold(0.0, f64::max));
+            (!rates.is_empty()).then(|| format!("{name} {} for up to {seen}", rates.join(" and ")))
+        });
+        let given = given.collect::<Vec<_>>().join("; ");
+        vec![format!("No rate limit was seen: {given}. A cache or credits that last longer do not show.")]
+    }
+
+    /// Whether the run looks for limits, so that its answer is a course over time.
+    pub(super) fn looks_for_limits(&self) -> bool {
+        self.run.name == LIMITS
     }
 
     /// Whether it is a survey, which ends with an answer.

@@ -19,8 +19,8 @@ pub(crate) fn answer(analysed: &Analysed, tables: &str, medium: Medium) -> Strin
     if let Some(sentence) = analysed.unfinished() {
         page.paragraph("", &[(Style::Caution, &sentence)]);
     }
-    for judged in analysed.expected() {
-        page.paragraph("", &[(Style::Strong, judged.sentence())]);
+    for sentence in analysed.expected_in_words() {
+        page.paragraph("", &[(Style::Strong, &sentence)]);
     }
     tell(&mut page, analysed);
     close_in_short(&mut page, analysed, tables);

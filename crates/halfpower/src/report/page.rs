@@ -5,7 +5,6 @@ use super::chart::{chart_view, of_figure, overview};
 use super::html::render;
 use super::sections::sections;
 use super::tables;
-use crate::plan::Judged;
 use crate::simulator::paper_figures::{PaperFigure, Printed};
 use crate::text::{grouped, joined};
 use halfpower_analysis::{Attribution, Best, CellSummary, first_peak};
@@ -29,10 +28,11 @@ pub(crate) fn html(analysed: &Analysed) -> anyhow::Result<String> {
     let warnings = analysis.warnings.iter().map(
         |(warning, samples)| context! { message => &warning.message, remedy => &warning.remedy, samples => *samples },
     );
+    let is_about_target = analysed.is_survey() || analysed.looks_for_limits();
     let view = context! {
-        title => if analysed.is_survey() { &run.target } else { &run.name },
+        title => if is_about_target { &run.target } else { &run.name },
         name => &run.name,
-        is_survey => analysed.is_survey(),
+        is_about_target,
         version => &run.program.version,
         question => run.question.as_deref(),
         target => &run.target,
@@ -143,17 +143,17 @@ fn half_power_of_reads(analysed: &Analysed) -> impl Iterator<Item = &Finding> {
 /// The main result: what was expected, the limits, the peak, and the request size that reaches half of it.
 fn verdict(analysed: &Analysed) -> Vec<String> {
     if analysed.is_survey() {
-        let expected = analysed.expected();
-        return expected.iter().map(Judged::sentence).chain(analysed.analysis.verdict.sentences.clone()).collect();
+        let verdict = analysed.analysis.verdict.sentences.clone();
+        return analysed.expected_in_words().into_iter().chain(verdict).collect();
     }
     let peak = first_peak(&analysed.analysis.findings, &analysed.analysis.cells).into_iter();
     let found = match analysed.only() {
         Some(cell) => of_one(analysed, cell),
         None => peak.chain(half_power_of_reads(analysed).take(1)).map(|finding| finding.sentence.clone()).collect(),
     };
-    let limits = analysed.analysis.limits.iter().map(|limit| &limit.sentence);
-    let found = analysed.noise.iter().map(|noise| &noise.sentence).chain(limits).cloned().chain(found);
-    let found: Vec<String> = analysed.expected().iter().map(Judged::sentence).chain(found).collect();
+    let noise = analysed.noise.iter().map(|noise| noise.sentence.clone());
+    let found = noise.chain(analysed.limits_in_words()).chain(found);
+    let found: Vec<String> = analysed.expected_in_words().into_iter().chain(found).collect();
     if found.is_empty() { bottlenecks(analysed).into_iter().collect() } else { found }
 }
 

@@ -23,7 +23,7 @@ pub(super) fn sections(analysed: &Analysed) -> Vec<Value> {
     // The first screen has those of a single workload.
     let is_only = analysed.only().is_some();
     let charts = if is_only { Charts::default() } else { charts(analysed) };
-    let over_time = if is_only { Vec::new() } else { over_time(analysed) };
+    let over_time = if is_only || analysed.looks_for_limits() { Vec::new() } else { over_time(analysed) };
     let limits: &[Code] = &[Code::Owner, Code::SharedLimit];
     let sizes: &[Code] = &[Code::HalfPower, Code::Dip, Code::SmallWritePenalty, Code::Misalignment];
     let section = |id, title, charts, codes| Section { id, title, charts, codes };
@@ -78,7 +78,10 @@ pub(crate) fn every_chart(analysed: &Analysed) -> Vec<Chart> {
     all.extend(overview(analysed));
     if analysed.only().is_none() {
         let Charts { throughput, rate, latency, cpu } = charts(analysed);
-        all.extend([throughput, rate, latency, cpu, over_time(analysed)].into_iter().flatten());
+        all.extend([throughput, rate, latency, cpu].into_iter().flatten());
+        if !analysed.looks_for_limits() {
+            all.extend(over_time(analysed));
+        }
     }
     all
 }

@@ -11,12 +11,11 @@ use super::table::{Table, figure, or_dash};
 use super::tables::{bottleneck, brief_noise, busy, within_run};
 use super::wrap::{Page, Style};
 use crate::console::Medium;
-use crate::plan::Judged;
 use crate::simulator::paper_figures::PaperFigure;
-use crate::study::{LIMITS, VOLUME};
+use crate::study::VOLUME;
 use crate::text::{bar, counted, joined, once};
 use halfpower_analysis::CellSummary;
-use halfpower_model::{Environment, Estimate, Finding, FindingCode, Nanoseconds, Quantity, Reach, Sample};
+use halfpower_model::{Environment, Estimate, Finding, FindingCode, Quantity, Reach, Sample};
 
 /// Further findings with their names. Those that make other figures wrong come first.
 const ALSO: [(FindingCode, &str); 10] = [
@@ -104,18 +103,11 @@ pub(crate) fn summary(analysed: &Analysed, medium: Medium) -> String {
 
 /// What was expected and is sustained, and the limits of a run that looks for them.
 fn expected_and_limits(page: &mut Page, analysed: &Analysed) {
-    let expected: Vec<String> = analysed.expected().iter().map(Judged::sentence).collect();
-    let expected = expected.iter().map(String::as_str);
-    let limits = analysed.analysis.limits.iter().map(|limit| limit.sentence.as_str());
-    let seen_s = analysed.samples.iter().map(|stored| stored.sample.elapsed_s).fold(0.0, f64::max);
-    let none = format!("No rate limit was seen in {}.", Nanoseconds::from_seconds(seen_s.round()));
-    let none = none.as_str();
-    let none = (analysed.run.name == LIMITS && analysed.analysis.limits.is_empty()).then_some(none);
-    for (number, sentence) in expected.chain(limits).chain(none).enumerate() {
+    for (number, sentence) in analysed.expected_in_words().into_iter().chain(analysed.limits_in_words()).enumerate() {
         if number == 0 {
             page.gap();
         }
-        page.paragraph("", &[(Style::Strong, sentence)]);
+        page.paragraph("", &[(Style::Strong, &sentence)]);
     }
 }
 

@@ -163,7 +163,8 @@ fn what_is_expected_is_compared_with_what_lasts() {
     let limits = "limits --no-report --no-store sim:cloud-gp3:baseline";
     let met = lab.run(format!("{limits} --expect iops=3000,throughput=125MiB/s")).ended(0, "");
     assert!(
-        met.stdout.contains("Reads give 3\u{202f}000 IOPS ± 0.1 %, as expected (at least 3\u{202f}000 IOPS)"),
+        met.stdout
+            .contains("Reads and writes give 3\u{202f}000 IOPS ± 0.1 %, as expected (at least 3\u{202f}000 IOPS)"),
         "{}",
         met.stdout
     );
@@ -173,7 +174,12 @@ fn what_is_expected_is_compared_with_what_lasts() {
     // The credits of the first last for eleven seconds, and the shorter of two long samples ends before.
     let burst = "limits --no-report --no-store sim:cloud-gp3:burst --set gp2.limits.request-credits=30000";
     let said = lab.run(format!("{burst} --expect iops=3000")).ended(3, "").stdout;
-    assert!(said.contains("Reads sustain 300 IOPS") && said.contains("300 IOPS ± 0.1 % sustained; 2"), "{said}");
+    assert!(
+        said.contains("Reads and writes sustain 300 IOPS") && said.contains("300 IOPS ± 0.1 % sustained; 2"),
+        "{said}"
+    );
+    let free = lab.run("limits --no-report --no-store sim:sata-ssd:filled").ended(0, "").stdout;
+    assert!(free.contains("No rate limit was seen: reads 72\u{202f}4"), "{free}");
     lab.run(format!("{limits} --expect latency=3")).ended(2, "neither iops=N nor throughput=RATE");
 }
 

@@ -16,6 +16,9 @@ pub(crate) fn overview(analysed: &Analysed) -> Vec<Chart> {
         let over_time = over_time(analysed).into_iter().chain(latency_over_time(analysed));
         return charts(analysed).latency.into_iter().chain(over_time).collect();
     }
+    if analysed.looks_for_limits() {
+        return over_time(analysed);
+    }
     let advice = |of: &str| analysed.analysis.verdict.advice.iter().find(|advice| advice.of == of);
     let mut charts = by_depth(analysed, advice("random reads"));
     if charts.len() < 2 {
