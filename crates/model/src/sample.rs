@@ -3,6 +3,7 @@
 mod block;
 mod buffer;
 mod cut_off;
+mod heat;
 mod imported;
 mod memory;
 mod part;
@@ -13,6 +14,7 @@ mod totals;
 pub use block::{Block, Direction, Dirty, Phases};
 pub use buffer::{IN_WRITE_CACHE, LEFT_IN_BUFFER, in_write_cache, left_in_buffer};
 pub use cut_off::{CutOff, stalled_at_end};
+pub use heat::Heat;
 pub use memory::{MEMORY_SPEED, came_around, memory_speed, once_over};
 pub use part::{Part, PartKind, Wait, WaitFor};
 pub use rate::rate_not_reached;

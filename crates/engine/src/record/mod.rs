@@ -19,6 +19,9 @@ use halfpower_model::sample::{
 };
 use halfpower_model::{Arrivals, BytesPerSecond, Environment, Histogram, Personality, Sample, TargetKind, Workload};
 
+/// A sample that lasts so long keeps its latencies over time.
+const LONG_S: f64 = 1.0;
+
 /// Facts beside the run itself.
 pub(crate) struct Context {
     pub(crate) environment: Environment,
@@ -93,6 +96,7 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
             any: None,
         },
         intervals: raw.intervals.clone(),
+        heat: (elapsed_s >= LONG_S).then(|| raw.heat.clone().into()),
         depth_mean,
         cpu,
         block: context.block.map(|block| amplified(block, workload, requested)),

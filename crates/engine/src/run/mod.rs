@@ -23,7 +23,7 @@ use crate::worker::{Outcome, Record, RequestFailure};
 use affinity::Restricted;
 use barrier::Start;
 use halfpower_model::RequestKind;
-use halfpower_model::sample::Interval;
+use halfpower_model::sample::{Heat, Interval};
 use halfpower_model::{Cancel, MeasureError, Nanoseconds, Observer, WorkerKind, Workload};
 use state::{Event, Shared};
 use std::any::Any;
@@ -50,6 +50,7 @@ pub(crate) struct RawRun {
     /// Bytes of all workers when the first had finished.
     pub(crate) bytes_at_first_finish: u64,
     pub(crate) intervals: Vec<Interval>,
+    pub(crate) heat: Heat,
     pub(crate) started_at: jiff::Timestamp,
     /// The longest of the workers' measured parts.
     pub(crate) elapsed: Nanoseconds,
@@ -182,6 +183,7 @@ fn gather(
         backlog_at_end: sum(|record| &record.lateness.backlog_at_end),
         bytes_at_first_finish: shared.common[0].bytes_at_first_finish.load(Relaxed),
         intervals: watched.intervals,
+        heat: watched.heat,
         stood_still: watched.stood_still.max(stopped),
         started_at,
         elapsed: Nanoseconds(shared.clock.nanoseconds(elapsed_ticks)),

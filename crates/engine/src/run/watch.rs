@@ -3,8 +3,8 @@
 use super::state::{Event, Shared};
 use crate::instrument::accounts::Accounts;
 use crate::worker::recorder::Snapshot;
-use halfpower_model::sample::Interval;
-use halfpower_model::{Bytes, BytesPerSecond, Cancel, Nanoseconds, Observer, Progress};
+use halfpower_model::sample::{Heat, Interval};
+use halfpower_model::{Bytes, BytesPerSecond, Cancel, Histogram, Nanoseconds, Observer, Progress};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -19,6 +19,7 @@ const STOOD_STILL: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(super) struct Watched {
     pub(super) intervals: Vec<Interval>,
+    pub(super) heat: Heat,
     /// Pauses of the program in the measured part: stopped by a signal, frozen, or without a CPU.
     pub(super) stood_still: Duration,
 }
@@ -34,7 +35,7 @@ pub(super) fn watch(
 ) -> Watched {
     let clock = shared.clock;
     let interval_ns = shared.workload.interval.0;
-    let mut watched = Watched::default();
+    let mut watched = Watched { heat: Heat::new(LOOK.as_secs_f64()), ..Watched::default() };
     let mut last = Moment::default();
     let mut last_shown = Moment::default();
     let mut done = 0;
@@ -68,6 +69,7 @@ pub(super) fn watch(
             if show {
                 accounts.look();
                 observer.progress(&moment.progress(&last_shown));
+                watched.heat.add(moment.at_s(), &moment.latencies(&last_shown));
                 last_shown = moment.clone();
             }
             if interval_is_over {
@@ -79,6 +81,7 @@ pub(super) fn watch(
     let end = Moment::of(shared, clock.nanoseconds(clock.tick().saturating_sub(measure_from)));
     let rest = end.interval(&last);
     watched.intervals.extend((rest.requests > 0).then_some(rest));
+    watched.heat.add(end.at_s(), &end.latencies(&last_shown));
     watched
 }
 
@@ -94,14 +97,23 @@ impl Moment {
         Moment { at_ns, counts: Snapshot::of(shared.records.iter().flat_map(|record| &record.kinds)) }
     }
 
+    fn at_s(&self) -> f64 {
+        self.at_ns as f64 / 1e9
+    }
+
+    /// The latencies of the requests that completed since.
+    fn latencies(&self, since: &Moment) -> Histogram {
+        self.counts.since(&since.counts)
+    }
+
     fn interval(&self, since: &Moment) -> Interval {
-        let histogram = self.counts.since(&since.counts);
+        let latencies = self.latencies(since);
         Interval {
-            at_s: self.at_ns as f64 / 1e9,
-            requests: histogram.count(),
+            at_s: self.at_s(),
+            requests: latencies.count(),
             bytes: self.counts.bytes - since.counts.bytes,
-            latency_p50_ns: histogram.quantile(0.50),
-            latency_p99_ns: histogram.quantile(0.99),
+            latency_p50_ns: latencies.quantile(0.50),
+            latency_p99_ns: latencies.quantile(0.99),
         }
     }
 

@@ -50,7 +50,14 @@ fn overlaid(runs: &[Analysed]) -> Vec<Chart> {
     let one = |(index, (_, charts)): (usize, (String, Vec<&Chart>))| {
         let lines = charts.iter().flat_map(|chart| chart.lines.clone()).collect();
         // The limits and the advice are of a single run.
-        Chart { id: format!("chart-{index}"), lines, references: Vec::new(), advised: None, ..charts[0].clone() }
+        Chart {
+            id: format!("chart-{index}"),
+            lines,
+            references: Vec::new(),
+            advised: None,
+            heat: None,
+            ..charts[0].clone()
+        }
     };
     grouped(&charts, |chart| chart.title.clone()).into_iter().enumerate().map(one).collect()
 }

@@ -42,6 +42,9 @@ fn a_sample_has_every_field() {
         has(&sample["block"], "requests bytes merges busy_fraction");
     }
     assert_eq!(lab.records(), [sample], "the store keeps the very record");
+    let long = lab.json("io null: --duration=1100ms --depth=32");
+    let bands = long["heat"]["columns"].as_array().unwrap().iter().flat_map(|column| column.as_array().unwrap());
+    assert_eq!(bands.map(|band| band[1].as_u64().unwrap()).sum::<u64>(), long["total"]["requests"].as_u64().unwrap());
     let null = lab.json("io null: --requests=100000 --depth=32");
     assert_eq!((&null["generator_bound"], &null["total"]["requests"]), (&true.into(), &100_000.into()));
     assert_eq!(codes(&null)[0], "generator_bound");

@@ -3,6 +3,7 @@
 //! An unmeasured figure is null with a reason beside it, or absent.
 
 use super::block::{Block, Dirty};
+use super::heat::Heat;
 use super::part::Part;
 use super::totals::{Latency, Totals};
 use crate::environment::Environment;
@@ -69,6 +70,9 @@ pub struct Sample {
     pub latency_histogram: Histograms,
     /// Figures by interval.
     pub intervals: Vec<Interval>,
+    /// Latencies over time; none of a short sample, or where they are unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heat: Option<Box<Heat>>,
     /// Requests outstanding, as achieved.
     #[serde(deserialize_with = "null_as_default")]
     pub depth_mean: DepthMean,

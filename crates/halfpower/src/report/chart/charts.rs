@@ -7,7 +7,7 @@ use crate::report::analysed::Analysed;
 use crate::text::grouped;
 use halfpower_analysis::{CellSummary, OverTime, STEP_S};
 use halfpower_model::sample::Interval;
-use halfpower_model::{BytesPerSecond, FindingCode, Operation, Pattern, Quantity, Reach};
+use halfpower_model::{BytesPerSecond, FindingCode, Operation, Pattern, Quantity, Reach, Sample};
 
 /// The charts of a report by what they are about.
 #[derive(Debug, Default)]
@@ -33,10 +33,12 @@ pub(crate) fn charts(analysed: &Analysed) -> Charts {
     let groups: Vec<Group<'_>> = groups.collect();
     let of_each =
         |chart: &dyn Fn(&Group<'_>) -> Option<Chart>| -> Vec<Chart> { groups.iter().filter_map(chart).collect() };
+    let is_only = analysed.only().is_some();
+    let over_time = (!is_only).then(|| latencies_over_time(analysed)).into_iter().flatten();
     Charts {
         throughput: of_each(&|group| throughput(analysed, group)),
         rate: of_each(&|group| rate(analysed, group)),
-        latency: of_each(&|group| latency(group, analysed.only().is_some())),
+        latency: of_each(&|group| latency(group, is_only)).into_iter().chain(over_time).collect(),
         cpu: of_each(&cpu_cost),
     }
 }
@@ -67,20 +69,38 @@ pub(crate) fn over_time(analysed: &Analysed) -> Vec<Chart> {
     [true, false].into_iter().filter_map(chart).collect()
 }
 
-/// p50 and p99 of the requests of each interval, of a run with a single sample.
+/// The latencies of a run with a single sample over time.
 pub(super) fn latency_over_time(analysed: &Analysed) -> Option<Chart> {
     let [stored] = analysed.samples.as_slice() else { return None };
+    latency_of(&stored.sample, "time-latency".to_owned(), "Latency over time".to_owned())
+}
+
+/// The latencies of the first long sample of random reads and of random writes over time.
+fn latencies_over_time(analysed: &Analysed) -> impl Iterator<Item = Chart> {
+    [Operation::Read, Operation::Write].into_iter().filter_map(move |operation| {
+        let is_of = |sample: &Sample| {
+            let workload = &sample.workload;
+            sample.heat.is_some() && workload.operation == operation && workload.pattern == Pattern::Random
+        };
+        let stored = analysed.samples.iter().find(|stored| is_of(&stored.sample))?;
+        let (_, name) = analysed.named_cells().find(|(cell, _)| cell.cell as usize == stored.cell)?;
+        latency_of(&stored.sample, format!("time-latency-{operation}"), format!("Latency over time: {name}"))
+    })
+}
+
+/// p50 and p99 of the requests of each interval, before a heatmap of all.
+fn latency_of(sample: &Sample, id: String, title: String) -> Option<Chart> {
     let line = |label: &str, of: fn(&Interval) -> Option<u64>| {
-        let points = stored.sample.intervals.iter().filter_map(|interval| {
+        let points = sample.intervals.iter().filter_map(|interval| {
             Some(Point { x: interval.at_s, y: without_interval(Quantity::Nanoseconds, of(interval)? as f64, 1) })
         });
         Line { label: label.to_owned(), stroke: Stroke::Solid, points: points.collect(), fitted: None }
     };
     let lines = vec![line("p50", |interval| interval.latency_p50_ns), line("p99", |interval| interval.latency_p99_ns)];
     let axes = (XAxis::Time, YAxis::Latency);
-    let (id, title) = ("time-latency".to_owned(), "Latency over time".to_owned());
     let is_long = lines.iter().all(|line| line.points.len() >= POINTS_NEEDED);
-    is_long.then(|| Chart::new(id, title, "a percentile over the requests of an interval", axes, lines))
+    let chart = Chart::new(id, title, "a percentile over the requests of an interval", axes, lines);
+    is_long.then(|| Chart { heat: sample.heat.as_deref().cloned(), ..chart })
 }
 
 /// Cells of one operation and pattern, in the order of the plan. A chart shows one group.

@@ -4,8 +4,9 @@
 use super::axis::{XAxis, YAxis};
 use super::model::{Chart, LINES_SHOWN, Line, Point, Stroke};
 use super::scale::{Scale, round_down, round_up};
-use super::swatch::{ADVISED, FITTED_WIDTH, REFERENCE_DASHES, colour, marker};
+use super::swatch::{ADVISED, FITTED_WIDTH, REFERENCE_DASHES, STRIP_FILL, colour, marker, shade};
 use halfpower_model::Estimate;
+use halfpower_model::sample::Heat;
 use std::fmt::Write;
 
 /// The user space of a chart, about as wide as a column of a wide page.
@@ -20,6 +21,11 @@ const BOTTOM: f64 = 260.0;
 const MARKED: usize = 40;
 /// Maximum height of an interval relative to its figure; a longer one is cut, and the table has it.
 const TALLEST_BAND: f64 = 1.5;
+/// Height of the strip of IOPS over a heatmap, and its distance to the axes.
+const STRIP: f64 = 34.0;
+const STRIP_GAP: f64 = 6.0;
+/// Shades of a heatmap, from one request up to the most of a cell.
+const SHADES: usize = 6;
 /// Maximum number of steps of a linear vertical axis.
 const STEPS_MAX: f64 = 8.0;
 
@@ -35,12 +41,15 @@ pub(super) struct Drawing {
 /// Draws a chart, with the places of values of its horizontal axis; none if nothing in it can be drawn.
 pub(super) fn svg(chart: &Chart, values: &[f64]) -> Option<Drawing> {
     let lines = &chart.lines[..chart.lines.len().min(LINES_SHOWN)];
-    let frame = Frame { x: Across::of(chart.x, lines), y: Up::of(chart.y, lines, &chart.references)? };
+    let frame = Frame { x: Across::of(chart, lines), y: Up::of(chart, lines)? };
     let mut svg = String::from("<g font-family=\"inherit\" font-size=\"13\" fill=\"none\">");
     frame.axes(&mut svg);
     svg.push_str("<g class=\"plot\">");
     if let Some(ends) = chart.advised {
         frame.advised(&mut svg, ends);
+    }
+    if let Some(heat) = &chart.heat {
+        frame.heat(&mut svg, heat);
     }
     for (index, line) in lines.iter().enumerate() {
         frame.band(&mut svg, index, line);
@@ -135,6 +144,38 @@ impl Frame {
         let _ = write!(svg, "<path d=\"M{left:.1} {TOP}H{right:.1}V{BOTTOM}H{left:.1}z\" {ADVISED}/>");
     }
 
+    /// The cells of a heatmap: each shade a path. Shades are logarithmic, so that a single request is seen.
+    fn heat(&self, svg: &mut String, heat: &Heat) {
+        let most = heat.cells().map(|(.., requests)| requests).max().unwrap_or(1) as f64;
+        let mut shades = vec![String::new(); SHADES];
+        let sides = |column: usize| {
+            [column, column + 1].map(|column| self.x.along(column as f64 * heat.column_s).clamp(LEFT, RIGHT))
+        };
+        for (column, ends, requests) in heat.cells() {
+            let share = if most > 1.0 { (requests as f64).ln() / most.ln() } else { 1.0 };
+            let shade = &mut shades[((share * SHADES as f64) as usize).min(SHADES - 1)];
+            let [left, right] = sides(column);
+            let [low, high] = ends.map(|ns| self.y.along(ns.max(1) as f64));
+            let _ = write!(shade, "M{left:.1} {low:.1}H{right:.1}V{high:.1}H{left:.1}z");
+        }
+        let rates = heat.requests_per_s();
+        let fastest = rates.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+        let strip: String = rates
+            .iter()
+            .enumerate()
+            .map(|(column, rate)| {
+                let share = rate / fastest;
+                let [left, right] = sides(column);
+                let bottom = TOP + STRIP - STRIP_GAP;
+                format!("M{left:.1} {bottom}H{right:.1}V{:.1}H{left:.1}z", bottom - (STRIP - STRIP_GAP) * share)
+            })
+            .collect();
+        let _ = write!(svg, "<path d=\"{strip}\" {STRIP_FILL}/>");
+        for (number, cells) in shades.iter().enumerate().filter(|(_, cells)| !cells.is_empty()) {
+            let _ = write!(svg, "<path d=\"{cells}\" {}/>", shade((number + 1) as f64 / SHADES as f64));
+        }
+    }
+
     /// The ends of a point's interval: the low one, then the high one.
     fn interval(&self, x: f64, point: &Point) -> Option<[(f64, f64); 2]> {
         Some([self.at(x, point.y.low?), self.at(x, point.y.high?)])
@@ -215,8 +256,11 @@ struct Across {
 }
 
 impl Across {
-    fn of(axis: XAxis, lines: &[Line]) -> Across {
-        let places = lines.iter().flat_map(|line| &line.points).map(|point| axis.place(point.x));
+    fn of(chart: &Chart, lines: &[Line]) -> Across {
+        let axis = chart.x;
+        // A heatmap begins at the start, lines at the end of the first interval.
+        let start = chart.heat.iter().map(|_| 0.0);
+        let places = lines.iter().flat_map(|line| &line.points).map(|point| axis.place(point.x)).chain(start);
         let (left, right) = places.fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(x), high.max(x)));
         let step = axis.tick_step(right - left);
         let margin = axis.margin() * step;
@@ -240,29 +284,35 @@ struct Up {
     scale: Scale,
     divisor: f64,
     unit: &'static str,
+    /// Its upper end in the user space.
+    top: f64,
 }
 
 impl Up {
-    fn of(axis: YAxis, lines: &[Line], references: &[(String, f64)]) -> Option<Up> {
+    fn of(chart: &Chart, lines: &[Line]) -> Option<Up> {
+        let axis = chart.y;
         let points = lines.iter().flat_map(|line| &line.points);
         let (least, most) = points.fold((f64::MAX, 0.0_f64), |(low, high), point| {
             let Estimate { value, high: end, .. } = point.y;
             (low.min(value), high.max(end.unwrap_or(value).min(TALLEST_BAND * value)))
         });
         (most > 0.0).then_some(())?;
-        let near = references.iter().map(|(_, figure)| *figure).filter(|figure| *figure < TALLEST_BAND * most);
+        let cells = chart.heat.iter().flat_map(Heat::cells).map(|(_, ends, _)| ends.map(|ns| ns.max(1) as f64));
+        let (least, most) = cells.fold((least, most), |(low, high), [from, to]| (low.min(from), high.max(to)));
+        let near = chart.references.iter().map(|(_, figure)| *figure).filter(|figure| *figure < TALLEST_BAND * most);
         let most = near.fold(most, f64::max);
         let (divisor, unit) = axis.unit(most);
         let scale = match axis.is_logarithmic() {
             true => Scale { low: round_down(least / divisor), high: round_up(most / divisor * 1.05) },
             false => Scale { low: 0.0, high: most / divisor * 1.06 },
         };
-        Some(Up { axis, scale, divisor, unit })
+        let top = if chart.heat.is_some() { TOP + STRIP } else { TOP };
+        Some(Up { axis, scale, divisor, unit, top })
     }
 
     /// The place of a figure. An interval is cut at the end of the axis.
     fn along(&self, figure: f64) -> f64 {
-        BOTTOM - (BOTTOM - TOP) * self.scale.share(figure / self.divisor)
+        BOTTOM - (BOTTOM - self.top) * self.scale.share(figure / self.divisor)
     }
 
     /// The labels in its unit. A logarithmic axis has 1, 2 and 5 of each decade, or only the decades if they are more than
@@ -276,6 +326,7 @@ impl Up {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::chart::model::without_interval;
     use halfpower_model::Quantity;
 
     #[test]
@@ -289,8 +340,25 @@ mod tests {
         };
         let point = Point { x: 4096.0, y: estimate };
         let lines = [Line { label: String::new(), stroke: Stroke::Solid, points: vec![point], fitted: None }];
-        let up = Up::of(YAxis::BytesPerSecond, &lines, &[]).unwrap();
+        let axes = (XAxis::RequestSize, YAxis::BytesPerSecond);
+        let chart = Chart::new(String::new(), String::new(), "", axes, lines.to_vec());
+        let up = Up::of(&chart, &lines).unwrap();
         assert!(up.scale.low == 0.0 && up.scale.high < 2.0, "{}", up.scale.high);
         assert_eq!([-8e9, f64::INFINITY].map(|figure| up.along(figure)), [BOTTOM, TOP]);
+    }
+
+    #[test]
+    fn a_heatmap_has_a_path_for_each_shade_below_its_strip() {
+        let estimate = without_interval(Quantity::Nanoseconds, 90_000.0, 1);
+        let points = [1.0, 2.0].map(|x| Point { x, y: estimate }).to_vec();
+        let lines = vec![Line { label: "p50".to_owned(), stroke: Stroke::Solid, points, fitted: None }];
+        let axes = (XAxis::Time, YAxis::Latency);
+        // 100 requests of about 80 µs, then one of 20 ms.
+        let (columns, seconds) = (vec![vec![(44, 100)], vec![(44, 100), (76, 1)]], vec![1.0, 1.0]);
+        let heat = Some(Heat { column_s: 1.0, columns, seconds });
+        let chart = Chart { heat, ..Chart::new(String::new(), String::new(), "", axes, lines) };
+        let svg = svg(&chart, &[1.0, 2.0]).unwrap().svg;
+        assert_eq!(svg.matches("fill=\"var(--muted)\" fill-opacity").count(), 2, "{svg}");
+        assert_eq!((svg.matches(STRIP_FILL).count(), svg.matches(">10 ms<").count()), (1, 1), "{svg}");
     }
 }

@@ -3,6 +3,7 @@
 use super::axis::{XAxis, YAxis};
 use halfpower_analysis::CellSummary;
 use halfpower_analysis::models::Curve;
+use halfpower_model::sample::Heat;
 use halfpower_model::{Buffering, Durability, Estimate, Quantity};
 
 /// Maximum number of lines in a chart. The table below it has all.
@@ -27,6 +28,8 @@ pub(crate) struct Chart {
     pub(crate) references: Vec<(String, f64)>,
     /// The advised values of the horizontal axis, from and to.
     pub(crate) advised: Option<[f64; 2]>,
+    /// The number of requests by latency and time, as shades behind the lines.
+    pub(crate) heat: Option<Heat>,
 }
 
 impl Chart {
@@ -38,7 +41,7 @@ impl Chart {
         (x, y): (XAxis, YAxis),
         lines: Vec<Line>,
     ) -> Chart {
-        Chart { id, title, point, x, y, lines, references: Vec::new(), advised: None }
+        Chart { id, title, point, x, y, lines, references: Vec::new(), advised: None, heat: None }
     }
 }
 

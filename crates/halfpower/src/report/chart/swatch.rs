@@ -85,6 +85,25 @@ pub(super) fn advised_swatch() -> String {
     picture(&format!("<path d=\"M1 1h32v12h-32z\" {ADVISED}/>"))
 }
 
+/// The fill of the strip over a heatmap.
+pub(super) const STRIP_FILL: &str = "fill=\"var(--line-2)\" fill-opacity=\"0.55\"";
+
+/// The picture of the strip over a heatmap.
+pub(super) fn strip_swatch() -> String {
+    picture(&format!("<path d=\"M1 13v-9h8v3h8v-5h8v2h8v9z\" {STRIP_FILL}/>"))
+}
+
+/// The fill of a heatmap's cells, by the share of the darkest.
+pub(super) fn shade(share: f64) -> String {
+    format!("fill=\"var(--muted)\" fill-opacity=\"{:.2}\"", 0.7 * share)
+}
+
+/// The picture of a heatmap's shades.
+pub(super) fn heat_swatch() -> String {
+    let cell = |(number, share): (usize, f64)| format!("<path d=\"M{} 1h11v12h-11z\" {}/>", 11 * number, shade(share));
+    picture(&[0.2, 0.6, 1.0].into_iter().enumerate().map(cell).collect::<String>())
+}
+
 fn picture(paths: &str) -> String {
     let size = "viewBox=\"0 0 34 14\" width=\"34\" height=\"14\"";
     format!("<svg class=\"swatch\" {size} aria-hidden=\"true\">{paths}</svg>")

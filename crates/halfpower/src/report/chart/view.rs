@@ -4,9 +4,9 @@ use super::axis::XAxis;
 use super::draw::{Drawing, axes_box, svg, view_box};
 use super::figures::PAPER;
 use super::model::{Chart, LINES_SHOWN, Stroke};
-use super::swatch::{advised_swatch, entry, fitted_swatch, reference_swatch, swatch};
+use super::swatch::{advised_swatch, entry, fitted_swatch, heat_swatch, reference_swatch, strip_swatch, swatch};
 use crate::report::table::{Table, or_dash};
-use halfpower_model::Estimate;
+use halfpower_model::{Estimate, Quantity};
 use minijinja::{Value, context};
 
 /// Draws a chart; none if nothing in it can be drawn. The SVG is trusted, because it has only enumerations and numbers.
@@ -20,6 +20,11 @@ pub(crate) fn chart_view(chart: &Chart) -> Option<Value> {
     });
     let references = references.iter().map(|name| entry(reference_swatch(), name, None));
     let advised = chart.advised.map(|_| entry(advised_swatch(), "advised", None));
+    let heat = chart.heat.iter().flat_map(|heat| {
+        let fastest = heat.requests_per_s().into_iter().fold(0.0, f64::max);
+        let above = format!("above: up to {}", Quantity::RequestsPerSecond.format(fastest));
+        [entry(heat_swatch(), "few to many requests", None), entry(strip_swatch(), &above, None)]
+    });
     Some(context! {
         id => &chart.id,
         title => &chart.title,
@@ -30,7 +35,7 @@ pub(crate) fn chart_view(chart: &Chart) -> Option<Value> {
         places,
         axes_box => axes_box(),
         zooms => chart.x == XAxis::Time,
-        legend => legend.flatten().chain(references).chain(advised).collect::<Value>(),
+        legend => legend.flatten().chain(references).chain(advised).chain(heat).collect::<Value>(),
         table => chart_table(chart, Estimate::to_string),
     })
 }
