@@ -183,6 +183,7 @@ fn find(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Limit> {
             }
         }
     }
+    limits.iter_mut().for_each(|limit| add_what_went_before(limit, &long, most));
     // A drive that takes a moment's writes into its cache has no limit; a throttle of writes alone passes as little at first.
     if !long.iter().all(|one| is_virtual(&one.observed.sample.environment)) {
         let all = limits.clone();
@@ -197,6 +198,34 @@ fn find(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Limit> {
     }
     say_what_is_known(&mut limits);
     limits
+}
+
+/// Adds to the burst of a limit in bytes what earlier samples moved beyond the rate that lasts. It came from the same bucket, which
+/// the sample that shows the limit then found empty, or nearly. `most` is the largest number of targets together.
+fn add_what_went_before(limit: &mut Limit, long: &[Long<'_>], most: u32) {
+    let is_one_bucket = most == 1 || !limit.shared_by.is_empty();
+    if limit.what != Quantity::BytesPerSecond || limit.operation.is_some() || !is_one_bucket {
+        return;
+    }
+    let shows = |one: &&Long<'_>| limit.samples.contains(&one.observed.id);
+    let first = long.iter().filter(shows).map(|one| one.observed.sample.started_at).min();
+    let lasts = limit.sustained.value;
+    let rate = |one: &Long<'_>| one.observed.sample.total.bytes_per_s.0;
+    let is_before = |one: &&Long<'_>| {
+        let starts_before = first.is_some_and(|first| one.observed.sample.started_at < first);
+        starts_before && one.course.burst.is_none() && rate(one) > lasts * (1.0 + BEYOND)
+    };
+    let before = || long.iter().filter(is_before);
+    let seconds: f64 = before().map(|one| one.course.seconds).sum();
+    if seconds == 0.0 {
+        return;
+    }
+    let burst = before().map(|one| rate(one) * one.course.seconds).sum::<f64>() / seconds;
+    let own = limit.burst.zip(limit.burst_seconds).map_or(0.0, |(rate, seconds)| (rate - lasts) * seconds);
+    limit.burst = Some(burst);
+    limit.burst_seconds = Some(seconds + own / (burst - lasts));
+    limit.refill_per_s = Some(lasts);
+    limit.confidence = Sureness::Sure;
 }
 
 /// Request sizes and bytes per second of the direct samples of an operation, long or not.

@@ -100,6 +100,29 @@ fn a_limit_in_bytes_is_not_one_of_parts_that_the_disk_needs_not() {
 }
 
 #[test]
+fn a_burst_begins_with_the_sample_that_found_the_bucket_full() {
+    let mut run = run(None, Some(Bucket(60e6, 30e6)));
+    let is_first = |sample: &Sample| {
+        let Workload { operation, request_size, .. } = sample.workload;
+        operation == Operation::Read && request_size.0 == 4096 && sample.intervals.len() > 1
+    };
+    let first = &mut run.samples.iter_mut().find(|placed| is_first(&placed.sample)).unwrap().sample;
+    first.started_at -= std::time::Duration::from_secs(10);
+    first.total.bytes_per_s.0 = 240e6;
+    for (number, interval) in first.intervals.iter_mut().enumerate() {
+        // 240 MB/s throughout.
+        interval.requests = 1171 + u64::from(number % 8 < 7);
+        interval.bytes = interval.requests * 4096;
+    }
+    let limits = crate::analyse(&run.observed()).limits;
+    let [limit] = &limits[..] else { panic!("{limits:?}") };
+    assert!((limit.sustained.value / 60e6 - 1.0).abs() < 0.02 && limit.confidence == Sureness::Sure, "{limit:?}");
+    // And the 30 MB of the sample that shows the limit.
+    assert!((limit.burst.unwrap() / 240e6 - 1.0).abs() < 0.01, "{limit:?}");
+    assert!((limit.burst_seconds.unwrap() - 6.17).abs() < 0.1, "{limit:?}");
+}
+
+#[test]
 fn a_peak_is_what_lasts() {
     let run = run(Some(Bucket(3000.0, 6000.0)), Some(Bucket(60e6, 300e6)));
     let peaks = run.findings(FindingCode::Peak);
