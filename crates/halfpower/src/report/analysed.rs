@@ -203,7 +203,7 @@ impl Analysed {
         sentences(&self.expected())
     }
 
-    /// The limits in words. A run that looks for them and found none says for how long it saw none, and what it gave.
+    /// The limits in words. Without any, a run that looks for them gives its rates and for how long they were seen.
     pub(super) fn limits_in_words(&self) -> Vec<String> {
         let limits = &self.analysis.limits;
         if !limits.is_empty() || !self.looks_for_limits() {

@@ -23,7 +23,6 @@ pub(super) fn sections(analysed: &Analysed) -> Vec<Value> {
     // The first screen has those of a single workload.
     let is_only = analysed.only().is_some();
     let charts = if is_only { Charts::default() } else { charts(analysed) };
-    let over_time = if is_only || analysed.looks_for_limits() { Vec::new() } else { over_time(analysed) };
     let limits: &[Code] = &[Code::Owner, Code::SharedLimit];
     let sizes: &[Code] = &[Code::HalfPower, Code::Dip, Code::SmallWritePenalty, Code::Misalignment];
     let section = |id, title, charts, codes| Section { id, title, charts, codes };
@@ -40,7 +39,7 @@ pub(super) fn sections(analysed: &Analysed) -> Vec<Value> {
             Vec::new(),
             &[Code::BufferingGain, Code::FlushCost, Code::CacheHits, Code::ExtensionCost],
         ),
-        section("time", "Over time", over_time, &[Code::Drift]),
+        section("time", "Over time", later_over_time(analysed), &[Code::Drift]),
     ];
     all.into_iter().filter_map(|section| view(analysed, &section)).collect()
 }
@@ -71,6 +70,12 @@ fn view(analysed: &Analysed, section: &Section) -> Option<Value> {
     })
 }
 
+/// The charts over time, unless the first screen has them.
+fn later_over_time(analysed: &Analysed) -> Vec<Chart> {
+    let is_first = analysed.only().is_some() || analysed.looks_for_limits();
+    if is_first { Vec::new() } else { over_time(analysed) }
+}
+
 /// Every chart of a report, each once.
 pub(crate) fn every_chart(analysed: &Analysed) -> Vec<Chart> {
     let of_paper = analysed.paper_figures.iter().enumerate();
@@ -78,10 +83,7 @@ pub(crate) fn every_chart(analysed: &Analysed) -> Vec<Chart> {
     all.extend(overview(analysed));
     if analysed.only().is_none() {
         let Charts { throughput, rate, latency, cpu } = charts(analysed);
-        all.extend([throughput, rate, latency, cpu].into_iter().flatten());
-        if !analysed.looks_for_limits() {
-            all.extend(over_time(analysed));
-        }
+        all.extend([throughput, rate, latency, cpu, later_over_time(analysed)].into_iter().flatten());
     }
     all
 }

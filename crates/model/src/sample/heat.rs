@@ -20,7 +20,7 @@ pub struct Heat {
 }
 
 impl Heat {
-    /// Without requests, in columns of so many seconds at first.
+    /// Without requests, in columns of `column_s` seconds at first.
     pub fn new(column_s: f64) -> Heat {
         Heat { column_s, ..Heat::default() }
     }
