@@ -25,12 +25,7 @@ pub fn next(planned: &[&Workload], samples: &[Observed<'_>], least: usize) -> Ve
     limits::of(&mut measured);
     let mut cells: Vec<Cell<'_>> =
         (0..).zip(planned).map(|(number, workload)| Cell::planned(number, workload)).collect();
-    for mut cell in measured {
-        if cell.is_burst {
-            // It is measured, and has no rate that lasts.
-            cell.bytes_per_s.clear();
-            cell.requests_per_s.clear();
-        }
+    for cell in measured {
         if let Some(planned) = cells.get_mut(cell.number as usize) {
             *planned = cell;
         }
@@ -42,6 +37,14 @@ pub fn next(planned: &[&Workload], samples: &[Observed<'_>], least: usize) -> Ve
         survey.repeat(kind);
     }
     survey.wanted
+}
+
+fn lasting<'a>(kind: &[&'a Cell<'a>]) -> Vec<&'a Cell<'a>> {
+    kind.iter().copied().filter(|cell| !cell.is_burst && !cell.bytes_per_s.is_empty()).collect()
+}
+
+fn best_that_lasts<'a>(kind: &[&'a Cell<'a>]) -> Option<&'a Cell<'a>> {
+    best(&lasting(kind)).map(|(cell, _)| cell)
 }
 
 struct Survey {
@@ -59,7 +62,7 @@ impl Survey {
                 curve.sort_by_key(|cell| order(cell));
                 curve.iter().for_each(|cell| is_on_curve[cell.number as usize] = true);
                 let of_kind = kinds.iter().find(|kind| kind.iter().any(|cell| cell.number == curve[0].number));
-                self.complete_curve(&curve, of_kind.and_then(|kind| best(kind)).map(|(cell, _)| rate(cell)), axis);
+                self.complete_curve(&curve, of_kind.and_then(|kind| best_that_lasts(kind)).map(rate), axis);
             }
         }
         for cell in cells {
@@ -77,7 +80,9 @@ impl Survey {
         let measured: Vec<usize> = (0..curve.len()).filter(|at| !curve[*at].bytes_per_s.is_empty()).collect();
         let mut ask = |at: usize| self.wanted[curve[at].number as usize] |= curve[at].repetitions.is_empty();
         [0, last / 2, last].into_iter().for_each(&mut ask);
-        let rate_at = |at: usize| rate(curve[at]);
+        // What outran a limit reaches what lasts.
+        let at_most = |cell: &Cell<'_>| best.filter(|_| cell.is_burst).unwrap_or(f64::INFINITY);
+        let rate_at = |at: usize| rate(curve[at]).min(at_most(curve[at]));
         let Some(top) = measured.iter().copied().max_by(|one, other| rate_at(*one).total_cmp(&rate_at(*other))) else {
             return;
         };
@@ -113,10 +118,18 @@ impl Survey {
 
     /// Wants what the verdict names of a kind, and what may take its place.
     fn repeat(&mut self, kind: &[&Cell<'_>]) {
-        let measured: Vec<&Cell<'_>> = kind.iter().copied().filter(|cell| !cell.bytes_per_s.is_empty()).collect();
-        let Some((best, _)) = best(&measured) else { return };
+        let Some(best) = best_that_lasts(kind) else { return };
+        let measured = lasting(kind);
         let choice = good_enough(&measured, best);
         [best, choice].into_iter().for_each(|cell| self.wanted[cell.number as usize] = true);
+        // The first that outran a limit would be the choice if it lasts: another repetition may come after the burst.
+        let goes_first = |cell: &&&Cell<'_>| {
+            cell.is_burst && rate(cell) >= SHARE_OF_BEST * rate(best) && order(cell) < order(choice)
+        };
+        let open = kind.iter().filter(|cell| cell.repetitions.len() < self.least);
+        if let Some(first) = open.filter(goes_first).min_by_key(|cell| order(cell)) {
+            self.wanted[first.number as usize] = true;
+        }
         // Of a stream, whether another queue depth does alike; a curve of depths has it between its points.
         let is_beside = |cell: &&&Cell<'_>| {
             choice.workload.pattern.is_ordered() && are_comparable(cell.workload, choice.workload, &[Axis::Depth])
@@ -136,6 +149,7 @@ impl Survey {
 mod tests {
     use super::*;
     use crate::fixtures::{Run, buffered, deep, hockney, random, read, write};
+    use crate::limits::tests::limited;
     use crate::{Advice, analyse};
     use halfpower_model::Bytes;
 
@@ -223,6 +237,25 @@ mod tests {
         // 4 KiB and 64 KiB are also around the half-power size.
         assert_eq!(wanted(&workloads, &rates, 5), [true, true, false, true]);
         assert_eq!(wanted(&workloads, &rates, 1), [false, true, false, true]);
+    }
+
+    #[test]
+    fn what_outran_a_limit_may_be_the_choice() {
+        // 60 MB/s last. At QD2, 4 KiB are slower, 16 and 64 KiB ran from a full bucket, and 8 and 32 KiB are not measured.
+        let mut run = limited();
+        let first = run.samples.iter().map(|placed| placed.cell + 1).max().unwrap();
+        for (number, rate) in (first..).step_by(2).zip([20e6, 500e6, 500e6]) {
+            let cell = run.add(deep(2, read(4 << (number - first))), &[rate]);
+            run.samples.iter_mut().filter(|placed| placed.cell == cell).for_each(|placed| placed.cell = number);
+        }
+        let planned: Vec<Workload> = (0..first + 5)
+            .map(|number| {
+                let measured = run.samples.iter().find(|placed| placed.cell == number);
+                measured.map_or_else(|| deep(2, read(4 << (number - first))), |placed| placed.sample.workload.clone())
+            })
+            .collect();
+        let wanted = next(&planned.iter().collect::<Vec<_>>(), &run.observed(), 5);
+        assert_eq!(wanted[first as usize..], [false, true, true, true, false]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::text::UsageError;
 use clap::Args;
 use std::path::PathBuf;
 
-/// Finds the limits of a rate-limited volume: what lasts, and how long a burst is faster
+/// Find the limits of a rate-limited volume: what lasts, and how long a burst is faster
 ///
 /// Measures small random and large sequential requests for ten seconds each: reads, writes, and both together. With
 /// --expect it answers whether a volume is what was paid for. A directory gets a test file, which is removed afterwards. A
