@@ -7,14 +7,14 @@ use crate::key::{KEYS, Key};
 use crate::workload::{Among, CachePolicy, Personality, Workload};
 use std::collections::{HashMap, HashSet};
 
-/// Keys that are named only if nothing else distinguishes two workloads: a plan changes limits and warm-ups, and a size is
-/// rounded to whole requests.
-const LAST: [&str; 5] = ["size", "duration", "requests", "bytes", "warmup"];
+/// Keys that are named only if nothing else distinguishes two workloads: a plan changes limits, warm-ups and intervals, and a
+/// size is rounded to whole requests.
+const LAST: [&str; 6] = ["size", "duration", "requests", "bytes", "warmup", "interval"];
 
 /// The name of each workload, in their order. `shown` are keys that are displayed beside the name.
 ///
 /// If two workloads differ in a key, it is part of every name whose words do not show it. Usual values are left out
-/// (`is_usual`). Limits, sizes and warm-ups are named only if nothing else distinguishes two workloads.
+/// (`is_usual`). Limits, sizes, warm-ups and intervals are named only if nothing else distinguishes two workloads.
 pub fn names(workloads: &[&Workload], shown: &[&str]) -> Vec<String> {
     let mut names: Vec<String> = workloads.iter().map(ToString::to_string).collect();
     let words = names.clone();

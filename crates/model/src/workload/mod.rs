@@ -351,10 +351,6 @@ impl fmt::Display for Workload {
             Arrivals::Closed => format!("at most {rate}"),
             arrivals => format!("{arrivals} arrivals at {rate}"),
         });
-        let durability = match self.durability {
-            Durability::FlushAtEnd => "flushed".to_owned(),
-            every => every.to_string(),
-        };
         let rest = [
             (self.is_known("buffering"), buffering.to_owned()),
             (!self.rw_flags.is_empty(), self.rw_flags.to_string()),
@@ -364,7 +360,7 @@ impl fmt::Display for Workload {
             (!self.ring.is_default(), self.ring.to_string()),
             (!rate.is_empty(), rate),
             (self.file_state != FileState::Written, self.file_state.in_words()),
-            (self.durability != Durability::None, durability),
+            (self.durability != Durability::None, self.durability.in_words().unwrap_or_default()),
             (self.closing == Closing::Timed, "closed".to_owned()),
             (self.data != Data::Incompressible, self.data.to_string()),
             (self.verify != Verify::Off, "verified".to_owned()),

@@ -117,6 +117,15 @@ impl FileState {
 }
 
 impl Durability {
+    /// In the words of a report: `flushed`, `fsync=8`; none without a flush.
+    pub fn in_words(self) -> Option<String> {
+        match self {
+            Durability::None => None,
+            Durability::FlushAtEnd => Some("flushed".to_owned()),
+            every => Some(every.to_string()),
+        }
+    }
+
     /// An example of every choice.
     pub const EXAMPLES: [&'static str; 4] = ["none", "flush_at_end", "fsync=100", "fdatasync=100"];
 

@@ -115,6 +115,14 @@ impl Group<'_> {
         format!("{} {}", self.pattern, self.operation)
     }
 
+    /// `random reads`, `random requests, mix=70`.
+    fn plural(&self) -> String {
+        match self.operation {
+            Operation::Mix(_) => format!("{} requests, {}", self.pattern, self.operation),
+            _ => format!("{}s", self.name()),
+        }
+    }
+
     fn chart(&self, kind: &str, title: String, point: &'static str, (x, y): (XAxis, YAxis), lines: Vec<Line>) -> Chart {
         let id = format!("{kind}-{}", self.name().replace([' ', '='], "-"));
         Chart::new(id, title, point, (x, y), lines)
@@ -127,7 +135,7 @@ fn throughput(analysed: &Analysed, group: &Group<'_>) -> Option<Chart> {
     let peak = analysed.findings(FindingCode::Peak).find(|finding| finding.subject.starts_with(&name));
     let peak = peak
         .and_then(|finding| finding.estimates.iter().find(|estimate| estimate.quantity == Quantity::BytesPerSecond));
-    let (title, axes) = (format!("Throughput of {name}s"), (along, YAxis::BytesPerSecond));
+    let (title, axes) = (format!("Throughput of {}", group.plural()), (along, YAxis::BytesPerSecond));
     let chart = group.chart("throughput", title, "the mean throughput of a workload", axes, lines);
     let half = peak.map(|peak| BytesPerSecond(peak.value / 2.0));
     let references = half.map(|half| (format!("half of the peak ({half})"), half.0)).into_iter().collect();
@@ -138,7 +146,7 @@ fn cpu_cost(group: &Group<'_>) -> Option<Chart> {
     let cost = |cell: &CellSummary| cell.cpu_ms_per_mb.filter(|cost| cost.value > 0.0);
     let lines = lines(&group.cells, XAxis::RequestSize, cost, |_| None)?;
     let point = "the mean CPU time per MB of a workload, a lower bound,";
-    let (title, axes) = (format!("CPU time of {}s", group.name()), (XAxis::RequestSize, YAxis::CpuCost));
+    let (title, axes) = (format!("CPU time of {}", group.plural()), (XAxis::RequestSize, YAxis::CpuCost));
     Some(group.chart("cpu", title, point, axes, lines))
 }
 
@@ -148,7 +156,7 @@ fn rate(analysed: &Analysed, group: &Group<'_>) -> Option<Chart> {
     let cells: Vec<_> = group.cells.iter().copied().filter(|cell| cell.reach == Reach::Storage).collect();
     let along = XAxis::Depth;
     let lines = lines(&cells, along, |cell| Some(cell.requests_per_s), |cells| fitted(analysed, along, cells))?;
-    let (title, axes) = (format!("IOPS of {}s", group.name()), (along, YAxis::RequestsPerSecond));
+    let (title, axes) = (format!("IOPS of {}", group.plural()), (along, YAxis::RequestsPerSecond));
     Some(group.chart("rate", title, "the mean IOPS of a workload", axes, lines))
 }
 
@@ -165,7 +173,7 @@ fn latency(group: &Group<'_>, is_only: bool) -> Option<Chart> {
     };
     let lines: Vec<Line> = cells.iter().zip(&shapes).filter_map(line).collect();
     let point = "a percentile of the merged latencies of a workload, from submission to completion";
-    let (title, axes) = (format!("Latency of {}s, {size}", group.name()), (XAxis::Share, YAxis::Latency));
+    let (title, axes) = (format!("Latency of {}, {size}", group.plural()), (XAxis::Share, YAxis::Latency));
     (!lines.is_empty()).then(|| group.chart("latency", title, point, axes, lines))
 }
 

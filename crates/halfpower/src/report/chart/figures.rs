@@ -8,7 +8,7 @@ use crate::simulator::paper_figures::{PaperCell, PaperFigure, Printed};
 use crate::study::Shows;
 use crate::text::{counted, grouped, joined};
 use halfpower_analysis::CellSummary;
-use halfpower_model::{Among, Durability, Estimate, FileState, Quantity};
+use halfpower_model::{Among, Estimate, FileState, Quantity};
 
 /// A measured cell of the figure.
 type Measured<'a> = (&'a PaperCell, &'a CellSummary);
@@ -134,7 +134,7 @@ fn label(cells: &[Measured<'_>], summary: &CellSummary, x: XAxis) -> String {
         is_size.then(|| workload.request_size.to_string()),
         is_among.then(|| counted(workload.targets as usize, "target")),
         (workload.file_state != FileState::Written).then(|| format!("{} file", workload.file_state)),
-        (workload.durability != Durability::None).then(|| "flushed".to_owned()),
+        workload.durability.in_words(),
         workload.rate.map(|_| "read ahead".to_owned()),
     ])
 }

@@ -68,7 +68,7 @@ impl Shape {
             self.depth.map(|depth| format!("QD{depth}")),
             self.request_size.map(|size| size.to_string()),
             (self.workers > 1).then(|| format!("{} workers", self.workers)),
-            (self.durability == Durability::FlushAtEnd).then(|| "flushed".to_owned()),
+            self.durability.in_words(),
             (self.reach == Reach::Memory).then(|| "page cache only".to_owned()),
             self.personality.as_ref().map(ToString::to_string),
             is_of_cache.then(|| format!("cache {}", self.cache)),

@@ -265,6 +265,14 @@ fn lines_are_split_by_personality_only_if_they_differ_in_it_alone() {
 }
 
 #[test]
+fn lines_and_titles_of_a_survey_name_flushes_and_mixes() {
+    let page = page(&run(&Study::builtin("survey-quick").unwrap()));
+    for words in ["<span>direct, 4 KiB, fsync=1</span>", "IOPS of random requests, mix=70"] {
+        assert!(page.contains(words), "{words}");
+    }
+}
+
+#[test]
 fn a_thorough_page_is_well_formed_loads_nothing_and_fits_into_two_megabytes() {
     let analysed = run(&Study::builtin("survey-thorough").unwrap());
     assert!(analysed.analysis.cells.len() >= 130 && analysed.samples.len() >= 1300);
