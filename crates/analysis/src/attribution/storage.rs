@@ -23,6 +23,8 @@ use halfpower_model::{Bytes, FileState, Quantity};
 const SLICE_S: f64 = 0.1;
 /// How far the rate may exceed a limit: requests passed just before count when they complete.
 const BEYOND: f64 = 1.05;
+/// How far at most: what exceeds it in a sample that is shorter than some slices was not held back.
+const BEYOND_MOST: f64 = 1.5;
 /// A larger request may keep a device busy on its own.
 const SMALL: Bytes = Bytes(64 << 10);
 
@@ -40,7 +42,7 @@ pub(super) fn limits(facts: &Facts<'_>) -> Option<Standing> {
     let held: Vec<Held> = [false, true].into_iter().flat_map(|writes| of_direction(facts, writes)).collect();
     // A warm-up uses up the initial burst.
     let at_once_s = (2.0 * SLICE_S - facts.workload.warmup.seconds()).max(SLICE_S);
-    let most = BEYOND + at_once_s / facts.sample.elapsed_s;
+    let most = (BEYOND + at_once_s / facts.sample.elapsed_s).min(BEYOND_MOST);
     let possible = held.iter().filter(|held| held.share <= most);
     let Some(nearest) = possible.max_by(|one, other| one.share.total_cmp(&other.share)) else {
         let words = &held.first()?.words;

@@ -401,6 +401,8 @@ fn a_limit_is_held_against_the_program_s_own_bytes_with_room_for_the_first_slice
     assert_eq!(named(119e6, 140e6, 100e6, 1_000_000_000), None, "a warm-up has used them up");
     assert_eq!(named(140e6, 140e6, 100e6, 0), None, "passed");
     assert_eq!(named(150e6, 99e6, 100e6, 0), throttled(Sureness::Sure), "a third came from the page cache");
+    let short = Sample { elapsed_s: 0.08, ..sample(360e6, 29e6, 100e6, 0) };
+    assert_ne!(of(&short).owner, Some(Owner::ThrottledBandwidth), "in less than a slice all of it passed");
     let open = of(&sample(30e6, 99e6, 100e6, 0));
     assert_eq!(open.owner, None, "others, or read-ahead");
     says(&open.reason, "at 30 % of the limit of 100 MB/s for reads (blkio:/a");

@@ -100,7 +100,7 @@ impl Stage {
             Stage::FileCache => "page cache",
             Stage::FileSystem => "file system",
             Stage::Stack => "stack",
-            Stage::Limit => "control group",
+            Stage::Limit => "control group limit",
             Stage::Bus => "bus",
             Stage::Link => "link",
             Stage::Device => "device",
