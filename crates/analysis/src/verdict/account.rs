@@ -28,6 +28,8 @@ pub struct Account {
     pub evidence: Vec<String>,
     /// Suspects ruled out, each with its figure.
     pub ruled_out: Vec<String>,
+    /// What would give more: settings, or else other hardware.
+    pub remedies: Vec<String>,
     /// What stands behind its name: how sure it is, or what else it may be, and what would tell.
     #[serde(skip)]
     doubt: String,
@@ -41,6 +43,8 @@ struct Part<'a> {
     sureness: Option<Sureness>,
     reason: String,
     pace: &'a Attribution,
+    outstanding: u64,
+    is_virtual: bool,
 }
 
 pub(super) fn of(
@@ -77,6 +81,7 @@ pub(super) fn of(
             confidence,
             evidence: limits.iter().map(|limit| limit.sentence.clone()).collect(),
             ruled_out,
+            remedies: vec!["raise the limit of the volume or of its host".to_owned()],
             doubt: match confidence {
                 Some(Sureness::Likely) if may_fall => match limits.iter().find_map(|limit| limit.known) {
                     Some(known) => format!(" (likely; {known})"),
@@ -98,6 +103,7 @@ pub(super) fn of(
                 confidence: None,
                 evidence: vec![sentence(reason), sentence(would_tell(reason))],
                 ruled_out,
+                remedies: Vec::new(),
                 doubt: format!(" ({}; {})", suspects(reason), would_tell(reason)),
             });
         }
@@ -108,7 +114,42 @@ pub(super) fn of(
         }
         [first, ..] => (first.name.clone(), named.iter().map(evidence_of).collect()),
     };
-    Some(Account { level, confidence, evidence, ruled_out, doubt: doubt(confidence) })
+    let remedies = remedies(&named);
+    Some(Account { level, confidence, evidence, ruled_out, remedies, doubt: doubt(confidence) })
+}
+
+/// What would give more, without doubles: settings, or else other hardware.
+fn remedies(parts: &[&Part<'_>]) -> Vec<String> {
+    let of = |remedy: fn(&Part<'_>) -> Option<String>| -> Vec<String> {
+        let mut all: Vec<String> = parts.iter().filter_map(|part| remedy(part)).collect();
+        all.dedup();
+        all
+    };
+    let settings = of(setting);
+    if settings.is_empty() { of(hardware) } else { settings }
+}
+
+fn setting(part: &Part<'_>) -> Option<String> {
+    let words = match part.pace.owner? {
+        Owner::ThrottledBandwidth | Owner::ThrottledRequests => "raise the limit of the control group",
+        Owner::DirtyPages => "write with direct I/O",
+        Owner::ReadBeforeWrite => "write whole blocks",
+        Owner::Flushes => "flush less often",
+        Owner::Depth => return Some(format!("queue more than {} requests", part.outstanding)),
+        _ => return None,
+    };
+    Some(words.to_owned())
+}
+
+fn hardware(part: &Part<'_>) -> Option<String> {
+    let words = match part.pace.owner? {
+        Owner::Cpu => "use larger requests or a faster CPU",
+        Owner::Bus | Owner::Controller | Owner::Link => "use a faster link",
+        Owner::Device if part.is_virtual => "ask its provider for a faster disk",
+        Owner::Device => "use a faster device, or several",
+        _ => return None,
+    };
+    Some(words.to_owned())
 }
 
 /// What the best large sequential and the best small random requests show.
@@ -122,13 +163,15 @@ fn parts<'a>(operation: Operation, evidence: &Evidence<'_>, paces: &'a Paces) ->
         let pace = paces.get(cell).filter(|pace| pace.says_something())?;
         let environment = &cell.repetitions.first()?.sample.environment;
         let requests = if cell.workload.pattern == Pattern::Random { SMALL } else { LARGE };
+        let (outstanding, is_virtual) = (cell.outstanding(), is_virtual(environment));
         let name = match (pace.owner, &pace.at) {
-            (Some(Owner::Device), _) if is_virtual(environment) => "the virtual disk or what is behind it".to_owned(),
-            (Some(Owner::Depth), _) => format!("the deepest queue measured (QD{})", cell.outstanding()),
+            (Some(Owner::Device), _) if is_virtual => "the virtual disk or what is behind it".to_owned(),
+            (Some(Owner::Depth), _) => format!("queue depth (measured up to QD{outstanding})"),
             (Some(owner), Some(at)) => format!("{} ({at})", owner.name()),
             (owner, _) => owner.map_or("unknown", Owner::name).to_owned(),
         };
-        Some(Part { requests, name, sureness: pace.sureness, reason: pace.reason.clone(), pace })
+        let (sureness, reason) = (pace.sureness, pace.reason.clone());
+        Some(Part { requests, name, sureness, reason, pace, outstanding, is_virtual })
     };
     kinds.into_iter().filter_map(part).collect()
 }

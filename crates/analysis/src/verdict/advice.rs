@@ -7,9 +7,10 @@ use super::kinds::{Kind, Scatter, latencies, of_kind, order, rate};
 use crate::cells::Cell;
 use crate::comparable::{Axis, are_comparable};
 use crate::evidence::{Evidence, best};
+use crate::statistics::{mean, variance};
 use crate::summary::CellSummary;
-use crate::wording::{caching, place, sentence};
-use halfpower_model::{Buffering, Bytes, Durability, Estimate, Operation, Quantity, Workload};
+use crate::wording::{caching, place};
+use halfpower_model::{Buffering, Bytes, Durability, Estimate, Nanoseconds, Operation, Quantity, Workload};
 use serde::Serialize;
 
 /// Good enough from this share of the best on.
@@ -18,10 +19,10 @@ pub(super) const SHARE_OF_BEST: f64 = 0.9;
 /// A 99th percentile that is longer by more than this factor counts.
 pub(super) const LONGER: f64 = 3.0;
 
-/// The 99th percentile of another run may be longer or shorter by this factor (docs/decisions/comparison.md).
-const AS_LONG: f64 = 1.5;
+/// Standard deviation of a 99th percentile from run to run, as a share: at least (docs/decisions/comparison.md).
+const P99_LEAST: f64 = 0.2;
 
-/// The same of the mean.
+/// The mean of another run may be longer or shorter by this factor.
 const MEAN_AS_LONG: f64 = 1.2;
 
 const RANDOM_READS: &str = "random reads";
@@ -118,7 +119,7 @@ fn with_low_latency(most: &Advice, candidates: &[&Cell<'_>], cells: &[CellSummar
     // Of few requests there is no p99, but a mean (Little's law).
     let tails: Option<Vec<f64>> = queues.iter().map(|cell| Some(latencies(cell, cells)[1]? as f64)).collect();
     let means = || queues.iter().map(|cell| cell.outstanding() as f64 / rate(cell)).collect();
-    let (latency, as_long) = tails.map_or_else(|| (means(), MEAN_AS_LONG), |tails| (tails, AS_LONG));
+    let (latency, as_long) = tails.map_or_else(|| (means(), MEAN_AS_LONG), |tails| (tails, as_long(&queues)));
     let deepest = |factor: f64| queues.iter().zip(&latency).rev().find(|(_, one)| **one <= factor * latency[0]);
     let [(own, _), (high, _)] = [deepest(LONGER)?, deepest(LONGER * as_long)?];
     let [p50, p99] = latencies(own, cells);
@@ -133,6 +134,17 @@ fn with_low_latency(most: &Advice, candidates: &[&Cell<'_>], cells: &[CellSummar
         cell: own.number,
         ..most.clone()
     })
+}
+
+/// By how much the ratio of two 99th percentiles may be larger in another run: runs differ as much as repetitions.
+fn as_long(queues: &[&Cell<'_>]) -> f64 {
+    let of_cell = |cell: &&Cell<'_>| {
+        let p99 = cell.repetitions.iter().filter_map(|one| one.sample.total.latency_ns.p99);
+        variance(&p99.map(|p99| (p99 as f64).ln()).collect::<Vec<_>>())
+    };
+    let variances: Vec<f64> = queues.iter().filter_map(of_cell).collect();
+    let deviation = mean(&variances).map_or(0.0, f64::sqrt).max(P99_LEAST);
+    (Scatter::DEVIATIONS * std::f64::consts::SQRT_2 * deviation).exp()
 }
 
 /// The first by queue depth, then request size, that is good enough beside the best of them.
@@ -223,6 +235,9 @@ impl Advice {
 
     /// `64 KiB–1 MiB, QD8, direct`.
     pub fn setting(&self) -> String {
+        if self.of == SMALL_FILES {
+            return format!("{}, one flush for all", self.sizes());
+        }
         format!("{}, {}, {}", self.sizes(), self.depths(), self.buffering)
     }
 
@@ -237,14 +252,15 @@ impl Advice {
     }
 }
 
-/// `Use QD16–32 for random requests (at most QD4 for low latency) and, for streams, 64 KiB–1 MiB at QD8, direct.`
-pub(super) fn sentence_of(advice: &[Advice]) -> Option<String> {
+/// `use QD16–32 for random requests (at most QD4 for low latency, p99 2 ms) and, for streams, 64 KiB–1 MiB at QD8, direct`
+pub(super) fn words_of(advice: &[Advice]) -> Option<String> {
     let of = |name: &str| advice.iter().find(|advice| advice.of == name);
     let random = of(RANDOM_READS).map(|advice| {
         let quick = of(LOW_LATENCY).filter(|quick| quick.cell != advice.cell);
         let quick = quick.map(|quick| {
             let most = if quick.workload.depth > 1 { "at most " } else { "" };
-            format!(" ({most}QD{} for low latency)", quick.workload.depth)
+            let p99 = quick.p99.map(|p99| format!(", p99 {}", Nanoseconds(p99))).unwrap_or_default();
+            format!(" ({most}QD{} for low latency{p99})", quick.workload.depth)
         });
         let quick = quick.unwrap_or_default();
         format!("{} for random requests{quick}", advice.depths())
@@ -252,5 +268,5 @@ pub(super) fn sentence_of(advice: &[Advice]) -> Option<String> {
     let streams = of("streaming")
         .map(|advice| format!("for streams, {} at {}, {}", advice.sizes(), advice.depths(), advice.buffering));
     let all: Vec<String> = [random, streams].into_iter().flatten().collect();
-    (!all.is_empty()).then(|| sentence(&format!("use {}", all.join(" and, "))))
+    (!all.is_empty()).then(|| format!("use {}", all.join(" and, ")))
 }

@@ -104,8 +104,8 @@ impl Scatter {
     const LEAST: f64 = 0.03;
     const UNKNOWN: f64 = 0.1;
     /// Of so many standard deviations two means differ.
-    const DEVIATIONS: f64 = 2.0;
-    /// From one run to the next, whose places and neighbours are others. Assumed.
+    pub(super) const DEVIATIONS: f64 = 2.0;
+    /// From one run to the next, whose places and neighbours are others: at least. Assumed.
     const BETWEEN_RUNS: f64 = 0.05;
 
     /// Over the cells of a kind with several repetitions: those with one have none.
@@ -116,9 +116,10 @@ impl Scatter {
         Scatter { repetition, run: 0.0 }
     }
 
-    /// The same, and that of runs.
+    /// The same, and that of runs: where load comes and goes, runs differ as much as repetitions do (docs/decisions/survey.md).
     pub(super) fn between_runs<'a>(cells: impl Iterator<Item = &'a Cell<'a>>) -> Scatter {
-        Scatter { run: Self::BETWEEN_RUNS, ..Scatter::within_run(cells) }
+        let within = Scatter::within_run(cells);
+        Scatter { run: within.repetition.max(Self::BETWEEN_RUNS), ..within }
     }
 
     /// Whether more of it may find a cell at this share of the rate of the best.
