@@ -282,17 +282,19 @@ fn what_the_parent_sees_is_a_figure_of_its_own_with_several_workers() {
 
 #[test]
 fn less_latency_and_cost_are_better() {
-    let make = |cost: f64, tail: u64| {
-        let mut made = run(&[(read(4), &around(1e8))]);
+    let make = |rate: f64, cost: f64, tail: u64| {
+        let mut made = run(&[(read(4), &around(rate))]);
         made.cost(0, |block| cost * (1.0 + 0.001 * f64::from(block)));
         made.samples
             .iter_mut()
             .for_each(|placed| placed.sample.total.latency_ns.p99 = Some(tail + u64::from(placed.block)));
         made
     };
-    let comparison = compared(&make(3.0, 90_000), &make(2.0, 180_000));
+    let comparison = compared(&make(1e8, 3.0, 90_000), &make(1e8, 2.0, 180_000));
     let standing = |figure| comparison.cells[0].change(figure).unwrap().standing;
     assert_eq!((standing(Figure::CpuCost), standing(Figure::TailLatency)), (Standing::Better, Standing::Worse));
+    let slower = compared(&make(1e8, 3.0, 90_000), &make(0.5e8, 3.0, 9_000_000)).sentence;
+    says(&slower, "throughput 2 times lower; p99 latency 100 times higher");
 }
 
 #[test]
