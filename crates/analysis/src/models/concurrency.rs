@@ -127,6 +127,9 @@ pub(super) fn fit(series: &Series<'_>, load: Load) -> Option<Concurrency> {
     })
 }
 
+/// Measured rates exceed a limit by no more, however wide its interval is.
+const ABOVE_MOST: f64 = 1.05;
+
 /// The highest rate of a series, if it contradicts the limit.
 fn exceeding(series: &Series<'_>, (limit, interval): (f64, Option<Interval>), relative_error: f64) -> Option<Estimate> {
     let rates = series.cells.iter().filter_map(|cell| cell.rate(Quantity::RequestsPerSecond));
@@ -134,7 +137,7 @@ fn exceeding(series: &Series<'_>, (limit, interval): (f64, Option<Interval>), re
     let most = match series.still_grows() {
         // Rounding aside, a limit at the last place equals its rate.
         true => limit * (1.0 + 1e-9),
-        false => interval.map_or(limit, |interval| interval.high) * (1.0 + relative_error),
+        false => (interval.map_or(limit, |interval| interval.high) * (1.0 + relative_error)).min(limit * ABOVE_MOST),
     };
     let least = if series.still_grows() { highest.value } else { highest.low.unwrap_or(highest.value) };
     (least > most).then_some(highest)
