@@ -76,12 +76,13 @@ pub(super) fn of(
         let confidence = limits.iter().map(|limit| limit.confidence).min();
         let may_fall = limits.iter().all(|limit| limit.burst.is_none());
         let may_be_a_cache = limits.iter().all(|limit| limit.may_be_a_cache(all));
+        let remedy = (!may_be_a_cache).then(|| "raise the limit of the volume or of its host".to_owned());
         return Some(Account {
             level: format!("a limit of {}", listed(&rates)),
             confidence,
             evidence: limits.iter().map(|limit| limit.sentence.clone()).collect(),
             ruled_out,
-            remedies: vec!["raise the limit of the volume or of its host".to_owned()],
+            remedies: remedy.into_iter().collect(),
             doubt: match confidence {
                 Some(Sureness::Likely) if may_fall => match limits.iter().find_map(|limit| limit.known) {
                     Some(known) => format!(" (likely; {known})"),
