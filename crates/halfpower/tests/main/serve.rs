@@ -142,29 +142,31 @@ fn a_user_searches_compares_and_asks_what_if_in_a_browser() {
     }
     browser.visit(&url, [1200, 900], false);
     browser.evaluate("document.querySelector('[name=q]').value = 'survey'; document.forms[0].requestSubmit(); 0");
-    until(&mut browser, "document.body.innerText.includes('2 of 4 runs')");
+    until(&mut browser, "document.body?.innerText.includes('2 of 4 runs')");
     browser.evaluate(
         "document.querySelector('[name=before][value=\"1\"]').checked = true; \
          document.querySelector('[name=after][value=\"2\"]').checked = true; document.forms[1].requestSubmit(); 0",
     );
-    until(&mut browser, "document.title.startsWith('Run 2 against run 1')");
+    // Its load event must not be taken for that of the next page.
+    let is_loaded = "performance.timing.loadEventEnd > 0";
+    until(&mut browser, &format!("document.title.startsWith('Run 2 against run 1') && {is_loaded}"));
     browser.visit(&format!("{url}what-if"), [1200, 900], false);
     browser.evaluate(
         "document.querySelector('[name=volume]').value = 'hdd-18tb:disk'; \
          document.forms[0].dispatchEvent(new Event('input')); 0",
     );
-    until(&mut browser, "document.getElementById('busy').innerText.includes('exos-x18')");
+    until(&mut browser, "document.getElementById('busy')?.innerText.includes('exos-x18')");
     let first = browser.evaluate("document.getElementById('throughput').textContent");
     browser.evaluate(
         "document.querySelector('[name=depth]').value = 0; \
          document.forms[0].dispatchEvent(new Event('input')); 0",
     );
-    until(&mut browser, &format!("document.getElementById('throughput').textContent !== {first}"));
+    until(&mut browser, &format!("document.getElementById('throughput')?.textContent !== {first}"));
     browser.evaluate(
         "document.querySelector('[name=set]').value = '<b>=1'; \
          document.forms[0].dispatchEvent(new Event('input')); 0",
     );
-    until(&mut browser, "document.getElementById('throughput').textContent.includes('<b>')");
+    until(&mut browser, "document.getElementById('throughput')?.textContent.includes('<b>')");
 }
 
 /// Waits until a condition holds on the page.
