@@ -57,7 +57,7 @@ doc:
 
 # Licences, duplicates and sources of every dependency; known holes where their database can be had
 deny:
-    @if cargo deny --version > /dev/null 2>&1; then cargo deny --locked check licenses bans sources; else .ci/dependencies; fi
+    cargo deny --locked check licenses bans sources
     @.ci/advisories
 
 # The least Rust that Cargo.toml promises, where rustup has it
