@@ -29,12 +29,15 @@ const KNOWN: f64 = 1e6;
 /// The figure of each repetition, by run.
 pub(super) type Runs = Vec<Vec<f64>>;
 
+/// The variation of a 99th percentile between runs that is assumed, as a share.
+pub(crate) const ASSUMED_OF_P99: f64 = 0.20;
+
 /// The variation between runs that is assumed beside the scatter of repetitions, as a share.
 fn assumed(figure: Figure) -> f64 {
     match figure {
         Figure::Throughput | Figure::ParentThroughput => 0.12,
         Figure::CpuCost => 0.08,
-        Figure::TailLatency => 0.20,
+        Figure::TailLatency => ASSUMED_OF_P99,
     }
 }
 

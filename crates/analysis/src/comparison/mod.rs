@@ -19,6 +19,7 @@ mod noise;
 mod tests;
 mod verdict;
 
+pub(crate) use between::ASSUMED_OF_P99;
 pub use between::Between;
 pub use change::{Basis, Change, ComparedCell, Doubt, Standing, Variation};
 pub use compare::{Comparison, Design, Method, OfRun, Side, compare};

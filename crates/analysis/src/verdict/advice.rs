@@ -6,6 +6,7 @@
 use super::kinds::{Kind, Scatter, latencies, of_kind, order, rate};
 use crate::cells::Cell;
 use crate::comparable::{Axis, are_comparable};
+use crate::comparison::ASSUMED_OF_P99;
 use crate::evidence::{Evidence, best};
 use crate::statistics::{mean, variance};
 use crate::summary::CellSummary;
@@ -18,9 +19,6 @@ pub(super) const SHARE_OF_BEST: f64 = 0.9;
 
 /// A 99th percentile that is longer by more than this factor counts.
 pub(super) const LONGER: f64 = 3.0;
-
-/// Standard deviation of a 99th percentile from run to run, as a share: at least (docs/decisions/comparison.md).
-const P99_LEAST: f64 = 0.2;
 
 /// The mean of another run may be longer or shorter by this factor.
 const MEAN_AS_LONG: f64 = 1.2;
@@ -143,7 +141,7 @@ fn as_long(queues: &[&Cell<'_>]) -> f64 {
         variance(&p99.map(|p99| (p99 as f64).ln()).collect::<Vec<_>>())
     };
     let variances: Vec<f64> = queues.iter().filter_map(of_cell).collect();
-    let deviation = mean(&variances).map_or(0.0, f64::sqrt).max(P99_LEAST);
+    let deviation = mean(&variances).map_or(0.0, f64::sqrt).max(ASSUMED_OF_P99);
     (Scatter::DEVIATIONS * std::f64::consts::SQRT_2 * deviation).exp()
 }
 
