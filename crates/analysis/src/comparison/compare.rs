@@ -248,7 +248,7 @@ fn standing(figure: Figure, verdict: Verdict) -> Standing {
     match verdict {
         Verdict::Equivalent => Standing::Equivalent,
         Verdict::Undecided => Standing::Undecided,
-        Verdict::Higher | Verdict::Lower if (verdict == Verdict::Higher) == figure.more_is_better() => Standing::Better,
+        Verdict::Higher | Verdict::Lower if (verdict == Verdict::Higher) == figure.is_throughput() => Standing::Better,
         Verdict::Higher | Verdict::Lower => Standing::Worse,
     }
 }

@@ -52,11 +52,11 @@ impl Figure {
     /// One request as a mean share of the figure; zero if irrelevant.
     pub(super) fn resolution(self, samples: &[&Sample]) -> f64 {
         let shares: Vec<f64> = samples.iter().map(|sample| resolution::of(sample)).collect();
-        mean(&shares).filter(|_| matches!(self, Figure::Throughput | Figure::ParentThroughput)).unwrap_or(0.0)
+        mean(&shares).filter(|_| self.is_throughput()).unwrap_or(0.0)
     }
 
-    /// Whether more is better.
-    pub fn more_is_better(self) -> bool {
+    /// Whether it is a throughput, of which more is better.
+    pub fn is_throughput(self) -> bool {
         matches!(self, Figure::Throughput | Figure::ParentThroughput)
     }
 

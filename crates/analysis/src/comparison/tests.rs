@@ -65,7 +65,7 @@ fn what_all_that_changed_have_is_said_once() {
         run(&cells.each_ref().map(|(workload, rates)| (workload.clone(), &rates[..])))
     };
     let sentence = compared(&cells(1.0), &cells(0.25)).sentence;
-    let said = "Regression (runs vary by 0.0707 %): sequential write, QD8, direct: throughput 4 times lower (4 KiB); throughput 4 times lower (8 KiB); ";
+    let said = "Regression (runs vary by 0.0707 %): sequential write, QD8, direct: throughput 4 times lower (4 KiB; 8 KiB; 16 KiB; 64 KiB)";
     assert!(sentence.starts_with(said) && sentence.ends_with("; and 1 more."), "{sentence}");
     let one = compared(&run(&[(read(4), &close(1e8))]), &run(&[(read(4), &close(5e7))])).sentence;
     assert_eq!(
@@ -295,6 +295,13 @@ fn less_latency_and_cost_are_better() {
     assert_eq!((standing(Figure::CpuCost), standing(Figure::TailLatency)), (Standing::Better, Standing::Worse));
     let slower = compared(&make(1e8, 3.0, 90_000), &make(0.5e8, 3.0, 9_000_000)).sentence;
     says(&slower, "throughput 2 times lower; p99 latency 100 times higher");
+    let faster = compared(&make(1e8, 2.0, 90_000), &make(2e8, 3.0, 90_000));
+    begins(&faster.sentence, "Faster (");
+    says(
+        &faster.sentence,
+        "throughput 2 times higher. Worse: sequential read, 4 KiB, QD1, direct: CPU time per I/O 1.5 times higher.",
+    );
+    assert_eq!(faster.outcome, Outcome::Regression);
 }
 
 #[test]

@@ -34,10 +34,10 @@ pub(super) fn of(cells: &[ComparedCell], are_arms: bool, is_one_target: bool) ->
         let mut all: Vec<_> = all.collect();
         // Throughputs first: a p99 may be a hundred times longer where they fell by half. Those that changed alike stay in the
         // order of the plan.
-        let is_other = |change: &Change| !matches!(change.figure, Figure::Throughput | Figure::ParentThroughput);
         let rounded = |change: &Change| (factor(change) * 1e9).round();
         all.sort_by(|(_, one), (_, other)| {
-            is_other(one).cmp(&is_other(other)).then(rounded(other).total_cmp(&rounded(one)))
+            let throughput_first = other.figure.is_throughput().cmp(&one.figure.is_throughput());
+            throughput_first.then(rounded(other).total_cmp(&rounded(one)))
         });
         all
     };
@@ -55,6 +55,12 @@ pub(super) fn of(cells: &[ComparedCell], are_arms: bool, is_one_target: bool) ->
         return (Outcome::Equivalent, sentence);
     }
     let found = if better.is_empty() { String::new() } else { format!(" Better: {}.", listed(&better)) };
+    // A gain in throughput goes before its cost in latency or CPU time.
+    let is_of_throughput = |changes: &[(_, &Change)]| changes.iter().any(|(_, change)| change.figure.is_throughput());
+    if !worse.is_empty() && is_of_throughput(&better) && !is_of_throughput(&worse) {
+        let verdict = if are_arms { "B is faster" } else { "Faster" };
+        return (Outcome::Regression, format!("{verdict}: {}. Worse: {}.", listed(&better), listed(&worse)));
+    }
     if !worse.is_empty() {
         let verdict = if are_arms { "B is worse" } else { "Regression" };
         let above =
@@ -117,16 +123,24 @@ fn listed(changes: &[(&ComparedCell, &Change)]) -> String {
     let parts: Vec<Vec<&str>> = shown.iter().map(|(cell, _)| cell.name.split(", ").collect()).collect();
     let is_shared = |part: &&str| parts.iter().all(|parts| parts.contains(part));
     let shared: Vec<&str> = parts.first().into_iter().flatten().copied().filter(is_shared).collect();
-    let said = |((_, change), parts): (&(&ComparedCell, &Change), &Vec<&str>)| {
+    let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    for ((_, change), parts) in shown.iter().zip(&parts) {
         let own: Vec<&str> = parts.iter().copied().filter(|part| !is_shared(part)).collect();
-        let of = if own.is_empty() { String::new() } else { format!(" ({})", own.join(", ")) };
-        format!("{} {}{of}", change.figure.name(), words(change))
-    };
-    let shown: Vec<String> = shown.iter().zip(&parts).map(said).collect();
+        let words = format!("{} {}", change.figure.name(), words(change));
+        match said.last_mut().filter(|(last, _)| *last == words) {
+            Some((_, workloads)) => workloads.push(own.join(", ")),
+            None => said.push((words, vec![own.join(", ")])),
+        }
+    }
+    let in_words = said.into_iter().map(|(words, workloads)| match workloads.join("; ") {
+        of if of.is_empty() => words,
+        of => format!("{words} ({of})"),
+    });
+    let in_words: Vec<String> = in_words.collect();
     let more = changes.len() - shown.len();
     let more = if more == 0 { String::new() } else { format!("; and {more} more") };
     let subject = if shared.is_empty() { String::new() } else { format!("{}: ", shared.join(", ")) };
-    format!("{subject}{}{more}", shown.join("; "))
+    format!("{subject}{}{more}", in_words.join("; "))
 }
 
 /// `9.2 times lower`, `3.1 % higher`.

@@ -66,7 +66,7 @@ fn figure_view(comparison: &Comparison, figure: Figure) -> Option<Value> {
     Some(context! {
         id => title(figure).replace([' ', ','], "-"),
         title => title(figure),
-        better => if figure.more_is_better() { "more is better" } else { "less is better" },
+        better => if figure.is_throughput() { "more is better" } else { "less is better" },
         forest => forest(comparison, figure)?,
         table => table(&comparison.cells, comparison.sides.each_ref().map(|side| side.name), figure),
     })
