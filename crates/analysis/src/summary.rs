@@ -79,6 +79,7 @@ pub(crate) fn summarise(cell: &Cell<'_>) -> CellSummary {
     }
     let cpu_ms_per_mb: Vec<f64> =
         cell.cpu_s_per(|sample| sample.total.bytes).into_iter().map(|cost_s| cost_s * 1e9).collect();
+    let latency = latency(cell, &histogram);
     CellSummary {
         cell: cell.number,
         workload: cell.workload.clone(),
@@ -92,8 +93,8 @@ pub(crate) fn summarise(cell: &Cell<'_>) -> CellSummary {
         },
         cpu_us_per_request: mean_estimate(Quantity::MicrosecondsPerRequest, &cell.cpu_us_per_request()),
         cpu_ms_per_mb: mean_estimate(Quantity::MillisecondsPerMegabyte, &cpu_ms_per_mb),
-        latency: latency(cell, &histogram),
-        percentiles: percentiles(&histogram),
+        percentiles: percentiles(&histogram, &latency),
+        latency,
         pace: None,
         block: crate::block::of(cell),
         parts: crate::parts::of(cell),
@@ -117,8 +118,13 @@ fn measured(quantity: Quantity, cell: &Cell<'_>) -> Estimate {
     cell.rate(quantity).unwrap_or(nothing)
 }
 
-/// Percentiles with ten requests beyond them on the rarer side.
-fn percentiles(histogram: &Histogram) -> Vec<(f64, u64)> {
+/// Percentiles with ten requests beyond them on the rarer side; those that an imported sample names if it has no histogram.
+fn percentiles(histogram: &Histogram, latency: &Latency) -> Vec<(f64, u64)> {
+    if histogram.count() == 0 {
+        let Latency { p50, p90, p95, p99, p99_9, p99_99, .. } = *latency;
+        let named = [(0.5, p50), (0.9, p90), (0.95, p95), (0.99, p99), (0.999, p99_9), (0.999_9, p99_99)];
+        return named.into_iter().filter_map(|(share, ns)| Some((share, ns?))).collect();
+    }
     SHARES
         .into_iter()
         .filter(|share| (histogram.count() as f64 * share.min(1.0 - share)).round() >= 10.0)
@@ -166,5 +172,15 @@ mod tests {
         assert_eq!(summary.histogram.count(), 200);
         let shares: Vec<f64> = summary.percentiles.iter().map(|(share, _)| *share).collect();
         assert_eq!(shares, [0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95], "ten of 200 lie beyond the 95th");
+    }
+
+    #[test]
+    fn a_sample_without_a_histogram_has_the_percentiles_that_it_names() {
+        let mut run = Run::of([(read(4), [1e6])]);
+        let sample = &mut run.samples[0].sample;
+        sample.latency_histogram = Default::default();
+        sample.total.latency_ns = Latency { p50: Some(80), p99: Some(300), p99_9: Some(900), ..Latency::default() };
+        let summary = &analyse(&run.observed()).cells[0];
+        assert_eq!(summary.percentiles, [(0.5, 80), (0.99, 300), (0.999, 900)]);
     }
 }
