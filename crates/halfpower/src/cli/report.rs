@@ -12,17 +12,19 @@ use crate::report::html::figure;
 use crate::report::{self, Analysed, TwoArms, comparison_text, several_html};
 use crate::store::{Run, RunId, Store};
 use crate::text::{counted, refuse};
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use halfpower_model::TargetKind;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 const EXAMPLES: &str = "\
 Examples:
   halfpower report 7                       the report of run 7 again
   halfpower report 7 8 9                   three runs in one report
   halfpower report 7 --format markdown     for an issue or a pull request
-  halfpower report 7 --figures charts      its charts as SVG files";
+  halfpower report 7 --figures charts      its charts as SVG files; with --png also as PNG";
 
 /// Columns of a reading's text in Markdown.
 const TEXT_WIDTH: usize = 100;
@@ -43,6 +45,9 @@ pub(super) struct Arguments {
     /// Write the charts as SVG files into this directory, in place of a report
     #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "format"])]
     figures: Option<PathBuf>,
+    /// With --figures: write each chart also as a PNG file, by rsvg-convert (librsvg)
+    #[arg(long, requires = "figures")]
+    png: bool,
     #[command(flatten)]
     force: Force,
     #[command(flatten)]
@@ -73,7 +78,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let [run] = runs.as_slice() else { refuse!("only the page for a browser shows several runs; name one run") };
     let reported = load(&store, run, arguments)?;
     if let Some(directory) = &arguments.figures {
-        return figures(context, &reported, directory);
+        return figures(context, &reported, directory, arguments.png);
     }
     let text = markdown(&reported, run);
     match &arguments.output {
@@ -157,16 +162,23 @@ fn markdown(reported: &Reported, run: &Run) -> String {
     }
 }
 
-/// Writes each chart as an SVG file.
-fn figures(context: &Context, reported: &Reported, directory: &Path) -> anyhow::Result<Ending> {
+/// Writes each chart as an SVG file, and as a PNG file.
+fn figures(context: &Context, reported: &Reported, directory: &Path, with_png: bool) -> anyhow::Result<Ending> {
     let charts = match reported {
         Reported::Runs(analysed) => report::every_chart(&analysed[0]),
         Reported::Reading(of) => reading_charts(of),
         Reported::Arms(_) => Vec::new(),
     };
     let mut files = Vec::new();
+    let mut drawn = 0;
     for chart in &charts {
-        files.extend(figure(chart)?.map(|svg| (directory.join(format!("{}.svg", chart.id)), svg)));
+        let Some(svg) = figure(chart)? else { continue };
+        drawn += 1;
+        let path = |ending: &str| directory.join(format!("{}.{ending}", chart.id));
+        if with_png {
+            files.push((path("png"), png(&svg)?));
+        }
+        files.push((path("svg"), svg.into_bytes()));
     }
     if files.is_empty() {
         refuse!("the run has no chart; `halfpower runs show` has its figures");
@@ -174,14 +186,32 @@ fn figures(context: &Context, reported: &Reported, directory: &Path) -> anyhow::
     std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
     // All or none.
     files.iter().try_for_each(|(path, _)| Output::new_file(path).check())?;
-    files.iter().try_for_each(|(path, svg)| Output::new_file(path).write(svg))?;
+    files.iter().try_for_each(|(path, picture)| Output::new_file(path).write(picture))?;
     if context.global.json {
         let paths: Vec<&PathBuf> = files.iter().map(|(path, _)| path).collect();
         context.console.print_json(&serde_json::json!({ "figures": paths }))?;
     } else {
-        context.console.message(&format!("{} in {}", counted(files.len(), "chart"), directory.display()));
+        context.console.message(&format!("{} in {}", counted(drawn, "chart"), directory.display()));
     }
     Ok(Ending::Done)
+}
+
+/// A picture as PNG, two pixels for each of the page.
+fn png(svg: &str) -> anyhow::Result<Vec<u8>> {
+    let mut command = Command::new("rsvg-convert");
+    let converter = command.arg("--zoom=2").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    if converter.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        refuse!("--png needs rsvg-convert, of the package librsvg2-bin (Debian, Ubuntu) or librsvg2-tools (Fedora)");
+    }
+    let mut converter = converter.context("cannot start rsvg-convert")?;
+    // It reads everything before it writes.
+    let written = converter.stdin.take().map_or(Ok(()), |mut input| input.write_all(svg.as_bytes()));
+    let output = converter.wait_with_output().context("cannot read from rsvg-convert")?;
+    if !output.status.success() {
+        bail!("rsvg-convert failed with {}", output.status);
+    }
+    written.context("cannot write to rsvg-convert")?;
+    Ok(output.stdout)
 }
 
 /// The page of an instrument's reading.

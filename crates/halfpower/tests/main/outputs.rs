@@ -97,6 +97,27 @@ fn a_report_of_another_run_is_replaced_only_by_force_and_several_runs_are_in_one
         assert!(svg.starts_with("<svg xmlns=") && !svg.contains("var("), "{chart}: {svg}");
     }
     lab.refuses("report 1 --figures=charts", 1, "exists, and nothing is written over");
+    lab.ends("report 1 --png", 2, "--figures");
+}
+
+#[test]
+fn charts_are_written_as_png_by_librsvg() {
+    let lab = Lab::new();
+    lab.ok("io sim:hdd-18tb:disk --pattern=random --requests=100");
+    let command = "report 1 --figures=charts --png";
+    let without = lab.command(command).env("PATH", "").output().unwrap();
+    assert_eq!(without.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&without.stderr).contains("librsvg2-bin"), "{without:?}");
+    assert!(!lab.path("charts").exists());
+    if std::process::Command::new("rsvg-convert").arg("--version").output().is_err() {
+        return skip("there is no rsvg-convert here");
+    }
+    lab.ok(command);
+    let (pictures, charts): (Vec<_>, Vec<_>) =
+        names(&lab.path("charts")).into_iter().partition(|name| name.ends_with(".png"));
+    assert!(!charts.is_empty() && pictures.len() == charts.len(), "{pictures:?} {charts:?}");
+    let bytes = std::fs::read(lab.path("charts").join(&pictures[0])).unwrap();
+    assert!(bytes.starts_with(b"\x89PNG"));
 }
 
 /// The command between the last backticks of what was said, without the program's name.
