@@ -51,8 +51,8 @@ Examples:
   halfpower ab /mnt/old /mnt/new       compare two targets, or settings, about one minute
   halfpower io file --op read --pattern random --request-size 4KiB --depth 32 --buffering direct
 
-Exit status: 0 done; 1 failed; 2 wrong usage or study; 3 compare or ab found a regression;
-4 compare or ab is undecided; 130 interrupted.";
+Exit status: 0 done; 1 failed; 2 wrong usage or study; 3 compare or ab found a regression, or the
+storage sustains less than --expect; 4 compare or ab is undecided; 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
