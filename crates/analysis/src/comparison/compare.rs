@@ -5,7 +5,7 @@ use super::change::{Change, ComparedCell, Doubt, Standing};
 use super::copies::{self, are_simulated};
 use super::environment::{self, Difference};
 use super::figure::Figure;
-use super::machine;
+use super::machine::{self, Sides};
 use super::matching::{self, Group, Index, Spans, gather};
 use super::verdict::{self, Outcome};
 use crate::resolution::{no_finer, no_finer_ratio};
@@ -84,7 +84,7 @@ pub struct Comparison {
 pub fn compare(before: &[OfRun<'_>], after: &[OfRun<'_>], method: Method<'_>) -> Comparison {
     let [before_runs, after_runs] = [before, after].map(run_of_each);
     let (before, after) = (before.concat(), after.concat());
-    let ([of_before, of_after], spans) = machine::with_settings(&before, &after);
+    let Sides { workloads: [of_before, of_after], spans, lacking } = machine::with_settings(&before, &after);
     let before_cells = gather(&of_before, &before_runs);
     let after_cells = gather(&of_after, &after_runs);
     let all: Vec<&Workload> = before_cells.iter().chain(&after_cells).map(|cell| cell.workload).collect();
@@ -135,6 +135,9 @@ pub fn compare(before: &[OfRun<'_>], after: &[OfRun<'_>], method: Method<'_>) ->
     } else if spans == Spans::Any {
         sentence += " The targets differ in size: each workload covers its own.";
     }
+    let lacking: Vec<&str> = lacking.fields().collect();
+    let lacking = matching::in_words(&lacking);
+    sentence.extend(lacking.map(|fields| format!(" One side does not record {fields}: these may differ.")));
     let differences = environment::differences(&before, &after);
     let (between_runs, warnings) = (Between::of(&cells), Vec::new());
     if let Some(between) = &between_runs {

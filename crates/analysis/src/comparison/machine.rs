@@ -2,7 +2,8 @@
 //! by `--set` and by the scripts of `plan --emit`. Both mean the same machine, and so the same workload.
 
 use super::matching::{Group, Index, Spans, gather};
-use halfpower_model::{Sample, Settings, TargetKind, Workload};
+use super::programs::{ByBoth, by_both};
+use halfpower_model::{Sample, Settings, TargetKind, Unknown, Workload};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -24,10 +25,18 @@ struct Placed<'a> {
 /// Samples and their workloads, each with all settings that distinguish its machine from the others.
 pub(super) type WithSettings<'a> = Vec<(Cow<'a, Workload>, &'a Sample)>;
 
+/// Both sides as they are compared.
+pub(super) struct Sides<'a> {
+    pub(super) workloads: [WithSettings<'a>; 2],
+    pub(super) spans: Spans,
+    /// Fields that one side does not record and that so do not count.
+    pub(super) lacking: Unknown,
+}
+
 /// Both sides, matched so that more of their workloads are common. Either the settings in all targets' names of both sides are
 /// the machine, and the others belong to the workload; or each side has its own machine, for a what-if comparison. Where nothing is
-/// common, two targets of different sizes are compared.
-pub(super) fn with_settings<'a>(before: &[&'a Sample], after: &[&'a Sample]) -> ([WithSettings<'a>; 2], Spans) {
+/// common, two targets of different sizes are compared, then two programs by the settings that both record, then both.
+pub(super) fn with_settings<'a>(before: &[&'a Sample], after: &[&'a Sample]) -> Sides<'a> {
     let [before, after] =
         [before, after].map(|samples| samples.iter().map(|sample| placed(sample)).collect::<Vec<_>>());
     let [of_before, of_after] = [common(&before), common(&after)];
@@ -36,11 +45,23 @@ pub(super) fn with_settings<'a>(before: &[&'a Sample], after: &[&'a Sample]) -> 
     let one_machine = [without(&before, &of_both), without(&after, &of_both)];
     let two_machines = [without(&before, &of_before), without(&after, &of_after)];
     let of_one = meet(&one_machine, Spans::Equal);
+    let of = |workloads, spans| Sides { workloads, spans, lacking: Unknown::default() };
     if of_before != of_after && meet(&two_machines, Spans::Equal) > of_one {
-        return (two_machines, Spans::Equal);
+        return of(two_machines, Spans::Equal);
     }
-    let are_apart = of_one == 0 && meet(&two_machines, Spans::Any) > 0;
-    if are_apart { (two_machines, Spans::Any) } else { (one_machine, Spans::Equal) }
+    if of_one > 0 {
+        return of(one_machine, Spans::Equal);
+    }
+    if meet(&two_machines, Spans::Any) > 0 {
+        return of(two_machines, Spans::Any);
+    }
+    if let Some(ByBoth { sides, lacking }) = by_both(&two_machines) {
+        let first = [Spans::Equal, Spans::Any].into_iter().find(|spans| meet(&sides, *spans) > 0);
+        if let Some(spans) = first {
+            return Sides { workloads: sides, spans, lacking };
+        }
+    }
+    of(one_machine, Spans::Equal)
 }
 
 /// Number of common workloads.

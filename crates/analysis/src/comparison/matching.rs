@@ -1,6 +1,7 @@
 //! Matches equal workloads of two groups, wherever they are in their plans.
 
 use crate::comparable::{bare, fields, same_span};
+use crate::wording::listed;
 use halfpower_model::{Sample, Workload};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -58,10 +59,18 @@ fn words_of(field: &str) -> String {
     if name == "warmup" { "warm-up".to_owned() } else { name.replace('_', " ") }
 }
 
+/// `processes, ring and 5 more`; none of no fields.
+pub(super) fn in_words(fields: &[impl AsRef<str>]) -> Option<String> {
+    const NAMED: usize = 6;
+    let more = fields.len().saturating_sub(NAMED);
+    let mut words: Vec<String> = fields.iter().take(NAMED).map(|field| words_of(field.as_ref())).collect();
+    words.extend((more > 0).then(|| format!("{more} more")));
+    (!words.is_empty()).then(|| listed(&words))
+}
+
 /// How the closest pair differs if no workloads match, as a sentence; only the first of each side are tried.
 pub(super) fn apart(before: &[Group<'_, '_>], after: &[Group<'_, '_>]) -> Option<String> {
     const LOOKED_AT: usize = 64;
-    const NAMED: usize = 6;
     let first = |groups: &[Group<'_, '_>]| -> Vec<(Workload, Map<String, Value>)> {
         let of = |group: &Group<'_, '_>| (group.workload.clone(), fields(&bare(group.workload, &[])));
         groups.iter().take(LOOKED_AT).map(of).collect()
@@ -69,15 +78,8 @@ pub(super) fn apart(before: &[Group<'_, '_>], after: &[Group<'_, '_>]) -> Option
     let (before, after) = (first(before), first(after));
     let pairs = before.iter().flat_map(|one| after.iter().map(move |other| differing(one, other)));
     let keys = pairs.min_by_key(|(both, one)| (both.len() + one.len(), both.len()))?;
-    let listed = |keys: &[String]| {
-        let more = keys.len().saturating_sub(NAMED);
-        let mut words: Vec<String> = keys.iter().take(NAMED).map(|key| words_of(key)).collect();
-        words.extend((more > 0).then(|| format!("{more} more")));
-        let last = words.pop()?;
-        Some(if words.is_empty() { last } else { format!("{} and {last}", words.join(", ")) })
-    };
-    let one_sided = listed(&keys.1).map(|keys| format!("{keys}, unknown on one side"));
-    let words: Vec<String> = listed(&keys.0).into_iter().chain(one_sided).collect();
+    let one_sided = in_words(&keys.1).map(|keys| format!("{keys}, unknown on one side"));
+    let words: Vec<String> = in_words(&keys.0).into_iter().chain(one_sided).collect();
     Some(format!("The closest pair differs in {}.", words.join(", and in ")))
 }
 

@@ -15,6 +15,7 @@ mod history;
 mod machine;
 mod matching;
 mod noise;
+mod programs;
 #[cfg(test)]
 mod tests;
 mod verdict;

@@ -4,7 +4,7 @@ use super::*;
 use crate::fixtures::{Normal, Run, around, begins, buffered, deep, ends, random, read, says, write};
 use crate::statistics::Margin;
 use halfpower_model::sample::Parallel;
-use halfpower_model::{Bytes, BytesPerSecond, Quantity, Sample, Workload};
+use halfpower_model::{Bytes, BytesPerSecond, CachePolicy, Quantity, Sample, WorkerKind, Workload};
 
 /// Each block as a run of its own.
 fn samples(run: &Run) -> Vec<OfRun<'_>> {
@@ -242,15 +242,26 @@ fn throughput_past_the_page_cache_is_reported_as_far_as_it_is_known() {
 }
 
 #[test]
+fn two_programs_are_compared_by_the_settings_that_both_record() {
+    let lacking = ["cache", "ring"].into_iter().collect();
+    let imported = Workload { unknown: lacking, worker_kind: WorkerKind::Process, ..read(4) };
+    let before = run(&[(imported, &close(1e8))]);
+    let warm = Workload { cache: CachePolicy::Warm, ..read(4) };
+    let met = compared(&before, &run(&[(warm.clone(), &close(2e8)), (deep(9, read(4)), &close(1e8))]));
+    assert_eq!((standing_of(&met, 0), met.only_after.len()), (Standing::Better, 1));
+    ends(&met.sentence, "One side does not record cache and ring: these may differ.");
+    // Two that only such a setting tells apart match nothing.
+    let ambiguous = compared(&before, &run(&[(warm, &close(2e8)), (read(4), &close(1e8))]));
+    ends(&ambiguous.sentence, "The closest pair differs in processes, and in cache and ring, unknown on one side.");
+}
+
+#[test]
 fn where_nothing_meets_it_is_said_what_parts_the_nearest() {
     let apart = |change: fn(&mut Workload)| {
         let mut other = read(4);
         change(&mut other);
         compared(&run(&[(read(4), &[1e8])]), &run(&[(deep(9, write(8)), &[1e8]), (other, &[1e8])])).sentence
     };
-    let unknown = |workload: &mut Workload| workload.unknown = ["ring", "processes"].into_iter().collect();
-    let words = "Undecided: the two have no workload in common. The closest pair differs in processes and ring, unknown on one side.";
-    assert_eq!(apart(unknown), words);
     let both = |workload: &mut Workload| (workload.depth, workload.unknown) = (8, ["ring"].into_iter().collect());
     let words = "Undecided: the two have no workload in common. The closest pair differs in depth, and in ring, unknown on one side.";
     assert_eq!(apart(both), words);

@@ -35,9 +35,10 @@ Exit status: 0 equivalent or better; 3 a regression; 4 undecided.";
 /// or settings more precisely.
 ///
 /// Workloads with the same settings are compared. If no two cover the same size, those of two targets of different sizes
-/// are. A workload changed if the 95 % interval of its change lies outside the margin, and is equivalent if the interval
-/// lies inside. The margin is 2 % for throughput and CPU time, 5 % for the 99th percentile of latency. With many workloads some intervals lie outside by chance, so a stricter test applies; its row
-/// then says so. Equal samples of a simulated machine are reported as identical.
+/// are; runs of two programs, by the settings that both record. A workload changed if the 95 % interval of its change lies
+/// outside the margin, and is equivalent if the interval lies inside. The margin is 2 % for throughput and CPU time, 5 %
+/// for the 99th percentile of latency. With many workloads some intervals lie outside by chance, so a stricter test
+/// applies; its row then says so. Equal samples of a simulated machine are reported as identical.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
