@@ -122,8 +122,10 @@ fn changes(comparison: &Comparison, figure: Figure, all: bool) -> Table {
     Table::new([title(figure), before, after, "change"], rows)
 }
 
-/// The text: what changed, or with `all` every workload.
+/// The text: what changed, or with `all` every workload; all of few.
 pub(crate) fn comparison_text(comparison: &Comparison, all: bool, medium: Medium) -> String {
+    const FEW: usize = 3;
+    let all = all || comparison.cells.len() <= FEW;
     let mut page = Page::new(medium);
     page.paragraph("", &[(Style::Strong, &comparison.sentence)]);
     if let Some(between) = &comparison.between_runs {

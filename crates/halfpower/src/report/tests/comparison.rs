@@ -123,7 +123,7 @@ fn the_first_line_says_how_runs_vary() {
 #[test]
 fn only_what_changed_is_listed_and_markdown_stays_text() {
     let of = |factor: f64| {
-        let rates = [(1, 1e9, factor), (2, 1e9, 1.0)];
+        let rates = [(1, 1e9, factor), (2, 1e9, 1.0), (3, 1e9, 1.0), (4, 1e9, 1.0)];
         let all = rates.into_iter().flat_map(|rate| [0.999, 1.0, 1.001].map(|share| (rate, share)));
         varied(all, |sample, ((place, rate, factor), share)| {
             sample.workload.offset = Bytes(place << 20);
