@@ -522,7 +522,7 @@ impl Limit {
         rate + &burst.unwrap_or_default()
     }
 
-    /// `Reads: 60 MB/s sustained; 240 MB/s for the first 3 s (a burst of 540 MB)`.
+    /// `Reads: 60 MB/s sustained; 240 MB/s for the first 3 s (a burst of 540 MB, refilled at 60 MB/s)`.
     fn words(&self) -> String {
         let of = match self.operation {
             Some(Operation::Read) => "Reads",
@@ -540,11 +540,15 @@ impl Limit {
         };
         let beyond = (burst - self.sustained.value) * seconds;
         let amount = match self.what {
-            Quantity::BytesPerSecond => Bytes(beyond as u64).to_string(),
+            Quantity::BytesPerSecond => self.what.format(beyond).replace("/s", ""),
             _ => format!("{beyond:.0} requests"),
         };
         let (burst, length) = (self.what.format(burst), Nanoseconds::from_seconds(seconds));
-        format!("{of}{together}: {} sustained; {burst} for the first {length} (a burst of {amount}).", self.sustained)
+        let refill = self.what.format(self.refill_per_s.unwrap_or(self.sustained.value));
+        format!(
+            "{of}{together}: {} sustained; {burst} for the first {length} (a burst of {amount}, refilled at {refill}).",
+            self.sustained
+        )
     }
 
     /// Whether a sample is faster than the limit allows for long.

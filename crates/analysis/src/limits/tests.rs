@@ -72,12 +72,14 @@ fn a_limit_is_named_with_what_it_counts() {
     assert_eq!(
         told(Some(Bucket(3000.0, 300.0)), None),
         [
-            "Reads and writes: 3\u{202f}000 IOPS ± 0.1 % sustained; 15\u{202f}000 IOPS for the first 20 ms (a burst of 240 requests)."
+            "Reads and writes: 3\u{202f}000 IOPS ± 0.1 % sustained; 15\u{202f}000 IOPS for the first 20 ms (a burst of 240 requests, refilled at 3\u{202f}000 IOPS)."
         ]
     );
     assert_eq!(
         told(None, Some(Bucket(60e6, 300e6))),
-        ["Reads and writes: 60 MB/s ± 0.9 % sustained; 2.03 GB/s for the first 149 ms (a burst of 280.0 MiB)."]
+        [
+            "Reads and writes: 60 MB/s ± 0.9 % sustained; 2.03 GB/s for the first 149 ms (a burst of 294 MB, refilled at 60 MB/s)."
+        ]
     );
     let both = crate::analyse(&run(Some(Bucket(2000.0, 8000.0)), Some(Bucket(100e6, 10e6))).observed()).limits;
     let sustained = both.iter().map(|limit| (limit.what, limit.sustained.value)).collect::<Vec<_>>();
