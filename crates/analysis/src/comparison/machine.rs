@@ -2,7 +2,7 @@
 //! by `--set` and by the scripts of `plan --emit`. Both mean the same machine, and so the same workload.
 
 use super::matching::{Group, Index, Spans, gather};
-use super::programs::{ByBoth, by_both};
+use super::programs::by_both;
 use halfpower_model::{Sample, Settings, TargetKind, Unknown, Workload};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -55,10 +55,10 @@ pub(super) fn with_settings<'a>(before: &[&'a Sample], after: &[&'a Sample]) -> 
     if meet(&two_machines, Spans::Any) > 0 {
         return of(two_machines, Spans::Any);
     }
-    if let Some(ByBoth { sides, lacking }) = by_both(&two_machines) {
-        let first = [Spans::Equal, Spans::Any].into_iter().find(|spans| meet(&sides, *spans) > 0);
+    if let Some((workloads, lacking)) = by_both(&two_machines) {
+        let first = [Spans::Equal, Spans::Any].into_iter().find(|spans| meet(&workloads, *spans) > 0);
         if let Some(spans) = first {
-            return Sides { workloads: sides, spans, lacking };
+            return Sides { workloads, spans, lacking };
         }
     }
     of(one_machine, Spans::Equal)

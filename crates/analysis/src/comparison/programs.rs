@@ -4,23 +4,20 @@ use super::machine::WithSettings;
 use crate::comparable::bare;
 use halfpower_model::{Unknown, Workload};
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Both sides by what both record.
-pub(super) struct ByBoth<'a> {
-    pub(super) sides: [WithSettings<'a>; 2],
-    /// The fields that one side lacks.
-    pub(super) lacking: Unknown,
-}
-
-/// Both sides without the fields that either lacks; none if both have all. Workloads that only such a field tells apart keep
-/// it, so they match nothing.
-pub(super) fn by_both<'a>(sides: &[WithSettings<'a>; 2]) -> Option<ByBoth<'a>> {
-    let lacking: Unknown = sides.iter().flatten().flat_map(|(workload, _)| workload.unknown.fields()).collect();
+/// Both sides without the fields that one of them lacks, and these fields; none if they lack the same. Workloads that only
+/// such a field tells apart keep it, so they match nothing.
+pub(super) fn by_both<'a>(sides: &[WithSettings<'a>; 2]) -> Option<([WithSettings<'a>; 2], Unknown)> {
+    let workloads = || sides.iter().flatten().map(|(workload, _)| workload);
+    let unknown: BTreeSet<&str> = workloads().flat_map(|workload| workload.unknown.fields()).collect();
+    let is_known = |field: &&str| workloads().any(|workload| workload.is_known(field));
+    let lacking: Unknown = unknown.into_iter().filter(is_known).collect();
     if lacking.is_empty() {
         return None;
     }
-    Some(ByBoth { sides: sides.each_ref().map(|side| reduced_side(side, &lacking)), lacking })
+    let reduced = sides.each_ref().map(|side| reduced_side(side, &lacking));
+    Some((reduced, lacking))
 }
 
 fn reduced_side<'a>(side: &WithSettings<'a>, lacking: &Unknown) -> WithSettings<'a> {
@@ -38,7 +35,8 @@ fn reduced_side<'a>(side: &WithSettings<'a>, lacking: &Unknown) -> WithSettings<
 }
 
 fn reduced(workload: &Workload, lacking: &Unknown) -> Workload {
-    let mut reduced = Workload { unknown: lacking.clone(), ..workload.clone() };
+    let unknown = workload.unknown.fields().chain(lacking.fields()).collect();
+    let mut reduced = Workload { unknown, ..workload.clone() };
     if workload.workers == 1 {
         // A lone process does what a lone thread does.
         reduced.worker_kind = Default::default();
