@@ -5,33 +5,62 @@
 //! workload in a block are a pair: what changes from block to block cancels.
 //! Source: Fisher, "The Design of Experiments" (1935).
 
-use super::model::{Arm, Cell, Plan, PlanError};
-use halfpower_model::Bytes;
+use super::model::{Arm, Cell, Plan, PlanError, Skipped};
 use halfpower_model::random::{Random, derive_seed};
+use halfpower_model::{Bytes, Limits, Workload};
 
 /// The seed of the coins, which neither a cell nor the orders have.
 const COINS: u64 = u64::MAX - 1;
 
+/// The longer time, because a limited target needs it, and the fewer requests and bytes.
+fn of_both(one: Limits, other: Limits) -> Limits {
+    Limits {
+        duration: one.duration.max(other.duration),
+        requests: one.requests.into_iter().chain(other.requests).min(),
+        bytes: one.bytes.into_iter().chain(other.bytes).min(),
+    }
+}
+
 impl Plan {
-    /// This plan as arm A, and another of the same study as B.
+    /// This plan as arm A, and another of the same study as B: the workloads that both have.
     ///
     /// # Errors
-    /// If their workloads differ.
+    /// If there are none.
     pub(crate) fn with_arms(self, other: Plan, arms: [Arm; 2]) -> Result<Plan, PlanError> {
-        let are_alike = self.cells.iter().map(|cell| &cell.workload).eq(other.cells.iter().map(|cell| &cell.workload));
-        if !are_alike {
-            let reason = |plan: &Plan| plan.skipped.first().map(|skipped| skipped.reason.clone());
-            let why = reason(&other).or_else(|| reason(&self));
-            let why = why.map(|reason| format!(" ({reason})")).unwrap_or_default();
-            let [a, b] = arms.map(|arm| arm.target);
-            let message = format!(
-                "A ({a}) and B ({b}) cannot run the same workloads{why}; give --no-writes or a --study that both can run"
-            );
-            return Err(PlanError::NothingLeft(message));
+        let [mut first, mut second] = [self.cells, other.cells];
+        let (mut skipped, mut figures) = (self.skipped, self.figures);
+        // Where one leaves some out, the others have other seeds and another share of the write budget.
+        let is_same = |one: &Cell, other: &Cell| {
+            let (seed, limits) = (one.workload.seed, one.workload.limits);
+            one.workload == Workload { seed, limits, ..other.workload.clone() }
+        };
+        let is_in = |cell: &Cell, cells: &[Cell]| cells.iter().any(|other| is_same(cell, other));
+        let all = first.len().max(second.len());
+        first.retain(|cell| is_in(cell, &second));
+        second.retain(|cell| is_in(cell, &first));
+        if first.len() < all {
+            let reason = skipped.iter().chain(&other.skipped).next();
+            // Its remedy is for one target alone.
+            let reason = reason.map(|skipped| skipped.reason.split(';').next().unwrap_or_default().to_owned());
+            let [a, b] = arms.each_ref().map(|arm| &arm.target);
+            let why = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+            if first.is_empty() {
+                let message =
+                    format!("A ({a}) and B ({b}) have no workload in common{why}; give a --study that both can run");
+                return Err(PlanError::NothingLeft(message));
+            }
+            let reason = format!("A or B cannot run it{why}");
+            skipped = vec![Skipped { label: "one arm only".to_owned(), reason, cells: all - first.len() }];
+            figures = Vec::new();
         }
-        let count = self.cells.len();
-        let mut cells = self.cells;
-        cells.extend(other.cells.into_iter().map(|cell| Cell { index: cell.index + count, ..cell }));
+        for (index, (cell, other)) in first.iter_mut().zip(&mut second).enumerate() {
+            (cell.index, other.index) = (index, index);
+            cell.workload.limits = of_both(cell.workload.limits, other.workload.limits);
+            other.workload.clone_from(&cell.workload);
+        }
+        let count = first.len();
+        let mut cells = first;
+        cells.extend(second.into_iter().map(|cell| Cell { index: cell.index + count, ..cell }));
         let is_one = arms[0].target == arms[1].target;
         let size = |one: Option<Bytes>, other: Option<Bytes>| match (one, other.filter(|_| !is_one)) {
             (Some(one), Some(other)) => Some(Bytes(one.0 + other.0)),
@@ -43,6 +72,8 @@ impl Plan {
             target: if is_one { self.target } else { format!("{}, {}", self.target, other.target) },
             targets: if is_one { self.targets } else { [self.targets, other.targets].concat() },
             cells,
+            skipped,
+            figures,
             arms: Some(arms),
             ..self
         })

@@ -319,6 +319,16 @@ fn arms_take_turns_in_an_order_drawn_for_each_block() {
         of(one)[0]
     });
     assert!((5..=15).contains(&firsts.sum::<usize>()));
-    let other = Plan { cells: plan().cells.into_iter().take(2).collect(), ..plan() };
-    assert!(plan().with_arms(other, arms).is_err());
+    let with = |cells: Vec<Cell>| plan().with_arms(Plan { cells, ..plan() }, arms.clone());
+    // What only one can run is left out; the first here has another place, and so another seed, than in A.
+    let last = plan().cells.into_iter().skip(1).map(|mut cell| {
+        cell.workload.seed += 1;
+        cell.workload.limits.requests = Some(7);
+        cell
+    });
+    let common = with(last.collect()).unwrap();
+    assert_eq!((common.cells.len(), common.skipped[0].cells), (4, 1));
+    assert_eq!(common.workload(0, 0), common.workload(2, 0), "the same requests");
+    assert_eq!((common.workload(0, 0).request_size, common.workload(0, 0).limits.requests), (Bytes(8 << 10), Some(7)));
+    assert!(with(Vec::new()).is_err());
 }
