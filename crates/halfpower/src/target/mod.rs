@@ -189,10 +189,11 @@ fn notes_on(facts: &TargetFacts) -> Vec<Warning> {
         }
     }
     if facts.direct_alignment_bytes.is_none() && facts.kind != TargetKind::Null {
+        let journals_data = facts.mount_options.as_ref().is_some_and(|options| options.contains("data=journal"));
         notes.push(Warning::new(
             "no_direct",
             format!("{} does not support direct I/O, so every figure includes the page cache", facts.path),
-            "name a path on ext4, xfs or btrfs",
+            if journals_data { "mount it with data=ordered" } else { "name a path on ext4, xfs or btrfs" },
         ));
     }
     notes
