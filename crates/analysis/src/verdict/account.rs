@@ -45,6 +45,8 @@ struct Part<'a> {
     pace: &'a Attribution,
     outstanding: u64,
     is_virtual: bool,
+    /// The most requests that the kernel keeps at the device, if fewer than are outstanding.
+    queue: Option<u64>,
 }
 
 pub(super) fn of(
@@ -131,6 +133,9 @@ fn remedies(parts: &[&Part<'_>]) -> Vec<String> {
 }
 
 fn setting(part: &Part<'_>) -> Option<String> {
+    if let Some(queue) = part.queue {
+        return Some(format!("raise nr_requests (now {queue})"));
+    }
     let words = match part.pace.owner? {
         Owner::ThrottledBandwidth | Owner::ThrottledRequests => "raise the limit of the control group",
         Owner::DirtyPages => "write with direct I/O",
@@ -165,14 +170,18 @@ fn parts<'a>(operation: Operation, evidence: &Evidence<'_>, paces: &'a Paces) ->
         let environment = &cell.repetitions.first()?.sample.environment;
         let requests = if cell.workload.pattern == Pattern::Random { SMALL } else { LARGE };
         let (outstanding, is_virtual) = (cell.outstanding(), is_virtual(environment));
+        // The device may have been kept from more.
+        let is_kept = |most: &u64| *most < outstanding && pace.owner == Some(Owner::Device);
+        let queue = environment.target.requests_max.filter(is_kept);
         let name = match (pace.owner, &pace.at) {
+            (Some(Owner::Device), _) if queue.is_some() => "the device or its short queue (nr_requests)".to_owned(),
             (Some(Owner::Device), _) if is_virtual => "the virtual disk or what is behind it".to_owned(),
             (Some(Owner::Depth), _) => format!("queue depth (measured up to QD{outstanding})"),
             (Some(owner), Some(at)) => format!("{} ({at})", owner.name()),
             (owner, _) => owner.map_or("unknown", Owner::name).to_owned(),
         };
         let (sureness, reason) = (pace.sureness, pace.reason.clone());
-        Some(Part { requests, name, sureness, reason, pace, outstanding, is_virtual })
+        Some(Part { requests, name, sureness, reason, pace, outstanding, is_virtual, queue })
     };
     kinds.into_iter().filter_map(part).collect()
 }

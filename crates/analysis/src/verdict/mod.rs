@@ -17,7 +17,7 @@ use crate::summary::CellSummary;
 use crate::wording::{listed, place, reaches_storage, requests, sentence};
 pub use account::Account;
 pub use advice::Advice;
-use halfpower_model::{Bytes, Estimate, Nanoseconds, Operation, Workload};
+use halfpower_model::{Bytes, Durability, Estimate, Nanoseconds, Operation, Workload};
 use kinds::{Kind, latencies, of_kind};
 pub use next::next;
 use serde::Serialize;
@@ -90,7 +90,11 @@ pub(crate) fn of(
 fn peak(evidence: &Evidence<'_>, cells: &[CellSummary], kind: Kind) -> Option<Best> {
     let (cell, rate) = best(&of_kind(evidence.cells.iter().copied(), kind))?;
     let [p50, p99] = latencies(cell, cells);
-    let way = if cell.workload.buffering.is_direct() { "" } else { ", buffered" };
+    let way = match (cell.workload.buffering.is_direct(), cell.workload.durability) {
+        (true, _) => "",
+        (false, Durability::FlushAtEnd) => ", flushed",
+        (false, _) => ", buffered",
+    };
     let (kind, at) = (kind.name().to_owned(), place(cell.workload) + way);
     Some(Best { kind, rate, at, workload: cell.workload.clone(), p50, p99, cell: cell.number })
 }
@@ -114,7 +118,13 @@ fn written(evidence: &Evidence<'_>) -> Bytes {
 /// written.`
 fn gives(peaks: &[Best], seen: Option<Nanoseconds>, written: Bytes) -> Option<String> {
     let of = |kind: Kind| peaks.iter().find(|best| best.kind == kind.name());
-    let figure = |best: &Best| best.rate.quantity.format(best.rate.value);
+    // A wide interval belongs to the figure.
+    const WIDE: f64 = 0.25;
+    let is_wide = |rate: &Estimate| rate.relative_half_width().is_some_and(|share| share > WIDE);
+    let figure = |best: &Best| match is_wide(&best.rate) {
+        true => best.rate.to_string(),
+        false => best.rate.quantity.format(best.rate.value),
+    };
     let rates = |[sequential, random]: [Kind; 2], is_first: bool| {
         let word = |word| if is_first { word } else { "" };
         let sequential = of(sequential).map(|best| figure(best) + word(" sequential"));

@@ -132,6 +132,9 @@ fn settings_of_the_host_that_are_in_the_way_are_named() {
         placed.sample.environment.target.requests_max = Some(8);
     }
     assert_eq!(tried(&run, "random reads"), ["nr_requests 16 (now 8)"]);
+    let bottleneck = verdict(&run).bottleneck.reads.unwrap();
+    assert!(bottleneck.level.contains("the device or its short queue (nr_requests)"), "{bottleneck:?}");
+    assert_eq!(bottleneck.remedies, ["raise nr_requests (now 8)"]);
 }
 
 #[test]
