@@ -11,7 +11,7 @@ use super::verdict::{self, Outcome};
 use crate::resolution::{no_finer, no_finer_ratio};
 use crate::statistics::{Contrast, Margin, Verdict, mean, mean_estimate, verdicts};
 use halfpower_model::sample::Warning;
-use halfpower_model::{Estimate, Sample, Workload};
+use halfpower_model::{Estimate, Pattern, Sample, Workload};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -169,7 +169,12 @@ fn add_changes(
     let margin = method.margin.unwrap_or(figure.usual_margin());
     let mut changes = Vec::new();
     for (place, ((before, after), earlier)) in pairs.iter().zip(earlier).enumerate() {
-        let of_bytes = before.samples.iter().all(|sample| sample.total.bytes_per_s.0 > 0.0);
+        let mut samples = before.samples.iter().chain(&after.samples);
+        // IOPS of random requests, if known.
+        let are_counted =
+            samples.all(|sample| sample.is_known("total.requests_per_s") && sample.total.requests_per_s > 0.0);
+        let by_requests = before.workload.pattern == Pattern::Random && are_counted;
+        let of_bytes = !by_requests && before.samples.iter().all(|sample| sample.total.bytes_per_s.0 > 0.0);
         let by_run = |group: &Group<'_, '_>| group.by_run(|sample| figure.of(sample, of_bytes));
         let (old, new) = (by_run(before), by_run(after));
         let single = [&old, &new].iter().any(|runs| runs.concat().len() == 1);

@@ -37,7 +37,7 @@ pub(crate) fn comparison_html(
         unfinished => (),
         warnings => Serde(&comparison.warnings),
         between => comparison.between_runs.as_ref().map(|between| &between.sentence),
-        differences => differences("fact", &comparison.differences),
+        differences => differences("fact", comparison),
         counts => counts(comparison),
         figures => Figure::ALL.into_iter().filter_map(|figure| figure_view(comparison, figure)).collect::<Value>(),
         only => only.collect::<Value>(),
@@ -107,7 +107,7 @@ fn counts(comparison: &Comparison) -> Table {
     Table { head, rows: Figure::ALL.into_iter().filter_map(row).collect() }
 }
 
-/// The changes of a figure, or with `all` every workload.
+/// The changes of a figure, or with `all` every workload. The parent's throughput adds nothing if the throughput changed alike.
 fn changes(comparison: &Comparison, figure: Figure, all: bool) -> Table {
     let changed = |change: &Change| {
         let (changed, verdict) = (signed(change.ratio.value), word(change.standing));
@@ -115,6 +115,10 @@ fn changes(comparison: &Comparison, figure: Figure, all: bool) -> Table {
     };
     let rows = comparison.cells.iter().filter_map(|cell| {
         let change = cell.change(figure).filter(|change| all || change.standing.is_change())?;
+        let throughput = cell.change(Figure::Throughput).map(|throughput| throughput.standing);
+        if figure == Figure::ParentThroughput && throughput == Some(change.standing) {
+            return None;
+        }
         let [before, after, change] = changed(change);
         Some([cell.name.clone(), before, after, change])
     });
@@ -135,14 +139,14 @@ pub(crate) fn comparison_text(comparison: &Comparison, all: bool, medium: Medium
     for warning in &comparison.warnings {
         page.plain(format!("Warning: {}; {}.", warning.message, warning.remedy));
     }
+    // They may explain what follows.
+    page.table_of(&differences("Differences of the environment", comparison));
+    if comparison.differences.is_empty() {
+        page.plain("The environment is the same, as far as the samples record it.");
+    }
     page.table_of(&counts(comparison));
     for figure in Figure::ALL {
         page.table_of(&changes(comparison, figure, all));
-    }
-    page.table_of(&differences("Differences of the environment", &comparison.differences));
-    if comparison.differences.is_empty() {
-        page.gap();
-        page.plain("The environment is the same, as far as the samples record it.");
     }
     for (which, cells) in only(comparison) {
         page.gap();

@@ -1,7 +1,7 @@
 //! The words of a comparison, for page and terminal.
 
 use crate::report::table::Table;
-use halfpower_analysis::comparison::{Change, Difference, Doubt, Figure, Standing};
+use halfpower_analysis::comparison::{Change, Comparison, Difference, Doubt, Figure, Standing};
 use halfpower_model::units::significant;
 
 /// A verdict in a word.
@@ -42,10 +42,12 @@ fn interval(change: &Change) -> String {
 const ONE_SIDED_MOST: usize = 8;
 
 /// Each difference with its two sides. Results of another program lack many facts; these share one row.
-pub(super) fn differences(fact: &str, differences: &[Difference]) -> Table {
+pub(super) fn differences(fact: &str, comparison: &Comparison) -> Table {
+    let [before, after] = comparison.sides.each_ref().map(|side| side.name);
+    let differences = &comparison.differences;
     let (one_sided, both): (Vec<_>, Vec<_>) = differences.iter().partition(|difference| difference.is_one_sided());
     let row = |of: &Difference| [of.fact.clone(), format!("{} → {}", of.before.join(", "), of.after.join(", "))];
-    let head = [fact, "before → after"];
+    let head = [fact, &format!("{before} → {after}")];
     if one_sided.len() < ONE_SIDED_MOST {
         return Table::new(head, differences.iter().map(row));
     }
