@@ -44,7 +44,8 @@ impl Plan {
             let reason = reason.map(|skipped| skipped.reason.split(';').next().unwrap_or_default().to_owned());
             let [a, b] = arms.each_ref().map(|arm| &arm.target);
             let why = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-            if first.is_empty() {
+            // Workloads that differ only in their limits may not find each other.
+            if first.is_empty() || first.len() != second.len() {
                 let message =
                     format!("A ({a}) and B ({b}) have no workload in common{why}; give a --study that both can run");
                 return Err(PlanError::NothingLeft(message));
