@@ -265,7 +265,9 @@ def is_told(analysis):
     bottleneck = analysis["cells"][0].get("bottleneck") or {}
     accounts = [account for account in analysis["verdict"]["bottleneck"].values() if account]
     is_limit = lambda account: account["level"].startswith("a limit of")
-    return all(is_limit(one) or bottleneck.get("reason", "") in " ".join(one["evidence"]) for one in accounts)
+    # What cannot be told begins its sentence.
+    reason = bottleneck.get("reason", "").lower()
+    return all(is_limit(one) or reason in " ".join(one["evidence"]).lower() for one in accounts)
 
 
 def judge(lab, name, bring_about, owners, arguments, draw):
