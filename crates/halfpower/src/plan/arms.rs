@@ -8,6 +8,7 @@
 use super::model::{Arm, Cell, Plan, PlanError, Skipped};
 use halfpower_model::random::{Random, derive_seed};
 use halfpower_model::{Bytes, Limits, Workload};
+use std::collections::HashSet;
 
 /// The seed of the coins, which neither a cell nor the orders have.
 const COINS: u64 = u64::MAX - 1;
@@ -25,27 +26,25 @@ impl Plan {
     /// This plan as arm A, and another of the same study as B: the workloads that both have.
     ///
     /// # Errors
-    /// If there are none.
+    /// If they have none in common.
     pub(crate) fn with_arms(self, other: Plan, arms: [Arm; 2]) -> Result<Plan, PlanError> {
         let [mut first, mut second] = [self.cells, other.cells];
         let (mut skipped, mut figures) = (self.skipped, self.figures);
         // Where one leaves some out, the others have other seeds and another share of the write budget.
-        let is_same = |one: &Cell, other: &Cell| {
-            let (seed, limits) = (one.workload.seed, one.workload.limits);
-            one.workload == Workload { seed, limits, ..other.workload.clone() }
-        };
-        let is_in = |cell: &Cell, cells: &[Cell]| cells.iter().any(|other| is_same(cell, other));
+        let bare = |cell: &Cell| Workload { seed: 0, limits: Limits::default(), ..cell.workload.clone() };
+        let [of_first, of_second] = [&first, &second].map(|cells| cells.iter().map(bare).collect::<HashSet<_>>());
         let all = first.len().max(second.len());
-        first.retain(|cell| is_in(cell, &second));
-        second.retain(|cell| is_in(cell, &first));
-        if first.len() < all {
+        first.retain(|cell| of_second.contains(&bare(cell)));
+        second.retain(|cell| of_first.contains(&bare(cell)));
+        // Workloads that differ only in their limits may not find each other.
+        let are_pairs = !first.is_empty() && first.iter().map(bare).eq(second.iter().map(bare));
+        if first.len() < all || !are_pairs {
             let reason = skipped.iter().chain(&other.skipped).next();
             // Its remedy is for one target alone.
             let reason = reason.map(|skipped| skipped.reason.split(';').next().unwrap_or_default().to_owned());
             let [a, b] = arms.each_ref().map(|arm| &arm.target);
             let why = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-            // Workloads that differ only in their limits may not find each other.
-            if first.is_empty() || first.len() != second.len() {
+            if !are_pairs {
                 let message =
                     format!("A ({a}) and B ({b}) have no workload in common{why}; give a --study that both can run");
                 return Err(PlanError::NothingLeft(message));
