@@ -265,7 +265,7 @@ def is_told(analysis):
     bottleneck = analysis["cells"][0].get("bottleneck") or {}
     accounts = [account for account in analysis["verdict"]["bottleneck"].values() if account]
     is_limit = lambda account: account["level"].startswith("a limit of")
-    # What cannot be told begins its sentence.
+    # The reason for an unknown bottleneck begins a sentence.
     reason = bottleneck.get("reason", "").lower()
     return all(is_limit(one) or reason in " ".join(one["evidence"]).lower() for one in accounts)
 

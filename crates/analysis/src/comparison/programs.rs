@@ -6,8 +6,8 @@ use halfpower_model::{Unknown, Workload};
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Both sides without the fields that one of them lacks, and these fields; none if they lack the same. Workloads that only
-/// such a field tells apart keep it, so they match nothing.
+/// Both sides without the fields that one of them lacks, and these fields; none if they lack the same. Workloads that differ
+/// only in such a field keep it, so they match nothing.
 pub(super) fn by_both<'a>(sides: &[WithSettings<'a>; 2]) -> Option<([WithSettings<'a>; 2], Unknown)> {
     let workloads = || sides.iter().flatten().map(|(workload, _)| workload);
     let unknown: BTreeSet<&str> = workloads().flat_map(|workload| workload.unknown.fields()).collect();
@@ -41,7 +41,7 @@ fn reduced(workload: &Workload, lacking: &Unknown) -> Workload {
         // A lone process does what a lone thread does.
         reduced.worker_kind = Default::default();
     }
-    // Its record has null for what is unknown, which is read as the default.
+    // Unknown fields are null in its record, and null is read as the default.
     let read_back = serde_json::to_value(&reduced).and_then(serde_json::from_value);
     read_back.unwrap_or(reduced)
 }

@@ -250,7 +250,7 @@ fn two_programs_are_compared_by_the_settings_that_both_record() {
     let met = compared(&before, &run(&[(warm.clone(), &close(2e8)), (deep(9, read(4)), &close(1e8))]));
     assert_eq!((standing_of(&met, 0), met.only_after.len()), (Standing::Better, 1));
     ends(&met.sentence, "One side does not record cache and ring: these may differ.");
-    // Two that only such a setting tells apart match nothing.
+    // Two that differ only in such a setting match nothing.
     let ambiguous = compared(&before, &run(&[(warm, &close(2e8)), (read(4), &close(1e8))]));
     ends(&ambiguous.sentence, "The closest pair differs in processes, and in cache and ring, unknown on one side.");
 }

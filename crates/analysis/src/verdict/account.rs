@@ -45,7 +45,7 @@ struct Part<'a> {
     pace: &'a Attribution,
     outstanding: u64,
     is_virtual: bool,
-    /// The most requests that the kernel keeps at the device, if fewer than are outstanding.
+    /// The kernel's maximum of requests at the device, if more are outstanding.
     queue: Option<u64>,
 }
 
