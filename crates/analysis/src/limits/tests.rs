@@ -223,3 +223,25 @@ fn a_limit_in_bytes_alone_holds_reads_writes_and_both_at_one_rate() {
     begins(named, "Reads and writes: 300 MB/s");
     assert_eq!(regular([300.0, 306.0, 303.0]), [""; 0], "a CPU that copies is not as fast at both");
 }
+
+#[test]
+fn a_limit_in_bytes_is_named_where_large_requests_complete_in_lumps() {
+    let mut run = limited();
+    for placed in &mut run.samples {
+        let Sample { workload, intervals, .. } = &mut placed.sample;
+        if workload.request_size.0 == 1 << 20 && intervals.len() > 1 {
+            workload.depth = 8;
+            // As many at once as are outstanding.
+            let mut waiting = 0;
+            for interval in intervals {
+                waiting += interval.requests;
+                let whole = waiting / 8 * 8;
+                (interval.requests, interval.bytes, waiting) = (whole, whole << 20, waiting - whole);
+            }
+        }
+    }
+    let limits = crate::analyse(&run.observed()).limits;
+    let [limit] = &limits[..] else { panic!("{limits:?}") };
+    assert_eq!((limit.what, limit.operation), (Quantity::BytesPerSecond, None));
+    assert!((limit.sustained.value / 60e6 - 1.0).abs() < 0.02, "{limit:?}");
+}
