@@ -80,8 +80,13 @@ impl Course {
 
     /// Of samples that continue each other.
     pub(crate) fn of_each(samples: &[&Sample]) -> Option<Course> {
-        let done = Done::of_each(samples)?;
         let sample = samples.last()?;
+        let outstanding = f64::from(sample.workload.depth) * f64::from(sample.workload.workers);
+        let mut done = Done::of_each(samples)?;
+        let is_in_lumps = done.comes_in_lumps(outstanding);
+        if is_in_lumps {
+            done = done.by_lumps(outstanding);
+        }
         let (end_s, all) = *done.0.last()?;
         let latest_s = end_s * (1.0 - LAST);
         let surplus_after = |from_s: f64| {
@@ -109,21 +114,17 @@ impl Course {
         // A cache that is full may let through a part of it at a time.
         let late = done.0.iter().filter(|(at_s, _)| *at_s >= latest_s);
         let at_once = late.map(|(at_s, before)| done.at(at_s + LUMP_S) - before).fold(0.0, f64::max);
-        let workload = &sample.workload;
-        let outstanding = f64::from(workload.depth) * f64::from(workload.workers);
-        let lump = if done.lumps(latest_s, outstanding).is_some() { outstanding } else { BURST_MIN };
-        let uneven = (at_once - LUMP_S * last_per_s).max(lump);
+        let uneven = (at_once - LUMP_S * last_per_s).max(BURST_MIN);
         let settles = first_end_s <= latest_s && spread <= FALL * last_per_s * (end_s - latest_s) + uneven;
         // The end of the burst may be within an interval.
         let from_s = (first_end_s + 0.1 * end_s).min(latest_s);
         let (per_s, burst_s, requests, _) = surplus_after(from_s)?;
-        let lumps = done.lumps(from_s, outstanding);
-        let rates = lumps.as_deref().map_or_else(|| done.windows(from_s, end_s, WINDOWS), rates_between);
+        let rates = done.windows(from_s, end_s, WINDOWS);
         let requests_per_s = mean_estimate(Quantity::RequestsPerSecond, &rates)?;
         // A window begins and ends between two requests.
-        let one = if lumps.is_some() { 0.0 } else { WINDOWS as f64 / (end_s - from_s) };
+        let one = WINDOWS as f64 / (end_s - from_s);
         let is_precise = requests_per_s.low.is_some_and(|low| low >= (1.0 - PRECISE) * per_s - one);
-        let lump = if lumps.is_some() { outstanding } else { outstanding.min(REGULAR_S * per_s) };
+        let lump = if is_in_lumps { outstanding } else { outstanding.min(REGULAR_S * per_s) };
         let allowed = REGULAR_S * per_s + lump + 1.0;
         let burst = Burst { seconds: burst_s, requests_per_s: done.at(burst_s) / burst_s, requests };
         let is_faster = burst_s > 0.0 && burst.requests_per_s > (1.0 + FASTER) * per_s;
@@ -168,17 +169,6 @@ pub(crate) fn over_time(samples: &[&Sample], step_s: f64) -> Option<Vec<f64>> {
     let windows = (done.0.last()?.0 / step_s + 1e-6) as usize;
     let at = |number: usize| done.at(number as f64 * step_s);
     Some((0..windows).map(|number| (at(number + 1) - at(number)) / step_s).collect())
-}
-
-/// Requests per second of windows that begin and end with a lump.
-fn rates_between(lumps: &[(f64, f64)]) -> Vec<f64> {
-    let gaps = lumps.len() - 1;
-    let count = gaps.min(WINDOWS);
-    let end = |window: usize| lumps[window * gaps / count];
-    (0..count)
-        .map(|window| (end(window), end(window + 1)))
-        .map(|(from, to)| (to.1 - from.1) / (to.0 - from.0))
-        .collect()
 }
 
 /// Requests done by the end of each interval.
@@ -246,17 +236,20 @@ impl Done {
         off.get(off.len().saturating_sub(beyond + 1)).zip(off.get(beyond)).map_or(0.0, |(high, low)| high - low)
     }
 
-    /// What was done by the end of each lump from a time on, if nearly all requests complete in lumps of those outstanding: a server
-    /// that works on one at a time may answer all together.
-    fn lumps(&self, from_s: f64, outstanding: f64) -> Option<Vec<(f64, f64)>> {
-        let late: Vec<(f64, (f64, f64))> =
-            self.0.windows(2).map(|ends| (ends[1].1 - ends[0].1, ends[1])).filter(|(_, end)| end.0 >= from_s).collect();
-        let of_lumps = || late.iter().filter(|(requests, _)| *requests >= outstanding / 2.0);
-        let in_lumps: f64 = of_lumps().map(|(requests, _)| requests).sum();
-        let ends: Vec<(f64, f64)> = of_lumps().map(|(_, end)| *end).collect();
-        let all: f64 = late.iter().map(|(requests, _)| requests).sum();
-        (outstanding > 1.0 && 2 * ends.len() < late.len() && ends.len() > 2 && in_lumps >= IN_LUMPS * all)
-            .then_some(ends)
+    /// Whether nearly all requests of the second half complete in lumps of those outstanding: a server that works on one at a time
+    /// may answer all together.
+    fn comes_in_lumps(&self, outstanding: f64) -> bool {
+        let half_s = self.0.last().map_or(0.0, |(end_s, _)| end_s / 2.0);
+        let late = || self.0.windows(2).filter(|ends| ends[1].0 >= half_s).map(|ends| ends[1].1 - ends[0].1);
+        let lumps = || late().filter(|requests| *requests >= outstanding / 2.0);
+        let are_apart = 2 * lumps().count() < late().count();
+        outstanding > 1.0 && are_apart && lumps().sum::<f64>() >= IN_LUMPS * late().sum::<f64>()
+    }
+
+    /// By the ends of lumps.
+    fn by_lumps(self, outstanding: f64) -> Done {
+        let ends = self.0.windows(2).filter(|ends| ends[1].1 - ends[0].1 >= outstanding / 2.0).map(|ends| ends[1]);
+        Done(std::iter::once((0.0, 0.0)).chain(ends).collect())
     }
 
     /// Whether the rate of the last twentieth before a time is below [`DROP`] of the rate until then.
