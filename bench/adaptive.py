@@ -4,10 +4,10 @@
     bench/adaptive.py [--binary target/release/halfpower] [--study survey] [--machines 200] [--seed N] [TARGET…]
     bench/adaptive.py [--binary …] --repeat 5 TARGET…
 
-Without targets, simulated machines of bench/coverage.py. Advice is the same if each setting lies in the other's range of
-settings that do alike. `--repeat` surveys each target so many times, prints the advice of each, and compares each with each
-other. Ends with status 1 where advice differs on more than 5 % of the targets, or the survey takes more than
-a third of the trials.
+Without targets, simulated machines of bench/coverage.py. Advice is the same if each setting lies in the other's range
+of settings that do alike. Neither has a time limit. `--repeat` surveys each target so many times, prints the advice of
+each, and compares each with each other. Ends with status 1 where advice differs on more than 5 % of the targets, or the
+survey takes more than a third of the trials.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import collections
 import itertools
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -88,7 +89,9 @@ def main():
         for name, value in {"adaptive": "true", "full": "false"}.items():
             studies[name] = os.path.join(scratch, f"{name}.toml")
             with open(studies[name], "w") as file:
-                file.write(text.replace("as_needed = true", f"as_needed = {value}"))
+                text_of = text.replace("as_needed = true", f"as_needed = {value}")
+                # Both repeat until they are as precise, however long the grid takes.
+                file.write(re.sub("(?m)^time_limit.*$", 'time_limit = "1h"', text_of))
         run = lambda machine: [
             output(binary, "study", "run", study, "--target", machine[0], "--seed", str(machine[1]), "--no-report")
             for study in studies.values()
