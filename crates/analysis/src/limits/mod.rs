@@ -354,13 +354,13 @@ fn of_operation<'a, 'b: 'a>(
     let are_all_equal = !other.is_empty() && (!mixes.is_empty() || sizes.len() >= SIZES_EQUAL);
     let is_large_limited =
         is_large_held && (large.course.burst.is_some() || is_small_held || large.waits_for_nothing() || are_all_equal);
+    // Small requests that are held at the rate of large ones show a limit in bytes alone: large ones that complete in lumps all wait
+    // as long.
+    let is_small_limited = is_small_held && small_in_bytes;
     // The first of the two has the burst, if the other found the bucket empty.
-    let with_burst = if is_small_held && small_in_bytes && (1.0 + EMPTIED) * large.burst_bytes() < small.burst_bytes() {
-        small
-    } else {
-        large
-    };
-    let bytes = (is_large_limited && (small_in_bytes || !large_in_requests))
+    let is_large_empty = (1.0 + EMPTIED) * large.burst_bytes() < small.burst_bytes();
+    let with_burst = if is_small_limited && is_large_empty { small } else { large };
+    let bytes = (is_small_limited || is_large_limited && !large_in_requests)
         .then(|| with_burst.limit(Quantity::BytesPerSecond));
     requests.into_iter().chain(bytes).collect()
 }
