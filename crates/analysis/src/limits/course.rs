@@ -83,9 +83,10 @@ impl Course {
         let sample = samples.last()?;
         let outstanding = f64::from(sample.workload.depth) * f64::from(sample.workload.workers);
         let mut done = Done::of_each(samples)?;
-        let is_in_lumps = done.comes_in_lumps(outstanding);
+        let lump = f64::from(sample.workload.depth);
+        let is_in_lumps = done.comes_in_lumps(lump);
         if is_in_lumps {
-            done = done.by_lumps(outstanding);
+            done = done.by_lumps(lump);
         }
         let (end_s, all) = *done.0.last()?;
         let latest_s = end_s * (1.0 - LAST);
@@ -236,8 +237,8 @@ impl Done {
         off.get(off.len().saturating_sub(beyond + 1)).zip(off.get(beyond)).map_or(0.0, |(high, low)| high - low)
     }
 
-    /// Whether nearly all requests of the second half complete in lumps of those outstanding: a server that works on one at a time
-    /// may answer all together.
+    /// Whether nearly all requests of the second half complete in lumps of those that a worker has outstanding: a server that
+    /// works on one at a time may answer all together.
     fn comes_in_lumps(&self, outstanding: f64) -> bool {
         let half_s = self.0.last().map_or(0.0, |(end_s, _)| end_s / 2.0);
         let late = || self.0.windows(2).filter(|ends| ends[1].0 >= half_s).map(|ends| ends[1].1 - ends[0].1);
