@@ -4,6 +4,7 @@ mod cli;
 mod command;
 mod console;
 mod emit;
+mod fio;
 #[cfg(test)]
 mod fixtures;
 mod input;

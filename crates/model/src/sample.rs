@@ -9,6 +9,7 @@ mod memory;
 mod part;
 mod rate;
 mod record;
+mod together;
 mod totals;
 
 pub use block::{Block, Direction, Dirty, Phases};

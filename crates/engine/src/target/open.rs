@@ -93,6 +93,18 @@ impl Target {
         Ok(Target::of(facts, Some(file), devices, Access::Overwrite))
     }
 
+    /// The same open target, for a workload beside others. The first one keeps other programs away.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn again(&self) -> io::Result<Target> {
+        let file = self.file.as_ref().map(File::try_clone).transpose()?;
+        Ok(Target {
+            is_reshaped: self.is_reshaped,
+            ..Target::of(self.facts.clone(), file, self.devices.clone(), self.access)
+        })
+    }
+
     /// The target with new facts, after it has grown.
     ///
     /// # Errors

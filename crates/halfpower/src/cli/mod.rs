@@ -5,6 +5,7 @@ mod compare;
 mod doctor;
 mod export;
 mod failure;
+mod fio;
 mod fio_names;
 mod history;
 mod import;
@@ -69,6 +70,7 @@ enum Command {
     /// removed. Existing data is never overwritten without --overwrite, a block device in use never. Several targets have
     /// a worker each, or form one volume with --layout.
     Io(Box<io::Arguments>),
+    Fio(fio::Arguments),
     Limits(limits::Arguments),
     Memory(memory::Arguments),
     Inspect(inspect::Arguments),
@@ -202,6 +204,7 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         Command::Study(arguments) => study::run(&context, &arguments),
         Command::Plan(arguments) => plan::run(&context, &arguments),
         Command::Io(arguments) => io::run(&context, &arguments),
+        Command::Fio(arguments) => fio::run(&context, &arguments),
         Command::Limits(arguments) => limits::run(&context, &arguments),
         Command::Memory(arguments) => memory::run(&context, &arguments),
         Command::Inspect(arguments) => inspect::run(&context, &arguments),

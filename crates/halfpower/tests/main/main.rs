@@ -11,6 +11,7 @@ mod damage;
 mod destructive;
 mod device;
 mod emit;
+mod fio;
 mod hostile;
 mod inputs;
 mod instruments;

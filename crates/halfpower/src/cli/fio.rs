@@ -1,0 +1,168 @@
+//! `halfpower fio`: runs fio's job files.
+
+use super::sample_text;
+use crate::command::note::Keeping;
+use crate::command::targets::OverwriteArgument;
+use crate::command::{
+    context::{Context, Ending},
+    session,
+};
+use crate::fio::job::{self, Work};
+use crate::fio::job_file::{Place, Request, read_command_line};
+use crate::fio::run::{Files, Group};
+use crate::interchange::export::{Format, export};
+use crate::output::Output;
+use crate::store::{NewRun, RunKind, RunStatus, StoredSample};
+use crate::text::{once, plural, refuse};
+use clap::Args;
+use halfpower_model::Bytes;
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  halfpower fio job.fio                          run its jobs, and keep the figures
+  halfpower fio job.fio --section=random-read    one of them
+  halfpower fio --overwrite=/dev/sdb job.fio     a job that writes to an existing device
+  halfpower fio --name=a --rw=randread --bs=4k --iodepth=32 --ioengine=io_uring --direct=1 --size=1g
+  halfpower fio job.fio --output-format=json --output=result.json
+
+Options of Halfpower stand before the job file. docs/FIO.md says of each of fio's options what becomes of it.";
+
+/// Run fio's job files, or a job given with fio's options
+///
+/// Jobs run as in fio: together, or one after another with `stonewall`. Files that are missing are made, and removed at the end;
+/// a file or device that exists is never overwritten without --overwrite. A job with an option that would change its
+/// meaning is refused, with the line and what to do.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Arguments {
+    /// Job files, or fio's options
+    #[arg(required = true, value_name = "JOB", trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<String>,
+    #[command(flatten)]
+    overwrite: OverwriteArgument,
+    #[command(flatten)]
+    keeping: Keeping,
+}
+
+/// What is printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Printed {
+    /// A summary of each group.
+    Text,
+    /// fio's JSON.
+    Fio,
+}
+
+pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
+    let request = read_command_line(&arguments.words)?;
+    let printed = match request.format.as_str() {
+        "" => Printed::Text,
+        "json" | "json+" => Printed::Fio,
+        other => refuse!("--output-format={other} is not written; use json or json+, or leave it out for a summary"),
+    };
+    if let Some(path) = &request.output {
+        Output::new_file(path).check()?;
+    }
+    let works = job::works(&request.jobs)?;
+    let paths = once(works.iter().flat_map(|work| work.files.iter().cloned()));
+    if request.jobs.iter().any(|job| job.place != Place::CommandLine) {
+        arguments.overwrite.refuse_without_name(&paths, "the job file")?;
+    }
+    let overwrite = arguments.overwrite.of(&paths)?;
+    let heeded = context.interrupts.heeded();
+    let size = works.iter().filter_map(|work| work.file_size).max().unwrap_or_default();
+    context.console.start_bar(size.0);
+    let progress = |path: &Path, bytes: Bytes| {
+        context.console.move_bar(bytes.0, size.0, "", &format!("writing {}", path.display()));
+    };
+    let files = Files::open(&works, &overwrite, &heeded, progress);
+    context.console.end_bar();
+    let files = files?;
+    let measured = measure(context, arguments, &request, &works, &paths, &files);
+    files.remove()?;
+    let (samples, names, status) = measured?;
+    let text = match printed {
+        Printed::Fio => String::from_utf8(export(&samples, Format::Fio)?.content)?,
+        Printed::Text => {
+            let each = names.iter().zip(&samples);
+            each.map(|(name, stored)| format!("{name}: {}", sample_text::summary(&stored.sample)))
+                .collect::<Vec<_>>()
+                .join("\n")
+        }
+    };
+    match &request.output {
+        Some(path) => Output::new_file(path).write(&text)?,
+        None if context.global.json => {
+            context.console.print_json(&samples.iter().map(|stored| &stored.sample).collect::<Vec<_>>())?
+        }
+        None => context.console.print(&text)?,
+    }
+    for failure in samples.iter().filter_map(|stored| stored.sample.failure.as_ref()) {
+        context.console.message(&failure.message);
+    }
+    Ok(match status {
+        RunStatus::Complete => Ending::Done,
+        RunStatus::Interrupted => Ending::Interrupted,
+        _ => Ending::Failed,
+    })
+}
+
+/// Runs all stages and stores a sample for each group; also returns the jobs' names and how it ended.
+fn measure(
+    context: &Context,
+    arguments: &Arguments,
+    request: &Request,
+    works: &[Work],
+    paths: &[PathBuf],
+    files: &Files,
+) -> anyhow::Result<(Vec<StoredSample>, Vec<String>, RunStatus)> {
+    let (environment, seed) = files.check(works)?;
+    let mut store = session::open_store(context, !arguments.keeping.no_store)?;
+    let names = once(request.jobs.iter().map(|job| job.name.clone()));
+    let run = store.begin_run(&NewRun {
+        kind: RunKind::Io,
+        name: &names.join(", "),
+        question: None,
+        study_text: None,
+        plan: None,
+        command: &context.command(),
+        target: &session::stored_targets(paths)?.join(", "),
+        seed,
+        note: arguments.keeping.note.text().as_deref(),
+        environment: &environment,
+    })?;
+    let heeded = context.interrupts.heeded();
+    let (mut samples, mut named, mut status) = (Vec::new(), Vec::new(), RunStatus::Complete);
+    let stages: Vec<&[Work]> = works.chunk_by(|one, next| one.stage == next.stage).collect();
+    for (number, stage) in stages.iter().enumerate() {
+        let what = once(stage.iter().map(|work| work.name.clone())).join(", ");
+        let of = if stages.len() > 1 { format!("{} of {}: ", number + 1, stages.len()) } else { String::new() };
+        context.console.message(&format!("{of}{what}, {} worker{}", stage.len(), plural(stage.len())));
+        let groups = match files.run(stage, &heeded) {
+            Ok(groups) => groups,
+            Err(error) => {
+                let is_interrupted = session::is_interruption(&error) || heeded.is_cancelled();
+                store.finish_run(run, if is_interrupted { RunStatus::Interrupted } else { RunStatus::Failed })?;
+                return Err(error);
+            }
+        };
+        for Group { name, mut sample } in groups {
+            sample.note = arguments.keeping.note.text();
+            let cell = samples.len();
+            match sample.failure.as_ref().map(|failure| failure.code.as_str()) {
+                None => {}
+                Some("interrupted") => status = RunStatus::Interrupted,
+                Some(_) => status = RunStatus::Failed,
+            }
+            let id = store.add_sample(run, cell, 0, &sample)?;
+            samples.push(StoredSample { id, cell, block: 0, sample });
+            named.push(name);
+        }
+        if status != RunStatus::Complete {
+            break;
+        }
+    }
+    store.finish_run(run, status)?;
+    Ok((samples, named, status))
+}

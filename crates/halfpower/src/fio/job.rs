@@ -1,0 +1,528 @@
+//! Jobs of fio's as workloads: a worker for each clone of a job, with a stream of its own.
+
+use super::job_file::{Job, Place, Setting};
+use super::table::{self, How};
+use crate::text::UsageError;
+use halfpower_engine::{Access, Target};
+use halfpower_model::{Bytes, KEYS, Nanoseconds, WorkloadSpec};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The most clones of a job.
+const CLONES_MAX: u64 = 1024;
+/// The most files of a job.
+const FILES_MAX: u64 = 1024;
+/// The most sizes that `bsrange` stands for.
+const SIZES_MAX: usize = 16;
+
+/// Seeds of the clones of a job.
+const SEEDS: u64 = 1 << 20;
+
+/// What one worker does.
+#[derive(Clone, Debug)]
+pub(crate) struct Work {
+    /// The job's name.
+    pub(crate) name: String,
+    pub(crate) place: Place,
+    /// Which stage it belongs to: those of one stage run together, one stage after another.
+    pub(crate) stage: usize,
+    /// Those of one group are reported together.
+    pub(crate) group: usize,
+    pub(crate) spec: WorkloadSpec,
+    /// Of several files, one request goes to each in turn.
+    pub(crate) files: Vec<PathBuf>,
+    /// The size of a file that has to be made.
+    pub(crate) file_size: Option<Bytes>,
+    /// How long it waits before it starts.
+    pub(crate) delay: Nanoseconds,
+}
+
+/// The workers of all jobs.
+///
+/// # Errors
+/// With every setting that is refused, and its line.
+pub(crate) fn works(jobs: &[Job]) -> Result<Vec<Work>, UsageError> {
+    let (mut works, mut wrong) = (Vec::<Work>::new(), Vec::new());
+    let (mut stage, mut group) = (0, 0);
+    for job in jobs {
+        let settings = Settings::of(job);
+        wrong.extend(settings.refused());
+        let waits = settings.is_on("stonewall") || settings.get("wait_for").is_some();
+        let is_first = works.last().is_none_or(|last| last.stage < stage);
+        if waits && !is_first && !works.is_empty() {
+            stage += 1;
+        }
+        if works.last().is_some_and(|last| last.stage < stage)
+            || settings.is_on("new_group")
+            || !settings.is_on("group_reporting")
+        {
+            group += 1;
+        }
+        let made = settings.number("numjobs", 1, CLONES_MAX).and_then(|clones| {
+            let of = |clone| settings.work(job, clone).map(|work| Work { stage, ..work });
+            (0..clones).map(of).collect::<Result<Vec<_>, _>>()
+        });
+        match made {
+            Ok(clones) => {
+                for (number, work) in clones.into_iter().enumerate() {
+                    group += usize::from(number > 0 && !settings.is_on("group_reporting"));
+                    works.push(Work { group, ..work });
+                }
+            }
+            Err(message) => wrong.push(message),
+        }
+    }
+    wrong.dedup();
+    if wrong.is_empty() { Ok(works) } else { Err(UsageError(wrong.join("\n"))) }
+}
+
+/// The settings of a job, each by its first name.
+struct Settings<'a> {
+    job: &'a Job,
+    by_name: BTreeMap<&'a str, &'a Setting>,
+}
+
+/// A key of the workload, the option it follows from, and its value.
+type Given = (&'static str, &'static str, String);
+/// Sizes with their weights.
+type Weighted = Vec<(u64, u64)>;
+
+/// How an operation is written by fio.
+struct Direction<'a> {
+    is_random: bool,
+    kind: &'a str,
+}
+
+impl<'a> Settings<'a> {
+    fn of(job: &'a Job) -> Self {
+        let name = |set: &'a Setting| table::of(&set.name).map_or(set.name.as_str(), |(name, ..)| name);
+        Settings { job, by_name: job.settings.iter().map(|set| (name(set), set)).collect() }
+    }
+
+    /// Why settings are refused.
+    fn refused(&self) -> Vec<String> {
+        let reason = |(name, set): (&&str, &&Setting)| {
+            let is_off = matches!(set.value.as_str(), "0" | "none" | "false" | "off") || set.value == "inline";
+            let message = match table::of(name) {
+                None => "fio's manual or Halfpower's list has no such option".to_owned(),
+                Some((.., How::Refused, what)) if !is_off => format!("it is refused: {what}"),
+                Some(_) => return None,
+            };
+            Some(format!("{}: {}: {message}", set.place, set.name))
+        };
+        self.by_name.iter().filter_map(reason).collect()
+    }
+
+    fn get(&self, name: &str) -> Option<&'a str> {
+        self.by_name.get(name).map(|set| set.value.as_str()).filter(|value| !value.is_empty())
+    }
+
+    /// An option that is on or off; without a value it is on.
+    fn is_on(&self, name: &str) -> bool {
+        self.by_name.get(name).is_some_and(|set| !matches!(set.value.as_str(), "0" | "false"))
+    }
+
+    /// Words with the place of a setting before them.
+    fn wrong(&self, name: &str, message: &str) -> String {
+        match self.by_name.get(name) {
+            Some(set) => format!("{}: {}={}: {message}", set.place, set.name, set.value),
+            None => format!("{}: job {}: {message}", self.job.place, self.job.name),
+        }
+    }
+
+    fn number(&self, name: &str, default: u64, most: u64) -> Result<u64, String> {
+        let Some(text) = self.get(name) else { return Ok(default) };
+        let number = text.parse().ok().filter(|number| (1..=most).contains(number));
+        number.ok_or_else(|| self.wrong(name, &format!("use 1 to {most}")))
+    }
+
+    fn size(&self, text: &str, name: &str) -> Result<u64, String> {
+        let base = if self.get("kb_base") == Some("1000") { 1000 } else { 1024 };
+        bytes(text, base).ok_or_else(|| self.wrong(name, "it is no size, like 4k, 1g or 4096"))
+    }
+
+    fn sized(&self, name: &str) -> Result<Option<u64>, String> {
+        self.get(name).map(|text| self.size(text, name)).transpose()
+    }
+
+    fn time(&self, name: &str) -> Result<Option<Nanoseconds>, String> {
+        let time = |text| time(text).ok_or_else(|| self.wrong(name, "it is no time, like 30s or 2m"));
+        self.get(name).map(time).transpose()
+    }
+
+    fn direction(&self) -> Result<Direction<'a>, String> {
+        let text = self.get("rw").unwrap_or("read");
+        let (is_random, kind) = text.strip_prefix("rand").map_or((false, text), |kind| (true, kind));
+        match kind {
+            "read" | "write" | "trim" => Ok(Direction { is_random, kind }),
+            "rw" | "readwrite" => Ok(Direction { is_random, kind: "mix" }),
+            _ if text.contains(':') => {
+                Err(self.wrong("rw", "runs of requests and gaps are refused; leave the number out"))
+            }
+            _ => Err(self.wrong("rw", "use read, write, trim, rw, randread, randwrite, randtrim or randrw")),
+        }
+    }
+
+    /// The worker of a clone.
+    fn work(&self, job: &Job, clone: u64) -> Result<Work, String> {
+        let direction = self.direction()?;
+        let files = self.files(clone)?;
+        let mut keys = self.requests(&direction, files.len())?;
+        keys.extend(self.method()?);
+        keys.extend(self.writes(&direction)?);
+        if let Some((arrivals, from, rate)) = self.rate(&direction)? {
+            keys.extend([("rate", from, rate), ("arrivals", "rate_process", arrivals.to_owned())]);
+        }
+        if let Some(cpus) = self.get("cpus_allowed") {
+            keys.push(("cpus", "cpus_allowed", self.cpu(cpus, clone)?));
+        }
+        let mut spec = WorkloadSpec { workers: Some(1), ..WorkloadSpec::default() };
+        for (key, from, value) in keys {
+            let key = KEYS.iter().find(|one| one.name == key).expect("a key of the table");
+            let read = key.read(&value).map_err(|error| self.wrong(from, &error))?;
+            spec = spec.or(&read);
+        }
+        spec.duration = self.time("runtime")?;
+        spec.warmup = self.time("ramp_time")?;
+        let file_size = self.place(&mut spec, &files, clone)?;
+        let number = |text: &str| text.parse().map_err(|_| self.wrong("number_ios", "it is no number"));
+        spec.requests = self.get("number_ios").map(number).transpose()?;
+        let seed = self.get("randseed").and_then(|seed| seed.parse().ok()).unwrap_or(1_u64);
+        spec.seed = Some(seed.wrapping_mul(SEEDS).wrapping_add(clone));
+        let delay = self.time("startdelay")?.unwrap_or_default();
+        Ok(Work { name: job.name.clone(), place: job.place.clone(), stage: 0, group: 0, spec, files, file_size, delay })
+    }
+
+    /// Kinds, places and sizes of the requests.
+    fn requests(&self, direction: &Direction<'_>, files: usize) -> Result<Vec<Given>, String> {
+        let sizes = self.sizes(direction)?;
+        let smallest = sizes.iter().flatten().map(|(size, _)| *size).min().unwrap_or(4096);
+        let size = match &sizes[..] {
+            [one] if one.len() == 1 => ("request_size", "bs", format!("{smallest}B")),
+            [one] => ("sizes", "bs", shares(one)),
+            [read, write, ..] => ("sizes", "bs", format!("read={},write={}", shares(read), shares(write))),
+            [] => ("request_size", "bs", "4KiB".to_owned()),
+        };
+        let align = self.sized("blockalign")?.filter(|_| direction.is_random);
+        let mut keys = vec![
+            ("operation", "rw", self.operation(direction)?),
+            ("pattern", "random_distribution", self.pattern(direction)?),
+            size,
+        ];
+        keys.extend(align.map(|align| ("align", "blockalign", format!("{align}B"))));
+        if files > 1 {
+            keys.push(("layout", "nrfiles", format!("stripe={smallest}B")));
+        }
+        Ok(keys)
+    }
+
+    /// Engine, depth, and use of the page cache.
+    fn method(&self) -> Result<Vec<Given>, String> {
+        let engine = self.engine()?;
+        let is_queued = matches!(engine, "libaio" | "io_uring" | "null");
+        let depth = self.get("iodepth").filter(|_| is_queued).unwrap_or("1");
+        let mut keys = vec![("personality", "ioengine", engine.to_owned()), ("depth", "iodepth", depth.to_owned())];
+        for (key, from) in [("submit_batch", "iodepth_batch"), ("wait_batch", "iodepth_batch_complete_min")] {
+            let value = self.get(from).filter(|value| is_queued && *value != "0");
+            keys.extend(value.map(|value| (key, from, value.to_owned())));
+        }
+        let ring = [("hipri", "iopoll"), ("sqthread_poll", "sqpoll")].into_iter().filter(|(name, _)| self.is_on(name));
+        let ring: Vec<&str> = ring.map(|(_, word)| word).collect();
+        if engine == "io_uring" && !ring.is_empty() {
+            keys.push(("ring", "ioengine", ring.join(",")));
+        }
+        let is_direct = self.is_on("direct") || self.get("buffered") == Some("0");
+        let is_through = self.get("sync").is_some_and(|sync| !matches!(sync, "0" | "none"));
+        let buffering = match (is_direct, is_through) {
+            (false, false) => "buffered",
+            (true, false) => "direct",
+            (false, true) => "through",
+            (true, true) => "none",
+        };
+        let cache = match self.is_on("pre_read") {
+            true => "warm",
+            false if !is_direct && self.get("invalidate") != Some("0") => "cold",
+            false => "keep",
+        };
+        keys.extend([("buffering", "direct", buffering.to_owned()), ("cache", "invalidate", cache.to_owned())]);
+        Ok(keys)
+    }
+
+    /// Flushes, contents and verification of writes.
+    fn writes(&self, direction: &Direction<'_>) -> Result<Vec<Given>, String> {
+        let mut keys = Vec::new();
+        let every = |name: &'static str| self.get(name).filter(|every| *every != "0").map(|every| (name, every));
+        if direction.kind != "read" {
+            if let Some((name, every)) = every("fsync").or_else(|| every("fdatasync")) {
+                keys.push(("durability", name, format!("{name}={every}")));
+            } else if self.is_on("end_fsync") || self.is_on("fsync_on_close") {
+                keys.push(("durability", "end_fsync", "flush_at_end".to_owned()));
+            }
+            keys.extend(self.data().map(|(from, data)| ("data", from, data)));
+        }
+        if self.get("verify").is_some_and(|verify| !matches!(verify, "0" | "none" | "null")) {
+            let verify = match direction.kind {
+                "write" if self.get("do_verify") != Some("0") => "read_back",
+                "write" | "mix" => "stamp",
+                _ => {
+                    let message = "what fio wrote is not checked; write and check in one job, or use io with --verify";
+                    return Err(self.wrong("verify", message));
+                }
+            };
+            keys.push(("verify", "verify", verify.to_owned()));
+        }
+        Ok(keys)
+    }
+
+    /// Span, offset and bytes of the workload; the size of a file that has to be made.
+    fn place(&self, spec: &mut WorkloadSpec, files: &[PathBuf], clone: u64) -> Result<Option<Bytes>, String> {
+        let count = files.len() as u64;
+        let there: Option<u64> =
+            files.iter().map(|file| Some(Target::open(file, Access::Read).ok()?.facts().size_bytes.0)).sum();
+        let of_file = |name: &str| match self.get(name) {
+            Some(text) if text.ends_with('%') => {
+                let percent: u64 =
+                    text.trim_end_matches('%').parse().map_err(|_| self.wrong(name, "it is no percentage"))?;
+                let Some(there) = there else {
+                    return Err(self.wrong(name, "a percentage needs a file that exists; give a size"));
+                };
+                Ok(Some((u128::from(there) * u128::from(percent) / 100) as u64))
+            }
+            _ => self.sized(name),
+        };
+        let (given, each) = (of_file("size")?, self.sized("filesize")?.map(|size| size * count));
+        let step = of_file("offset_increment")?.unwrap_or_default() * clone;
+        let offset = of_file("offset")?.unwrap_or_default() + step;
+        if offset > 0 && count > 1 {
+            return Err(self.wrong("offset", "several files form one volume, which begins at 0"));
+        }
+        let all = match (given.or(each), there) {
+            (Some(size), _) => size,
+            (None, Some(there)) => there.saturating_sub(offset),
+            (None, None) => return Err(self.wrong("size", "a file that has to be made needs size or filesize")),
+        };
+        let span = match there.filter(|_| given.is_none()) {
+            Some(there) => there,
+            None => each.unwrap_or(0).max(offset + all),
+        };
+        spec.size = Some(Bytes(span));
+        spec.offset = (offset > 0).then_some(Bytes(offset));
+        if !(self.is_on("time_based") && spec.duration.is_some()) {
+            let loops = self.number("loops", 1, 1 << 20)?;
+            let once = self.sized("io_size")?.unwrap_or(span - offset);
+            spec.bytes = Some(Bytes(once.saturating_mul(loops)));
+        }
+        Ok(Some(Bytes(span.div_ceil(count))))
+    }
+
+    /// The files of a clone.
+    fn files(&self, clone: u64) -> Result<Vec<PathBuf>, String> {
+        let list = |text: &str| -> Vec<String> {
+            text.replace("\\:", "\0").split(':').map(|name| name.replace('\0', ":")).collect()
+        };
+        let folders = self.get("directory").map_or_else(|| vec![String::new()], list);
+        let folder = PathBuf::from(&folders[(clone % folders.len() as u64) as usize]);
+        if let Some(names) = self.get("filename") {
+            return Ok(list(names).iter().take(FILES_MAX as usize).map(|name| folder.join(name)).collect());
+        }
+        let format = self.get("filename_format").unwrap_or("$jobname.$jobnum.$filenum");
+        let name = |number: u64| {
+            let name = format.replace("$jobname", &self.job.name).replace("$jobnum", &clone.to_string());
+            folder.join(name.replace("$filenum", &number.to_string()).replace('/', "_"))
+        };
+        Ok((0..self.number("nrfiles", 1, FILES_MAX)?).map(name).collect())
+    }
+
+    fn operation(&self, direction: &Direction<'_>) -> Result<String, String> {
+        if direction.kind != "mix" {
+            return Ok(direction.kind.to_owned());
+        }
+        let reads = match (self.get("rwmixread"), self.get("rwmixwrite")) {
+            (Some(reads), _) => reads.parse().ok(),
+            (None, Some(writes)) => writes.parse().ok().and_then(|writes| 100_u8.checked_sub(writes)),
+            (None, None) => Some(50),
+        };
+        Ok(match reads {
+            Some(100) => "read".to_owned(),
+            Some(0) => "write".to_owned(),
+            Some(reads) if reads < 100 => format!("mix={reads}"),
+            _ => return Err(self.wrong("rwmixread", "use 0 to 100")),
+        })
+    }
+
+    fn pattern(&self, direction: &Direction<'_>) -> Result<String, String> {
+        if !direction.is_random {
+            return Ok("sequential".to_owned());
+        }
+        let (law, number) =
+            self.get("random_distribution").and_then(|text| text.split_once(':')).unwrap_or(("random", ""));
+        match law {
+            // Every place once, unless sizes differ.
+            "random" if self.is_on("norandommap") || self.has_several_sizes() => Ok("random".to_owned()),
+            "random" => Ok("shuffled".to_owned()),
+            "zipf" | "pareto" => Ok(format!("{law}={number}")),
+            "normal" => {
+                let percent: Option<f64> = number.parse().ok();
+                percent
+                    .map(|percent| format!("normal={}", percent / 100.0))
+                    .ok_or_else(|| self.wrong("random_distribution", "use normal:PERCENT"))
+            }
+            _ => Err(self.wrong(
+                "random_distribution",
+                "use random, zipf, pareto or normal; two zones are io with --pattern hot_cold",
+            )),
+        }
+    }
+
+    fn has_several_sizes(&self) -> bool {
+        ["bsrange", "bssplit"].iter().any(|name| self.get(name).is_some())
+            || self.get("bs").is_some_and(|bs| bs.contains(','))
+    }
+
+    /// Sizes with their weights, those of reads and of writes if they differ.
+    fn sizes(&self, direction: &Direction<'_>) -> Result<Vec<Weighted>, String> {
+        let name = ["bssplit", "bsrange"].into_iter().find(|name| self.get(name).is_some()).unwrap_or("bs");
+        let of = |text: &str| match name {
+            "bssplit" => self.split(text),
+            "bsrange" => self.range(text),
+            _ => Ok(vec![(self.size(text, name)?, 1)]),
+        };
+        let text = self.get(name).unwrap_or("4k");
+        // A kind without a size of its own has the one before.
+        let mut kinds: Vec<Weighted> = Vec::new();
+        for part in text.split(',') {
+            let sizes = match kinds.last() {
+                Some(last) if part.is_empty() => last.clone(),
+                _ => of(part)?,
+            };
+            kinds.push(sizes);
+        }
+        let kind = |number: usize| kinds[number.min(kinds.len() - 1)].clone();
+        Ok(match direction.kind {
+            "read" => vec![kind(0)],
+            "write" => vec![kind(1)],
+            "trim" => vec![kind(2)],
+            _ if kind(0) == kind(1) => vec![kind(0)],
+            _ => vec![kind(0), kind(1)],
+        })
+    }
+
+    fn split(&self, text: &str) -> Result<Weighted, String> {
+        let wrong = || self.wrong("bssplit", "use SIZE/PERCENT:SIZE/PERCENT");
+        let (mut sizes, mut open) = (Vec::new(), Vec::new());
+        for part in text.split(':') {
+            let (size, share) = part.split_once('/').unwrap_or((part, ""));
+            let size = self.size(size, "bssplit")?;
+            match share {
+                "" => open.push(size),
+                share => sizes.push((size, share.parse().map_err(|_| wrong())?)),
+            }
+        }
+        let rest = 100_u64.checked_sub(sizes.iter().map(|(_, share)| share).sum()).ok_or_else(wrong)?;
+        let count = open.len() as u64;
+        sizes.extend(open.into_iter().map(|size| (size, (rest / count).max(1))));
+        sizes.retain(|(_, share)| *share > 0);
+        if sizes.is_empty() { Err(wrong()) } else { Ok(sizes) }
+    }
+
+    fn range(&self, text: &str) -> Result<Weighted, String> {
+        let wrong = || self.wrong("bsrange", "use SMALLEST-LARGEST, like 4k-64k");
+        let (low, high) = text.split_once(['-', ':']).ok_or_else(wrong)?;
+        let (low, high) = (self.size(low, "bsrange")?, self.size(high, "bsrange")?);
+        let sizes = std::iter::successors(Some(low), |size| size.checked_mul(2))
+            .take_while(|size| *size <= high)
+            .take(SIZES_MAX);
+        let sizes: Weighted = sizes.map(|size| (size, 1)).collect();
+        if low == 0 || sizes.is_empty() { Err(wrong()) } else { Ok(sizes) }
+    }
+
+    fn engine(&self) -> Result<&'static str, String> {
+        Ok(match self.get("ioengine").unwrap_or("psync") {
+            "psync" | "sync" | "pvsync" | "vsync" => "sync",
+            "pvsync2" => "vectored",
+            "mmap" => "mmap",
+            "libaio" | "posixaio" => "libaio",
+            "io_uring" => "io_uring",
+            "sg" => "sg",
+            "null" => "null",
+            _ => {
+                return Err(self.wrong(
+                    "ioengine",
+                    "use psync, sync, vsync, pvsync, pvsync2, libaio, posixaio, io_uring, mmap, sg or null",
+                ));
+            }
+        })
+    }
+
+    fn data(&self) -> Option<(&'static str, String)> {
+        if self.is_on("zero_buffers") {
+            return Some(("zero_buffers", "zeros".to_owned()));
+        }
+        let of = |name: &'static str, text: fn(&str) -> String| self.get(name).map(|value| (name, text(value)));
+        of("buffer_pattern", |value| format!("pattern={}", value.trim_start_matches("0x").trim_matches('"')))
+            .or_else(|| of("buffer_compress_percentage", |value| format!("compressible={value}")))
+            .or_else(|| of("dedupe_percentage", |value| format!("duplicate={value}")))
+    }
+
+    /// How requests arrive, the option that says so, and the rate.
+    fn rate(&self, direction: &Direction<'_>) -> Result<Option<(&'static str, &'static str, String)>, String> {
+        let Some(name) = ["rate", "rate_iops"].into_iter().find(|name| self.get(name).is_some()) else {
+            return Ok(None);
+        };
+        let parts: Vec<&str> = self.get(name).unwrap_or_default().split(',').collect();
+        let of = |kind: usize| match parts.get(kind).or(parts.first()) {
+            Some(text) if !text.is_empty() => self.size(text, name),
+            _ => Ok(0),
+        };
+        let rate = match direction.kind {
+            "read" => of(0)?,
+            "write" => of(1)?,
+            "trim" => of(2)?,
+            _ if of(0)? == of(1)? && self.get("rwmixread").is_none_or(|reads| reads == "50") => of(0)? * 2,
+            _ => return Err(self.wrong(name, "reads and writes have one rate together; use one rate and rwmixread=50")),
+        };
+        let arrivals = if self.get("rate_process") == Some("poisson") { "poisson" } else { "closed" };
+        let unit = if name == "rate" { "B/s" } else { "/s" };
+        Ok((rate > 0).then(|| (arrivals, name, format!("{rate}{unit}"))))
+    }
+
+    /// The CPU of a clone.
+    fn cpu(&self, cpus: &str, clone: u64) -> Result<String, String> {
+        let list: halfpower_model::workload::CpuList =
+            cpus.parse().map_err(|error: String| self.wrong("cpus_allowed", &error))?;
+        let cpu = list.0.get(clone as usize % list.0.len().max(1));
+        cpu.map(u32::to_string).ok_or_else(|| self.wrong("cpus_allowed", "it names no CPU"))
+    }
+}
+
+/// `4096B:70/65536B:30`.
+fn shares(sizes: &[(u64, u64)]) -> String {
+    sizes.iter().map(|(size, share)| format!("{size}B:{share}")).collect::<Vec<_>>().join("/")
+}
+
+/// A number of bytes: `4k`, `64kb`, `1m`, `512`. With a base of 1024, `ki` is 1000, and the other way round.
+pub(crate) fn bytes(text: &str, base: u64) -> Option<u64> {
+    let lower = text.trim().to_ascii_lowercase();
+    let digits = lower.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let unit = lower[digits.len()..].trim_end_matches('b');
+    let (unit, base) =
+        unit.strip_suffix('i').map_or((unit, base), |unit| (unit, if base == 1024 { 1000 } else { 1024 }));
+    let power = ["", "k", "m", "g", "t", "p"].iter().position(|known| *known == unit)? as u32;
+    digits.parse::<u64>().ok()?.checked_mul(u64::pow(base, power)).filter(|bytes| *bytes <= 1 << 60)
+}
+
+/// A time: `30`, `30s`, `500ms`, `2m`, `1h`.
+pub(crate) fn time(text: &str) -> Option<Nanoseconds> {
+    let lower = text.trim().to_ascii_lowercase();
+    let digits = lower.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let unit = match &lower[digits.len()..] {
+        "us" | "usec" => 1_000,
+        "ms" | "msec" => 1_000_000,
+        "" | "s" | "sec" => 1_000_000_000,
+        "m" | "min" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        "d" => 86_400_000_000_000,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(unit).map(Nanoseconds)
+}

@@ -1,0 +1,253 @@
+//! fio's job files and command lines: jobs with their settings, each with the place it was read from.
+//!
+//! Sections begin with `[name]`; those called `global` set defaults for the jobs after them. Comments begin with `#` or `;`.
+//! `include FILE` reads another file in its place. `${NAME}` is a variable of the environment.
+
+use super::table;
+use crate::input::{Times, read_text};
+use crate::text::{UsageError, refuse};
+use anyhow::Context as _;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Files that include one another.
+const DEPTH_MAX: usize = 16;
+/// The most jobs.
+const JOBS_MAX: usize = 1024;
+
+/// Where a setting stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In a line of a file.
+    Line(Arc<Path>, usize),
+    /// On the command line.
+    CommandLine,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Line(file, line) => write!(f, "{}:{line}", file.display()),
+            Place::CommandLine => f.write_str("command line"),
+        }
+    }
+}
+
+/// An option with its value, which is empty if none was given.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    pub(crate) name: String,
+    pub(crate) value: String,
+    pub(crate) place: Place,
+}
+
+/// A job: the global settings before it and its own; of two with one name the later one counts.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    pub(crate) name: String,
+    pub(crate) place: Place,
+    pub(crate) settings: Vec<Setting>,
+}
+
+/// What fio's command line asks for besides jobs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Request {
+    pub(crate) jobs: Vec<Job>,
+    /// `--output-format`; empty for ours.
+    pub(crate) format: String,
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Options of fio's command line that change nothing here.
+const WITHOUT_EFFECT: [&str; 9] = [
+    "eta",
+    "eta-newline",
+    "eta-interval",
+    "max-jobs",
+    "alloc-size",
+    "terse-version",
+    "bandwidth-log",
+    "warnings-fatal",
+    "minimal",
+];
+
+/// Reads fio's command line: job files, or jobs that begin with `--name`.
+///
+/// # Errors
+/// If a file cannot be read or is no job file, with the line.
+pub(crate) fn read_command_line(words: &[String]) -> anyhow::Result<Request> {
+    let (mut request, mut files, mut sections) = (Request::default(), Vec::new(), Vec::new());
+    let mut reader = Reader::default();
+    let mut words = words.iter().peekable();
+    while let Some(word) = words.next() {
+        let Some(option) = word.strip_prefix("--") else {
+            files.push(PathBuf::from(word));
+            continue;
+        };
+        let (name, given) = option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
+        let mut value = || {
+            let next = given.map(str::to_owned).or_else(|| words.next_if(|word| !word.starts_with('-')).cloned());
+            next.ok_or_else(|| UsageError(format!("--{name} needs a value, like --{name}=VALUE")))
+        };
+        match name {
+            "section" => sections.push(value()?),
+            "output" => request.output = Some(value()?.into()),
+            "output-format" => request.format = value()?,
+            "name" => reader.begin(&value()?, Place::CommandLine)?,
+            _ if WITHOUT_EFFECT.contains(&name) => {}
+            _ if given.is_none() && table::is_flag(name) => reader.set(name, "", Place::CommandLine),
+            _ => reader.set(name, &value()?, Place::CommandLine),
+        }
+    }
+    if !files.is_empty() && reader.jobs.iter().any(|job| job.place == Place::CommandLine) {
+        refuse!("name job files, or give jobs with --name, not both");
+    }
+    for file in files {
+        reader.own = None;
+        reader.read_file(&file, 0)?;
+    }
+    request.jobs = reader.jobs;
+    if !sections.is_empty() {
+        if let Some(missing) = sections.iter().find(|name| request.jobs.iter().all(|job| job.name != **name)) {
+            refuse!("there is no job `{missing}`");
+        }
+        request.jobs.retain(|job| sections.contains(&job.name));
+    }
+    if request.jobs.is_empty() {
+        refuse!("there is no job; name a job file, or give a job, like --name=job --rw=randread --size=1g");
+    }
+    Ok(request)
+}
+
+/// Reads sections and settings.
+#[derive(Default)]
+struct Reader {
+    global: Vec<Setting>,
+    jobs: Vec<Job>,
+    /// The job that settings belong to; none for the global ones.
+    own: Option<usize>,
+}
+
+impl Reader {
+    /// Begins a section.
+    fn begin(&mut self, name: &str, place: Place) -> Result<(), UsageError> {
+        if name == "global" {
+            self.own = None;
+            return Ok(());
+        }
+        if self.jobs.len() == JOBS_MAX {
+            refuse!("{place}: more than {JOBS_MAX} jobs are too many; leave some out with --section");
+        }
+        self.own = Some(self.jobs.len());
+        self.jobs.push(Job { name: name.to_owned(), place, settings: self.global.clone() });
+        Ok(())
+    }
+
+    fn set(&mut self, name: &str, value: &str, place: Place) {
+        let setting = Setting { name: name.to_owned(), value: value.to_owned(), place };
+        match self.own {
+            Some(job) => self.jobs[job].settings.push(setting),
+            None => self.global.push(setting),
+        }
+    }
+
+    fn read_file(&mut self, path: &Path, depth: usize) -> anyhow::Result<()> {
+        let text = read_text(path, Times::Several).with_context(|| format!("cannot read {}", path.display()))?;
+        self.read(&text, &Arc::from(path), depth)
+    }
+
+    fn read(&mut self, text: &str, file: &Arc<Path>, depth: usize) -> anyhow::Result<()> {
+        for (number, line) in text.lines().enumerate() {
+            let place = Place::Line(Arc::clone(file), number + 1);
+            let line = line.split(['#', ';']).next().unwrap_or_default().trim();
+            if line.is_empty() {
+                continue;
+            }
+            if let Some(name) = line.strip_prefix('[') {
+                let Some(name) = name.strip_suffix(']') else { refuse!("{place}: `{line}` has no `]`") };
+                self.begin(name.trim(), place)?;
+                continue;
+            }
+            if let Some(name) = line.strip_prefix("include").filter(|rest| rest.starts_with([' ', '\t'])) {
+                if depth == DEPTH_MAX {
+                    refuse!("{place}: more than {DEPTH_MAX} files include one another");
+                }
+                let folder = file.parent().unwrap_or(Path::new(""));
+                self.read_file(&folder.join(name.trim()), depth + 1)?;
+                continue;
+            }
+            let (name, value) = line.split_once('=').unwrap_or((line, ""));
+            let value = expand(value.trim(), &place)?;
+            self.set(name.trim(), &value, place);
+        }
+        Ok(())
+    }
+}
+
+/// The value with the variables of the environment in it.
+fn expand(value: &str, place: &Place) -> Result<String, UsageError> {
+    let mut expanded = String::new();
+    let mut rest = value;
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((name, after)) = after.split_once('}') else { refuse!("{place}: `{value}` has no `}}`") };
+        let Ok(known) = std::env::var(name) else {
+            refuse!("{place}: {name} is not set in the environment; set it, like {name}=VALUE halfpower fio …")
+        };
+        expanded += before;
+        expanded += &known;
+        rest = after;
+    }
+    Ok(expanded + rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> anyhow::Result<Vec<Job>> {
+        let mut reader = Reader::default();
+        reader.read(text, &Arc::from(Path::new("a.fio")), 0)?;
+        Ok(reader.jobs)
+    }
+
+    fn words(line: &str) -> Vec<String> {
+        line.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_file_has_jobs_with_the_global_settings_before_them() {
+        let jobs =
+            read("; a comment\n[global]\nbs=4k # small\n\n[one]\nrw = randread\ndirect\n[global]\nbs=8k\n[two]\n")
+                .unwrap();
+        let names: Vec<_> = jobs.iter().map(|job| job.name.as_str()).collect();
+        assert_eq!(names, ["one", "two"]);
+        let told = |job: &Job| {
+            job.settings.iter().map(|set| format!("{}={} {}", set.name, set.value, set.place)).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&jobs[0]), ["bs=4k a.fio:3", "rw=randread a.fio:6", "direct= a.fio:7"]);
+        assert_eq!(told(&jobs[1]), ["bs=4k a.fio:3", "bs=8k a.fio:9"]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        for (text, message) in [
+            ("[a\n", "a.fio:1: `[a` has no `]`"),
+            ("[a]\nbs=${NO_SUCH}\n", "a.fio:2: NO_SUCH is not set"),
+            ("[a]\nbs=${X\n", "a.fio:2: `${X` has no `}`"),
+        ] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.starts_with(message), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_command_line_has_jobs_too() {
+        let request =
+            read_command_line(&words("--bs=8k --name=a --rw randread --direct=1 --output-format=json --name b"))
+                .unwrap();
+        assert_eq!((request.jobs.len(), request.format.as_str()), (2, "json"));
+        assert_eq!(request.jobs[1].settings.len(), 1);
+        assert!(read_command_line(&words("--bs=8k")).is_err(), "no job");
+    }
+}

@@ -1,0 +1,142 @@
+//! Runs fio's jobs: makes their files, then runs one stage of workers after another, each worker on a thread.
+
+use super::job::Work;
+use crate::target::Overwrite;
+use crate::text::{UsageError, refuse};
+use halfpower_engine::test_file::TestFile;
+use halfpower_engine::{Access, Host, Target};
+use halfpower_model::{Bytes, Cancel, Environment, MeasureError, Sample, Testbed, Workload, random};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Barrier;
+use std::time::{Duration, Instant};
+
+/// How often a worker that waits looks for an interruption.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// The files of all jobs, open as long as it lives; those that were made are removed afterwards.
+pub(crate) struct Files(BTreeMap<PathBuf, (Target, Option<TestFile>)>);
+
+/// What a group of workers gave together.
+pub(crate) struct Group {
+    /// The first job's name.
+    pub(crate) name: String,
+    pub(crate) sample: Sample,
+}
+
+impl Files {
+    /// Opens the files of the jobs, and makes those that are missing. `progress` gets the path and the bytes written.
+    ///
+    /// # Errors
+    /// If data would be lost, a file has holes or is too small, or it was interrupted; then no new file stays.
+    pub(crate) fn open(
+        works: &[Work],
+        overwrite: &Overwrite,
+        cancel: &Cancel,
+        mut progress: impl FnMut(&Path, Bytes),
+    ) -> anyhow::Result<Files> {
+        let mut files = Files(BTreeMap::new());
+        for path in works.iter().flat_map(|work| &work.files) {
+            if files.0.contains_key(path) {
+                continue;
+            }
+            let uses = || works.iter().filter(|work| work.files.contains(path));
+            let destroys = uses().any(|work| work.spec.operation.is_some_and(|operation| operation.destroys()));
+            let size = uses().filter_map(|work| work.file_size).max().unwrap_or_default();
+            let opened = match std::fs::symlink_metadata(path) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    let file = TestFile::create_at(path)?;
+                    let seed = random::derive_seed(1, files.0.len() as u64);
+                    file.fill(size, seed, cancel, |bytes| progress(path, bytes))?;
+                    (file.open()?, Some(file))
+                }
+                _ => {
+                    let access = if destroys { overwrite.access(path) } else { Access::Read };
+                    if destroys && access == Access::Read {
+                        refuse!(
+                            "{} exists and would be overwritten; add --overwrite={} before the job file if its data may be lost",
+                            path.display(),
+                            path.display()
+                        );
+                    }
+                    let target = Target::open(path, access)?;
+                    if uses().any(|work| work.spec.operation.is_some_and(|operation| operation.reads())) {
+                        target.refuse_holes(size.min(target.facts().size_bytes))?;
+                    }
+                    (target, None)
+                }
+            };
+            files.0.insert(path.clone(), opened);
+        }
+        Ok(files)
+    }
+
+    /// Removes the files that were made.
+    ///
+    /// # Errors
+    /// If one cannot be removed.
+    pub(crate) fn remove(self) -> anyhow::Result<()> {
+        for (target, made) in self.0.into_values() {
+            drop(target);
+            made.map(TestFile::remove).transpose()?;
+        }
+        Ok(())
+    }
+
+    /// A host and the workload of a worker on it.
+    fn ready(&self, work: &Work) -> anyhow::Result<(Host, Workload)> {
+        let targets = work.files.iter().map(|path| self.0[path].0.again()).collect::<Result<Vec<_>, _>>()?;
+        let host = Host::on(targets)?;
+        let workload = work.spec.resolve(host.describe());
+        let workload = workload
+            .map_err(|error| UsageError(format!("{}: job {}: {}", work.place, work.name, UsageError::from(error).0)))?;
+        Ok((host, workload))
+    }
+
+    /// Whether all workloads can run, before anything is measured; the environment of the first.
+    ///
+    /// # Errors
+    /// With the job that cannot.
+    pub(crate) fn check(&self, works: &[Work]) -> anyhow::Result<(Environment, u64)> {
+        let mut first = None;
+        for work in works {
+            let (host, workload) = self.ready(work)?;
+            first.get_or_insert((host.describe().clone(), workload.seed));
+        }
+        Ok(first.expect("there is a job"))
+    }
+
+    /// Runs the workers of a stage at the same time. Groups in the order of their jobs.
+    ///
+    /// # Errors
+    /// If one could not be measured.
+    pub(crate) fn run(&self, works: &[Work], cancel: &Cancel) -> anyhow::Result<Vec<Group>> {
+        let ready = works.iter().map(|work| self.ready(work)).collect::<anyhow::Result<Vec<_>>>()?;
+        let together = Barrier::new(works.len());
+        let measure = &|(mut host, workload): (Host, Workload), delay: Duration| {
+            together.wait();
+            let begun = Instant::now();
+            while begun.elapsed() < delay && !cancel.is_cancelled() {
+                std::thread::sleep(LOOK.min(delay.saturating_sub(begun.elapsed())));
+            }
+            host.measure(&workload, &mut (), cancel)
+        };
+        let measured: Vec<Result<Sample, MeasureError>> = std::thread::scope(|scope| {
+            let start = |(ready, work): (_, &Work)| {
+                let delay = Duration::from_nanos(work.delay.0);
+                scope.spawn(move || measure(ready, delay))
+            };
+            let threads: Vec<_> = ready.into_iter().zip(works).map(start).collect();
+            let panicked = || MeasureError::Unsupported("a worker broke down".to_owned());
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(panicked()))).collect()
+        });
+        let mut groups: BTreeMap<usize, (&Work, Vec<Sample>)> = BTreeMap::new();
+        for (work, sample) in works.iter().zip(measured) {
+            groups.entry(work.group).or_insert((work, Vec::new())).1.push(sample?);
+        }
+        let group = |(work, samples): (&Work, Vec<Sample>)| {
+            Some(Group { name: work.name.clone(), sample: Sample::together(samples)? })
+        };
+        Ok(groups.into_values().filter_map(group).collect())
+    }
+}

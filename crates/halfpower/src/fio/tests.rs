@@ -1,0 +1,97 @@
+//! Jobs as workloads.
+
+use super::job::works;
+use super::job_file::read_command_line;
+use super::table::{How, OPTIONS};
+use halfpower_model::Bytes;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+fn told(line: &str) -> Vec<String> {
+    let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+    let jobs = read_command_line(&words).unwrap().jobs;
+    match works(&jobs) {
+        Ok(works) => works
+            .iter()
+            .map(|work| {
+                let files: Vec<_> = work.files.iter().map(|file| file.display().to_string()).collect();
+                let spec = work.spec.imported(None);
+                let bytes = spec.limits.bytes.map_or_else(String::new, |bytes| format!(", {bytes}"));
+                format!("{}.{} {}: {spec}{bytes}", work.stage, work.group, files.join(" "))
+            })
+            .collect(),
+        Err(error) => error.0.lines().map(str::to_owned).collect(),
+    }
+}
+
+#[test]
+fn a_job_is_a_workload_with_a_worker_for_each_clone() {
+    assert_eq!(
+        told(
+            "--name=a --rw=randrw --rwmixread=70 --bs=8k --size=1g --ioengine=io_uring --iodepth=16 --direct=1 --numjobs=2"
+        ),
+        [
+            "0.1 a.0.0: shuffled mix=70, 8 KiB, QD16, direct, 1 GiB",
+            "0.2 a.1.0: shuffled mix=70, 8 KiB, QD16, direct, 1 GiB",
+        ]
+    );
+    assert_eq!(
+        told("--size=64m --name=w --rw=write --bs=64k --fsync=8 --name=r --stonewall --rw=read --filename=w.0.0"),
+        [
+            "0.1 w.0.0: sequential write, 64 KiB, QD1, buffered, fsync=8, 64 MiB",
+            "1.2 w.0.0: sequential read, 4 KiB, QD1, buffered, 64 MiB"
+        ]
+    );
+    assert_eq!(
+        told(
+            "--name=a --rw=randread --norandommap --bssplit=4k/75:64k/25 --size=10m --time_based --runtime=2m --filename=x:y"
+        ),
+        ["0.1 x y: random read, 4KiB:75/64KiB:25, QD1, buffered, stripe=4KiB"]
+    );
+}
+
+#[test]
+fn refused_options_are_named_with_what_to_do() {
+    assert_eq!(
+        told("--name=a --rw=randread:8 --size=1g --thinktime=5 --no_such=1"),
+        [
+            "command line: no_such: fio's manual or Halfpower's list has no such option",
+            "command line: thinktime: it is refused: use rate or rate_iops",
+            "command line: rw=randread:8: runs of requests and gaps are refused; leave the number out",
+        ]
+    );
+    assert_eq!(told("--name=a --rw=read"), ["command line: job a: a file that has to be made needs size or filesize"]);
+    assert_eq!(told("--name=a --rw=read --size=4q"), ["command line: size=4q: it is no size, like 4k, 1g or 4096"]);
+    assert_eq!(told("--name=a --size=1m --ioengine=rbd").len(), 1);
+}
+
+#[test]
+fn sizes_and_times_are_fio_s() {
+    for (text, bytes) in [("4k", 4096), ("4kb", 4096), ("4KiB", 4000), ("1m", 1 << 20), ("512", 512), ("512b", 512)] {
+        assert_eq!(super::job::bytes(text, 1024), Some(bytes), "{text}");
+    }
+    assert_eq!((super::job::bytes("4k", 1000), super::job::bytes("4kib", 1000)), (Some(4000), Some(4096)));
+    assert_eq!(super::job::bytes("99999999999t", 1024), None);
+    assert_eq!(super::job::time("2m").map(|time| time.0), Some(120_000_000_000));
+    assert_eq!(Bytes(4096).0, 4096);
+}
+
+#[test]
+fn the_table_in_the_docs_is_this_one() {
+    let names: BTreeSet<&str> = OPTIONS.iter().map(|(name, ..)| *name).collect();
+    assert_eq!(names.len(), OPTIONS.len(), "an option is there twice");
+    let mut table = String::from("| Option | Here | |\n| --- | --- | --- |\n");
+    for (name, other, how, words) in OPTIONS {
+        let other = if other.is_empty() { String::new() } else { format!(", `{other}`") };
+        let how = match how {
+            How::Same => "same",
+            How::Near => "near",
+            How::Ignored => "ignored",
+            How::Refused => "refused",
+        };
+        let _ = writeln!(table, "| `{name}`{other} | {how} | {words} |");
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/FIO.md");
+    let docs = std::fs::read_to_string(path).unwrap();
+    assert!(docs.contains(&table), "docs/FIO.md lacks this table:\n{table}");
+}

@@ -1,0 +1,54 @@
+//! fio's job files by the command.
+
+use crate::support::Lab;
+
+const JOBS: &str = "\
+[global]
+size=1m
+bs=4k
+[both]
+rw=randread
+numjobs=2
+group_reporting
+[later]
+stonewall
+rw=write
+filename=kept
+";
+
+#[test]
+fn a_job_file_runs_in_stages_and_its_files_are_removed() {
+    let lab = Lab::new();
+    lab.write("a.fio", JOBS.replace("kept", "new"));
+    let text = lab.ok("fio a.fio").stdout;
+    assert!(text.contains("both: shuffled read, 4 KiB, QD1 × 2 workers, buffered"), "{text}");
+    assert!(text.contains("later: sequential write, 4 KiB, QD1, buffered"), "{text}");
+    assert!(!lab.path("new").exists() && !lab.path("both.0.0").exists());
+    let document = lab.json("runs show 1");
+    assert_eq!((&document["samples"], &document["status"]), (&2.into(), &"complete".into()), "{document}");
+    let exported = lab.ok("export 1").stdout;
+    let requests = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["total"]["requests"].clone();
+    // Each clone reads each place once.
+    assert_eq!(exported.lines().map(requests).collect::<Vec<_>>(), [512, 256]);
+
+    let json = lab.ok("fio a.fio --section=later --output-format=json").stdout;
+    assert!(json.contains("\"fio version\": \"halfpower-"), "{json}");
+    lab.write("again.json", json);
+    assert_eq!(lab.json("import again.json")["samples"], 1);
+}
+
+#[test]
+fn existing_data_is_kept_and_what_has_no_meaning_is_refused() {
+    let lab = Lab::new();
+    lab.write("kept", "data");
+    lab.write("a.fio", JOBS);
+    lab.refuses("fio a.fio", 2, "kept exists and would be overwritten; add --overwrite=kept before the job file");
+    lab.refuses("fio --overwrite a.fio", 2, "give --overwrite=kept");
+    assert_eq!(lab.read("kept"), "data");
+    assert!(!lab.path("both.0.0").exists(), "made before the refusal");
+    lab.write("b.fio", "[a]\nsize=1m\nthinktime=5\nioengine=rbd\n");
+    let told = lab.refuses("fio b.fio", 2, "b.fio:3: thinktime: it is refused: use rate or rate_iops");
+    assert!(told.stderr.contains("b.fio:4: ioengine=rbd: use psync"), "{}", told.stderr);
+    lab.refuses("fio none.fio", 1, "cannot read none.fio");
+    lab.refuses("fio a.fio --output-format=terse", 2, "use json or json+");
+}
