@@ -82,12 +82,10 @@ impl Course {
     pub(crate) fn of_each(samples: &[&Sample]) -> Option<Course> {
         let sample = samples.last()?;
         let outstanding = f64::from(sample.workload.depth) * f64::from(sample.workload.workers);
-        let mut done = Done::of_each(samples)?;
-        let lump = f64::from(sample.workload.depth);
-        let is_in_lumps = done.comes_in_lumps(lump);
-        if is_in_lumps {
-            done = done.by_lumps(lump);
-        }
+        let done = Done::of_each(samples)?;
+        let lumps = done.by_lumps(f64::from(sample.workload.depth), outstanding);
+        let is_in_lumps = lumps.is_some();
+        let done = lumps.unwrap_or(done);
         let (end_s, all) = *done.0.last()?;
         let latest_s = end_s * (1.0 - LAST);
         let surplus_after = |from_s: f64| {
@@ -237,20 +235,26 @@ impl Done {
         off.get(off.len().saturating_sub(beyond + 1)).zip(off.get(beyond)).map_or(0.0, |(high, low)| high - low)
     }
 
-    /// Whether nearly all requests of the second half complete in lumps of those that a worker has outstanding: a server that
-    /// works on one at a time may answer all together.
-    fn comes_in_lumps(&self, outstanding: f64) -> bool {
-        let half_s = self.0.last().map_or(0.0, |(end_s, _)| end_s / 2.0);
-        let late = || self.0.windows(2).filter(|ends| ends[1].0 >= half_s).map(|ends| ends[1].1 - ends[0].1);
-        let lumps = || late().filter(|requests| *requests >= outstanding / 2.0);
-        let are_apart = 2 * lumps().count() < late().count();
-        outstanding > 1.0 && are_apart && lumps().sum::<f64>() >= IN_LUMPS * late().sum::<f64>()
-    }
-
-    /// By the ends of lumps.
-    fn by_lumps(self, outstanding: f64) -> Done {
-        let ends = self.0.windows(2).filter(|ends| ends[1].1 - ends[0].1 >= outstanding / 2.0).map(|ends| ends[1]);
-        Done(std::iter::once((0.0, 0.0)).chain(ends).collect())
+    /// By the ends of lumps, if nearly all requests of the second half complete in lumps of half of a worker's `own` to all
+    /// `outstanding`: a server that works on one at a time may answer all together. A lump may be in two intervals.
+    fn by_lumps(&self, own: f64, outstanding: f64) -> Option<Done> {
+        let (mut lumps, mut begun) = (vec![self.0[0]], None);
+        for ends in self.0.windows(2) {
+            let is_idle = ends[1].1 <= ends[0].1;
+            if is_idle && begun.take().is_some() {
+                lumps.push(ends[0]);
+            } else if !is_idle {
+                begun.get_or_insert(ends[0].1);
+            }
+        }
+        lumps.extend(begun.and(self.0.last().copied()));
+        let half_s = self.0.last()?.0 / 2.0;
+        let late = |points: &[(f64, f64)]| points.iter().filter(|(at_s, _)| *at_s >= half_s).count();
+        let sizes = || lumps.windows(2).filter(|ends| ends[1].0 >= half_s).map(|ends| ends[1].1 - ends[0].1);
+        let whole: f64 = sizes().filter(|requests| (own / 2.0..=outstanding).contains(requests)).sum();
+        let are_lumps =
+            own > 1.0 && 2 * late(&lumps) < late(&self.0) && whole >= IN_LUMPS * sizes().sum::<f64>();
+        are_lumps.then_some(Done(lumps))
     }
 
     /// Whether the rate of the last twentieth before a time is below [`DROP`] of the rate until then.

@@ -231,12 +231,14 @@ fn a_limit_in_bytes_is_named_where_large_requests_complete_in_lumps() {
         let Sample { workload, intervals, .. } = &mut placed.sample;
         if workload.request_size.0 == 1 << 20 && intervals.len() > 1 {
             workload.depth = 8;
-            // As many at once as are outstanding.
-            let mut waiting = 0;
-            for interval in intervals {
+            // As many at once as are outstanding, some of them in the interval after.
+            let (mut waiting, mut late) = (0, 0);
+            for (number, interval) in intervals.iter_mut().enumerate() {
                 waiting += interval.requests;
-                let whole = waiting / 8 * 8;
-                (interval.requests, interval.bytes, waiting) = (whole, whole << 20, waiting - whole);
+                let lump = waiting / 8 * 8 + late;
+                late = if number % 5 == 0 && lump >= 8 { 3 } else { 0 };
+                waiting = waiting % 8;
+                (interval.requests, interval.bytes) = (lump - late, (lump - late) << 20);
             }
         }
     }
