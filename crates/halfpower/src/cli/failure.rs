@@ -2,6 +2,7 @@
 //! printed result.
 
 use crate::console::Console;
+use crate::fio::job::JobErrors;
 use crate::study::StudyErrors;
 use std::ffi::OsString;
 
@@ -18,9 +19,9 @@ pub(super) fn print(console: &Console, why: &str, status: u8) {
     let _ = console.print_json(&document);
 }
 
-/// Prints an error: in one line, or the mistakes in a study with their lines.
+/// Prints an error: in one line, or the mistakes in a study or job file with their lines.
 pub(super) fn report(console: &Console, error: &anyhow::Error) {
-    console.error(error, error.chain().any(|cause| cause.is::<StudyErrors>()));
+    console.error(error, error.chain().any(|cause| cause.is::<StudyErrors>() || cause.is::<JobErrors>()));
 }
 
 /// clap's error in one line, without the usage that follows.

@@ -12,6 +12,7 @@ use crate::fio::job_file::{Place, Request, read_command_line};
 use crate::fio::run::{Files, Group};
 use crate::interchange::export::{Format, export};
 use crate::output::Output;
+use crate::sanitize::sanitize;
 use crate::store::{NewRun, RunKind, RunStatus, StoredSample};
 use crate::text::{once, plural, refuse};
 use clap::Args;
@@ -22,6 +23,7 @@ const EXAMPLES: &str = "\
 Examples:
   halfpower fio job.fio                          run its jobs, and keep the figures
   halfpower fio job.fio --section=random-read    one of them
+  halfpower fio job.fio --parse-only             what its jobs come to, without running them
   halfpower fio --overwrite=/dev/sdb job.fio     a job that writes to an existing device
   halfpower fio --name=a --rw=randread --bs=4k --iodepth=32 --ioengine=io_uring --direct=1 --size=1g
   halfpower fio job.fio --output-format=json --output=result.json
@@ -65,6 +67,9 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         Output::new_file(path).check()?;
     }
     let works = job::works(&request.jobs)?;
+    if request.parse_only {
+        return show(context, &works);
+    }
     let paths = once(works.iter().flat_map(|work| work.files.iter().cloned()));
     if request.jobs.iter().any(|job| job.place != Place::CommandLine) {
         arguments.overwrite.refuse_without_name(&paths, "the job file")?;
@@ -108,6 +113,17 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     })
 }
 
+/// What the jobs come to, a line for each worker.
+fn show(context: &Context, works: &[Work]) -> anyhow::Result<Ending> {
+    for work in works {
+        let files: Vec<String> = work.files.iter().map(|file| file.display().to_string()).collect();
+        let workload = work.spec.imported(None);
+        let line = format!("stage {}, {}: {workload}, on {}", work.stage + 1, work.name, files.join(", "));
+        context.console.print_line(&sanitize(&line))?;
+    }
+    Ok(Ending::Done)
+}
+
 /// Runs all stages and stores a sample for each group; also returns the jobs' names and how it ended.
 fn measure(
     context: &Context,
@@ -147,7 +163,11 @@ fn measure(
                 return Err(error);
             }
         };
-        for Group { name, mut sample } in groups {
+        for group in groups {
+            for (path, text) in group.logs(samples.len() + 1) {
+                Output::new_file(&path).write(&text)?;
+            }
+            let Group { name, mut sample, .. } = group;
             sample.note = arguments.keeping.note.text();
             let cell = samples.len();
             match sample.failure.as_ref().map(|failure| failure.code.as_str()) {

@@ -228,7 +228,8 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
 
 fn is_usage(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
-        cause.is::<UsageError>() || cause.is::<crate::study::StudyErrors>() || cause.is::<crate::plan::PlanError>()
+        let is_of_file = cause.is::<crate::study::StudyErrors>() || cause.is::<crate::fio::job::JobErrors>();
+        cause.is::<UsageError>() || is_of_file || cause.is::<crate::plan::PlanError>()
     })
 }
 

@@ -2,11 +2,12 @@
 
 use super::job_file::{Job, Place, Setting};
 use super::table::{self, How};
-use crate::text::UsageError;
+use crate::sanitize::sanitize;
+use crate::text::once;
 use halfpower_engine::{Access, Target};
 use halfpower_model::{Bytes, KEYS, Nanoseconds, WorkloadSpec};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The most clones of a job.
 const CLONES_MAX: u64 = 1024;
@@ -35,13 +36,22 @@ pub(crate) struct Work {
     pub(crate) file_size: Option<Bytes>,
     /// How long it waits before it starts.
     pub(crate) delay: Nanoseconds,
+    /// Whether the others of the stage end with it.
+    pub(crate) ends_all: bool,
+    /// Names of its logs of bandwidth, IOPS and latency; empty for none.
+    pub(crate) logs: [String; 3],
 }
+
+/// Every setting that cannot be carried out, a line for each.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", self.0.join("\n"))]
+pub(crate) struct JobErrors(pub(crate) Vec<String>);
 
 /// The workers of all jobs.
 ///
 /// # Errors
 /// With every setting that is refused, and its line.
-pub(crate) fn works(jobs: &[Job]) -> Result<Vec<Work>, UsageError> {
+pub(crate) fn works(jobs: &[Job]) -> Result<Vec<Work>, JobErrors> {
     let (mut works, mut wrong) = (Vec::<Work>::new(), Vec::new());
     let (mut stage, mut group) = (0, 0);
     for job in jobs {
@@ -72,8 +82,8 @@ pub(crate) fn works(jobs: &[Job]) -> Result<Vec<Work>, UsageError> {
             Err(message) => wrong.push(message),
         }
     }
-    wrong.dedup();
-    if wrong.is_empty() { Ok(works) } else { Err(UsageError(wrong.join("\n"))) }
+    let wrong = once(wrong.iter().map(|line| sanitize(line).into_owned()));
+    if wrong.is_empty() { Ok(works) } else { Err(JobErrors(wrong)) }
 }
 
 /// The settings of a job, each by its first name.
@@ -91,6 +101,8 @@ type Weighted = Vec<(u64, u64)>;
 struct Direction<'a> {
     is_random: bool,
     kind: &'a str,
+    /// Bytes between sequential requests; negative for backwards.
+    gap: i64,
 }
 
 impl<'a> Settings<'a> {
@@ -152,15 +164,20 @@ impl<'a> Settings<'a> {
 
     fn direction(&self) -> Result<Direction<'a>, String> {
         let text = self.get("rw").unwrap_or("read");
+        let (text, number) = text.split_once(':').unwrap_or((text, ""));
         let (is_random, kind) = text.strip_prefix("rand").map_or((false, text), |kind| (true, kind));
-        match kind {
-            "read" | "write" | "trim" => Ok(Direction { is_random, kind }),
-            "rw" | "readwrite" => Ok(Direction { is_random, kind: "mix" }),
-            _ if text.contains(':') => {
-                Err(self.wrong("rw", "runs of requests and gaps are refused; leave the number out"))
-            }
-            _ => Err(self.wrong("rw", "use read, write, trim, rw, randread, randwrite, randtrim or randrw")),
-        }
+        let kind = match kind {
+            "read" | "write" | "trim" => kind,
+            "rw" | "readwrite" => "mix",
+            _ => return Err(self.wrong("rw", "use read, write, trim, rw, randread, randwrite, randtrim or randrw")),
+        };
+        let backwards = number.strip_prefix('-');
+        let gap = match number {
+            "" => 0,
+            _ if is_random => return Err(self.wrong("rw", "runs of random requests are refused; leave the number out")),
+            _ => self.size(backwards.unwrap_or(number), "rw")? as i64,
+        };
+        Ok(Direction { is_random, kind, gap: if backwards.is_some() { -gap } else { gap } })
     }
 
     /// The worker of a clone.
@@ -190,7 +207,24 @@ impl<'a> Settings<'a> {
         let seed = self.get("randseed").and_then(|seed| seed.parse().ok()).unwrap_or(1_u64);
         spec.seed = Some(seed.wrapping_mul(SEEDS).wrapping_add(clone));
         let delay = self.time("startdelay")?.unwrap_or_default();
-        Ok(Work { name: job.name.clone(), place: job.place.clone(), stage: 0, group: 0, spec, files, file_size, delay })
+        let log = |name: &str| match self.get(name) {
+            Some("1") => job.name.clone(),
+            Some(prefix) => prefix.to_owned(),
+            None if self.is_on(name) => job.name.clone(),
+            None => String::new(),
+        };
+        Ok(Work {
+            name: job.name.clone(),
+            place: job.place.clone(),
+            stage: 0,
+            group: 0,
+            spec,
+            files,
+            file_size,
+            delay,
+            ends_all: self.is_on("exitall"),
+            logs: ["write_bw_log", "write_iops_log", "write_lat_log"].map(log),
+        })
     }
 
     /// Kinds, places and sizes of the requests.
@@ -206,7 +240,11 @@ impl<'a> Settings<'a> {
         let align = self.sized("blockalign")?.filter(|_| direction.is_random);
         let mut keys = vec![
             ("operation", "rw", self.operation(direction)?),
-            ("pattern", "random_distribution", self.pattern(direction)?),
+            (
+                "pattern",
+                if direction.is_random { "random_distribution" } else { "rw" },
+                self.pattern(direction, smallest)?,
+            ),
             size,
         ];
         keys.extend(align.map(|align| ("align", "blockalign", format!("{align}B"))));
@@ -219,7 +257,7 @@ impl<'a> Settings<'a> {
     /// Engine, depth, and use of the page cache.
     fn method(&self) -> Result<Vec<Given>, String> {
         let engine = self.engine()?;
-        let is_queued = matches!(engine, "libaio" | "io_uring" | "null");
+        let is_queued = matches!(engine, "libaio" | "io_uring" | "nvme" | "sg" | "null");
         let depth = self.get("iodepth").filter(|_| is_queued).unwrap_or("1");
         let mut keys = vec![("personality", "ioengine", engine.to_owned()), ("depth", "iodepth", depth.to_owned())];
         for (key, from) in [("submit_batch", "iodepth_batch"), ("wait_batch", "iodepth_batch_complete_min")] {
@@ -284,7 +322,10 @@ impl<'a> Settings<'a> {
                 let percent: u64 =
                     text.trim_end_matches('%').parse().map_err(|_| self.wrong(name, "it is no percentage"))?;
                 let Some(there) = there else {
-                    return Err(self.wrong(name, "a percentage needs a file that exists; give a size"));
+                    return match files.iter().all(|file| is_device(file)) {
+                        true => Ok(None),
+                        false => Err(self.wrong(name, "a percentage needs a file that exists; give a size")),
+                    };
                 };
                 Ok(Some((u128::from(there) * u128::from(percent) / 100) as u64))
             }
@@ -299,6 +340,8 @@ impl<'a> Settings<'a> {
         let all = match (given.or(each), there) {
             (Some(size), _) => size,
             (None, Some(there)) => there.saturating_sub(offset),
+            // It may be there later, and is not made.
+            (None, None) if files.iter().all(|file| is_device(file)) => return Ok(None),
             (None, None) => return Err(self.wrong("size", "a file that has to be made needs size or filesize")),
         };
         let span = match there.filter(|_| given.is_none()) {
@@ -312,7 +355,7 @@ impl<'a> Settings<'a> {
             let once = self.sized("io_size")?.unwrap_or(span - offset);
             spec.bytes = Some(Bytes(once.saturating_mul(loops)));
         }
-        Ok(Some(Bytes(span.div_ceil(count))))
+        Ok(Some(Bytes(span.div_ceil(count))).filter(|_| !files.iter().any(|file| is_device(file))))
     }
 
     /// The files of a clone.
@@ -323,7 +366,10 @@ impl<'a> Settings<'a> {
         let folders = self.get("directory").map_or_else(|| vec![String::new()], list);
         let folder = PathBuf::from(&folders[(clone % folders.len() as u64) as usize]);
         if let Some(names) = self.get("filename") {
-            return Ok(list(names).iter().take(FILES_MAX as usize).map(|name| folder.join(name)).collect());
+            // Our commands go to the disk of such a character device.
+            let own =
+                |name: &String| name.strip_prefix("/dev/ng").map_or(name.clone(), |disk| format!("/dev/nvme{disk}"));
+            return Ok(list(names).iter().take(FILES_MAX as usize).map(|name| folder.join(own(name))).collect());
         }
         let format = self.get("filename_format").unwrap_or("$jobname.$jobnum.$filenum");
         let name = |number: u64| {
@@ -350,9 +396,17 @@ impl<'a> Settings<'a> {
         })
     }
 
-    fn pattern(&self, direction: &Direction<'_>) -> Result<String, String> {
+    fn pattern(&self, direction: &Direction<'_>, request_size: u64) -> Result<String, String> {
         if !direction.is_random {
-            return Ok("sequential".to_owned());
+            return match direction.gap {
+                0 => Ok("sequential".to_owned()),
+                gap if gap > 0 => Ok(format!("strided={}B", request_size.saturating_add_signed(gap))),
+                // fio adds the gap to the end of a request.
+                gap if gap.unsigned_abs() == request_size || gap.unsigned_abs() == 2 * request_size => {
+                    Ok("reverse".to_owned())
+                }
+                _ => Err(self.wrong("rw", "backwards goes by one request; use its size")),
+            };
         }
         let (law, number) =
             self.get("random_distribution").and_then(|text| text.split_once(':')).unwrap_or(("random", ""));
@@ -443,12 +497,13 @@ impl<'a> Settings<'a> {
             "mmap" => "mmap",
             "libaio" | "posixaio" => "libaio",
             "io_uring" => "io_uring",
+            "io_uring_cmd" if self.get("cmd_type").is_none_or(|kind| kind == "nvme") => "nvme",
             "sg" => "sg",
             "null" => "null",
             _ => {
                 return Err(self.wrong(
                     "ioengine",
-                    "use psync, sync, vsync, pvsync, pvsync2, libaio, posixaio, io_uring, mmap, sg or null",
+                    "use psync, sync, vsync, pvsync, pvsync2, libaio, posixaio, io_uring, io_uring_cmd, mmap, sg or null",
                 ));
             }
         })
@@ -481,7 +536,11 @@ impl<'a> Settings<'a> {
             _ if of(0)? == of(1)? && self.get("rwmixread").is_none_or(|reads| reads == "50") => of(0)? * 2,
             _ => return Err(self.wrong(name, "reads and writes have one rate together; use one rate and rwmixread=50")),
         };
-        let arrivals = if self.get("rate_process") == Some("poisson") { "poisson" } else { "closed" };
+        let arrivals = match (self.get("rate_process"), self.get("io_submit_mode")) {
+            (Some("poisson"), _) => "poisson",
+            (_, Some("offload")) => "constant",
+            _ => "closed",
+        };
         let unit = if name == "rate" { "B/s" } else { "/s" };
         Ok((rate > 0).then(|| (arrivals, name, format!("{rate}{unit}"))))
     }
@@ -493,6 +552,11 @@ impl<'a> Settings<'a> {
         let cpu = list.0.get(clone as usize % list.0.len().max(1));
         cpu.map(u32::to_string).ok_or_else(|| self.wrong("cpus_allowed", "it names no CPU"))
     }
+}
+
+/// Whether a path is that of a device, which is never made.
+fn is_device(path: &Path) -> bool {
+    path.starts_with("/dev") && !path.starts_with("/dev/shm")
 }
 
 /// `4096B:70/65536B:30`.

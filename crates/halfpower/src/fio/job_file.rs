@@ -57,6 +57,8 @@ pub(crate) struct Request {
     /// `--output-format`; empty for ours.
     pub(crate) format: String,
     pub(crate) output: Option<PathBuf>,
+    /// Whether nothing is to be run.
+    pub(crate) parse_only: bool,
 }
 
 /// Options of fio's command line that change nothing here.
@@ -94,6 +96,7 @@ pub(crate) fn read_command_line(words: &[String]) -> anyhow::Result<Request> {
             "section" => sections.push(value()?),
             "output" => request.output = Some(value()?.into()),
             "output-format" => request.format = value()?,
+            "parse-only" => request.parse_only = true,
             "name" => reader.begin(&value()?, Place::CommandLine)?,
             _ if WITHOUT_EFFECT.contains(&name) => {}
             _ if given.is_none() && table::is_flag(name) => reader.set(name, "", Place::CommandLine),
@@ -185,6 +188,10 @@ impl Reader {
     }
 }
 
+fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// The value with the variables of the environment in it.
 fn expand(value: &str, place: &Place) -> Result<String, UsageError> {
     let mut expanded = String::new();
@@ -198,7 +205,12 @@ fn expand(value: &str, place: &Place) -> Result<String, UsageError> {
         expanded += &known;
         rest = after;
     }
-    Ok(expanded + rest)
+    expanded += rest;
+    // Words of fio for facts of the host.
+    for (word, fact) in [("$pagesize", rustix::param::page_size()), ("$ncpus", cpus())] {
+        expanded = expanded.replace(word, &fact.to_string());
+    }
+    Ok(expanded)
 }
 
 #[cfg(test)]

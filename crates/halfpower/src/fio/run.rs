@@ -9,6 +9,7 @@ use halfpower_model::{Bytes, Cancel, Environment, MeasureError, Sample, Testbed,
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// How often a worker that waits looks for an interruption.
@@ -22,6 +23,34 @@ pub(crate) struct Group {
     /// The first job's name.
     pub(crate) name: String,
     pub(crate) sample: Sample,
+    /// Names of the logs of bandwidth, IOPS and latency; empty for none.
+    pub(crate) logs: [String; 3],
+}
+
+impl Group {
+    /// Its logs as fio writes them, by their names: milliseconds, value, direction, size, offset. `number` counts groups from 1.
+    pub(crate) fn logs(&self, number: usize) -> Vec<(PathBuf, String)> {
+        let Sample { workload, intervals, .. } = &self.sample;
+        // Of several kinds an interval has the sum.
+        let direction = workload.operation.only().map_or(0, |kind| kind as u8);
+        let mut logs = Vec::new();
+        for (name, what) in self.logs.iter().zip(["bw", "iops", "lat"]).filter(|(name, _)| !name.is_empty()) {
+            let (mut text, mut before_s) = (String::new(), 0.0);
+            for interval in intervals {
+                let length_s = (interval.at_s - before_s).max(1e-9);
+                before_s = interval.at_s;
+                let value = match what {
+                    "bw" => interval.bytes as f64 / 1024.0 / length_s,
+                    "iops" => interval.requests as f64 / length_s,
+                    _ => interval.latency_p50_ns.unwrap_or_default() as f64,
+                };
+                let (at_ms, size) = ((interval.at_s * 1e3).round(), workload.request_size.0);
+                text += &format!("{at_ms}, {value:.0}, {direction}, {size}, 0, 0\n");
+            }
+            logs.push((PathBuf::from(format!("{name}_{what}.{number}.log")), text));
+        }
+        logs
+    }
 }
 
 impl Files {
@@ -113,20 +142,32 @@ impl Files {
     pub(crate) fn run(&self, works: &[Work], cancel: &Cancel) -> anyhow::Result<Vec<Group>> {
         let ready = works.iter().map(|work| self.ready(work)).collect::<anyhow::Result<Vec<_>>>()?;
         let together = Barrier::new(works.len());
-        let measure = &|(mut host, workload): (Host, Workload), delay: Duration| {
+        let (ended, over) = (AtomicBool::new(false), Cancel::default());
+        let measure = &|(mut host, workload): (Host, Workload), work: &Work| {
             together.wait();
-            let begun = Instant::now();
-            while begun.elapsed() < delay && !cancel.is_cancelled() {
+            let (begun, delay) = (Instant::now(), Duration::from_nanos(work.delay.0));
+            while begun.elapsed() < delay && !over.is_cancelled() {
                 std::thread::sleep(LOOK.min(delay.saturating_sub(begun.elapsed())));
             }
-            host.measure(&workload, &mut (), cancel)
+            let mut sample = host.measure(&workload, &mut (), &over);
+            if work.ends_all && !over.is_cancelled() {
+                ended.store(true, Relaxed);
+                over.cancel();
+            } else if let Ok(sample) = &mut sample {
+                // It ended as it should.
+                sample.failure.take_if(|failure| failure.code == "interrupted" && ended.load(Relaxed));
+            }
+            sample
         };
         let measured: Vec<Result<Sample, MeasureError>> = std::thread::scope(|scope| {
-            let start = |(ready, work): (_, &Work)| {
-                let delay = Duration::from_nanos(work.delay.0);
-                scope.spawn(move || measure(ready, delay))
-            };
+            let start = |(ready, work)| scope.spawn(move || measure(ready, work));
             let threads: Vec<_> = ready.into_iter().zip(works).map(start).collect();
+            while threads.iter().any(|thread| !thread.is_finished()) {
+                std::thread::sleep(LOOK);
+                if cancel.is_cancelled() {
+                    over.cancel();
+                }
+            }
             let panicked = || MeasureError::Unsupported("a worker broke down".to_owned());
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(panicked()))).collect()
         });
@@ -135,7 +176,7 @@ impl Files {
             groups.entry(work.group).or_insert((work, Vec::new())).1.push(sample?);
         }
         let group = |(work, samples): (&Work, Vec<Sample>)| {
-            Some(Group { name: work.name.clone(), sample: Sample::together(samples)? })
+            Some(Group { name: work.name.clone(), sample: Sample::together(samples)?, logs: work.logs.clone() })
         };
         Ok(groups.into_values().filter_map(group).collect())
     }

@@ -20,7 +20,7 @@ fn told(line: &str) -> Vec<String> {
                 format!("{}.{} {}: {spec}{bytes}", work.stage, work.group, files.join(" "))
             })
             .collect(),
-        Err(error) => error.0.lines().map(str::to_owned).collect(),
+        Err(error) => error.0,
     }
 }
 
@@ -57,7 +57,7 @@ fn refused_options_are_named_with_what_to_do() {
         [
             "command line: no_such: fio's manual or Halfpower's list has no such option",
             "command line: thinktime: it is refused: use rate or rate_iops",
-            "command line: rw=randread:8: runs of requests and gaps are refused; leave the number out",
+            "command line: rw=randread:8: runs of random requests are refused; leave the number out",
         ]
     );
     assert_eq!(told("--name=a --rw=read"), ["command line: job a: a file that has to be made needs size or filesize"]);
