@@ -1,7 +1,7 @@
 //! Names and remedies of the errors that storage gives.
 
 /// The name of an error number, `EIO`; `errno 123` if it is not listed here.
-pub(crate) fn name(errno: i32) -> String {
+pub fn name(errno: i32) -> String {
     known(errno).map_or_else(|| format!("errno {errno}"), |(_, name, _)| (*name).to_owned())
 }
 

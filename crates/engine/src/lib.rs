@@ -18,6 +18,7 @@ mod target;
 mod verification;
 mod worker;
 
+pub use errno::name as error_name;
 pub use host::{Host, environment};
 pub use instrument::clock::Clock;
 pub use instrument::inspect::{InstrumentFacts, instruments};

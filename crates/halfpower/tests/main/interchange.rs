@@ -64,6 +64,40 @@ fn a_trace_becomes_a_run_that_can_be_shown_and_written_again() {
     lab.refuses("export 2 --output trace.csv", 1, "exists");
 }
 
+/// A job of fio's JSON: 21 000 reads of 4 KiB in a second; `more` are further members.
+fn fio_job(group: u32, options: &str, more: &str) -> String {
+    let reads = r#"{"io_bytes":86016000,"bw":84000,"iops":21000,"runtime":1000,"total_ios":21000}"#;
+    format!(r#"{{"jobname":"a","groupid":{group},"job options":{{{options}}},"read":{reads}{more}}}"#)
+}
+
+#[test]
+fn fio_jobs_of_one_time_are_one_sample() {
+    let lab = Lab::new();
+    let imported = |jobs: &[String]| -> Vec<Value> {
+        lab.write("f.json", format!(r#"{{"fio version":"fio-3.42","jobs":[{}]}}"#, jobs.join(",")));
+        let run = lab.json("import f.json")["run"].to_string();
+        let exported = lab.ok(("export", run.as_str())).stdout;
+        exported.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let job = |group, options: &str| fio_job(group, options, "");
+    let [four] = &imported(&vec![job(0, r#""rw":"randread""#); 4])[..] else { panic!("one sample") };
+    assert_eq!((&four["total"]["requests_per_s"], &four["workload"]["workers"]), (&84_000.0.into(), &4.into()));
+    assert_eq!(imported(&[job(0, r#""rw":"randread""#), job(1, r#""rw":"randread""#)]).len(), 2, "one after another");
+    assert_eq!(imported(&[job(0, r#""rw":"randread""#), job(0, r#""rw":"read""#)]).len(), 2, "not alike");
+    // Of fio 3.33, which leaves out options without a value.
+    let grouped = fio_job(0, r#""rw":"randread","numjobs":"4""#, r#","job_runtime":4000"#);
+    assert_eq!(imported(&[grouped])[0]["workload"]["workers"], 4);
+    let both = r#","mixed":{"io_bytes":86016000,"bw":84000,"iops":21000,"runtime":1000,"total_ios":21000}"#;
+    assert_eq!(imported(&[fio_job(0, "", both)])[0]["total"]["requests"], 21_000);
+    let written = r#","write":{"io_bytes":4096000,"bw":2000,"iops":500,"runtime":2000,"total_ios":1000}"#;
+    let verified = &imported(&[fio_job(0, r#""rw":"write","verify":"crc32c""#, written)])[0];
+    assert_eq!((&verified["total"]["requests_per_s"], &verified["read"]), (&500.0.into(), &Value::Null));
+    let flushed = r#","sync":{"total_ios":100,"lat_ns":{"min":5,"max":900,"mean":100.0,"stddev":1.0,"percentile":{"50.000000":90}}}"#;
+    let flush = &imported(&[fio_job(0, r#""rw":"write","fsync":"1""#, flushed)])[0]["flush"];
+    assert_eq!((&flush["requests"], &flush["latency_ns"]["p50"]), (&100.into(), &90.into()));
+    assert_eq!(imported(&[fio_job(0, "", r#","error":28"#)])[0]["failure"]["code"], "ENOSPC");
+}
+
 #[test]
 fn samples_without_a_depth_are_no_repetitions() {
     let lab = Lab::new();

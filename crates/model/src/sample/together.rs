@@ -29,13 +29,8 @@ impl Sample {
         whole.latency_histogram = histograms(&samples);
         type Of = fn(&Sample) -> Option<&Totals>;
         let totals = |of: Of, histogram: Option<&Histogram>| {
-            let parts = || samples.iter().filter_map(of);
-            let mut totals = Totals::of(histogram?, parts().map(|part| part.bytes).sum(), elapsed_s);
-            for part in parts() {
-                totals.short_transfers += part.short_transfers;
-                part.errors.iter().for_each(|(name, count)| *totals.errors.entry(name.clone()).or_default() += count);
-            }
-            Some(totals)
+            let parts: Vec<&Totals> = samples.iter().filter_map(of).collect();
+            (!parts.is_empty()).then(|| sum_of(&parts, histogram, elapsed_s))
         };
         let own = &whole.latency_histogram;
         whole.total = totals(|one| Some(&one.total), Some(&own.total()))?;
@@ -85,8 +80,35 @@ impl Sample {
             }
         }
         add_workloads(&mut whole, &samples);
+        if let Some(origin) = &mut whole.origin {
+            let unknown = samples.iter().filter_map(|one| one.origin.as_deref()).flat_map(|one| one.unknown.fields());
+            origin.unknown = unknown.collect();
+        }
         Some(whole)
     }
+}
+
+/// The sum of totals over a time. Latencies are those of the histogram if it has all requests.
+fn sum_of(parts: &[&Totals], histogram: Option<&Histogram>, elapsed_s: f64) -> Totals {
+    let (requests, bytes) = parts.iter().fold((0, 0), |sum, part| (sum.0 + part.requests, sum.1 + part.bytes));
+    let mut whole = Totals::of(&Histogram::default(), bytes, elapsed_s);
+    whole.requests = requests;
+    whole.requests_per_s = if elapsed_s > 0.0 { requests as f64 / elapsed_s } else { 0.0 };
+    let weighted = |part: &&Totals| Some(part.latency_ns.mean? * part.requests as f64);
+    whole.latency_ns = match histogram.filter(|histogram| histogram.count() >= requests) {
+        Some(histogram) => Latency::of(histogram),
+        None => Latency {
+            min: parts.iter().filter_map(|part| part.latency_ns.min).min(),
+            max: parts.iter().filter_map(|part| part.latency_ns.max).max(),
+            mean: parts.iter().map(weighted).sum::<Option<f64>>().map(|sum| sum / requests.max(1) as f64),
+            ..Latency::default()
+        },
+    };
+    for part in parts {
+        whole.short_transfers += part.short_transfers;
+        part.errors.iter().for_each(|(name, count)| *whole.errors.entry(name.clone()).or_default() += count);
+    }
+    whole
 }
 
 /// One environment with every target once.

@@ -64,6 +64,16 @@ impl Direction {
     }
 }
 
+/// The flushes of a job, fio's `sync`; none if there were none. It moves no bytes and has no rate.
+pub(super) fn flushes(part: &Value, elapsed_ms: u64) -> Option<Figures> {
+    let (_, unit, family) = family(part)?;
+    let requests = part.get("total_ios").and_then(count).or_else(|| family.get("N").and_then(count));
+    let requests = requests.filter(|requests| *requests > 0)?;
+    let histogram = histogram_of(family);
+    let latency = histogram.as_ref().map_or_else(|| latency_of(family, unit, requests), Latency::of);
+    Some(Figures { latency, histogram, ..Figures::over(elapsed_ms as f64 / 1e3, Some(requests), None) })
+}
+
 /// Bytes moved. fio 2 prints KiB under the same name, which its rate shows.
 fn bytes_of(part: &Value, moved: u64, rate_kib: f64, ms: u64, collected: &mut Collected) -> Result<u64, String> {
     if part.get("io_kbytes").is_some() {

@@ -13,9 +13,10 @@ use super::error::Fault;
 use super::json::{Document, count, documents, figure};
 use super::record::{Figures, began, environment, fill, lasted, origin, used};
 use super::{Collected, Format, Source};
+use crate::text::once;
 use direction::Direction;
 use halfpower_model::sample::{Failure, Warning};
-use halfpower_model::{Operation, RequestKind, Sample, WorkloadSpec};
+use halfpower_model::{Operation, RequestKind, Sample, Workload, WorkloadSpec};
 use options::Options;
 use serde_json::Value;
 
@@ -80,7 +81,7 @@ fn read_document(document: &Document, source: Source<'_>, collected: &mut Collec
         return Err(Fault::at(document.line, "the document is not fio's: it has no `fio version`"));
     };
     let global = value.get("global options");
-    let (mut together, mut before) = (0, None);
+    let mut read: Vec<(Option<u64>, bool, Sample)> = Vec::new();
     for (number, job) in jobs(value).enumerate() {
         let name = job.get("jobname").and_then(Value::as_str).unwrap_or_default();
         let host = job.get("hostname").and_then(Value::as_str).unwrap_or_default();
@@ -91,13 +92,6 @@ fn read_document(document: &Document, source: Source<'_>, collected: &mut Collec
             collected.note("test_left_out", message, "nothing to do");
             continue;
         }
-        // A job that waits begins a group; fio does not always repeat the option.
-        let group = job.get("groupid").and_then(count);
-        let is_of_it = before.is_some_and(|before| before == group);
-        if is_of_it && options.as_ref().is_none_or(|options| !options.waits()) {
-            together += 1;
-        }
-        before = Some(group);
         let record = if host.is_empty() { name.to_owned() } else { format!("{name} on {host}") };
         // `export --format fio` writes its program there.
         let (tool, version) = version.split_once('-').unwrap_or(("fio", version));
@@ -108,13 +102,35 @@ fn read_document(document: &Document, source: Source<'_>, collected: &mut Collec
         let mut sample = sample_of(job, options.as_ref(), from, collected).map_err(wrong)?;
         sample.environment.host = host.to_owned();
         began_at(&mut sample, value, job);
-        collected.take(sample)?;
+        // A job that waits begins a group; fio does not always repeat the option.
+        let waits = options.as_ref().is_some_and(Options::waits);
+        read.push((job.get("groupid").and_then(count), waits, sample));
     }
-    if together > 0 {
-        let message = format!("{} jobs ran at the same time; each sample is of one of them", together + 1);
-        collected.doubt("ran_together", message, "add them up, or measure one at a time");
+    let together = read.chunk_by(|one, next| one.0 == next.0 && !next.1).map(|group| group.len()).collect::<Vec<_>>();
+    let mut read = read.into_iter().map(|(.., sample)| sample);
+    for count in together {
+        let jobs: Vec<Sample> = read.by_ref().take(count).collect();
+        take_together(jobs, collected)?;
     }
     Ok(())
+}
+
+/// Jobs that ran at the same time: as one sample, if they did the same.
+fn take_together(jobs: Vec<Sample>, collected: &mut Collected) -> Result<(), Fault> {
+    let count = jobs.len();
+    let alike = |one: &Sample| Workload { workers: 1, targets: 1, seed: 0, ..one.workload.clone() };
+    let are_alike = jobs.windows(2).all(|pair| alike(&pair[0]) == alike(&pair[1]));
+    if count > 1 && !are_alike {
+        let message = format!("{count} jobs ran at the same time; each sample is of one of them");
+        collected.doubt("ran_together", message, "add them up, or measure one at a time");
+        return jobs.into_iter().try_for_each(|job| collected.take(job));
+    }
+    let names = once(jobs.iter().filter_map(|job| job.origin.as_ref()?.record.clone())).join(", ");
+    let Some(mut whole) = Sample::together(jobs) else { return Ok(()) };
+    if let Some(origin) = whole.origin.as_mut().filter(|_| count > 1) {
+        origin.record = Some(names);
+    }
+    collected.take(whole)
 }
 
 /// Since 3.36 a job has its start. Before, the document has the time of printing, and a job its length in seconds.
@@ -145,14 +161,26 @@ fn sample_of(
         }
     }
     let mixed = job.get("mixed").map(|mixed| Direction::read(mixed, collected)).transpose();
-    let mixed = mixed.map_err(|what| format!("`mixed`: {what}"))?.flatten();
+    // With `unified_rw_reporting=both` it repeats the others.
+    let mixed = mixed.map_err(|what| format!("`mixed`: {what}"))?.flatten().filter(|_| directions.is_empty());
+    let is_verified_write = options.is_some_and(Options::verifies_writes);
+    if is_verified_write && directions.len() > 1 {
+        directions.retain(|(kind, _)| *kind != RequestKind::Read);
+        collected.note("verification", "the reads that verified what was written are left out", "nothing to do");
+    }
+    let workers = options.and_then(|options| options.workers_of(job, &directions));
     let mut spec = options.map(Options::spec).unwrap_or_default();
+    spec.workers = workers.or(spec.workers);
     contradict(&mut spec, &directions, collected);
     let files = options.map(Options::files).unwrap_or_default();
     let environment = environment(files.iter().map(String::as_str), None);
     let targets = u32::try_from(files.len()).ok().filter(|count| *count > 0);
     let mut sample = Sample::imported(spec.imported(targets), environment, origin);
+    let longest_ms = directions.iter().map(|(_, direction)| direction.runtime_ms).max().unwrap_or_default();
     fill_directions(&mut sample, directions, mixed);
+    if let Some(flushes) = job.get("sync").and_then(|part| direction::flushes(part, longest_ms)) {
+        fill(&mut sample, Some(RequestKind::Flush), flushes);
+    }
     if let (Some(ms), Some(user), Some(system)) =
         (job.get("job_runtime").and_then(count), cpu_share(job, "usr_cpu"), cpu_share(job, "sys_cpu"))
     {
@@ -164,7 +192,8 @@ fn sample_of(
         // The error is the reason why nothing was measured.
         sample.warnings.retain(|warning| warning.code != "nothing_measured");
         sample.warnings.push(Warning::new("job_failed", message.clone(), "see what the target refuses"));
-        sample.failure = Some(Failure { code: format!("errno {error}"), message });
+        let code = i32::try_from(error).map_or_else(|_| format!("errno {error}"), halfpower_engine::error_name);
+        sample.failure = Some(Failure { code, message });
     }
     Ok(sample)
 }

@@ -4,11 +4,13 @@
 //! numjobs and direct. Options without a counterpart are unknown. `rw=randread` is read as `random`, as on our command
 //! line; without `norandommap` fio visits each block once before it repeats one.
 
+use super::super::json::count;
 use super::super::record::{buffering, of_reads};
+use super::direction::Direction;
 use crate::emit::fio::ENGINES;
 use halfpower_model::{
-    Arrivals, Buffering, Bytes, Durability, Nanoseconds, Operation, Pattern, Personality, Verify, WorkerKind,
-    WorkloadSpec,
+    Arrivals, Buffering, Bytes, Durability, Nanoseconds, Operation, Pattern, Personality, RequestKind, Verify,
+    WorkerKind, WorkloadSpec,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -70,6 +72,21 @@ impl Options {
         } else {
             Some(1)
         }
+    }
+
+    /// Clones of the job that are reported as one: fio 3.33 leaves options without a value out, like `group_reporting`, but a group's
+    /// run time is the sum of its jobs'.
+    pub(super) fn workers_of(&self, job: &Value, directions: &[(RequestKind, Direction)]) -> Option<u32> {
+        let clones: u32 = self.get("numjobs")?.parse().ok().filter(|clones| *clones > 1)?;
+        let longest_ms = directions.iter().map(|(_, direction)| direction.runtime_ms).max().filter(|ms| *ms > 0)?;
+        let times = job.get("job_runtime").and_then(count)? as f64 / longest_ms as f64;
+        (times > 1.5).then_some(clones)
+    }
+
+    /// Whether the job wrote, and then read what it had written.
+    pub(super) fn verifies_writes(&self) -> bool {
+        let is_verified = self.get("verify").is_some_and(|verify| !matches!(verify, "0" | "none" | "null"));
+        is_verified && self.operation().is_some_and(|(operation, _)| operation == Operation::Write)
     }
 
     /// The operation, and whether the requests are random.
