@@ -13,10 +13,10 @@ pub(crate) enum ImportError {
     Unreadable { file: String, source: std::io::Error },
     /// Its format is unknown.
     #[error(
-        "{file} has none of the forms that are known; name one with --format if it has (`halfpower import --help`); \
+        "{file} has none of the forms that are known{what}; name one with --format if it has (`halfpower import --help`); \
          of our own exports only jsonl comes back"
     )]
-    Unknown { file: String },
+    Unknown { file: String, what: String },
     /// Its format is known, but it has no result.
     #[error("{file}: it has no result that could be read as {format}; is it complete, and is that its form?")]
     Empty { file: String, format: &'static str },

@@ -18,6 +18,7 @@ mod iozone;
 mod json;
 mod jsonl;
 mod pieces;
+mod plain;
 mod record;
 #[cfg(test)]
 mod soundness;
@@ -73,6 +74,12 @@ pub(crate) enum Format {
     Halfpower,
     /// An interval log of HdrHistogram, of any program: latencies alone
     Hdr,
+    /// What dd prints at its end
+    Dd,
+    /// What ioping prints
+    Ioping,
+    /// What `sysbench fileio run` prints
+    Sysbench,
 }
 
 /// The contents of an imported file.
@@ -107,11 +114,21 @@ struct Collected {
     notes: Vec<Warning>,
 }
 
+/// What marks an output of a program in a form that is not read, and how to get one that is.
+const OTHERS: [(&str, &str); 6] = [
+    ("Run status group", "fio's ordinary output; run it with --output-format=json+"),
+    ("Summary of all tests", "IOR's ordinary output; run it with -O summaryFormat=JSON"),
+    ("iozone test complete", "iozone's ordinary table; run it with -R, or -t"),
+    ("Starting RD=", "vdbench's output, which is not read"),
+    ("Version  2.0", "bonnie++'s output, which is not read"),
+    ("Completed operations", "elbencho's live output; run it with --csvfile FILE or --jsonfile FILE"),
+];
+
 /// A format: its word, the program that writes it, and the functions that recognise and read it.
 type Form = (&'static str, Option<&'static str>, fn(Source<'_>) -> bool, fn(Source<'_>) -> Result<Collected, Fault>);
 
 /// In the order of [`Format`].
-const FORMS: [(Format, Form); 9] = [
+const FORMS: [(Format, Form); 12] = [
     (Format::Sqlio, ("sqlio", None, sqlio::is_one, sqlio::read)),
     (Format::Iozone, ("iozone", Some("iozone"), iozone::is_one, iozone::read)),
     (Format::Fio, ("fio", None, fio::is_one, fio::read)),
@@ -121,6 +138,9 @@ const FORMS: [(Format, Form); 9] = [
     (Format::Ior, ("ior", Some("IOR"), ior::is_one, ior::read)),
     (Format::Halfpower, ("halfpower", None, jsonl::is_one, jsonl::read)),
     (Format::Hdr, ("hdr", None, hdr::is_one, hdr::read)),
+    (Format::Dd, ("dd", Some("dd"), plain::is_dd, plain::read_dd)),
+    (Format::Ioping, ("ioping", Some("ioping"), plain::is_ioping, plain::read_ioping)),
+    (Format::Sysbench, ("sysbench", Some("sysbench"), plain::is_sysbench, plain::read_sysbench)),
 ];
 
 impl Format {
@@ -198,7 +218,11 @@ pub(crate) fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> 
     let source = Source { name, text: &text };
     let format = match format.or_else(|| Format::recognise(source)) {
         Some(format) => format,
-        None => return Err(ImportError::Unknown { file: name.to_owned() }),
+        None => {
+            let known = OTHERS.iter().find(|(mark, _)| text.contains(mark)).map(|(_, what)| *what);
+            let what = known.map(|what| format!(" (it looks like {what})")).unwrap_or_default();
+            return Err(ImportError::Unknown { file: name.to_owned(), what });
+        }
     };
     let broken = |fault| ImportError::Broken { file: name.to_owned(), format: format.word(), fault };
     let mut collected = (FORMS[format as usize].1.3)(source).map_err(broken)?;

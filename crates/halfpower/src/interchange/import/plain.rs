@@ -1,0 +1,258 @@
+//! What small programs print: dd, ioping, `sysbench fileio`. Each of their reports is a sample.
+
+use super::error::Fault;
+use super::record::{Figures, fill, fill_only, histogram, lasted, origin};
+use super::text::number;
+use super::{Collected, Format, Source};
+use halfpower_model::sample::Latency;
+use halfpower_model::workload::Mix;
+use halfpower_model::{
+    Buffering, Bytes, Durability, Environment, Operation, Pattern, Personality, RequestKind, Sample, WorkerKind,
+    WorkloadSpec,
+};
+
+/// Factors of the units of sizes, to bytes.
+const SIZES: [(&str, f64); 5] =
+    [("B", 1.0), ("KiB", 1024.0), ("MiB", 1048576.0), ("GiB", 1073741824.0), ("TiB", 1099511627776.0)];
+/// Factors of the units of times, to nanoseconds.
+const TIMES: [(&str, f64); 7] =
+    [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 6e10), ("hour", 3.6e12), ("hours", 3.6e12)];
+/// Factors of the units of counts per second.
+const COUNTS: [(&str, f64); 3] = [("iops", 1.0), ("k", 1e3), ("M", 1e6)];
+
+/// A number with a unit: `17.6 k iops`, `68.9 MiB/s`, `1.5 ms`.
+fn amount(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    let mut words = text.split_whitespace();
+    let value = number(words.next()?)?;
+    let unit = words.next()?.trim_end_matches("/s").trim_end_matches(',');
+    let factor = units.iter().find(|(known, _)| *known == unit)?.1;
+    Some(value * factor)
+}
+
+/// Lines with their numbers, from 1.
+fn lines(text: &str) -> impl Iterator<Item = (u64, &str)> + Clone {
+    text.lines().enumerate().map(|(number, line)| (number as u64 + 1, line.trim()))
+}
+
+/// Whether it is dd's report, in English.
+pub(super) fn is_dd(source: Source<'_>) -> bool {
+    source.text.contains(" records in") && source.text.contains(" copied, ")
+}
+
+/// Each copy. Whether it read or wrote the storage is not in the report.
+pub(super) fn read_dd(source: Source<'_>) -> Result<Collected, Fault> {
+    let mut collected = Collected::default();
+    let mut records = None;
+    for (line, text) in lines(source.text) {
+        if let Some(count) = text.strip_suffix(" records in") {
+            // Whole and partial ones.
+            records = count.split_once('+').and_then(|(whole, part)| whole.parse::<u64>().ok().filter(|_| part == "0"));
+        }
+        let Some((moved, rest)) = text.split_once(" bytes").filter(|(_, rest)| rest.contains(" copied, ")) else {
+            continue;
+        };
+        let wrong = || Fault::at(line, "it has no bytes and seconds, like `4096 bytes copied, 0.5 s, 8.2 kB/s`");
+        let bytes: u64 = moved.trim().parse().map_err(|_| wrong())?;
+        let seconds = rest.split_once(" copied, ").and_then(|(_, rest)| number(rest.split_once(' ')?.0));
+        let seconds = seconds.filter(|seconds| *seconds > 0.0).ok_or_else(wrong)?;
+        let size = records.take().filter(|count| *count > 0 && bytes.is_multiple_of(*count)).map(|count| bytes / count);
+        let spec = WorkloadSpec {
+            pattern: Some(Pattern::Sequential),
+            request_size: size.map(Bytes),
+            depth: Some(1),
+            workers: Some(1),
+            personality: Some(Personality::Sync),
+            bytes: Some(Bytes(bytes)),
+            ..WorkloadSpec::default()
+        };
+        let from = origin(Format::Dd, source, Some(line), None, None);
+        let mut sample = Sample::imported(spec.imported(None), Environment::unknown("", None), from);
+        fill(&mut sample, None, Figures::over(seconds, size.map(|size| bytes / size), Some(bytes)));
+        lasted(&mut sample, seconds);
+        collected.take(sample)?;
+    }
+    Ok(collected)
+}
+
+/// Whether it is ioping's report.
+pub(super) fn is_ioping(source: Source<'_>) -> bool {
+    source.text.contains(" ioping statistics ---")
+}
+
+/// Each report, with the latency of each request where they are listed. Rates are over the time of the requests: ioping pauses
+/// between them.
+pub(super) fn read_ioping(source: Source<'_>) -> Result<Collected, Fault> {
+    let mut collected = Collected::default();
+    let (mut latencies, mut size) = (Vec::new(), None);
+    let mut lines = lines(source.text);
+    while let Some((line, text)) = lines.next() {
+        if let Some((request, rest)) = text.split_once("<<<").or_else(|| text.split_once(">>>")) {
+            size = amount(request, &SIZES).map(|size| size as u64);
+            let taken = rest.split_once("time=").and_then(|(_, time)| amount(time, &TIMES));
+            latencies.extend(taken.filter(|_| !rest.contains("(warmup)")).map(|taken| taken as u64));
+        }
+        let Some(head) = text.strip_prefix("--- ").and_then(|text| text.strip_suffix(" ioping statistics ---")) else {
+            continue;
+        };
+        let target = head.split_once(" (").map_or(head, |(target, _)| target);
+        let wrong = || Fault::at(line + 1, "it has no requests, time and rates of ioping");
+        let (_, done) = lines.next().ok_or_else(wrong)?;
+        let parts: Vec<&str> = done.split(", ").collect();
+        let [completed, moved, iops, rate] = parts[..] else { return Err(wrong()) };
+        let (count, taken) = completed.split_once(" requests completed in ").ok_or_else(wrong)?;
+        let seconds = amount(taken, &TIMES).ok_or_else(wrong)? / 1e9;
+        let operation = if moved.ends_with("written") { Operation::Write } else { Operation::Read };
+        let spec = WorkloadSpec {
+            operation: Some(operation),
+            request_size: size.map(Bytes),
+            depth: Some(1),
+            workers: Some(1),
+            ..WorkloadSpec::default()
+        };
+        let figures = Figures {
+            requests: count.trim().parse().ok(),
+            bytes: amount(moved, &SIZES).map(|bytes| bytes as u64),
+            requests_per_s: amount(iops, &COUNTS),
+            bytes_per_s: amount(rate, &SIZES),
+            ..Figures::default()
+        };
+        let last = lines.clone().find_map(|(_, text)| text.strip_prefix("min/avg/max/mdev = "));
+        let summary: Vec<f64> =
+            last.map(|text| text.split(" / ").filter_map(|one| amount(one, &TIMES)).collect()).unwrap_or_default();
+        let each = std::mem::take(&mut latencies);
+        let ends = each.iter().min().copied().zip(each.iter().max().copied());
+        let sum = each.iter().map(|taken| *taken as f64).sum();
+        let counted = ends.and_then(|(min, max)| histogram(each.iter().map(|taken| (*taken, 1)), sum, min, max));
+        let figures = match (counted, &summary[..]) {
+            (Some(counted), _) if Some(counted.count()) == figures.requests => figures.with_histogram(counted),
+            (_, [min, mean, max, stddev]) => Figures {
+                latency: Latency {
+                    min: Some(*min as u64),
+                    mean: Some(*mean),
+                    max: Some(*max as u64),
+                    stddev: Some(*stddev),
+                    ..Latency::default()
+                },
+                ..figures
+            },
+            _ => figures,
+        };
+        let from = origin(Format::Ioping, source, Some(line), None, None);
+        let mut sample = Sample::imported(spec.imported(None), Environment::unknown(target, None), from);
+        fill_only(&mut sample, figures);
+        lasted(&mut sample, seconds);
+        collected.take(sample)?;
+    }
+    Ok(collected)
+}
+
+/// Whether it is what `sysbench fileio run` prints.
+pub(super) fn is_sysbench(source: Source<'_>) -> bool {
+    source.text.contains("File operations:") && source.text.contains("reads/s:")
+}
+
+/// Each run. Latencies are in hundredths of a millisecond, and those of flushes are among them: mean and maximum are taken.
+pub(super) fn read_sysbench(source: Source<'_>) -> Result<Collected, Fault> {
+    let mut collected = Collected::default();
+    let mut from_line = 1;
+    let starts: Vec<u64> =
+        lines(source.text).filter(|(_, text)| text.starts_with("sysbench ")).map(|(line, _)| line).collect();
+    for (number, part) in split_before(source.text, "sysbench ").into_iter().enumerate() {
+        if is_sysbench(Source { text: part, ..source }) {
+            let line = starts.get(number).copied().unwrap_or(from_line);
+            collected.take(sysbench_run(source, part, line)?)?;
+        }
+        from_line += part.lines().count() as u64;
+    }
+    Ok(collected)
+}
+
+/// The parts of a text that begin with a line of this start.
+fn split_before<'a>(text: &'a str, start: &str) -> Vec<&'a str> {
+    let at_line = |at: usize| at == 0 || text.as_bytes()[at - 1] == b'\n';
+    let mut starts: Vec<usize> = text.match_indices(start).map(|(at, _)| at).filter(|at| at_line(*at)).collect();
+    if starts.is_empty() {
+        starts.push(0);
+    }
+    let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    starts.iter().zip(ends).map(|(from, to)| &text[*from..to]).collect()
+}
+
+fn sysbench_run(source: Source<'_>, text: &str, line: u64) -> Result<Sample, Fault> {
+    let of = |label: &str| lines(text).find_map(|(_, line)| line.strip_prefix(label)).map(str::trim);
+    let figure = |label: &str| of(label).and_then(|text| number(text.trim_end_matches('s')));
+    let wrong = |what: &str| Fault::at(line, format!("a run of sysbench without {what}"));
+    let mode = of("Doing ").and_then(|text| text.strip_suffix(" test")).unwrap_or_default();
+    let (reads, writes) = (figure("reads/s:"), figure("writes/s:"));
+    let (reads, writes) = reads.zip(writes).ok_or_else(|| wrong("`reads/s` and `writes/s`"))?;
+    let seconds = figure("total time:").filter(|seconds| *seconds > 0.0).ok_or_else(|| wrong("`total time`"))?;
+    let size = of("Block size ").and_then(sysbench_size);
+    let operation = match (reads > 0.0, writes > 0.0) {
+        (true, true) => Mix::of_reads((100.0 * reads / (reads + writes)).round() as u8).map(Operation::Mix),
+        (false, true) => Some(Operation::Write),
+        _ => Some(Operation::Read),
+    };
+    let every =
+        of("Periodic FSYNC enabled, calling fsync() each ").and_then(|text| text.split(' ').next()?.parse().ok());
+    let durability = match every {
+        // It counts requests, whatever they are.
+        Some(every) => (operation == Some(Operation::Write)).then_some(Durability::Fsync { every }),
+        None if of("Calling fsync() at the end of test, Enabled").is_some() => Some(Durability::FlushAtEnd),
+        None => Some(Durability::None),
+    };
+    let buffering = match of("Extra file open flags:") {
+        Some("(none)") => Some(Buffering::Buffered),
+        Some("direct") => Some(Buffering::Direct),
+        Some("sync" | "dsync") => Some(Buffering::Through),
+        _ => None,
+    };
+    let is_sync = text.contains("Using synchronous I/O mode");
+    let spec = WorkloadSpec {
+        operation,
+        pattern: Some(if mode.starts_with("random") { Pattern::Random } else { Pattern::Sequential })
+            .filter(|_| !mode.is_empty()),
+        request_size: size.map(Bytes),
+        depth: is_sync.then_some(1),
+        workers: of("Number of threads: ").and_then(|text| text.parse().ok()),
+        processes: Some(WorkerKind::Thread),
+        buffering,
+        personality: is_sync.then_some(Personality::Sync),
+        size: lines(text).find_map(|(_, line)| sysbench_size(line.strip_suffix(" total file size")?)).map(Bytes),
+        durability: durability.filter(|_| writes > 0.0),
+        ..WorkloadSpec::default()
+    };
+    let version = text
+        .lines()
+        .next()
+        .and_then(|line| line.split(' ').nth(1))
+        .filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    let from = origin(Format::Sysbench, source, Some(line), None, version);
+    let mut sample = Sample::imported(spec.imported(None), Environment::unknown("", None), from);
+    let of_rate = |per_s: f64| {
+        let requests = (per_s * seconds).round() as u64;
+        let bytes = size.and_then(|size| requests.checked_mul(size));
+        Figures {
+            requests: Some(requests),
+            bytes,
+            requests_per_s: Some(per_s),
+            bytes_per_s: size.map(|size| per_s * size as f64),
+            ..Figures::default()
+        }
+    };
+    let ms = |label: &str| figure(label).filter(|ms| *ms > 0.0).map(|ms| ms * 1e6);
+    let latency = Latency { mean: ms("avg:"), max: ms("max:").map(|ns| ns as u64), ..Latency::default() };
+    fill(&mut sample, None, Figures { latency, ..of_rate(reads + writes) });
+    for (kind, per_s) in [(RequestKind::Read, reads), (RequestKind::Write, writes)] {
+        if per_s > 0.0 {
+            fill(&mut sample, Some(kind), of_rate(per_s));
+        }
+    }
+    lasted(&mut sample, seconds);
+    Ok(sample)
+}
+
+/// `16KiB`, without a space.
+fn sysbench_size(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    amount(&format!("{digits} {}", &text[digits.len()..]), &SIZES).map(|size| size as u64)
+}
