@@ -11,6 +11,7 @@ mod history;
 mod import;
 mod io;
 mod limits;
+mod manual;
 mod plan;
 mod plugin;
 mod report;
@@ -30,7 +31,7 @@ use crate::instrument::{drop_cache, idle, inspect, link, map, memory};
 use crate::sanitize::sanitize;
 use crate::simulator::command as sim;
 use crate::text::{UsageError, causes, quoted, refuse};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -92,6 +93,8 @@ enum Command {
     Sim(sim::Arguments),
     /// Check which measurements work on this host, and how to enable the others
     Doctor(doctor::Arguments),
+    Completions(manual::Completions),
+    Man(manual::Man),
 }
 
 /// The exit status of wrong usage.
@@ -223,6 +226,8 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         Command::Sim(arguments) => sim::run(&context, &arguments),
         Command::Import(arguments) => import::run(&context, &arguments),
         Command::Doctor(arguments) => doctor::run(&context, &arguments),
+        Command::Completions(arguments) => manual::completions(&context, &arguments, Cli::command()),
+        Command::Man(arguments) => manual::man(&context, &arguments, Cli::command()),
     }
 }
 

@@ -243,3 +243,15 @@ fn a_run_takes_the_whole_terminal_and_gives_it_back() {
     );
     lab.refuses("run sim:cloud-gp3:burst --tui --plain", 2, "cannot be used with");
 }
+
+#[test]
+fn a_shell_gets_completions_and_man_its_pages() {
+    let lab = Lab::new();
+    let script = lab.ok("completions bash").stdout;
+    assert!(script.contains("complete -F _halfpower") && script.contains("drop-cache"), "{script}");
+    assert!(lab.ok("man").stdout.contains(".TH halfpower 1"));
+    lab.directory("pages");
+    lab.ok("man pages");
+    assert!(lab.read("pages/halfpower-run.1").contains("write\\-budget"));
+    lab.refuses("man missing", 1, "cannot write to missing");
+}
