@@ -18,6 +18,7 @@ use crate::text::{once, plural, refuse};
 use clap::Args;
 use halfpower_model::Bytes;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -83,7 +84,13 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     };
     let files = Files::open(&works, &overwrite, &heeded, progress);
     context.console.end_bar();
-    let files = files?;
+    let files = match files {
+        Err(_) if heeded.is_cancelled() => {
+            context.console.message("Interrupted before anything was measured.");
+            return Ok(Ending::Interrupted);
+        }
+        files => files?,
+    };
     let measured = measure(context, arguments, &request, &works, &paths, &files);
     files.remove()?;
     let (samples, names, status) = measured?;
@@ -155,7 +162,15 @@ fn measure(
         let what = once(stage.iter().map(|work| work.name.clone())).join(", ");
         let of = if stages.len() > 1 { format!("{} of {}: ", number + 1, stages.len()) } else { String::new() };
         context.console.message(&format!("{of}{what}, {} worker{}", stage.len(), plural(stage.len())));
-        let groups = match files.run(stage, &heeded) {
+        let longest = stage
+            .iter()
+            .filter_map(|work| Some(work.spec.duration?.0 + work.spec.warmup.unwrap_or_default().0 + work.delay.0));
+        let length = longest.max().unwrap_or_default();
+        context.console.start_bar(length);
+        let progress = |elapsed: Duration| context.console.move_bar(elapsed.as_nanos() as u64, length, "", &what);
+        let groups = files.run(stage, &heeded, progress);
+        context.console.end_bar();
+        let groups = match groups {
             Ok(groups) => groups,
             Err(error) => {
                 let is_interrupted = session::is_interruption(&error) || heeded.is_cancelled();

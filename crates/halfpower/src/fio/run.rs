@@ -71,9 +71,10 @@ impl Files {
             }
             let uses = || works.iter().filter(|work| work.files.contains(path));
             let destroys = uses().any(|work| work.spec.operation.is_some_and(|operation| operation.destroys()));
-            let size = uses().filter_map(|work| work.file_size).max().unwrap_or_default();
+            let size = uses().filter_map(|work| work.file_size).max();
             let opened = match std::fs::symlink_metadata(path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    let Some(size) = size else { refuse!("{} does not exist; name another device", path.display()) };
                     let file = TestFile::create_at(path)?;
                     let seed = random::derive_seed(1, files.0.len() as u64);
                     file.fill(size, seed, cancel, |bytes| progress(path, bytes))?;
@@ -90,7 +91,7 @@ impl Files {
                     }
                     let target = Target::open(path, access)?;
                     if uses().any(|work| work.spec.operation.is_some_and(|operation| operation.reads())) {
-                        target.refuse_holes(size.min(target.facts().size_bytes))?;
+                        target.refuse_holes(size.unwrap_or(Bytes(u64::MAX)).min(target.facts().size_bytes))?;
                     }
                     (target, None)
                 }
@@ -135,11 +136,16 @@ impl Files {
         Ok(first.expect("there is a job"))
     }
 
-    /// Runs the workers of a stage at the same time. Groups in the order of their jobs.
+    /// Runs the workers of a stage at the same time. Groups in the order of their jobs; `progress` gets the time since the start.
     ///
     /// # Errors
     /// If one could not be measured.
-    pub(crate) fn run(&self, works: &[Work], cancel: &Cancel) -> anyhow::Result<Vec<Group>> {
+    pub(crate) fn run(
+        &self,
+        works: &[Work],
+        cancel: &Cancel,
+        mut progress: impl FnMut(Duration),
+    ) -> anyhow::Result<Vec<Group>> {
         let ready = works.iter().map(|work| self.ready(work)).collect::<anyhow::Result<Vec<_>>>()?;
         let together = Barrier::new(works.len());
         let (ended, over) = (AtomicBool::new(false), Cancel::default());
@@ -162,8 +168,10 @@ impl Files {
         let measured: Vec<Result<Sample, MeasureError>> = std::thread::scope(|scope| {
             let start = |(ready, work)| scope.spawn(move || measure(ready, work));
             let threads: Vec<_> = ready.into_iter().zip(works).map(start).collect();
+            let begun = Instant::now();
             while threads.iter().any(|thread| !thread.is_finished()) {
                 std::thread::sleep(LOOK);
+                progress(begun.elapsed());
                 if cancel.is_cancelled() {
                     over.cancel();
                 }
