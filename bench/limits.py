@@ -59,19 +59,43 @@ def settings(case):
     return [f"{what}:{rate:.0f}:{rate * peak[0]:.0f}:{peak[1]}" for what, rate, peak in rates]
 
 
+def by_qemu(folder, case):
+    """The files behind QEMU's own throttle groups, their data in memory, and the command that serves them."""
+    limits = {}
+    for what, (rate, peak) in case["limits"].items():
+        name = "bps-total" if what == BYTES else "iops-total"
+        limits |= {name: round(rate)} | ({f"{name}-max": round(rate * peak[0]), f"{name}-max-length": peak[1]} if peak else {})
+    words = ["qemu-storage-daemon", "--object", json.dumps({"qom-type": "throttle-group", "id": "group", "limits": limits})]
+    with open(f"{folder}/data", "wb") as data:
+        for _ in range(64):
+            data.write(random.randbytes(16 << 20))
+    for disk, file in enumerate(files_of(folder, case)):
+        Path(file).touch()
+        words += ["--blockdev", f"driver=file,filename={folder}/data,node-name=file{disk},locking=off",
+                  "--blockdev", f"driver=throttle,throttle-group=group,file=file{disk},node-name=disk{disk}",
+                  "--export", f"type=fuse,id=export{disk},node-name=disk{disk},mountpoint={file},writable=on"]
+    return words
+
+
+def files_of(folder, case):
+    return [f"{folder}/disk{disk}" for disk in range(case["disks"])]
+
+
 def behind_a_throttle(throttle, binary, case, name, show):
     """What the program says of files behind a throttle that held nothing back before."""
-    with tempfile.TemporaryDirectory() as folder:
-        with subprocess.Popen([throttle, folder, str(case["disks"]), "1", *settings(case)]) as served:
+    with tempfile.TemporaryDirectory(dir=None if throttle else "/dev/shm") as folder:
+        words = [throttle, folder, str(case["disks"]), "1", *settings(case)] if throttle else by_qemu(folder, case)
+        mounts, files = [folder] if throttle else files_of(folder, case), files_of(folder, case)
+        with subprocess.Popen(words) as served:
             try:
-                while not os.path.ismount(folder):
+                while not all(map(os.path.ismount, mounts)):
                     if served.poll() is not None:
                         sys.exit("skipped: nothing can be served over /dev/fuse here")
                     time.sleep(0.05)
-                files = [f"{folder}/disk{disk}" for disk in range(case["disks"])]
                 return outcome(binary, COMMANDS[name], files, show and f"{show}/{case['number']}-{name}")
             finally:
-                subprocess.run(["umount", "-l", folder], stderr=subprocess.DEVNULL, check=False)
+                subprocess.run(["umount", "-l", *mounts], stderr=subprocess.DEVNULL, check=False)
+                served.terminate()
 
 
 def outcome(binary, command, files, keep):
@@ -180,6 +204,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--command", action="append", choices=COMMANDS, help="only this one")
     parser.add_argument("--show", metavar="DIRECTORY", help="keep the outputs here")
+    parser.add_argument("--qemu", action="store_true", help="throttle by QEMU's storage daemon, which serves some 30 000 requests a second")
     parser.add_argument("--only", action="append", metavar="GROUP", help="of throttled, free, simulated")
     arguments = parser.parse_args()
     if arguments.show:
@@ -194,8 +219,9 @@ def main():
         if cases and title in (arguments.only or groups):
             # What is throttled leaves a CPU idle.
             with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count() if title == "throttled" else 1) as pool:
-                throttle = f"{folder}/throttle"
-                subprocess.run(["rustc", "-O", "--edition", "2024", "-o", throttle, HERE / "throttle.rs"], check=True)
+                throttle = None if arguments.qemu else f"{folder}/throttle"
+                if throttle:
+                    subprocess.run(["rustc", "-O", "--edition", "2024", "-o", throttle, HERE / "throttle.rs"], check=True)
                 each = {name: list(pool.map(lambda case: behind_a_throttle(throttle, binary, case, name, arguments.show), cases)) for name in COMMANDS}
             good &= tell(title, cases, each)
     cases = list(simulated(arguments.simulated, draw))

@@ -252,8 +252,7 @@ impl Done {
         let late = |points: &[(f64, f64)]| points.iter().filter(|(at_s, _)| *at_s >= half_s).count();
         let sizes = || lumps.windows(2).filter(|ends| ends[1].0 >= half_s).map(|ends| ends[1].1 - ends[0].1);
         let whole: f64 = sizes().filter(|requests| (own / 2.0..=outstanding).contains(requests)).sum();
-        let are_lumps =
-            own > 1.0 && 2 * late(&lumps) < late(&self.0) && whole >= IN_LUMPS * sizes().sum::<f64>();
+        let are_lumps = own > 1.0 && 2 * late(&lumps) < late(&self.0) && whole >= IN_LUMPS * sizes().sum::<f64>();
         are_lumps.then_some(Done(lumps))
     }
 
