@@ -10,10 +10,10 @@ use crate::command::{
 use crate::fio::job::{self, Work};
 use crate::fio::job_file::{Place, Request, read_command_line};
 use crate::fio::run::{Files, Group};
-use crate::interchange::export::{Format, export};
+use crate::interchange::export::fio_jobs;
 use crate::output::Output;
 use crate::sanitize::sanitize;
-use crate::store::{NewRun, RunKind, RunStatus, StoredSample};
+use crate::store::{NewRun, RunKind, RunStatus};
 use crate::text::{once, plural, refuse};
 use clap::Args;
 use halfpower_model::Bytes;
@@ -93,24 +93,25 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     };
     let measured = measure(context, arguments, &request, &works, &paths, &files);
     files.remove()?;
-    let (samples, names, status) = measured?;
+    let (groups, status) = measured?;
     let text = match printed {
-        Printed::Fio => String::from_utf8(export(&samples, Format::Fio)?.content)?,
+        Printed::Fio => {
+            let jobs = groups.iter().map(|group| (group.name.as_str(), &group.given[..], &group.sample));
+            fio_jobs(jobs).map_err(|reason| anyhow::anyhow!("fio's JSON cannot have this run: {reason}"))?
+        }
         Printed::Text => {
-            let each = names.iter().zip(&samples);
-            each.map(|(name, stored)| format!("{name}: {}", sample_text::summary(&stored.sample)))
-                .collect::<Vec<_>>()
-                .join("\n")
+            let each = groups.iter().map(|group| format!("{}: {}", group.name, sample_text::summary(&group.sample)));
+            each.collect::<Vec<_>>().join("\n")
         }
     };
     match &request.output {
         Some(path) => Output::new_file(path).write(&text)?,
         None if context.global.json => {
-            context.console.print_json(&samples.iter().map(|stored| &stored.sample).collect::<Vec<_>>())?
+            context.console.print_json(&groups.iter().map(|group| &group.sample).collect::<Vec<_>>())?
         }
         None => context.console.print(&text)?,
     }
-    for failure in samples.iter().filter_map(|stored| stored.sample.failure.as_ref()) {
+    for failure in groups.iter().filter_map(|group| group.sample.failure.as_ref()) {
         context.console.message(&failure.message);
     }
     Ok(match status {
@@ -131,7 +132,7 @@ fn show(context: &Context, works: &[Work]) -> anyhow::Result<Ending> {
     Ok(Ending::Done)
 }
 
-/// Runs all stages and stores a sample for each group; also returns the jobs' names and how it ended.
+/// Runs all stages and stores a sample for each group; also returns how it ended.
 fn measure(
     context: &Context,
     arguments: &Arguments,
@@ -139,7 +140,7 @@ fn measure(
     works: &[Work],
     paths: &[PathBuf],
     files: &Files,
-) -> anyhow::Result<(Vec<StoredSample>, Vec<String>, RunStatus)> {
+) -> anyhow::Result<(Vec<Group>, RunStatus)> {
     let (environment, seed) = files.check(works)?;
     let mut store = session::open_store(context, !arguments.keeping.no_store)?;
     let names = once(request.jobs.iter().map(|job| job.name.clone()));
@@ -156,7 +157,7 @@ fn measure(
         environment: &environment,
     })?;
     let heeded = context.interrupts.heeded();
-    let (mut samples, mut named, mut status) = (Vec::new(), Vec::new(), RunStatus::Complete);
+    let (mut measured, mut status) = (Vec::<Group>::new(), RunStatus::Complete);
     let stages: Vec<&[Work]> = works.chunk_by(|one, next| one.stage == next.stage).collect();
     for (number, stage) in stages.iter().enumerate() {
         let what = once(stage.iter().map(|work| work.name.clone())).join(", ");
@@ -178,26 +179,23 @@ fn measure(
                 return Err(error);
             }
         };
-        for group in groups {
-            for (path, text) in group.logs(samples.len() + 1) {
+        for mut group in groups {
+            for (path, text) in group.logs(measured.len() + 1) {
                 Output::new_file(&path).write(&text)?;
             }
-            let Group { name, mut sample, .. } = group;
-            sample.note = arguments.keeping.note.text();
-            let cell = samples.len();
-            match sample.failure.as_ref().map(|failure| failure.code.as_str()) {
+            group.sample.note = arguments.keeping.note.text();
+            match group.sample.failure.as_ref().map(|failure| failure.code.as_str()) {
                 None => {}
                 Some("interrupted") => status = RunStatus::Interrupted,
                 Some(_) => status = RunStatus::Failed,
             }
-            let id = store.add_sample(run, cell, 0, &sample)?;
-            samples.push(StoredSample { id, cell, block: 0, sample });
-            named.push(name);
+            store.add_sample(run, measured.len(), 0, &group.sample)?;
+            measured.push(group);
         }
         if status != RunStatus::Complete {
             break;
         }
     }
     store.finish_run(run, status)?;
-    Ok((samples, named, status))
+    Ok((measured, status))
 }

@@ -40,6 +40,8 @@ pub(crate) struct Work {
     pub(crate) ends_all: bool,
     /// Names of its logs of bandwidth, IOPS and latency; empty for none.
     pub(crate) logs: [String; 3],
+    /// Its settings as they were given.
+    pub(crate) given: Vec<(String, String)>,
 }
 
 /// Every setting that cannot be carried out, a line for each.
@@ -224,6 +226,7 @@ impl<'a> Settings<'a> {
             delay,
             ends_all: self.is_on("exitall"),
             logs: ["write_bw_log", "write_iops_log", "write_lat_log"].map(log),
+            given: self.by_name.iter().map(|(name, set)| ((*name).to_owned(), set.value.clone())).collect(),
         })
     }
 

@@ -25,6 +25,8 @@ pub(crate) struct Group {
     pub(crate) sample: Sample,
     /// Names of the logs of bandwidth, IOPS and latency; empty for none.
     pub(crate) logs: [String; 3],
+    /// Settings of the first job as they were given.
+    pub(crate) given: Vec<(String, String)>,
 }
 
 impl Group {
@@ -184,7 +186,8 @@ impl Files {
             groups.entry(work.group).or_insert((work, Vec::new())).1.push(sample?);
         }
         let group = |(work, samples): (&Work, Vec<Sample>)| {
-            Some(Group { name: work.name.clone(), sample: Sample::together(samples)?, logs: work.logs.clone() })
+            let (name, logs, given) = (work.name.clone(), work.logs.clone(), work.given.clone());
+            Some(Group { name, sample: Sample::together(samples)?, logs, given })
         };
         Ok(groups.into_values().filter_map(group).collect())
     }

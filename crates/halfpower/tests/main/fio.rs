@@ -35,6 +35,13 @@ fn a_job_file_runs_in_stages_and_its_files_are_removed() {
     assert!(json.contains("\"fio version\": \"halfpower-"), "{json}");
     lab.write("again.json", json);
     assert_eq!(lab.json("import again.json")["samples"], 1);
+    // One document, as fio writes it, with what has no size of its own and what did not do the same.
+    let job =
+        "fio --group_reporting --size=64k --output-format=json --name=a --bs=4k,8k --rw=randrw --name=b --rw=read";
+    let document: serde_json::Value = serde_json::from_str(&lab.ok(job).stdout).unwrap();
+    let [together] = &document["jobs"].as_array().unwrap()[..] else { panic!("one group: {document}") };
+    assert_eq!((&together["jobname"], &together["job options"]["bs"]), (&"a".into(), &"4k,8k".into()));
+    assert!(together["read"]["clat_ns"]["N"].as_u64() > Some(16), "{together}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! fio's JSON with histograms (`--output-format=json+`): a document per sample, as fio 3 writes it for a group of jobs.
 //!
-//! Latencies are `lat_ns`, from the submission on. The other latencies have N = 0, which is fio's form for no values.
+//! Latencies count from the submission on, and are both `lat_ns` and `clat_ns`. `slat_ns` has N = 0, fio's form for no values.
 //! fio's buckets are ours, so histograms are exact; its rates are whole bytes per second, its times whole milliseconds.
 //! Percentages of latency classes are of whole buckets. Source: fio's HOWTO, "Interpreting the output", and `stat.c` of
 //! 3.33.
@@ -41,20 +41,57 @@ fn document(stored: &StoredSample) -> Result<Value, &'static str> {
     if !sample.is_complete() {
         return Err("it failed");
     }
-    let options = options::of(sample)?;
+    let mut job = job(sample, options::of(sample)?)?;
+    job.insert("jobname".to_owned(), json!(format!("sample-{}", stored.id)));
+    Ok(around(vec![job], [sample].into_iter()))
+}
+
+/// Groups of jobs with their names and given options, in one document, as fio writes it.
+pub(crate) fn of_jobs<'s>(
+    jobs: impl Iterator<Item = (&'s str, &'s [(String, String)], &'s Sample)> + Clone,
+) -> Result<String, &'static str> {
+    let each = jobs.clone().enumerate().map(|(number, (name, options, sample))| {
+        let options = options.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+        let mut job = job(sample, options)?;
+        job.insert("jobname".to_owned(), json!(name));
+        job.insert("groupid".to_owned(), json!(number));
+        Ok(job)
+    });
+    let each = each.collect::<Result<Vec<_>, &'static str>>()?;
+    Ok(text(&around(each, jobs.map(|(.., sample)| sample))))
+}
+
+/// The document around jobs: the program, and when the last of them ended.
+fn around<'s>(jobs: Vec<Map<String, Value>>, samples: impl Iterator<Item = &'s Sample> + Clone) -> Value {
+    let version = samples.clone().next().map(|sample| sample.program.version.clone()).unwrap_or_default();
+    let mut document = json!({ "fio version": format!("halfpower-{version}"), "jobs": jobs });
+    let end_ms = |sample: &Sample| {
+        let elapsed_ms = (sample.elapsed_s * 1e3).round() as u64;
+        sample.is_known("started_at").then(|| sample.started_at.as_millisecond().saturating_add_unsigned(elapsed_ms))
+    };
+    if let Some(end_ms) = samples.filter_map(end_ms).max() {
+        document["timestamp"] = json!(end_ms / 1000);
+        document["timestamp_ms"] = json!(end_ms);
+    }
+    document
+}
+
+/// A sample as a group of jobs with these options, without a name.
+fn job(sample: &Sample, options: Map<String, Value>) -> Result<Map<String, Value>, &'static str> {
     let elapsed_ms = (sample.elapsed_s * 1e3).round() as u64;
     if !sample.is_known("elapsed_s") || elapsed_ms == 0 {
         return Err("fio counts milliseconds, and it took none that is known");
     }
     let mut job = Map::new();
     let mut put = |key: &str, value: Value| drop(job.insert(key.to_owned(), value));
-    put("jobname", json!(format!("sample-{}", stored.id)));
     if !sample.workload.set.is_empty() {
         // fio's `description` of a job.
         put("desc", json!(format!("set {}", sample.workload.set)));
     }
     put("groupid", json!(0));
-    put("error", json!(0));
+    // An interruption is none.
+    let is_failed = sample.failure.as_ref().is_some_and(|failure| failure.code != "interrupted");
+    put("error", json!(u8::from(is_failed)));
     put("job options", Value::Object(options));
     let mut histogram = Histogram::default();
     for (key, kind) in DIRECTIONS {
@@ -73,16 +110,10 @@ fn document(stored: &StoredSample) -> Result<Value, &'static str> {
         put("usr_cpu", percent(sample.cpu.lower.user_s));
         put("sys_cpu", percent(sample.cpu.lower.system_s));
     }
-    let mut document = json!({ "fio version": format!("halfpower-{}", sample.program.version), "jobs": [] });
     if sample.is_known("started_at") {
-        let start_ms = sample.started_at.as_millisecond();
-        put("job_start", json!(start_ms));
-        let end_ms = start_ms.saturating_add_unsigned(elapsed_ms);
-        document["timestamp"] = json!(end_ms / 1000);
-        document["timestamp_ms"] = json!(end_ms);
+        put("job_start", json!(sample.started_at.as_millisecond()));
     }
-    document["jobs"] = json!([job]);
-    Ok(document)
+    Ok(job)
 }
 
 /// Totals and latencies of one kind; none if the workload has no such requests.
@@ -93,7 +124,12 @@ fn part(sample: &Sample, kind: RequestKind) -> Result<(Option<&Totals>, Option<&
         RequestKind::Write => ("write", sample.write.as_ref(), &histograms.write),
         _ => ("trim", sample.trim.as_deref(), &histograms.trim),
     };
-    if !sample.workload.operation.has(kind) {
+    // Of jobs that did not do the same, the operation is unknown.
+    let is_there = match sample.workload.is_known("operation") {
+        true => sample.workload.operation.has(kind),
+        false => totals.is_some(),
+    };
+    if !is_there {
         return Ok((None, None));
     }
     let fields = ["requests", "bytes", "requests_per_s", "bytes_per_s"];
@@ -105,7 +141,7 @@ fn part(sample: &Sample, kind: RequestKind) -> Result<(Option<&Totals>, Option<&
 
 fn direction(sample: &Sample, totals: Option<&Totals>, histogram: Option<&Histogram>, elapsed_ms: u64) -> Value {
     let nothing = Totals::default();
-    let alone = sample.workload.operation.only().is_some();
+    let alone = sample.workload.is_known("operation") && sample.workload.operation.only().is_some();
     let rates = if totals.is_some() && alone { rates(sample) } else { Vec::new() };
     let runtime_ms = if totals.is_some() { elapsed_ms } else { 0 };
     let totals = totals.unwrap_or(&nothing);
@@ -121,7 +157,6 @@ fn direction(sample: &Sample, totals: Option<&Totals>, histogram: Option<&Histog
         "runtime": runtime_ms,
         "total_ios": totals.requests,
         "slat_ns": latency(Latency::default(), 0),
-        "clat_ns": latency(Latency::default(), 0),
         "lat_ns": latency(totals.latency_ns, histogram.map_or(totals.requests, Histogram::count)),
         "iops_min": least.round() as u64,
         "iops_max": most.round() as u64,
@@ -139,6 +174,8 @@ fn direction(sample: &Sample, totals: Option<&Totals>, histogram: Option<&Histog
         let bins = histogram.bins().map(|(bucket, count)| (bucket_middle(bucket).to_string(), json!(count)));
         part["lat_ns"]["bins"] = bins.collect::<Map<_, _>>().into();
     }
+    // Readers of fio's results look there first.
+    part["clat_ns"] = part["lat_ns"].clone();
     part
 }
 
