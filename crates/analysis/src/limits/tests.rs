@@ -237,7 +237,7 @@ fn a_limit_in_bytes_is_named_where_large_requests_complete_in_lumps() {
                 waiting += interval.requests;
                 let lump = waiting / 8 * 8 + late;
                 late = if number % 5 == 0 && lump >= 8 { 3 } else { 0 };
-                waiting = waiting % 8;
+                waiting %= 8;
                 (interval.requests, interval.bytes) = (lump - late, (lump - late) << 20);
             }
         }
