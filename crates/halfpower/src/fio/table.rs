@@ -154,7 +154,7 @@ pub(crate) const OPTIONS: &[Row] = &[
     ("unit_base", "", Ignored, "the output has both"),
     ("write_barrier", "barrier", Refused, "use fsync"),
     ("sync_file_range", "", Refused, "use fsync or fdatasync"),
-    ("atomic", "", Refused, "use io with --rw-flags atomic"),
+    ("atomic", "", Refused, "writes have no such flag"),
     ("bs_unaligned", "blocksize_unaligned", Refused, "use sizes in multiples of the sector"),
     ("rw_sequencer", "", Refused, "runs of one kind are not made"),
     ("percentage_random", "", Refused, "use rw=read or rw=randread"),
@@ -225,8 +225,8 @@ pub(crate) const OPTIONS: &[Row] = &[
     ("thinktime_blocks", "", Refused, "use rate or rate_iops"),
     ("thinktime_blocks_type", "", Refused, "use rate or rate_iops"),
     ("thinktime_iotime", "", Refused, "use rate or rate_iops"),
-    ("rate_min", "ratemin", Refused, "look at the rate over time in the report"),
-    ("rate_iops_min", "", Refused, "look at the rate over time in the report"),
+    ("rate_min", "ratemin", Near, "a job that is slower goes on; the report has its rate over time"),
+    ("rate_iops_min", "", Near, "as rate_min"),
     ("max_latency", "", Refused, "look at the latencies in the report"),
     ("latency_target", "", Refused, "run it at several depths; the report has the depth for a latency"),
     ("latency_window", "", Refused, "run it at several depths"),
@@ -260,7 +260,7 @@ pub(crate) const OPTIONS: &[Row] = &[
     ("userspace_reap", "", Ignored, "the worker takes what has completed"),
     ("sqthread_poll_cpu", "", Refused, "use io with --ring"),
     ("cmd_type", "", Same, "nvme"),
-    ("readfua", "", Refused, "use io with --rw-flags"),
+    ("readfua", "", Refused, "reads have no such flag"),
     ("writefua", "", Refused, "use sync=dsync"),
 ];
 
