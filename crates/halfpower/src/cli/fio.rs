@@ -48,7 +48,7 @@ pub(super) struct Arguments {
     keeping: Keeping,
 }
 
-/// What is printed.
+/// The form of the output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Printed {
     /// A summary of each group.

@@ -1,4 +1,4 @@
-//! Jobs of fio's as workloads: a worker for each clone of a job, with a stream of its own.
+//! Jobs of fio's as workloads: a worker with its own stream for each clone of a job.
 
 use super::job_file::{Job, Place, Setting};
 use super::table::{self, How};
@@ -9,11 +9,11 @@ use halfpower_model::{Bytes, KEYS, Nanoseconds, WorkloadSpec};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The most clones of a job.
+/// Maximum number of clones of a job.
 const CLONES_MAX: u64 = 1024;
-/// The most files of a job.
+/// Maximum number of files of a job.
 const FILES_MAX: u64 = 1024;
-/// The most sizes that `bsrange` stands for.
+/// Maximum number of sizes of `bsrange`.
 const SIZES_MAX: usize = 16;
 
 /// Seeds of the clones of a job.
@@ -404,7 +404,7 @@ impl<'a> Settings<'a> {
             return match direction.gap {
                 0 => Ok("sequential".to_owned()),
                 gap if gap > 0 => Ok(format!("strided={}B", request_size.saturating_add_signed(gap))),
-                // fio adds the gap to the end of a request.
+                // fio counts the gap from the request's end.
                 gap if gap.unsigned_abs() == request_size || gap.unsigned_abs() == 2 * request_size => {
                     Ok("reverse".to_owned())
                 }
@@ -445,7 +445,7 @@ impl<'a> Settings<'a> {
             _ => Ok(vec![(self.size(text, name)?, 1)]),
         };
         let text = self.get(name).unwrap_or("4k");
-        // A kind without a size of its own has the one before.
+        // A kind without its own size has the one before.
         let mut kinds: Vec<Weighted> = Vec::new();
         for part in text.split(',') {
             let sizes = match kinds.last() {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// Files that include one another.
 const DEPTH_MAX: usize = 16;
-/// The most jobs.
+/// Maximum number of jobs.
 const JOBS_MAX: usize = 1024;
 
 /// Where a setting stands.
