@@ -135,7 +135,7 @@ impl Between {
                 )
             }
             Basis::Assumed => format!(
-                "No other runs of these workloads are stored: {percent} variation of throughput between runs is assumed{}. \
+                "Too few other runs of these workloads are stored: {percent} variation of throughput between runs is assumed{}. \
                  A busy machine varies more: `halfpower ab`, or several runs on each side, are surer.",
                 if median.is_empty() { median } else { format!(" ({})", &median[2..]) }
             ),

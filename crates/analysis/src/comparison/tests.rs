@@ -530,7 +530,7 @@ fn the_first_line_says_how_runs_vary() {
     assert_eq!((between(1, 1, 2).basis, between(1, 1, 2).runs), (Basis::EarlierRuns, 4));
     assert_eq!((between(2, 2, 2).basis, between(2, 2, 2).runs), (Basis::NamedRuns, 4));
     assert_eq!(between(1, 3, 0).basis, Basis::NamedRuns);
-    begins(&between(1, 1, 0).sentence, "No other runs of these workloads are stored: ");
+    begins(&between(1, 1, 0).sentence, "Too few other runs of these workloads are stored: ");
     begins(&between(1, 1, 4).sentence, "Between runs: throughput varies by ");
 }
 

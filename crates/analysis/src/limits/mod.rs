@@ -40,6 +40,8 @@ const PARTS_MAX: u64 = 8;
 const COUNTED_MAX: Bytes = Bytes(256 << 10);
 /// Reads and writes together exceed one's limit by this share if each has its own.
 const APART_FOR_EACH: f64 = 0.3;
+/// The rate of a control group's limit is so close to it.
+const NEAR_GROUP: f64 = 0.05;
 /// What found a bucket emptied by another had a burst smaller by this share.
 const EMPTIED: f64 = 0.1;
 /// A burst that takes longer is not followed by another.
@@ -70,6 +72,9 @@ pub struct Limit {
     /// Seconds with the rate that lasts.
     #[serde(rename = "seen_seconds")]
     pub seen_s: f64,
+    /// The control group that sets it, if one does.
+    #[serde(skip)]
+    pub group: Option<String>,
     /// What a provider's limits of these rates are, if that is known.
     #[serde(skip)]
     pub known: Option<&'static str>,
@@ -184,20 +189,58 @@ fn find(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Limit> {
         }
     }
     limits.iter_mut().for_each(|limit| add_what_went_before(limit, &long, most));
+    add_configured(&mut limits, &together);
     // A drive that takes a moment's writes into its cache has no limit; a throttle of writes alone passes as little at first.
-    if !long.iter().all(|one| is_virtual(&one.observed.sample.environment)) {
+    let are_virtual = long.iter().all(|one| is_virtual(&one.observed.sample.environment));
+    if !are_virtual {
         let all = limits.clone();
         limits.retain(|limit| {
-            !limit.may_be_a_cache(&all) || limit.burst_seconds.is_some_and(|burst_s| burst_s > SHORT_S)
+            let is_long = limit.burst_seconds.is_some_and(|burst_s| burst_s > SHORT_S);
+            !limit.may_be_a_cache(&all) || is_long || limit.group.is_some()
         });
     }
     limits.iter_mut().for_each(|limit| limit.sentence = limit.words());
     let caches: Vec<bool> = limits.iter().map(|limit| limit.may_be_a_cache(&limits)).collect();
-    for (limit, _) in limits.iter_mut().zip(caches).filter(|(_, may_be)| *may_be) {
+    for (limit, _) in limits.iter_mut().zip(caches).filter(|(limit, may_be)| *may_be && limit.group.is_none()) {
         limit.sentence += " None was found for reads: a write cache that fills up shows this too.";
+        if !are_virtual {
+            limit.confidence = Sureness::Likely;
+        }
     }
     say_what_is_known(&mut limits);
     limits
+}
+
+/// Names the control group of each limit that it sets, and adds those that it sets and a long sample runs at, whose rate may be
+/// irregular.
+fn add_configured(limits: &mut Vec<Limit>, long: &[&Long<'_>]) {
+    for operation in [Operation::Read, Operation::Write] {
+        for what in [Quantity::BytesPerSecond, Quantity::RequestsPerSecond] {
+            for one in long.iter().filter(|one| one.is_of(operation)) {
+                let rate = one.limit(what);
+                let near = |(most, group): (f64, String)| {
+                    ((rate.sustained.value / most - 1.0).abs() < NEAR_GROUP).then_some(group)
+                };
+                let facts = one.observed.sample.environment.all_targets().flat_map(|target| &target.limits);
+                let groups = facts.filter_map(|held| {
+                    let limit = &held.limit;
+                    let most = match (what, operation) {
+                        (Quantity::BytesPerSecond, Operation::Read) => limit.read_bytes_per_s.map(|rate| rate.0),
+                        (Quantity::BytesPerSecond, _) => limit.write_bytes_per_s.map(|rate| rate.0),
+                        (_, Operation::Read) => limit.read_requests_per_s.map(|rate| rate as f64),
+                        _ => limit.write_requests_per_s.map(|rate| rate as f64),
+                    };
+                    Some((most?, limit.group.clone()))
+                });
+                let Some(group) = groups.filter_map(near).next() else { continue };
+                let is_it = |limit: &&mut Limit| limit.what == what && limit.operation.is_none_or(|of| of == operation);
+                match limits.iter_mut().find(is_it) {
+                    Some(found) => found.group = Some(group),
+                    None => limits.push(Limit { group: Some(group), confidence: Sureness::Sure, ..rate }),
+                }
+            }
+        }
+    }
 }
 
 /// Adds to the burst of a limit in bytes what earlier samples moved beyond the rate that lasts. It came from the same bucket, which
@@ -498,6 +541,7 @@ impl Long<'_> {
             shared_by: if workload.targets > 1 { targets.collect() } else { Vec::new() },
             confidence: if burst.is_some() { Sureness::Sure } else { Sureness::Likely },
             seen_s: self.course.seconds,
+            group: None,
             known: None,
             sentence: String::new(),
             samples: vec![self.observed.id],
@@ -531,6 +575,12 @@ impl Limit {
         };
         let together = if self.shared_by.is_empty() { "" } else { " of all targets together" };
         let Some((burst, seconds)) = self.burst.zip(self.burst_seconds) else {
+            if let Some(group) = &self.group {
+                return format!(
+                    "{of}{together}: {} sustained, which the control group {group} allows.",
+                    self.sustained
+                );
+            }
             return format!(
                 "{of}{together}: {} throughout {}, likely a limit: the rate is regular while requests wait. If the volume \
                  has credits, it falls later.",

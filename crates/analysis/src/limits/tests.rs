@@ -2,8 +2,10 @@
 
 use super::*;
 use crate::fixtures::{Normal, Run, begins, deep, random, read, write};
+use halfpower_model::environment::DeviceLimit;
+use halfpower_model::reading::inspect;
 use halfpower_model::sample::{IN_WRITE_CACHE, Interval, Warning};
-use halfpower_model::{FindingCode, Limits, Workload};
+use halfpower_model::{BytesPerSecond, FindingCode, Limits, Workload};
 
 /// A bucket: what refills it per second, and what it holds.
 #[derive(Clone, Copy, Default)]
@@ -246,4 +248,19 @@ fn a_limit_in_bytes_is_named_where_large_requests_complete_in_lumps() {
     let [limit] = &limits[..] else { panic!("{limits:?}") };
     assert_eq!((limit.what, limit.operation), (Quantity::BytesPerSecond, None));
     assert!((limit.sustained.value / 60e6 - 1.0).abs() < 0.02, "{limit:?}");
+}
+
+#[test]
+fn a_limit_that_a_control_group_sets_is_named_whatever_its_rate_shows() {
+    let mut run = run(None, None);
+    assert_eq!(crate::analyse(&run.observed()).limits, Vec::new());
+    let write_bytes_per_s = Some(BytesPerSecond(2000.0 * 1048576.0));
+    let limit = inspect::Limit { group: "blkio:/batch".to_owned(), write_bytes_per_s, ..inspect::Limit::default() };
+    for placed in &mut run.samples {
+        placed.sample.environment.target.limits = vec![DeviceLimit { device: "sda".to_owned(), limit: limit.clone() }];
+    }
+    let limits = crate::analyse(&run.observed()).limits;
+    let [limit] = &limits[..] else { panic!("{limits:?}") };
+    assert_eq!((limit.what, limit.operation), (Quantity::BytesPerSecond, Some(Operation::Write)));
+    assert!(limit.sentence.ends_with("sustained, which the control group blkio:/batch allows."), "{}", limit.sentence);
 }

@@ -37,7 +37,9 @@ Exit status: 0 equivalent or B better; 3 B worse; 4 undecided.";
 /// test file, which is removed afterwards. A file or block device is only read, unless --overwrite names it.
 ///
 /// With one target, commands apply the settings: --before-a before A's part of each block, --before-b before B's. The
-/// target stays open, so a command can remount it, but not unmount it.
+/// target stays open, so a command can remount it, but not unmount it. The setting of the last block stays.
+///
+/// Short pairs see the burst of a rate-limited volume: `halfpower limits` finds what lasts.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {

@@ -29,8 +29,14 @@ pub(crate) struct Judged {
     /// None if no such rate was measured, or only in a burst.
     pub(crate) sustained: Option<Estimate>,
     pub(crate) is_short: bool,
-    /// Whether it was regular without a burst before, as a burst that outlasts the measurement is.
+    /// Whether a longer measurement may show a lower rate: no burst was seen to end.
     pub(crate) may_fall: bool,
+    /// How sure the limit is; none where none was found.
+    #[serde(skip)]
+    by_limit: Option<Sureness>,
+    /// The deepest queue that was measured.
+    #[serde(skip)]
+    depth: u32,
 }
 
 impl FromStr for Expected {
@@ -72,10 +78,13 @@ impl Expected {
         let wanted = rates.into_iter().filter_map(|(what, expected)| Some((what, expected?)));
         let judged = wanted.flat_map(|(what, expected)| {
             [Operation::Read, Operation::Write].map(|operation| {
-                let (sustained, may_fall) = sustained(analysis, what, operation).unzip();
+                let (sustained, by_limit) = sustained(analysis, what, operation).unzip();
+                let by_limit = by_limit.flatten();
+                let may_fall = sustained.is_some() && by_limit != Some(Sureness::Sure);
+                let depth = analysis.cells.iter().map(|cell| cell.workload.depth).max().unwrap_or(1);
                 let is_short =
                     sustained.is_some_and(|rate: Estimate| rate.high.unwrap_or(rate.value) < expected * (1.0 - SHORT));
-                Judged { operation, expected, sustained, is_short, may_fall: may_fall.unwrap_or(false) }
+                Judged { operation, expected, sustained, is_short, may_fall, by_limit, depth }
             })
         });
         // Reads of a device that may not be written are judged alone.
@@ -86,8 +95,12 @@ impl Expected {
     }
 }
 
-/// The rate that lasts by a limit, else that of the fastest workload, and whether it may fall later.
-pub(crate) fn sustained(analysis: &Analysis, what: Quantity, operation: Operation) -> Option<(Estimate, bool)> {
+/// The rate that lasts by a limit, else that of the fastest workload, and how sure it is; none where no limit was found.
+pub(crate) fn sustained(
+    analysis: &Analysis,
+    what: Quantity,
+    operation: Operation,
+) -> Option<(Estimate, Option<Sureness>)> {
     let is_of = |of: Option<Operation>| of.is_none_or(|of| of == operation);
     let limit = analysis.limits.iter().find(|limit| limit.what == what && is_of(limit.operation));
     let is_bytes = what == Quantity::BytesPerSecond;
@@ -99,9 +112,7 @@ pub(crate) fn sustained(analysis: &Analysis, what: Quantity, operation: Operatio
     });
     let rates = cells.map(|cell| if is_bytes { cell.bytes_per_s } else { cell.requests_per_s });
     let fastest = rates.filter(|rate| rate.repetitions > 0).max_by(|one, other| one.value.total_cmp(&other.value));
-    // A rate that was only regular may be a burst's.
-    let may_fall = limit.is_some_and(|limit| limit.confidence == Sureness::Likely);
-    Some((limit.map(|limit| limit.sustained).or(fastest)?, may_fall))
+    Some((limit.map(|limit| limit.sustained).or(fastest)?, limit.map(|limit| limit.confidence)))
 }
 
 impl Judged {
@@ -111,14 +122,22 @@ impl Judged {
         let expected = rate.quantity.format(self.expected);
         if self.is_short {
             let short = (1.0 - rate.value / self.expected) * 100.0;
-            return format!("sustain {rate}, {short:.1} % less than the {expected} expected");
+            let deepest = match self.by_limit {
+                Some(Sureness::Sure) => String::new(),
+                _ => format!(", at up to QD{}", self.depth),
+            };
+            return format!("sustain {rate}{deepest}, {short:.1} % less than the {expected} expected");
         }
         let tolerance = match rate.value < self.expected {
             true => format!(", less {:.0} %", SHORT * 100.0),
             false => String::new(),
         };
-        let (verb, until) =
-            if self.may_fall { ("give", ", as long as measured; it may be a burst") } else { ("sustain", "") };
+        // A rate that was only regular may be a burst's; without a limit, a cache or heat may come later.
+        let (verb, until) = match self.by_limit {
+            Some(Sureness::Sure) => ("sustain", ""),
+            Some(_) => ("give", ", as long as measured; it may be a burst"),
+            None => ("give", ", as long as measured"),
+        };
         format!("{verb} {rate}, as expected (at least {expected}{tolerance}){until}")
     }
 }

@@ -219,6 +219,9 @@ impl Analysed {
             (!rates.is_empty()).then(|| format!("{name} {} for up to {seen}", rates.join(" and ")))
         });
         let given = given.collect::<Vec<_>>().join("; ");
+        if given.is_empty() {
+            return vec!["Too little was measured to find a limit; run it again.".to_owned()];
+        }
         vec![format!("No rate limit was seen: {given}. A cache or credits that last longer do not show.")]
     }
 

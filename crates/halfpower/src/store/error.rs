@@ -16,7 +16,7 @@ pub(crate) enum StoreError {
     #[error("the store {path} is not UTF-8, as every name here has to be; name another file with --store")]
     NotText { path: PathBuf },
     /// The file cannot be opened or created.
-    #[error("cannot open the store {path}; name another file with --store, or leave it out with --no-store")]
+    #[error("cannot open the store {path}; name another file with --store; a measurement also runs with --no-store")]
     Open { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
     /// It is another kind of file.
     #[error("{path} is not a store of Halfpower ({what}); name another file with --store")]

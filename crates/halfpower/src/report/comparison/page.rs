@@ -141,7 +141,8 @@ pub(crate) fn comparison_text(comparison: &Comparison, all: bool, medium: Medium
     }
     // They may explain what follows.
     page.table_of(&differences("Differences of the environment", comparison));
-    if comparison.differences.is_empty() {
+    // Samples record the settings that a hook of `ab` makes only in part.
+    if comparison.differences.is_empty() && comparison.sides[0].name != "A" {
         page.plain("The environment is the same, as far as the samples record it.");
     }
     page.table_of(&counts(comparison));
