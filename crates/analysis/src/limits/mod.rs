@@ -7,6 +7,7 @@
 //! Sources: `course`; QEMU, docs/throttle.txt; Linux, block/blk-throttle.c.
 
 mod course;
+mod group;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -40,8 +41,6 @@ const PARTS_MAX: u64 = 8;
 const COUNTED_MAX: Bytes = Bytes(256 << 10);
 /// Reads and writes together exceed one's limit by this share if each has its own.
 const APART_FOR_EACH: f64 = 0.3;
-/// The rate of a control group's limit is so close to it.
-const NEAR_GROUP: f64 = 0.05;
 /// What found a bucket emptied by another had a burst smaller by this share.
 const EMPTIED: f64 = 0.1;
 /// A burst that takes longer is not followed by another.
@@ -189,7 +188,7 @@ fn find(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Limit> {
         }
     }
     limits.iter_mut().for_each(|limit| add_what_went_before(limit, &long, most));
-    add_configured(&mut limits, &together);
+    group::add_configured(&mut limits, &together);
     // A drive that takes a moment's writes into its cache has no limit; a throttle of writes alone passes as little at first.
     let are_virtual = long.iter().all(|one| is_virtual(&one.observed.sample.environment));
     if !are_virtual {
@@ -209,38 +208,6 @@ fn find(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Limit> {
     }
     say_what_is_known(&mut limits);
     limits
-}
-
-/// Names the control group of each limit that it sets, and adds those that it sets and a long sample runs at, whose rate may be
-/// irregular.
-fn add_configured(limits: &mut Vec<Limit>, long: &[&Long<'_>]) {
-    for operation in [Operation::Read, Operation::Write] {
-        for what in [Quantity::BytesPerSecond, Quantity::RequestsPerSecond] {
-            for one in long.iter().filter(|one| one.is_of(operation)) {
-                let rate = one.limit(what);
-                let near = |(most, group): (f64, String)| {
-                    ((rate.sustained.value / most - 1.0).abs() < NEAR_GROUP).then_some(group)
-                };
-                let facts = one.observed.sample.environment.all_targets().flat_map(|target| &target.limits);
-                let groups = facts.filter_map(|held| {
-                    let limit = &held.limit;
-                    let most = match (what, operation) {
-                        (Quantity::BytesPerSecond, Operation::Read) => limit.read_bytes_per_s.map(|rate| rate.0),
-                        (Quantity::BytesPerSecond, _) => limit.write_bytes_per_s.map(|rate| rate.0),
-                        (_, Operation::Read) => limit.read_requests_per_s.map(|rate| rate as f64),
-                        _ => limit.write_requests_per_s.map(|rate| rate as f64),
-                    };
-                    Some((most?, limit.group.clone()))
-                });
-                let Some(group) = groups.filter_map(near).next() else { continue };
-                let is_it = |limit: &&mut Limit| limit.what == what && limit.operation.is_none_or(|of| of == operation);
-                match limits.iter_mut().find(is_it) {
-                    Some(found) => found.group = Some(group),
-                    None => limits.push(Limit { group: Some(group), confidence: Sureness::Sure, ..rate }),
-                }
-            }
-        }
-    }
 }
 
 /// Adds to the burst of a limit in bytes what earlier samples moved beyond the rate that lasts. It came from the same bucket, which

@@ -1,0 +1,40 @@
+//! Limits that a control group of the host sets: the kernel says what they are.
+
+use super::{Limit, Long};
+use crate::attribution::Sureness;
+use halfpower_model::{Operation, Quantity};
+
+/// The rate of a control group's limit is so close to it.
+const NEAR_GROUP: f64 = 0.05;
+
+/// Names the control group of each limit that it sets, and adds those that it sets and a long sample runs at, whose rate may be
+/// irregular.
+pub(super) fn add_configured(limits: &mut Vec<Limit>, long: &[&Long<'_>]) {
+    for operation in [Operation::Read, Operation::Write] {
+        for what in [Quantity::BytesPerSecond, Quantity::RequestsPerSecond] {
+            for one in long.iter().filter(|one| one.is_of(operation)) {
+                let rate = one.limit(what);
+                let near = |(most, group): (f64, String)| {
+                    ((rate.sustained.value / most - 1.0).abs() < NEAR_GROUP).then_some(group)
+                };
+                let facts = one.observed.sample.environment.all_targets().flat_map(|target| &target.limits);
+                let groups = facts.filter_map(|held| {
+                    let limit = &held.limit;
+                    let most = match (what, operation) {
+                        (Quantity::BytesPerSecond, Operation::Read) => limit.read_bytes_per_s.map(|rate| rate.0),
+                        (Quantity::BytesPerSecond, _) => limit.write_bytes_per_s.map(|rate| rate.0),
+                        (_, Operation::Read) => limit.read_requests_per_s.map(|rate| rate as f64),
+                        _ => limit.write_requests_per_s.map(|rate| rate as f64),
+                    };
+                    Some((most?, limit.group.clone()))
+                });
+                let Some(group) = groups.filter_map(near).next() else { continue };
+                let is_it = |limit: &&mut Limit| limit.what == what && limit.operation.is_none_or(|of| of == operation);
+                match limits.iter_mut().find(is_it) {
+                    Some(found) => found.group = Some(group),
+                    None => limits.push(Limit { group: Some(group), confidence: Sureness::Sure, ..rate }),
+                }
+            }
+        }
+    }
+}
