@@ -60,8 +60,7 @@ pub(crate) fn works(jobs: &[Job]) -> Result<Vec<Work>, JobErrors> {
         let settings = Settings::of(job);
         wrong.extend(settings.refused());
         let waits = settings.is_on("stonewall") || settings.get("wait_for").is_some();
-        let is_first = works.last().is_none_or(|last| last.stage < stage);
-        if waits && !is_first && !works.is_empty() {
+        if waits && works.last().is_some_and(|last| last.stage == stage) {
             stage += 1;
         }
         if works.last().is_some_and(|last| last.stage < stage)
@@ -334,9 +333,9 @@ impl<'a> Settings<'a> {
             }
             _ => self.sized(name),
         };
-        let (given, each) = (of_file("size")?, self.sized("filesize")?.map(|size| size * count));
-        let step = of_file("offset_increment")?.unwrap_or_default() * clone;
-        let offset = of_file("offset")?.unwrap_or_default() + step;
+        let (given, each) = (of_file("size")?, self.sized("filesize")?.map(|size| size.saturating_mul(count)));
+        let step = of_file("offset_increment")?.unwrap_or_default().saturating_mul(clone);
+        let offset = of_file("offset")?.unwrap_or_default().saturating_add(step);
         if offset > 0 && count > 1 {
             return Err(self.wrong("offset", "several files form one volume, which begins at 0"));
         }
@@ -349,13 +348,13 @@ impl<'a> Settings<'a> {
         };
         let span = match there.filter(|_| given.is_none()) {
             Some(there) => there,
-            None => each.unwrap_or(0).max(offset + all),
+            None => each.unwrap_or(0).max(offset.saturating_add(all)),
         };
         spec.size = Some(Bytes(span));
         spec.offset = (offset > 0).then_some(Bytes(offset));
         if !(self.is_on("time_based") && spec.duration.is_some()) {
             let loops = self.number("loops", 1, 1 << 20)?;
-            let once = self.sized("io_size")?.unwrap_or(span - offset);
+            let once = self.sized("io_size")?.unwrap_or(span.saturating_sub(offset));
             spec.bytes = Some(Bytes(once.saturating_mul(loops)));
         }
         Ok(Some(Bytes(span.div_ceil(count))).filter(|_| !files.iter().any(|file| is_device(file))))

@@ -108,7 +108,13 @@ pub(crate) fn read_command_line(words: &[String]) -> anyhow::Result<Request> {
     }
     for file in files {
         reader.own = None;
+        let before = reader.jobs.len();
         reader.read_file(&file, 0)?;
+        // A file waits for the one before it.
+        if let Some(first) = reader.jobs.get_mut(before).filter(|_| before > 0) {
+            let (name, place) = ("stonewall".to_owned(), first.place.clone());
+            first.settings.push(Setting { name, value: String::new(), place });
+        }
     }
     request.jobs = reader.jobs;
     if !sections.is_empty() {

@@ -63,6 +63,9 @@ fn refused_options_are_named_with_what_to_do() {
     assert_eq!(told("--name=a --rw=read"), ["command line: job a: a file that has to be made needs size or filesize"]);
     assert_eq!(told("--name=a --rw=read --size=4q"), ["command line: size=4q: it is no size, like 4k, 1g or 4096"]);
     assert_eq!(told("--name=a --size=1m --ioengine=rbd").len(), 1);
+    // Nothing overflows; what the target has no room for is refused there.
+    let far = told("--name=a --rw=read --size=512p --filesize=512p --nrfiles=1 --offset_increment=512p --numjobs=64");
+    assert_eq!(far.len(), 64);
 }
 
 #[test]
