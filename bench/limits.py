@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Limits against truth: storage held to rates of our own, and what `halfpower limits` and `halfpower run` name.
 
-    bench/limits.py [--binary target/release/halfpower] [--throttled 30] [--free 30] [--simulated 200] [--seed N] [--only GROUP]…
+    bench/limits.py [--binary target/release/halfpower] [--throttled 30] [--free 30] [--simulated 200] [--seed N] [--only GROUP]… [--qemu]
 
-Throttled: files behind bench/throttle.rs, which throttles as QEMU does; a third in bytes, a third in requests, a sixth in both,
-a sixth shared by two to four files. Rates of 20 to 200 MB/s and 500 to 20 000 IOPS; bursts from QEMU's own to five seconds at
-two to eight times the rate. Free: files without one. Simulated: machines with and without limits, credits, caches
-that fill up, garbage collection and heat; a device's own limits are no limit of a provider.
+Throttled: files behind bench/throttle.rs, which throttles as QEMU does, or with --qemu behind QEMU's storage daemon; a
+third in bytes, a third in requests, a sixth in both, a sixth shared by two to four files. Rates of 20 to 200 MB/s and
+500 to 20 000 IOPS; bursts from QEMU's own to five seconds at two to eight times the rate. Free: files without one.
+Simulated: machines with and without limits, credits, caches that fill up, garbage collection and heat; a device's own
+limits are no limit of a provider.
 
 Right is a limit of the right kind within 5 % of its rate, for reads and for writes, and no other. Ends with status 1 where fewer
 than 28 of 30 are, where a free file has one, or where fewer than 80 % of the bursts over a second are within 20 % of their length.
