@@ -6,3 +6,4 @@ pub(crate) mod run;
 pub(crate) mod table;
 #[cfg(test)]
 mod tests;
+pub(crate) mod units;

@@ -3,7 +3,7 @@
 use super::job::works;
 use super::job_file::read_command_line;
 use super::table::{How, OPTIONS};
-use halfpower_model::Bytes;
+use super::units::{bytes, time};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -70,13 +70,13 @@ fn refused_options_are_named_with_what_to_do() {
 
 #[test]
 fn sizes_and_times_are_fio_s() {
-    for (text, bytes) in [("4k", 4096), ("4kb", 4096), ("4KiB", 4000), ("1m", 1 << 20), ("512", 512), ("512b", 512)] {
-        assert_eq!(super::job::bytes(text, 1024), Some(bytes), "{text}");
+    for (text, expected) in [("4k", 4096), ("4kb", 4096), ("4KiB", 4000), ("1m", 1 << 20), ("512", 512), ("512b", 512)]
+    {
+        assert_eq!(bytes(text, 1024), Some(expected), "{text}");
     }
-    assert_eq!((super::job::bytes("4k", 1000), super::job::bytes("4kib", 1000)), (Some(4000), Some(4096)));
-    assert_eq!(super::job::bytes("99999999999t", 1024), None);
-    assert_eq!(super::job::time("2m").map(|time| time.0), Some(120_000_000_000));
-    assert_eq!(Bytes(4096).0, 4096);
+    assert_eq!((bytes("4k", 1000), bytes("4kib", 1000)), (Some(4000), Some(4096)));
+    assert_eq!(bytes("99999999999t", 1024), None);
+    assert_eq!(time("2m").map(|time| time.0), Some(120_000_000_000));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use super::super::json::count;
 use super::super::record::{buffering, of_reads};
 use super::direction::Direction;
 use crate::emit::fio::ENGINES;
+use crate::fio::units::{bytes, time};
 use halfpower_model::{
     Arrivals, Buffering, Bytes, Durability, Nanoseconds, Operation, Pattern, Personality, RequestKind, Verify,
     WorkerKind, WorkloadSpec,
@@ -202,38 +203,9 @@ impl Options {
     }
 }
 
-/// A whole number with a unit.
-fn with_unit(text: &str, units: &[(&[&str], u64)]) -> Option<u64> {
-    let lower = text.trim().to_ascii_lowercase();
-    let digits = lower.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let (_, unit) = units.iter().find(|(words, _)| words.contains(&&lower[digits.len()..]))?;
-    digits.parse::<u64>().ok()?.checked_mul(*unit)
-}
-
-/// `4k`, `64kb`, `1m`, `512`: powers of 1024, as by default in fio; none with an `i` or in percent.
+/// A size with fio's default base of 1024.
 fn size(text: &str) -> Option<Bytes> {
-    let units: [(&[&str], u64); 5] = [
-        (&["", "b"], 1),
-        (&["k", "kb"], 1 << 10),
-        (&["m", "mb"], 1 << 20),
-        (&["g", "gb"], 1 << 30),
-        (&["t", "tb"], 1 << 40),
-    ];
-    with_unit(text, &units).filter(|bytes| *bytes <= 1 << 60).map(Bytes)
-}
-
-/// `30`, `30s`, `500ms`, `2m`, `1h`.
-fn time(text: &str) -> Option<Nanoseconds> {
-    const SECOND: u64 = 1_000_000_000;
-    let units: [(&[&str], u64); 6] = [
-        (&["us", "usec"], SECOND / 1_000_000),
-        (&["ms", "msec"], SECOND / 1_000),
-        (&["", "s", "sec"], SECOND),
-        (&["m", "min"], 60 * SECOND),
-        (&["h"], 3600 * SECOND),
-        (&["d"], 86_400 * SECOND),
-    ];
-    with_unit(text, &units).map(Nanoseconds)
+    bytes(text, 1024).map(Bytes)
 }
 
 #[cfg(test)]
@@ -266,7 +238,7 @@ mod tests {
         assert_eq!(spec(json!({ "bssplit": "4k/50:64k/50" })).request_size, None);
         assert_eq!(spec(json!({ "bs": "4k,64k" })).request_size, None);
         assert_eq!(spec(json!({ "bs": "4k,4k" })).request_size, Some(Bytes(4096)));
-        assert_eq!(spec(json!({ "bs": "4ki" })).request_size, None);
+        assert_eq!(spec(json!({ "bs": "4ki" })).request_size, Some(Bytes(4000)));
         assert_eq!(spec(json!({ "bs": "0" })).request_size, None);
         assert_eq!(spec(json!({ "size": "50%" })).size, None);
         assert_eq!(spec(json!({ "iodepth": "8" })).depth, None, "of an engine nobody named");

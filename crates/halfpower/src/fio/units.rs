@@ -1,0 +1,30 @@
+//! fio's sizes and times.
+
+use halfpower_model::Nanoseconds;
+
+/// A number of bytes: `4k`, `64kb`, `1m`, `512`. With a base of 1024, `ki` is 1000, and the other way round.
+pub(crate) fn bytes(text: &str, base: u64) -> Option<u64> {
+    let lower = text.trim().to_ascii_lowercase();
+    let digits = lower.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let unit = lower[digits.len()..].trim_end_matches('b');
+    let (unit, base) =
+        unit.strip_suffix('i').map_or((unit, base), |unit| (unit, if base == 1024 { 1000 } else { 1024 }));
+    let power = ["", "k", "m", "g", "t", "p"].iter().position(|known| *known == unit)? as u32;
+    digits.parse::<u64>().ok()?.checked_mul(u64::pow(base, power)).filter(|bytes| *bytes <= 1 << 60)
+}
+
+/// A time: `30`, `30s`, `500ms`, `2m`, `1h`.
+pub(crate) fn time(text: &str) -> Option<Nanoseconds> {
+    let lower = text.trim().to_ascii_lowercase();
+    let digits = lower.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let unit = match &lower[digits.len()..] {
+        "us" | "usec" => 1_000,
+        "ms" | "msec" => 1_000_000,
+        "" | "s" | "sec" => 1_000_000_000,
+        "m" | "min" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        "d" => 86_400_000_000_000,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(unit).map(Nanoseconds)
+}
