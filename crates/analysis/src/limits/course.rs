@@ -238,16 +238,15 @@ impl Done {
     /// By the ends of lumps, if nearly all requests of the second half complete in lumps of half of a worker's `own` to all
     /// `outstanding`: a server that works on one at a time may answer all together. A lump may be in two intervals.
     fn by_lumps(&self, own: f64, outstanding: f64) -> Option<Done> {
-        let (mut lumps, mut begun) = (vec![self.0[0]], None);
+        let (mut lumps, mut was_idle) = (vec![self.0[0]], true);
         for ends in self.0.windows(2) {
             let is_idle = ends[1].1 <= ends[0].1;
-            if is_idle && begun.take().is_some() {
+            if is_idle && !was_idle {
                 lumps.push(ends[0]);
-            } else if !is_idle {
-                begun.get_or_insert(ends[0].1);
             }
+            was_idle = is_idle;
         }
-        lumps.extend(begun.and(self.0.last().copied()));
+        lumps.extend(self.0.last().copied().filter(|_| !was_idle));
         let half_s = self.0.last()?.0 / 2.0;
         let late = |points: &[(f64, f64)]| points.iter().filter(|(at_s, _)| *at_s >= half_s).count();
         let sizes = || lumps.windows(2).filter(|ends| ends[1].0 >= half_s).map(|ends| ends[1].1 - ends[0].1);

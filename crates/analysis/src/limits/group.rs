@@ -1,4 +1,4 @@
-//! Limits that a control group of the host sets: the kernel says what they are.
+//! Limits that a control group of the host sets, as the kernel reports them.
 
 use super::{Limit, Long};
 use crate::attribution::Sureness;
