@@ -164,7 +164,7 @@ pub(super) fn ending(outcome: Outcome) -> Ending {
 
 /// The most earlier runs to read: of many, the old ones say little about today.
 const EARLIER_MOST: usize = 10;
-/// The most samples of earlier runs to read: ten thorough surveys have fewer, and 100 000 take two seconds.
+/// Maximum number of samples of earlier runs: ten thorough surveys have fewer, and 100 000 take two seconds.
 const EARLIER_SAMPLES: u64 = 10_000;
 
 /// Earlier runs of the same name on the same target, the latest ones; what of them fits is found by the comparison.
@@ -179,13 +179,7 @@ fn earlier_runs(store: &Store, before: &Side, after: &Side) -> anyhow::Result<Ve
         run.id < last && !is_named(run.id) && of_before.iter().any(is_same)
     };
     let mut left = EARLIER_SAMPLES;
-    let fits = |run: &&RunSummary| match left.checked_sub(run.samples) {
-        Some(rest) => {
-            left = rest;
-            true
-        }
-        None => false,
-    };
+    let fits = |run: &&RunSummary| left.checked_sub(run.samples).map(|rest| left = rest).is_some();
     let earlier = runs.iter().rev().filter(is_like).filter(fits).take(EARLIER_MOST);
     Ok(earlier.map(|run| store.samples(run.id)).collect::<Result<_, _>>()?)
 }
