@@ -6,7 +6,7 @@ use super::units::{bytes, time};
 use crate::sanitize::sanitize;
 use crate::text::once;
 use halfpower_engine::{Access, Target};
-use halfpower_model::{Bytes, KEYS, Nanoseconds, WorkloadSpec};
+use halfpower_model::{Buffering, Bytes, KEYS, Nanoseconds, WorkloadSpec};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -71,7 +71,7 @@ pub(crate) fn works(jobs: &[Job]) -> Result<Vec<Work>, JobErrors> {
             group += 1;
         }
         let made = settings.number("numjobs", 1, CLONES_MAX).and_then(|clones| {
-            let of = |clone| settings.work(job, clone).map(|work| Work { stage, ..work });
+            let of = |clone| settings.work(clone).map(|work| Work { stage, ..work });
             (0..clones).map(of).collect::<Result<Vec<_>, _>>()
         });
         match made {
@@ -183,7 +183,8 @@ impl<'a> Settings<'a> {
     }
 
     /// The worker of a clone.
-    fn work(&self, job: &Job, clone: u64) -> Result<Work, String> {
+    fn work(&self, clone: u64) -> Result<Work, String> {
+        let job = self.job;
         let direction = self.direction()?;
         let files = self.files(clone)?;
         let mut keys = self.requests(&direction, files.len())?;
@@ -236,9 +237,8 @@ impl<'a> Settings<'a> {
         let smallest = sizes.iter().flatten().map(|(size, _)| *size).min().unwrap_or(4096);
         let size = match &sizes[..] {
             [one] if one.len() == 1 => ("request_size", "bs", format!("{smallest}B")),
-            [one] => ("sizes", "bs", shares(one)),
-            [read, write, ..] => ("sizes", "bs", format!("read={},write={}", shares(read), shares(write))),
-            [] => ("request_size", "bs", "4KiB".to_owned()),
+            [read, write] => ("sizes", "bs", format!("read={},write={}", shares(read), shares(write))),
+            several => ("sizes", "bs", shares(&several.concat())),
         };
         let align = self.sized("blockalign")?.filter(|_| direction.is_random);
         let mut keys = vec![
@@ -274,12 +274,7 @@ impl<'a> Settings<'a> {
         }
         let is_direct = self.is_on("direct") || self.get("buffered") == Some("0");
         let is_through = self.get("sync").is_some_and(|sync| !matches!(sync, "0" | "none"));
-        let buffering = match (is_direct, is_through) {
-            (false, false) => "buffered",
-            (true, false) => "direct",
-            (false, true) => "through",
-            (true, true) => "none",
-        };
+        let buffering = Buffering::of(is_direct, is_through).word();
         let cache = match self.is_on("pre_read") {
             true => "warm",
             false if !is_direct && self.get("invalidate") != Some("0") => "cold",
@@ -372,7 +367,11 @@ impl<'a> Settings<'a> {
             // Our commands go to the disk of such a character device.
             let own =
                 |name: &String| name.strip_prefix("/dev/ng").map_or(name.clone(), |disk| format!("/dev/nvme{disk}"));
-            return Ok(list(names).iter().take(FILES_MAX as usize).map(|name| folder.join(own(name))).collect());
+            let names = list(names);
+            if names.len() as u64 > FILES_MAX {
+                return Err(self.wrong("filename", &format!("use up to {FILES_MAX} files")));
+            }
+            return Ok(names.iter().map(|name| folder.join(own(name))).collect());
         }
         let format = self.get("filename_format").unwrap_or("$jobname.$jobnum.$filenum");
         let name = |number: u64| {

@@ -134,6 +134,16 @@ pub enum SubmitBatch {
 }
 
 impl Buffering {
+    /// By whether the page cache is bypassed, and whether each write is on the medium before it returns.
+    pub fn of(direct: bool, through: bool) -> Self {
+        match (direct, through) {
+            (false, false) => Buffering::Buffered,
+            (false, true) => Buffering::Through,
+            (true, false) => Buffering::Direct,
+            (true, true) => Buffering::None,
+        }
+    }
+
     /// Whether the page cache is bypassed.
     pub fn is_direct(self) -> bool {
         matches!(self, Buffering::Direct | Buffering::None)

@@ -3,9 +3,7 @@
 use super::{Format, Source};
 use halfpower_model::sample::{CpuTime, Latency, Totals};
 use halfpower_model::workload::Mix;
-use halfpower_model::{
-    Buffering, Bytes, BytesPerSecond, Environment, Histogram, Operation, Origin, RequestKind, Sample,
-};
+use halfpower_model::{Bytes, BytesPerSecond, Environment, Histogram, Operation, Origin, RequestKind, Sample};
 
 /// The known figures of requests of one kind, or of all.
 #[derive(Clone, Debug, Default)]
@@ -123,16 +121,6 @@ pub(super) fn used(sample: &mut Sample, user_s: f64, system_s: f64) {
     sample.mark_known("cpu.lower");
     let requests = sample.total.requests as f64;
     sample.cpu.lower_us_per_request = (requests > 0.0).then(|| (user_s + system_s) * 1e6 / requests);
-}
-
-/// Buffering by whether the page cache is bypassed, and whether writes go through it.
-pub(super) fn buffering(direct: bool, through: bool) -> Buffering {
-    match (direct, through) {
-        (false, false) => Buffering::Buffered,
-        (false, true) => Buffering::Through,
-        (true, false) => Buffering::Direct,
-        (true, true) => Buffering::None,
-    }
 }
 
 /// The operation with this percentage of reads.

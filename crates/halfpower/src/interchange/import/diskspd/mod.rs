@@ -8,13 +8,14 @@ mod output;
 mod xml;
 
 use super::error::Fault;
-use super::record::{Figures, buffering, fill, lasted, of_reads, origin, size};
+use super::record::{Figures, fill, lasted, of_reads, origin, size};
 use super::text::{number, whole};
 use super::{Collected, Format, Source};
 use crate::interchange::percentiles;
 use halfpower_model::sample::Latency;
 use halfpower_model::{
-    Bytes, Environment, Nanoseconds, Operation, Origin, Pattern, RequestKind, Sample, WorkerKind, WorkloadSpec,
+    Buffering, Bytes, Environment, Nanoseconds, Operation, Origin, Pattern, RequestKind, Sample, WorkerKind,
+    WorkloadSpec,
 };
 use xml::Element;
 
@@ -176,7 +177,7 @@ fn spec_of(profile: Element<'_>) -> WorkloadSpec {
         processes: Some(WorkerKind::Thread),
         buffering: (!targets.is_empty()).then(|| {
             let neither = is_on("DisableAllCache");
-            buffering(is_on("DisableOSCache") || neither, is_on("WriteThrough") || neither)
+            Buffering::of(is_on("DisableOSCache") || neither, is_on("WriteThrough") || neither)
         }),
         duration: seconds("Duration"),
         warmup: seconds("Warmup"),

@@ -2,7 +2,7 @@
 //! those they share. The table of CPUs, whose columns differ between versions, is left out.
 
 use super::super::error::Fault;
-use super::super::record::{Figures, buffering, fill, lasted, size};
+use super::super::record::{Figures, fill, lasted, size};
 use super::super::text::{lines, number, whole};
 use super::super::{Collected, Source};
 use super::{facts, nanoseconds, of_writes, put};
@@ -79,9 +79,9 @@ impl Reader {
         let Some((_, target)) = self.targets.last_mut() else { return };
         let is_direct = target.buffering.is_some_and(Buffering::is_direct);
         if text.starts_with("software cache disabled") {
-            target.buffering = Some(buffering(true, target.buffering.is_some_and(Buffering::is_through)));
+            target.buffering = Some(Buffering::of(true, target.buffering.is_some_and(Buffering::is_through)));
         } else if text.ends_with("writethrough on") {
-            target.buffering = Some(buffering(is_direct, true));
+            target.buffering = Some(Buffering::of(is_direct, true));
         } else if text.starts_with("performing read test") {
             target.operation = Some(Operation::Read);
         } else if text.starts_with("performing write test") {

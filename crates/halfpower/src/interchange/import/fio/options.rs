@@ -5,7 +5,7 @@
 //! line; without `norandommap` fio visits each block once before it repeats one.
 
 use super::super::json::count;
-use super::super::record::{buffering, of_reads};
+use super::super::record::of_reads;
 use super::direction::Direction;
 use crate::emit::fio::ENGINES;
 use crate::fio::units::{bytes, time};
@@ -84,7 +84,7 @@ impl Options {
         (times > 1.5).then_some(clones)
     }
 
-    /// Whether the job wrote, and then read what it had written.
+    /// Whether the job wrote, and then verified by reading.
     pub(super) fn verifies_writes(&self) -> bool {
         let is_verified = self.get("verify").is_some_and(|verify| !matches!(verify, "0" | "none" | "null"));
         is_verified && self.operation().is_some_and(|(operation, _)| operation == Operation::Write)
@@ -136,7 +136,7 @@ impl Options {
 
     fn buffering(&self) -> Buffering {
         let direct = self.is_on("direct") || self.get("buffered") == Some("0");
-        buffering(direct, self.is_on("sync") && self.get("sync") != Some("none"))
+        Buffering::of(direct, self.is_on("sync") && self.get("sync") != Some("none"))
     }
 
     fn personality(&self) -> Option<Personality> {

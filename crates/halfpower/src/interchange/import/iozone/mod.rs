@@ -10,10 +10,10 @@ mod tests_named;
 mod throughput;
 
 use super::error::Fault;
-use super::record::{buffering, environment, origin};
+use super::record::{environment, origin};
 use super::text::{c_time, lines, number, whole};
 use super::{Collected, Format, Source};
-use halfpower_model::{Bytes, Closing, Durability, Sample, WorkloadSpec};
+use halfpower_model::{Buffering, Bytes, Closing, Durability, Sample, WorkloadSpec};
 
 /// The head of a call's output.
 #[derive(Clone, Debug, Default)]
@@ -119,7 +119,7 @@ impl Head {
     /// The settings in the head.
     fn spec(&self, writes: bool) -> WorkloadSpec {
         WorkloadSpec {
-            buffering: Some(buffering(self.direct, self.synchronous)),
+            buffering: Some(Buffering::of(self.direct, self.synchronous)),
             durability: writes.then_some(if self.times_flush { Durability::FlushAtEnd } else { Durability::None }),
             time_close: writes.then_some(if self.times_close { Closing::Timed } else { Closing::Untimed }),
             depth: (!self.asynchronous).then_some(1),
