@@ -116,7 +116,7 @@ pub(super) fn read_ioping(source: Source<'_>) -> Result<Collected, Fault> {
             bytes_per_s: amount(rate, &SIZES),
             ..Figures::default()
         };
-        let last = lines.clone().find_map(|(_, text)| text.strip_prefix("min/avg/max/mdev = "));
+        let last = lines.clone().take(2).find_map(|(_, text)| text.strip_prefix("min/avg/max/mdev = "));
         let summary: Vec<f64> =
             last.map(|text| text.split(" / ").filter_map(|one| amount(one, &TIMES)).collect()).unwrap_or_default();
         let each = std::mem::take(&mut latencies);
@@ -154,28 +154,14 @@ pub(super) fn is_sysbench(source: Source<'_>) -> bool {
 /// Each run. Latencies are in hundredths of a millisecond, and those of flushes are among them: mean and maximum are taken.
 pub(super) fn read_sysbench(source: Source<'_>) -> Result<Collected, Fault> {
     let mut collected = Collected::default();
-    let mut from_line = 1;
-    let starts: Vec<u64> =
-        lines(source.text).filter(|(_, text)| text.starts_with("sysbench ")).map(|(line, _)| line).collect();
-    for (number, part) in split_before(source.text, "sysbench ").into_iter().enumerate() {
-        if is_sysbench(Source { text: part, ..source }) {
-            let line = starts.get(number).copied().unwrap_or(from_line);
-            collected.take(sysbench_run(source, part, line)?)?;
+    let all: Vec<(u64, &str)> = lines(source.text).collect();
+    for run in all.chunk_by(|_, (_, next)| !next.starts_with("sysbench ")) {
+        let text = run.iter().map(|(_, text)| *text).collect::<Vec<_>>().join("\n");
+        if is_sysbench(Source { text: &text, ..source }) {
+            collected.take(sysbench_run(source, &text, run[0].0)?)?;
         }
-        from_line += part.lines().count() as u64;
     }
     Ok(collected)
-}
-
-/// The parts of a text that begin with a line of this start.
-fn split_before<'a>(text: &'a str, start: &str) -> Vec<&'a str> {
-    let at_line = |at: usize| at == 0 || text.as_bytes()[at - 1] == b'\n';
-    let mut starts: Vec<usize> = text.match_indices(start).map(|(at, _)| at).filter(|at| at_line(*at)).collect();
-    if starts.is_empty() {
-        starts.push(0);
-    }
-    let ends = starts.iter().skip(1).copied().chain([text.len()]);
-    starts.iter().zip(ends).map(|(from, to)| &text[*from..to]).collect()
 }
 
 fn sysbench_run(source: Source<'_>, text: &str, line: u64) -> Result<Sample, Fault> {
