@@ -92,7 +92,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         files => files?,
     };
     let measured = measure(context, arguments, &request, &works, &paths, &files);
-    files.remove()?;
+    let removed = files.remove();
     let (groups, status) = measured?;
     let text = match printed {
         Printed::Fio => {
@@ -113,6 +113,10 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     }
     for failure in groups.iter().filter_map(|group| group.sample.failure.as_ref()) {
         context.console.message(&failure.message);
+    }
+    removed?;
+    for (path, text) in groups.iter().zip(1..).flat_map(|(group, number)| group.logs(number)) {
+        Output::new_file(&path).write(&text)?;
     }
     Ok(match status {
         RunStatus::Complete => Ending::Done,
@@ -180,9 +184,6 @@ fn measure(
             }
         };
         for mut group in groups {
-            for (path, text) in group.logs(measured.len() + 1) {
-                Output::new_file(&path).write(&text)?;
-            }
             group.sample.note = arguments.keeping.note.text();
             match group.sample.failure.as_ref().map(|failure| failure.code.as_str()) {
                 None => {}
