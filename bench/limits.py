@@ -205,7 +205,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--command", action="append", choices=COMMANDS, help="only this one")
     parser.add_argument("--show", metavar="DIRECTORY", help="keep the outputs here")
-    parser.add_argument("--qemu", action="store_true", help="throttle by QEMU's storage daemon, which serves some 30 000 requests a second")
+    parser.add_argument("--qemu", action="store_true", help="throttle by QEMU's storage daemon, which serves 20 000 to 30 000 IOPS")
     parser.add_argument("--only", action="append", metavar="GROUP", help="of throttled, free, simulated")
     arguments = parser.parse_args()
     if arguments.show:

@@ -35,7 +35,7 @@ fn a_job_file_runs_in_stages_and_its_files_are_removed() {
     assert!(json.contains("\"fio version\": \"halfpower-"), "{json}");
     lab.write("again.json", json);
     assert_eq!(lab.json("import again.json")["samples"], 1);
-    // One document, as fio writes it, with what has no size of its own and what did not do the same.
+    // One document, as fio writes it, also of jobs with several sizes and of unlike jobs in a group.
     let job =
         "fio --group_reporting --size=64k --output-format=json --name=a --bs=4k,8k --rw=randrw --name=b --rw=read";
     let document: serde_json::Value = serde_json::from_str(&lab.ok(job).stdout).unwrap();

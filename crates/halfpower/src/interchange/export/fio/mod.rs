@@ -89,7 +89,7 @@ fn job(sample: &Sample, options: Map<String, Value>) -> Result<Map<String, Value
         put("desc", json!(format!("set {}", sample.workload.set)));
     }
     put("groupid", json!(0));
-    // An interruption is none.
+    // fio counts no interruption as an error.
     let is_failed = sample.failure.as_ref().is_some_and(|failure| failure.code != "interrupted");
     put("error", json!(u8::from(is_failed)));
     put("job options", Value::Object(options));

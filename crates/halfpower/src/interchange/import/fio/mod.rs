@@ -166,7 +166,7 @@ fn sample_of(
     let is_verified_write = options.is_some_and(Options::verifies_writes);
     if is_verified_write && directions.len() > 1 {
         directions.retain(|(kind, _)| *kind != RequestKind::Read);
-        collected.note("verification", "the reads that verified what was written are left out", "nothing to do");
+        collected.note("verification", "the reads of the verification are left out", "nothing to do");
     }
     let workers = options.and_then(|options| options.workers_of(job, &directions));
     let mut spec = options.map(Options::spec).unwrap_or_default();
