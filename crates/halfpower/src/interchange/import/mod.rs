@@ -58,7 +58,7 @@ const MAX_NOTES: usize = 1_000;
 pub(crate) enum Format {
     /// A trace of SQLIO: comma-separated, 14 columns
     Sqlio,
-    /// What iozone prints: throughput of several processes (-t), tables of sizes (-R)
+    /// What iozone prints: throughput of several processes (-t), tables of sizes
     Iozone,
     /// fio's JSON or JSON+, of versions 2 and 3, of a client too
     Fio,
@@ -115,10 +115,9 @@ struct Collected {
 }
 
 /// What marks an output of a program in a form that is not read, and how to get one that is.
-const OTHERS: [(&str, &str); 6] = [
+const OTHERS: [(&str, &str); 5] = [
     ("Run status group", "fio's ordinary output; run it with --output-format=json+"),
     ("Summary of all tests", "IOR's ordinary output; run it with -O summaryFormat=JSON"),
-    ("iozone test complete", "iozone's ordinary table; run it with -R, or -t"),
     ("Starting RD=", "vdbench's output, which is not read"),
     ("Version  2.0", "bonnie++'s output, which is not read"),
     ("Completed operations", "elbencho's live output; run it with --csvfile FILE or --jsonfile FILE"),

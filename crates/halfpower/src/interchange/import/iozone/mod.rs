@@ -1,5 +1,5 @@
-//! iozone's text output: `-t`, several processes with a file each, and `-R`, tables with a row per file size and a
-//! column per record size.
+//! iozone's text output: `-t`, several processes with a file each, `-R`, tables with a row per file size and a column per
+//! record size, and the ordinary table.
 //!
 //! KB and kB are 2^10 bytes. The throughput of a sample of `-t` is the sum over the children, which is iozone's
 //! headline; the parent's is stored beside it. Times and amounts are not printed, so they are unknown. A file may hold
@@ -38,6 +38,8 @@ struct Head {
 struct Line<'a> {
     number: u64,
     text: &'a str,
+    /// With the blanks before it.
+    whole: &'a str,
     head: &'a Head,
     source: Source<'a>,
 }
@@ -58,7 +60,9 @@ pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
     let mut collected = Collected::default();
     let mut head = Head::default();
     let mut throughput = throughput::Reader::default();
-    let mut tables = tables::Reader::default();
+    let is_alone = !source.text.contains("Excel output is below:");
+    let begun = || tables::Reader::new(is_alone);
+    let mut tables = begun();
     // First line of a call that has not reported its completion.
     let mut under_way = None;
     for line in lines(source.text) {
@@ -66,13 +70,13 @@ pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
         if line.contains("Performance Test of File I/O") {
             throughput.finish(source, &mut collected)?;
             doubt_end(under_way, &mut collected);
-            (head, tables) = (Head::default(), tables::Reader::default());
+            (head, tables) = (Head::default(), begun());
             under_way = Some(number);
         } else if line.contains("iozone test complete") || line.contains("Excel output is below") {
             under_way = None;
         }
         head.read(line);
-        let line = Line { number, text: line.trim(), head: &head, source };
+        let line = Line { number, text: line.trim(), whole: line, head: &head, source };
         throughput.read(line, &mut collected)?;
         tables.read(line, &mut collected)?;
     }

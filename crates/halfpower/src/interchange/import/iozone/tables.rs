@@ -1,4 +1,5 @@
-//! `iozone -R`: after "Excel output is below:" a table per test, a row per file size in KB, a column per record size.
+//! iozone's tables. With `-R`: after "Excel output is below:" a table per test, a row per file size in KB, a column per record
+//! size. Without: a row per file and record size, a column per test; tests that were not run leave their column empty.
 
 use super::super::Collected;
 use super::super::error::Fault;
@@ -9,9 +10,30 @@ use super::{Line, bytes, tests_named};
 /// Maximum number of columns of a table.
 const MAX_COLUMNS: usize = 256;
 
+/// Tests of the ordinary table, in the order of its columns after the two sizes.
+const ORDINARY: [&str; 13] = [
+    "writer",
+    "re-writer",
+    "reader",
+    "re-reader",
+    "random read",
+    "random write",
+    "backward read",
+    "record rewrite",
+    "stride read",
+    "fwrite",
+    "re-fwrite",
+    "fread",
+    "re-fread",
+];
+
 /// The current table.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
+    /// Where the columns of the ordinary table end; empty outside it.
+    ends: Vec<usize>,
+    /// Whether the output has the ordinary table alone; else the reports after it have the same figures.
+    is_alone: bool,
     /// Whether the tables have begun.
     begun: bool,
     /// The test in lower case.
@@ -20,9 +42,24 @@ pub(super) struct Reader {
 }
 
 impl Reader {
+    pub(super) fn new(is_alone: bool) -> Reader {
+        Reader { is_alone, ..Reader::default() }
+    }
+
     /// Reads a line.
     pub(super) fn read(&mut self, line: Line<'_>, collected: &mut Collected) -> Result<(), Fault> {
         let text = line.text;
+        if !self.begun && !self.ends.is_empty() {
+            return self.read_ordinary(line, collected);
+        }
+        let words: Vec<&str> = text.split_whitespace().collect();
+        if let [first, "reclen", rest @ ..] = &words[..]
+            && first.eq_ignore_ascii_case("kb")
+            && rest.len() <= ORDINARY.len()
+            && self.is_alone
+        {
+            self.ends = ends_of_words(line.whole);
+        }
         self.begun |= text == "Excel output is below:";
         if !self.begun || !text.starts_with('"') {
             return Ok(());
@@ -44,39 +81,88 @@ impl Reader {
         self.read_row(line, collected)
     }
 
+    /// Reads a row of the ordinary table; anything else ends it.
+    fn read_ordinary(&mut self, line: Line<'_>, collected: &mut Collected) -> Result<(), Fault> {
+        let numbers: Option<Vec<f64>> = line.text.split_whitespace().map(number).collect();
+        let Some(numbers) = numbers.filter(|numbers| numbers.len() > 2) else {
+            self.ends.clear();
+            return Ok(());
+        };
+        let (size, record_kib) = (whole_kib(numbers[0]), whole_kib(numbers[1]));
+        let wrong = || Fault::at(line.number, "a row begins with no file and record size in KB");
+        let (size, record_kib) = size.zip(record_kib).ok_or_else(wrong)?;
+        for (end, figure) in ends_of_words(line.whole).into_iter().zip(numbers).skip(2) {
+            let nearest = (2..self.ends.len()).min_by_key(|column| self.ends[*column].abs_diff(end));
+            let name = nearest.and_then(|column| ORDINARY.get(column - 2)).copied();
+            name.map_or(Ok(()), |name| take(line, name, size, record_kib, figure, collected))?;
+        }
+        Ok(())
+    }
+
     fn read_row(&self, line: Line<'_>, collected: &mut Collected) -> Result<(), Fault> {
-        let Line { number: line, text, head, source } = line;
         let name = self.name.as_deref().unwrap_or_default();
-        let mut words = text.split_whitespace();
-        let size = words.next().and_then(quoted).ok_or_else(|| Fault::at(line, "a row begins with no file size"))?;
+        let mut words = line.text.split_whitespace();
+        let size = words.next().and_then(quoted);
+        let size = size.ok_or_else(|| Fault::at(line.number, "a row begins with no file size"))?;
         for (index, figure) in words.enumerate() {
-            let wrong = |what: &str| Fault::at(line, format!("column {}: {what}", index + 2));
+            let wrong = |what: &str| Fault::at(line.number, format!("column {}: {what}", index + 2));
             let figure = number(figure).ok_or_else(|| wrong("no figure"))?;
             let record_kib = *self.record_kib.get(index).ok_or_else(|| wrong("no record size stands above it"))?;
             // iozone prints 0 for sizes that it did not run.
             if figure == 0.0 {
                 continue;
             }
-            let Some(mut spec) = tests_named::workload_of(name, head, bytes(Some(record_kib))) else {
-                let message = format!("the table `{name} report` is left out");
-                if collected.notes.iter().all(|note| note.message != message) {
-                    collected.note("test_left_out", message, "nothing to do: no workload here is the same");
-                }
-                return Ok(());
-            };
-            spec.workers = Some(1);
-            spec.size = bytes(Some(size));
-            spec.bytes = spec.size;
-            let mut sample = head.sample(source, line, name, &spec, Some(1), collected);
-            let per_request = if head.counts_operations { figure } else { figure / record_kib as f64 };
-            let bytes_per_s = per_request * (record_kib << 10) as f64;
-            let figures =
-                Figures { requests_per_s: Some(per_request), bytes_per_s: Some(bytes_per_s), ..Figures::default() };
-            fill_only(&mut sample, figures);
-            collected.take(sample)?;
+            take(line, name, size, record_kib, figure, collected)?;
         }
         Ok(())
     }
+}
+
+/// Takes the figure of a test.
+fn take(
+    line: Line<'_>,
+    name: &str,
+    size: u64,
+    record_kib: u64,
+    figure: f64,
+    collected: &mut Collected,
+) -> Result<(), Fault> {
+    let Line { number: line, head, source, .. } = line;
+    let Some(mut spec) = tests_named::workload_of(name, head, bytes(Some(record_kib))) else {
+        let message = format!("the test `{name}` is left out");
+        if collected.notes.iter().all(|note| note.message != message) {
+            collected.note("test_left_out", message, "nothing to do: no workload here is the same");
+        }
+        return Ok(());
+    };
+    spec.workers = Some(1);
+    spec.size = bytes(Some(size));
+    spec.bytes = spec.size;
+    let mut sample = head.sample(source, line, name, &spec, Some(1), collected);
+    let per_request = if head.counts_operations { figure } else { figure / record_kib as f64 };
+    let bytes_per_s = per_request * (record_kib << 10) as f64;
+    let figures = Figures { requests_per_s: Some(per_request), bytes_per_s: Some(bytes_per_s), ..Figures::default() };
+    fill_only(&mut sample, figures);
+    collected.take(sample)
+}
+
+/// Where each word of a line ends.
+fn ends_of_words(line: &str) -> Vec<usize> {
+    let mut ends: Vec<usize> = Vec::new();
+    for (place, letter) in line.char_indices().take(1000) {
+        let begins = !letter.is_whitespace() && ends.last().is_none_or(|end| *end < place);
+        if begins {
+            ends.push(place + 1);
+        } else if let Some(end) = ends.last_mut().filter(|_| !letter.is_whitespace()) {
+            *end = place + letter.len_utf8();
+        }
+    }
+    ends
+}
+
+/// KB up to 2^50.
+fn whole_kib(number: f64) -> Option<u64> {
+    (number.fract() == 0.0 && (1.0..=(1_u64 << 50) as f64).contains(&number)).then_some(number as u64)
 }
 
 /// `"1024"`, up to 2^50 KB.

@@ -29,8 +29,8 @@ pub(super) fn workload_of(name: &str, head: &Head, record: Option<Bytes>) -> Opt
         _ if operation.writes() => Some(FileState::Written),
         _ => None,
     };
-    // The data were read just before.
-    let cache = name.starts_with("re-reader").then_some(CachePolicy::Warm);
+    // The data were written or read just before.
+    let cache = (!operation.writes() && !head.direct).then_some(CachePolicy::Warm);
     let personality = name.starts_with('p').then_some(Personality::Sync);
     Some(WorkloadSpec {
         operation: Some(operation),

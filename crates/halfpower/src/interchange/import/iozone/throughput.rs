@@ -33,7 +33,7 @@ struct Test {
 impl Reader {
     /// Reads a line.
     pub(super) fn read(&mut self, line: Line<'_>, collected: &mut Collected) -> Result<(), Fault> {
-        let Line { number: line, text: trimmed, head, source } = line;
+        let Line { number: line, text: trimmed, head, source, .. } = line;
         let wrong = || Fault::at(line, format!("`{}` has no figure", trimmed.chars().take(80).collect::<String>()));
         if let Some(rest) = trimmed.strip_prefix("Children see throughput for") {
             self.finish(source, collected)?;
