@@ -10,7 +10,8 @@ use crate::command::{
 use crate::fio::job::{self, Work};
 use crate::fio::job_file::{Place, Request, read_command_line};
 use crate::fio::run::{Files, Group};
-use crate::interchange::export::fio_jobs;
+use crate::fio::study::study_of;
+use crate::interchange::export::{FioOutput, fio_jobs};
 use crate::output::Output;
 use crate::sanitize::sanitize;
 use crate::store::{NewRun, RunKind, RunStatus};
@@ -48,21 +49,16 @@ pub(super) struct Arguments {
     keeping: Keeping,
 }
 
-/// The form of the output.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Printed {
-    /// A summary of each group.
-    Text,
-    /// fio's JSON.
-    Fio,
-}
-
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     let request = read_command_line(&arguments.words)?;
     let printed = match request.format.as_str() {
-        "" => Printed::Text,
-        "json" | "json+" => Printed::Fio,
-        other => refuse!("--output-format={other} is not written; use json or json+, or leave it out for a summary"),
+        "" => None,
+        "json" | "json+" => Some(FioOutput::Json),
+        "normal" => Some(FioOutput::Normal),
+        "terse" => Some(FioOutput::Terse),
+        other => refuse!(
+            "--output-format={other} is not written; use json, json+, normal or terse, or leave it out for a summary"
+        ),
     };
     if let Some(path) = &request.output {
         Output::new_file(path).check()?;
@@ -95,11 +91,11 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let removed = files.remove();
     let (groups, status) = measured?;
     let text = match printed {
-        Printed::Fio => {
+        Some(form) => {
             let jobs = groups.iter().map(|group| (group.name.as_str(), &group.given[..], &group.sample));
-            fio_jobs(jobs).map_err(|reason| anyhow::anyhow!("fio's JSON cannot have this run: {reason}"))?
+            fio_jobs(jobs, form).map_err(|reason| anyhow::anyhow!("fio's output cannot have this run: {reason}"))?
         }
-        Printed::Text => {
+        None => {
             let each = groups.iter().map(|group| format!("{}: {}", group.name, sample_text::summary(&group.sample)));
             each.collect::<Vec<_>>().join("\n")
         }
@@ -123,6 +119,27 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         RunStatus::Interrupted => Ending::Interrupted,
         _ => Ending::Failed,
     })
+}
+
+/// The jobs of a file.
+fn works_of(path: &str) -> anyhow::Result<Vec<Work>> {
+    Ok(job::works(&read_command_line(&[path.to_owned()])?.jobs)?)
+}
+
+/// Whether a name is that of a job file.
+pub(super) fn is_job_file(name: &str) -> bool {
+    name.ends_with(".fio")
+}
+
+/// `halfpower plan JOB.fio`.
+pub(super) fn plan(context: &Context, path: &str) -> anyhow::Result<Ending> {
+    show(context, &works_of(path)?)
+}
+
+/// `halfpower study from JOB.fio`.
+pub(super) fn study_from(path: &str) -> anyhow::Result<String> {
+    let name = Path::new(path).file_stem().unwrap_or_default().to_string_lossy();
+    Ok(study_of(&sanitize(&name), &works_of(path)?))
 }
 
 /// What the jobs come to, a line for each worker.

@@ -1,5 +1,6 @@
 //! `halfpower plan`: the workloads of a study, printed, or emitted as a script or fio job.
 
+use super::fio;
 use super::plugin::PluginArguments;
 use super::run::{PlanArguments, prepare};
 use crate::command::context::{Context, Ending};
@@ -14,7 +15,7 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
-    /// A built-in study's name (win2000, win2000/figure-34), a file or a folder
+    /// A built-in study's name (win2000, win2000/figure-34), a file or a folder; or a job file of fio (x.fio)
     study: String,
     #[command(flatten)]
     target: TargetArgument,
@@ -49,6 +50,9 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     if context.global.json && arguments.emit != Form::Table {
         let form = if arguments.emit == Form::Shell { "shell" } else { "fio" };
         refuse!("--emit {form} is no JSON document; leave --json out, or --emit for the plan as JSON");
+    }
+    if fio::is_job_file(&arguments.study) {
+        return fio::plan(context, &arguments.study);
     }
     let study = super::study::load(&arguments.study)?;
     if arguments.emit == Form::Shell {

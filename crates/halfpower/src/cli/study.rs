@@ -1,11 +1,13 @@
 //! `halfpower study`: list, show, check, run, resume, repeat.
 
+use super::fio;
 use super::plugin::PluginArguments;
 use super::run::{CommonArguments, carry_out_study};
 use crate::command::context::{Context, Ending};
 use crate::command::session::{self, ReportArguments, Session};
 use crate::command::targets::{OverwriteArgument, TargetArgument};
 use crate::input::{self, Times};
+use crate::output::Output;
 use crate::plan::{Overrides, Plan};
 use crate::simulator::name::SimulatedName;
 use crate::store::{NewRun, Run, RunId, RunKind, RunStatus, StoreError};
@@ -44,6 +46,14 @@ enum Action {
         /// Built-in studies' names, files or folders
         #[arg(required = true)]
         studies: Vec<String>,
+    },
+    /// Make a study of a job file of fio, with a sweep for each job
+    From {
+        /// The job file
+        job: String,
+        /// The file to write, which must not exist; standard output without it
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<PathBuf>,
     },
     /// Run a study
     Run(Box<RunArguments>),
@@ -89,6 +99,14 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
             Ok(Ending::Done)
         }
         Action::Check { studies } => check(context, studies),
+        Action::From { job, output } => {
+            let text = fio::study_from(job)?;
+            match output {
+                Some(path) => Output::new_file(path).write(&text)?,
+                None => context.console.print(&text)?,
+            }
+            Ok(Ending::Done)
+        }
         Action::Run(arguments) => {
             let study = load(&arguments.study)?;
             arguments.plugins.check(study.plugins())?;

@@ -19,8 +19,10 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod value;
+mod write;
 
 pub(crate) use diagnostic::StudyErrors;
 pub(crate) use model::{Exhibit, LIMITS, Order, Repetitions, Shows, StandIns, Study, Sweep, VOLUME, volumes_in};
 pub(crate) use source::{Shelf, natural};
 pub(crate) use sweep::cross;
+pub(crate) use write::study_text;

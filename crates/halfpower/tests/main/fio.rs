@@ -45,6 +45,36 @@ fn a_job_file_runs_in_stages_and_its_files_are_removed() {
 }
 
 #[test]
+fn jobs_are_planned_and_become_a_study() {
+    let lab = Lab::new();
+    lab.write("a.fio", JOBS);
+    let plan = lab.ok("plan a.fio").stdout;
+    assert!(plan.contains("stage 1, both: shuffled read, 4 KiB, QD1, buffered, on "), "{plan}");
+    lab.ok("study from a.fio --output a.toml");
+    let study = lab.read("a.toml");
+    assert!(study.contains("[[sweep]]\nname = \"both\"\n") && study.contains("workers = 2"), "{study}");
+    let plan = lab.ok("plan a.toml --target sim:nvme-gen4:steady").stdout;
+    assert!(plan.contains("sequential write, 4 KiB"), "{plan}");
+    lab.ends("study check a.toml", 0, "");
+}
+
+#[test]
+fn results_are_printed_as_fio_prints_them() {
+    let lab = Lab::new();
+    let job =
+        |form: &str| lab.ok(format!("fio --output-format={form} --name=a --size=8m --bs=4k --rw=randread")).stdout;
+    let terse = job("terse");
+    let fields: Vec<&str> = terse.trim_end().split(';').collect();
+    // As many as of fio 3.33, without its disks.
+    assert_eq!((fields.len(), fields[0], fields[2], fields[5]), (121, "3", "a", "8192"), "{terse}");
+    assert!(fields[29].starts_with("99.000000%="), "{terse}");
+    let normal = job("normal");
+    assert!(normal.contains("a: (groupid=0, jobs=1): err= 0:") && normal.contains("  read: IOPS="), "{normal}");
+    assert!(normal.contains("issued rwts: total=2048,0,0,0 short=0,0,0,0"), "{normal}");
+    assert!(normal.contains("   READ: bw=") && normal.contains("io=8MiB (8.39MB)"), "{normal}");
+}
+
+#[test]
 fn existing_data_is_kept_and_what_has_no_meaning_is_refused() {
     let lab = Lab::new();
     lab.write("kept", "data");
@@ -57,5 +87,5 @@ fn existing_data_is_kept_and_what_has_no_meaning_is_refused() {
     let told = lab.refuses("fio b.fio", 2, "b.fio:3: thinktime: it is refused: use rate or rate_iops");
     assert!(told.stderr.contains("b.fio:4: ioengine=rbd: use psync"), "{}", told.stderr);
     lab.refuses("fio none.fio", 1, "cannot read none.fio");
-    lab.refuses("fio a.fio --output-format=terse", 2, "use json or json+");
+    lab.refuses("fio a.fio --output-format=xml", 2, "use json, json+, normal or terse");
 }

@@ -7,10 +7,11 @@
 
 mod files;
 mod options;
+mod printed;
 
 use super::exported::Exported;
 use crate::interchange::percentiles;
-use crate::sanitize::sanitize_json;
+use crate::sanitize::{sanitize_json, sanitize_lines};
 use crate::store::StoredSample;
 use halfpower_model::histogram::{Histogram, bucket_middle};
 use halfpower_model::sample::{Latency, Totals};
@@ -46,9 +47,19 @@ fn document(stored: &StoredSample) -> Result<Value, &'static str> {
     Ok(around(vec![job], [sample].into_iter()))
 }
 
-/// Groups of jobs with their names and given options, in one document, as fio writes it.
+/// fio's forms of output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Printed {
+    /// With histograms (json+), which a reader of plain JSON ignores.
+    Json,
+    Normal,
+    Terse,
+}
+
+/// Groups of jobs with their names and given options, as fio prints them.
 pub(crate) fn of_jobs<'s>(
     jobs: impl Iterator<Item = (&'s str, &'s [(String, String)], &'s Sample)> + Clone,
+    form: Printed,
 ) -> Result<String, &'static str> {
     let each = jobs.clone().enumerate().map(|(number, (name, options, sample))| {
         let options = options.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
@@ -58,7 +69,12 @@ pub(crate) fn of_jobs<'s>(
         Ok(job)
     });
     let each = each.collect::<Result<Vec<_>, &'static str>>()?;
-    Ok(text(&around(each, jobs.map(|(.., sample)| sample))))
+    let document = around(each, jobs.map(|(.., sample)| sample));
+    Ok(match form {
+        Printed::Json => text(&document),
+        Printed::Normal => sanitize_lines(&printed::normal(&document)).into_owned(),
+        Printed::Terse => sanitize_lines(&printed::terse(&document)).into_owned(),
+    })
 }
 
 /// The document around jobs: the program, and when the last of them ended.
@@ -110,10 +126,21 @@ fn job(sample: &Sample, options: Map<String, Value>) -> Result<Map<String, Value
         put("usr_cpu", percent(sample.cpu.lower.user_s));
         put("sys_cpu", percent(sample.cpu.lower.system_s));
     }
+    if sample.is_known("depth_mean") && sample.is_known("depth_mean.counted") {
+        put("iodepth_level", depth_levels(sample.depth_mean.counted / f64::from(sample.workload.workers.max(1))));
+    }
     if sample.is_known("started_at") {
         put("job_start", json!(sample.started_at.as_millisecond()));
     }
     Ok(job)
+}
+
+/// Shares of the requests by the queue depth of a job: all at the mean one, in fio's classes.
+fn depth_levels(depth: f64) -> Value {
+    let class = (depth.round().max(1.0) as u64).ilog2().min(6) as usize;
+    let names = ["1", "2", "4", "8", "16", "32", ">=64"];
+    let level = |(index, name): (usize, &str)| (name.to_owned(), json!(if index == class { 100.0 } else { 0.0 }));
+    names.into_iter().enumerate().map(level).collect::<Map<_, _>>().into()
 }
 
 /// Totals and latencies of one kind; none if the workload has no such requests.
