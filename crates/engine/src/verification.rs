@@ -46,7 +46,7 @@ pub(crate) fn reading(written: &Workload, ledger: &Ledger, volume: usize) -> Wor
     }
 }
 
-/// The same requests on one worker without a rate, and without steps before or after them.
+/// The same requests on one worker without a rate or a trace, and without steps before or after them.
 pub(crate) fn plain(workload: &Workload) -> Workload {
     Workload {
         workers: 1,
@@ -58,6 +58,7 @@ pub(crate) fn plain(workload: &Workload) -> Workload {
         targets: 1,
         arrivals: Arrivals::Closed,
         rate: None,
+        trace: None,
         cpu_accounting: CpuAccounting::Account,
         ..workload.clone()
     }

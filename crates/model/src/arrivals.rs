@@ -1,7 +1,8 @@
-//! Arrival times of requests at a rate: open loop, or closed loop with a limit.
+//! Arrival times of requests at a rate or from a trace: open loop, or closed loop with a limit.
 
 use crate::distribution::exponential_gap;
 use crate::random::{Random, derive_seed};
+use crate::trace::{Cursor, Speed};
 use crate::workload::{Arrivals, Rate, Workload};
 
 /// Part of a worker's seed that draws the gaps.
@@ -19,22 +20,42 @@ pub struct ArrivalStream {
     fixed_ns: f64,
     ns_per_byte: f64,
     next_ns: f64,
+    /// Of a replay; the numbers above are then unused.
+    replay: Option<Cursor>,
+    is_timed: bool,
 }
 
 impl ArrivalStream {
-    /// The arrivals of worker `worker`; none without a rate.
+    /// The arrivals of worker `worker`; none without a rate or a trace.
+    ///
+    /// # Panics
+    /// If it replays a trace that cannot be read.
     pub fn new(workload: &Workload, worker: u32) -> Option<ArrivalStream> {
         let workers = f64::from(workload.workers);
+        let mut random = Random::new(derive_seed(workload.seed, GAPS + u64::from(worker)));
+        if let Some(replay) = Cursor::new(workload, worker) {
+            let is_timed = workload.trace.as_ref().is_some_and(|trace| trace.speed != Speed::Max);
+            let next_ns = if is_timed { replay.at_ns() } else { 0.0 };
+            let replay = Some(replay);
+            return Some(ArrivalStream {
+                random,
+                by_chance: false,
+                fixed_ns: 0.0,
+                ns_per_byte: 0.0,
+                next_ns,
+                replay,
+                is_timed,
+            });
+        }
         let (fixed_ns, ns_per_byte) = match workload.rate? {
             Rate::Requests(rate) => (workers * 1e9 / rate as f64, 0.0),
             Rate::Bytes(rate) => (0.0, workers * 1e9 / rate as f64),
         };
-        let mut random = Random::new(derive_seed(workload.seed, GAPS + u64::from(worker)));
         let by_chance = workload.arrivals == Arrivals::Poisson;
         let mean_ns = fixed_ns + ns_per_byte * workload.request_size.0 as f64;
         let next_ns =
             if by_chance { exponential_gap(&mut random, mean_ns) } else { mean_ns * f64::from(worker) / workers };
-        Some(ArrivalStream { random, by_chance, fixed_ns, ns_per_byte, next_ns })
+        Some(ArrivalStream { random, by_chance, fixed_ns, ns_per_byte, next_ns, replay: None, is_timed: true })
     }
 
     /// Arrival of the next request in nanoseconds from the start.
@@ -43,8 +64,26 @@ impl ArrivalStream {
         self.next_ns as u64
     }
 
-    /// The gap in nanoseconds after a request of `length` bytes.
+    /// Whether requests have times; false for a trace that is replayed as fast as possible.
+    pub fn is_timed(&self) -> bool {
+        self.is_timed
+    }
+
+    /// Most requests that may be outstanding with the next one: as in the trace, if that is replayed without its times.
+    #[inline]
+    pub fn outstanding_max(&self) -> u64 {
+        match &self.replay {
+            Some(replay) if !self.is_timed => replay.outstanding_max(),
+            _ => u64::MAX,
+        }
+    }
+
+    /// The gap in nanoseconds after a request of `length` bytes, and goes on to the next.
     pub fn gap_ns(&mut self, length: u32) -> f64 {
+        if let Some(replay) = &mut self.replay {
+            replay.advance();
+            return if self.is_timed { (replay.at_ns() - self.next_ns).max(0.0) } else { 0.0 };
+        }
         let mean_ns = self.fixed_ns + self.ns_per_byte * f64::from(length);
         if self.by_chance { exponential_gap(&mut self.random, mean_ns) } else { mean_ns }
     }

@@ -5,6 +5,7 @@
 
 mod imported;
 mod method;
+mod replay;
 
 use crate::content::MIN_BLOCK_BYTES;
 use crate::environment::{Environment, TargetKind};
@@ -75,6 +76,9 @@ impl WorkloadSpec {
     /// # Errors
     /// If a value is out of range, contradicts another or is not supported by the target.
     pub fn resolve(&self, environment: &Environment) -> Result<Workload, ResolveError> {
+        if let Some(trace) = &self.trace {
+            return self.resolve_replay(trace, environment);
+        }
         let pattern = self.pattern.unwrap_or_default();
         let default_size = if pattern.is_ordered() { 64 } else { 4 };
         let sizes = self.sizes.clone().unwrap_or_default();
@@ -286,6 +290,8 @@ fn at_odds(workload: &Workload, environment: &Environment) -> Option<&'static st
         "iopoll asks a device, and buffered requests go to memory; use ‹buffering› direct, or leave it out of ‹ring›"
     } else if workload.cache != CachePolicy::Keep && null {
         "null: has no cache; leave ‹cache› out"
+    } else if workload.arrivals == Arrivals::Recorded {
+        "recorded arrivals are those of a trace; use `halfpower replay`, or another word for ‹arrivals›"
     } else if workload.arrivals != Arrivals::Closed && workload.rate.is_none() {
         "arrivals need a rate; say how many with ‹rate›, like ‹rate› 50000/s"
     } else if workload.sharing != Sharing::Parts && !ordered {

@@ -1,4 +1,4 @@
-//! The request stream: kind, offset and length, generated from a workload, a seed and a worker's number.
+//! The request stream: kind, offset and length, generated from a workload, a seed and a worker's number, or read from a trace.
 //!
 //! Engine and simulator use the same stream, so runs on either are the same work and repeat exactly. Requests are generated in
 //! batches, and the workload is examined once per batch, outside the loop. The seed does not decide which worker takes the next
@@ -7,6 +7,7 @@
 mod places;
 
 use crate::random::{Random, derive_seed};
+use crate::trace::Cursor;
 use crate::units::Bytes;
 pub use crate::workload::RequestKind;
 use crate::workload::{Operation, Workload};
@@ -28,6 +29,8 @@ pub struct Request {
 /// The endless stream of one worker's requests.
 #[derive(Clone, Debug)]
 pub struct RequestStream<'a> {
+    /// Of a replay; the rest is then unused.
+    replay: Option<Cursor>,
     places: Places<'a>,
     choices: Random,
     operation: Operation,
@@ -60,6 +63,7 @@ impl<'a> RequestStream<'a> {
             workload.sizes.of(kind).iter().map(add).collect()
         };
         RequestStream {
+            replay: Cursor::new(workload, worker),
             places: Places::new(workload, worker, Random::new(seed(PLACES)), cursor),
             choices: Random::new(seed(CHOICES)),
             operation: workload.operation,
@@ -75,7 +79,17 @@ impl<'a> RequestStream<'a> {
     }
 
     /// Overwrites `batch` with the next requests.
+    ///
+    /// # Panics
+    /// If it replays a trace that cannot be read.
     pub fn fill(&mut self, batch: &mut [Request]) {
+        if let Some(replay) = &mut self.replay {
+            for request in batch {
+                *request = replay.request();
+                replay.advance();
+            }
+            return;
+        }
         match self.operation.only() {
             Some(kind) => batch.iter_mut().for_each(|request| request.kind = kind),
             None => batch.iter_mut().for_each(|request| request.kind = draw_kind(self.operation, &mut self.choices)),

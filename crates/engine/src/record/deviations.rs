@@ -81,6 +81,7 @@ fn depth(sample: &Sample, observations: &Observations) -> Option<Warning> {
         // Reported with the reason elsewhere.
         && !submits_synchronously(workload)
         && workload.rate.is_none()
+        && workload.trace.is_none()
         && workload.durability.every().is_none()
         && sample.total.requests > 0;
     let message = format!("the mean queue depth was {:.1}, not {depth}", sample.depth_mean.counted);

@@ -74,6 +74,7 @@ impl<'a> Extras<'a> {
     /// Whether a workload needs the full form of the loop. A verified workload has a ledger.
     pub(crate) fn are_needed(workload: &Workload, has_ledger: bool) -> bool {
         workload.rate.is_some()
+            || workload.trace.is_some()
             || workload.operation.writes()
             || workload.durability != Durability::None
             || workload.closing == Closing::Timed
@@ -138,16 +139,16 @@ impl<'a> Extras<'a> {
         self.pace.as_ref().is_some_and(Pace::is_open)
     }
 
-    /// The next step now; `idle` when nothing is outstanding.
-    pub(super) fn admission(&mut self, now: u64, idle: bool) -> Admission {
+    /// The next step now, with so many outstanding.
+    pub(super) fn admission(&mut self, now: u64, outstanding: u64) -> Admission {
         if self.flushes.as_ref().is_some_and(|flushes| flushes.writes >= flushes.every) {
-            return if idle { Admission::Flush } else { Admission::Wait };
+            return if outstanding == 0 { Admission::Flush } else { Admission::Wait };
         }
         if let Some((request, arrived_at)) = self.held.take() {
             return Admission::Held(request, arrived_at);
         }
         match &self.pace {
-            Some(pace) if pace.next() > now => Admission::Wait,
+            Some(pace) if pace.next() > now || pace.is_full(outstanding) => Admission::Wait,
             _ => Admission::Next,
         }
     }
@@ -241,7 +242,8 @@ impl<'a> Extras<'a> {
     pub(super) fn patience(&self, now: u64) -> Option<Duration> {
         let flushing = self.flushes.as_ref().is_some_and(|flushes| flushes.writes >= flushes.every);
         // A held request retries at the next completion: polling would take CPU time from the other workers.
-        self.pace.as_ref().filter(|_| !flushing && !self.is_holding()).map(|pace| pace.patience(now))
+        let paced = self.pace.as_ref().filter(|pace| pace.is_timed() && !flushing && !self.is_holding());
+        paced.map(|pace| pace.patience(now))
     }
 
     /// Counts arrivals among the `remaining` requests that are not submitted yet; at the end of the window, all of them.

@@ -52,7 +52,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// The pace of a worker; none without a rate.
+    /// The pace of a worker; none without a rate or a trace.
     pub(crate) fn new(workload: &Workload, worker: u32, clock: Clock) -> Option<Pace> {
         let arrivals = ArrivalStream::new(workload, worker)?;
         let is_open = workload.arrivals != Arrivals::Closed;
@@ -72,6 +72,17 @@ impl Pace {
     #[inline]
     pub(crate) fn next(&self) -> u64 {
         self.next
+    }
+
+    /// Whether the clock holds requests back, not only their number outstanding.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.arrivals.is_timed()
+    }
+
+    /// Whether the next request has to wait for one of so many outstanding.
+    #[inline]
+    pub(crate) fn is_full(&self, outstanding: u64) -> bool {
+        outstanding >= self.arrivals.outstanding_max()
     }
 
     /// Whether response times count from an intended arrival.

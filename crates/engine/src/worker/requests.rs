@@ -114,8 +114,7 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
 
     /// The next request that may be submitted now, with its intended arrival.
     fn admit(&mut self, now: u64) -> Option<(Request, u64)> {
-        let idle = self.in_flight() == 0;
-        let drawn = match self.around.extras.admission(now, idle) {
+        let drawn = match self.around.extras.admission(now, self.in_flight()) {
             Admission::Wait => return None,
             Admission::Flush => {
                 // The flush is not part of the stream.

@@ -2,6 +2,7 @@
 
 use super::{About, Access, Given, Group, Key, Kind};
 use crate::content::Data;
+use crate::trace::Trace;
 use crate::units::{Bytes, Nanoseconds};
 use crate::words::Value;
 use crate::workload::{
@@ -34,6 +35,8 @@ macro_rules! keys {
             $(#[doc = concat!("The key `", stringify!($name), "`.")] pub $name: Option<$type>,)+
             /// The plug-in, if the personality is one.
             pub plugin: Option<Plugin>,
+            /// The trace to replay, instead of generated requests.
+            pub trace: Option<Trace>,
         }
 
         impl WorkloadSpec {
@@ -43,6 +46,7 @@ macro_rules! keys {
                 WorkloadSpec {
                     $($name: self.$name.or_else(|| below.$name.clone()),)+
                     plugin: self.plugin.or_else(|| below.plugin.clone()),
+                    trace: self.trace.or_else(|| below.trace.clone()),
                 }
             }
         }
@@ -303,7 +307,7 @@ N       larger batches use less CPU time, but the device waits for the
         unsimulated: Some("waiting for several completions: a worker goes on after each"),
     }
     arrivals: Arrivals, arrivals, Load {
-        kind: Kind::Word(Arrivals::WORDS),
+        kind: Kind::Word(&["closed", "constant", "poisson"]),
         fio: "rate_process",
         help: "How requests arrive: closed, constant, poisson",
         details: "closed      a request is issued when an earlier one completes

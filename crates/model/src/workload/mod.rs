@@ -27,6 +27,7 @@ pub use timing::{Arrivals, Closing, Durability, FEW_REQUESTS, FileState, Limits,
 
 use crate::content::data::Data;
 use crate::origin::{Unknown, null_as_default, with_unknown};
+use crate::trace::{Speed, Trace};
 use crate::units::{Bytes, Nanoseconds};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -71,6 +72,9 @@ pub struct Workload {
     /// Threads or processes.
     #[serde(rename = "processes", deserialize_with = "null_as_default")]
     pub worker_kind: WorkerKind,
+    /// The trace that is replayed; none where requests are generated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Trace>,
     /// Use of the page cache.
     #[serde(deserialize_with = "null_as_default")]
     pub buffering: Buffering,
@@ -175,6 +179,7 @@ impl Default for Workload {
             wait_batch: 1,
             workers: 1,
             worker_kind: WorkerKind::Thread,
+            trace: None,
             buffering: Buffering::Buffered,
             personality: Personality::Sync,
             plugin: None,
@@ -244,6 +249,9 @@ impl Workload {
 
     /// Pattern and operation as far as known: `random read`, `write`.
     pub fn work(&self) -> String {
+        if let Some(trace) = &self.trace {
+            return format!("trace {}", trace.name);
+        }
         match (self.is_known("pattern"), self.is_known("operation")) {
             (true, true) => format!("{} {}", self.pattern, self.operation),
             (false, true) => self.operation.to_string(),
@@ -326,6 +334,12 @@ impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.operation == Operation::Flush {
             write!(f, "flush")?;
+        } else if let Some(trace) = &self.trace {
+            match trace.speed {
+                Speed::Max => write!(f, "{} as fast as possible", self.work())?,
+                Speed::Times(Thousandths(1000)) => write!(f, "{} on time", self.work())?,
+                Speed::Times(times) => write!(f, "{} {times} times as fast", self.work())?,
+            }
         } else if !self.sizes.is_empty() {
             write!(f, "{}, {}", self.work(), self.sizes)?;
         } else if self.is_known("request_size") {
@@ -349,6 +363,8 @@ impl fmt::Display for Workload {
         };
         let rate = self.rate.map_or(String::new(), |rate| match self.arrivals {
             Arrivals::Closed => format!("at most {rate}"),
+            // With the trace.
+            Arrivals::Recorded => String::new(),
             arrivals => format!("{arrivals} arrivals at {rate}"),
         });
         let rest = [

@@ -74,6 +74,26 @@ impl Mix {
 }
 
 impl Operation {
+    /// The mix of these numbers of requests by kind, in whole percent; a kind that is there has at least 1.
+    pub fn of_counts(requests: [u64; 4]) -> Operation {
+        let total: u64 = requests.iter().sum();
+        let share =
+            |count: u64| if count == 0 { 0 } else { (count as f64 * 100.0 / total as f64).round().max(1.0) as u8 };
+        let mut percent = requests.map(share);
+        // The most frequent kind takes what rounding left.
+        let others: u8 = percent.iter().sum::<u8>() - percent.iter().max().unwrap_or(&0);
+        if let Some(most) = percent.iter_mut().max() {
+            *most = 100 - others;
+        }
+        match RequestKind::ALL.into_iter().find(|kind| percent[*kind as usize] == 100) {
+            Some(RequestKind::Read) => Operation::Read,
+            Some(RequestKind::Write) => Operation::Write,
+            Some(RequestKind::Trim) => Operation::Trim,
+            Some(RequestKind::Flush) => Operation::Flush,
+            None => Operation::Mix(Mix { percent }),
+        }
+    }
+
     /// Share of a kind in percent.
     pub fn percent(self, kind: RequestKind) -> u8 {
         match self {

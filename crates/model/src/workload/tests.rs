@@ -149,3 +149,13 @@ fn batches_are_a_number_or_auto_in_records_of_any_age() {
     }
     assert!(serde_json::from_str::<SubmitBatch>("\"many\"").is_err());
 }
+
+#[test]
+fn every_kind_that_is_there_is_in_the_mix() {
+    let mix = |requests| Operation::of_counts(requests).to_string();
+    assert_eq!(mix([1_000_000, 1, 0, 0]), "mix=99");
+    assert_eq!(mix([0, 5, 0, 0]), "write");
+    assert_eq!(mix([1, 1, 1, 1_000_000]), "mix=read:1,write:1,trim:1,flush:97");
+    assert_eq!(mix([70, 30, 0, 0]), "mix=70");
+    assert_eq!(mix([1, 1, 1, 0]), "mix=read:33,write:33,trim:34");
+}

@@ -59,6 +59,8 @@ words! {
         Constant = "constant",
         /// Open loop: at the rate with exponential gaps.
         Poisson = "poisson",
+        /// Open loop: when they arrived in the trace.
+        Recorded = "recorded",
     }
 
     /// State of a file before it is written.

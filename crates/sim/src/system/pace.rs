@@ -71,6 +71,11 @@ impl Pace {
         now_ns
     }
 
+    /// Whether one more request may be outstanding, of `depth` at most.
+    pub(super) fn has_room(&self, depth: u32) -> bool {
+        self.idle > 0 && u64::from(depth - self.idle) < self.arrivals.outstanding_max()
+    }
+
     /// Goes through what has arrived by now, requests of a byte rate being taken for `length` bytes.
     pub(super) fn count_backlog(&mut self, now_ns: u64, length: u32) {
         while self.is_open && self.due.next_ns() <= now_ns {

@@ -194,8 +194,9 @@ impl System<'_> {
 
     /// Wakes a waiting worker when its next request is due.
     fn wake(&mut self, worker: u32) {
-        let now_ns = self.now_ns;
-        let Some(pace) = self.paces[worker as usize].as_mut().filter(|pace| !pace.is_awake && pace.idle > 0) else {
+        let (now_ns, depth) = (self.now_ns, self.workload.depth);
+        let Some(pace) = self.paces[worker as usize].as_mut().filter(|pace| !pace.is_awake && pace.has_room(depth))
+        else {
             return;
         };
         pace.is_awake = true;
@@ -209,7 +210,9 @@ impl System<'_> {
         let Some(pace) = &mut self.paces[number] else { return self.issue(worker) };
         pace.is_awake = false;
         pace.count_backlog(until_ns, self.workload.request_size.0 as u32);
-        while let Some(pace) = self.paces[number].as_mut().filter(|pace| pace.next_ns <= now_ns && pace.idle > 0) {
+        let depth = self.workload.depth;
+        while let Some(pace) = self.paces[number].as_mut().filter(|pace| pace.next_ns <= now_ns && pace.has_room(depth))
+        {
             pace.idle -= 1;
             self.issue(worker);
         }
