@@ -22,8 +22,12 @@ pub(super) enum Point {
 }
 
 impl Point {
-    /// Every point with the name of its event.
-    pub(super) const ALL: [(Point, &'static str); 7] = [
+    /// The points of a recording: requests as programs issue them, and their completion.
+    pub(super) const OF_REQUESTS: [(Point, &'static str); 2] =
+        [(Point::Queued, "block_bio_queue"), (Point::Completed, "block_rq_complete")];
+
+    /// The points of the phases, with the names of their events.
+    pub(super) const OF_PHASES: [(Point, &'static str); 7] = [
         (Point::Queued, "block_getrq"),
         (Point::Issued, "block_rq_issue"),
         (Point::Completed, "block_rq_complete"),
@@ -42,6 +46,9 @@ pub(super) struct Event {
     /// The kernel's number of the device, and the request's first sector: together they identify it.
     pub(super) device: u32,
     pub(super) sector: u64,
+    /// Number of sectors, and the kernel's letters for the kind; 0 where the event has none.
+    pub(super) sectors: u32,
+    pub(super) letters: [u8; 4],
 }
 
 /// When a request was queued and issued, in ns.
@@ -118,7 +125,7 @@ mod tests {
     const DEVICE: u32 = 254 << 20;
 
     fn event(at_ns: u64, point: Point, sector: u64) -> Event {
-        Event { at_ns, point, device: DEVICE, sector }
+        Event { at_ns, point, device: DEVICE, sector, sectors: 8, letters: *b"R\0\0\0" }
     }
 
     #[test]

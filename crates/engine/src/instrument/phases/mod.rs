@@ -5,11 +5,12 @@
 //! takes tens of milliseconds, before and after the measured part.
 
 mod follow;
+mod requests;
 mod ring;
 mod tracepoint;
 
 use crate::system::cpus_in;
-use follow::Follower;
+use follow::{Follower, Point};
 use halfpower_model::sample::Phases;
 use ring::Ring;
 use std::io;
@@ -19,9 +20,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tracepoint::Tracepoint;
 
+pub use requests::{BlockEvent, RequestRecorder};
+
 /// Interval between reads of a ring, and the maximum length of an observation.
 const LOOK: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_secs(1);
+/// Bytes of a ring.
+const RING_BYTES: usize = 128 << 10;
 /// A ring this full ends an observation; the rest is for events until they are disabled.
 const FULL: f64 = 0.5;
 /// The pause after an observation that a full ring ended, in observations.
@@ -30,16 +35,20 @@ const PAUSE: u32 = 9;
 /// Why phases cannot be observed here; none if they can.
 pub(crate) fn refusal() -> Option<String> {
     // No device has these numbers, but the kernel accepts the filter.
-    open(&[(0, 0)]).err()
+    open(&[(0, 0)], &Point::OF_PHASES, RING_BYTES).err()
 }
 
 /// The tracepoints, and a ring per CPU, filtered by device.
-fn open(devices: &[(u32, u32)]) -> Result<(Vec<Tracepoint>, Vec<Ring>), String> {
-    let tracepoints = tracepoint::all()?;
+fn open(
+    devices: &[(u32, u32)],
+    points: &'static [(Point, &'static str)],
+    ring_bytes: usize,
+) -> Result<(Vec<Tracepoint>, Vec<Ring>), String> {
+    let tracepoints = tracepoint::all(points)?;
     let numbers =
         devices.iter().map(|(major, minor)| format!("dev == {}", u64::from(*major) << 20 | u64::from(*minor)));
     let filter = numbers.collect::<Vec<_>>().join(" || ");
-    let open = |cpu| Ring::open(cpu, &tracepoints, &filter);
+    let open = |cpu| Ring::open(cpu, &tracepoints, &filter, ring_bytes);
     let rings = online()?.into_iter().map(open).collect::<io::Result<Vec<_>>>();
     let rings = rings.map_err(|error| match error.raw_os_error() {
         Some(libc::EACCES | libc::EPERM) => "needs root, or CAP_PERFMON".to_owned(),
@@ -63,7 +72,7 @@ impl Watching {
         if devices.is_empty() {
             return Err(without_devices(Path::new("/sys/dev/block")));
         }
-        let (tracepoints, rings) = open(devices)?;
+        let (tracepoints, rings) = open(devices, &Point::OF_PHASES, RING_BYTES)?;
         let (running, end) = channel();
         let thread =
             std::thread::Builder::new().name("phases".to_owned()).spawn(move || watch(&rings, &tracepoints, &end));
@@ -101,7 +110,9 @@ fn watch(rings: &[Ring], tracepoints: &[Tracepoint], end: &Receiver<()>) -> Phas
         rings.iter().for_each(|ring| ring.enable(false));
         looked += from.elapsed();
         let mut events = Vec::new();
-        rings.iter().for_each(|ring| ring.take(tracepoints, &mut events));
+        for ring in rings {
+            ring.take(tracepoints, &mut events);
+        }
         follower.look(&mut events);
         is_over = is_over || ends_within(pause);
     }

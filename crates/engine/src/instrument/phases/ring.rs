@@ -14,16 +14,14 @@ use std::sync::atomic::{
     Ordering::{Acquire, Release},
 };
 
-/// Bytes of a ring: about 1500 events.
-const DATA_BYTES: usize = 128 << 10;
-
 /// PERF_TYPE_TRACEPOINT.
 const TRACEPOINT: u32 = 2;
 /// PERF_SAMPLE_TIME and PERF_SAMPLE_RAW.
 const TIME_AND_RAW: u64 = 1 << 2 | 1 << 10;
 /// `disabled`: counts nothing until it is enabled.
 const DISABLED: u64 = 1;
-/// PERF_RECORD_SAMPLE.
+/// PERF_RECORD_LOST and _SAMPLE.
+const LOST: u32 = 2;
 const SAMPLE: u32 = 9;
 
 /// PERF_EVENT_IOC_ENABLE, _DISABLE, _SET_OUTPUT, _SET_FILTER (linux/perf_event.h).
@@ -50,14 +48,16 @@ pub(super) struct Ring {
     events: Vec<OwnedFd>,
     mapping: Mapping,
     data_offset: usize,
+    data_bytes: usize,
 }
 
 impl Ring {
-    /// Opens the events of a CPU with a filter in the kernel's syntax.
+    /// Opens the events of a CPU with a filter in the kernel's syntax, and a ring of so many bytes, a power of two: an event
+    /// takes about 90.
     ///
     /// # Errors
     /// The kernel's.
-    pub(super) fn open(cpu: u32, tracepoints: &[Tracepoint], filter: &str) -> io::Result<Ring> {
+    pub(super) fn open(cpu: u32, tracepoints: &[Tracepoint], filter: &str, data_bytes: usize) -> io::Result<Ring> {
         let filter = CString::new(filter)?;
         let mut events: Vec<OwnedFd> = Vec::new();
         for tracepoint in tracepoints {
@@ -69,9 +69,9 @@ impl Ring {
         let first = events.first().ok_or(io::ErrorKind::InvalidInput)?;
         let page = rustix::param::page_size();
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        let mapping = Mapping::shared(first, page + DATA_BYTES, 0, access, MapFlags::empty())?;
+        let mapping = Mapping::shared(first, page + data_bytes, 0, access, MapFlags::empty())?;
         // The data begin after the first page.
-        let ring = Ring { events, mapping, data_offset: page };
+        let ring = Ring { events, mapping, data_offset: page, data_bytes };
         for event in &ring.events[1..] {
             // SAFETY: both are descriptors of events; no memory is named.
             check(unsafe { libc::ioctl(event.as_raw_fd(), SET_OUTPUT, ring.events[0].as_raw_fd()) })?;
@@ -91,16 +91,16 @@ impl Ring {
     /// Share of the ring that is full.
     pub(super) fn fill(&self) -> f64 {
         let heads = self.heads();
-        heads.head.load(Acquire).wrapping_sub(heads.tail.load(Acquire)) as f64 / DATA_BYTES as f64
+        heads.head.load(Acquire).wrapping_sub(heads.tail.load(Acquire)) as f64 / self.data_bytes as f64
     }
 
-    /// Reads the ring.
-    pub(super) fn take(&self, tracepoints: &[Tracepoint], events: &mut Vec<Event>) {
+    /// Reads the ring; returns the number of events that found no room in it.
+    pub(super) fn take(&self, tracepoints: &[Tracepoint], events: &mut Vec<Event>) -> u64 {
         let heads = self.heads();
         // Acquired: the kernel moves its head after it wrote the records.
         let head = heads.head.load(Acquire);
         let mut tail = heads.tail.load(Acquire);
-        let mut record = Vec::new();
+        let (mut record, mut lost) = (Vec::new(), 0);
         while head.wrapping_sub(tail) >= 8 {
             self.copy(tail, 8, &mut record);
             let (kind, length) = (word32(&record, 0), usize::from(word16(&record, 6)));
@@ -117,17 +117,22 @@ impl Ring {
                 let tracepoint = tracepoints.iter().find(|tracepoint| Some(tracepoint.number) == number);
                 events.extend(tracepoint.and_then(|tracepoint| tracepoint.event(at_ns, raw)));
             }
+            if kind == LOST {
+                self.copy(tail, length, &mut record);
+                lost += u64::from(word32(&record, 16)) | u64::from(word32(&record, 20)) << 32;
+            }
             tail = tail.wrapping_add(length as u64);
         }
         // Released: the records were read before the kernel may write over them.
         heads.tail.store(tail, Release);
+        lost
     }
 
     /// Copies bytes of the ring, which wraps around.
     fn copy(&self, from: u64, length: usize, into: &mut Vec<u8>) {
         into.clear();
-        let start = from as usize % DATA_BYTES;
-        let first = length.min(DATA_BYTES - start);
+        let start = from as usize % self.data_bytes;
+        let first = length.min(self.data_bytes - start);
         for (start, length) in [(start, first), (0, length - first)] {
             // SAFETY: inside the data of the mapping; the kernel does not write between the tail and the head.
             into.extend_from_slice(unsafe {

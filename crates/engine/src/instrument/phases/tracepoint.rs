@@ -16,6 +16,9 @@ pub(super) struct Tracepoint {
     pub(super) point: Point,
     device: usize,
     sector: usize,
+    /// Fields that not all have.
+    sectors: Option<usize>,
+    letters: Option<usize>,
 }
 
 impl Tracepoint {
@@ -23,24 +26,30 @@ impl Tracepoint {
     pub(super) fn event(&self, at_ns: u64, record: &[u8]) -> Option<Event> {
         let device = u32::from_ne_bytes(*record.get(self.device..)?.first_chunk()?);
         let sector = u64::from_ne_bytes(*record.get(self.sector..)?.first_chunk()?);
-        Some(Event { at_ns, point: self.point, device, sector })
+        let at = |offset: Option<usize>| offset.and_then(|offset| record.get(offset..)?.first_chunk().copied());
+        let (sectors, letters) = (at(self.sectors).map_or(0, u32::from_ne_bytes), at(self.letters).unwrap_or_default());
+        Some(Event { at_ns, point: self.point, device, sector, sectors, letters })
     }
 }
 
-/// The events of the block layer, or why they are unavailable.
-pub(super) fn all() -> Result<Vec<Tracepoint>, String> {
+/// Names of events, with what each stands for.
+type Named = &'static [(Point, &'static str)];
+
+/// Events of the block layer, or why they are unavailable.
+pub(super) fn all(points: Named) -> Result<Vec<Tracepoint>, String> {
     if !rustix::process::geteuid().is_root() {
         return Err("needs root".to_owned());
     }
     match PLACES.iter().find(|place| Path::new(place).join("events/block").exists()) {
-        Some(place) => read_all(&Path::new(place).join("events/block")),
+        Some(place) => read_all(&Path::new(place).join("events/block"), points),
         None => {
-            std::thread::spawn(mounted_aside).join().unwrap_or_else(|_| Err("tracefs could not be read".to_owned()))
+            let read = std::thread::spawn(move || mounted_aside(points));
+            read.join().unwrap_or_else(|_| Err("tracefs could not be read".to_owned()))
         }
     }
 }
 
-fn mounted_aside() -> Result<Vec<Tracepoint>, String> {
+fn mounted_aside(points: Named) -> Result<Vec<Tracepoint>, String> {
     use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
     use rustix::thread::UnshareFlags;
     let place = PathBuf::from(PLACES[0]);
@@ -50,11 +59,11 @@ fn mounted_aside() -> Result<Vec<Tracepoint>, String> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).map_err(failed)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("tracefs", &place, "tracefs", flags, None).map_err(failed)?;
-    read_all(&place.join("events/block"))
+    read_all(&place.join("events/block"), points)
 }
 
-fn read_all(folder: &Path) -> Result<Vec<Tracepoint>, String> {
-    Point::ALL.iter().map(|(point, name)| read(&folder.join(name), *point)).collect()
+fn read_all(folder: &Path, points: Named) -> Result<Vec<Tracepoint>, String> {
+    points.iter().map(|(point, name)| read(&folder.join(name), *point)).collect()
 }
 
 fn read(folder: &Path, point: Point) -> Result<Tracepoint, String> {
@@ -66,7 +75,10 @@ fn read(folder: &Path, point: Point) -> Result<Tracepoint, String> {
     let format = text("format")?;
     let offsets = offsets(&format);
     let field = |name: &str| offsets.get(name).copied().ok_or_else(|| format!("{} has no {name}", folder.display()));
-    Ok(Tracepoint { number, point, device: field("dev")?, sector: field("sector")? })
+    let [sectors, letters] = ["nr_sector", "rwbs[8]"].map(|name| offsets.get(name).copied());
+    // Its length differs between kernels.
+    let letters = letters.or_else(|| offsets.get("rwbs[10]").copied());
+    Ok(Tracepoint { number, point, device: field("dev")?, sector: field("sector")?, sectors, letters })
 }
 
 /// The offset of each field, by lines such as `field:dev_t dev; offset:8; size:4; signed:0;`.
@@ -92,11 +104,14 @@ mod tests {
                       \tfield:char rwbs[10];\toffset:34;\tsize:10;\tsigned:0;\n";
         let found = offsets(format);
         assert_eq!((found.get("dev"), found.get("sector"), found.get("common_type")), (Some(&8), Some(&16), Some(&0)));
-        let tracepoint = Tracepoint { number: 2104, point: Point::Issued, device: 8, sector: 16 };
-        let mut record = vec![0; 24];
+        let (sectors, letters) = (Some(24), Some(28));
+        let tracepoint = Tracepoint { number: 2104, point: Point::Issued, device: 8, sector: 16, sectors, letters };
+        let mut record = vec![0; 32];
+        record[24] = 8;
+        record[28..30].copy_from_slice(b"WS");
         record[8..12].copy_from_slice(&7_u32.to_ne_bytes());
         record[16..24].copy_from_slice(&4096_u64.to_ne_bytes());
-        let event = Event { at_ns: 5, point: Point::Issued, device: 7, sector: 4096 };
+        let event = Event { at_ns: 5, point: Point::Issued, device: 7, sector: 4096, sectors: 8, letters: *b"WS\0\0" };
         assert_eq!(tracepoint.event(5, &record), Some(event));
         assert_eq!(tracepoint.event(5, &record[..20]), None, "a record cut short");
     }
