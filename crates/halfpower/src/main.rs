@@ -22,6 +22,7 @@ mod study;
 mod target;
 mod target_name;
 mod text;
+mod trace;
 
 use std::process::ExitCode;
 use std::thread;

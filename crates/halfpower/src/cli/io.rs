@@ -108,9 +108,8 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     if let Some(written) = arguments.verify_run {
         return verify(context, arguments, &spec, written);
     }
-    let targets = arguments.set.on(&arguments.targets)?;
     let options = TargetOptions {
-        targets: targets.clone(),
+        targets: arguments.set.on(&arguments.targets)?,
         files: arguments.files,
         layout: spec.layout.unwrap_or_default(),
         size: spec.size,
@@ -119,10 +118,21 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         peaks: arguments.peaks.given()?.to_vec(),
         held: Vec::new(),
     };
-    let mut store = session::open_store(context, !arguments.keeping.no_store)?;
+    one(context, &spec, &options, &arguments.keeping)
+}
+
+/// Runs one workload on targets, and keeps and shows its sample.
+pub(super) fn one(
+    context: &Context,
+    spec: &WorkloadSpec,
+    options: &TargetOptions,
+    keeping: &Keeping,
+) -> anyhow::Result<Ending> {
+    let targets = &options.targets;
+    let mut store = session::open_store(context, !keeping.no_store)?;
     // Before the free space is checked: a leftover test file may take it.
-    target::offer_removal(&mut store, &targets, &context.console)?;
-    let site = target::examine(&options)?;
+    target::offer_removal(&mut store, targets, &context.console)?;
+    let site = target::examine(options)?;
     let workload = spec.resolve(&site.environment()).map_err(UsageError::from)?;
     if let Some(path) = site.only_read().filter(|_| workload.operation.destroys()) {
         refuse!("{} exists and would be overwritten; add --overwrite if its data may be lost", path.display());
@@ -136,15 +146,15 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     context.warn(&site.notes);
     // This may wait for another process that writes the store; a signal ends the wait at once.
     let (name, environment) = (workload.to_string(), site.environment());
-    let run = begin(context, &mut store, &name, &targets, workload.seed, arguments, &environment)?;
+    let run = begin(context, &mut store, &name, targets, workload.seed, keeping, &environment)?;
     let heeded = context.interrupts.heeded();
     let contents = Contents::for_state(spec.file_state.unwrap_or_default());
-    let work = |_: &mut Session<'_>, opened: Opened| measure(context, &spec, opened.testbed);
+    let work = |_: &mut Session<'_>, opened: Opened| measure(context, spec, opened.testbed);
     let mut session = Session { context, store, run };
     let opening = (spec.seed.unwrap_or(1), contents);
     let (measured, removed) = session.on_targets(&site, opening, work);
     let measured = measured.map(|mut sample| {
-        sample.note = arguments.keeping.note.text();
+        sample.note = keeping.note.text();
         let kept = session.store.add_sample(run, 0, 0, &sample);
         (sample, kept)
     });
@@ -182,13 +192,16 @@ fn verify(context: &Context, arguments: &Arguments, spec: &WorkloadSpec, written
     let Some(stored) = samples.into_iter().rev().find(|stored| stamped(&stored.sample)) else {
         refuse!("run {written} wrote nothing that was stamped; write with --verify stamp, and verify that run");
     };
+    if let Some(trace) = &stored.sample.workload.trace {
+        refuse!("run {written} replayed {}, which a run does not keep; replay it with --verify read-back", trace.name);
+    }
     let targets = arguments.targets.iter().map(|path| Target::open(path, Access::Read)).collect::<Result<_, _>>()?;
     let mut host = Host::on(targets)?;
     let heeded = context.interrupts.heeded();
     let mut sample = host.verify(&stored.sample, &heeded)?;
     sample.note = arguments.keeping.note.text();
     let (name, seed) = (format!("verification of run {written}"), stored.sample.workload.seed);
-    let run = begin(context, &mut store, &name, &arguments.targets, seed, arguments, host.describe());
+    let run = begin(context, &mut store, &name, &arguments.targets, seed, &arguments.keeping, host.describe());
     let kept = run.and_then(|run| {
         store.add_sample(run, 0, 0, &sample)?;
         store.finish_run(run, status_of(&sample))?;
@@ -209,7 +222,7 @@ fn begin(
     name: &str,
     targets: &[PathBuf],
     seed: u64,
-    arguments: &Arguments,
+    keeping: &Keeping,
     environment: &Environment,
 ) -> anyhow::Result<RunId> {
     Ok(store.begin_run(&NewRun {
@@ -221,7 +234,7 @@ fn begin(
         command: &context.command(),
         target: &session::stored_targets(targets)?.join(", "),
         seed,
-        note: arguments.keeping.note.text().as_deref(),
+        note: keeping.note.text().as_deref(),
         environment,
     })?)
 }

@@ -14,6 +14,7 @@ mod limits;
 mod manual;
 mod plan;
 mod plugin;
+mod replay;
 mod report;
 mod run;
 mod runs;
@@ -21,6 +22,7 @@ mod sample_text;
 #[cfg(feature = "serve")]
 mod serve;
 mod study;
+mod trace;
 mod workload;
 
 use crate::command::context::{Context, Ending, Global};
@@ -90,6 +92,8 @@ enum Command {
     Serve(serve::Arguments),
     Import(import::Arguments),
     Export(export::Arguments),
+    Trace(trace::Arguments),
+    Replay(Box<replay::Arguments>),
     Sim(sim::Arguments),
     /// Check which measurements work on this host, and how to enable the others
     Doctor(doctor::Arguments),
@@ -223,6 +227,8 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         #[cfg(feature = "serve")]
         Command::Serve(arguments) => serve::run(&context, &arguments),
         Command::Export(arguments) => export::run(&context, &arguments),
+        Command::Trace(arguments) => trace::run(&context, &arguments),
+        Command::Replay(arguments) => replay::run(&context, &arguments),
         Command::Sim(arguments) => sim::run(&context, &arguments),
         Command::Import(arguments) => import::run(&context, &arguments),
         Command::Doctor(arguments) => doctor::run(&context, &arguments),

@@ -50,6 +50,67 @@ impl FromArgMatches for WorkloadArguments {
     }
 }
 
+/// The options of a replay: how requests are issued, but not which.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ReplayArguments {
+    /// The workload without its trace.
+    pub(super) spec: WorkloadSpec,
+}
+
+/// Their keys.
+const OF_REPLAY: [&str; 18] = [
+    "depth",
+    "workers",
+    "personality",
+    "buffering",
+    "ring",
+    "rw_flags",
+    "submit_batch",
+    "wait_batch",
+    "size",
+    "cache",
+    "duration",
+    "requests",
+    "warmup",
+    "interval",
+    "data",
+    "verify",
+    "cpus",
+    "seed",
+];
+
+impl Args for ReplayArguments {
+    fn augment_args(command: Command) -> Command {
+        keys().filter(|key| OF_REPLAY.contains(&key.name)).fold(command, |command, key| {
+            let help = match key.name {
+                "depth" => "Most requests outstanding [default: 256, fewer if they are large]",
+                "size" => "Bytes of the target that are used [default: as many as the trace does]",
+                "requests" => "Requests to replay [default: all]",
+                "duration" => "End after this time, with the trace or before [default: with the trace]",
+                _ => return command.arg(argument(key)),
+            };
+            command.arg(argument(key).help(help).long_help(help))
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for ReplayArguments {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let keys = keys().filter(|key| OF_REPLAY.contains(&key.name));
+        let given = keys.filter_map(|key| matches.get_one::<WorkloadSpec>(key.name));
+        Ok(ReplayArguments { spec: given.fold(WorkloadSpec::default(), |all, one| all.or(one)) })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
 /// The keys that are options, by heading. Keys that fio has too are the most used, and come first.
 fn keys() -> impl Iterator<Item = &'static Key> {
     [Group::Requests, Group::Place, Group::Load, Group::Method, Group::End].into_iter().flat_map(|group| {

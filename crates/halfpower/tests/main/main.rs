@@ -32,5 +32,6 @@ mod study;
 mod support;
 mod targets;
 mod throttled;
+mod trace;
 mod verify;
 mod what_if;
