@@ -416,17 +416,14 @@ impl<'a> Settings<'a> {
             // Every place once, unless sizes differ.
             "random" if self.is_on("norandommap") || self.has_several_sizes() => Ok("random".to_owned()),
             "random" => Ok("shuffled".to_owned()),
-            "zipf" | "pareto" => Ok(format!("{law}={number}")),
+            "zipf" | "pareto" | "zoned" => Ok(format!("{law}={number}")),
             "normal" => {
                 let percent: Option<f64> = number.parse().ok();
                 percent
                     .map(|percent| format!("normal={}", percent / 100.0))
                     .ok_or_else(|| self.wrong("random_distribution", "use normal:PERCENT"))
             }
-            _ => Err(self.wrong(
-                "random_distribution",
-                "use random, zipf, pareto or normal; two zones are io with --pattern hot_cold",
-            )),
+            _ => Err(self.wrong("random_distribution", "use random, zipf, pareto, normal or zoned")),
         }
     }
 

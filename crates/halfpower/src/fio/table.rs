@@ -60,7 +60,7 @@ pub(crate) const OPTIONS: &[Row] = &[
     ("invalidate", "", Same, "on by default, as in fio"),
     ("pre_read", "", Same, ""),
     ("norandommap", "", Same, "offsets may repeat; without it each comes once"),
-    ("random_distribution", "", Same, "random, zipf, pareto, normal; zones are refused"),
+    ("random_distribution", "", Same, "random, zipf, pareto, normal, zoned; zoned_abs is refused"),
     ("rate", "", Same, "of one kind of requests"),
     ("rate_iops", "", Same, "of one kind of requests"),
     ("rate_process", "", Same, "linear holds requests back, poisson is an open loop"),

@@ -119,6 +119,9 @@ zipf=0.99       the k-th most popular offset is chosen in proportion
 pareto=0.2      20 % of the offsets get 80 % of the requests; within
                 them the same again, recursively
 hot_cold=80/20  80 % of the requests to 20 % of the offsets
+zoned=50/5:30/15:20/80
+                zones one after another: 50 % of the requests to the first
+                5 % of the offsets, and so on (JESD219)
 normal=0.1      normal distribution around the middle of the span,
                 standard deviation 10 % of it",
     }

@@ -4,7 +4,7 @@ use crate::distribution::{HotCold, Normal, Pareto, Zipf};
 use crate::permutation::Permutation;
 use crate::random::{Random, derive_seed};
 use crate::stream::{Request, RequestKind};
-use crate::workload::{Pattern, Sharing, Workload};
+use crate::workload::{Pattern, Sharing, Workload, Zones};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Part of a workload's seed that spreads ranks and orders places; equal for all workers.
@@ -34,6 +34,8 @@ enum Law<'a> {
     Zipf(Zipf, Permutation),
     Pareto(Pareto, Permutation),
     HotCold(HotCold, Permutation),
+    /// Sum of percents up to each zone, its first place and their number.
+    Zoned(Vec<(u64, u64, u64)>),
     Normal(Normal),
 }
 
@@ -65,6 +67,18 @@ struct Shuffled {
     round: u64,
     next: u64,
     workers: u64,
+}
+
+/// The zones of so many places; each has one at least.
+fn zoned(zones: Zones, count: u64) -> Vec<(u64, u64, u64)> {
+    let (mut requests, mut places) = (0, 0);
+    let zone = |(requests_percent, places_percent): (u8, u8)| {
+        let first = count * places / 100;
+        places += u64::from(places_percent);
+        requests += u64::from(requests_percent);
+        (requests, first.min(count - 1), (count * places / 100 - first).max(1))
+    };
+    zones.percents().map(zone).collect()
 }
 
 impl<'a> Places<'a> {
@@ -108,6 +122,7 @@ impl<'a> Places<'a> {
                 let law = HotCold::new(count, u16::from(places_percent) * 10, u16::from(requests_percent) * 10);
                 Law::HotCold(law, spread)
             }
+            Pattern::Zoned { zones } => Law::Zoned(zoned(zones, count)),
             Pattern::Normal { deviation } => Law::Normal(Normal::new(count, deviation.value())),
         };
         Places { law, random, first, step }
@@ -138,6 +153,11 @@ impl<'a> Places<'a> {
             Law::Shuffled(shuffled) => each(batch, &mut || shuffled.next_place()),
             Law::Zipf(law, spread) => each(batch, &mut || spread.at(law.draw(random))),
             Law::Pareto(law, spread) => each(batch, &mut || spread.at(law.draw(random))),
+            Law::Zoned(zones) => each(batch, &mut || {
+                let drawn = random.below(100);
+                let zone = zones.iter().find(|(up_to, ..)| drawn < *up_to);
+                zone.map_or(0, |(_, first, count)| first + random.below(*count))
+            }),
             Law::HotCold(law, spread) => each(batch, &mut || spread.at(law.draw(random))),
             Law::Normal(law) => each(batch, &mut || law.draw(random)),
         }

@@ -132,6 +132,17 @@ fn ranked_patterns_give_the_hottest_places_their_known_share() {
         let share = f64::from(counts[..places].iter().sum::<u32>()) / 1e5;
         assert!((share - expected).abs() < 0.01, "{pattern}: {share}");
     }
+    let workload = Workload { pattern: "zoned=50/5:30/15:20/".parse().unwrap(), ..workload() };
+    let mut zones = [0_u32; 3];
+    for request in of(&workload, 0, 100_000) {
+        // 5 and 20 % of 256 places.
+        zones[match request.offset / 4096 {
+            0..12 => 0,
+            12..51 => 1,
+            _ => 2,
+        }] += 1;
+    }
+    assert!(zones.iter().zip([50_000, 30_000, 20_000]).all(|(count, known)| count.abs_diff(known) < 800), "{zones:?}");
     let workload = Workload { pattern: "normal=0.1".parse().unwrap(), ..workload() };
     let near = of(&workload, 0, 100_000).iter().filter(|r| (r.offset / 4096).abs_diff(128) < 26).count();
     assert!((near as f64 / 1e5 - 0.6827).abs() < 0.02, "{near}");

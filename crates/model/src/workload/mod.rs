@@ -19,7 +19,7 @@ pub use method::{
     WorkerKind,
 };
 pub use operation::{Mix, Operation, RequestKind, Sizes};
-pub use pattern::{Pattern, Sharing, Thousandths};
+pub use pattern::{Pattern, Sharing, Thousandths, Zones};
 pub use plugin::{NamedPersonality, Plugin};
 pub use ring::{RingOption, RingOptions, Wish};
 pub use settings::Settings;

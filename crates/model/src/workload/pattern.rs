@@ -39,11 +39,67 @@ pub enum Pattern {
         /// Percent of the offsets that are hot.
         places_percent: u8,
     },
+    /// Zones of the span one after another, each with its share of the requests.
+    Zoned {
+        /// The zones.
+        zones: Zones,
+    },
     /// Around the middle of the span.
     Normal {
         /// Standard deviation as a share of the span.
         deviation: Thousandths,
     },
+}
+
+/// Most zones of a pattern.
+const ZONES: usize = 8;
+
+/// Zones in their order, each with its percent of the requests and of the span; both add up to 100. Written
+/// `50/5:30/15:20/80`, as fio does; that is the workload of JESD219.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Zones {
+    zones: [(u8, u8); ZONES],
+}
+
+impl Zones {
+    /// Percent of the requests and of the span of each.
+    pub fn percents(&self) -> impl Iterator<Item = (u8, u8)> {
+        self.zones.into_iter().filter(|(_, places)| *places > 0)
+    }
+}
+
+impl fmt::Display for Zones {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, (requests, places)) in self.percents().enumerate() {
+            write!(f, "{}{requests}/{places}", if number > 0 { ":" } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+impl Value for Zones {
+    fn exact(&self) -> Option<String> {
+        Some(self.to_string())
+    }
+}
+
+impl FromStr for Zones {
+    type Err = ();
+
+    /// The last zone may leave out its share of the span, and has the rest.
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let mut zones = [(0_u8, 0_u8); ZONES];
+        let (mut requests_left, mut places_left) = (100_u8, 100_u8);
+        for (number, zone) in text.split(':').enumerate() {
+            let (requests, places) = zone.split_once('/').ok_or(())?;
+            let requests: u8 = requests.parse().map_err(drop)?;
+            let places = if places.is_empty() { places_left } else { places.parse().map_err(drop)? };
+            requests_left = requests_left.checked_sub(requests).ok_or(())?;
+            places_left = places_left.checked_sub(places).filter(|_| places > 0).ok_or(())?;
+            *zones.get_mut(number).ok_or(())? = (requests, places);
+        }
+        (requests_left == 0 && places_left == 0).then_some(Zones { zones }).ok_or(())
+    }
 }
 
 /// A number with three decimals, exact.
@@ -63,11 +119,11 @@ words! {
 }
 
 const CHOICES: &str = "sequential, reverse, strided=SIZE, random, shuffled, zipf=THETA, pareto=SHARE, hot_cold=80/20, \
-                       normal=DEVIATION";
+                       zoned=50/5:30/15:20/80, normal=DEVIATION";
 
 impl Pattern {
     /// An example of every pattern.
-    pub const EXAMPLES: [&'static str; 9] = [
+    pub const EXAMPLES: [&'static str; 10] = [
         "sequential",
         "reverse",
         "strided=1MiB",
@@ -76,6 +132,7 @@ impl Pattern {
         "zipf=0.99",
         "pareto=0.2",
         "hot_cold=80/20",
+        "zoned=50/5:30/15:20/80",
         "normal=0.1",
     ];
 
@@ -135,6 +192,9 @@ fn choices(text: &str) -> &'static str {
         "strided" => "strided=SIZE, like strided=1MiB",
         "zipf" => "zipf=0.001 to zipf=10, with three decimals at most",
         "pareto" => "pareto=0.001 to pareto=0.5, with three decimals at most",
+        "zoned" => {
+            "zoned=REQUESTS/SPAN:…, at most 8 zones in whole percents that add up to 100, like zoned=50/5:30/15:20/80"
+        }
         "hot_cold" => "hot_cold=1/1 to hot_cold=99/99, in whole percents",
         "normal" => "normal=0.001 to normal=1, with three decimals at most",
         _ => CHOICES,
@@ -151,5 +211,6 @@ forms!(Pattern, choices, {
     "zipf" => Zipf { theta: theta } = within(1, 10_000),
     "pareto" => Pareto { share: share } = within(1, 500),
     "hot_cold" => HotCold { requests_percent: requests, places_percent: places } = percents,
+    "zoned" => Zoned { zones: zones } = |text: &str| text.parse().ok(),
     "normal" => Normal { deviation: deviation } = within(1, 1000),
 });

@@ -94,6 +94,10 @@ fn other_spellings_are_understood() {
     same::<RwFlags>("dontcache, nowait", "nowait,dontcache");
     same::<Operation>("mix=read:70,write:30", "mix=70");
     same::<Pattern>("hot-cold=90%/10%", "hot_cold=90/10");
+    same::<Pattern>("zoned=50/5:30/15:20/", "zoned=50/5:30/15:20/80");
+    for wrong in ["zoned=50/50", "zoned=", "zoned=50/5:60/95", "zoned=50/5:50/96", "zoned=100/100:0/0"] {
+        assert!(wrong.parse::<Pattern>().unwrap_err().to_string().contains("add up to 100"), "{wrong}");
+    }
     same::<Durability>("flush-at-end", "flush_at_end");
     same::<Rate>("50000", "50000/s");
     same::<Data>("compressible=50%", "compressible=50");

@@ -34,6 +34,7 @@ pub(crate) fn words(workload: &Workload) -> Vec<(&'static str, &'static str, Str
         Pattern::HotCold { requests_percent: requests, places_percent: places } => {
             Some(format!("zoned:{requests}/{places}:{}/{}", 100 - requests, 100 - places))
         }
+        Pattern::Zoned { zones } => Some(format!("zoned:{zones}")),
         _ => None,
     };
     put("pattern", "random_distribution", distribution);

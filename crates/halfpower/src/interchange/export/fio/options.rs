@@ -24,7 +24,12 @@ pub(super) fn of(sample: &Sample) -> Result<Map<String, Value>, &'static str> {
         return Err("fio's jobs read, write, trim, or mix reads and writes");
     }
     match workload.pattern {
-        Pattern::Sequential | Pattern::Shuffled | Pattern::Random | Pattern::Zipf { .. } | Pattern::Pareto { .. } => {}
+        Pattern::Sequential
+        | Pattern::Shuffled
+        | Pattern::Random
+        | Pattern::Zipf { .. }
+        | Pattern::Pareto { .. }
+        | Pattern::Zoned { .. } => {}
         _ => return Err("fio has no word for its pattern"),
     }
     put("bs", workload.request_size.0.to_string());

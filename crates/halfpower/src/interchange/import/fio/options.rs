@@ -119,7 +119,7 @@ impl Options {
         let (law, parameter) = distribution.split_once(':').unwrap_or((distribution, ""));
         match (law, self.get("percentage_random")) {
             ("random", None) => Some(Pattern::Random),
-            ("zipf", None) => format!("zipf={parameter}").parse().ok(),
+            ("zipf" | "pareto" | "zoned", None) => format!("{law}={parameter}").parse().ok(),
             _ => None,
         }
     }
