@@ -1,13 +1,14 @@
-//! `halfpower import`: results of other programs into the store, one run per file.
+//! `halfpower import`: results of other programs into the store, one run per file or folder.
 
 use crate::command::note::NoteArgument;
 use crate::command::{
     context::{Context, Ending},
     session,
 };
-use crate::interchange::import::{Format, import};
+use crate::interchange::import::{Format, ImportError, import};
 use crate::store::{NewRun, RunId, RunKind, Staged};
-use crate::text::counted;
+use crate::text::{counted, refuse};
+use anyhow::Context as _;
 use clap::Args;
 use halfpower_model::sample::Warning;
 use halfpower_model::{Environment, Sample, Workload};
@@ -19,14 +20,15 @@ const EXAMPLES: &str = "\
 Examples:
   halfpower import trace.csv                 recognise the format, store it as a run
   halfpower import --json rc8.txt good.txt   two runs, a line of JSON for each
+  halfpower import results                   all files of a folder as one run, such as the logs of fio
 
 What the files do not contain stays unknown. `halfpower runs show RUN` shows an imported run.";
 
-/// Import results of other programs into the store, one run per file
+/// Import results of other programs into the store, one run per file or folder
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
-    /// Files of results
+    /// Files of results, or folders with files of one run
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Format of the files, if it is not recognised
@@ -83,10 +85,31 @@ impl File<'_> {
     }
 }
 
+/// Most files of a folder.
+const FILES_MAX: usize = 1000;
+
+/// The file, or those of the folder by name; hidden ones and folders in it are left out.
+fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let cannot = || format!("cannot read {}", path.display());
+    let entries = std::fs::read_dir(path).with_context(cannot)?.take(FILES_MAX + 1).collect::<Result<Vec<_>, _>>();
+    let mut files: Vec<PathBuf> = entries.with_context(cannot)?.iter().map(std::fs::DirEntry::path).collect();
+    if files.len() > FILES_MAX {
+        refuse!("{} has more than {FILES_MAX} files; name a folder with those of one run", path.display());
+    }
+    let is_hidden = |file: &Path| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    files.retain(|file| file.is_file() && !is_hidden(file));
+    files.sort();
+    Ok(files)
+}
+
 fn stage<'a>(staged: &Staged<'_>, number: usize, path: &'a Path, format: Option<Format>) -> anyhow::Result<File<'a>> {
     let (mut places, mut targets, mut common, mut samples) = (Places::default(), Vec::new(), None, 0);
+    let (mut formats, mut warnings) = (Vec::new(), Vec::<Warning>::new());
     // The inner option of `common` is none if samples have different environments.
-    let (format, mut warnings) = import(path, format, &mut |sample| {
+    let mut keep = |sample: Sample| {
         samples += 1;
         let (cell, block) = places.next(&sample);
         for facts in sample.environment.all_targets() {
@@ -101,7 +124,23 @@ fn stage<'a>(staged: &Staged<'_>, number: usize, path: &'a Path, format: Option<
             _ => {}
         }
         Ok(staged.add(number, cell, block, &sample)?)
-    })?;
+    };
+    for file in files_of(path)? {
+        match import(&file, format, &mut keep) {
+            Ok((format, more)) => {
+                formats.push(format);
+                warnings.extend(more);
+            }
+            // A folder may have other files.
+            Err(error) if path.is_dir() && error.is::<ImportError>() => {
+                warnings.push(Warning::new("file_left_out", error.to_string(), "it is left out"));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let Some(format) = formats.first().copied() else {
+        refuse!("{} has no file of a known form", path.display());
+    };
     warnings.extend(staged.copy_of(number)?.map(|run| {
         let message = format!("run {run} holds the same samples already, so that this is one measurement twice");
         Warning::new("imported_before", message, "count one of the two only; `halfpower runs rm` takes one away")

@@ -64,6 +64,20 @@ fn a_trace_becomes_a_run_that_can_be_shown_and_written_again() {
     lab.refuses("export 2 --output trace.csv", 1, "exists");
 }
 
+#[test]
+fn a_folder_is_one_run() {
+    let lab = Lab::new();
+    lab.directory("results");
+    lab.write("results/a_bw.1.log", "500, 4000, 0, 4096, 0\n1000, 4000, 0, 4096, 0\n");
+    lab.write("results/a_iops.1.log", "500, 1000, 0, 4096, 0\n1000, 1000, 0, 4096, 0\n");
+    lab.write("results/notes", "of no form");
+    let imported = lab.json("import results");
+    assert_eq!((&imported["samples"], &imported["format"]), (&2.into(), &"fio-log".into()));
+    assert!(codes(&imported).contains(&"file_left_out".to_owned()), "{imported}");
+    lab.directory("empty");
+    lab.refuses("import empty", 2, "empty has no file of a known form");
+}
+
 /// A job of fio's JSON: 21 000 reads of 4 KiB in a second; `more` are further members.
 fn fio_job(group: u32, options: &str, more: &str) -> String {
     let reads = r#"{"io_bytes":86016000,"bw":84000,"iops":21000,"runtime":1000,"total_ios":21000}"#;
@@ -155,7 +169,7 @@ fn several_files_are_a_run_each_and_one_bad_one_keeps_all_out() {
 
 #[test]
 fn the_studies_own_files_are_imported_whole() {
-    let project = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let project = Path::new(env!("CARGO_MANIFEST_DIR"));
     let places = project.ancestors().map(|place| place.join("shared/reference"));
     let Some(reference) = places.into_iter().find(|place| place.is_dir()) else {
         return skip("shared/reference does not lie beside the project");

@@ -146,7 +146,8 @@ impl Span {
                 self.seconds = Some(number(rest.trim().trim_end_matches('s')).ok_or_else(|| wrong("the test time"))?);
             }
             ("thread count", _) => self.threads = rest.trim().parse().ok(),
-            ("total", Some(section)) => {
+            // Above the percentiles it stands alone.
+            ("total", Some(section)) if !rest.trim().is_empty() => {
                 let count = |index: usize| fields.get(index).and_then(|field| whole(field));
                 let mean = self.columns.iter().position(|name| name == "AvgLat");
                 let mean_ms = mean.and_then(|column| number(fields.get(column)?));
