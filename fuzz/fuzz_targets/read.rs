@@ -1,4 +1,4 @@
-//! A reader against damaged files: `HALFPOWER_FUZZ_FORM` is study, machine, store, or a word of `import --format`.
+//! A reader against damaged files: `HALFPOWER_FUZZ_FORM` is study, machine, store, trace, job (of fio), or a word of `import --format`.
 //!
 //! The program is included whole, since it is no library. Half of the inputs are damaged as libFuzzer does it, byte by byte;
 //! half as a whole: lines, figures, brackets. The first byte of an input for a store says what it is: the seed of damage to
@@ -32,6 +32,8 @@ mod console;
 mod damage;
 #[path = "../../crates/halfpower/src/emit/mod.rs"]
 mod emit;
+#[path = "../../crates/halfpower/src/fio/mod.rs"]
+mod fio;
 #[path = "../../crates/halfpower/src/input.rs"]
 mod input;
 #[path = "../../crates/halfpower/src/instrument/mod.rs"]
@@ -64,6 +66,8 @@ mod target;
 mod target_name;
 #[path = "../../crates/halfpower/src/text.rs"]
 mod text;
+#[path = "../../crates/halfpower/src/trace/mod.rs"]
+mod trace;
 
 /// Longest message about a file.
 const MAX_MESSAGE_BYTES: usize = 64 << 10;
@@ -129,6 +133,8 @@ fuzz_target!(|input: &[u8]| {
         "study" => study(&String::from_utf8_lossy(input)),
         "machine" => machine(&String::from_utf8_lossy(input)),
         "store" => store(input),
+        "trace" => trace(input),
+        "job" => job(input),
         form => import(Format::from_str(form, false).expect("a form of `import --format`"), input),
     }
 });
@@ -152,6 +158,29 @@ fn import(form: Format, input: &[u8]) {
     };
     if let Err(complaint) = soundness::check_import(name, input, form) {
         panic!("{complaint}");
+    }
+}
+
+/// A trace, in any form; one of ours as well.
+fn trace(input: &[u8]) {
+    let path = FOLDER.join("trace");
+    std::fs::write(&path, input).expect("a file");
+    match trace::open(&path, trace::Wanted::default()) {
+        Ok(opened) => drop(opened.file.contents()),
+        Err(error) => clear(&text::causes(error.as_ref())),
+    }
+}
+
+/// A job file of fio.
+fn job(input: &[u8]) {
+    let path = FOLDER.join("job.fio");
+    std::fs::write(&path, input).expect("a file");
+    match fio::job_file::read_command_line(&[path.to_string_lossy().into_owned()]) {
+        Ok(request) => match fio::job::works(&request.jobs) {
+            Ok(works) => assert!(works.len() <= 100_000, "{} workers", works.len()),
+            Err(errors) => clear(&errors.to_string()),
+        },
+        Err(error) => clear(&text::causes(error.as_ref())),
     }
 }
 

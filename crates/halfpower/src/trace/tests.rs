@@ -6,25 +6,16 @@ use halfpower_model::stream::{Request, RequestKind};
 use halfpower_model::trace::Entries as _;
 
 /// A small file of each format with its two requests: a read of 4 KiB at 1 MiB, and 1 ms later a write of 8 KiB at 2 MiB.
-pub(crate) const SEEDS: [(TraceFormat, &str); 9] = [
-    (TraceFormat::Iolog, "fio version 3 iolog\n0 f add\n5 f read 1048576 4096\n1005 f write 2097152 8192\n"),
-    (
-        TraceFormat::Blkparse,
-        "8,0 0 1 0.5 9 Q R 2048 + 8 [a]\n8,0 0 2 0.501 9 Q WS 4096 + 16 [a]\n8,0 0 3 0.502 9 C R 2048 + 8 [0]\nCPU0 (8,0):\n",
-    ),
-    (
-        TraceFormat::Biosnoop,
-        "TIME(s)  COMM PID DISK T SECTOR BYTES LAT(ms)\n0.5 a b 1 sda R 2048 4096 0.1\n0.502 c 2 sda W 4096 8192 1.1\n",
-    ),
-    (
-        TraceFormat::Msr,
-        "128166372003061629,web,2,Read,1048576,4096,150\n128166372003071629,web,2,Write,2097152,8192,90\n",
-    ),
-    (TraceFormat::Spc, "0,2048,4096,R,0.5\n0,4096,8192,w,0.501\n"),
-    (TraceFormat::Alibaba, "419,R,1048576,4096,1577808144360767\n419,W,2097152,8192,1577808144361767\n"),
-    (TraceFormat::Tencent, "1538323199.5,2048,8,0,6\n1538323199.501,4096,16,1,6\n"),
-    (TraceFormat::Disksim, "500.0 0 2048 8 1\n501.0 0 4096 16 0\n"),
-    (TraceFormat::Fiu, "500000000 1 a 2048 8 R 6 0 x\n501000000 1 a 4096 16 W 6 0 x\n"),
+const SEEDS: [(TraceFormat, &str); 9] = [
+    (TraceFormat::Iolog, include_str!("seeds/iolog.txt")),
+    (TraceFormat::Blkparse, include_str!("seeds/blkparse.txt")),
+    (TraceFormat::Biosnoop, include_str!("seeds/biosnoop.txt")),
+    (TraceFormat::Msr, include_str!("seeds/msr.txt")),
+    (TraceFormat::Spc, include_str!("seeds/spc.txt")),
+    (TraceFormat::Alibaba, include_str!("seeds/alibaba.txt")),
+    (TraceFormat::Tencent, include_str!("seeds/tencent.txt")),
+    (TraceFormat::Disksim, include_str!("seeds/disksim.txt")),
+    (TraceFormat::Fiu, include_str!("seeds/fiu.txt")),
 ];
 
 fn opened(bytes: &[u8]) -> Result<Opened> {

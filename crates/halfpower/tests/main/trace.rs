@@ -42,6 +42,12 @@ fn a_trace_is_shown_imported_and_replayed() {
     assert_eq!((&sample["total"]["requests"], &sample["verified"]["wrong"]), (&400.into(), &0.into()), "{sample}");
     assert!(sample["elapsed_s"].as_f64().unwrap() >= 0.099, "{sample}");
     assert_eq!(std::fs::read_dir(lab.place()).unwrap().count(), 0, "its test file is removed");
+    // None was outstanding with another in the trace, so none is in a replay without its times.
+    for target in ["sim:nvme-gen4:steady", "place"] {
+        let sample = lab.json(format!("replay web.trace {target} --speed max"));
+        let depth = sample["depth_mean"]["counted"].as_f64();
+        assert!(depth <= Some(1.0) && sample["total"]["requests"] == 400, "{target}: {sample}");
+    }
     let text = lab.ok("replay web.trace place --speed max").stdout;
     assert!(text.starts_with("trace web.trace as fast as possible, QD256"), "{text}");
 }
