@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Limits against truth: storage held to rates of our own, and what `halfpower limits` and `halfpower run` name.
 
-    bench/limits.py [--binary target/release/halfpower] [--throttled 30] [--free 30] [--simulated 200] [--seed N] [--only GROUP]… [--qemu]
+    bench/limits.py [--binary target/release/halfpower] [--throttled 30] [--free 30] [--simulated 200] [--seed N] [--only GROUP]…
+                    [--qemu | --blkio DIRECTORY]
 
-Throttled: files behind bench/throttle.rs, which throttles as QEMU does, or with --qemu behind QEMU's storage daemon; a
-third in bytes, a third in requests, a sixth in both, a sixth shared by two to four files. Rates of 20 to 200 MB/s and
+Throttled: files behind bench/throttle.rs, which throttles as QEMU does; with --qemu behind QEMU's storage daemon; with
+--blkio in a control group (version 1; root) that throttles the device of DIRECTORY, without bursts. A third in bytes, a
+third in requests, a sixth in both, a sixth shared by two to four files. Rates of 20 to 200 MB/s and
 500 to 20 000 IOPS; bursts from QEMU's own to five seconds at two to eight times the rate. Free: files without one.
 Simulated: machines with and without limits, credits, caches that fill up, garbage collection and heat; a device's own
 limits are no limit of a provider.
@@ -99,11 +101,33 @@ def behind_a_throttle(throttle, binary, case, name, show):
                 served.terminate()
 
 
-def outcome(binary, command, files, keep):
+def in_a_group(directory, binary, case, name, show):
+    """What the program says of files on a device that its control group throttles."""
+    group = f"/sys/fs/cgroup/blkio/halfpower-{os.getpid()}-{case['number']}"
+    with tempfile.TemporaryDirectory(dir=directory) as folder:
+        for file in files_of(folder, case):
+            with open(file, "wb") as data:
+                for _ in range(32):
+                    data.write(random.randbytes(16 << 20))
+                os.fsync(data.fileno())
+        device = os.stat(folder).st_dev
+        os.mkdir(group)
+        try:
+            for what, (rate, _) in case["limits"].items():
+                for operation in ("read", "write"):
+                    limit = f"{group}/blkio.throttle.{operation}_{'bps' if what == BYTES else 'iops'}_device"
+                    Path(limit).write_text(f"{os.major(device)}:{os.minor(device)} {rate:.0f}")
+            enter = lambda: Path(f"{group}/cgroup.procs").write_text("0")
+            return outcome(binary, COMMANDS[name], files_of(folder, case), show and f"{show}/{case['number']}-{name}", enter)
+        finally:
+            os.rmdir(group)
+
+
+def outcome(binary, command, files, keep, enter=None):
     with tempfile.TemporaryDirectory() as folder:
         store = ["--store", f"{folder}/store.db"]
         words = [word for file in files for word in ("--overwrite", file)]
-        done = subprocess.run([binary, *command.split(), *words, "--json", "--no-report", *store], capture_output=True, text=True)
+        done = subprocess.run([binary, *command.split(), *words, "--json", "--no-report", *store], capture_output=True, text=True, preexec_fn=enter)
         if keep:
             Path(f"{keep}.json").write_text(done.stdout)
             with open(f"{keep}.export", "w") as export:
@@ -207,6 +231,7 @@ def main():
     parser.add_argument("--show", metavar="DIRECTORY", help="keep the outputs here")
     parser.add_argument("--qemu", action="store_true", help="throttle by QEMU's storage daemon, which serves 20 000 to 30 000 IOPS")
     parser.add_argument("--only", action="append", metavar="GROUP", help="of throttled, free, simulated")
+    parser.add_argument("--blkio", metavar="DIRECTORY", help="throttle files there by control groups")
     arguments = parser.parse_args()
     if arguments.show:
         os.makedirs(arguments.show, exist_ok=True)
@@ -215,15 +240,20 @@ def main():
     binary, draw = os.path.abspath(arguments.binary), random.Random(arguments.seed)
     groups = {"throttled": list(throttled(arguments.throttled, draw)),
               "free": [{"kind": "free", "disks": 1, "limits": {}, "number": f"free-{number}"} for number in range(arguments.free)]}
+    if arguments.blkio:
+        for case in groups["throttled"]:
+            case["limits"] = {what: (rate, None) for what, (rate, _) in case["limits"].items()}
     good = True
     for title, cases in groups.items():
         if cases and title in (arguments.only or groups):
             # What is throttled leaves a CPU idle.
             with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count() if title == "throttled" else 1) as pool:
-                throttle = None if arguments.qemu else f"{folder}/throttle"
+                throttle = None if arguments.qemu or arguments.blkio else f"{folder}/throttle"
                 if throttle:
                     subprocess.run(["rustc", "-O", "--edition", "2024", "-o", throttle, HERE / "throttle.rs"], check=True)
-                each = {name: list(pool.map(lambda case: behind_a_throttle(throttle, binary, case, name, arguments.show), cases)) for name in COMMANDS}
+                held = (lambda case, name: in_a_group(arguments.blkio, binary, case, name, arguments.show)) if arguments.blkio else (
+                    lambda case, name: behind_a_throttle(throttle, binary, case, name, arguments.show))
+                each = {name: list(pool.map(lambda case: held(case, name), cases)) for name in COMMANDS}
             good &= tell(title, cases, each)
     cases = list(simulated(arguments.simulated, draw))
     if cases and "simulated" in (arguments.only or ["simulated"]):
