@@ -88,6 +88,32 @@ vm *NAMES:
     cargo build --release --locked
     vm/test '{{ parent_directory(output) }}/release/halfpower' {{ NAMES }}
 
+# Manual pages, completions and licences, for the packages
+package-files binary="target/release/halfpower":
+    rm -rf target/package && mkdir -p target/package/{man,completions} target/package/wheel/data/share/{man/man1,doc/halfpower}
+    '{{ binary }}' man target/package/man
+    for shell in bash zsh fish; do '{{ binary }}' completions $shell > target/package/completions/halfpower.$shell; done
+    mv target/package/completions/halfpower.zsh target/package/completions/_halfpower
+    .ci/licences > target/package/LICENCES
+    cp target/package/man/* target/package/wheel/data/share/man/man1
+    cp target/package/LICENCES target/package/wheel/data/share/doc/halfpower
+
+# target/debian/halfpower_….deb; needs cargo-deb (`cargo install cargo-deb`)
+deb:
+    cargo build --release --locked --features serve
+    just package-files
+    cargo deb --no-build --locked
+
+# target/wheels/halfpower-….whl, for glibc 2.17 and later; needs maturin and ziglang (`pip install maturin ziglang`)
+wheel:
+    cargo build --release --locked --features serve
+    just package-files
+    maturin build --release --zig --compatibility manylinux2014
+
+# An image named halfpower; needs podman or docker
+container:
+    $(command -v podman || command -v docker) build --tag halfpower --file Containerfile .
+
 # The results of the last `just test`
 results:
     @grep -E '^ +(Running|Doc-tests) |^test result: |^skipped: ' '{{ output }}'

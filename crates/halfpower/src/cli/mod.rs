@@ -245,27 +245,4 @@ fn is_usage(error: &anyhow::Error) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_command_line_is_sound() {
-        Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn every_example_is_understood_and_fits_a_screen() {
-        let commands = io::EXAMPLES.replace(" \\\n", " ");
-        let commands: Vec<&str> = commands.lines().filter(|line| line.starts_with("  halfpower")).collect();
-        assert!(commands.len() >= 14, "{}", commands.len());
-        for command in commands {
-            let parsed = Cli::try_parse_from(command.split_whitespace());
-            let Command::Io(arguments) = parsed.unwrap_or_else(|error| panic!("{command}: {error}")).command else {
-                panic!("{command} is no workload");
-            };
-            arguments.check().unwrap_or_else(|error| panic!("{command}: {error}"));
-        }
-        assert!(io::EXAMPLES.lines().all(|line| line.chars().count() <= 80));
-    }
-}
+mod tests;

@@ -38,7 +38,7 @@ fn machine(path: &str) -> Simulated {
 
 #[test]
 fn every_study_file_that_is_there_ships() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("studies");
     let mut there = BTreeSet::new();
     for under in ["", "nt4/", "win2000/", "lkml/"] {
         for entry in std::fs::read_dir(folder.join(under)).unwrap() {

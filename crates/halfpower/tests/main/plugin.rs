@@ -107,7 +107,7 @@ fn a_study_with_one_runs_and_resumes_where_it_is_named() {
 #[test]
 fn the_header_is_c_plus_plus_too() {
     let lab = Lab::new();
-    let header = concat!(env!("CARGO_MANIFEST_DIR"), "/../../include");
+    let header = concat!(env!("CARGO_MANIFEST_DIR"), "/include");
     lab.write("a.cpp", "#include <halfpower_personality.h>\nstatic_assert(sizeof(hp_completion) == 8, \"fixed\");\n");
     if !tool("c++", "--version") {
         return skip("there is no C++ compiler");

@@ -87,7 +87,7 @@ impl Lab {
         std::fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o755)).unwrap();
         let lab = Lab { directory };
         std::fs::create_dir(lab.place()).unwrap();
-        let files = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/main/files"));
+        let files = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/crates/halfpower/tests/main/files"));
         for name in names(files).iter().filter(|name| name.contains('.')) {
             std::fs::copy(files.join(name), lab.path(name)).unwrap();
         }

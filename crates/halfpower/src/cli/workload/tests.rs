@@ -170,7 +170,7 @@ fn rows() -> String {
 #[test]
 fn the_format_lists_every_key() {
     const MARKS: [&str; 2] = ["<!-- settings -->\n", "<!-- /settings -->"];
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/FORMAT.md");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/FORMAT.md");
     let text = std::fs::read_to_string(&path).unwrap();
     let [from, to] = MARKS.map(|mark| text.find(mark).unwrap());
     let fresh = format!("{}{}{}", &text[..from + MARKS[0].len()], rows(), &text[to..]);

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 const TRIES: u64 = 200;
 
 fn seeds() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/interchange/import/seeds")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/halfpower/src/interchange/import/seeds")
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {

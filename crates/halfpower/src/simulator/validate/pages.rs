@@ -23,7 +23,7 @@ fn the_pages_have_what_the_machines_give() {
     let figures = published::figures();
     for (page, source) in PAGES {
         let of_paper: Vec<Figure> = figures.iter().filter(|figure| figure.source == source).cloned().collect();
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/studies").join(page);
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/studies").join(page);
         let text = std::fs::read_to_string(&path).unwrap();
         let fresh = filled(&text, &check(&of_paper));
         if std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {

@@ -1,0 +1,75 @@
+//! The command line, its examples and those of the documents.
+
+use super::*;
+use clap::CommandFactory;
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn the_command_line_is_sound() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn every_example_is_understood_and_fits_a_screen() {
+    let commands = io::EXAMPLES.replace(" \\\n", " ");
+    let commands: Vec<&str> = commands.lines().filter(|line| line.starts_with("  halfpower")).collect();
+    assert!(commands.len() >= 14, "{}", commands.len());
+    for command in commands {
+        let parsed = Cli::try_parse_from(command.split_whitespace());
+        let Command::Io(arguments) = parsed.unwrap_or_else(|error| panic!("{command}: {error}")).command else {
+            panic!("{command} is no workload");
+        };
+        arguments.check().unwrap_or_else(|error| panic!("{command}: {error}"));
+    }
+    assert!(io::EXAMPLES.lines().all(|line| line.chars().count() <= 80));
+}
+
+/// The words of a command as a shell splits them, up to a comment or what is no longer its own.
+fn words(command: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for letter in command.chars() {
+        match (letter, quote) {
+            (_, Some(closing)) if letter == closing => quote = None,
+            (_, Some(_)) => word.get_or_insert_default().push(letter),
+            ('\'' | '"', None) => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            (' ', None) => words.extend(word.take()),
+            ('#', None) if word.is_none() => break,
+            ('|' | '>' | ';' | '&', None) => break,
+            _ => word.get_or_insert_default().push(letter),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+#[test]
+fn the_documents_name_commands_and_files_that_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let docs = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let pages: Vec<_> = docs.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
+    let mut commands = 0;
+    for page in pages.iter().chain([&root.join("README.md")]) {
+        let text = fs::read_to_string(page).unwrap();
+        let shown = page.display();
+        for (number, block) in text.split("\n```").enumerate().filter(|(number, _)| number % 2 == 1) {
+            let block = block.replace("\\\n", " ");
+            for line in block.lines().filter(|line| line.starts_with("halfpower ") && !line.contains("$(")) {
+                // Columns of explanation stand after three blanks.
+                let command = words(line.split("   ").next().unwrap_or(line));
+                let is_form = command.iter().any(|word| word.chars().all(|letter| letter.is_ascii_uppercase()));
+                let parsed = Cli::try_parse_from(number::with_negatives_bound(command.iter().map(Into::into)));
+                assert!(is_form || parsed.is_ok(), "{shown}, block {number}: {line}: {}", parsed.unwrap_err());
+                commands += 1;
+            }
+        }
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()) {
+            let is_elsewhere = link.is_empty() || link.contains("://");
+            assert!(is_elsewhere || page.with_file_name(link).exists(), "{shown}: {link}");
+        }
+    }
+    assert!(commands > 30, "{commands}");
+}
