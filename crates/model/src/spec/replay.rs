@@ -60,8 +60,9 @@ impl WorkloadSpec {
         };
         let mut workload = plain.resolve(environment)?;
         if let Speed::Times(times) = trace.speed {
-            let seconds = contents.duration.0 as f64 / 1e9 / times.value();
-            let rate = (contents.total() as f64 / seconds.max(1e-9)).round().clamp(1.0, MAX_RATE as f64);
+            // Requests of one moment are taken for those of a second.
+            let seconds = if contents.duration.0 == 0 { 1.0 } else { contents.duration.seconds() / times.value() };
+            let rate = (contents.total() as f64 / seconds).round().clamp(1.0, MAX_RATE as f64);
             (workload.arrivals, workload.rate) = (Arrivals::Recorded, Some(Rate::Requests(rate as u64)));
         }
         workload.trace = Some(trace.clone());
