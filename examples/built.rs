@@ -4,8 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-/// The folder of the examples.
-const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+/// The folder of the examples: of the program, at its root, and of the engine, two folders above it.
+fn here() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().find(|folder| folder.join("examples").is_dir());
+    root.expect("the project's root").join("examples").display().to_string()
+}
 
 /// The plug-in in C: memory that fails on demand.
 pub(crate) fn ram() -> Option<&'static Path> {
@@ -37,7 +40,8 @@ fn build_ram() -> Option<PathBuf> {
         "-pthread",
         "-o",
     ]);
-    command.arg(&unfinished).arg(format!("-I{HERE}/../include")).arg(format!("{HERE}/plugin-c/ram.c"));
+    let here = here();
+    command.arg(&unfinished).arg(format!("-I{here}/../include")).arg(format!("{here}/plugin-c/ram.c"));
     run(&mut command, "the plug-in in C")?;
     let finished = place.join("ram.so");
     std::fs::rename(&unfinished, &finished).unwrap();
@@ -48,7 +52,7 @@ fn build_positioned() -> Option<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(["build", "--quiet", "--offline", "--locked", "--manifest-path"]);
-    command.arg(format!("{HERE}/plugin-rust/Cargo.toml")).arg("--target-dir").arg(place());
+    command.arg(format!("{}/plugin-rust/Cargo.toml", here())).arg("--target-dir").arg(place());
     run(&mut command, "the plug-in in Rust")?;
     Some(place().join("debug/libpositioned.so"))
 }

@@ -287,7 +287,7 @@ mod tests {
             assert_eq!(other.patience(now), None, "it waits as long as it takes");
             assert_eq!(other.next_submission(), Some(0), "with nothing outstanding it tries again");
             assert_eq!(other.held_ticks(now), now - 100);
-            assert!(matches!(other.admission(now, false), Admission::Held(held, 7) if held == request));
+            assert!(matches!(other.admission(now, 1), Admission::Held(held, 7) if held == request));
         }
         one.settle(&request, None);
         assert!(other.claim(&request, 7, 300));

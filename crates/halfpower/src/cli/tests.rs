@@ -46,6 +46,11 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
+/// Whether a line of a block is a command; columns of explanation have several blanks, a script what it computes.
+fn is_command(line: &str) -> bool {
+    line.starts_with("halfpower ") && !line.starts_with("halfpower  ") && !line.contains("$(")
+}
+
 #[test]
 fn the_documents_name_commands_and_files_that_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -57,7 +62,7 @@ fn the_documents_name_commands_and_files_that_exist() {
         let shown = page.display();
         for (number, block) in text.split("\n```").enumerate().filter(|(number, _)| number % 2 == 1) {
             let block = block.replace("\\\n", " ");
-            for line in block.lines().filter(|line| line.starts_with("halfpower ") && !line.contains("$(")) {
+            for line in block.lines().filter(|line| is_command(line)) {
                 // Columns of explanation stand after three blanks.
                 let command = words(line.split("   ").next().unwrap_or(line));
                 let is_form = command.iter().any(|word| word.chars().all(|letter| letter.is_ascii_uppercase()));

@@ -114,7 +114,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
             let imported = import(&source.trace, source.part.wanted(), file);
             let opened = imported.inspect_err(|_| drop(std::fs::remove_file(output)))?;
             context.warn(&opened.notes);
-            say(context, &opened.file, output)
+            say(context, &opened.file, &opened.format.word(), output)
         }
         Action::ToStudy { source, output } => {
             let statistics = source.statistics(context)?;
@@ -180,16 +180,16 @@ fn record_device(
         let message = format!("{} events were lost: the device was faster than the recording", recorded.lost);
         context.console.message(&message);
     }
-    say(context, &recorded.file, output)
+    say(context, &recorded.file, "the kernel", output)
 }
 
 /// Says what was written.
-fn say(context: &Context, file: &TraceFile, output: &Path) -> anyhow::Result<Ending> {
+fn say(context: &Context, file: &TraceFile, from: &str, output: &Path) -> anyhow::Result<Ending> {
     let (contents, digest) = file.contents()?;
-    let document = serde_json::json!({ "file": output, "digest": digest, "contents": contents });
+    let document = serde_json::json!({ "file": output, "from": from, "digest": digest, "contents": contents });
     context.print(&document, || {
         let requests = counted(contents.total() as usize, "request");
-        format!("{}: {requests} in {}\n", sanitize(&output.to_string_lossy()), contents.duration)
+        format!("{}: {requests} in {}, from {from}\n", sanitize(&output.to_string_lossy()), contents.duration)
     })?;
     Ok(Ending::Done)
 }

@@ -3,6 +3,9 @@
 use super::order::Event;
 use halfpower_model::stream::{Request, RequestKind};
 
+/// The kind of request that a word stands for.
+type KindOf = fn(&[u8]) -> Option<RequestKind>;
+
 /// Where a format has what, columns from 0. Times and sizes are in units of so many ns and bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Columns {
@@ -19,7 +22,7 @@ pub(super) struct Columns {
     pub(super) length: (usize, u64),
     pub(super) latency: Option<(usize, u64)>,
     pub(super) device: Option<usize>,
-    pub(super) kind: (usize, fn(&[u8]) -> Option<RequestKind>),
+    pub(super) kind: (usize, KindOf),
 }
 
 const SECTOR: u64 = 512;

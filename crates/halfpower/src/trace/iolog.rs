@@ -27,7 +27,7 @@ impl Iolog {
     pub(super) fn read<'l>(&mut self, line: &'l str) -> Result<Option<(&'l str, Event)>, ()> {
         let mut words = line.split_whitespace();
         if self.has_times {
-            self.now_ns = words.next().and_then(|time| micros(time)).ok_or(())?;
+            self.now_ns = words.next().and_then(micros).ok_or(())?;
         }
         let (Some(file), Some(action)) = (words.next(), words.next()) else { return Err(()) };
         let mut number = || words.next().and_then(|word| word.parse::<u64>().ok());

@@ -22,7 +22,7 @@ use crate::input::{Input, Times};
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::ValueEnum;
 use columns::Columns;
-use file::{MAGIC, TraceWriter};
+use file::TraceWriter;
 use halfpower_model::sample::Warning;
 use halfpower_model::trace::Entry;
 use iolog::Iolog;
@@ -65,6 +65,11 @@ pub(crate) enum TraceFormat {
 }
 
 impl TraceFormat {
+    /// Its word.
+    pub(crate) fn word(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+
     /// The columns of a format that has them.
     fn columns(self, first: &str) -> Option<Columns> {
         match self {

@@ -1,5 +1,6 @@
 //! Every format by its content, and damaged files of each.
 
+use super::file::MAGIC;
 use super::*;
 use halfpower_model::random::Random;
 use halfpower_model::stream::{Request, RequestKind};

@@ -95,7 +95,7 @@ fn the_closest_workload_is_a_study_that_runs() {
     let lab = Lab::new();
     lab.write("web.csv", msr(2000));
     let study = lab.ok("trace to-study web.csv").stdout;
-    assert!(study.contains("mean size                        4 KiB        4 KiB"), "{study}");
+    assert!(study.contains("mean size                         4 KiB        4 KiB"), "{study}");
     lab.write("like.toml", study);
     lab.ok("study check like.toml");
     let plan: Value = lab.json("plan like.toml --target sim:nvme-gen4:steady");

@@ -132,9 +132,9 @@ fn ranked_patterns_give_the_hottest_places_their_known_share() {
         let share = f64::from(counts[..places].iter().sum::<u32>()) / 1e5;
         assert!((share - expected).abs() < 0.01, "{pattern}: {share}");
     }
-    let workload = Workload { pattern: "zoned=50/5:30/15:20/".parse().unwrap(), ..workload() };
+    let zoned = Workload { pattern: "zoned=50/5:30/15:20/".parse().unwrap(), ..workload() };
     let mut zones = [0_u32; 3];
-    for request in of(&workload, 0, 100_000) {
+    for request in of(&zoned, 0, 100_000) {
         // 5 and 20 % of 256 places.
         zones[match request.offset / 4096 {
             0..12 => 0,
