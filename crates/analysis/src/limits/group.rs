@@ -8,7 +8,7 @@ use halfpower_model::{Operation, Quantity};
 const NEAR_GROUP: f64 = 0.05;
 
 /// Names the control group of each limit that it sets, and adds those that it sets and a long sample runs at, whose rate may be
-/// irregular.
+/// irregular. A rate of requests that a limit in bytes explains is none of its own, and the other way round.
 pub(super) fn add_configured(limits: &mut Vec<Limit>, long: &[&Long<'_>]) {
     for operation in [Operation::Read, Operation::Write] {
         for what in [Quantity::BytesPerSecond, Quantity::RequestsPerSecond] {
@@ -37,4 +37,15 @@ pub(super) fn add_configured(limits: &mut Vec<Limit>, long: &[&Long<'_>]) {
             }
         }
     }
+    let set: Vec<Limit> = limits.iter().filter(|limit| limit.group.is_some()).cloned().collect();
+    limits.retain(|limit| {
+        let own = || long.iter().filter(|one| limit.samples.contains(&one.observed.id));
+        let explains = |set: &Limit| {
+            let is_at =
+                |one: &&Long<'_>| (one.limit(set.what).sustained.value / set.sustained.value - 1.0).abs() < NEAR_GROUP;
+            let is_of = set.operation.is_none() || set.operation == limit.operation;
+            set.what != limit.what && is_of && own().count() > 0 && own().all(|one| is_at(one))
+        };
+        limit.group.is_some() || !set.iter().any(explains)
+    });
 }

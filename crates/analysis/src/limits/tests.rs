@@ -264,3 +264,24 @@ fn a_limit_that_a_control_group_sets_is_named_whatever_its_rate_shows() {
     assert_eq!((limit.what, limit.operation), (Quantity::BytesPerSecond, Some(Operation::Write)));
     assert!(limit.sentence.ends_with("sustained, which the control group blkio:/batch allows."), "{}", limit.sentence);
 }
+
+#[test]
+fn a_limit_in_bytes_that_a_control_group_sets_is_not_named_in_requests_too() {
+    // Small requests alone, of which a rate in bytes is as regular a rate of requests.
+    let mut run = run(None, Some(Bucket(60e6, 6e6)));
+    run.samples.retain(|placed| placed.sample.workload.request_size == Bytes(4096));
+    let limits = crate::analyse(&run.observed()).limits;
+    assert!(limits.iter().any(|limit| limit.what == Quantity::RequestsPerSecond), "{limits:?}");
+    let rate = Some(BytesPerSecond(60e6));
+    let limit = inspect::Limit {
+        group: "blkio:/batch".to_owned(),
+        read_bytes_per_s: rate,
+        write_bytes_per_s: rate,
+        ..inspect::Limit::default()
+    };
+    for placed in &mut run.samples {
+        placed.sample.environment.target.limits = vec![DeviceLimit { device: "sda".to_owned(), limit: limit.clone() }];
+    }
+    let limits = crate::analyse(&run.observed()).limits;
+    assert!(!limits.is_empty() && limits.iter().all(|limit| limit.what == Quantity::BytesPerSecond), "{limits:?}");
+}

@@ -247,7 +247,7 @@ fn convert(path: &Path, format: TraceFormat, begin: &[u8], device: Option<&str>,
     sink.finish(format)
 }
 
-/// Reads a format with a request a line. Lines that are of another form may stand at the start and at the end only.
+/// Reads a format with a request a line. Lines of another form may stand at the start, and of blkparse at the end.
 fn read_lines(source: &mut impl BufRead, format: TraceFormat, begin: &str, sink: &mut Sink<'_>) -> Result<()> {
     let first = begin.lines().next().unwrap_or_default();
     let (columns, issue) = (format.columns(first), Issue::of(begin));
@@ -290,11 +290,10 @@ fn read_lines(source: &mut impl BufRead, format: TraceFormat, begin: &str, sink:
             }
         }
     }
-    let is_cut = unread.as_ref().is_some_and(|(number_of, _)| *number_of == number) && format != TraceFormat::Blkparse;
-    match unread.filter(|_| is_cut && is_begun) {
+    match unread.filter(|_| is_begun && format != TraceFormat::Blkparse) {
         Some((number, text)) => {
             let shown: String = text.chars().take(60).collect();
-            bail!("line {number}, its last, is no request: `{shown}`; is the file cut short?")
+            bail!("line {number}, behind the requests, is none: `{shown}`; is the file cut short?")
         }
         None => Ok(()),
     }

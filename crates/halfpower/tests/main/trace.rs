@@ -73,7 +73,7 @@ fn traces_that_are_none_are_refused_with_their_line() {
     lab.write("b.csv", msr(3) + "1,web,2,Read,oops,4096,1500\n" + &msr(1));
     lab.refuses("trace show b.csv", 1, "line 4 is no request: `1,web,2,Read,oops,4096,1500`");
     lab.write("c.csv", msr(3) + "128166372003061629,we");
-    lab.refuses("trace show c.csv", 1, "line 4, its last, is no request");
+    lab.refuses("trace show c.csv", 1, "line 4, behind the requests, is none");
     lab.write("d.csv", msr(2) + &msr(1).replace(",2,", ",3,"));
     lab.refuses("trace show d.csv", 1, "several devices, 2 and 3; say which with --device 2");
     assert!(lab.ok("trace show d.csv --device 3").stdout.contains("1 requests"));
