@@ -22,7 +22,7 @@ pub use errno::name as error_name;
 pub use host::{Host, environment};
 pub use instrument::clock::Clock;
 pub use instrument::inspect::{InstrumentFacts, instruments};
-pub use instrument::phases::{BlockEvent, RequestRecorder};
+pub use instrument::phases::{BlockEvent, BlockPoint, RequestRecorder};
 pub use instrument::{drop_cache, idle, inspect, link, map, memory};
 pub use personality::personalities;
 pub use personality::plugin::{PluginError, check_plugin};

@@ -19,6 +19,8 @@ pub(crate) enum Event {
     Issued { at_ns: u64, request: Request, latency_ns: Option<u64> },
     /// This part of the device was done at a time in ns.
     Completed { at_ns: u64, request: Request },
+    /// The request like it that was issued last was not taken, and will be issued again.
+    Refused { at_ns: u64, request: Request },
 }
 
 /// A request whose completion is awaited.
@@ -30,6 +32,7 @@ struct Pending {
     /// Bytes not completed.
     left: u64,
     is_done: bool,
+    is_refused: bool,
 }
 
 /// Takes events roughly in the order of their times, and gives entries in that order.
@@ -56,7 +59,7 @@ pub(crate) struct Ordering {
 impl Event {
     /// Its time in ns.
     pub(crate) fn at_ns(&self) -> u64 {
-        let (Event::Issued { at_ns, .. } | Event::Completed { at_ns, .. }) = self;
+        let (Event::Issued { at_ns, .. } | Event::Completed { at_ns, .. } | Event::Refused { at_ns, .. }) = self;
         *at_ns
     }
 }
@@ -73,7 +76,14 @@ impl Ordering {
                     self.longest = self.longest.max(request.length.into());
                 }
                 let left = request.length.into();
-                self.pending.push_back(Pending { at_ns, request, latency_ns, left, is_done });
+                let is_refused = false;
+                self.pending.push_back(Pending { at_ns, request, latency_ns, left, is_done, is_refused });
+            }
+            Event::Refused { request, .. } => {
+                let is_it = |one: &&mut Pending| one.request == request && !one.is_done;
+                if let Some(last) = self.pending.iter_mut().rev().find(is_it) {
+                    (last.is_done, last.is_refused) = (true, true);
+                }
             }
             Event::Completed { at_ns, request } => self.complete(at_ns, &request),
         }
@@ -119,6 +129,9 @@ impl Ordering {
         let Some(pending) = self.pending.pop_front() else { return };
         self.open.remove(&(pending.request.offset, self.first));
         self.first += 1;
+        if pending.is_refused {
+            return;
+        }
         let entry = Entry {
             at: Nanoseconds(pending.at_ns),
             request: pending.request,
@@ -201,6 +214,15 @@ mod tests {
     fn a_request_may_be_done_in_parts() {
         let events = [at(0, 0, 8192), done(50, 4096, 4096), done(70, 0, 4096), at(80, 0, 4096)];
         assert_eq!(entries(true, &events), [(0, 0, Some(70), 1), (80, 0, None, 0)]);
+    }
+
+    #[test]
+    fn what_was_refused_is_issued_once() {
+        let request = Request { offset: 4096, length: 4096, kind: RequestKind::Read };
+        let refused = Event::Refused { at_ns: 12, request };
+        let events =
+            [at(0, 0, 4096), at(10, 4096, 4096), refused, at(30, 4096, 4096), done(40, 4096, 4096), done(50, 0, 4096)];
+        assert_eq!(entries(true, &events), [(0, 0, Some(50), 1), (30, 4096, Some(10), 2)]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::file::{TraceFile, TraceWriter};
 use super::order::{Event, Ordering};
 use anyhow::{Context as _, Result, anyhow};
-use halfpower_engine::{BlockEvent, RequestRecorder};
+use halfpower_engine::{BlockEvent, BlockPoint, RequestRecorder};
 use halfpower_model::Cancel;
 use halfpower_model::trace::Entry;
 use std::fs::File;
@@ -49,7 +49,7 @@ pub(crate) fn record(
         is_over = cancel.is_cancelled() || duration.is_some_and(|duration| began.elapsed() >= duration);
         events.clear();
         lost += recorder.read(&mut events);
-        requests += events.iter().filter(|event| !event.is_completed).count() as u64;
+        requests += events.iter().filter(|event| event.point == BlockPoint::Issued).count() as u64;
         events.iter().for_each(|event| ordering.take(event_of(event), &mut give));
         progress(began.elapsed(), requests);
     }
@@ -62,6 +62,10 @@ pub(crate) fn record(
 }
 
 fn event_of(event: &BlockEvent) -> Event {
-    let BlockEvent { at_ns, request, is_completed } = *event;
-    if is_completed { Event::Completed { at_ns, request } } else { Event::Issued { at_ns, request, latency_ns: None } }
+    let BlockEvent { at_ns, request, point } = *event;
+    match point {
+        BlockPoint::Issued => Event::Issued { at_ns, request, latency_ns: None },
+        BlockPoint::Completed => Event::Completed { at_ns, request },
+        BlockPoint::Refused => Event::Refused { at_ns, request },
+    }
 }

@@ -19,12 +19,23 @@ pub(super) enum Point {
     Split,
     /// A submission was merged into a queued request.
     Merged,
+    /// A submission would have had to wait, and is submitted again by who asked not to.
+    Refused,
 }
 
 impl Point {
+    /// What of its events is meant, as a filter of the kernel; none for all.
+    pub(super) fn filter(self) -> Option<&'static str> {
+        // EAGAIN.
+        (self == Point::Refused).then_some("error == -11")
+    }
+
     /// The points of a recording: requests as programs issue them, and their completion.
-    pub(super) const OF_REQUESTS: [(Point, &'static str); 2] =
-        [(Point::Queued, "block_bio_queue"), (Point::Completed, "block_rq_complete")];
+    pub(super) const OF_REQUESTS: [(Point, &'static str); 3] = [
+        (Point::Queued, "block_bio_queue"),
+        (Point::Completed, "block_rq_complete"),
+        (Point::Refused, "block_bio_complete"),
+    ];
 
     /// The points of the phases, with the names of their events.
     pub(super) const OF_PHASES: [(Point, &'static str); 7] = [
@@ -99,6 +110,8 @@ impl Follower {
                 Point::Requeued => self.figures.requeued += 1,
                 Point::Split => self.figures.split += 1,
                 Point::Merged => self.figures.merged += 1,
+                // Not among the points of the phases.
+                Point::Refused => {}
             }
         }
         self.figures.unfinished += lives.values().filter(|life| life.issued_at.is_some()).count() as u64;

@@ -20,7 +20,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tracepoint::Tracepoint;
 
-pub use requests::{BlockEvent, RequestRecorder};
+pub use requests::{BlockEvent, BlockPoint, RequestRecorder};
 
 /// Interval between reads of a ring, and the maximum length of an observation.
 const LOOK: Duration = Duration::from_millis(1);

@@ -13,6 +13,17 @@ use std::path::{Path, PathBuf};
 const RING_BYTES: usize = 4 << 20;
 const SECTOR: u64 = 512;
 
+/// What happened to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockPoint {
+    /// It was issued.
+    Issued,
+    /// This part of the device was done.
+    Completed,
+    /// It would have had to wait and was not taken; who issued it issues it again.
+    Refused,
+}
+
 /// A request that was issued, or a part of the device that was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockEvent {
@@ -20,8 +31,8 @@ pub struct BlockEvent {
     pub at_ns: u64,
     /// Where, on the device.
     pub request: Request,
-    /// Whether it was done.
-    pub is_completed: bool,
+    /// What happened.
+    pub point: BlockPoint,
 }
 
 /// Records until it is dropped.
@@ -106,10 +117,14 @@ fn of(event: &Event, bytes: &Range<u64>) -> Option<BlockEvent> {
     let length = u32::try_from(u64::from(event.sectors) * SECTOR).ok()?;
     let place = event.sector.checked_mul(SECTOR).filter(|place| bytes.contains(place));
     let offset = if is_flush { 0 } else { place? - bytes.start };
-    let is_completed = event.point == Point::Completed;
-    // A flush is done with requests of the driver's own.
-    (!(is_flush && is_completed)).then_some(())?;
-    Some(BlockEvent { at_ns: event.at_ns, request: Request { offset, length, kind }, is_completed })
+    let point = match event.point {
+        // A flush is done with requests of the driver's own.
+        Point::Completed if is_flush => return None,
+        Point::Completed => BlockPoint::Completed,
+        Point::Refused => BlockPoint::Refused,
+        _ => BlockPoint::Issued,
+    };
+    Some(BlockEvent { at_ns: event.at_ns, request: Request { offset, length, kind }, point })
 }
 
 #[cfg(test)]

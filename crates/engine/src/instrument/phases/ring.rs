@@ -58,9 +58,13 @@ impl Ring {
     /// # Errors
     /// The kernel's.
     pub(super) fn open(cpu: u32, tracepoints: &[Tracepoint], filter: &str, data_bytes: usize) -> io::Result<Ring> {
-        let filter = CString::new(filter)?;
         let mut events: Vec<OwnedFd> = Vec::new();
         for tracepoint in tracepoints {
+            let filter = match tracepoint.point.filter() {
+                Some(only) => format!("({filter}) && {only}"),
+                None => filter.to_owned(),
+            };
+            let filter = CString::new(filter)?;
             let event = open(cpu, tracepoint.number)?;
             // SAFETY: the kernel reads the text up to its end.
             check(unsafe { libc::ioctl(event.as_raw_fd(), SET_FILTER, filter.as_ptr()) })?;
