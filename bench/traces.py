@@ -63,6 +63,9 @@ def on_loop(binary, folder, only):
     with open(image, "wb") as file:
         file.truncate(256 << 20)
     device = subprocess.check_output(["losetup", "--find", "--show", image], text=True).strip()
+    # A request that finds no place in the queue is issued again by another thread, after others.
+    with open(f"/sys/block/{os.path.basename(device)}/queue/nr_requests", "w") as queue:
+        queue.write("128")
     try:
         first, second = os.path.join(folder, "first.trace"), os.path.join(folder, "second.trace")
         io = ["io", device, f"--overwrite={device}", "--no-store", "--json", "-q", "--op", "mix=70", "--pattern", "random",
@@ -80,9 +83,11 @@ def on_loop(binary, folder, only):
             return
         words = ["replay", first, device, f"--overwrite={device}", "--no-store", "--json", "-q"]
         sample = recorded(binary, device, second, lambda: json.loads(run(binary, *words)))
-        again = entries(second)
-        same = sum(one == other for one, other in zip(trace, again))
-        check("replay on the device: kind, offset, length, order", trace == again, f"{same} of {len(trace)} alike, {len(again)} recorded")
+        # Opening and closing the device flushes it.
+        again = [entry for entry in entries(second) if entry[0] < 2]
+        same = sum(one == other for one, other in zip(mine, again))
+        check("replay on the device: kind, offset, length", sorted(mine) == sorted(again), f"{len(mine)} and {len(again)} requests")
+        check("replay on the device: order", mine == again, f"{same} of {len(mine)} in their place")
         lateness(sample, "device")
         target = os.path.join(folder, "file")
         sample = json.loads(run(binary, "replay", first, target, "--size", "256MiB", "--no-store", "--json", "-q"))
