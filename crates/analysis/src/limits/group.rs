@@ -39,13 +39,12 @@ pub(super) fn add_configured(limits: &mut Vec<Limit>, long: &[&Long<'_>]) {
     }
     let set: Vec<Limit> = limits.iter().filter(|limit| limit.group.is_some()).cloned().collect();
     limits.retain(|limit| {
-        let own = || long.iter().filter(|one| limit.samples.contains(&one.observed.id));
-        let explains = |set: &Limit| {
-            let is_at =
-                |one: &&Long<'_>| (one.limit(set.what).sustained.value / set.sustained.value - 1.0).abs() < NEAR_GROUP;
-            let is_of = set.operation.is_none() || set.operation == limit.operation;
-            set.what != limit.what && is_of && own().count() > 0 && own().all(|one| is_at(one))
+        let explains = |set: &Limit, one: &Long<'_>| {
+            let is_at_it = (one.limit(set.what).sustained.value / set.sustained.value - 1.0).abs() < NEAR_GROUP;
+            set.what != limit.what && set.operation.is_none_or(|of| one.is_of(of)) && is_at_it
         };
-        limit.group.is_some() || !set.iter().any(explains)
+        let mut own = long.iter().filter(|one| limit.samples.contains(&one.observed.id)).peekable();
+        let is_explained = own.peek().is_some() && own.all(|one| set.iter().any(|set| explains(set, one)));
+        limit.group.is_some() || !is_explained
     });
 }

@@ -225,7 +225,8 @@ fn soak(slot: &Slot, cpu: u32, clock: Clock, parent: Pid) -> ! {
     let is_set = unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         libc::signal(libc::SIGINT, libc::SIG_IGN);
-        libc::close_range(0, libc::c_uint::MAX, 0);
+        // By its number: older C libraries have no function for it.
+        libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0);
         libc::setsid();
         libc::setpriority(libc::PRIO_PROCESS, 0, 19);
         libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const lowest) == 0

@@ -31,7 +31,7 @@ impl Synchronous for Vectored {
     fn unavailable() -> Option<String> {
         let nothing = vector(std::ptr::null_mut(), 0);
         // SAFETY: a call on no descriptor; it moves nothing.
-        let result = moved(unsafe { libc::preadv2(-1, &raw const nothing, 1, 0, 0) });
+        let result = moved(unsafe { preadv2(-1, &raw const nothing, 1, 0, 0) });
         match -result {
             libc::ENOSYS => Some("this kernel has no preadv2; use Linux 4.6 or later".to_owned()),
             libc::EPERM => Some("the container forbids preadv2; allow it in the seccomp profile".to_owned()),
@@ -89,12 +89,30 @@ impl Vectored {
         let (bytes, offset) = (&raw const bytes, transfer.offset as i64);
         match transfer.kind {
             // SAFETY: the caller of `transfer` keeps its bytes until it returns.
-            RequestKind::Read => moved(unsafe { libc::preadv2(descriptor, bytes, 1, offset, bits) }),
+            RequestKind::Read => moved(unsafe { preadv2(descriptor, bytes, 1, offset, bits) }),
             // SAFETY: the same.
-            RequestKind::Write => moved(unsafe { libc::pwritev2(descriptor, bytes, 1, offset, bits) }),
+            RequestKind::Write => moved(unsafe { pwritev2(descriptor, bytes, 1, offset, bits) }),
             RequestKind::Trim | RequestKind::Flush => self.control.run(target, transfer),
         }
     }
+}
+
+/// preadv2(2) by its number: older C libraries have no function for it. On 64 bits the offset is the first of its two halves.
+///
+/// # Safety
+/// As of preadv2: the vectors name memory that may be written.
+unsafe fn preadv2(descriptor: i32, vectors: *const libc::iovec, count: i32, offset: i64, bits: i32) -> isize {
+    // SAFETY: the caller's.
+    unsafe { libc::syscall(libc::SYS_preadv2, descriptor, vectors, count, offset, 0, bits) as isize }
+}
+
+/// pwritev2(2) by its number.
+///
+/// # Safety
+/// As of pwritev2: the vectors name memory that may be read, or that the kernel finds cannot be.
+unsafe fn pwritev2(descriptor: i32, vectors: *const libc::iovec, count: i32, offset: i64, bits: i32) -> isize {
+    // SAFETY: the caller's.
+    unsafe { libc::syscall(libc::SYS_pwritev2, descriptor, vectors, count, offset, 0, bits) as isize }
 }
 
 fn vector(address: *mut u8, length: usize) -> libc::iovec {
@@ -120,12 +138,12 @@ fn takes(target: &Opened, workload: &Workload, bits: i32) -> io::Result<bool> {
     let (own, nowhere) = (vector(buffer.address(0, 0), length), vector(std::ptr::null_mut(), length));
     let missing = |result: i32| result == -libc::EOPNOTSUPP;
     // SAFETY: the buffer is as long as the request.
-    let read = moved(unsafe { libc::preadv2(descriptor, &raw const own, 1, place, bits) });
+    let read = moved(unsafe { preadv2(descriptor, &raw const own, 1, place, bits) });
     if missing(read) || !workload.operation.writes() {
         return Ok(!missing(read));
     }
     // SAFETY: the kernel finds that the address cannot be read, and writes nothing; it has seen the flags by then.
-    Ok(!missing(moved(unsafe { libc::pwritev2(descriptor, &raw const nowhere, 1, 0, bits) })))
+    Ok(!missing(moved(unsafe { pwritev2(descriptor, &raw const nowhere, 1, 0, bits) })))
 }
 
 /// Whether the device below has queues for polling; without them the kernel ignores `hipri`.
