@@ -2,7 +2,8 @@
 
 use crate::distribution::exponential_gap;
 use crate::random::{Random, derive_seed};
-use crate::trace::{Cursor, Speed};
+use crate::stream::Cursor;
+use crate::workload::trace::Speed;
 use crate::workload::{Arrivals, Rate, Workload};
 
 /// Part of a worker's seed that draws the gaps.

@@ -23,7 +23,6 @@ pub mod shared;
 pub mod spec;
 pub mod stream;
 pub mod testbed;
-pub mod trace;
 pub mod units;
 mod words;
 pub mod workload;
@@ -41,8 +40,8 @@ pub use shared::Shared;
 pub use spec::ResolveError;
 pub use stream::{Request, RequestKind, RequestStream};
 pub use testbed::{Cancel, MeasureError, Observer, Progress, Testbed};
-pub use trace::Trace;
 pub use units::{Bytes, BytesPerSecond, Nanoseconds};
+pub use workload::trace::{self, Trace};
 pub use workload::{
     Among, Arrivals, BlockPhases, Buffering, CachePolicy, Closing, CpuAccounting, CpuList, Durability, FileState,
     Layout, Limits, NamedPersonality, Operation, Pattern, Personality, Plugin, Rate, RingOption, RingOptions, RwFlag,

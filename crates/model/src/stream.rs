@@ -5,26 +5,15 @@
 //! request of a shared cursor.
 
 mod places;
+mod replay;
 
 use crate::random::{Random, derive_seed};
-use crate::trace::Cursor;
 use crate::units::Bytes;
-pub use crate::workload::RequestKind;
 use crate::workload::{Operation, Workload};
+pub use crate::workload::{Request, RequestKind};
 use places::Places;
-use serde::{Deserialize, Serialize};
+pub(crate) use replay::Cursor;
 use std::sync::atomic::AtomicU64;
-
-/// One request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Request {
-    /// First byte, from the start of the target.
-    pub offset: u64,
-    /// Number of bytes; 0 for a flush.
-    pub length: u32,
-    /// Its kind.
-    pub kind: RequestKind,
-}
 
 /// The endless stream of one worker's requests.
 #[derive(Clone, Debug)]
@@ -125,12 +114,6 @@ fn draw_kind(operation: Operation, random: &mut Random) -> RequestKind {
         drawn -= percent;
     }
     RequestKind::Read
-}
-
-impl Default for Request {
-    fn default() -> Self {
-        Request { offset: 0, length: 0, kind: RequestKind::Read }
-    }
 }
 
 #[cfg(test)]

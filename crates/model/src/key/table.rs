@@ -2,9 +2,9 @@
 
 use super::{About, Access, Given, Group, Key, Kind};
 use crate::content::Data;
-use crate::trace::Trace;
 use crate::units::{Bytes, Nanoseconds};
 use crate::words::Value;
+use crate::workload::trace::Trace;
 use crate::workload::{
     Among, Arrivals, BlockPhases, Buffering, CachePolicy, Closing, CpuAccounting, CpuList, Durability, FileState,
     Layout, NamedPersonality, Operation, Pattern, Personality, Plugin, Rate, RingOptions, RwFlags, Settings, Sharing,

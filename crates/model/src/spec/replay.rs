@@ -3,8 +3,8 @@
 use super::{ResolveError, WorkloadSpec, contradiction};
 use crate::environment::Environment;
 use crate::key::{KEYS, MAX_RATE, MAX_REQUEST};
-use crate::trace::{Speed, Trace};
 use crate::units::Bytes;
+use crate::workload::trace::{Speed, Trace};
 use crate::workload::{Arrivals, Layout, Operation, Pattern, Rate, Workload};
 
 /// Keys that the trace determines.

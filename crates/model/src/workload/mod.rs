@@ -11,6 +11,7 @@ mod plugin;
 mod ring;
 mod settings;
 mod timing;
+pub mod trace;
 
 pub use crate::words::ChoiceError;
 pub use flags::{RwFlag, RwFlags};
@@ -18,7 +19,7 @@ pub use method::{
     Among, BlockPhases, Buffering, CachePolicy, CpuAccounting, CpuList, Layout, MirrorReads, Personality, SubmitBatch,
     WorkerKind,
 };
-pub use operation::{Mix, Operation, RequestKind, Sizes};
+pub use operation::{Mix, Operation, Request, RequestKind, Sizes};
 pub use pattern::{Pattern, Sharing, Thousandths, Zones};
 pub use plugin::{NamedPersonality, Plugin};
 pub use ring::{RingOption, RingOptions, Wish};
@@ -27,10 +28,10 @@ pub use timing::{Arrivals, Closing, Durability, FEW_REQUESTS, FileState, Limits,
 
 use crate::content::data::Data;
 use crate::origin::{Unknown, null_as_default, with_unknown};
-use crate::trace::{Speed, Trace};
 use crate::units::{Bytes, Nanoseconds};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use trace::{Speed, Trace};
 
 /// A resolved workload.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -35,6 +35,23 @@ impl RequestKind {
     }
 }
 
+/// One request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// First byte, from the start of the target.
+    pub offset: u64,
+    /// Number of bytes; 0 for a flush.
+    pub length: u32,
+    /// Its kind.
+    pub kind: RequestKind,
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Request { offset: 0, length: 0, kind: RequestKind::Read }
+    }
+}
+
 /// Kinds of a workload's requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Operation {
