@@ -227,6 +227,8 @@ fn everything_below_a_partition_is_checked() {
     // Verification rejects or reports a concurrent writer.
     let part = part.to_str().unwrap();
     lab.ok(format!("io {part} --op=write --verify=stamp --requests=40 --overwrite"));
+    // The page cache of the disk below holds the data for a while, and would pass for those of the writer.
+    File::open(&below.device).unwrap().sync_all().unwrap();
     let stamped = hash(&image);
     let _writer = lab.start(format!("io {} --op=write --duration=50s --overwrite --no-store", disk.name()));
     wait_for("the disk to be written", || hash(&image) != stamped);
