@@ -139,10 +139,7 @@ impl Source {
             refuse!("{} holds no request", self.trace.display());
         }
         let mut gatherer = Gatherer::new(contents);
-        opened.file.for_each(|entry| {
-            gatherer.add(entry);
-            !context.interrupts.heeded().is_cancelled()
-        })?;
+        opened.file.for_each(|entry| gatherer.add(entry))?;
         Ok(gatherer.finish())
     }
 }

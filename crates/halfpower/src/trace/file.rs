@@ -55,19 +55,17 @@ impl TraceFile {
         self.count
     }
 
-    /// Calls `each` with every entry in order, until it returns false.
+    /// Calls `each` with every entry in order.
     ///
     /// # Errors
     /// If the file cannot be read, or an entry is not valid.
-    pub(crate) fn for_each(&self, mut each: impl FnMut(&Entry) -> bool) -> io::Result<()> {
+    pub(crate) fn for_each(&self, mut each: impl FnMut(&Entry)) -> io::Result<()> {
         let mut chunk = vec![Entry::default(); CHUNK];
         let mut first = 0;
         while first < self.count {
             let count = CHUNK.min((self.count - first) as usize);
             self.read(first, &mut chunk[..count])?;
-            if !chunk[..count].iter().all(&mut each) {
-                break;
-            }
+            chunk[..count].iter().for_each(&mut each);
             first += count as u64;
         }
         Ok(())
@@ -83,7 +81,6 @@ impl TraceFile {
             contents.add(entry);
             let Request { offset, length, kind } = entry.request;
             digest = derive_seed(derive_seed(digest ^ entry.at.0, offset), u64::from(length) << 2 | kind as u64);
-            true
         })?;
         Ok((contents, format!("{digest:016x}")))
     }
