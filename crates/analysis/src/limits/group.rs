@@ -8,7 +8,7 @@ use halfpower_model::{Operation, Quantity};
 const NEAR_GROUP: f64 = 0.05;
 
 /// Names the control group of each limit that it sets, and adds those that it sets and a long sample runs at, whose rate may be
-/// irregular. A rate of requests that a limit in bytes explains is none of its own, and the other way round.
+/// irregular. A limit in requests that a configured limit in bytes explains is left out, and the other way round.
 pub(super) fn add_configured(limits: &mut Vec<Limit>, long: &[&Long<'_>]) {
     for operation in [Operation::Read, Operation::Write] {
         for what in [Quantity::BytesPerSecond, Quantity::RequestsPerSecond] {

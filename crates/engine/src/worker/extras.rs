@@ -139,7 +139,7 @@ impl<'a> Extras<'a> {
         self.pace.as_ref().is_some_and(Pace::is_open)
     }
 
-    /// The next step now, with so many outstanding.
+    /// The next step now, with this number of requests outstanding.
     pub(super) fn admission(&mut self, now: u64, outstanding: u64) -> Admission {
         if self.flushes.as_ref().is_some_and(|flushes| flushes.writes >= flushes.every) {
             return if outstanding == 0 { Admission::Flush } else { Admission::Wait };

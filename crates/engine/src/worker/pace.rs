@@ -79,7 +79,7 @@ impl Pace {
         self.arrivals.is_timed()
     }
 
-    /// Whether the next request has to wait for one of so many outstanding.
+    /// Whether the next request has to wait for one of those outstanding.
     #[inline]
     pub(crate) fn is_full(&self, outstanding: u64) -> bool {
         outstanding >= self.arrivals.outstanding_max()
