@@ -42,7 +42,9 @@ pub(super) fn parsed(line: &str, issue: Issue) -> Result<Option<(&str, Event)>, 
         return Err(());
     }
     let is_issue = matches!((action, issue), ("Q", Issue::Queued) | ("D", Issue::Driver));
-    let (Some(kind), true) = (kind_of(kind.as_bytes()), is_issue || action == "C") else { return Ok(None) };
+    let (Some(kind), true) = (RequestKind::of_letters(kind.as_bytes()), is_issue || action == "C") else {
+        return Ok(None);
+    };
     let at_ns = super::columns::decimal(time.as_bytes(), 1_000_000_000).ok_or(())?;
     // A flush has no place.
     let Some(sector) = next() else { return Ok(None) };
@@ -56,18 +58,6 @@ pub(super) fn parsed(line: &str, issue: Issue) -> Result<Option<(&str, Event)>, 
         false => Event::Completed { at_ns, request },
     };
     Ok(Some((device, event)))
-}
-
-/// The kind by the kernel's letters: R, W, D for a discard, F alone for a flush; none for others.
-fn kind_of(letters: &[u8]) -> Option<RequestKind> {
-    // The first F of FWS is a flush before the write; discards may be DS.
-    let kind = letters.iter().find_map(|letter| match letter {
-        b'R' => Some(RequestKind::Read),
-        b'W' => Some(RequestKind::Write),
-        b'D' => Some(RequestKind::Trim),
-        _ => None,
-    });
-    kind.or_else(|| letters.contains(&b'F').then_some(RequestKind::Flush))
 }
 
 /// The first bytes of a record of blktrace, without the version.
@@ -165,7 +155,8 @@ mod tests {
 
     #[test]
     fn kinds_are_by_letter() {
-        let kinds = ["R", "RA", "WS", "FWFS", "DS", "FN", "N"].map(|letters| kind_of(letters.as_bytes()));
+        let kinds =
+            ["R", "RA", "WS", "FWFS", "DS", "FN", "N"].map(|letters| RequestKind::of_letters(letters.as_bytes()));
         use RequestKind::{Flush, Read, Trim, Write};
         assert_eq!(kinds, [Some(Read), Some(Read), Some(Write), Some(Write), Some(Trim), Some(Flush), None]);
     }

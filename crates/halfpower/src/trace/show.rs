@@ -1,6 +1,6 @@
 //! The figures of a trace as text: what it is first, then a table and a map.
 
-use super::statistics::{COLUMNS, OfKind, Statistics};
+use super::statistics::{BURSTS, COLUMNS, EVEN, OfKind, Statistics};
 use crate::text::{joined, percent, sparkline};
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds, RequestKind};
@@ -28,8 +28,8 @@ pub(crate) fn text(name: &str, of: &Statistics) -> String {
     let _ =
         writeln!(text, "{reads} reads, requests of {mean} on average, {} sequential.", percent(of.sequential_share()));
     let arrivals = match of.dispersion {
-        ..0.5 => "even".to_owned(),
-        0.5..2.0 => "at random".to_owned(),
+        ..EVEN => "even".to_owned(),
+        EVEN..BURSTS => "at random".to_owned(),
         times => format!("in bursts ({} times the variance of random ones)", significant(times)),
     };
     let busiest = of.busiest_second;
@@ -75,7 +75,7 @@ fn row(text: &mut String, of: &OfKind) {
         RequestKind::Flush => ("–".to_owned(), "–".to_owned()),
         _ => (Bytes(of.bytes).to_string(), percent(of.sequential as f64 / total)),
     };
-    let kind = ["read", "write", "trim", "flush"][of.kind as usize];
+    let kind = of.kind.word();
     let sizes = sizes.collect::<Vec<_>>().join(", ");
     let (p50, p99) = (latency(of.latency_p50_ns), latency(of.latency_p99_ns));
     let _ = writeln!(text, "{kind:<6} {:>11} {bytes:>10} {sequential:>10} {p50:>9} {p99:>9}  {sizes}", of.requests);

@@ -13,6 +13,9 @@ const ENDS: usize = 32;
 const SIZES: usize = 4096;
 /// Window in which arrivals are counted.
 const WINDOW_NS: u64 = 10_000_000;
+/// Arrivals with a smaller dispersion are even, with this one or a larger in bursts.
+pub(crate) const EVEN: f64 = 0.5;
+pub(crate) const BURSTS: f64 = 2.0;
 /// Columns and rows of the map of places over time.
 pub(crate) const COLUMNS: usize = 64;
 pub(crate) const ROWS: usize = 12;

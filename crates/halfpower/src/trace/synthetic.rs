@@ -1,6 +1,6 @@
 //! The closest workload of this program to a trace, as a study, and how far it is off: both are judged by the same figures.
 
-use super::statistics::{Gatherer, Statistics};
+use super::statistics::{EVEN, Gatherer, Statistics};
 use crate::study::study_text;
 use crate::text::percent;
 use halfpower_model::arrivals::ArrivalStream;
@@ -19,8 +19,6 @@ const JUDGED: u64 = 1_000_000;
 /// Shares from which requests count as sequential, and as going to a hot fifth.
 const SEQUENTIAL: f64 = 0.5;
 const HOT: f64 = 0.35;
-/// Arrivals with less variance are even.
-const EVEN: f64 = 0.5;
 
 /// The workload.
 fn spec(of: &Statistics) -> WorkloadSpec {
@@ -37,7 +35,7 @@ fn spec(of: &Statistics) -> WorkloadSpec {
         let kept: u64 = of_kind.sizes.iter().take(SIZES).map(|(_, count)| count).sum();
         let weight = |count: u64| (count as f64 * 1000.0 / kept as f64).round().max(1.0);
         let item = |(size, count): &(u32, u64)| format!("{}:{}", Bytes((*size).into()).exactly(), weight(*count));
-        let word = ["read", "write", "trim", "flush"][kind as usize];
+        let word = kind.word();
         Some(format!("{word}={}", of_kind.sizes.iter().take(SIZES).map(item).collect::<Vec<_>>().join("/")))
     };
     let sizes: Vec<String> = RequestKind::ALL.into_iter().filter_map(list).collect();

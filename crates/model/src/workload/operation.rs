@@ -26,8 +26,22 @@ impl RequestKind {
     /// Every kind, in the order of its number.
     pub const ALL: [RequestKind; 4] = [RequestKind::Read, RequestKind::Write, RequestKind::Trim, RequestKind::Flush];
 
-    fn word(self) -> &'static str {
+    /// Its word.
+    pub fn word(self) -> &'static str {
         ["read", "write", "trim", "flush"][self as usize]
+    }
+
+    /// The kind by the letters of the kernel's block layer, such as `WS`: R, W, D for a discard, F alone for a flush; none for
+    /// others.
+    pub fn of_letters(letters: &[u8]) -> Option<RequestKind> {
+        // The first F of FWS is a flush before the write.
+        let kind = letters.iter().find_map(|letter| match letter {
+            b'R' => Some(RequestKind::Read),
+            b'W' => Some(RequestKind::Write),
+            b'D' => Some(RequestKind::Trim),
+            _ => None,
+        });
+        kind.or_else(|| letters.contains(&b'F').then_some(RequestKind::Flush))
     }
 
     fn of(word: &str) -> Option<RequestKind> {

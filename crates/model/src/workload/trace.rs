@@ -1,5 +1,6 @@
 //! A trace: requests that a program issued earlier, with their times. The entries are in a file, which is read elsewhere.
 
+use super::greatest_common_divisor;
 use super::operation::{Request, RequestKind};
 use super::pattern::Thousandths;
 use crate::units::{Bytes, Nanoseconds};
@@ -66,17 +67,13 @@ impl Contents {
         self.bytes[kind] += u64::from(request.length);
         self.largest.0 = self.largest.0.max(request.length.into());
         if request.kind != RequestKind::Flush {
-            self.grain.0 = [request.offset, request.length.into()].into_iter().fold(self.grain.0, common);
+            self.grain.0 =
+                [request.offset, request.length.into()].into_iter().fold(self.grain.0, greatest_common_divisor);
         }
         self.end.0 = self.end.0.max(request.offset.saturating_add(request.length.into()));
         self.duration = self.duration.max(entry.at);
         self.outstanding = self.outstanding.max(entry.outstanding);
     }
-}
-
-/// The greatest common divisor.
-fn common(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { common(b, a % b) }
 }
 
 /// How fast a trace is replayed; written `1`, `2.5` or `max`.

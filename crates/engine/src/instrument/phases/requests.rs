@@ -106,14 +106,10 @@ fn disk_of(path: &Path) -> Result<((u32, u32), Range<u64>), String> {
 
 /// The event of a request to these bytes of the disk; none for kinds that are no requests.
 fn of(event: &Event, bytes: &Range<u64>) -> Option<BlockEvent> {
-    let kind = event.letters.iter().find_map(|letter| match letter {
-        b'R' => Some(RequestKind::Read),
-        b'W' => Some(RequestKind::Write),
-        b'D' => Some(RequestKind::Trim),
-        _ => None,
-    });
+    // An empty write with a flush before it, FWS, is a flush.
     let is_flush = event.sectors == 0 && event.letters[0] == b'F';
-    let kind = if is_flush { RequestKind::Flush } else { kind.filter(|_| event.sectors > 0)? };
+    let kind = RequestKind::of_letters(&event.letters).filter(|_| event.sectors > 0);
+    let kind = if is_flush { RequestKind::Flush } else { kind? };
     let length = u32::try_from(u64::from(event.sectors) * SECTOR).ok()?;
     let place = event.sector.checked_mul(SECTOR).filter(|place| bytes.contains(place));
     let offset = if is_flush { 0 } else { place? - bytes.start };
@@ -141,6 +137,7 @@ mod tests {
         assert_eq!(event(b"FWFS", 8), Some((RequestKind::Write, 4096, 4096)));
         assert_eq!(event(b"DS\0\0", 64), Some((RequestKind::Trim, 4096, 32768)));
         assert_eq!(event(b"FF\0\0", 0), Some((RequestKind::Flush, 0, 0)));
+        assert_eq!(event(b"FWS\0", 0), Some((RequestKind::Flush, 0, 0)));
         assert_eq!(event(b"N\0\0\0", 0), None);
     }
 }
