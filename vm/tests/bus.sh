@@ -1,5 +1,5 @@
 # Four SCSI disks of 24 MB/s behind a bus of 60 MB/s.
-# lab: --kind scsi --disks 4 --rate 24 --bus-rate 60
+# lab: --kind scsi --disks 4 --rate 24 --bus bps-total=60e6
 . ./guest.sh
 
 # together MB/S DISK...: the disks at once give this much

@@ -1,5 +1,5 @@
 # Four SCSI disks of 24 MB/s behind a bus of 60 MB/s, which re-reading a small region of 1 to 4 of them finds.
-# lab: --kind scsi --disks 4 --rate 24 --bus-rate 60
+# lab: --kind scsi --disks 4 --rate 24 --bus bps-total=60e6
 . ./guest.sh
 
 # values FILE: the rate of each setting, in bytes per second

@@ -1,6 +1,6 @@
 # Software RAID0 over 1 to 4 SCSI disks of 24 MB/s behind a bus of 60 MB/s: what link finds, what
 # inspect says of it, and which level the pyramid names.
-# lab: --kind scsi --disks 4 --rate 24 --bus-rate 60 --module raid0
+# lab: --kind scsi --disks 4 --rate 24 --bus bps-total=60e6 --module raid0
 . ./guest.sh
 array=/sys/block/md0/md
 chunk=65536

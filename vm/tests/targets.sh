@@ -1,6 +1,6 @@
 # Four SCSI disks of 24 MB/s behind a bus of 60 MB/s, each alone and more and more of them together: what a study and `run`
 # find, and that the bus they share is the bottleneck.
-# lab: --kind scsi --disks 4 --rate 24 --bus-rate 60 --limit 600
+# lab: --kind scsi --disks 4 --rate 24 --bus bps-total=60e6 --limit 600
 . ./guest.sh
 disks="/dev/sda /dev/sdb /dev/sdc /dev/sdd"
 
