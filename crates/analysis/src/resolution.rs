@@ -29,7 +29,7 @@ pub(crate) fn of(sample: &Sample) -> f64 {
     let is_cut = workload.durability != Durability::FlushAtEnd && workload.closing == Closing::Untimed;
     let is_of_window = is_cut && is_of_a_time(sample).is_some_and(|share| share < 1.0 + SAME_TIME);
     let requests = sample.total.requests;
-    if is_of_window && requests > 0 && workload.rate.is_none() { 1.0 / requests as f64 } else { 0.0 }
+    if is_of_window && requests > 0 && !workload.is_held_back() { 1.0 / requests as f64 } else { 0.0 }
 }
 
 /// A rate whose interval is at least that wide.
@@ -76,7 +76,7 @@ fn under_way(sample: &Sample) -> Option<u64> {
     let outstanding = u64::from(workload.depth) * u64::from(workload.workers);
     let before = outstanding.checked_sub(u64::from(workload.workers))?;
     let is_much = before as f64 >= UNDER_WAY * sample.total.requests as f64;
-    (is_cut && workload.rate.is_none() && workload.warmup.0 > 0 && is_much).then_some(before)
+    (is_cut && !workload.is_held_back() && workload.warmup.0 > 0 && is_much).then_some(before)
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! Arrival times of requests at a rate or from a trace: open loop, or closed loop with a limit.
+//! Arrival times of requests at a rate or from a trace: open loop, or closed loop with a limit or with pauses.
 
 use crate::distribution::exponential_gap;
 use crate::random::{Random, derive_seed};
 use crate::stream::Cursor;
 use crate::workload::trace::Speed;
-use crate::workload::{Arrivals, Rate, Workload};
+use crate::workload::{Arrivals, Rate, Think, Workload};
 
 /// Part of a worker's seed that draws the gaps.
 const GAPS: u64 = 1 << 42;
@@ -24,39 +24,47 @@ pub struct ArrivalStream {
     /// Of a replay; the numbers above are then unused.
     replay: Option<Cursor>,
     is_timed: bool,
+    /// Pauses, and requests up to the next; the gaps above are then 0.
+    think: Option<(Think, u32)>,
 }
 
 impl ArrivalStream {
-    /// The arrivals of worker `worker`; none without a rate or a trace.
+    /// The arrivals of worker `worker`; none without a rate, pauses or a trace.
     ///
     /// # Panics
     /// If it replays a trace that cannot be read.
     pub fn new(workload: &Workload, worker: u32) -> Option<ArrivalStream> {
         let workers = f64::from(workload.workers);
-        let mut random = Random::new(derive_seed(workload.seed, GAPS + u64::from(worker)));
-        if let Some(replay) = Cursor::new(workload, worker) {
-            let is_timed = workload.trace.as_ref().is_some_and(|trace| trace.speed != Speed::Max);
-            let next_ns = if is_timed { replay.at_ns() } else { 0.0 };
-            let replay = Some(replay);
-            return Some(ArrivalStream {
-                random,
-                by_chance: false,
-                fixed_ns: 0.0,
-                ns_per_byte: 0.0,
-                next_ns,
-                replay,
-                is_timed,
-            });
+        let random = Random::new(derive_seed(workload.seed, GAPS + u64::from(worker)));
+        let think = workload.think.map(|think| (think, think.every));
+        let mut stream = ArrivalStream {
+            random,
+            by_chance: workload.arrivals == Arrivals::Poisson,
+            fixed_ns: 0.0,
+            ns_per_byte: 0.0,
+            next_ns: 0.0,
+            replay: Cursor::new(workload, worker),
+            is_timed: think.is_none(),
+            think,
+        };
+        if let Some(replay) = &stream.replay {
+            stream.is_timed = workload.trace.as_ref().is_some_and(|trace| trace.speed != Speed::Max);
+            stream.next_ns = if stream.is_timed { replay.at_ns() } else { 0.0 };
+            return Some(stream);
         }
-        let (fixed_ns, ns_per_byte) = match workload.rate? {
+        if think.is_some() {
+            return Some(stream);
+        }
+        (stream.fixed_ns, stream.ns_per_byte) = match workload.rate? {
             Rate::Requests(rate) => (workers * 1e9 / rate as f64, 0.0),
             Rate::Bytes(rate) => (0.0, workers * 1e9 / rate as f64),
         };
-        let by_chance = workload.arrivals == Arrivals::Poisson;
-        let mean_ns = fixed_ns + ns_per_byte * workload.request_size.0 as f64;
-        let next_ns =
-            if by_chance { exponential_gap(&mut random, mean_ns) } else { mean_ns * f64::from(worker) / workers };
-        Some(ArrivalStream { random, by_chance, fixed_ns, ns_per_byte, next_ns, replay: None, is_timed: true })
+        let mean_ns = stream.fixed_ns + stream.ns_per_byte * workload.request_size.0 as f64;
+        stream.next_ns = match stream.by_chance {
+            true => exponential_gap(&mut stream.random, mean_ns),
+            false => mean_ns * f64::from(worker) / workers,
+        };
+        Some(stream)
     }
 
     /// Arrival of the next request in nanoseconds from the start.
@@ -65,18 +73,28 @@ impl ArrivalStream {
         self.next_ns as u64
     }
 
-    /// Whether requests have times; false for a trace that is replayed as fast as possible.
+    /// Whether requests have times of their own; false for pauses, and for a trace that is replayed as fast as possible.
     pub fn is_timed(&self) -> bool {
         self.is_timed
     }
 
-    /// Most requests that may be outstanding with the next one: as in the trace, if that is replayed without its times.
+    /// Most requests that may be outstanding with the next one: as in the trace, if that is replayed without its times; before a
+    /// pause, that one alone.
     #[inline]
     pub fn outstanding_max(&self) -> u64 {
-        match &self.replay {
-            Some(replay) if !self.is_timed => replay.outstanding_max(),
+        match (&self.replay, &self.think) {
+            (Some(replay), _) if !self.is_timed => replay.outstanding_max(),
+            (_, Some((_, 0))) => 1,
             _ => u64::MAX,
         }
+    }
+
+    /// A pause that is due, in nanoseconds; it begins now, and nothing is outstanding.
+    #[inline]
+    pub fn begin_pause(&mut self) -> Option<u64> {
+        let (think, left) = self.think.as_mut().filter(|(_, left)| *left == 0)?;
+        *left = think.every;
+        Some(think.pause.0)
     }
 
     /// The gap in nanoseconds after a request of `length` bytes, and goes on to the next.
@@ -84,6 +102,9 @@ impl ArrivalStream {
         if let Some(replay) = &mut self.replay {
             replay.advance();
             return if self.is_timed { (replay.at_ns() - self.next_ns).max(0.0) } else { 0.0 };
+        }
+        if let Some((_, left)) = &mut self.think {
+            *left -= 1;
         }
         let mean_ns = self.fixed_ns + self.ns_per_byte * f64::from(length);
         if self.by_chance { exponential_gap(&mut self.random, mean_ns) } else { mean_ns }

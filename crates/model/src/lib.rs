@@ -45,5 +45,5 @@ pub use workload::trace::{self, Trace};
 pub use workload::{
     Among, Arrivals, BlockPhases, Buffering, CachePolicy, Closing, CpuAccounting, CpuList, Durability, FileState,
     Layout, Limits, NamedPersonality, Operation, Pattern, Personality, Plugin, Rate, RingOption, RingOptions, RwFlag,
-    RwFlags, Settings, Sharing, Sizes, SubmitBatch, Verify, Wish, WorkerKind, Workload,
+    RwFlags, Settings, Sharing, Sizes, SubmitBatch, Think, Verify, Wish, WorkerKind, Workload,
 };

@@ -63,6 +63,15 @@ pub(super) fn rate(facts: &Facts<'_>) -> Option<Standing> {
     }
 }
 
+pub(super) fn pauses(facts: &Facts<'_>) -> Option<Standing> {
+    let think = facts.workload.think?;
+    let paused_s = facts.sample.total.requests as f64 / f64::from(think.every) * think.pause.seconds();
+    match paused_s / facts.workers_s {
+        share if share >= 0.5 => sure(Owner::Pauses, format!("the workers paused {} of the time", percent(share))),
+        share => ruled_out(format!("the requested pauses ({} of the time)", percent(share))),
+    }
+}
+
 /// Workers that were ready but had no CPU.
 pub(super) fn crowded_cpu(facts: &Facts<'_>) -> Option<Standing> {
     let (waiting, sureness) = crowded(facts)?;

@@ -60,8 +60,9 @@ pub(crate) fn attribute_with(sample: &Sample, neighbours: Neighbours) -> Option<
 }
 
 /// In the order in which one explains those behind it.
-const SUSPECTS: [fn(&Facts<'_>) -> Option<Standing>; 15] = [
+const SUSPECTS: [fn(&Facts<'_>) -> Option<Standing>; 16] = [
     host::rate,
+    host::pauses,
     parts::parts,
     host::generator,
     host::memory,

@@ -11,6 +11,8 @@ pub enum Owner {
     Generator,
     /// The requested rate.
     Rate,
+    /// The pauses of the workers.
+    Pauses,
     /// Memory, and the CPU that copies.
     Memory,
     /// The kernel, which throttles writers that dirty memory too fast.
@@ -120,6 +122,7 @@ impl Owner {
         match self {
             Owner::Generator => "the load generator",
             Owner::Rate => "the requested rate",
+            Owner::Pauses => "the requested pauses",
             Owner::Memory => "memory",
             Owner::DirtyPages => "dirty-page throttling by the kernel",
             Owner::ThrottledBandwidth => "a control group's bandwidth limit",

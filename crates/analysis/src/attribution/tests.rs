@@ -6,7 +6,8 @@ use halfpower_model::environment::DeviceLimit;
 use halfpower_model::reading::inspect::Limit;
 use halfpower_model::sample::{Block, Dirty, Latency, Part, PartKind, SystemAccount, Totals, WaitFor};
 use halfpower_model::{
-    Bytes, BytesPerSecond, CachePolicy, Level, LevelName, Pattern, Personality, Rate, Sample, TargetKind, Workload,
+    Bytes, BytesPerSecond, CachePolicy, Level, LevelName, Nanoseconds, Pattern, Personality, Rate, Sample, TargetKind,
+    Think, Workload,
 };
 use std::collections::BTreeMap;
 
@@ -146,6 +147,13 @@ fn a_rate_that_is_kept_sets_the_pace_and_one_that_is_missed_does_not() {
     sample.generator_bound = false;
     when(&mut sample, |it| it.workload.rate = Some(Rate::Bytes(110_000_000)), None, "");
     assert!(of(&sample).further().contains("the requested rate (91 % of it reached)"));
+    sample.workload.rate = None;
+    let every = sample.total.requests as u32 / 100;
+    let paused = |percent| Some(Think { pause: Nanoseconds::from_seconds(sample.elapsed_s * percent / 1e4), every });
+    let (most, least) = (paused(60.0), paused(20.0));
+    when(&mut sample, |it| it.workload.think = most, sure(Owner::Pauses), "60 % of the time");
+    sample.workload.think = least;
+    assert!(of(&sample).further().contains("the requested pauses (20 % of the time)"));
 }
 
 #[test]

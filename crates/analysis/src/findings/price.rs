@@ -25,7 +25,7 @@ pub(super) fn find(evidence: &Evidence<'_>, offer: Option<&Offer>) -> Vec<Findin
     let of = |operation| {
         let counts = |cell: &&Cell<'_>| {
             let workload = cell.workload;
-            let is_whole = workload.targets == all && workload.rate.is_none();
+            let is_whole = workload.targets == all && !workload.is_held_back();
             workload.operation == operation && is_whole && reaches_storage(workload)
         };
         let cells: Vec<&Cell<'_>> = evidence.cells.iter().copied().filter(counts).collect();

@@ -34,7 +34,7 @@ struct Judged {
 }
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let is_write = |cell: &&Cell<'_>| cell.workload.operation == Operation::Write && cell.workload.rate.is_none();
+    let is_write = |cell: &&Cell<'_>| cell.workload.operation == Operation::Write && !cell.workload.is_held_back();
     let mut groups = groups(evidence.cells.iter().copied().filter(is_write), &[Axis::Targets]);
     groups.sort_by_key(|group| rank(group[0].workload));
     let mut all: Vec<Vec<Writers<'_>>> = groups.iter().map(|group| against_one(group)).collect();

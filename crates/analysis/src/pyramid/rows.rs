@@ -226,7 +226,7 @@ impl<'a> IoPath<'a> {
 
 /// Whether a workload shows the capacity of the path: one operation, no rate limit.
 fn counts(workload: &Workload, operation: Operation) -> bool {
-    workload.operation == operation && workload.rate.is_none() && workload.personality != Personality::Null
+    workload.operation == operation && !workload.is_held_back() && workload.personality != Personality::Null
 }
 
 /// Copies of each byte written.

@@ -80,7 +80,7 @@ fn depth(sample: &Sample, observations: &Observations) -> Option<Warning> {
     let is_expected = sample.is_complete()
         // Reported with the reason elsewhere.
         && !submits_synchronously(workload)
-        && workload.rate.is_none()
+        && !workload.is_held_back()
         && workload.trace.is_none()
         && workload.durability.every().is_none()
         && sample.total.requests > 0;

@@ -104,7 +104,7 @@ fn schedule(workload: &Workload, index: u32, clock: Clock, measure_from: u64) ->
         requests: share.unwrap_or(u64::MAX),
         count_drain: has_timed_end(workload),
         // At a rate, the arrivals determine the number of requests in the window.
-        few: if workload.rate.is_some() { 0 } else { FEW_REQUESTS.div_ceil(workers) },
+        few: if workload.is_held_back() { 0 } else { FEW_REQUESTS.div_ceil(workers) },
     }
 }
 

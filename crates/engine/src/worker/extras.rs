@@ -73,7 +73,7 @@ pub(super) enum Admission {
 impl<'a> Extras<'a> {
     /// Whether a workload needs the full form of the loop. A verified workload has a ledger.
     pub(crate) fn are_needed(workload: &Workload, has_ledger: bool) -> bool {
-        workload.rate.is_some()
+        workload.is_held_back()
             || workload.trace.is_some()
             || workload.operation.writes()
             || workload.durability != Durability::None
@@ -147,10 +147,8 @@ impl<'a> Extras<'a> {
         if let Some((request, arrived_at)) = self.held.take() {
             return Admission::Held(request, arrived_at);
         }
-        match &self.pace {
-            Some(pace) if pace.next() > now || pace.is_full(outstanding) => Admission::Wait,
-            _ => Admission::Next,
-        }
+        let must_wait = self.pace.as_mut().is_some_and(|pace| pace.must_wait(now, outstanding));
+        if must_wait { Admission::Wait } else { Admission::Next }
     }
 
     /// The intended arrival of a request taken from the stream.

@@ -1,4 +1,4 @@
-//! The time of the next request: the arrivals of an open loop, or the gaps of a loop held to a rate.
+//! The time of the next request: the arrivals of an open loop, the gaps of a loop held to a rate, or pauses.
 //!
 //! An open loop's requests have an intended arrival, whether a slot is free or not. None is skipped: a late request is submitted as
 //! soon as possible, and its response time counts from the intended arrival.
@@ -52,7 +52,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// The pace of a worker; none without a rate or a trace.
+    /// The pace of a worker; none without a rate, pauses or a trace.
     pub(crate) fn new(workload: &Workload, worker: u32, clock: Clock) -> Option<Pace> {
         let arrivals = ArrivalStream::new(workload, worker)?;
         let is_open = workload.arrivals != Arrivals::Closed;
@@ -79,10 +79,15 @@ impl Pace {
         self.arrivals.is_timed()
     }
 
-    /// Whether the next request has to wait for one of those outstanding.
+    /// Whether the next request has to wait, for its time or for one of those outstanding. A pause that is due begins with none.
     #[inline]
-    pub(crate) fn is_full(&self, outstanding: u64) -> bool {
-        outstanding >= self.arrivals.outstanding_max()
+    pub(crate) fn must_wait(&mut self, now: u64, outstanding: u64) -> bool {
+        if outstanding == 0
+            && let Some(pause_ns) = self.arrivals.begin_pause()
+        {
+            self.next = now + self.clock.ticks(pause_ns);
+        }
+        self.next > now || outstanding >= self.arrivals.outstanding_max()
     }
 
     /// Whether response times count from an intended arrival.
@@ -202,6 +207,21 @@ mod tests {
         assert_eq!((pace.take(4096, 7_000_000), pace.next()), (7_000_000, 2_000_000));
         assert_eq!((pace.take(4096, 50_000_000), pace.next()), (50_000_000, 40_000_000));
         assert!(!pace.is_open());
+    }
+
+    #[test]
+    fn a_pause_begins_when_nothing_is_outstanding() {
+        let think = Some("1ms/2".parse().unwrap());
+        let mut pace = Pace::new(&Workload { think, ..Workload::default() }, 0, Clock::Monotonic).unwrap();
+        pace.begin(0);
+        for now in [5, 6] {
+            assert!(!pace.must_wait(now, now - 5));
+            assert_eq!(pace.take(4096, now), now);
+        }
+        assert!(pace.must_wait(7, 2) && pace.must_wait(8, 1) && pace.must_wait(9, 0));
+        assert_eq!(pace.next(), 1_000_009);
+        assert!(pace.must_wait(1_000_008, 0) && !pace.must_wait(1_000_009, 0));
+        assert!(!pace.is_timed() && !pace.is_open());
     }
 
     #[test]

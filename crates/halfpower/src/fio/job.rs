@@ -6,7 +6,7 @@ use super::units::{bytes, time};
 use crate::sanitize::sanitize;
 use crate::text::once;
 use halfpower_engine::{Access, Target};
-use halfpower_model::{Buffering, Bytes, KEYS, Nanoseconds, WorkloadSpec};
+use halfpower_model::{Buffering, Bytes, KEYS, Nanoseconds, Think, WorkloadSpec};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -193,6 +193,7 @@ impl<'a> Settings<'a> {
         if let Some((arrivals, from, rate)) = self.rate(&direction)? {
             keys.extend([("rate", from, rate), ("arrivals", "rate_process", arrivals.to_owned())]);
         }
+        keys.extend(self.think()?);
         if let Some(cpus) = self.get("cpus_allowed") {
             keys.push(("cpus", "cpus_allowed", self.cpu(cpus, clone)?));
         }
@@ -542,6 +543,19 @@ impl<'a> Settings<'a> {
         };
         let unit = if name == "rate" { "B/s" } else { "/s" };
         Ok((rate > 0).then(|| (arrivals, name, format!("{rate}{unit}"))))
+    }
+
+    /// Pauses; a number alone is microseconds.
+    fn think(&self) -> Result<Option<Given>, String> {
+        let Some(text) = self.get("thinktime").filter(|text| *text != "0") else { return Ok(None) };
+        if let Some(rate) = ["rate", "rate_iops"].into_iter().find(|name| self.get(name).is_some()) {
+            return Err(self.wrong("thinktime", &format!("it does not go with {rate}; leave one out")));
+        }
+        let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+        let pause = if is_number { format!("{text}us") } else { text.to_owned() };
+        let pause = time(&pause).ok_or_else(|| self.wrong("thinktime", "it is no time, like 500 or 2ms"))?;
+        let every = self.number("thinktime_blocks", 1, u64::from(u32::MAX))?;
+        Ok(Some(("think", "thinktime", Think { pause, every: every as u32 }.to_string())))
     }
 
     /// The CPU of a clone.

@@ -48,15 +48,19 @@ fn a_job_is_a_workload_with_a_worker_for_each_clone() {
         ),
         ["0.1 x y: random read, 4KiB:75/64KiB:25, QD1, buffered, stripe=4KiB"]
     );
+    assert_eq!(
+        told("--name=a --rw=read --size=1m --thinktime=2ms --thinktime_blocks=8"),
+        ["0.1 a.0.0: sequential read, 4 KiB, QD1, buffered, pauses of 2 ms after 8 requests, 1 MiB"]
+    );
 }
 
 #[test]
 fn refused_options_are_named_with_what_to_do() {
     assert_eq!(
-        told("--name=a --rw=randread:8 --size=1g --thinktime=5 --no_such=1"),
+        told("--name=a --rw=randread:8 --size=1g --latency_target=5 --no_such=1"),
         [
+            "command line: latency_target: it is refused: run it at several depths; the report has the depth for a latency",
             "command line: no_such: fio's manual or Halfpower's list has no such option",
-            "command line: thinktime: it is refused: use rate or rate_iops",
             "command line: rw=randread:8: runs of random requests are refused; leave the number out",
         ]
     );

@@ -83,8 +83,8 @@ fn existing_data_is_kept_and_what_has_no_meaning_is_refused() {
     lab.refuses("fio --overwrite a.fio", 2, "give --overwrite=kept");
     assert_eq!(lab.read("kept"), "data");
     assert!(!lab.path("both.0.0").exists(), "made before the refusal");
-    lab.write("b.fio", "[a]\nsize=1m\nthinktime=5\nioengine=rbd\n");
-    let told = lab.refuses("fio b.fio", 2, "b.fio:3: thinktime: it is refused: use rate or rate_iops");
+    lab.write("b.fio", "[a]\nsize=1m\nlatency_target=5\nioengine=rbd\n");
+    let told = lab.refuses("fio b.fio", 2, "b.fio:3: latency_target: it is refused: run it at several depths");
     assert!(told.stderr.contains("b.fio:4: ioengine=rbd: use psync"), "{}", told.stderr);
     lab.refuses("fio none.fio", 1, "cannot read none.fio");
     lab.refuses("fio a.fio --output-format=xml", 2, "use json, json+, normal or terse");

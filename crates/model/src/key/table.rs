@@ -8,7 +8,7 @@ use crate::workload::trace::Trace;
 use crate::workload::{
     Among, Arrivals, BlockPhases, Buffering, CachePolicy, Closing, CpuAccounting, CpuList, Durability, FileState,
     Layout, NamedPersonality, Operation, Pattern, Personality, Plugin, Rate, RingOptions, RwFlags, Settings, Sharing,
-    Sizes, SubmitBatch, Verify, WorkerKind,
+    Sizes, SubmitBatch, Think, Verify, WorkerKind,
 };
 
 /// Largest request.
@@ -323,6 +323,13 @@ poisson     the same at random intervals, as from many users",
         kind: Kind::Word(&["50000/s", "100MB/s"]),
         fio: "rate, rate_iops",
         help: "Arrival rate, or upper limit, of all workers together: 50000/s, 100MB/s",
+    }
+    think: Think, think, Load {
+        kind: Kind::Word(&["1ms", "1ms/8"]),
+        contradicts: Some("rate"),
+        fio: "thinktime",
+        help: "A worker's pause after each request, or after some: 1ms, 1ms/8",
+        details: "It begins when all requests of the worker are complete.",
     }
     request_size: Bytes, request_size, Requests {
         kind: Kind::Size(1, MAX_REQUEST.0),

@@ -8,8 +8,8 @@ use crate::workload::trace::{Speed, Trace};
 use crate::workload::{Arrivals, Layout, Operation, Pattern, Rate, Workload};
 
 /// Keys that the trace determines.
-const OF_TRACE: [&str; 9] =
-    ["operation", "pattern", "sharing", "request_size", "sizes", "align", "offset", "arrivals", "rate"];
+const OF_TRACE: [&str; 10] =
+    ["operation", "pattern", "sharing", "request_size", "sizes", "align", "offset", "arrivals", "rate", "think"];
 /// The default depth, where the buffers of the largest request leave room for it.
 const DEPTH: u64 = 256;
 const BUFFERS: u64 = 256 << 20;

@@ -24,7 +24,7 @@ pub use pattern::{Pattern, Sharing, Thousandths, Zones};
 pub use plugin::{NamedPersonality, Plugin};
 pub use ring::{RingOption, RingOptions, Wish};
 pub use settings::Settings;
-pub use timing::{Arrivals, Closing, Durability, FEW_REQUESTS, FileState, Limits, Rate, Verify};
+pub use timing::{Arrivals, Closing, Durability, FEW_REQUESTS, FileState, Limits, Rate, Think, Verify};
 
 use crate::content::data::Data;
 use crate::origin::{Unknown, null_as_default, with_unknown};
@@ -112,6 +112,9 @@ pub struct Workload {
     /// Rate limit; none without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
+    /// Pauses between requests; none without them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think: Option<Think>,
     /// Time at the start that is not measured.
     #[serde(rename = "warmup_s", deserialize_with = "null_as_default")]
     pub warmup: Nanoseconds,
@@ -193,6 +196,7 @@ impl Default for Workload {
             limits: Limits { duration: Some(Nanoseconds(5_000_000_000)), requests: None, bytes: None },
             arrivals: Arrivals::Closed,
             rate: None,
+            think: None,
             warmup: Nanoseconds(0),
             interval: Nanoseconds(1_000_000_000),
             cache: CachePolicy::Keep,
@@ -222,6 +226,11 @@ impl Workload {
             && !self.buffering.is_direct()
             && !self.rw_flags.has(RwFlag::Dontcache)
             && self.operation.reads()
+    }
+
+    /// Whether requests wait for their time, not only for those outstanding: it does not show what the storage can give.
+    pub fn is_held_back(&self) -> bool {
+        self.rate.is_some() || self.think.is_some()
     }
 
     /// Whether writes may stay in the page cache until they are flushed.
@@ -376,6 +385,7 @@ impl fmt::Display for Workload {
             (!among.is_empty(), among),
             (!self.ring.is_default(), self.ring.to_string()),
             (!rate.is_empty(), rate),
+            (self.think.is_some(), self.think.map_or(String::new(), Think::in_words)),
             (self.file_state != FileState::Written, self.file_state.in_words()),
             (self.durability != Durability::None, self.durability.in_words().unwrap_or_default()),
             (self.closing == Closing::Timed, "closed".to_owned()),

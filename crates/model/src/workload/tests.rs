@@ -61,6 +61,7 @@ fn texts_read_back_and_others_say_what_is_valid() {
     );
     check::<Durability>(&Durability::EXAMPLES, &["fsync", "fsync=0", "sync", ""], "fsync=WRITES");
     check::<Rate>(&["7/s", "100MB/s", "1048576B/s"], &["0", "", "fast", "0MB/s", "-1"], "like 50000/s");
+    check::<Think>(&["1ms", "500us/8", "2s"], &["0", "", "1ms/0", "0s/2", "1ms/x"], "like 1ms or 1ms/8");
     let longest = format!("pattern={}", "5a".repeat(64));
     check::<Data>(
         &["incompressible", "compressible=35", "duplicate=40", "zeros", "pattern=c0ffee", "pattern=00", &longest],

@@ -97,6 +97,15 @@ impl FileState {
     }
 }
 
+/// A worker's pause after so many requests, once all of them are complete; written `1ms` or `1ms/8`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Think {
+    /// Length of the pause.
+    pub pause: Nanoseconds,
+    /// Requests between two pauses.
+    pub every: u32,
+}
+
 /// A rate of all workers together; written `50000/s` or `100MB/s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rate {
@@ -115,6 +124,14 @@ impl FileState {
     /// Whether the file holds data before.
     pub fn holds_data(self) -> bool {
         matches!(self, FileState::Written | FileState::Truncated)
+    }
+}
+
+impl Think {
+    /// In the words of a report: `pauses of 1 ms after 8 requests`.
+    pub fn in_words(self) -> String {
+        let Think { pause, every } = self;
+        if every == 1 { format!("pauses of {pause}") } else { format!("pauses of {pause} after {every} requests") }
     }
 }
 
@@ -150,6 +167,30 @@ const DURABILITIES: &str = "none, flush_at_end, fsync=WRITES, fdatasync=WRITES (
 forms!(Durability, |_| DURABILITIES, { "none" => None, "flush_at_end" => FlushAtEnd, },
     { "fsync" => Fsync { every: every } = positive, "fdatasync" => Fdatasync { every: every } = positive, });
 
+impl fmt::Display for Think {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.every {
+            1 => write!(f, "{}", self.pause.exactly()),
+            every => write!(f, "{}/{every}", self.pause.exactly()),
+        }
+    }
+}
+
+impl FromStr for Think {
+    type Err = ChoiceError;
+
+    /// A time, and after how many requests (`1ms`, `1ms/8`).
+    fn from_str(text: &str) -> Result<Self, ChoiceError> {
+        let unknown = || ChoiceError::new(text, "a time, or a time and a number of requests, like 1ms or 1ms/8");
+        let (pause, every) = text.split_once('/').unwrap_or((text, "1"));
+        let think = Think {
+            pause: pause.trim().parse().map_err(|_| unknown())?,
+            every: every.trim().parse().map_err(|_| unknown())?,
+        };
+        if think.pause.0 == 0 || think.every == 0 { Err(unknown()) } else { Ok(think) }
+    }
+}
+
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -176,3 +217,4 @@ impl FromStr for Rate {
 }
 
 by_text!(Rate);
+by_text!(Think);

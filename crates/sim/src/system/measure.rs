@@ -103,7 +103,7 @@ impl System<'_> {
             return false;
         }
         let done: u64 = self.outcome.latency.iter().map(Histogram::count).sum();
-        let is_of_few = done < FEW_REQUESTS && self.open_requests > 0 && self.workload.rate.is_none();
+        let is_of_few = done < FEW_REQUESTS && self.open_requests > 0 && !self.workload.is_held_back();
         !*self.marks.is_of_few.get_or_insert(is_of_few)
     }
 

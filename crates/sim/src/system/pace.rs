@@ -1,4 +1,4 @@
-//! The pace of a worker: the arrivals of an open loop, or the gaps of one that is held back.
+//! The pace of a worker: the arrivals of an open loop, the gaps of one that is held back, or pauses.
 //!
 //! An open loop's requests have an intended arrival, whether anybody is free to issue them or not. None is skipped: what could
 //! not go in time goes as soon as it can, and its response counts from the intended arrival. One that is held back makes up
@@ -74,6 +74,15 @@ impl Pace {
     /// Whether one more request may be outstanding, of `depth` at most.
     pub(super) fn has_room(&self, depth: u32) -> bool {
         self.idle > 0 && u64::from(depth - self.idle) < self.arrivals.outstanding_max()
+    }
+
+    /// Begins a pause that is due, if nothing is outstanding of `depth`.
+    pub(super) fn begin_pause(&mut self, depth: u32, now_ns: u64) {
+        if self.idle == depth
+            && let Some(pause_ns) = self.arrivals.begin_pause()
+        {
+            self.next_ns = now_ns + pause_ns;
+        }
     }
 
     /// Goes through what has arrived by now, requests of a byte rate being taken for `length` bytes.
@@ -152,6 +161,23 @@ mod tests {
         assert!((9_994..=9_998).contains(&open.backlog_at_end), "{open:?}");
         assert_eq!(open.backlog_max, open.backlog_at_end);
         assert!((open.response.max().unwrap() as f64 / 5e8 - 1.0).abs() < 0.01, "{open:?}");
+    }
+
+    /// One server, four requests, a pause: 0.4 ms of work and 1 ms without.
+    #[test]
+    fn pauses_come_after_the_last_request_of_each_batch() {
+        let workload = Workload {
+            pattern: Pattern::Random,
+            buffering: Buffering::Direct,
+            request_size: Bytes(4096),
+            span: Bytes(1 << 30),
+            think: Some("1ms/4".parse().unwrap()),
+            depth: 8,
+            limits: for_ms(14),
+            ..Workload::default()
+        };
+        let outcome = course(&server(), &workload);
+        assert_eq!(requests(&outcome), 40);
     }
 
     /// What costs nothing takes a nanosecond, so that a run comes to its end.

@@ -195,10 +195,11 @@ impl System<'_> {
     /// Wakes a waiting worker when its next request is due.
     fn wake(&mut self, worker: u32) {
         let (now_ns, depth) = (self.now_ns, self.workload.depth);
-        let Some(pace) = self.paces[worker as usize].as_mut().filter(|pace| !pace.is_awake && pace.has_room(depth))
-        else {
+        let Some(pace) = &mut self.paces[worker as usize] else { return };
+        pace.begin_pause(depth, now_ns);
+        if pace.is_awake || !pace.has_room(depth) {
             return;
-        };
+        }
         pace.is_awake = true;
         let at_ns = pace.next_ns.max(now_ns);
         self.at(at_ns, Event::Issue { worker });

@@ -46,7 +46,7 @@ const LINES: [&str; 14] = [
     "--personality vectored --rw-flags nowait,dontcache --buffering buffered --cache warm",
     "--personality plugin:./own.so,a=1,b=2 --depth 4",
     "--personality mmap --buffering buffered --pattern normal=0.125 --request-size 1",
-    "--personality libaio --buffering none --depth 64 --sharing cursor --workers 4",
+    "--personality libaio --buffering none --depth 64 --sharing cursor --workers 4 --think 1500us/8",
     "--op trim --requests 1 --data duplicate=30",
     "--op flush --bytes 1TiB",
 ];

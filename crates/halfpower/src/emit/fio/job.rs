@@ -29,7 +29,7 @@ pub(super) fn no_equal(workload: &Workload, on_file: bool) -> Option<&'static st
     let own_options = ITS_OWN.iter().any(|option| workload.ring.wish(*option) != Wish::Default);
     let has_gaps = pattern.is_ordered() && sizes.is_empty() && workload.step() != workload.request_size;
     let is_verified = workload.verify != Verify::Off;
-    let times = [limits.duration, Some(workload.warmup)];
+    let times = [limits.duration, Some(workload.warmup), workload.think.map(|think| think.pause)];
     let has_odd_time = times.iter().flatten().any(|time| !time.0.is_multiple_of(1000));
     let rate_of_requests = matches!(workload.rate, Some(Rate::Requests(_)));
     let reasons = [

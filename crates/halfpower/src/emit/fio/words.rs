@@ -53,6 +53,8 @@ pub(crate) fn words(workload: &Workload) -> Vec<(&'static str, &'static str, Str
     };
     put("durability", key, every.map(|every| every.to_string()));
     let time = |time: Nanoseconds| format!("{}us", time.0 / 1000);
+    put("think", "thinktime", workload.think.map(|think| time(think.pause)));
+    put("think", "thinktime_blocks", workload.think.map(|think| think.every.to_string()));
     put("limits", "runtime", workload.limits.duration.map(time));
     put("warmup_s", "ramp_time", Some(workload.warmup).filter(|warmup| warmup.0 > 0).map(time));
     words
