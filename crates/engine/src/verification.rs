@@ -58,6 +58,7 @@ pub(crate) fn plain(workload: &Workload) -> Workload {
         targets: 1,
         arrivals: Arrivals::Closed,
         rate: None,
+        think: None,
         trace: None,
         cpu_accounting: CpuAccounting::Account,
         ..workload.clone()
