@@ -5,13 +5,15 @@
 //! Phases of directories and of files without data are left out.
 
 use super::error::Fault;
-use super::json::documents;
-use super::record::{Figures, fill, fill_only, lasted, origin, size};
+use super::json::{self, documents};
+use super::record::{Figures, fill, fill_only, histogram, lasted, origin, size};
 use super::text::{lines, number, whole};
 use super::{Collected, Format, Source};
 use halfpower_model::sample::Latency;
 use halfpower_model::workload::Mix;
-use halfpower_model::{Buffering, Environment, Operation, Pattern, RequestKind, Sample, WorkerKind, WorkloadSpec};
+use halfpower_model::{
+    Buffering, Environment, Histogram, Operation, Pattern, RequestKind, Sample, WorkerKind, WorkloadSpec,
+};
 use serde_json::Value;
 
 const MIB: f64 = 1048576.0;
@@ -121,7 +123,7 @@ impl Phase<'_> {
             us.map(|us| us.map(|us| us * 1e3))
         };
         let unit = if matches!(self.place, Place::Csv(..)) { MIB } else { 1.0 };
-        Ok(Figures {
+        let figures = Figures {
             bytes: of("MiB [last]", "bytes")?.map(|amount| (amount * unit) as u64),
             requests_per_s: of("IOPS [last]", "iops")?,
             bytes_per_s: of("MiB/s [last]", "bytes~1s")?.map(|rate| rate * unit),
@@ -132,13 +134,36 @@ impl Phase<'_> {
                 ..Latency::default()
             },
             ..Figures::default()
+        };
+        Ok(match self.histogram(&format!("{latencies}/histogram"), &figures.latency) {
+            Some(histogram) => figures.with_histogram(histogram),
+            None => figures,
         })
+    }
+
+    /// The histogram (`--lathisto`) with its smallest, mean and largest latency. Requests are taken to lie in the middle of their
+    /// bucket, which is a quarter of an octave.
+    fn histogram(&self, pointer: &str, latency: &Latency) -> Option<Histogram> {
+        let Place::Json(document) = &self.place else { return None };
+        let bin = |bin: &Value| {
+            let (from, to) = bin.get("range")?.as_str()?.strip_suffix("us")?.split_once('-')?;
+            let (from, to) = (number(from)?, number(to)?);
+            let middle_us = if from > 0.0 { (from * to).sqrt() } else { to / 2.0 };
+            Some(((middle_us * 1e3) as u64, json::count(bin.get("count")?)?))
+        };
+        let bins: Vec<(u64, u64)> = document.pointer(pointer)?.as_array()?.iter().map(bin).collect::<Option<_>>()?;
+        let count: u64 = bins.iter().try_fold(0, |sum: u64, (_, count)| sum.checked_add(*count))?;
+        histogram(bins.into_iter(), latency.mean? * count as f64, latency.min?, latency.max?)
     }
 
     fn keep(&self, source: Source<'_>, collected: &mut Collected) -> Result<(), Fault> {
         let mut own = self.part("", "/last_done", "/last_done/latency/IO")?;
         let mut reads = self.part("rwmix read ", "/last_done/rwmix_read", "/last_done/latency/IO/rwmix_read")?;
         let is_mix = reads.requests_per_s.is_some();
+        if own.histogram.is_some() {
+            let message = "percentiles are those of elbencho's buckets, which are 19 % wide";
+            collected.doubt("latency_from_buckets", message, "nothing to do: elbencho keeps no finer ones");
+        }
         let name = self.text("operation", "/phase_type").unwrap_or_default();
         let operation = match (name.to_ascii_uppercase().as_str(), is_mix) {
             ("READ", false) => Some(Operation::Read),

@@ -23,6 +23,7 @@ mod record;
 #[cfg(test)]
 mod soundness;
 pub(crate) mod sqlio;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -68,7 +69,7 @@ pub(crate) enum Format {
     Diskspd,
     /// elbencho's CSV or JSON
     Elbencho,
-    /// IOR's JSON
+    /// IOR's JSON or ordinary output
     Ior,
     /// Our own sample records
     Halfpower,
@@ -80,6 +81,10 @@ pub(crate) enum Format {
     Ioping,
     /// What `sysbench fileio run` prints
     Sysbench,
+    /// vdbench's flatfile.html: the averages of its runs
+    Vdbench,
+    /// bonnie++'s CSV, its last line: block writes, block reads and seeks
+    Bonnie,
 }
 
 /// The contents of an imported file.
@@ -115,11 +120,9 @@ struct Collected {
 }
 
 /// What marks an output of a program in a form that is not read, and how to get one that is.
-const OTHERS: [(&str, &str); 5] = [
+const OTHERS: [(&str, &str); 3] = [
     ("Run status group", "fio's ordinary output; run it with --output-format=json+"),
-    ("Summary of all tests", "IOR's ordinary output; run it with -O summaryFormat=JSON"),
-    ("Starting RD=", "vdbench's output, which is not read"),
-    ("Version  2.0", "bonnie++'s output, which is not read"),
+    ("Starting RD=", "vdbench's log; import flatfile.html of its output folder"),
     ("Completed operations", "elbencho's live output; run it with --csvfile FILE or --jsonfile FILE"),
 ];
 
@@ -127,7 +130,7 @@ const OTHERS: [(&str, &str); 5] = [
 type Form = (&'static str, Option<&'static str>, fn(Source<'_>) -> bool, fn(Source<'_>) -> Result<Collected, Fault>);
 
 /// In the order of [`Format`].
-const FORMS: [(Format, Form); 12] = [
+const FORMS: [(Format, Form); 14] = [
     (Format::Sqlio, ("sqlio", None, sqlio::is_one, sqlio::read)),
     (Format::Iozone, ("iozone", Some("iozone"), iozone::is_one, iozone::read)),
     (Format::Fio, ("fio", None, fio::is_one, fio::read)),
@@ -140,6 +143,8 @@ const FORMS: [(Format, Form); 12] = [
     (Format::Dd, ("dd", Some("dd"), plain::is_dd, plain::read_dd)),
     (Format::Ioping, ("ioping", Some("ioping"), plain::is_ioping, plain::read_ioping)),
     (Format::Sysbench, ("sysbench", Some("sysbench"), plain::is_sysbench, plain::read_sysbench)),
+    (Format::Vdbench, ("vdbench", Some("vdbench"), tables::is_vdbench, tables::read_vdbench)),
+    (Format::Bonnie, ("bonnie", Some("bonnie++"), tables::is_bonnie, tables::read_bonnie)),
 ];
 
 impl Format {

@@ -112,6 +112,13 @@ const MISTAKES: &[Case<'_>] = &[
     ("iozone/tables.txt", "2000 => 2x", "tables.txt:6: column 3: no figure"),
     ("iozone/tables.txt", "4000 => 4000 5", "tables.txt:6: column 5: no record size"),
     ("iozone/tables.txt", "\"16\" => 16", "tables.txt:5: the record sizes"),
+    ("ior/output.txt", "100.00  => many  ", "output.txt:31: the column `bw(MiB/s)` is not a number"),
+    (
+        "vdbench/flatfile.html",
+        "max 10000.00 78.13 8192 69.90 => max n/a 78.13 8192 69.90",
+        "flatfile.html:8: the column `rate`",
+    ),
+    ("bonnie/bonnie.csv", ",64G,, => ,big,,", "bonnie.csv:3: the size `big` is none"),
     ("diskspd/results.xml", "10.00< => ten<", "results.xml:11: `TestTimeSeconds` is not a number"),
     ("diskspd/results.xml", "<IOCount>1 => <IOCount>-1", "results.xml:19: `IOCount` is not a count"),
     ("diskspd/results.xml", "</Results> => ", "the file ends within an element; is it cut short?"),

@@ -1,0 +1,185 @@
+//! Rows of tables: vdbench's flat file, bonnie++'s CSV.
+
+use super::error::Fault;
+use super::record::{Figures, fill, fill_only, of_reads, origin, size};
+use super::text::{lines, number};
+use super::{Collected, Format, Source};
+use halfpower_model::sample::Latency;
+use halfpower_model::{Bytes, Environment, Operation, Pattern, Sample, WorkerKind, WorkloadSpec};
+
+pub(super) const KIB: f64 = 1024.0;
+pub(super) const MIB: f64 = 1048576.0;
+
+/// A row with the names of its columns.
+pub(super) struct Row<'a> {
+    pub(super) line: u64,
+    pub(super) names: &'a [&'a str],
+    pub(super) fields: Vec<&'a str>,
+}
+
+impl<'a> Row<'a> {
+    pub(super) fn text(&self, name: &str) -> Option<&'a str> {
+        self.fields.get(self.names.iter().position(|known| *known == name)?).copied()
+    }
+
+    pub(super) fn figure(&self, name: &str) -> Option<f64> {
+        self.text(name).and_then(number)
+    }
+
+    pub(super) fn needed(&self, name: &str) -> Result<f64, Fault> {
+        self.figure(name).ok_or_else(|| Fault::at(self.line, format!("the column `{name}` is not a number")))
+    }
+
+    fn count(&self, name: &str) -> Option<u32> {
+        self.text(name)?.parse().ok().filter(|count| *count > 0)
+    }
+}
+
+/// Whether it is vdbench's `flatfile.html`.
+pub(super) fn is_vdbench(source: Source<'_>) -> bool {
+    let is_heading = |line: &str| ["Interval", "reqrate", "bytes/io"].iter().all(|name| line.contains(name));
+    source.text.lines().any(is_heading)
+}
+
+/// The average of each run.
+///
+/// # Errors
+/// At an average without a rate.
+pub(super) fn read_vdbench(source: Source<'_>) -> Result<Collected, Fault> {
+    let mut collected = Collected::default();
+    let mut names = Vec::new();
+    for line in lines(source.text) {
+        let (line, text) = line?;
+        let fields: Vec<&str> = text.split_whitespace().collect();
+        if fields.contains(&"reqrate") && fields.contains(&"Interval") {
+            names = fields;
+            continue;
+        }
+        let row = Row { line, names: &names, fields };
+        if row.text("Interval").is_some_and(|interval| interval.starts_with("avg_")) {
+            collected.take(vdbench_sample(source, &row)?)?;
+        }
+    }
+    Ok(collected)
+}
+
+fn vdbench_sample(source: Source<'_>, row: &Row<'_>) -> Result<Sample, Fault> {
+    let reads = row.figure("rdpct").or_else(|| row.figure("read%"));
+    let operation = reads.filter(|reads| *reads <= 100.0).and_then(|reads| of_reads(reads.round() as u8));
+    let spec = WorkloadSpec {
+        operation,
+        // The share of requests that go elsewhere than to the place behind the last.
+        pattern: row.figure("seekpct").and_then(|percent| match percent {
+            0.0 => Some(Pattern::Sequential),
+            100.0 => Some(Pattern::Random),
+            _ => None,
+        }),
+        request_size: row.figure("xfersize").and_then(|bytes| size(bytes as u64)),
+        depth: Some(1),
+        workers: row.count("threads"),
+        processes: Some(WorkerKind::Thread),
+        size: row.figure("lunsize").and_then(|gib| size((gib * KIB * MIB) as u64)),
+        ..WorkloadSpec::default()
+    };
+    let from = origin(Format::Vdbench, source, Some(row.line), row.text("Run"), row.text("version"));
+    let mut sample = Sample::imported(spec.imported(None), Environment::unknown("", None), from);
+    let ns = |name: &str| row.figure(name).map(|ms| ms * 1e6);
+    let latency = |kind: &str| Latency {
+        max: ns(&format!("{kind}_max")).map(|ns| ns as u64),
+        stddev: ns(&format!("{kind}_std")),
+        ..Latency::default()
+    };
+    let total = Figures {
+        requests_per_s: Some(row.needed("rate")?),
+        bytes_per_s: Some(row.needed("MB/sec")? * MIB),
+        latency: Latency { mean: ns("resp"), ..latency("resp") },
+        ..Figures::default()
+    };
+    if operation.and_then(Operation::only).is_some() {
+        fill_only(&mut sample, total);
+    } else {
+        fill(&mut sample, None, total);
+    }
+    Ok(sample)
+}
+
+/// Names of bonnie++'s columns that are read, by their numbers.
+const BONNIE: [(usize, usize, &str); 3] = [(11, 39, "put_block"), (17, 42, "get_block"), (19, 43, "seeks")];
+
+/// Whether a line is of bonnie++'s CSV.
+fn is_bonnie_line(line: &str) -> bool {
+    line.starts_with("1.9") && line.split(',').count() > 43
+}
+
+/// Whether bonnie++ printed it; its CSV comes last, if it is not alone.
+pub(super) fn is_bonnie(source: Source<'_>) -> bool {
+    source.text.lines().any(is_bonnie_line)
+}
+
+/// Block writes, block reads and seeks of each run. A tenth of the blocks that are sought is written, too.
+///
+/// # Errors
+/// At a row without a size.
+pub(super) fn read_bonnie(source: Source<'_>) -> Result<Collected, Fault> {
+    let mut collected = Collected::default();
+    for line in lines(source.text) {
+        let (line, text) = line?;
+        if !is_bonnie_line(text) {
+            continue;
+        }
+        let fields: Vec<&str> = text.split(',').collect();
+        let [span, chunk] = [fields[5], fields[6]].map(|text| crate::fio::units::bytes(text, 1024));
+        let span = span.ok_or_else(|| Fault::at(line, format!("the size `{}` is none", fields[5])))?;
+        for (at, latency, name) in BONNIE {
+            let Some(rate) = number(fields[at]).filter(|rate| *rate > 0.0) else {
+                let message = format!("line {line}: {name} has no figure: it was left out or took too short a time");
+                collected.note("figure_missing", message, "measure with a larger size (-s)");
+                continue;
+            };
+            let (operation, pattern) = match name {
+                "put_block" => (Some(Operation::Write), Pattern::Sequential),
+                "get_block" => (Some(Operation::Read), Pattern::Sequential),
+                _ => (None, Pattern::Random),
+            };
+            let is_seek = operation.is_none();
+            let request = chunk.filter(|size| *size > 0).unwrap_or(8192);
+            let spec = WorkloadSpec {
+                operation,
+                pattern: Some(pattern),
+                request_size: Some(Bytes(request)),
+                depth: Some(1),
+                workers: fields[if is_seek { 8 } else { 3 }].parse().ok(),
+                processes: Some(WorkerKind::Process),
+                size: Some(Bytes(span)),
+                ..WorkloadSpec::default()
+            };
+            let from = origin(Format::Bonnie, source, Some(line), Some(name), Some(fields[1]));
+            let mut sample = Sample::imported(spec.imported(None), Environment::unknown("", None), from);
+            let figures = Figures {
+                requests_per_s: Some(if is_seek { rate } else { rate * KIB / request as f64 }),
+                bytes_per_s: (!is_seek).then_some(rate * KIB),
+                latency: Latency { max: bonnie_time(fields[latency]), ..Latency::default() },
+                ..Figures::default()
+            };
+            if is_seek {
+                fill(&mut sample, None, figures)
+            } else {
+                fill_only(&mut sample, figures)
+            }
+            collected.take(sample)?;
+        }
+    }
+    Ok(collected)
+}
+
+/// `451us`, `12ms`, `3s`, in nanoseconds.
+fn bonnie_time(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let factor = match &text[digits.len()..] {
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(factor)
+}
