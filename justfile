@@ -114,6 +114,10 @@ wheel:
 container:
     $(command -v podman || command -v docker) build --tag halfpower --file Containerfile .
 
+# The documents as a site, in target/book; needs mdbook
+book:
+    mdbook build
+
 # The results of the last `just test`
 results:
     @grep -E '^ +(Running|Doc-tests) |^test result: |^skipped: ' '{{ output }}'
