@@ -211,7 +211,7 @@ fn bytes_of_writes(data: &Data) -> Settings {
 }
 
 /// The rate of arrivals.
-fn pace(workload: &Workload) -> Settings {
+pub(crate) fn pace(workload: &Workload) -> Settings {
     let Some(rate) = workload.rate else { return Settings::new() };
     let (key, all) = match rate {
         Rate::Requests(all) => ("rate_iops", all),
@@ -228,7 +228,7 @@ fn pace(workload: &Workload) -> Settings {
 }
 
 /// Whether the rate is a whole number for each job and direction.
-fn has_whole_rate(workload: &Workload) -> bool {
+pub(crate) fn has_whole_rate(workload: &Workload) -> bool {
     let (Some(Rate::Requests(all) | Rate::Bytes(all)), parts) = (workload.rate, 100 * u128::from(workload.workers))
     else {
         return true;

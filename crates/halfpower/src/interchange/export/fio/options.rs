@@ -1,7 +1,7 @@
 //! A sample's known workload as the options that fio repeats in its results.
 
-use crate::emit::fio::{bytes, engine, words};
-use halfpower_model::{Arrivals, Operation, Pattern, Rate, RequestKind, Sample, TargetKind, Verify, Workload};
+use crate::emit::fio::{bytes, engine, has_whole_rate, pace, words};
+use halfpower_model::{Arrivals, Operation, Pattern, RequestKind, Sample, TargetKind, Verify, Workload};
 use serde_json::{Map, Value};
 
 /// The options; numjobs counts the jobs of the group.
@@ -58,15 +58,12 @@ fn more_words(workload: &Workload) -> Vec<(&'static str, &'static str, String)> 
     let mut more = vec![("personality", "ioengine", engine(workload.personality).to_owned())];
     let mut put = |field, key, value: Option<String>| more.extend(value.map(|value| (field, key, value)));
     put("size", "size", bytes(workload.span));
-    if workload.arrivals != Arrivals::Closed {
-        let process = if workload.arrivals == Arrivals::Poisson { "poisson" } else { "linear" };
-        put("arrivals", "rate_process", Some(process.to_owned()));
-        match workload.rate {
-            Some(Rate::Requests(rate)) => put("arrivals", "rate_iops", Some(rate.to_string())),
-            Some(Rate::Bytes(rate)) => put("arrivals", "rate", Some(rate.to_string())),
-            None => {}
-        }
+    for (key, value) in pace(workload) {
+        // A rate of a job or direction that is no whole number is not known afterwards.
+        put("arrivals", key, Some(value).filter(|_| key == "rate_process" || has_whole_rate(workload)));
     }
+    let is_open = workload.arrivals == Arrivals::Constant;
+    put("arrivals", "io_submit_mode", is_open.then(|| "offload".to_owned()));
     put("verify", "verify", (workload.verify != Verify::Off).then(|| "crc32c".to_owned()));
     more
 }

@@ -10,8 +10,8 @@ use super::direction::Direction;
 use crate::emit::fio::ENGINES;
 use crate::fio::units::{bytes, time};
 use halfpower_model::{
-    Arrivals, Buffering, Bytes, Durability, Nanoseconds, Operation, Pattern, Personality, RequestKind, Verify,
-    WorkerKind, WorkloadSpec,
+    Arrivals, Buffering, Bytes, Durability, Nanoseconds, Operation, Pattern, Personality, Rate, RequestKind, Sizes,
+    Think, Verify, WorkerKind, WorkloadSpec,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -34,9 +34,8 @@ const SYNONYMS: [(&str, &str); 6] = [
     ("timeout", "runtime"),
 ];
 
-/// Options that limit the rate.
-const PACE: [&str; 8] =
-    ["rate", "rate_iops", "rate_min", "rate_process", "thinktime", "flow", "rate_iops_min", "latency_target"];
+/// Options that change the pace in a way without a counterpart.
+const PACE: [&str; 5] = ["rate_min", "flow", "rate_iops_min", "latency_target", "thinktime_iotime"];
 
 impl Options {
     /// The options of a job over those of all jobs.
@@ -134,6 +133,29 @@ impl Options {
         sizes.all(|size| size == Some(first)).then_some(first)
     }
 
+    /// The rate of all workers together; those of reads and writes added.
+    fn rate(&self) -> Option<Rate> {
+        let (name, of): (_, fn(u64) -> Rate) = match self.get("rate_iops") {
+            Some(_) => ("rate_iops", Rate::Requests),
+            None => ("rate", Rate::Bytes),
+        };
+        let parts: Vec<&str> = self.get(name)?.split(',').collect();
+        let (operation, _) = self.operation()?;
+        let kinds = [RequestKind::Read, RequestKind::Write, RequestKind::Trim];
+        let each = kinds.iter().enumerate().filter(|(_, kind)| operation.has(**kind));
+        let each: Option<Vec<u64>> =
+            each.map(|(at, _)| Some(size(parts.get(at).or(parts.last())?)?.0).filter(|rate| *rate > 0)).collect();
+        each?.iter().sum::<u64>().checked_mul(u64::from(self.workers()?)).map(of)
+    }
+
+    fn think(&self) -> Option<Think> {
+        let text = self.get("thinktime")?;
+        let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+        let pause = time(&if is_number { format!("{text}us") } else { text.to_owned() })?;
+        let every = self.get("thinktime_blocks").map_or(Some(1), |count| count.parse().ok())?;
+        (pause.0 > 0 && every > 0).then_some(Think { pause, every })
+    }
+
     fn buffering(&self) -> Buffering {
         let direct = self.is_on("direct") || self.get("buffered") == Some("0");
         Buffering::of(direct, self.is_on("sync") && self.get("sync") != Some("none"))
@@ -176,7 +198,15 @@ impl Options {
     /// The workload of a job.
     pub(super) fn spec(&self) -> WorkloadSpec {
         let operation = self.operation();
-        let paced = PACE.iter().any(|pace| self.get(pace).is_some());
+        let is_odd = PACE.iter().any(|pace| self.get(pace).is_some());
+        let (rate, think) = (self.rate(), self.think());
+        let is_paced = ["rate", "rate_iops", "rate_process"].iter().any(|pace| self.get(pace).is_some());
+        let arrivals = match (self.get("rate_process"), self.get("io_submit_mode")) {
+            _ if is_paced && rate.is_none() => None,
+            (Some("poisson"), _) => Some(Arrivals::Poisson),
+            (_, Some("offload")) if is_paced => Some(Arrivals::Constant),
+            _ => Some(Arrivals::Closed),
+        };
         WorkloadSpec {
             operation: operation.map(|(operation, _)| operation),
             pattern: operation.and_then(|(_, random)| self.pattern(random)),
@@ -189,7 +219,11 @@ impl Options {
             personality: self.personality(),
             size: self.get("size").and_then(size),
             duration: self.get("runtime").and_then(time),
-            arrivals: (!paced).then_some(Arrivals::Closed),
+            sizes: self.get("bssplit").and_then(|split| sizes(split)),
+            arrivals: arrivals.filter(|_| !is_odd),
+            rate: rate.filter(|_| !is_odd),
+            think: think.filter(|_| !is_odd),
+            cpus: self.get("cpus_allowed").and_then(|cpus| cpus.parse().ok()),
             warmup: self.get("ramp_time").map_or(Some(Nanoseconds(0)), time),
             durability: operation.filter(|(operation, _)| operation.writes()).and_then(|_| self.durability()),
             verify: self.get("verify").is_none().then_some(Verify::Off),
@@ -201,6 +235,15 @@ impl Options {
     pub(super) fn waits(&self) -> bool {
         self.is_on("stonewall") || self.get("wait_for").is_some()
     }
+}
+
+/// Sizes with their shares in percent, of all kinds of requests.
+fn sizes(split: &str) -> Option<Sizes> {
+    let part = |part: &str| {
+        let (size, share) = part.split_once('/')?;
+        Some(format!("{}B:{}", bytes(size, 1024)?, share.parse::<u32>().ok().filter(|share| *share > 0)?))
+    };
+    split.split(':').map(part).collect::<Option<Vec<_>>>()?.join("/").parse().ok()
 }
 
 /// A size with fio's default base of 1024.
@@ -232,6 +275,22 @@ mod tests {
     }
 
     #[test]
+    fn rates_pauses_sizes_and_cpus_come_along() {
+        let of = |options: Value| spec(options).imported(None).to_string();
+        let rates = json!({ "rw": "randrw", "rate_iops": "100,50", "rate_process": "poisson", "numjobs": "2",
+            "group_reporting": "1", "bssplit": "4k/60:64k/40", "cpus_allowed": "0-1" });
+        assert_eq!(
+            of(rates.clone()),
+            "random mix=50, 4KiB:60/64KiB:40, QD1 × 2 processes, buffered, poisson arrivals at 300/s"
+        );
+        assert_eq!(spec(rates).cpus.unwrap().0, [0, 1]);
+        assert_eq!(
+            of(json!({ "rate": "1m", "thinktime": "500", "thinktime_blocks": "8" })),
+            "sequential read, 4 KiB, QD1, buffered, at most 1048576B/s, pauses of 500 µs after 8 requests"
+        );
+    }
+
+    #[test]
     fn what_has_no_counterpart_is_unknown() {
         assert_eq!(spec(json!({ "rw": "trimwrite" })).operation, None);
         assert_eq!(spec(json!({ "rw": "write:8" })).operation, None);
@@ -245,7 +304,9 @@ mod tests {
         let ours = Options::of(None, &json!({ "iodepth": "8" })).of_our_export();
         assert_eq!(ours.spec().depth, Some(8));
         assert_eq!(spec(json!({ "iodepth": "8", "ioengine": "psync" })).depth, Some(1));
-        assert_eq!(spec(json!({ "rate_iops": "100" })).arrivals, None);
+        assert_eq!(spec(json!({ "rate_iops": "100", "rate_min": "90" })).arrivals, None);
+        assert_eq!(spec(json!({ "rate_iops": "many" })).arrivals, None);
+        assert_eq!(spec(json!({ "bssplit": "4k/60:64k/" })).sizes, None);
         assert_eq!(spec(json!({ "size": "99999999999t", "runtime": "99999999999d" })).size, None);
     }
 }
