@@ -347,12 +347,12 @@ fn of_operation<'a, 'b: 'a>(
     let [is_small_held, is_large_held] = [small, large].map(is_held);
     // A limit in bytes holds small requests too if they move as many.
     let small_in_bytes = is_same(&small.course.bytes_per_s(), &large.course.bytes_per_s());
-    // A limit in requests holds large ones too if they come at the same rate, or in parts at exactly the same rate: of eight
-    // possible rates one may be near.
-    let off =
-        |parts: u64| (large.course.requests_per_s.value * parts as f64 / small.course.requests_per_s.value - 1.0).abs();
-    let parts_max = large.parts_max();
-    let large_in_requests = is_small_held && (off(1) < SAME || (2..=parts_max).any(|parts| off(parts) < EQUAL));
+    // A limit in requests holds large ones too if they come at the same rate, or in the parts that the kernel counted, or in parts
+    // at exactly the same rate: of eight possible rates one may be near.
+    let off = |parts: f64| (large.course.requests_per_s.value * parts / small.course.requests_per_s.value - 1.0).abs();
+    let is_in_parts = (2..=large.parts_max()).any(|parts| off(parts as f64) < EQUAL);
+    let is_as_counted = large.parts_counted().is_some_and(|parts| off(parts) < SAME);
+    let large_in_requests = is_small_held && (off(1.0) < SAME || is_as_counted || is_in_parts);
     let requests = (is_small_held && !small_in_bytes).then(|| small.limit(Quantity::RequestsPerSecond));
     // A virtual disk without a limit may be as regular with large requests, if the host's CPU copies them; but not equally fast
     // for reads and writes, and for both together or other sizes.
@@ -484,6 +484,12 @@ impl Long<'_> {
         let largest = environment.all_targets().map(|target| target.whole_request_bytes).min().flatten();
         let in_parts_of = |largest: Bytes| workload.request_size.0.div_ceil(largest.min(COUNTED_MAX).0.max(1));
         largest.map_or(PARTS_MAX, in_parts_of)
+    }
+
+    /// Requests at the device for each of the program, where the kernel counted them.
+    fn parts_counted(&self) -> Option<f64> {
+        let Sample { block, total, .. } = self.observed.sample;
+        Some(block.as_ref()?.requests as f64 / total.requests as f64).filter(|parts| parts.is_finite())
     }
 
     fn burst_bytes(&self) -> f64 {
