@@ -134,7 +134,8 @@ fn with_low_latency(most: &Advice, candidates: &[&Cell<'_>], cells: &[CellSummar
     })
 }
 
-/// By how much the ratio of two 99th percentiles may be larger in another run: runs differ as much as repetitions.
+/// By how much the ratio of two 99th percentiles may be larger in another run, which has two of its own: runs differ as much as
+/// repetitions.
 fn as_long(queues: &[&Cell<'_>]) -> f64 {
     let of_cell = |cell: &&Cell<'_>| {
         let p99 = cell.repetitions.iter().filter_map(|one| one.sample.total.latency_ns.p99);
@@ -142,7 +143,7 @@ fn as_long(queues: &[&Cell<'_>]) -> f64 {
     };
     let variances: Vec<f64> = queues.iter().filter_map(of_cell).collect();
     let deviation = mean(&variances).map_or(0.0, f64::sqrt).max(ASSUMED_OF_P99);
-    (Scatter::DEVIATIONS * std::f64::consts::SQRT_2 * deviation).exp()
+    (Scatter::DEVIATIONS * 4.0_f64.sqrt() * deviation).exp()
 }
 
 /// The first by queue depth, then request size, that is good enough beside the best of them.
