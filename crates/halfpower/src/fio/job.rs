@@ -194,6 +194,11 @@ impl<'a> Settings<'a> {
             keys.extend([("rate", from, rate), ("arrivals", "rate_process", arrivals.to_owned())]);
         }
         keys.extend(self.think()?);
+        if let Some(average_ms) =
+            self.get("log_avg_msec").and_then(|text| text.parse::<u64>().ok()).filter(|ms| *ms > 0)
+        {
+            keys.push(("interval", "log_avg_msec", format!("{}ms", average_ms.max(10))));
+        }
         if let Some(cpus) = self.get("cpus_allowed") {
             keys.push(("cpus", "cpus_allowed", self.cpu(cpus, clone)?));
         }

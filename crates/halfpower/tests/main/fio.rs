@@ -75,6 +75,18 @@ fn results_are_printed_as_fio_prints_them() {
 }
 
 #[test]
+fn logs_have_an_average_for_each_interval_and_a_job_pauses() {
+    let lab = Lab::new();
+    // 25 requests with 20 ms after each.
+    lab.ok(
+        "fio --name=a --size=1m --rw=randread --number_ios=25 --thinktime=20000 --write_iops_log=l --log_avg_msec=100",
+    );
+    let log = lab.read("l_iops.1.log");
+    let ends_ms: Vec<u64> = log.lines().map(|line| line.split(", ").next().unwrap().parse().unwrap()).collect();
+    assert!(ends_ms.len() >= 4 && ends_ms.last() >= Some(&480), "{log}");
+}
+
+#[test]
 fn existing_data_is_kept_and_what_has_no_meaning_is_refused() {
     let lab = Lab::new();
     lab.write("kept", "data");
