@@ -8,7 +8,7 @@ _list:
     @just --list --unsorted
 
 # Everything CI runs; the tests' results come last
-check: test tidy format-check lint doc deny msrv instructions results
+check: test tidy format-check lint doc deny msrv instructions packages results
 
 # Every test of every crate, in a program that has Parquet and `serve`; what a passing test prints is shown, so that none is skipped in silence
 test:
@@ -87,6 +87,10 @@ instructions:
 vm *NAMES:
     cargo build --release --locked
     vm/test '{{ parent_directory(output) }}/release/halfpower' {{ NAMES }}
+
+# The packages on a clean Debian, where their tools and mmdebstrap are
+packages:
+    @.ci/packages
 
 # Manual pages, completions and licences, for the packages
 package-files binary="target/release/halfpower":
