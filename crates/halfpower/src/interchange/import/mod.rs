@@ -77,7 +77,7 @@ pub(crate) enum Format {
     Hdr,
     /// What dd prints at its end
     Dd,
-    /// What ioping prints
+    /// What ioping prints, or its JSON (-J)
     Ioping,
     /// What `sysbench fileio run` prints
     Sysbench,

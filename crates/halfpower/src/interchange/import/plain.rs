@@ -1,6 +1,7 @@
 //! What small programs print: dd, ioping, `sysbench fileio`. Each of their reports is a sample.
 
 use super::error::Fault;
+use super::json::{Document, count, documents, figure};
 use super::record::{Figures, fill, fill_only, histogram, lasted, origin};
 use super::text::number;
 use super::{Collected, Format, Source};
@@ -10,6 +11,7 @@ use halfpower_model::{
     Buffering, Bytes, Durability, Environment, Operation, Pattern, Personality, RequestKind, Sample, WorkerKind,
     WorkloadSpec,
 };
+use serde_json::Value;
 
 /// Factors of the units of sizes, to bytes.
 const SIZES: [(&str, f64); 5] =
@@ -74,15 +76,70 @@ pub(super) fn read_dd(source: Source<'_>) -> Result<Collected, Fault> {
     Ok(collected)
 }
 
-/// Whether it is ioping's report.
+/// Whether it is ioping's report, in words or in JSON.
 pub(super) fn is_ioping(source: Source<'_>) -> bool {
-    source.text.contains(" ioping statistics ---")
+    let is_json = source.text.trim_start().starts_with('[') && source.text.contains("\"fstype\"");
+    source.text.contains(" ioping statistics ---") || is_json && source.text.contains("\"mdev\"")
+}
+
+/// What ioping says of its requests.
+struct Ping<'a> {
+    target: &'a str,
+    operation: Operation,
+    size: Option<u64>,
+    seconds: f64,
+    figures: Figures,
+    /// Of each request, if they are listed.
+    latencies: Vec<u64>,
+    /// Smallest, mean, largest, deviation in nanoseconds.
+    summary: Vec<f64>,
+}
+
+impl Ping<'_> {
+    fn keep(self, source: Source<'_>, line: u64, collected: &mut Collected) -> Result<(), Fault> {
+        let Ping { figures, latencies: each, .. } = self;
+        let spec = WorkloadSpec {
+            operation: Some(self.operation),
+            request_size: self.size.map(Bytes),
+            depth: Some(1),
+            workers: Some(1),
+            ..WorkloadSpec::default()
+        };
+        let ends = each.iter().min().copied().zip(each.iter().max().copied());
+        let sum = each.iter().map(|taken| *taken as f64).sum();
+        let counted = ends.and_then(|(min, max)| histogram(each.iter().map(|taken| (*taken, 1)), sum, min, max));
+        let figures = match (counted, &self.summary[..]) {
+            (Some(counted), _) if Some(counted.count()) == figures.requests => figures.with_histogram(counted),
+            (_, [min, mean, max, stddev]) => Figures {
+                latency: Latency {
+                    min: Some(*min as u64),
+                    mean: Some(*mean),
+                    max: Some(*max as u64),
+                    stddev: Some(*stddev),
+                    ..Latency::default()
+                },
+                ..figures
+            },
+            _ => figures,
+        };
+        let from = origin(Format::Ioping, source, Some(line), None, None);
+        let mut sample = Sample::imported(spec.imported(None), Environment::unknown(self.target, None), from);
+        fill_only(&mut sample, figures);
+        lasted(&mut sample, self.seconds);
+        collected.take(sample)
+    }
 }
 
 /// Each report, with the latency of each request where they are listed. Rates are over the time of the requests: ioping pauses
 /// between them.
 pub(super) fn read_ioping(source: Source<'_>) -> Result<Collected, Fault> {
     let mut collected = Collected::default();
+    if source.text.trim_start().starts_with('[') {
+        for document in documents(source.text)? {
+            read_ioping_json(source, &document, &mut collected)?;
+        }
+        return Ok(collected);
+    }
     let (mut latencies, mut size) = (Vec::new(), None);
     let mut lines = lines(source.text);
     while let Some((line, text)) = lines.next() {
@@ -102,13 +159,6 @@ pub(super) fn read_ioping(source: Source<'_>) -> Result<Collected, Fault> {
         let (count, taken) = completed.split_once(" requests completed in ").ok_or_else(wrong)?;
         let seconds = amount(taken, &TIMES).ok_or_else(wrong)? / 1e9;
         let operation = if moved.ends_with("written") { Operation::Write } else { Operation::Read };
-        let spec = WorkloadSpec {
-            operation: Some(operation),
-            request_size: size.map(Bytes),
-            depth: Some(1),
-            workers: Some(1),
-            ..WorkloadSpec::default()
-        };
         let figures = Figures {
             requests: count.trim().parse().ok(),
             bytes: amount(moved, &SIZES).map(|bytes| bytes as u64),
@@ -119,31 +169,44 @@ pub(super) fn read_ioping(source: Source<'_>) -> Result<Collected, Fault> {
         let last = lines.clone().take(2).find_map(|(_, text)| text.strip_prefix("min/avg/max/mdev = "));
         let summary: Vec<f64> =
             last.map(|text| text.split(" / ").filter_map(|one| amount(one, &TIMES)).collect()).unwrap_or_default();
-        let each = std::mem::take(&mut latencies);
-        let ends = each.iter().min().copied().zip(each.iter().max().copied());
-        let sum = each.iter().map(|taken| *taken as f64).sum();
-        let counted = ends.and_then(|(min, max)| histogram(each.iter().map(|taken| (*taken, 1)), sum, min, max));
-        let figures = match (counted, &summary[..]) {
-            (Some(counted), _) if Some(counted.count()) == figures.requests => figures.with_histogram(counted),
-            (_, [min, mean, max, stddev]) => Figures {
-                latency: Latency {
-                    min: Some(*min as u64),
-                    mean: Some(*mean),
-                    max: Some(*max as u64),
-                    stddev: Some(*stddev),
-                    ..Latency::default()
-                },
-                ..figures
-            },
-            _ => figures,
-        };
-        let from = origin(Format::Ioping, source, Some(line), None, None);
-        let mut sample = Sample::imported(spec.imported(None), Environment::unknown(target, None), from);
-        fill_only(&mut sample, figures);
-        lasted(&mut sample, seconds);
-        collected.take(sample)?;
+        let latencies = std::mem::take(&mut latencies);
+        let ping = Ping { target, operation, size, seconds, figures, latencies, summary };
+        ping.keep(source, line, &mut collected)?;
     }
     Ok(collected)
+}
+
+/// A list of requests (`io`), and of their sums (`stat`).
+fn read_ioping_json(source: Source<'_>, document: &Document, collected: &mut Collected) -> Result<(), Fault> {
+    let (mut latencies, mut last) = (Vec::new(), None);
+    for entry in document.value.as_array().into_iter().flatten() {
+        if let Some(request) = entry.get("io") {
+            last = Some(request);
+            let counts = request.get("ignored").and_then(Value::as_bool) != Some(true);
+            latencies.extend(request.get("time").and_then(count).filter(|_| counts));
+        }
+        let Some(sums) = entry.get("stat") else { continue };
+        let of = |key: &str| sums.get(key).and_then(figure);
+        let wrong = || Fault::at(document.line, "`stat` has no time of the requests");
+        let is_write = last.and_then(|one| one.get("operation")?.as_str()).is_some_and(|kind| kind == "write");
+        let ping = Ping {
+            target: entry.pointer("/target/path").and_then(Value::as_str).unwrap_or_default(),
+            operation: if is_write { Operation::Write } else { Operation::Read },
+            size: last.and_then(|one| one.get("size").and_then(count)),
+            seconds: of("time").filter(|ns| *ns > 0.0).ok_or_else(wrong)? / 1e9,
+            figures: Figures {
+                requests: sums.get("count").and_then(count),
+                bytes: sums.get("size").and_then(count),
+                requests_per_s: of("iops"),
+                bytes_per_s: of("bps"),
+                ..Figures::default()
+            },
+            latencies: std::mem::take(&mut latencies),
+            summary: ["min", "avg", "max", "mdev"].into_iter().filter_map(of).collect(),
+        };
+        ping.keep(source, document.line, collected)?;
+    }
+    Ok(())
 }
 
 /// Whether it is what `sysbench fileio run` prints.
