@@ -219,7 +219,7 @@ impl Options {
             personality: self.personality(),
             size: self.get("size").and_then(size),
             duration: self.get("runtime").and_then(time),
-            sizes: self.get("bssplit").and_then(|split| sizes(split)),
+            sizes: self.get("bssplit").and_then(sizes),
             arrivals: arrivals.filter(|_| !is_odd),
             rate: rate.filter(|_| !is_odd),
             think: think.filter(|_| !is_odd),
