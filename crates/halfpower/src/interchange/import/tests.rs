@@ -176,6 +176,12 @@ const VARIANTS: &[Case<'_>] = &[
     ("fio/json.json", "\"iops\": 4000.0 => \"iops\": 5", "rates_disagree"),
     ("fio/json.json", "\"rw\": \"write\" => \"rw\": \"read\"", "options_of_one_job"),
     ("fio/json.json", "\"rw\": \"write\" => \"rw\": \"read\"", "\nwrite\n"),
+    ("fio/json-plus.json", "", "disk_left_out"),
+    (
+        "fio/json-plus.json",
+        "\"read_ios\": 8479 => \"read_sectors\": 67832, \"write_sectors\": 9576, \"read_ios\": 8479",
+        "block: {\"busy_fraction\":0.44081633,\"bytes\":39632896,",
+    ),
     ("fio/clients.json", "989 => \"x\"", "histogram_left_out"),
     ("fio/clients.json", ": 1, => : 9e18, & 989 => 9e18 & 10}} => 9e18}}", "histogram_left_out"),
     ("fio/fio-2.json", "4000 => 4096000", "\"bytes\":4096000"),

@@ -15,7 +15,7 @@ use super::record::{Figures, began, environment, fill, lasted, origin, used};
 use super::{Collected, Format, Source};
 use crate::text::once;
 use direction::Direction;
-use halfpower_model::sample::{Failure, Warning};
+use halfpower_model::sample::{self, Block, Failure, Warning};
 use halfpower_model::{Operation, RequestKind, Sample, Workload, WorkloadSpec};
 use options::Options;
 use serde_json::Value;
@@ -106,6 +106,9 @@ fn read_document(document: &Document, source: Source<'_>, collected: &mut Collec
         let waits = options.as_ref().is_some_and(Options::waits);
         read.push((job.get("groupid").and_then(count), waits, sample));
     }
+    if let [(.., sample)] = &mut read[..] {
+        counted_at_device(sample, value, collected);
+    }
     let together = read.chunk_by(|one, next| one.0 == next.0 && !next.1).map(|group| group.len()).collect::<Vec<_>>();
     let mut read = read.into_iter().map(|(.., sample)| sample);
     for count in together {
@@ -131,6 +134,33 @@ fn take_together(jobs: Vec<Sample>, collected: &mut Collected) -> Result<(), Fau
         origin.record = Some(names);
     }
     collected.take(whole)
+}
+
+/// What the kernel counted at the device of the only job; without bytes, as before 3.36, it is left out.
+fn counted_at_device(sample: &mut Sample, document: &Value, collected: &mut Collected) {
+    let Some([disk]) = document.get("disk_util").and_then(Value::as_array).map(Vec::as_slice) else { return };
+    let of = |key: &str| disk.get(key).and_then(count);
+    let direction = |kind: &str| {
+        let bytes = of(&format!("{kind}_sectors"))?.checked_mul(512)?;
+        Some(sample::Direction { requests: of(&format!("{kind}_ios"))?, bytes, amplification: None })
+    };
+    let (Some(read), Some(write)) = (direction("read"), direction("write")) else {
+        let message = "the counts of the disk are left out: this version of fio does not say its bytes";
+        return collected.note("disk_left_out", message, "use fio 3.36 or later");
+    };
+    let merges = of("read_merges").unwrap_or_default().saturating_add(of("write_merges").unwrap_or_default());
+    let Some(busy) = disk.get("util").and_then(figure).filter(|percent| *percent <= 100.0) else { return };
+    sample.block = Some(Block {
+        requests: read.requests.saturating_add(write.requests),
+        bytes: read.bytes.saturating_add(write.bytes),
+        merges,
+        busy_fraction: busy / 100.0,
+        devices: 1,
+        read: Some(read),
+        write: Some(write),
+        ..Block::default()
+    });
+    sample.mark_known("block");
 }
 
 /// Since 3.36 a job has its start. Before, the document has the time of printing, and a job its length in seconds.
