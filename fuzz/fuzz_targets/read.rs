@@ -261,7 +261,7 @@ fn read_store(input: &[u8]) {
     let _ = (store.run(run), store.samples(run), store.reading(run));
     if let Ok(analysed) = report::Analysed::load(&store, run) {
         let _ = analysed.json();
-        let _ = report::summary(&analysed, false, 100);
+        let _ = report::summary(&analysed, console::Medium::Terminal { width: 100, colour: false });
     }
     let _ = store.repair();
 }

@@ -34,6 +34,7 @@ group_reporting=1
 overwrite=1
 fallocate=none
 unlink=0
+fadvise_hint=0
 ";
 
 /// Characters besides letters and digits that have no meaning for fio in a file name, or can be escaped. Others end the

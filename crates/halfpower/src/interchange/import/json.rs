@@ -18,6 +18,13 @@ pub(super) struct Document {
     memory: usize,
 }
 
+impl Document {
+    /// One that another form of output was made into.
+    pub(super) fn made(value: Value) -> Self {
+        Document { line: 1, value, memory: 0 }
+    }
+}
+
 /// All documents at once, up to a limit of memory.
 ///
 /// # Errors

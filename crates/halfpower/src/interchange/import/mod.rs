@@ -61,7 +61,7 @@ pub(crate) enum Format {
     Sqlio,
     /// What iozone prints: throughput of several processes (-t), tables of sizes
     Iozone,
-    /// fio's JSON or JSON+, of versions 2 and 3, of a client too
+    /// fio's JSON or JSON+, of versions 2 and 3, of a client too; its ordinary and terse output
     Fio,
     /// A log of fio: bandwidth, requests, latencies or histograms; its name says which
     FioLog,
@@ -120,8 +120,7 @@ struct Collected {
 }
 
 /// What marks an output of a program in a form that is not read, and how to get one that is.
-const OTHERS: [(&str, &str); 3] = [
-    ("Run status group", "fio's ordinary output; run it with --output-format=json+"),
+const OTHERS: [(&str, &str); 2] = [
     ("Starting RD=", "vdbench's log; import flatfile.html of its output folder"),
     ("Completed operations", "elbencho's live output; run it with --csvfile FILE or --jsonfile FILE"),
 ];

@@ -8,6 +8,7 @@
 mod direction;
 mod log;
 mod options;
+mod printed;
 
 use super::error::Fault;
 use super::json::{Document, count, documents, figure};
@@ -29,10 +30,11 @@ const DIRECTIONS: [(&str, RequestKind); 3] =
 /// Prefix of the jobs of an emitted plan that remove its files.
 const REMOVES: &str = "remove-test-file-";
 
-/// Whether it is fio's JSON.
+/// Whether it is fio's JSON, or what it prints without.
 pub(super) fn is_one(source: Source<'_>) -> bool {
-    source.text.contains("\"fio version\"")
-        && (source.text.contains("\"jobs\"") || source.text.contains("\"client_stats\""))
+    let is_json = source.text.contains("\"fio version\"")
+        && (source.text.contains("\"jobs\"") || source.text.contains("\"client_stats\""));
+    is_json || printed::is_printed(source.text)
 }
 
 /// Every job of every document.
@@ -40,7 +42,8 @@ pub(super) fn is_one(source: Source<'_>) -> bool {
 /// # Errors
 /// At the first invalid document.
 pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
-    let documents = documents(source.text)?;
+    let is_printed = printed::is_printed(source.text) && !source.text.contains("\"fio version\"");
+    let documents = if is_printed { printed::documents(source.text) } else { documents(source.text) }?;
     let mut collected = Collected::default();
     let mut superseded = 0;
     for (index, document) in documents.iter().enumerate() {
@@ -87,6 +90,7 @@ fn read_document(document: &Document, source: Source<'_>, collected: &mut Collec
         let host = job.get("hostname").and_then(Value::as_str).unwrap_or_default();
         let options = job.get("job options").map(|options| Options::of(global, options));
         let options = if version.starts_with("halfpower") { options.map(Options::of_our_export) } else { options };
+        let options = if value.get("printed").is_some() { options.map(Options::in_part) } else { options };
         if name.starts_with(REMOVES) && options.as_ref().is_some_and(|options| options.is_on("unlink")) {
             let message = format!("the job `{name}` removes a test file and measures nothing; it is left out");
             collected.note("test_left_out", message, "nothing to do");

@@ -22,6 +22,8 @@ pub(super) struct Options {
     given: BTreeMap<String, String>,
     /// Whether our export wrote them: its depth is the number outstanding, for any engine.
     of_our_export: bool,
+    /// Whether others may have been given.
+    in_part: bool,
 }
 
 /// Synonyms of options.
@@ -46,7 +48,7 @@ impl Options {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             options.insert(known.to_owned(), value);
         }
-        Options { given: options, of_our_export: false }
+        Options { given: options, of_our_export: false, in_part: false }
     }
 
     fn get(&self, name: &str) -> Option<&str> {
@@ -171,6 +173,11 @@ impl Options {
         Options { of_our_export: true, ..self }
     }
 
+    /// The same options, of which fio printed a few.
+    pub(super) fn in_part(self) -> Self {
+        Options { in_part: true, ..self }
+    }
+
     /// Queue depth: the given one, unless the engine keeps one request outstanding, or is unknown.
     fn depth(&self) -> Option<u32> {
         let given: u32 = self.get("iodepth").map_or(Some(1), |depth| depth.parse().ok())?;
@@ -198,6 +205,18 @@ impl Options {
     /// The workload of a job.
     pub(super) fn spec(&self) -> WorkloadSpec {
         let operation = self.operation();
+        if self.in_part {
+            return WorkloadSpec {
+                // The share of reads is not printed.
+                operation: operation.map(|(operation, _)| operation).filter(|operation| operation.only().is_some()),
+                pattern: operation.and_then(|(_, random)| self.pattern(random)),
+                request_size: self.request_size(),
+                depth: self.depth(),
+                workers: self.workers(),
+                personality: self.personality(),
+                ..WorkloadSpec::default()
+            };
+        }
         let is_odd = PACE.iter().any(|pace| self.get(pace).is_some());
         let (rate, think) = (self.rate(), self.think());
         let is_paced = ["rate", "rate_iops", "rate_process"].iter().any(|pace| self.get(pace).is_some());

@@ -1,0 +1,231 @@
+//! fio's ordinary output and its terse one (version 3), as the JSON that fio writes of the same jobs.
+//!
+//! Ordinary output rounds: requests are those issued, rates are worked out. Terse output does not say the workload. Neither says
+//! whether a job was direct.
+//!
+//! Source: fio's HOWTO, "Normal output" and "Terse output".
+
+use super::super::error::Fault;
+use super::super::json::Document;
+use super::super::text::{lines, number, whole};
+use crate::fio::units::bytes;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// Fields of a job in terse output up to its CPU time, and those of a direction.
+const TERSE_CPU: usize = 87;
+const TERSE_DIRECTION: usize = 41;
+const KINDS: [&str; 3] = ["read", "write", "trim"];
+
+/// Whether it is terse or ordinary output of fio.
+pub(super) fn is_printed(text: &str) -> bool {
+    is_ordinary(text) || text.lines().any(is_terse)
+}
+
+fn is_terse(line: &str) -> bool {
+    line.split_once(';').is_some_and(|(version, rest)| whole(version).is_some() && rest.starts_with("fio-"))
+}
+
+fn is_ordinary(text: &str) -> bool {
+    text.contains(": (groupid=") && text.contains("issued rwt")
+}
+
+/// One document with the jobs.
+///
+/// # Errors
+/// At a job that lacks a figure, and of another version of terse output.
+pub(super) fn documents(text: &str) -> Result<Vec<Document>, Fault> {
+    let (version, jobs) = if is_ordinary(text) { ordinary(text)? } else { terse(text)? };
+    Ok(vec![Document::made(json!({ "fio version": version, "printed": true, "jobs": jobs }))])
+}
+
+fn terse(text: &str) -> Result<(String, Vec<Value>), Fault> {
+    let (mut version, mut jobs) = (String::new(), Vec::new());
+    for line in lines(text) {
+        let (line, text) = line?;
+        if !is_terse(text) {
+            continue;
+        }
+        let fields: Vec<&str> = text.split(';').collect();
+        if fields[0] != "3" {
+            let message = format!("terse output of version {}; run fio with --terse-version=3", fields[0]);
+            return Err(Fault::at(line, message));
+        }
+        if fields.len() <= TERSE_CPU + 1 {
+            return Err(Fault::at(line, format!("the job has {} fields only; is it cut short?", fields.len())));
+        }
+        version = fields[1].to_owned();
+        let percent = |text: &str| number(text.trim_end_matches('%'));
+        let mut job = json!({ "jobname": fields[2], "groupid": whole(fields[3]), "error": whole(fields[4]),
+            "usr_cpu": percent(fields[TERSE_CPU]), "sys_cpu": percent(fields[TERSE_CPU + 1]) });
+        let mut longest_ms = 0;
+        for (kind, first) in KINDS.into_iter().zip([5, 5 + TERSE_DIRECTION]) {
+            let of = |at: usize| {
+                number(fields[first + at])
+                    .ok_or_else(|| Fault::at(line, format!("field {} is not a number", first + at + 1)))
+            };
+            let (kib, bw, iops, runtime_ms) = (of(0)?, of(1)?, of(2)?, of(3)?);
+            longest_ms = longest_ms.max(runtime_ms as u64);
+            let ends = |at: usize| {
+                Ok(json!({ "min": of(at)?, "max": of(at + 1)?, "mean": of(at + 2)?, "stddev": of(at + 3)? }))
+            };
+            let mut clat = ends(8)?;
+            let percentiles = fields[first + 12..first + 32].iter().filter_map(|field| field.split_once("%="));
+            let percentiles = percentiles.filter_map(|(percent, us)| Some((percent.to_owned(), json!(number(us)?))));
+            clat["percentile"] = percentiles.filter(|(percent, _)| percent != "0").collect::<Map<_, _>>().into();
+            job[kind] = json!({ "io_bytes": (kib * 1024.0) as u64, "io_kbytes": kib as u64, "bw": bw, "iops": iops,
+                "runtime": runtime_ms as u64, "total_ios": (iops * runtime_ms / 1e3).round() as u64,
+                "clat": clat, "lat": ends(32)? });
+        }
+        job["job_runtime"] = longest_ms.into();
+        jobs.push(job);
+    }
+    Ok((version, jobs))
+}
+
+fn ordinary(text: &str) -> Result<(String, Vec<Value>), Fault> {
+    let mut version = String::new();
+    let mut options: BTreeMap<&str, Value> = BTreeMap::new();
+    let mut jobs: Vec<Value> = Vec::new();
+    // Of the job that is read: its options, the kind of requests, and the latency whose percentiles follow.
+    let (mut own, mut workers, mut kind, mut family) = (Value::Null, 1_u64, "", String::new());
+    for line in lines(text) {
+        let (line, text) = line?;
+        let wrong = |what: &str| Fault::at(line, format!("{what} is not as fio prints it"));
+        let trimmed = text.trim();
+        if let Some((name, rest)) = text.split_once(": (g=") {
+            options.insert(name, options_of(rest));
+        } else if text.starts_with("fio-") {
+            version = trimmed.to_owned();
+        } else if let Some((name, rest)) = text.split_once(": (groupid=") {
+            let after = |key: &str| {
+                let digits = rest.split_once(key)?.1.trim_start();
+                whole(digits.split(|letter: char| !letter.is_ascii_digit()).next()?)
+            };
+            let group = rest.split_once(',').and_then(|(group, _)| whole(group)).ok_or_else(|| wrong("the group"))?;
+            workers = after("jobs=").unwrap_or(1).max(1);
+            own = options.get(name).cloned().unwrap_or(json!({}));
+            own["numjobs"] = json!(workers.to_string());
+            own["group_reporting"] = json!("1");
+            let error = after("err=").unwrap_or(0);
+            jobs.push(json!({ "jobname": name, "groupid": group, "error": error, "job options": own }));
+        } else if let Some(job) = jobs.last_mut() {
+            if let Some(of) = KINDS.into_iter().find(|kind| trimmed.starts_with(&format!("{kind}: IOPS="))) {
+                kind = of;
+                // Behind a semicolon are resets of zones.
+                let rate = trimmed.split(';').next().unwrap_or(trimmed);
+                let moved = rate.rsplit_once('(').and_then(|(_, rest)| rest.strip_suffix("msec)")?.split_once('/'));
+                let (moved, ms) = moved.ok_or_else(|| wrong("the amount and its time"))?;
+                let (moved, ms) = amount(moved).zip(whole(ms)).ok_or_else(|| wrong("the amount or its time"))?;
+                job[kind] = json!({ "io_bytes": moved, "io_kbytes": moved / 1024, "runtime": ms,
+                    "bw": moved as f64 / 1024.0 / (ms as f64 / 1e3).max(1e-9), "iops": 0 });
+                let longest = job["job_runtime"].as_u64().unwrap_or(0).max(ms.saturating_mul(workers));
+                job["job_runtime"] = longest.into();
+            } else if let Some((name, rest)) = trimmed.split_once(" (").filter(|_| trimmed.contains("): min=")) {
+                let unit = rest.split(')').next().unwrap_or_default();
+                let of = figures(rest);
+                let ns = |key: &str| of.get(key).map(|value| value * unit_ns(unit));
+                let summary = json!({ "min": ns("min").map(|ns| ns as u64), "max": ns("max").map(|ns| ns as u64),
+                    "mean": ns("avg"), "stddev": ns("stdev") });
+                if ["lat", "clat"].contains(&name) && !kind.is_empty() {
+                    job[kind][format!("{name}_ns")] = summary;
+                }
+            } else if let Some((name, unit)) = trimmed.split_once(" percentiles (") {
+                family = format!("{name}_ns {}", unit.trim_end_matches("):"));
+            } else if let Some(percentiles) = trimmed.strip_prefix('|') {
+                let (name, unit) = family.split_once(' ').unwrap_or(("clat_ns", "usec"));
+                for (percent, value) in percentiles.split(',').filter_map(|part| part.split_once("th=[")) {
+                    let ns = number(value.trim_end_matches(']')).map(|value| (value * unit_ns(unit)) as u64);
+                    if !kind.is_empty() && job[kind][name].is_object() {
+                        job[kind][name]["percentile"][format!("{}0000", percent.trim())] = json!(ns);
+                    }
+                }
+            } else if let Some(cpu) = trimmed.strip_prefix("cpu").and_then(|rest| rest.trim_start().strip_prefix(':')) {
+                let of = figures(cpu);
+                (job["usr_cpu"], job["sys_cpu"]) = (json!(of.get("usr")), json!(of.get("sys")));
+            } else if let Some(totals) = trimmed.strip_prefix("issued rwt").and_then(|rest| rest.split_once("total=")) {
+                let totals = totals.1.split_whitespace().next().unwrap_or_default();
+                for (kind, total) in KINDS.into_iter().zip(totals.split(',')) {
+                    let total = whole(total).ok_or_else(|| wrong("the number of requests"))?;
+                    if let Some(part) = job.get_mut(kind) {
+                        count_requests(part, total, &own);
+                    }
+                }
+                kind = "";
+            }
+        }
+    }
+    Ok((version, jobs))
+}
+
+/// Sets the requests of a kind, its rate, and its bytes if all have one size.
+fn count_requests(part: &mut Value, requests: u64, options: &Value) {
+    let Some(ms) = part.get("runtime").and_then(Value::as_u64) else { return };
+    let seconds = (ms as f64 / 1e3).max(1e-9);
+    part["total_ios"] = requests.into();
+    part["iops"] = json!(requests as f64 / seconds);
+    let size = options.get("bs").and_then(Value::as_str).and_then(|size| bytes(size, 1024));
+    if let Some(moved) = size.and_then(|size| requests.checked_mul(size)) {
+        (part["io_bytes"], part["bw"]) = (moved.into(), json!(moved as f64 / 1024.0 / seconds));
+    }
+}
+
+/// `0): rw=randread, bs=(R) 4096B-4096B, (W) …, ioengine=psync, iodepth=1`: the options that fio repeats of a job.
+fn options_of(text: &str) -> Value {
+    let mut options = Map::new();
+    for (key, value) in text.split(", ").filter_map(|part| part.rsplit_once('=')) {
+        let key = key.rsplit(' ').next().unwrap_or(key);
+        if ["rw", "ioengine", "iodepth"].contains(&key) {
+            options.insert(key.to_owned(), json!(value.trim()));
+        }
+    }
+    let ranges: Vec<Option<(&str, &str)>> = ["(R) ", "(W) "]
+        .iter()
+        .filter_map(|kind| Some(text.split_once(kind)?.1.split([',', ' ']).next()?.split_once('-')))
+        .collect();
+    let same = ranges.first().copied().flatten().filter(|(from, to)| from == to);
+    match same.filter(|first| ranges.iter().all(|range| *range == Some(*first))) {
+        Some((size, _)) => options.insert("bs".to_owned(), json!(size.trim_end_matches('B'))),
+        // Several sizes, of which the shares are not printed.
+        None => options.insert("bsrange".to_owned(), json!("")),
+    };
+    options.into()
+}
+
+/// `min=40, max=2.6k, avg=53.97` by name; percent signs are left out.
+fn figures(text: &str) -> BTreeMap<&str, f64> {
+    let figure = |part| -> Option<(&str, f64)> {
+        let (key, value): (&str, &str) = str::split_once(part, '=')?;
+        let value = value.trim().trim_end_matches(['%', ')', ':']);
+        let digits = value.trim_end_matches(['k', 'M']);
+        let factor = match &value[digits.len()..] {
+            "k" => 1e3,
+            "M" => 1e6,
+            _ => 1.0,
+        };
+        Some((key.rsplit([' ', ':']).next()?, number(digits)? * factor))
+    };
+    text.split(',').filter_map(figure).collect()
+}
+
+/// `4096KiB`, `1.5GiB`.
+fn amount(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let factor = match &text[digits.len()..] {
+        "B" => 0_i32,
+        "KiB" => 10,
+        "MiB" => 20,
+        "GiB" => 30,
+        "TiB" => 40,
+        _ => return None,
+    };
+    number(digits).map(|value| (value * f64::from(factor).exp2()) as u64)
+}
+
+fn unit_ns(unit: &str) -> f64 {
+    match unit {
+        "nsec" => 1.0,
+        "usec" => 1e3,
+        _ => 1e6,
+    }
+}
