@@ -1,12 +1,16 @@
 //! Counters of a worker, shared with the watching thread.
 //!
 //! Only the worker writes: plain loads and stores, no locked instruction in the hot loop. The watching thread reads the
-//! same counters for progress and intervals; a reading may be a few requests behind, never torn.
+//! same counters for progress and intervals; a reading may be a few requests behind, never torn. The extremes are stored before
+//! a request counts, and read after the counts: none that counts is outside them.
 
 use crate::shared_memory::Zeroed;
 use halfpower_model::Histogram;
 use halfpower_model::histogram::{BUCKETS, bucket_of};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
 
 /// Counts of one kind of request of one worker. Begins as zeros, in memory that processes may share.
 #[derive(Debug)]
@@ -50,17 +54,17 @@ impl Recorder {
     /// Counts completed requests that took the same time, with the bytes of all.
     #[inline]
     pub(crate) fn record_alike(&self, latency_ns: u64, requests: u64, bytes: u64) {
-        if let Some(count) = self.counts.get(bucket_of(latency_ns)) {
-            add(count, requests);
-        }
-        add(&self.bytes, bytes);
-        add(&self.sum_ns, latency_ns.wrapping_mul(requests));
         let inverted = u64::MAX - latency_ns;
         if inverted > self.least_inverted.load(Relaxed) {
             self.least_inverted.store(inverted, Relaxed);
         }
         if latency_ns > self.max_ns.load(Relaxed) {
             self.max_ns.store(latency_ns, Relaxed);
+        }
+        add(&self.bytes, bytes);
+        add(&self.sum_ns, latency_ns.wrapping_mul(requests));
+        if let Some(count) = self.counts.get(bucket_of(latency_ns)) {
+            count.store(count.load(Relaxed).wrapping_add(requests), Release);
         }
     }
 
@@ -97,7 +101,7 @@ impl Snapshot {
 
     fn add(&mut self, recorder: &Recorder) {
         for (into, from) in self.counts.iter_mut().zip(&recorder.counts) {
-            *into += from.load(Relaxed);
+            *into += from.load(Acquire);
         }
         self.bytes += recorder.bytes.load(Relaxed);
         self.short_transfers += recorder.short_transfers.load(Relaxed);
@@ -127,6 +131,19 @@ impl Snapshot {
 mod tests {
     use super::*;
     use crate::shared_memory::Shared;
+
+    #[test]
+    fn a_request_that_counts_lies_between_the_extremes() {
+        let recorders = Shared::<Recorder>::new(500).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| recorders.iter().for_each(|recorder| recorder.record(7, 1)));
+            for recorder in recorders.iter() {
+                while Snapshot::of([recorder]).histogram().quantile(0.5).is_none() {
+                    std::thread::yield_now();
+                }
+            }
+        });
+    }
 
     #[test]
     fn snapshots_add_workers_and_subtract_moments() {
