@@ -337,6 +337,14 @@ fn of_operation<'a, 'b: 'a>(
         return Vec::new();
     };
     let is_held = |one: &Long<'_>| is_held(&one.course, one.observed.sample) || one.is_at(known);
+    // What moves as much as a limit in bytes of other operations lets through is held by that.
+    let is_known = |what: Quantity| {
+        let own = small.limit(what).sustained;
+        known.iter().any(|limit| limit.what == what && is_same(&own, &limit.sustained))
+    };
+    if is_held(small) && is_known(Quantity::BytesPerSecond) && !is_known(Quantity::RequestsPerSecond) {
+        return vec![small.limit(Quantity::BytesPerSecond)];
+    }
     if size(&large).0 < APART * size(&small).0 {
         // Large requests that moved more in a short time are held by no limit in bytes that would hold the small ones.
         let is_large = |(size, _): &&(Bytes, f64)| size.0 >= APART * small.observed.sample.workload.request_size.0;

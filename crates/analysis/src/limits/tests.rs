@@ -110,6 +110,22 @@ fn a_limit_in_bytes_is_not_one_of_parts_that_the_disk_needs_not() {
 }
 
 #[test]
+fn writes_that_move_what_reads_may_are_held_by_the_same_limit() {
+    let mut run = run(None, Some(Bucket(21.6e6, 3e6)));
+    for placed in &mut run.samples {
+        let sample = &mut placed.sample;
+        if sample.workload.operation == Operation::Write && sample.workload.request_size.0 > 4096 {
+            // Too short for a course, and from a full bucket.
+            sample.intervals.truncate(1);
+            sample.total.bytes_per_s.0 = 90e6;
+        }
+    }
+    let limits = crate::analyse(&run.observed()).limits;
+    let [limit] = &limits[..] else { panic!("{limits:?}") };
+    assert_eq!((limit.what, limit.operation), (Quantity::BytesPerSecond, None), "{}", limit.sentence);
+}
+
+#[test]
 fn a_burst_begins_with_the_sample_that_found_the_bucket_full() {
     let mut run = run(None, Some(Bucket(60e6, 30e6)));
     let is_first = |sample: &Sample| {
