@@ -250,6 +250,7 @@ def main():
     parser.add_argument("--show", metavar="DIRECTORY", help="keep the outputs here")
     parser.add_argument("--qemu", action="store_true", help="throttle by QEMU itself: its emulated machines reach 36 000 IOPS")
     parser.add_argument("--only", action="append", metavar="GROUP", help="of throttled, free, simulated")
+    parser.add_argument("--case", type=int, action="append", help="only these of the throttled, by their numbers")
     parser.add_argument("--blkio", metavar="DIRECTORY", help="throttle files there by control groups")
     arguments = parser.parse_args()
     if arguments.show:
@@ -259,6 +260,7 @@ def main():
     binary, draw = os.path.abspath(arguments.binary), random.Random(arguments.seed)
     groups = {"throttled": list(throttled(arguments.throttled, draw)),
               "free": [{"kind": "free", "disks": 1, "limits": {}, "number": f"free-{number}"} for number in range(arguments.free)]}
+    groups["throttled"] = [case for case in groups["throttled"] if case["number"] in (arguments.case or [case["number"]])]
     if arguments.blkio:
         for case in groups["throttled"]:
             case["limits"] = {what: (rate, None) for what, (rate, _) in case["limits"].items()}
