@@ -8,6 +8,7 @@
 
 mod course;
 mod group;
+mod join;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -187,6 +188,7 @@ fn find(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Limit> {
             }
         }
     }
+    join::those_of_bytes(&mut limits, &together);
     limits.iter_mut().for_each(|limit| add_what_went_before(limit, &long, most));
     group::add_configured(&mut limits, &together);
     // A drive that takes a moment's writes into its cache has no limit; a throttle of writes alone passes as little at first.
@@ -337,14 +339,6 @@ fn of_operation<'a, 'b: 'a>(
         return Vec::new();
     };
     let is_held = |one: &Long<'_>| is_held(&one.course, one.observed.sample) || one.is_at(known);
-    // What moves as much as a limit in bytes of other operations lets through is held by that.
-    let is_known = |what: Quantity| {
-        let own = small.limit(what).sustained;
-        known.iter().any(|limit| limit.what == what && is_same(&own, &limit.sustained))
-    };
-    if is_held(small) && is_known(Quantity::BytesPerSecond) && !is_known(Quantity::RequestsPerSecond) {
-        return vec![small.limit(Quantity::BytesPerSecond)];
-    }
     if size(&large).0 < APART * size(&small).0 {
         // Large requests that moved more in a short time are held by no limit in bytes that would hold the small ones.
         let is_large = |(size, _): &&(Bytes, f64)| size.0 >= APART * small.observed.sample.workload.request_size.0;
@@ -359,7 +353,10 @@ fn of_operation<'a, 'b: 'a>(
     // at exactly the same rate: of eight possible rates one may be near.
     let off = |parts: f64| (large.course.requests_per_s.value * parts / small.course.requests_per_s.value - 1.0).abs();
     let is_in_parts = (2..=large.parts_max()).any(|parts| off(parts as f64) < EQUAL);
-    let is_as_counted = large.parts_counted().is_some_and(|parts| off(parts) < SAME);
+    // Pages that lie apart make more parts, and may become so while it runs.
+    let is_as_counted = large.at_device().is_some_and(|(parts, requests_per_s)| {
+        off(parts) < SAME || (requests_per_s / small.course.requests_per_s.value - 1.0).abs() < SAME
+    });
     let large_in_requests = is_small_held && (off(1.0) < SAME || is_as_counted || is_in_parts);
     let requests = (is_small_held && !small_in_bytes).then(|| small.limit(Quantity::RequestsPerSecond));
     // A virtual disk without a limit may be as regular with large requests, if the host's CPU copies them; but not equally fast
@@ -494,10 +491,12 @@ impl Long<'_> {
         largest.map_or(PARTS_MAX, in_parts_of)
     }
 
-    /// Requests at the device for each of the program, where the kernel counted them.
-    fn parts_counted(&self) -> Option<f64> {
-        let Sample { block, total, .. } = self.observed.sample;
-        Some(block.as_ref()?.requests as f64 / total.requests as f64).filter(|parts| parts.is_finite())
+    /// Requests at the device for each of the program, and per second, where the kernel counted them.
+    fn at_device(&self) -> Option<(f64, f64)> {
+        let Sample { block, total, elapsed_s, .. } = self.observed.sample;
+        let requests = block.as_ref()?.requests as f64;
+        Some((requests / total.requests as f64, requests / elapsed_s))
+            .filter(|(parts, rate)| (parts + rate).is_finite())
     }
 
     fn burst_bytes(&self) -> f64 {
