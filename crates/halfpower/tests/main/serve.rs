@@ -133,6 +133,9 @@ fn a_user_searches_compares_and_asks_what_if_in_a_browser() {
     for page in ["", "what-if", "history/2", "run/1", "compare?before=1&after=2", "live/1"] {
         for width in [400, 1200] {
             browser.visit(&format!("{url}{page}"), [width, 900], false);
+            if page == "live/1" {
+                until(&mut browser, "document.querySelector('#latest tr') !== null");
+            }
             let mut problems = browser.problems(&url);
             // A list and a run that goes on have no verdict.
             problems
