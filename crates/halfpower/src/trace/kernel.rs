@@ -50,7 +50,7 @@ pub(super) fn parsed(line: &str, issue: Issue) -> Result<Option<(&str, Event)>, 
     let Some(sector) = next() else { return Ok(None) };
     let (sector, plus, count) = (sector.parse::<u64>(), next(), next().map(str::parse::<u64>));
     let (Ok(sector), Some("+"), Some(Ok(count))) = (sector, plus, count) else { return Ok(None) };
-    let length = u32::try_from(count * SECTOR).map_err(drop)?;
+    let length = count.checked_mul(SECTOR).and_then(|bytes| u32::try_from(bytes).ok()).ok_or(())?;
     let offset = sector.checked_mul(SECTOR).ok_or(())?;
     let request = Request { offset, length, kind: if length == 0 { RequestKind::Flush } else { kind } };
     let event = match is_issue {
@@ -150,6 +150,7 @@ mod tests {
         assert_eq!(parsed(done, Issue::Queued), Ok(Some(("8,0", Event::Completed { at_ns: 10_100_000, request }))));
         assert_eq!(parsed("8,0 1 12 0.0101 0 m N cfq workload slice:300", Issue::Queued), Ok(None));
         assert_eq!(parsed("CPU0 (8,0):", Issue::Queued), Err(()));
+        assert_eq!(parsed("8,0 1 12 0.0101 0 C WS 0 + 18446744073709551615 [0]", Issue::Queued), Err(()));
         assert_eq!(parsed(" Reads Queued:  0, 0KiB Writes Queued: 1", Issue::Queued), Err(()));
     }
 
