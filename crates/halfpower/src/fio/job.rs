@@ -17,6 +17,11 @@ const FILES_MAX: u64 = 1024;
 /// Maximum number of sizes of `bsrange`.
 const SIZES_MAX: usize = 16;
 
+/// Maximum number of settings that are named as refused.
+const SHOWN_MAX: usize = 30;
+/// Maximum length of what is said of one, in characters.
+const CHARACTERS_MAX: usize = 400;
+
 /// Seeds of the clones of a job.
 const SEEDS: u64 = 1 << 20;
 
@@ -84,7 +89,11 @@ pub(crate) fn works(jobs: &[Job]) -> Result<Vec<Work>, JobErrors> {
             Err(message) => wrong.push(message),
         }
     }
-    let wrong = once(wrong.iter().map(|line| sanitize(line).into_owned()));
+    let mut wrong = once(wrong.iter().map(|line| sanitize(line).chars().take(CHARACTERS_MAX).collect::<String>()));
+    if wrong.len() > SHOWN_MAX {
+        let more = wrong.split_off(SHOWN_MAX).len();
+        wrong.push(format!("and {more} more"));
+    }
     if wrong.is_empty() { Ok(works) } else { Err(JobErrors(wrong)) }
 }
 

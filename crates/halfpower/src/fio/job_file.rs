@@ -25,6 +25,9 @@ pub(crate) enum Place {
     CommandLine,
 }
 
+/// Longest line of a job file, in bytes.
+const LINE_MAX: usize = 8192;
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -169,6 +172,9 @@ impl Reader {
     fn read(&mut self, text: &str, file: &Arc<Path>, depth: usize) -> anyhow::Result<()> {
         for (number, line) in text.lines().enumerate() {
             let place = Place::Line(Arc::clone(file), number + 1);
+            if line.len() > LINE_MAX {
+                refuse!("{place}: the line has {} bytes; it may have {LINE_MAX}", line.len());
+            }
             let line = line.split(['#', ';']).next().unwrap_or_default().trim();
             if line.is_empty() {
                 continue;

@@ -84,6 +84,15 @@ fn sizes_and_times_are_fio_s() {
 }
 
 #[test]
+fn what_is_refused_is_said_shortly() {
+    let line: String = (0..33).map(|job| format!(" --name=j{job} --size=1m --rw=x{job}")).collect();
+    let said = told(line.trim_start());
+    assert_eq!((said.len(), said[30].as_str()), (31, "and 3 more"), "{said:?}");
+    let long = told(&format!("--name=a --size=1m --rw={}", "x".repeat(100_000)));
+    assert!(long.iter().all(|line| line.len() <= 400), "{}", long[0].len());
+}
+
+#[test]
 fn the_table_in_the_docs_is_this_one() {
     let names: BTreeSet<&str> = OPTIONS.iter().map(|(name, ..)| *name).collect();
     assert_eq!(names.len(), OPTIONS.len(), "an option is there twice");
