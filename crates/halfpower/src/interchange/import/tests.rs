@@ -178,6 +178,11 @@ const VARIANTS: &[Case<'_>] = &[
     ("fio/json.json", "\"rw\": \"write\" => \"rw\": \"read\"", "\nwrite\n"),
     ("fio/json-plus.json", "", "disk_left_out"),
     (
+        "fio/ordinary-fio.txt",
+        "(R) 4096B-4096B, (W) 4096B-4096B => (R) 64.0KiB-64.0KiB, (W) 64.0KiB-64.0KiB",
+        "\nrandom read, 64 KiB, QD8 × 2 workers\n",
+    ),
+    (
         "fio/json-plus.json",
         "\"read_ios\": 8479 => \"read_sectors\": 67832, \"write_sectors\": 9576, \"read_ios\": 8479",
         "block: {\"busy_fraction\":0.44081633,\"bytes\":39632896,",

@@ -184,8 +184,9 @@ fn options_of(text: &str) -> Value {
         .filter_map(|kind| Some(text.split_once(kind)?.1.split([',', ' ']).next()?.split_once('-')))
         .collect();
     let same = ranges.first().copied().flatten().filter(|(from, to)| from == to);
-    match same.filter(|first| ranges.iter().all(|range| *range == Some(*first))) {
-        Some((size, _)) => options.insert("bs".to_owned(), json!(size.trim_end_matches('B'))),
+    let same = same.filter(|first| ranges.iter().all(|range| *range == Some(*first)));
+    match same.and_then(|(size, _)| amount(size)) {
+        Some(size) => options.insert("bs".to_owned(), json!(size.to_string())),
         // Several sizes, of which the shares are not printed.
         None => options.insert("bsrange".to_owned(), json!("")),
     };
