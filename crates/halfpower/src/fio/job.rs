@@ -2,11 +2,11 @@
 
 use super::job_file::{Job, Place, Setting};
 use super::table::{self, How};
-use super::units::{bytes, time};
+use super::units::{bytes, think, time};
 use crate::sanitize::sanitize;
 use crate::text::once;
 use halfpower_engine::{Access, Target};
-use halfpower_model::{Buffering, Bytes, KEYS, Nanoseconds, Think, WorkloadSpec};
+use halfpower_model::{Buffering, Bytes, KEYS, Nanoseconds, WorkloadSpec};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ const SIZES_MAX: usize = 16;
 
 /// Maximum number of settings that are named as refused.
 const SHOWN_MAX: usize = 30;
-/// Maximum length of what is said of one, in characters.
+/// Maximum length of the message about one, in characters.
 const CHARACTERS_MAX: usize = 400;
 
 /// Seeds of the clones of a job.
@@ -565,11 +565,10 @@ impl<'a> Settings<'a> {
         if let Some(rate) = ["rate", "rate_iops"].into_iter().find(|name| self.get(name).is_some()) {
             return Err(self.wrong("thinktime", &format!("it does not go with {rate}; leave one out")));
         }
-        let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
-        let pause = if is_number { format!("{text}us") } else { text.to_owned() };
-        let pause = time(&pause).ok_or_else(|| self.wrong("thinktime", "it is no time, like 500 or 2ms"))?;
-        let every = self.number("thinktime_blocks", 1, u64::from(u32::MAX))?;
-        Ok(Some(("think", "thinktime", Think { pause, every: every as u32 }.to_string())))
+        self.number("thinktime_blocks", 1, u64::from(u32::MAX))?;
+        let think = think(text, self.get("thinktime_blocks"));
+        let think = think.ok_or_else(|| self.wrong("thinktime", "it is no time, like 500 or 2ms"))?;
+        Ok(Some(("think", "thinktime", think.to_string())))
     }
 
     /// The CPU of a clone.

@@ -1,6 +1,6 @@
 //! fio's sizes and times.
 
-use halfpower_model::Nanoseconds;
+use halfpower_model::{Nanoseconds, Think};
 
 /// A number of bytes: `4k`, `64kb`, `1m`, `512`. With a base of 1024, `ki` is 1000, and the other way round.
 pub(crate) fn bytes(text: &str, base: u64) -> Option<u64> {
@@ -11,6 +11,14 @@ pub(crate) fn bytes(text: &str, base: u64) -> Option<u64> {
         unit.strip_suffix('i').map_or((unit, base), |unit| (unit, if base == 1024 { 1000 } else { 1024 }));
     let power = ["", "k", "m", "g", "t", "p"].iter().position(|known| *known == unit)? as u32;
     digits.parse::<u64>().ok()?.checked_mul(u64::pow(base, power)).filter(|bytes| *bytes <= 1 << 60)
+}
+
+/// A pause after some requests: fio's `thinktime`, in microseconds without a unit, and `thinktime_blocks`; none for 0.
+pub(crate) fn think(pause: &str, every: Option<&str>) -> Option<Think> {
+    let is_number = pause.bytes().all(|byte| byte.is_ascii_digit());
+    let pause = time(&if is_number { format!("{pause}us") } else { pause.to_owned() })?;
+    let every = every.map_or(Some(1), |count| count.parse().ok())?;
+    (pause.0 > 0 && every > 0).then_some(Think { pause, every })
 }
 
 /// A time: `30`, `30s`, `500ms`, `2m`, `1h`.

@@ -8,10 +8,10 @@ use super::super::json::count;
 use super::super::record::of_reads;
 use super::direction::Direction;
 use crate::emit::fio::ENGINES;
-use crate::fio::units::{bytes, time};
+use crate::fio::units::{bytes, think, time};
 use halfpower_model::{
     Arrivals, Buffering, Bytes, Durability, Nanoseconds, Operation, Pattern, Personality, Rate, RequestKind, Sizes,
-    Think, Verify, WorkerKind, WorkloadSpec,
+    Verify, WorkerKind, WorkloadSpec,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -150,14 +150,6 @@ impl Options {
         each?.iter().sum::<u64>().checked_mul(u64::from(self.workers()?)).map(of)
     }
 
-    fn think(&self) -> Option<Think> {
-        let text = self.get("thinktime")?;
-        let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
-        let pause = time(&if is_number { format!("{text}us") } else { text.to_owned() })?;
-        let every = self.get("thinktime_blocks").map_or(Some(1), |count| count.parse().ok())?;
-        (pause.0 > 0 && every > 0).then_some(Think { pause, every })
-    }
-
     fn buffering(&self) -> Buffering {
         let direct = self.is_on("direct") || self.get("buffered") == Some("0");
         Buffering::of(direct, self.is_on("sync") && self.get("sync") != Some("none"))
@@ -218,7 +210,8 @@ impl Options {
             };
         }
         let is_odd = PACE.iter().any(|pace| self.get(pace).is_some());
-        let (rate, think) = (self.rate(), self.think());
+        let rate = self.rate();
+        let think = self.get("thinktime").and_then(|pause| think(pause, self.get("thinktime_blocks")));
         let is_paced = ["rate", "rate_iops", "rate_process"].iter().any(|pace| self.get(pace).is_some());
         let arrivals = match (self.get("rate_process"), self.get("io_submit_mode")) {
             _ if is_paced && rate.is_none() => None,
