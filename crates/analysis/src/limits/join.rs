@@ -3,8 +3,8 @@
 use super::{Limit, Long, is_same};
 use halfpower_model::Quantity;
 
-/// Joins a limit in requests with one in bytes of other operations that lets as much of its samples through: where no long sample of
-/// large requests was there, it was not known what is counted.
+/// Joins a limit in requests with one in bytes of other operations at which its samples run: without a long sample of large requests,
+/// small ones do not show which of the two it is.
 pub(super) fn those_of_bytes(limits: &mut Vec<Limit>, long: &[&Long<'_>]) {
     let (mut of_bytes, of_requests): (Vec<Limit>, Vec<Limit>) =
         std::mem::take(limits).into_iter().partition(|limit| limit.what == Quantity::BytesPerSecond);

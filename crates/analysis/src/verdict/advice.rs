@@ -134,7 +134,7 @@ fn with_low_latency(most: &Advice, candidates: &[&Cell<'_>], cells: &[CellSummar
     })
 }
 
-/// By how much the ratio of two 99th percentiles may be larger in another run, which has two of its own: runs differ as much as
+/// By how much the ratio of two 99th percentiles may be larger in another run: the two runs have four, and runs differ as much as
 /// repetitions.
 fn as_long(queues: &[&Cell<'_>]) -> f64 {
     let of_cell = |cell: &&Cell<'_>| {
@@ -143,7 +143,7 @@ fn as_long(queues: &[&Cell<'_>]) -> f64 {
     };
     let variances: Vec<f64> = queues.iter().filter_map(of_cell).collect();
     let deviation = mean(&variances).map_or(0.0, f64::sqrt).max(ASSUMED_OF_P99);
-    (Scatter::DEVIATIONS * 4.0_f64.sqrt() * deviation).exp()
+    (Scatter::DEVIATIONS * 2.0 * deviation).exp()
 }
 
 /// The first by queue depth, then request size, that is good enough beside the best of them.
