@@ -126,8 +126,10 @@ pub(crate) struct Probe {
 impl Probe {
     /// Long enough to fill a disk's write cache.
     pub(crate) const LONG: Nanoseconds = Nanoseconds(6_000_000_000);
-    /// Intervals in each.
-    const INTERVALS: u64 = 300;
+    /// Intervals in each, and at most in one whose intervals would be longer than `COARSE`.
+    const INTERVALS: [u64; 2] = [300, 3000];
+    /// A longer interval does not show a short burst.
+    const COARSE: u64 = 100_000_000;
 
     /// How long it goes on at most where it did not show what lasts.
     const LONGER: Nanoseconds = Nanoseconds(15_000_000_000);
@@ -138,7 +140,8 @@ impl Probe {
         let first = self.durations[usize::from(workload.operation.writes())];
         let duration = duration.unwrap_or(first);
         let limits = Limits { duration: Some(duration), bytes, ..workload.limits };
-        let interval = Nanoseconds((first.0 / Probe::INTERVALS).max(10_000_000));
+        let [usual, most] = Probe::INTERVALS.map(|intervals| first.0 / intervals);
+        let interval = Nanoseconds(usual.min(Probe::COARSE).max(most).max(10_000_000));
         Workload { warmup: Nanoseconds(0), interval, limits, ..workload.clone() }
     }
 }
@@ -232,13 +235,16 @@ impl Plan {
         Workload { seed: derive_seed(workload.seed, u64::from(block)), ..workload }
     }
 
-    /// The second repetition of a cell that continues its long first one; none without a probe.
+    /// The second repetition of a cell that continues its long first one; none without a probe, or where that was longer.
     ///
     /// # Panics
     /// When the plan has no such cell.
     pub(crate) fn continued(&self, cell: usize) -> Option<Workload> {
         let probe = self.probe.as_ref()?;
         let longer = Nanoseconds(probe.durations[0].0 * 5 / 2).min(Probe::LONGER);
+        if probe.durations[0] >= longer {
+            return None;
+        }
         let workload = probe.of(&self.cells[cell].workload, Some(longer));
         Some(Workload { seed: derive_seed(workload.seed, 1), ..workload })
     }

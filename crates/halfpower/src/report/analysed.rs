@@ -222,7 +222,9 @@ impl Analysed {
         if given.is_empty() {
             return vec!["Too little was measured to find a limit; run it again.".to_owned()];
         }
-        vec![format!("No rate limit was seen: {given}. A cache or credits that last longer do not show.")]
+        vec![format!(
+            "No rate limit was seen: {given}. A cache or credits that last longer show with a longer --duration."
+        )]
     }
 
     /// Whether the run looks for limits, so that its answer is a course over time.

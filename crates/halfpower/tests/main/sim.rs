@@ -53,6 +53,23 @@ fn what_lasts_is_told_from_a_burst() {
 }
 
 #[test]
+fn a_longer_look_shows_a_longer_burst() {
+    let lab = Lab::new();
+    // 81 000 credits last for half a minute at 3000 IOPS.
+    let target = "sim:cloud-gp3:burst --set gp2.limits.request-credits=81000 --no-store --no-report";
+    let sustained = |options: &str| {
+        let limits = lab.json(format!("limits {target} {options}"))["limits"].clone();
+        let of_requests = |limit: &&Value| limit["what"] == "requests_per_s";
+        limits.as_array().unwrap().iter().find(of_requests).and_then(|limit| limit["sustained"]["value"].as_f64())
+    };
+    assert!(sustained("").is_some_and(|rate| rate > 2900.0), "the burst, which is all that shows");
+    assert!(sustained("--duration 60s").is_some_and(|rate| (298.0..302.0).contains(&rate)));
+    for duration in ["999ms", "61m", "long"] {
+        lab.ends(format!("limits {target} --duration {duration}"), 2, "--duration");
+    }
+}
+
+#[test]
 fn what_there_is_not_is_refused() {
     let lab = Lab::new();
     lab.write("own.toml", "");
