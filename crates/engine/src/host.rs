@@ -9,7 +9,7 @@ use crate::run;
 use crate::system::machine::{available_memory, cpu_model, governors};
 use crate::system::{Root, allowed_cpus, disk};
 use crate::target::interference::InterferenceWatch;
-use crate::target::{Opened, Target, TargetError, Targets};
+use crate::target::{OpenTarget, Target, TargetError, Targets};
 use crate::verification;
 use crate::worker::ledger::Ledger;
 use crate::worker::recorder::Snapshot;
@@ -89,7 +89,7 @@ impl Host {
     fn read_back(
         &mut self,
         sample: &mut Sample,
-        targets: &[Opened],
+        targets: &[OpenTarget],
         ledger: &Ledger,
         cancel: &Cancel,
     ) -> Result<Totals, MeasureError> {

@@ -5,7 +5,7 @@
 use crate::levels::{GivenPeak, Level, LevelName, together};
 use crate::origin::{Unknown, default_as_null, null_as_default, with_unknown};
 use crate::reading::inspect::Limit;
-use crate::units::{Bytes, BytesPerSecond};
+use crate::units::{Bytes, BytesPerSecond, Nanoseconds};
 use crate::workload::{Among, Layout, Personality, Workload};
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +84,8 @@ pub enum TargetKind {
     Null,
     /// A volume of a simulated machine.
     Simulated,
+    /// A volume of a server, reached without this host's kernel knowing it.
+    Remote,
     /// Unknown, in imported records.
     #[default]
     Unknown,
@@ -154,6 +156,28 @@ pub struct TargetFacts {
     /// Limits of control groups on this process.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<DeviceLimit>,
+    /// The server of a remote target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<Server>,
+}
+
+/// A server, and what it and this program agreed on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Server {
+    /// The protocol, by its personality.
+    pub protocol: Personality,
+    /// Where it was reached: `192.0.2.1:10809`, or the path of a socket.
+    pub address: String,
+    /// What was negotiated, in words.
+    pub agreed: Vec<String>,
+    /// Largest request.
+    pub request_max_bytes: Bytes,
+    /// The kernel's estimate of the round trip (TCP_INFO); none of a local socket.
+    #[serde(default, rename = "round_trip_s", skip_serializing_if = "Option::is_none")]
+    pub round_trip: Option<Nanoseconds>,
+    /// Largest segment that is sent (TCP_INFO); none of a local socket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segment_max_bytes: Option<Bytes>,
 }
 
 /// A control group's limit on one device.
@@ -279,6 +303,11 @@ impl Environment {
     pub fn way(&self, workload: &Workload) -> String {
         let stands_for = self.stands_for(workload.personality);
         stands_for.map_or_else(|| workload.named_personality().to_string(), |what| format!("by {what}"))
+    }
+
+    /// The first target that a server holds.
+    pub fn remote_target(&self) -> Option<(&TargetFacts, &Server)> {
+        self.all_targets().find_map(|target| Some((target, target.server.as_ref()?)))
     }
 
     /// Whether a personality works here.

@@ -28,7 +28,7 @@ mod words;
 pub mod workload;
 
 pub use content::Data;
-pub use environment::{Environment, TargetFacts, TargetKind};
+pub use environment::{Environment, Server, TargetFacts, TargetKind};
 pub use finding::{Estimate, Finding, FindingCode, Quantity, Reach};
 pub use histogram::Histogram;
 pub use key::{KEYS, Key, WorkloadSpec};

@@ -288,6 +288,8 @@ fn at_odds(workload: &Workload, environment: &Environment) -> Option<&'static st
         "‹ring› is for ‹personality› io_uring or nvme; use one, or leave it out"
     } else if workload.ring.wish(RingOption::Iopoll) == Wish::Asked && !direct {
         "iopoll asks a device, and buffered requests go to memory; use ‹buffering› direct, or leave it out of ‹ring›"
+    } else if workload.cache != CachePolicy::Keep && environment.target.kind == TargetKind::Remote {
+        "the server's cache cannot be emptied or filled from here; leave ‹cache› out"
     } else if workload.cache != CachePolicy::Keep && null {
         "null: has no cache; leave ‹cache› out"
     } else if workload.arrivals == Arrivals::Recorded {

@@ -1,7 +1,8 @@
 //! The trait of personalities, their setup, and the transfers and completions that they exchange with a worker.
 
 use crate::buffers::Buffers;
-use crate::target::Opened;
+use crate::network::Name;
+use crate::target::{OpenTarget, Opened};
 use halfpower_model::Workload;
 use halfpower_model::stream::RequestKind;
 use serde::{Deserialize, Serialize};
@@ -37,7 +38,7 @@ pub(crate) struct Completion {
 /// Everything to open a personality with.
 pub(crate) struct Setup<'a> {
     /// The targets, opened with the workload's buffering; none for `null:`.
-    pub(crate) targets: &'a [Opened],
+    pub(crate) targets: &'a [OpenTarget],
     /// The worker's buffers: every transfer's address lies in them. They outlive the personality.
     pub(crate) buffers: &'a Buffers,
     /// The maximum of outstanding transfers.
@@ -52,7 +53,12 @@ impl Setup<'_> {
         if self.targets.is_empty() {
             return Err(io::Error::other("null: works with the null personality only"));
         }
-        self.targets.iter().map(Opened::reopen).collect()
+        self.targets.iter().map(|target| target.file()?.reopen()).collect()
+    }
+
+    /// The volumes of servers that the targets are.
+    pub(super) fn names(&self) -> io::Result<Vec<&Name>> {
+        self.targets.iter().map(OpenTarget::name).collect()
     }
 }
 

@@ -8,6 +8,7 @@ mod device;
 pub(crate) mod interface;
 pub(crate) mod libaio;
 pub(crate) mod mmap;
+pub(crate) mod network;
 pub(crate) mod null;
 pub(crate) mod nvme;
 pub(crate) mod plugin;
@@ -33,6 +34,7 @@ macro_rules! for_personality {
             IoUring: uring::Uring,
             Sg: synchronous::OneAtATime<$crate::personality::sg::Sg>,
             Nvme: nvme::Nvme,
+            Nbd: network::Network<$crate::network::nbd::Nbd>,
             Null: null::Null,
             Plugin: plugin::Plugin,
         )

@@ -16,7 +16,7 @@ use crate::errno;
 use crate::instrument::accounts::{Accounted, Accounts};
 use crate::instrument::clock::Clock;
 use crate::personality::interface::{Granted, Personality};
-use crate::target::Opened;
+use crate::target::OpenTarget;
 use crate::worker::ledger::Volumes;
 use crate::worker::recorder::{Recorder, Snapshot};
 use crate::worker::{Outcome, Record, RequestFailure};
@@ -99,7 +99,7 @@ impl Drop for ThreadLink<'_> {
 /// verified workload.
 pub(crate) fn run<P: Personality>(
     workload: &Workload,
-    targets: &[Opened],
+    targets: &[OpenTarget],
     clock: Clock,
     ledger: Option<Volumes<'_>>,
     observer: &mut dyn Observer,

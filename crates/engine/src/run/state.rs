@@ -4,7 +4,7 @@ use super::barrier::Barrier;
 use crate::instrument::clock::Clock;
 use crate::personality::interface::Granted;
 use crate::shared_memory::{self, Zeroed};
-use crate::target::Opened;
+use crate::target::OpenTarget;
 use crate::worker::Record;
 use crate::worker::ledger::Volumes;
 use halfpower_model::Workload;
@@ -25,7 +25,7 @@ pub(super) type Ready<'a> = &'a dyn Fn(io::Result<Granted>);
 /// State that the workers of a run share, also as processes.
 pub(super) struct Shared<'a> {
     pub(super) workload: &'a Workload,
-    pub(super) targets: &'a [Opened],
+    pub(super) targets: &'a [OpenTarget],
     pub(super) clock: Clock,
     pub(super) ledger: Option<Volumes<'a>>,
     pub(super) records: shared_memory::Shared<Record>,
@@ -51,7 +51,7 @@ unsafe impl Zeroed for Common {}
 impl<'a> Shared<'a> {
     pub(super) fn new(
         workload: &'a Workload,
-        targets: &'a [Opened],
+        targets: &'a [OpenTarget],
         clock: Clock,
         ledger: Option<Volumes<'a>>,
     ) -> io::Result<Shared<'a>> {

@@ -8,7 +8,6 @@ use crate::instrument::clock::Clock;
 use crate::instrument::cpu::Meter;
 use crate::personality::interface::{Granted, Personality, Setup};
 use crate::personality::spread::Spread;
-use crate::target::Opened;
 use crate::worker::extras::{Extras, has_timed_end};
 use crate::worker::{Outcome, Schedule, Surroundings, Worker};
 use halfpower_model::random::derive_seed;
@@ -75,7 +74,8 @@ fn prepare<'a, P: Personality, const FULL: bool>(
     };
     let outstanding = workload.depth;
     let (personality, granted) = P::open(Setup { targets, buffers: &buffers, outstanding, workload })?;
-    let own_targets = if FULL { targets.iter().map(Opened::reopen).collect::<io::Result<_>>()? } else { Vec::new() };
+    let files = targets.iter().filter_map(|target| target.file().ok()).filter(|_| FULL);
+    let own_files = files.map(|file| file.reopen()).collect::<io::Result<Vec<_>>>()?;
     let surroundings = Surroundings {
         clock: shared.clock,
         workload,
@@ -83,7 +83,7 @@ fn prepare<'a, P: Personality, const FULL: bool>(
         record: &shared.records[index as usize],
         stop: shared.stop(),
         cursor: (workload.sharing == Sharing::Cursor).then(|| &shared.cursors[volume]),
-        extras: Extras::new(workload, index, shared.clock, own_targets, shared.ledger),
+        extras: Extras::new(workload, index, shared.clock, own_files, shared.ledger),
         meter,
     };
     Ok((Worker::new(personality, buffers, surroundings), granted))

@@ -10,7 +10,7 @@ use crate::instrument::clock::Clock;
 use crate::personality::for_personality;
 use crate::personality::interface::Granted;
 use crate::shared_memory::{self, Handle, memory_file};
-use crate::target::{Opened, OpenedHandle};
+use crate::target::OpenTarget;
 use crate::worker::ledger::{Ledger, LedgerHandle};
 use crate::worker::{Outcome, Record};
 use halfpower_model::Workload;
@@ -60,7 +60,7 @@ struct Order {
     parent: i32,
     workload: Workload,
     clock: Clock,
-    targets: Vec<OpenedHandle>,
+    targets: Vec<OpenTarget<RawFd>>,
     ledger: Option<LedgerHandle>,
     records: Handle,
     cursors: Handle,
@@ -83,7 +83,7 @@ impl Launcher {
             parent: getpid().as_raw_nonzero().get(),
             workload: shared.workload.clone(),
             clock: shared.clock,
-            targets: shared.targets.iter().map(Opened::handle).collect(),
+            targets: shared.targets.iter().map(OpenTarget::handle).collect(),
             ledger: shared.ledger.map(|volumes| volumes.handle()),
             records: shared.records.handle(),
             cursors: shared.cursors.handle(),
@@ -91,7 +91,7 @@ impl Launcher {
         };
         let memory = memory_file(c"halfpower order")?;
         let mut inherited = vec![memory.as_raw_fd()];
-        inherited.extend(order.targets.iter().map(|target| target.file));
+        inherited.extend(order.targets.iter().filter_map(|target| Some(target.file().ok()?.file)));
         inherited.extend(order.ledger.iter().flat_map(LedgerHandle::descriptors));
         inherited.extend([&order.records, &order.cursors, &order.common].map(|memory| memory.descriptor));
         let mut file = std::fs::File::from(memory);
@@ -168,7 +168,7 @@ fn carry_out(descriptor: &str, index: u32, socket: &UnixStream) -> io::Result<Ou
             shared_memory::Shared::<AtomicU64>::attach(order.cursors)?,
             shared_memory::Shared::<Common>::attach(order.common)?,
             order.ledger.map(|ledger| Ledger::attach(ledger)).transpose()?,
-            order.targets.into_iter().map(|target| Opened::attach(target)).collect::<Vec<_>>(),
+            order.targets.into_iter().map(|target| OpenTarget::attach(target)).collect::<Vec<_>>(),
         )
     };
     let ledger = ledger.as_ref().map(|(ledger, first)| ledger.volumes(*first));

@@ -16,6 +16,6 @@ pub use error::TargetError;
 pub use facts::Access;
 pub(crate) use facts::facts_unopened;
 pub use open::{NULL_TARGET, Target};
-pub(crate) use reopened::{Opened, OpenedHandle};
+pub(crate) use reopened::{OpenTarget, Opened};
 pub(crate) use set::Targets;
 pub use set::refuse_same;

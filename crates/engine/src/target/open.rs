@@ -3,8 +3,9 @@
 use super::error::TargetError;
 use super::facts::{Access, Devices, describe_open, kind_of};
 use super::in_use::{self, Claims, Locks, Node};
-use super::reopened::{Opened, flags_for, leave_no_trace, open_again};
+use super::reopened::{OpenTarget, Opened, flags_for, leave_no_trace, open_again};
 use crate::errno;
+use crate::network::{self, Name, Volume};
 use crate::system::{Root, filesystem, number, numbers};
 use halfpower_model::{Bytes, MeasureError, TargetFacts, TargetKind, Workload};
 use std::fs::{File, OpenOptions};
@@ -24,6 +25,8 @@ const NULL_SIZE: Bytes = Bytes(1 << 40);
 pub struct Target {
     pub(super) facts: TargetFacts,
     pub(super) file: Option<File>,
+    /// The volume of a server, to which each worker connects.
+    pub(super) remote: Option<Name>,
     pub(super) access: Access,
     pub(super) devices: Devices,
     /// Locks on the storage below, as long as it is open.
@@ -35,12 +38,15 @@ pub struct Target {
 }
 
 impl Target {
-    /// Opens a file, a block device or `null:`.
+    /// Opens a file, a block device, a volume of a server or `null:`.
     ///
     /// # Errors
     /// If it cannot be used with this access; a block device in use is never opened for writing.
     pub fn open(path: &Path, access: Access) -> Result<Target, TargetError> {
         needs_proc()?;
+        if network::is_remote(path) {
+            return Target::of_server(path, access);
+        }
         if path.as_os_str() == NULL_TARGET {
             let facts = TargetFacts::bare(NULL_TARGET, TargetKind::Null, NULL_SIZE);
             return Ok(Target::of(facts, None, Vec::new(), access));
@@ -82,7 +88,34 @@ impl Target {
     }
 
     fn of(facts: TargetFacts, file: Option<File>, devices: Devices, access: Access) -> Target {
-        Target { facts, file, access, devices, _claims: Claims::default(), unknown_use: None, is_reshaped: false }
+        Target {
+            facts,
+            file,
+            remote: None,
+            access,
+            devices,
+            _claims: Claims::default(),
+            unknown_use: None,
+            is_reshaped: false,
+        }
+    }
+
+    /// A volume of a server. It is connected to and examined, and left again.
+    fn of_server(path: &Path, access: Access) -> Result<Target, TargetError> {
+        let name = Name::read(path).map_err(TargetError::Rejected)?;
+        let Volume { size, alignment, read_only, server } = network::examine(&name)
+            .map_err(|error| TargetError::Rejected(format!("cannot use {}: {error}", path.display())))?;
+        if let Some(why) = read_only.filter(|_| access == Access::Overwrite) {
+            let path = path.display();
+            return Err(TargetError::Rejected(format!("{path} cannot be overwritten: {why}; leave --overwrite out")));
+        }
+        let facts = TargetFacts {
+            direct_alignment_bytes: Some(alignment),
+            transport: Some("network".to_owned()),
+            server: Some(server),
+            ..TargetFacts::bare(path.display().to_string(), TargetKind::Remote, size)
+        };
+        Ok(Target { remote: Some(name), ..Target::of(facts, None, Vec::new(), access) })
     }
 
     /// A test file, open for reading and writing.
@@ -101,6 +134,7 @@ impl Target {
         let file = self.file.as_ref().map(File::try_clone).transpose()?;
         Ok(Target {
             is_reshaped: self.is_reshaped,
+            remote: self.remote.clone(),
             ..Target::of(self.facts.clone(), file, self.devices.clone(), self.access)
         })
     }
@@ -152,14 +186,18 @@ impl Target {
     }
 
     /// Opens it again with the workload's buffering.
-    pub(crate) fn reopen(&self, workload: &Workload) -> Result<Option<Opened>, MeasureError> {
+    pub(crate) fn reopen(&self, workload: &Workload) -> Result<Option<OpenTarget>, MeasureError> {
+        if let Some(name) = &self.remote {
+            return Ok(Some(OpenTarget::Remote(name.clone())));
+        }
         let Some(file) = &self.file else { return Ok(None) };
         let flags = flags_for(workload.operation.destroys(), workload.buffering);
         let file = open_again(file, flags).map_err(|source| {
             let remedy = errno::limit_remedy(&source).map(|remedy| format!("; {remedy}")).unwrap_or_default();
             MeasureError::System { action: "open", subject: format!("{}{remedy}", self.facts.path), source }
         })?;
-        Ok(Some(Opened { file, kind: self.facts.kind, size: self.facts.size_bytes, flags: flags.bits() }))
+        let (kind, size) = (self.facts.kind, self.facts.size_bytes);
+        Ok(Some(OpenTarget::File(Opened { file, kind, size, flags: flags.bits() })))
     }
 
     /// Whether it is a file of full length without holes.

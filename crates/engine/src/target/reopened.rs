@@ -1,5 +1,6 @@
 //! A target opened again with other flags, for a workload and for each worker.
 
+use crate::network::Name;
 use crate::system::filesystem::whole_disk;
 use crate::system::{Root, numbers};
 use halfpower_model::{Buffering, Bytes, TargetKind};
@@ -21,12 +22,62 @@ pub(crate) struct Opened<F = File> {
     pub(super) flags: u32,
 }
 
-/// The same, for a process that inherits the descriptor.
-pub(crate) type OpenedHandle = Opened<RawFd>;
+/// A target of a workload: a file or device that is open for it, or a volume of a server, to which each worker connects.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum OpenTarget<F = File> {
+    File(Opened<F>),
+    Remote(Name),
+}
+
+impl<F> OpenTarget<F> {
+    /// The open file or device.
+    ///
+    /// # Errors
+    /// If it is a volume of a server.
+    pub(crate) fn file(&self) -> io::Result<&Opened<F>> {
+        match self {
+            OpenTarget::File(file) => Ok(file),
+            OpenTarget::Remote(name) => Err(io::Error::other(format!("{} is no file of this host", name.text))),
+        }
+    }
+
+    /// The volume of a server.
+    ///
+    /// # Errors
+    /// If it is a file or device.
+    pub(crate) fn name(&self) -> io::Result<&Name> {
+        match self {
+            OpenTarget::File(_) => Err(io::Error::other("a file or device of this host is no volume of a server")),
+            OpenTarget::Remote(name) => Ok(name),
+        }
+    }
+}
+
+impl OpenTarget {
+    /// A handle for another process.
+    pub(crate) fn handle(&self) -> OpenTarget<RawFd> {
+        match self {
+            OpenTarget::File(file) => OpenTarget::File(file.handle()),
+            OpenTarget::Remote(name) => OpenTarget::Remote(name.clone()),
+        }
+    }
+
+    /// The target of the process that started this one.
+    ///
+    /// # Safety
+    /// As [`Opened::attach`].
+    pub(crate) unsafe fn attach(handle: OpenTarget<RawFd>) -> OpenTarget {
+        match handle {
+            // SAFETY: the caller's promise.
+            OpenTarget::File(file) => OpenTarget::File(unsafe { Opened::attach(file) }),
+            OpenTarget::Remote(name) => OpenTarget::Remote(name),
+        }
+    }
+}
 
 impl Opened {
     /// A handle for another process.
-    pub(crate) fn handle(&self) -> OpenedHandle {
+    pub(crate) fn handle(&self) -> Opened<RawFd> {
         Opened { file: self.file.as_raw_fd(), kind: self.kind, size: self.size, flags: self.flags }
     }
 
@@ -34,7 +85,7 @@ impl Opened {
     ///
     /// # Safety
     /// This process has inherited the descriptor, which has no other owner here.
-    pub(crate) unsafe fn attach(handle: OpenedHandle) -> Opened {
+    pub(crate) unsafe fn attach(handle: Opened<RawFd>) -> Opened {
         // SAFETY: the caller passes its ownership.
         let file = unsafe { File::from_raw_fd(handle.file) };
         Opened { file, kind: handle.kind, size: handle.size, flags: handle.flags }

@@ -4,11 +4,12 @@ use super::error::TargetError;
 use super::facts::Access;
 use super::in_use::{Node, tree_of_host};
 use super::open::Target;
-use super::reopened::Opened;
+use super::reopened::OpenTarget;
+use crate::network;
 use crate::system::cache;
 use crate::system::disk::DiskCounters;
 use crate::system::filesystem;
-use halfpower_model::{Bytes, CachePolicy, Cancel, FileState, MeasureError, TargetFacts, Workload};
+use halfpower_model::{Bytes, CachePolicy, Cancel, FileState, MeasureError, TargetFacts, TargetKind, Workload};
 use std::collections::BTreeSet;
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -29,7 +30,9 @@ impl Targets {
     /// # Errors
     /// If the list is empty, two share storage, or `null:` is among others.
     pub(crate) fn new(targets: Vec<Target>) -> Result<Targets, TargetError> {
-        if targets.len() != 1 && (targets.is_empty() || targets.iter().any(|target| target.file.is_none())) {
+        if targets.len() != 1
+            && (targets.is_empty() || targets.iter().any(|target| target.facts.kind == TargetKind::Null))
+        {
             let text = "a workload needs one or more files and devices, or null: alone; name those";
             return Err(TargetError::Rejected(text.to_owned()));
         }
@@ -148,7 +151,7 @@ impl Chosen<'_> {
     ///
     /// # Errors
     /// The kernel's.
-    pub(crate) fn reopen(&self, workload: &Workload) -> Result<Vec<Opened>, MeasureError> {
+    pub(crate) fn reopen(&self, workload: &Workload) -> Result<Vec<OpenTarget>, MeasureError> {
         self.0.iter().filter_map(|target| target.reopen(workload).transpose()).collect()
     }
 
@@ -169,8 +172,11 @@ impl Chosen<'_> {
     /// # Errors
     /// The kernel's.
     pub(crate) fn flush(&self) -> Result<(), MeasureError> {
-        let mut files = self.0.iter().filter_map(|target| Some((target, target.file.as_ref()?)));
-        files.try_for_each(|(target, file)| file.sync_all().map_err(|source| target.failed("flush", source)))
+        self.0.iter().try_for_each(|target| {
+            let file = target.file.as_ref().map_or(Ok(()), File::sync_all);
+            let flushed = file.and_then(|()| target.remote.as_ref().map_or(Ok(()), network::flush));
+            flushed.map_err(|source| target.failed("flush", source))
+        })
     }
 
     /// The part of each target, from its start, that requests use.

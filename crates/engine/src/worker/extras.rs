@@ -4,6 +4,7 @@
 use super::ledger::{Page, Volumes};
 use super::pace::{Lateness, Pace};
 use crate::instrument::clock::Clock;
+use crate::personality::interface::{Personality, Transfer};
 use crate::target::Opened;
 use halfpower_model::content::Freshener;
 use halfpower_model::random::derive_seed;
@@ -32,8 +33,8 @@ pub(crate) struct Extras<'a> {
     /// Tick since which one waits, and the ticks waited in the measured part.
     held_since: Option<u64>,
     held_ticks: u64,
-    /// The worker's own descriptors of its targets.
-    targets: Vec<Opened>,
+    /// The worker's own descriptors of its files and devices; none of a server's volumes.
+    files: Vec<Opened>,
     /// Tick after which arrivals are not counted.
     until: u64,
     /// The rest of the worker's share of a limit in bytes with requests of several sizes.
@@ -45,6 +46,20 @@ pub(crate) struct Extras<'a> {
 struct Flushes {
     every: u32,
     writes: u32,
+}
+
+/// Flushes one of the targets by the personality itself. Nothing is outstanding.
+fn flush<P: Personality>(personality: &mut P, target: u16) -> io::Result<()> {
+    let address = std::ptr::null_mut();
+    let flush = Transfer { tag: 0, length: 0, offset: 0, address, target, kind: RequestKind::Flush };
+    let mut done = Vec::with_capacity(1);
+    // SAFETY: a flush has no memory.
+    unsafe { personality.submit(flush) };
+    personality.reap(&mut done, 1)?;
+    match done.first().map_or(0, |completion| completion.result) {
+        0.. => Ok(()),
+        errno => Err(io::Error::from_raw_os_error(-errno)),
+    }
 }
 
 /// A worker's share of a limit in bytes, where requests have several sizes and so are no fixed number.
@@ -83,12 +98,12 @@ impl<'a> Extras<'a> {
             || has_ledger
     }
 
-    /// The extras of a worker, with its own descriptors of its targets.
+    /// The extras of a worker, with its own descriptors of its files and devices.
     pub(crate) fn new(
         workload: &'a Workload,
         index: u32,
         clock: Clock,
-        targets: Vec<Opened>,
+        files: Vec<Opened>,
         ledger: Option<Volumes<'a>>,
     ) -> Extras<'a> {
         let fresh_seed = derive_seed(workload.seed, FRESH_SEED + u64::from(index));
@@ -102,7 +117,7 @@ impl<'a> Extras<'a> {
             held: None,
             held_since: None,
             held_ticks: 0,
-            targets,
+            files,
             until: u64::MAX,
             bytes_left: None,
         }
@@ -118,19 +133,23 @@ impl<'a> Extras<'a> {
             pace.begin(now);
         }
         if self.workload.file_state == FileState::Truncated && self.workload.position(self.index).0 == 0 {
-            self.targets.iter().try_for_each(|target| target.file.set_len(0))?;
+            self.files.iter().try_for_each(|target| target.file.set_len(0))?;
         }
         Ok(())
     }
 
     /// Carries out the timed flush and close at the end.
-    pub(super) fn end<P>(self, personality: P) -> io::Result<()> {
+    pub(super) fn end<P: Personality>(self, mut personality: P) -> io::Result<()> {
         if self.workload.durability == Durability::FlushAtEnd {
-            self.targets.iter().try_for_each(|target| target.file.sync_all())?;
+            self.files.iter().try_for_each(|target| target.file.sync_all())?;
+            if self.workload.personality.is_remote() {
+                let volumes = if self.workload.layout == Layout::Each { 1 } else { self.workload.targets };
+                (0..volumes).try_for_each(|volume| flush(&mut personality, volume as u16))?;
+            }
         }
         if self.workload.closing == Closing::Timed {
             drop(personality);
-            drop(self.targets);
+            drop(self.files);
         }
         Ok(())
     }

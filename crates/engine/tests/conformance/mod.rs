@@ -7,7 +7,8 @@ pub(super) mod examples;
 use super::{CancelSoon, file, host, measure, spec};
 use halfpower_engine::{Access, Host, NULL_TARGET};
 use halfpower_model::{Cancel, MeasureError, NamedPersonality, Personality, Sample, Testbed, WorkerKind, WorkloadSpec};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,7 @@ fn personalities(host: &Host) -> Vec<NamedPersonality> {
         match (&facts.unavailable, facts.personality) {
             (Some(reason), personality) => eprintln!("skipped: {personality}, {reason}"),
             (None, Personality::Null) => eprintln!("skipped: null, it moves no bytes"),
+            (None, Personality::Nbd) if !has_nbdkit() => eprintln!("skipped: nbd, nbdkit is not installed"),
             (None, Personality::Plugin) => personalities.extend(examples::positioned().map(|file| plugin(file, ""))),
             (None, personality) if ["sg", "nvme"].contains(&personality.word()) => {
                 eprintln!("skipped: {personality}, it speaks to disks, not to files");
@@ -28,6 +30,48 @@ fn personalities(host: &Host) -> Vec<NamedPersonality> {
     personalities
 }
 
+fn has_nbdkit() -> bool {
+    Command::new("nbdkit").arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+/// A file as a personality reaches it: by its own name, or behind a server, which ends when dropped.
+struct Reached {
+    name: PathBuf,
+    server: Option<(Child, tempfile::TempDir)>,
+}
+
+impl Reached {
+    fn by(named: &NamedPersonality, path: &Path) -> Reached {
+        if !named.personality.is_remote() {
+            return Reached { name: path.to_owned(), server: None };
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let socket = directory.path().join("socket");
+        let server =
+            Command::new("nbdkit").arg("--foreground").arg("--unix").arg(&socket).arg("file").arg(path).spawn();
+        let server = Some((server.unwrap(), directory));
+        let begun = Instant::now();
+        while !socket.exists() {
+            assert!(begun.elapsed() < Duration::from_secs(30), "nbdkit does not listen");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Reached { name: format!("nbd+unix:///?socket={}", socket.display()).into(), server }
+    }
+
+    fn host(&self, access: Access) -> Host {
+        host(&self.name, access)
+    }
+}
+
+impl Drop for Reached {
+    fn drop(&mut self) {
+        if let Some((server, _)) = &mut self.server {
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+    }
+}
+
 pub(super) fn plugin(file: &Path, options: &str) -> NamedPersonality {
     format!("plugin:{},{options}", file.display()).parse().unwrap()
 }
@@ -35,7 +79,8 @@ pub(super) fn plugin(file: &Path, options: &str) -> NamedPersonality {
 /// The options that all runs here have in common, with personality `named`.
 pub(super) fn spec_of(named: &NamedPersonality) -> WorkloadSpec {
     let NamedPersonality { personality, plugin } = named.clone();
-    let common = spec("pattern=random request_size=4KiB buffering=buffered");
+    let buffering = if personality.is_remote() { "direct" } else { "buffered" };
+    let common = spec(&format!("pattern=random request_size=4KiB buffering={buffering}"));
     WorkloadSpec { personality: Some(personality), plugin, ..common }
 }
 
@@ -60,7 +105,8 @@ fn the_same_work_leaves_the_same_bytes() {
     for named in personalities {
         std::fs::write(&path, vec![7; 1 << 20]).unwrap();
         let spec = spec("operation=mix=30 requests=300 seed=3").or(&spec_of(&named));
-        let sample = measure(&mut host(&path, Access::Overwrite), &spec);
+        let reached = Reached::by(&named, &path);
+        let sample = measure(&mut reached.host(Access::Overwrite), &spec);
         assert!(sample.is_complete(), "{named}: {:?}", sample.failure);
         assert_eq!(sample.total.requests, 300, "{named}");
         let bytes = std::fs::read(&path).unwrap();
@@ -75,11 +121,12 @@ fn what_is_written_verifies_in_every_way_workers_can_be() {
     let (_directory, path) = file(1 << 20);
     let personalities = personalities(&host(&path, Access::Read));
     for named in personalities {
+        let reached = Reached::by(&named, &path);
         for worker_kind in [WorkerKind::Thread, WorkerKind::Process] {
             let depth = if named.personality.is_deep() { 8 } else { 1 };
             let load = format!("depth={depth} workers=3 processes={worker_kind} requests=2000");
             let spec = spec(&format!("operation=mix=40 verify=read_back {load}")).or(&spec_of(&named));
-            let sample = measure(&mut host(&path, Access::Overwrite), &spec);
+            let sample = measure(&mut reached.host(Access::Overwrite), &spec);
             assert!(sample.is_complete(), "{named}, {worker_kind}: {:?}", sample.failure);
             let verified = sample.verified.expect("it was verified");
             assert_eq!((verified.wrong, verified.first_wrong), (0, None), "{named}, {worker_kind}");
@@ -93,7 +140,8 @@ fn cancelling_ends_every_personality() {
     let (_directory, path) = file(1 << 20);
     let personalities = personalities(&host(&path, Access::Read));
     for named in personalities {
-        let mut host = host(&path, Access::Read);
+        let reached = Reached::by(&named, &path);
+        let mut host = reached.host(Access::Read);
         let spec = spec("duration=600s workers=2").or(&spec_of(&named));
         let workload = spec.resolve(host.describe()).unwrap();
         let (cancel, begun) = (Cancel::default(), Instant::now());
@@ -151,7 +199,8 @@ fn a_plug_in_says_why_it_cannot_be_opened() {
 fn a_target_cut_short_ends_the_sample_with_what_was_measured() {
     let (_directory, path) = file(4 << 20);
     let personalities = personalities(&host(&path, Access::Read));
-    for named in personalities {
+    // A server answers with an error.
+    for named in personalities.into_iter().filter(|named| !named.personality.is_remote()) {
         std::fs::write(&path, vec![7; 4 << 20]).unwrap();
         let mut host = host(&path, Access::Read);
         let spec = spec("pattern=sequential requests=2048").or(&spec_of(&named));

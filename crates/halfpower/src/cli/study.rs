@@ -17,7 +17,7 @@ use crate::target_name::is_time_virtual;
 use crate::text::{UsageError, refuse};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
-use halfpower_engine::NULL_TARGET;
+use halfpower_engine::{NULL_TARGET, is_remote};
 use halfpower_model::{Environment, Settings};
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
@@ -356,7 +356,7 @@ fn again(context: &Context, arguments: &AgainArguments, again: Again) -> anyhow:
         );
     }
     let targets: Vec<PathBuf> = plan.targets.iter().map(PathBuf::from).collect();
-    let is_named = |path: &&PathBuf| path.as_os_str() != NULL_TARGET;
+    let is_named = |path: &&PathBuf| path.as_os_str() != NULL_TARGET && !is_remote(path);
     let file = |path: &PathBuf| match SimulatedName::of(path) {
         None => Some(path.clone()),
         Some(name) => Some(name.ok()?.file()?.to_owned()),

@@ -8,6 +8,7 @@ use crate::target::{Overwrite, is_same_name};
 use crate::target_name::is_path;
 use crate::text::UsageError;
 use clap::Args;
+use halfpower_engine::is_remote;
 use halfpower_model::{GivenPeak, LevelName};
 use std::path::{Path, PathBuf};
 
@@ -100,7 +101,8 @@ impl OverwriteArgument {
         if !self.overwrite.iter().any(|name| name.as_os_str() == NO_NAME) {
             return Ok(());
         }
-        let is_lost = |target: &&PathBuf| is_path(target) && target.exists() && !target.is_dir();
+        let is_there = |target: &Path| is_path(target) && target.exists() && !target.is_dir();
+        let is_lost = |target: &&PathBuf| is_there(target) || is_remote(target);
         match targets.iter().find(is_lost) {
             None => Ok(()),
             Some(target) => Err(UsageError(format!(

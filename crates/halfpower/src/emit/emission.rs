@@ -5,7 +5,7 @@ use crate::sanitize::is_unprintable;
 use crate::simulator::name::SimulatedName;
 use crate::target::{Creation, Place, Site};
 use crate::text::counted;
-use halfpower_engine::NULL_TARGET;
+use halfpower_engine::{NULL_TARGET, is_remote};
 use halfpower_model::Workload;
 use std::ops::Range;
 use std::path::Path;
@@ -88,8 +88,8 @@ pub(super) fn comment(text: &str) -> String {
 /// # Errors
 /// If there is none, with the remedy.
 pub(super) fn name(path: &Path) -> Result<String, String> {
-    if path.as_os_str() == NULL_TARGET {
-        return Ok(NULL_TARGET.to_owned());
+    if path.as_os_str() == NULL_TARGET || is_remote(path) {
+        return Ok(path.display().to_string());
     }
     if let Some(Ok(simulated)) = SimulatedName::of(path) {
         let Some(file) = simulated.file() else { return Ok(simulated.to_string()) };

@@ -134,6 +134,9 @@ fn target(place: &Place, name: &str) -> Vec<(&'static str, String)> {
     if is_null(place) {
         return Vec::new();
     }
+    if place.facts.kind == TargetKind::Remote {
+        return vec![("uri", name.to_owned())];
+    }
     let mut target = vec![("filename", name.to_owned())];
     if place.creation == Creation::Nothing {
         // A missing file is an error; fio does not create it.
@@ -153,6 +156,7 @@ fn is_file(place: &Place) -> bool {
 /// The name of a target in a job file, where a colon separates names.
 fn file_name(place: &Place) -> Result<String, String> {
     let mut name = name(&place.path)?;
+    let is_sayable = |c: char| is_sayable(c) || (place.facts.kind == TargetKind::Remote && "?&".contains(c));
     if !is_null(place) && (!name.chars().all(is_sayable) || name.ends_with(' ')) {
         let name = name.escape_debug();
         return Err(format!("fio's job files have no way to write the name {name}; rename it, or use --emit shell"));
@@ -160,7 +164,8 @@ fn file_name(place: &Place) -> Result<String, String> {
     if is_test_file(place) {
         name = drawn(&name);
     }
-    Ok(name.replace(':', "\\:"))
+    // A server's volume has its own option.
+    Ok(if place.facts.kind == TargetKind::Remote { name } else { name.replace(':', "\\:") })
 }
 
 fn is_sayable(c: char) -> bool {

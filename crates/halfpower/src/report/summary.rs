@@ -144,7 +144,7 @@ fn place(environment: &Environment) -> String {
     let target = &environment.target;
     let device = match &target.device {
         _ if target.kind.is_time_virtual() => Some(environment.devices().join(", ")),
-        None => None,
+        None => target.server.as_ref().map(|server| format!("{} at {}", server.protocol, server.address)),
         device => Some(joined([device, &target.transport, &target.model].map(Option::as_ref))),
     };
     let storage = [target.filesystem.clone(), device].into_iter().flatten().collect::<Vec<_>>().join(" on ");

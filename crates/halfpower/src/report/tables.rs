@@ -256,11 +256,15 @@ pub(crate) fn of_environment(environment: &Environment, program: &Program) -> Ta
     let others: Vec<String> = environment.more_targets.iter().map(other_target).collect();
     // An instrument of the machine itself has no target.
     let named = target.kind != TargetKind::Null;
-    let facts: [(&str, Option<String>); 28] = [
+    let server = target.server.as_ref();
+    let facts: [(&str, Option<String>); 31] = [
         ("target", known(&target.path).filter(|_| named)),
         ("other targets", known(&others.join("; "))),
         ("size", bytes(target.size().filter(|_| named))),
         ("allocated", bytes(target.allocated_bytes)),
+        ("server", server.map(|server| format!("{}, {}", server.address, server.protocol))),
+        ("agreed with it", server.map(|server| server.agreed.join(", "))),
+        ("round trip", server.and_then(|server| server.round_trip).map(|time| time.to_string())),
         ("file system", text(&target.filesystem)),
         ("mount options", text(&target.mount_options)),
         ("device", text(&target.device)),

@@ -3,7 +3,7 @@
 use super::options::TargetOptions;
 use crate::simulator::name::SIMULATED;
 use crate::text::{UsageError, refuse};
-use halfpower_engine::{Access, DirectoryFacts, Target, TargetError};
+use halfpower_engine::{Access, DirectoryFacts, Target, TargetError, is_remote};
 use halfpower_model::{Bytes, TargetFacts, TargetKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -45,6 +45,9 @@ pub(crate) struct Place {
 impl Place {
     /// Examines a path. What will be created has no size yet.
     pub(super) fn find(path: &Path, options: &TargetOptions, size: Option<Bytes>) -> anyhow::Result<Place> {
+        if is_remote(path) {
+            return Place::existing(path, options, size);
+        }
         let metadata = match std::fs::metadata(path) {
             Ok(metadata) => metadata,
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

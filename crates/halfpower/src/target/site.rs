@@ -352,7 +352,8 @@ fn describe(place: &Place) -> String {
         Some(transport) => format!("{device} ({transport})"),
         None => device.clone(),
     });
-    let on = [facts.filesystem.clone(), device].into_iter().flatten().collect::<Vec<_>>().join(" on ");
+    let server = facts.server.as_ref().map(|server| format!("{} at {}", server.protocol, server.address));
+    let on = [facts.filesystem.clone(), device, server].into_iter().flatten().collect::<Vec<_>>().join(" on ");
     let direct = facts.direct_alignment_bytes.map(|alignment| format!("direct I/O in multiples of {alignment}"));
     let can = |can| format!("the page cache {} be emptied", if can { "can" } else { "cannot" });
     joined([

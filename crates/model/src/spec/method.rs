@@ -18,6 +18,15 @@ impl WorkloadSpec {
         let of_the_cache = self.personality == Some(Personality::Mmap) || self.keeps_nothing();
         let fits = aligned && !of_the_cache;
         let buffering = self.buffering.unwrap_or(if fits { Buffering::Direct } else { Buffering::Buffered });
+        if let Some((remote, _)) = environment.remote_target().filter(|_| !buffering.is_direct()) {
+            let path = &remote.path;
+            unavailable(match alignment.filter(|_| self.buffering.is_none()) {
+                Some(alignment) => {
+                    format!("{path} takes request sizes in multiples of {alignment}, not {request_size}")
+                }
+                None => format!("no page cache of this host is between it and {path}; use ‹buffering› direct, or none"),
+            })?;
+        }
         if !buffering.is_direct() || target.kind == TargetKind::Null {
             return Ok(buffering);
         }
@@ -53,8 +62,9 @@ impl WorkloadSpec {
         buffering: Buffering,
     ) -> Result<Personality, ResolveError> {
         let ring_is_better = depth > 1 || buffering.is_direct();
-        let personality = match self.personality {
-            Some(said) => said,
+        let of_server = environment.remote_target().map(|(_, server)| server.protocol);
+        let personality = match self.personality.or(of_server) {
+            Some(one) => one,
             None if environment.target.kind == TargetKind::Null => Personality::Null,
             None if self.rw_flags.is_some_and(|flags| !flags.is_empty()) => Personality::Vectored,
             None if ring_is_better && environment.supports(Personality::IoUring) => Personality::IoUring,
@@ -66,6 +76,7 @@ impl WorkloadSpec {
                 "null: takes the null personality and plug-ins only; name a file or device for {personality}"
             ))?;
         }
+        self.check_reach(environment, personality)?;
         if personality == Personality::Plugin && self.plugin.is_none() {
             contradiction("no plug-in is named; say which, like ‹personality› plugin:./own.so".to_owned())?;
         }
@@ -83,6 +94,36 @@ impl WorkloadSpec {
             })?;
         }
         Ok(personality)
+    }
+}
+
+impl WorkloadSpec {
+    /// A volume of a server is reached by its protocol, and only so; a request has to fit into one of its.
+    fn check_reach(&self, environment: &Environment, personality: Personality) -> Result<(), ResolveError> {
+        let Some((remote, server)) = environment.remote_target() else {
+            return if personality.is_remote() {
+                unavailable(format!("{personality} reaches volumes of servers; name one, like nbd://HOST/EXPORT"))
+            } else {
+                Ok(())
+            };
+        };
+        let path = &remote.path;
+        let is_of_it = |target: &TargetFacts| target.server.as_ref().is_some_and(|of| of.protocol == server.protocol);
+        if let Some(other) = environment.all_targets().find(|target| !is_of_it(target)) {
+            return unavailable(format!(
+                "{path} is reached by {}, and {} is not; measure them apart",
+                server.protocol, other.path
+            ));
+        }
+        if personality != server.protocol {
+            return unavailable(format!("{path} is reached by {}; leave ‹personality› out", server.protocol));
+        }
+        match self.request_size.filter(|size| *size > server.request_max_bytes) {
+            Some(_) => {
+                unavailable(format!("{path} takes requests of at most {}; use smaller ones", server.request_max_bytes))
+            }
+            None => Ok(()),
+        }
     }
 }
 

@@ -36,6 +36,8 @@ words! {
         Sg = "sg",
         /// NVMe commands to the namespace.
         Nvme = "nvme",
+        /// A network block device (NBD), over a connection of each worker's own.
+        Nbd = "nbd",
         /// Completes every request immediately: measures the program itself.
         Null = "null",
         /// A shared object that the user named.
@@ -159,6 +161,11 @@ impl Personality {
     /// Whether a worker can have more than one request outstanding.
     pub fn is_deep(self) -> bool {
         !matches!(self, Personality::Sync | Personality::Vectored | Personality::Mmap | Personality::Sg)
+    }
+
+    /// Whether it speaks to a server itself, past this host's page cache and block layer.
+    pub fn is_remote(self) -> bool {
+        self == Personality::Nbd
     }
 
     /// Whether it sends commands to the disk, past the page cache and the block layer.

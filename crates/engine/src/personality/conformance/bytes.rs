@@ -101,6 +101,9 @@ fn odd_reads<P: Personality>(subject: &Subject) {
 }
 
 fn end_of_file<P: Personality>(subject: &Subject) {
+    if subject.storage == Storage::Server {
+        return;
+    }
     let target = Target::new();
     let mut rig = Rig::<P>::on(subject, &target, Buffering::Buffered);
     rig.buffers.slot_mut(0, 0).fill(UNTOUCHED);

@@ -10,7 +10,7 @@ every_personality! {
 }
 
 fn bad_place<P: Personality>(subject: &Subject) {
-    if subject.storage == Storage::Own {
+    if subject.storage != Storage::Target {
         return;
     }
     let mut model = vec![0; SPAN];
@@ -63,7 +63,7 @@ fn bad_place<P: Personality>(subject: &Subject) {
 
 fn slow_place<P: Personality>(subject: &Subject) {
     // One that works transfer by transfer does the one it has, and a plug-in need not poll.
-    if subject.personality == Name::Plugin || !subject.personality.is_deep() {
+    if subject.storage == Storage::Server || subject.personality == Name::Plugin || !subject.personality.is_deep() {
         return;
     }
     let Some(faulty) = FaultyFile::mount(vec![1; SPAN]) else { return };

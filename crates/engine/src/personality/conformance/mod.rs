@@ -16,10 +16,12 @@ mod rings;
 use super::interface::{Completion, Granted, Personality, Setup, Transfer};
 use super::{Name, for_personality};
 use crate::buffers::Buffers;
-use crate::target::{Access, Opened};
+use crate::network::nbd::server::{Server, Serving};
+use crate::target::{Access, OpenTarget};
 use halfpower_model::random::Random;
 use halfpower_model::stream::RequestKind;
 use halfpower_model::{Buffering, Bytes, Operation, Plugin, RingOptions, Workload};
+use std::cell::OnceCell;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -59,6 +61,8 @@ enum Asking {
 enum Storage {
     /// In the target.
     Target,
+    /// In the target, behind a server.
+    Server,
     /// In itself.
     Own,
 }
@@ -74,6 +78,8 @@ fn subjects() -> Vec<Subject> {
             eprintln!("skipped: {personality}, it moves no bytes");
         } else if ["sg", "nvme"].contains(&personality.word()) {
             eprintln!("skipped: {personality}, it speaks to disks, not to files");
+        } else if personality == Name::Nbd {
+            subjects.push(Subject { storage: Storage::Server, ..subject });
         } else if personality == Name::Plugin {
             subjects.extend(ram(""));
             let plugin =
@@ -137,6 +143,8 @@ impl Subject {
 /// A file of [`SPAN`] bytes drawn from a seed, removed when dropped.
 struct Target {
     _directory: tempfile::TempDir,
+    /// Started when it is needed.
+    server: OnceCell<Server>,
     path: PathBuf,
     content: Vec<u8>,
 }
@@ -150,16 +158,22 @@ impl Target {
         let mut content = vec![0; SPAN];
         draw(&mut content, &mut Random::new(7));
         std::fs::write(&path, &content).unwrap();
-        Target { _directory: directory, path, content }
+        Target { _directory: directory, server: OnceCell::new(), path, content }
     }
 
-    fn open(&self, buffering: Buffering) -> Vec<Opened> {
+    fn open(&self, buffering: Buffering) -> Vec<OpenTarget> {
         open(&self.path, "mix=50", buffering)
+    }
+
+    /// As a volume of a server.
+    fn served(&self) -> Vec<OpenTarget> {
+        let server = self.server.get_or_init(|| Server::start(Serving::of(&self.path)));
+        open(&server.name(""), "mix=50", Buffering::Direct)
     }
 }
 
 /// Opens a file as it is for a workload.
-fn open(path: &Path, operation: &str, buffering: Buffering) -> Vec<Opened> {
+fn open(path: &Path, operation: &str, buffering: Buffering) -> Vec<OpenTarget> {
     let operation: Operation = operation.parse().unwrap();
     let access = if operation.destroys() { Access::Overwrite } else { Access::Read };
     let workload = Workload { operation, buffering, ..Workload::default() };
@@ -191,7 +205,7 @@ struct Rig<P> {
 type Wish = (RequestKind, usize, usize);
 
 impl<P: Personality> Rig<P> {
-    fn open(subject: &Subject, targets: &[Opened]) -> io::Result<Rig<P>> {
+    fn open(subject: &Subject, targets: &[OpenTarget]) -> io::Result<Rig<P>> {
         let outstanding = subject.outstanding();
         let buffers = Buffers::new(outstanding as usize, SLOT)?;
         let workload = Workload {
@@ -210,7 +224,8 @@ impl<P: Personality> Rig<P> {
 
     /// On a target; a personality with its own storage first gets the target's content.
     fn on(subject: &Subject, target: &Target, buffering: Buffering) -> Rig<P> {
-        let mut rig = Rig::open(subject, &target.open(buffering)).unwrap();
+        let targets = if subject.storage == Storage::Server { target.served() } else { target.open(buffering) };
+        let mut rig = Rig::open(subject, &targets).unwrap();
         if subject.storage == Storage::Own {
             for offset in (0..SPAN).step_by(SLOT) {
                 rig.buffers.slot_mut(0, 0).copy_from_slice(&target.content[offset..offset + SLOT]);
@@ -263,7 +278,7 @@ impl<P: Personality> Rig<P> {
     /// The content of the storage.
     fn content(&mut self, subject: &Subject, target: &Target) -> Vec<u8> {
         match subject.storage {
-            Storage::Target => std::fs::read(&target.path).unwrap(),
+            Storage::Target | Storage::Server => std::fs::read(&target.path).unwrap(),
             Storage::Own => {
                 let mut content = Vec::with_capacity(SPAN);
                 for offset in (0..SPAN).step_by(SLOT) {

@@ -5,7 +5,7 @@ use halfpower_model::{
 };
 
 /// fio's engines with the same personality; the first one is the closest.
-pub(crate) const ENGINES: [(Personality, &str); 9] = [
+pub(crate) const ENGINES: [(Personality, &str); 10] = [
     (Personality::Sync, "psync"),
     (Personality::Vectored, "pvsync2"),
     (Personality::Vectored, "pvsync"),
@@ -15,6 +15,7 @@ pub(crate) const ENGINES: [(Personality, &str); 9] = [
     (Personality::Mmap, "mmap"),
     (Personality::Null, "null"),
     (Personality::Sg, "sg"),
+    (Personality::Nbd, "nbd"),
 ];
 
 /// The options and their values, each with its field of the workload.

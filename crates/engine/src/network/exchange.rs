@@ -1,0 +1,293 @@
+//! Transfers over one connection: what was asked, what came back, and where its bytes go.
+//!
+//! Several requests leave with one call. One call receives into the buffer of the read whose data are arriving and, behind it, into
+//! a box for the starts of the next answers. Data that arrive in the box are copied: with small requests one call receives many
+//! answers, with large ones most bytes go straight to their place.
+
+use super::connection::{Outbox, Socket, silence};
+use super::{Name, Protocol, Refusal, Volume};
+use crate::personality::interface::{Completion, Transfer, failed};
+use halfpower_model::stream::RequestKind;
+use std::io::{self, ErrorKind};
+
+/// Requests up to this size are received many at a time.
+const SMALL: usize = 16 << 10;
+/// The box for answers of small requests, and of larger ones.
+const BOX_BYTES: [usize; 2] = [64 << 10, 8 << 10];
+
+/// A connection with its outstanding transfers.
+#[derive(Debug)]
+pub(crate) struct Exchange<P: Protocol> {
+    protocol: P,
+    socket: Socket,
+    outbox: Outbox,
+    /// Requests without their data, by tag.
+    heads: Vec<Vec<u8>>,
+    /// Outstanding transfers, by tag.
+    asked: Vec<Option<Asked>>,
+    inbox: Box<[u8]>,
+    /// The bytes of the inbox that were received and not read.
+    from: usize,
+    to: usize,
+    arriving: Option<Arriving>,
+    /// The error of every transfer since the connection failed.
+    broken: Option<i32>,
+}
+
+/// An outstanding transfer.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    address: *mut u8,
+    length: u32,
+    kind: RequestKind,
+    /// Of the outbox: the piece after its last one.
+    sent_at: u64,
+}
+
+/// The read whose data are arriving.
+#[derive(Clone, Copy, Debug)]
+struct Arriving {
+    tag: u32,
+    address: *mut u8,
+    left: usize,
+}
+
+/// Where completions go, and the cause of the first failure.
+pub(crate) struct Ended<'a> {
+    pub(crate) done: &'a mut Vec<Completion>,
+    pub(crate) cause: &'a mut Option<String>,
+}
+
+impl Ended<'_> {
+    fn push(&mut self, tag: u32, result: i32) {
+        self.done.push(Completion { tag, result });
+    }
+}
+
+impl<P: Protocol> Exchange<P> {
+    /// Connects, with room for one transfer.
+    ///
+    /// # Errors
+    /// The protocol's.
+    pub(crate) fn connect(name: &Name) -> io::Result<(Exchange<P>, Volume)> {
+        let (protocol, socket, volume) = P::connect(name)?;
+        let exchange = Exchange {
+            protocol,
+            socket,
+            outbox: Outbox::default(),
+            heads: Vec::new(),
+            asked: Vec::new(),
+            inbox: Box::default(),
+            from: 0,
+            to: 0,
+            arriving: None,
+            broken: None,
+        };
+        Ok((exchange.with_room(1, SMALL), volume))
+    }
+
+    /// With room for so many transfers of so many bytes.
+    pub(crate) fn with_room(mut self, transfers: usize, bytes: usize) -> Exchange<P> {
+        self.outbox = Outbox::new(2 * transfers);
+        self.heads = (0..transfers).map(|_| Vec::with_capacity(64)).collect();
+        self.asked = vec![None; transfers];
+        self.inbox = vec![0; BOX_BYTES[usize::from(bytes > SMALL)]].into();
+        self
+    }
+
+    /// The protocol of the connection.
+    pub(crate) fn protocol(&mut self) -> &mut P {
+        &mut self.protocol
+    }
+
+    /// The descriptor, and what to wait for.
+    pub(crate) fn poll(&self) -> libc::pollfd {
+        let events = if self.outbox.is_empty() { libc::POLLIN } else { libc::POLLIN | libc::POLLOUT };
+        // The kernel passes over a negative one.
+        let descriptor = if self.is_waiting() { self.socket.raw() } else { -1 };
+        libc::pollfd { fd: descriptor, events, revents: 0 }
+    }
+
+    /// Whether a transfer is outstanding.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.broken.is_none() && self.asked.iter().any(Option::is_some)
+    }
+
+    /// Whether all requests were sent.
+    pub(crate) fn has_sent(&self) -> bool {
+        self.outbox.is_empty()
+    }
+
+    /// Puts a transfer into the outbox. It ends at once where it cannot be asked for.
+    ///
+    /// # Safety
+    /// Its memory stays mapped and without another use until its completion.
+    #[inline]
+    pub(crate) unsafe fn submit(&mut self, transfer: Transfer, mut ended: Ended<'_>) {
+        let Transfer { tag, length, address, kind, .. } = transfer;
+        if let Some(errno) = self.broken {
+            return ended.push(tag, -errno);
+        }
+        let head = &mut self.heads[tag as usize];
+        head.clear();
+        if let Err(Refusal { errno, cause }) = self.protocol.ask(&transfer, head) {
+            ended.cause.get_or_insert(cause);
+            return ended.push(tag, -errno);
+        }
+        self.outbox.push(head.as_ptr(), head.len());
+        if kind == RequestKind::Write {
+            self.outbox.push(address, length as usize);
+        }
+        self.asked[tag as usize] = Some(Asked { address, length, kind, sent_at: self.outbox.pushed() });
+    }
+
+    /// Sends as many requests as the socket takes.
+    #[inline]
+    pub(crate) fn send(&mut self, ended: Ended<'_>) {
+        // SAFETY: the data of a request are its caller's until its completion, its head is not touched before, and a transfer does
+        // not complete before its request was sent.
+        if let Err(error) = unsafe { self.outbox.send(&self.socket) } {
+            self.break_off(&error, ended);
+        }
+    }
+
+    /// Receives once, and ends the transfers that are complete. Waits for the server only if `waits`.
+    pub(crate) fn receive(&mut self, waits: bool, mut ended: Ended<'_>) {
+        let nothing = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+        let rest = &mut self.inbox[self.to..];
+        let mut pieces = [nothing, libc::iovec { iov_base: rest.as_mut_ptr().cast(), iov_len: rest.len() }];
+        if let Some(Arriving { address, left, .. }) = self.arriving {
+            pieces[0] = libc::iovec { iov_base: address.cast(), iov_len: left };
+        }
+        let pieces = if self.arriving.is_some() { &mut pieces[..] } else { &mut pieces[1..] };
+        // SAFETY: the rest of the inbox is borrowed; the other piece is the rest of a read's memory, which is its caller's until its
+        // completion.
+        let received = match unsafe { self.socket.receive(pieces, waits) } {
+            Err(error) if error.kind() == ErrorKind::WouldBlock && !waits => return,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return self.break_off(&silence(), ended),
+            Err(error) => return self.break_off(&error, ended),
+            Ok(0) => {
+                let error = io::Error::new(ErrorKind::ConnectionReset, "the server closed the connection");
+                return self.break_off(&error, ended);
+            }
+            Ok(received) => received,
+        };
+        let direct = self.arriving.map_or(0, |arriving| arriving.left.min(received));
+        self.arrive(direct, &mut ended);
+        self.to += received - direct;
+        if let Err(error) = self.read(&mut ended) {
+            self.break_off(&io::Error::other(error), ended);
+        }
+    }
+
+    /// So many bytes more of a read are in its memory.
+    #[inline]
+    fn arrive(&mut self, bytes: usize, ended: &mut Ended<'_>) {
+        let Some(arriving) = &mut self.arriving else { return };
+        arriving.left -= bytes;
+        arriving.address = arriving.address.wrapping_add(bytes);
+        if arriving.left == 0 {
+            let tag = arriving.tag;
+            self.arriving = None;
+            self.end(tag, 0, ended);
+        }
+    }
+
+    /// Reads the inbox: starts of answers, and data behind them.
+    fn read(&mut self, ended: &mut Ended<'_>) -> Result<(), String> {
+        loop {
+            let received = &self.inbox[self.from..self.to];
+            if let Some(Arriving { address, left, .. }) = self.arriving {
+                let count = left.min(received.len());
+                // SAFETY: the memory of a read is its caller's until its completion, and at least `left` bytes of it are missing.
+                unsafe { std::ptr::copy_nonoverlapping(received.as_ptr(), address, count) };
+                self.from += count;
+                self.arrive(count, ended);
+                if self.arriving.is_some() {
+                    break;
+                }
+                continue;
+            }
+            let Some(answer) = self.protocol.answer(received)? else { break };
+            self.from += answer.length;
+            let tag = u32::try_from(answer.tag).unwrap_or(u32::MAX);
+            let asked = self.asked.get(tag as usize).copied().flatten();
+            let asked = asked.filter(|asked| asked.sent_at <= self.outbox.sent());
+            let Asked { address, length, kind, .. } = asked.ok_or("it answered a request that was not sent")?;
+            if kind == RequestKind::Read && answer.errno == 0 && length > 0 {
+                self.arriving = Some(Arriving { tag, address, left: length as usize });
+            } else {
+                self.end(tag, answer.errno, ended);
+            }
+        }
+        // What is left is less than the start of an answer.
+        self.inbox.copy_within(self.from..self.to, 0);
+        (self.from, self.to) = (0, self.to - self.from);
+        if self.to == self.inbox.len() { Err("it sent no end of an answer".to_owned()) } else { Ok(()) }
+    }
+
+    /// A transfer was answered.
+    #[inline]
+    fn end(&mut self, tag: u32, errno: i32, ended: &mut Ended<'_>) {
+        let Some(asked) = self.asked[tag as usize].take() else { return };
+        ended.push(tag, if errno == 0 { asked.length as i32 } else { -errno });
+    }
+
+    /// The connection can no longer be used: every outstanding transfer fails.
+    #[cold]
+    pub(crate) fn break_off(&mut self, error: &io::Error, mut ended: Ended<'_>) {
+        let result = match error.kind() {
+            ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => -libc::ECONNRESET,
+            ErrorKind::TimedOut => -libc::ETIMEDOUT,
+            ErrorKind::Other => -libc::EPROTO,
+            _ => failed(error),
+        };
+        let cause = match result.abs() {
+            libc::EPROTO => format!("the server does not keep to the protocol: {error}"),
+            libc::ECONNRESET => "the server closed the connection".to_owned(),
+            _ => error.to_string(),
+        };
+        ended.cause.get_or_insert(cause);
+        self.broken = Some(-result);
+        self.arriving = None;
+        self.outbox.clear();
+        for tag in 0..self.asked.len() as u32 {
+            if self.asked[tag as usize].take().is_some() {
+                ended.push(tag, result);
+            }
+        }
+    }
+
+    /// Has the server write to its medium what it holds.
+    ///
+    /// # Errors
+    /// The connection's, or the server's answer.
+    pub(crate) fn flush(mut self) -> io::Result<()> {
+        let (mut done, mut cause) = (Vec::new(), None);
+        let address = std::ptr::null_mut();
+        let flush = Transfer { tag: 0, length: 0, offset: 0, address, target: 0, kind: RequestKind::Flush };
+        // SAFETY: a flush has no memory.
+        unsafe { self.submit(flush, Ended { done: &mut done, cause: &mut cause }) };
+        while done.is_empty() {
+            self.send(Ended { done: &mut done, cause: &mut cause });
+            if done.is_empty() {
+                self.receive(true, Ended { done: &mut done, cause: &mut cause });
+            }
+        }
+        let errno = done.first().map_or(0, |completion| -completion.result);
+        match cause {
+            _ if errno <= 0 => Ok(()),
+            Some(cause) => Err(io::Error::other(cause)),
+            None => Err(io::Error::from_raw_os_error(errno)),
+        }
+    }
+}
+
+impl<P: Protocol> Drop for Exchange<P> {
+    fn drop(&mut self) {
+        if self.broken.is_none() && self.outbox.is_empty() {
+            // A server that is gone needs none.
+            let _ = self.socket.send_all(&self.protocol.farewell());
+        }
+    }
+}

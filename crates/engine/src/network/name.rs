@@ -1,0 +1,144 @@
+//! Names of volumes on servers: `nbd://HOST[:PORT][/EXPORT]`, `nbd+unix:///[EXPORT]?socket=PATH`. As in "The NBD Uniform Resource
+//! Indicator (URI) format" of the protocol's documentation.
+
+use halfpower_model::Personality;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// The port that IANA lists for NBD.
+const NBD_PORT: u16 = 10809;
+
+/// A volume's name, understood.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Name {
+    /// As the user wrote it.
+    pub(crate) text: String,
+    pub(crate) protocol: Personality,
+    pub(crate) place: Place,
+    /// The volume at the server; empty for its default.
+    pub(crate) export: String,
+}
+
+/// Where a server listens.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Place {
+    Tcp { host: String, port: u16 },
+    Unix(PathBuf),
+}
+
+/// Whether a target's name is that of a volume on a server.
+pub fn is_remote(target: &Path) -> bool {
+    let scheme = target.to_str().and_then(|text| text.split_once("://")).map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| ["nbd", "nbds", "nbd+unix", "nbds+unix"].contains(&scheme))
+}
+
+impl Name {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// With what is wrong and the form.
+    pub(crate) fn read(target: &Path) -> Result<Name, String> {
+        let text = target.to_str().ok_or("a server's volume is named in UTF-8")?;
+        let form = "name it like nbd://HOST[:PORT]/EXPORT or nbd+unix:///EXPORT?socket=PATH";
+        let (scheme, rest) = text.split_once("://").ok_or_else(|| format!("{text} names no server; {form}"))?;
+        if scheme.starts_with("nbds") {
+            return Err(format!("{text} asks for NBD over TLS, which is not supported; use nbd:// through a tunnel"));
+        }
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let name = |place| {
+            let export = decoded(path).ok_or_else(|| format!("{text}: a % is not followed by two digits; {form}"))?;
+            Ok(Name { text: text.to_owned(), protocol: Personality::Nbd, place, export })
+        };
+        if scheme == "nbd+unix" {
+            let socket = query.split('&').find_map(|part| part.strip_prefix("socket=")).and_then(decoded);
+            return match socket.filter(|socket| !socket.is_empty() && authority.is_empty()) {
+                Some(socket) => name(Place::Unix(PathBuf::from(socket))),
+                None => Err(format!("{text} names no socket; {form}")),
+            };
+        }
+        if authority.contains('@') {
+            return Err(format!("{text} names a user, and NBD has none; {form}"));
+        }
+        if !query.is_empty() {
+            return Err(format!("{text} has parameters that are not supported; {form}"));
+        }
+        let (host, port) = host_and_port(authority).ok_or_else(|| format!("{text} names no server; {form}"))?;
+        name(Place::Tcp { host, port })
+    }
+}
+
+/// `host`, `host:port`, `[address]:port`.
+fn host_and_port(authority: &str) -> Option<(String, u16)> {
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(bracketed) => {
+            let (host, rest) = bracketed.split_once(']')?;
+            (host, rest.strip_prefix(':').or_else(|| rest.is_empty().then_some(""))?)
+        }
+        None => authority.split_once(':').unwrap_or((authority, "")),
+    };
+    let port = if port.is_empty() { NBD_PORT } else { port.parse().ok()? };
+    (!host.is_empty()).then(|| (host.to_owned(), port))
+}
+
+/// Without percent-encoding; none if that is broken.
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let (byte, after) = match first {
+            b'%' => (u8::from_str_radix(std::str::from_utf8(after.get(..2)?).ok()?, 16).ok()?, &after[2..]),
+            other => (*other, after),
+        };
+        bytes.push(byte);
+        rest = after;
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Name, String> {
+        Name::read(Path::new(text))
+    }
+
+    #[test]
+    fn names_are_read() {
+        let tcp = |host: &str, port| Place::Tcp { host: host.to_owned(), port };
+        for (text, place, export) in [
+            ("nbd://host", tcp("host", 10809), ""),
+            ("nbd://host/", tcp("host", 10809), ""),
+            ("nbd://host:9/a%20b/c", tcp("host", 9), "a b/c"),
+            ("nbd://[::1]:9/x", tcp("::1", 9), "x"),
+            ("nbd+unix:///x?socket=/run/a%25b", Place::Unix("/run/a%b".into()), "x"),
+            ("nbd+unix://?socket=s", Place::Unix("s".into()), ""),
+        ] {
+            let name = read(text).unwrap();
+            assert_eq!((name.place, name.export.as_str(), name.text.as_str()), (place, export, text));
+            assert!(is_remote(Path::new(text)));
+        }
+    }
+
+    #[test]
+    fn what_is_no_name_is_refused_with_the_form() {
+        for (text, why) in [
+            ("nbd://", "names no server"),
+            ("nbd://:9/x", "names no server"),
+            ("nbd://host:port", "names no server"),
+            ("nbd://[::1]9", "names no server"),
+            ("nbd://me@host", "names a user"),
+            ("nbd://host/%2", "two digits"),
+            ("nbd://host/x?tls=on", "not supported"),
+            ("nbd+unix:///x", "names no socket"),
+            ("nbds://host", "TLS"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(why) && error.starts_with(text), "{error}");
+        }
+        for path in ["/dev/nbd0", "nbd:", "nbd:/x", "sim:a:b"] {
+            assert!(!is_remote(Path::new(path)), "{path}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Requests to volumes of servers, over one connection of the worker's own to each.
+
+use super::interface::{Completion, Granted, Personality, Setup, Transfer};
+use crate::network::{Ended, Exchange, PATIENCE, Protocol, silence, wait};
+use std::io;
+use std::time::Duration;
+
+#[derive(Debug)]
+pub(crate) struct Network<P: Protocol> {
+    links: Vec<Exchange<P>>,
+    polls: Vec<libc::pollfd>,
+    /// Transfers that ended before they were waited for.
+    ended: Vec<Completion>,
+    cause: Option<String>,
+}
+
+impl<P: Protocol> Personality for Network<P> {
+    fn open(setup: Setup<'_>) -> io::Result<(Self, Granted)> {
+        let bytes = setup.workload.request_size.0 as usize;
+        let connect = |name| {
+            let (mut link, _) = Exchange::<P>::connect(name)?;
+            link.protocol().accept(setup.workload)?;
+            Ok(link.with_room(setup.outstanding as usize, bytes))
+        };
+        let links = setup.names()?.into_iter().map(connect).collect::<io::Result<Vec<_>>>()?;
+        let polls = Vec::with_capacity(links.len());
+        let ended = Vec::with_capacity(setup.outstanding as usize);
+        Ok((Network { links, polls, ended, cause: None }, Granted::default()))
+    }
+
+    #[inline]
+    unsafe fn submit(&mut self, transfer: Transfer) {
+        let ended = Ended { done: &mut self.ended, cause: &mut self.cause };
+        // SAFETY: the caller's promise.
+        unsafe { self.links[usize::from(transfer.target)].submit(transfer, ended) };
+    }
+
+    #[inline]
+    fn start(&mut self) {
+        for link in &mut self.links {
+            link.send(Ended { done: &mut self.ended, cause: &mut self.cause });
+        }
+    }
+
+    fn reap(&mut self, done: &mut Vec<Completion>, at_least: u32) -> io::Result<()> {
+        loop {
+            self.start();
+            done.append(&mut self.ended);
+            if done.len() >= at_least as usize {
+                return Ok(());
+            }
+            match self.links.as_mut_slice() {
+                // One call, where nothing has to be sent meanwhile.
+                [link] if link.has_sent() => link.receive(true, Ended { done, cause: &mut self.cause }),
+                _ => self.take_turn(done, PATIENCE, true)?,
+            }
+        }
+    }
+
+    fn poll(&mut self, done: &mut Vec<Completion>, at_most: Duration) -> io::Result<()> {
+        self.start();
+        done.append(&mut self.ended);
+        let at_most = if done.is_empty() { at_most } else { Duration::ZERO };
+        self.take_turn(done, at_most, false)
+    }
+
+    fn cause(&mut self) -> Option<String> {
+        self.cause.take()
+    }
+}
+
+impl<P: Protocol> Network<P> {
+    /// Waits until something can be received or sent, and receives. If nothing can in this time, `gives_up` ends all.
+    fn take_turn(&mut self, done: &mut Vec<Completion>, at_most: Duration, gives_up: bool) -> io::Result<()> {
+        self.polls.clear();
+        self.polls.extend(self.links.iter().map(Exchange::poll));
+        if !wait(&mut self.polls, at_most)? && gives_up {
+            for link in self.links.iter_mut().filter(|link| link.is_waiting()) {
+                link.break_off(&silence(), Ended { done, cause: &mut self.cause });
+            }
+        }
+        for (link, poll) in self.links.iter_mut().zip(&self.polls) {
+            if poll.revents & !libc::POLLOUT != 0 {
+                link.receive(false, Ended { done, cause: &mut self.cause });
+            }
+        }
+        Ok(())
+    }
+}
