@@ -6,6 +6,7 @@ mod parallel;
 mod personalities;
 mod phases;
 mod requests;
+mod servers;
 mod verify;
 mod warnings;
 

@@ -5,9 +5,12 @@
 //! answers, with large ones most bytes go straight to their place.
 
 use super::connection::{Outbox, Socket, silence};
-use super::{Name, Protocol, Refusal, Volume};
-use crate::personality::interface::{Completion, Transfer, failed};
+use super::{Answer, Name, Protocol, Refusal, Volume};
+use crate::personality::interface::{Completion, Granted, Transfer, failed};
+use crate::target::Access;
+use halfpower_model::Workload;
 use halfpower_model::stream::RequestKind;
+use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 
 /// Requests up to this size are received many at a time.
@@ -25,6 +28,8 @@ pub(crate) struct Exchange<P: Protocol> {
     heads: Vec<Vec<u8>>,
     /// Outstanding transfers, by tag.
     asked: Vec<Option<Asked>>,
+    /// Transfers that the server does not take yet.
+    held: VecDeque<Transfer>,
     inbox: Box<[u8]>,
     /// The bytes of the inbox that were received and not read.
     from: usize,
@@ -39,6 +44,8 @@ pub(crate) struct Exchange<P: Protocol> {
 struct Asked {
     address: *mut u8,
     length: u32,
+    /// Bytes that the answer has.
+    moved: u32,
     kind: RequestKind,
     /// Of the outbox: the piece after its last one.
     sent_at: u64,
@@ -69,14 +76,15 @@ impl<P: Protocol> Exchange<P> {
     ///
     /// # Errors
     /// The protocol's.
-    pub(crate) fn connect(name: &Name) -> io::Result<(Exchange<P>, Volume)> {
-        let (protocol, socket, volume) = P::connect(name)?;
+    pub(crate) fn connect(name: &Name, access: Access) -> io::Result<(Exchange<P>, Volume)> {
+        let (protocol, socket, volume) = P::connect(name, access)?;
         let exchange = Exchange {
             protocol,
             socket,
             outbox: Outbox::default(),
             heads: Vec::new(),
             asked: Vec::new(),
+            held: VecDeque::new(),
             inbox: Box::default(),
             from: 0,
             to: 0,
@@ -91,13 +99,17 @@ impl<P: Protocol> Exchange<P> {
         self.outbox = Outbox::new(2 * transfers);
         self.heads = (0..transfers).map(|_| Vec::with_capacity(64)).collect();
         self.asked = vec![None; transfers];
+        self.held = VecDeque::with_capacity(transfers);
         self.inbox = vec![0; BOX_BYTES[usize::from(bytes > SMALL)]].into();
         self
     }
 
-    /// The protocol of the connection.
-    pub(crate) fn protocol(&mut self) -> &mut P {
-        &mut self.protocol
+    /// Prepares for a workload.
+    ///
+    /// # Errors
+    /// The protocol's.
+    pub(crate) fn accept(&mut self, workload: &Workload) -> io::Result<Granted> {
+        self.protocol.accept(&self.socket, workload)
     }
 
     /// The descriptor, and what to wait for.
@@ -124,10 +136,18 @@ impl<P: Protocol> Exchange<P> {
     /// Its memory stays mapped and without another use until its completion.
     #[inline]
     pub(crate) unsafe fn submit(&mut self, transfer: Transfer, mut ended: Ended<'_>) {
-        let Transfer { tag, length, address, kind, .. } = transfer;
         if let Some(errno) = self.broken {
-            return ended.push(tag, -errno);
+            return ended.push(transfer.tag, -errno);
         }
+        if !self.held.is_empty() || !self.protocol.can_ask(&transfer) {
+            return self.held.push_back(transfer);
+        }
+        self.ask(transfer, &mut ended);
+    }
+
+    #[inline]
+    fn ask(&mut self, transfer: Transfer, ended: &mut Ended<'_>) {
+        let Transfer { tag, length, address, kind, .. } = transfer;
         let head = &mut self.heads[tag as usize];
         head.clear();
         if let Err(Refusal { errno, cause }) = self.protocol.ask(&transfer, head) {
@@ -138,7 +158,17 @@ impl<P: Protocol> Exchange<P> {
         if kind == RequestKind::Write {
             self.outbox.push(address, length as usize);
         }
-        self.asked[tag as usize] = Some(Asked { address, length, kind, sent_at: self.outbox.pushed() });
+        let sent_at = self.outbox.pushed();
+        self.asked[tag as usize] = Some(Asked { address, length, moved: length, kind, sent_at });
+    }
+
+    /// Asks for what was held back, as far as the server takes it now.
+    #[cold]
+    fn ask_held(&mut self, ended: &mut Ended<'_>) {
+        while let Some(transfer) = self.held.front().copied().filter(|first| self.protocol.can_ask(first)) {
+            self.held.pop_front();
+            self.ask(transfer, ended);
+        }
     }
 
     /// Sends as many requests as the socket takes.
@@ -173,24 +203,31 @@ impl<P: Protocol> Exchange<P> {
             Ok(received) => received,
         };
         let direct = self.arriving.map_or(0, |arriving| arriving.left.min(received));
-        self.arrive(direct, &mut ended);
         self.to += received - direct;
-        if let Err(error) = self.read(&mut ended) {
-            self.break_off(&io::Error::other(error), ended);
+        if let Err(error) = self.arrive(direct, &mut ended).and_then(|()| self.read(&mut ended)) {
+            return self.break_off(&io::Error::other(error), ended);
+        }
+        if !self.held.is_empty() {
+            self.ask_held(&mut ended);
         }
     }
 
     /// So many bytes more of a read are in its memory.
     #[inline]
-    fn arrive(&mut self, bytes: usize, ended: &mut Ended<'_>) {
-        let Some(arriving) = &mut self.arriving else { return };
+    fn arrive(&mut self, bytes: usize, ended: &mut Ended<'_>) -> Result<(), String> {
+        let Some(arriving) = &mut self.arriving else { return Ok(()) };
         arriving.left -= bytes;
         arriving.address = arriving.address.wrapping_add(bytes);
         if arriving.left == 0 {
             let tag = arriving.tag;
             self.arriving = None;
+            if let Some(Asked { address, moved, .. }) = self.asked[tag as usize] {
+                // SAFETY: the memory of a read is its caller's until its completion, and so many bytes of it were received.
+                self.protocol.arrived(unsafe { std::slice::from_raw_parts(address, moved as usize) })?;
+            }
             self.end(tag, 0, ended);
         }
+        Ok(())
     }
 
     /// Reads the inbox: starts of answers, and data behind them.
@@ -202,22 +239,35 @@ impl<P: Protocol> Exchange<P> {
                 // SAFETY: the memory of a read is its caller's until its completion, and at least `left` bytes of it are missing.
                 unsafe { std::ptr::copy_nonoverlapping(received.as_ptr(), address, count) };
                 self.from += count;
-                self.arrive(count, ended);
+                self.arrive(count, ended)?;
                 if self.arriving.is_some() {
                     break;
                 }
                 continue;
             }
             let Some(answer) = self.protocol.answer(received)? else { break };
-            self.from += answer.length;
-            let tag = u32::try_from(answer.tag).unwrap_or(u32::MAX);
-            let asked = self.asked.get(tag as usize).copied().flatten();
-            let asked = asked.filter(|asked| asked.sent_at <= self.outbox.sent());
-            let Asked { address, length, kind, .. } = asked.ok_or("it answered a request that was not sent")?;
-            if kind == RequestKind::Read && answer.errno == 0 && length > 0 {
-                self.arriving = Some(Arriving { tag, address, left: length as usize });
+            let (tag, errno, moved) = match answer {
+                Answer::Interim(length) => {
+                    self.from += length;
+                    continue;
+                }
+                Answer::Final { length, tag, errno, moved } => {
+                    self.from += length;
+                    (tag, errno, moved)
+                }
+            };
+            let tag = u32::try_from(tag).unwrap_or(u32::MAX);
+            let sent = self.outbox.sent();
+            let asked = self.asked.get_mut(tag as usize).and_then(Option::as_mut).filter(|asked| asked.sent_at <= sent);
+            let asked = asked.ok_or("it answered a request that was not sent")?;
+            asked.moved = moved.unwrap_or(asked.length);
+            if asked.moved > asked.length {
+                return Err("it moved more than was asked for".to_owned());
+            }
+            if asked.kind == RequestKind::Read && errno == 0 && asked.moved > 0 {
+                self.arriving = Some(Arriving { tag, address: asked.address, left: asked.moved as usize });
             } else {
-                self.end(tag, answer.errno, ended);
+                self.end(tag, errno, ended);
             }
         }
         // What is left is less than the start of an answer.
@@ -230,7 +280,12 @@ impl<P: Protocol> Exchange<P> {
     #[inline]
     fn end(&mut self, tag: u32, errno: i32, ended: &mut Ended<'_>) {
         let Some(asked) = self.asked[tag as usize].take() else { return };
-        ended.push(tag, if errno == 0 { asked.length as i32 } else { -errno });
+        if errno != 0
+            && let Some(cause) = self.protocol.cause()
+        {
+            ended.cause.get_or_insert(cause);
+        }
+        ended.push(tag, if errno == 0 { asked.moved as i32 } else { -errno });
     }
 
     /// The connection can no longer be used: every outstanding transfer fails.
@@ -251,6 +306,9 @@ impl<P: Protocol> Exchange<P> {
         self.broken = Some(-result);
         self.arriving = None;
         self.outbox.clear();
+        for held in self.held.drain(..) {
+            ended.push(held.tag, result);
+        }
         for tag in 0..self.asked.len() as u32 {
             if self.asked[tag as usize].take().is_some() {
                 ended.push(tag, result);

@@ -4,16 +4,19 @@
 //! runtime: a worker sends what it has with one call and waits for answers with another.
 
 mod connection;
+pub(crate) mod credentials;
 mod exchange;
 pub(crate) mod name;
 pub(crate) mod nbd;
+pub(crate) mod smb;
 
 pub(crate) use connection::{Socket, silence, wait};
 pub(crate) use exchange::{Ended, Exchange};
-pub(crate) use name::Name;
 pub use name::is_remote;
+pub(crate) use name::{Name, Place};
 
-use crate::personality::interface::Transfer;
+use crate::personality::interface::{Granted, Transfer};
+use crate::target::Access;
 use halfpower_model::{Bytes, Personality, Server, Workload};
 use std::io;
 use std::time::Duration;
@@ -40,13 +43,19 @@ pub(crate) trait Protocol: Sized {
     ///
     /// # Errors
     /// The kernel's or the server's, with the remedy.
-    fn connect(name: &Name) -> io::Result<(Self, Socket, Volume)>;
+    fn connect(name: &Name, access: Access) -> io::Result<(Self, Socket, Volume)>;
 
-    /// Refuses a workload that the server cannot carry out.
+    /// Prepares for a workload; what the server grants and does not.
     ///
     /// # Errors
-    /// With the remedy.
-    fn accept(&mut self, workload: &Workload) -> io::Result<()>;
+    /// If the server cannot carry it out, with the remedy.
+    fn accept(&mut self, socket: &Socket, workload: &Workload) -> io::Result<Granted>;
+
+    /// Whether a transfer may be asked for now; one that may not waits for an answer to another.
+    fn can_ask(&self, transfer: &Transfer) -> bool {
+        let _ = transfer;
+        true
+    }
 
     /// Appends the request of a transfer to `head`; the data of a write follow it. Or the error of a transfer that cannot be asked for.
     fn ask(&mut self, transfer: &Transfer, head: &mut Vec<u8>) -> Result<(), Refusal>;
@@ -57,19 +66,40 @@ pub(crate) trait Protocol: Sized {
     /// What makes the rest of the stream unreadable.
     fn answer(&mut self, bytes: &[u8]) -> Result<Option<Answer>, String>;
 
+    /// The data of the last answer are there.
+    ///
+    /// # Errors
+    /// As for `answer`.
+    fn arrived(&mut self, data: &[u8]) -> Result<(), String> {
+        let _ = data;
+        Ok(())
+    }
+
+    /// Why the last answer was an error, where its number alone does not explain it.
+    fn cause(&mut self) -> Option<String> {
+        None
+    }
+
     /// The bytes that end the connection in order.
     fn farewell(&self) -> Vec<u8>;
 }
 
 /// The start of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
-    /// Its bytes, before any data.
-    pub(crate) length: usize,
-    /// The tag of its transfer, as the server sent it.
-    pub(crate) tag: u64,
-    /// An error number; 0 for success, which for a read is followed by its data.
-    pub(crate) errno: i32,
+pub(crate) enum Answer {
+    /// Of so many bytes, that ends no transfer.
+    Interim(usize),
+    /// That ends one.
+    Final {
+        /// Its bytes, before any data.
+        length: usize,
+        /// The tag of its transfer, as the server sent it.
+        tag: u64,
+        /// An error number; 0 for success, which for a read is followed by its data.
+        errno: i32,
+        /// Bytes that were moved; none for all that were asked for.
+        moved: Option<u32>,
+    },
 }
 
 /// Why a transfer cannot be asked for.
@@ -83,9 +113,10 @@ pub(crate) struct Refusal {
 ///
 /// # Errors
 /// If it cannot be reached, or has no such volume, with the remedy.
-pub(crate) fn examine(name: &Name) -> io::Result<Volume> {
+pub(crate) fn examine(name: &Name, access: Access) -> io::Result<Volume> {
     match name.protocol {
-        Personality::Nbd => Exchange::<nbd::Nbd>::connect(name).map(|(_, volume)| volume),
+        Personality::Nbd => Exchange::<nbd::Nbd>::connect(name, access).map(|(_, volume)| volume),
+        Personality::Smb => Exchange::<smb::Smb>::connect(name, access).map(|(_, volume)| volume),
         other => Err(io::Error::other(format!("{other} has no servers"))),
     }
 }
@@ -96,7 +127,8 @@ pub(crate) fn examine(name: &Name) -> io::Result<Volume> {
 /// As [`examine`], or the server's answer.
 pub(crate) fn flush(name: &Name) -> io::Result<()> {
     match name.protocol {
-        Personality::Nbd => Exchange::<nbd::Nbd>::connect(name)?.0.flush(),
+        Personality::Nbd => Exchange::<nbd::Nbd>::connect(name, Access::Overwrite)?.0.flush(),
+        Personality::Smb => Exchange::<smb::Smb>::connect(name, Access::Overwrite)?.0.flush(),
         other => Err(io::Error::other(format!("{other} has no servers"))),
     }
 }

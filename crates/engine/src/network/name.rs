@@ -1,12 +1,14 @@
-//! Names of volumes on servers: `nbd://HOST[:PORT][/EXPORT]`, `nbd+unix:///[EXPORT]?socket=PATH`. As in "The NBD Uniform Resource
-//! Indicator (URI) format" of the protocol's documentation.
+//! Names of volumes on servers: `nbd://HOST[:PORT][/EXPORT]`, `nbd+unix:///[EXPORT]?socket=PATH`, as in "The NBD Uniform Resource
+//! Indicator (URI) format" of the protocol's documentation; `smb://[[DOMAIN;]USER@]HOST[:PORT]/SHARE/FILE`.
 
+use super::credentials::Login;
 use halfpower_model::Personality;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// The port that IANA lists for NBD.
+/// The ports that IANA lists.
 const NBD_PORT: u16 = 10809;
+const SMB_PORT: u16 = 445;
 
 /// A volume's name, understood.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +19,7 @@ pub(crate) struct Name {
     pub(crate) place: Place,
     /// The volume at the server; empty for its default.
     pub(crate) export: String,
+    pub(crate) login: Login,
 }
 
 /// Where a server listens.
@@ -29,7 +32,7 @@ pub(crate) enum Place {
 /// Whether a target's name is that of a volume on a server.
 pub fn is_remote(target: &Path) -> bool {
     let scheme = target.to_str().and_then(|text| text.split_once("://")).map(|(scheme, _)| scheme);
-    scheme.is_some_and(|scheme| ["nbd", "nbds", "nbd+unix", "nbds+unix"].contains(&scheme))
+    scheme.is_some_and(|scheme| ["nbd", "nbds", "nbd+unix", "nbds+unix", "smb", "cifs"].contains(&scheme))
 }
 
 impl Name {
@@ -39,37 +42,53 @@ impl Name {
     /// With what is wrong and the form.
     pub(crate) fn read(target: &Path) -> Result<Name, String> {
         let text = target.to_str().ok_or("a server's volume is named in UTF-8")?;
-        let form = "name it like nbd://HOST[:PORT]/EXPORT or nbd+unix:///EXPORT?socket=PATH";
+        let is_smb = text.starts_with("smb:") || text.starts_with("cifs:");
+        let form = match is_smb {
+            true => "name it like smb://USER@HOST/SHARE/FILE",
+            false => "name it like nbd://HOST[:PORT]/EXPORT or nbd+unix:///EXPORT?socket=PATH",
+        };
         let (scheme, rest) = text.split_once("://").ok_or_else(|| format!("{text} names no server; {form}"))?;
         if scheme.starts_with("nbds") {
             return Err(format!("{text} asks for NBD over TLS, which is not supported; use nbd:// through a tunnel"));
         }
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-        let name = |place| {
-            let export = decoded(path).ok_or_else(|| format!("{text}: a % is not followed by two digits; {form}"))?;
-            Ok(Name { text: text.to_owned(), protocol: Personality::Nbd, place, export })
+        let broken = || format!("{text}: a % is not followed by two digits; {form}");
+        let (user, authority) = authority.rsplit_once('@').map_or((None, authority), |(user, rest)| (Some(user), rest));
+        let protocol = if is_smb { Personality::Smb } else { Personality::Nbd };
+        let name = |place, login| {
+            let export = decoded(path).ok_or_else(broken)?;
+            Ok(Name { text: text.to_owned(), protocol, place, export, login })
         };
         if scheme == "nbd+unix" {
             let socket = query.split('&').find_map(|part| part.strip_prefix("socket=")).and_then(decoded);
             return match socket.filter(|socket| !socket.is_empty() && authority.is_empty()) {
-                Some(socket) => name(Place::Unix(PathBuf::from(socket))),
+                Some(socket) => name(Place::Unix(PathBuf::from(socket)), Login::default()),
                 None => Err(format!("{text} names no socket; {form}")),
             };
         }
-        if authority.contains('@') {
+        if user.is_some_and(|user| user.contains(':')) {
+            // Not even the name is repeated, since the password is in it.
+            return Err("the name of the target has a password, which others would see; leave it out, and put it into the file \
+                 that HALFPOWER_CREDENTIALS names"
+                .to_owned());
+        }
+        if user.is_some() && !is_smb {
             return Err(format!("{text} names a user, and NBD has none; {form}"));
         }
         if !query.is_empty() {
             return Err(format!("{text} has parameters that are not supported; {form}"));
         }
-        let (host, port) = host_and_port(authority).ok_or_else(|| format!("{text} names no server; {form}"))?;
-        name(Place::Tcp { host, port })
+        let port = if is_smb { SMB_PORT } else { NBD_PORT };
+        let (host, port) = host_and_port(authority, port).ok_or_else(|| format!("{text} names no server; {form}"))?;
+        let user = user.map(|user| decoded(user).ok_or_else(broken)).transpose()?;
+        let login = if is_smb { Login::find(user.as_deref())? } else { Login::default() };
+        name(Place::Tcp { host, port }, login)
     }
 }
 
 /// `host`, `host:port`, `[address]:port`.
-fn host_and_port(authority: &str) -> Option<(String, u16)> {
+fn host_and_port(authority: &str, usual: u16) -> Option<(String, u16)> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(bracketed) => {
             let (host, rest) = bracketed.split_once(']')?;
@@ -77,7 +96,7 @@ fn host_and_port(authority: &str) -> Option<(String, u16)> {
         }
         None => authority.split_once(':').unwrap_or((authority, "")),
     };
-    let port = if port.is_empty() { NBD_PORT } else { port.parse().ok()? };
+    let port = if port.is_empty() { usual } else { port.parse().ok()? };
     (!host.is_empty()).then(|| (host.to_owned(), port))
 }
 
@@ -133,10 +152,14 @@ mod tests {
             ("nbd://host/x?tls=on", "not supported"),
             ("nbd+unix:///x", "names no socket"),
             ("nbds://host", "TLS"),
+            ("smb://", "names no server"),
+            ("smb://host/a%", "two digits"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(why) && error.starts_with(text), "{error}");
         }
+        let secret = read("smb://me:Xy7secret@host/share/file").unwrap_err();
+        assert!(secret.contains("HALFPOWER_CREDENTIALS") && !secret.contains("Xy7"), "{secret}");
         for path in ["/dev/nbd0", "nbd:", "nbd:/x", "sim:a:b"] {
             assert!(!is_remote(Path::new(path)), "{path}");
         }

@@ -35,6 +35,7 @@ macro_rules! for_personality {
             Sg: synchronous::OneAtATime<$crate::personality::sg::Sg>,
             Nvme: nvme::Nvme,
             Nbd: network::Network<$crate::network::nbd::Nbd>,
+            Smb: network::Network<$crate::network::smb::Smb>,
             Null: null::Null,
             Plugin: plugin::Plugin,
         )

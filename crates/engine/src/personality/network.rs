@@ -2,6 +2,7 @@
 
 use super::interface::{Completion, Granted, Personality, Setup, Transfer};
 use crate::network::{Ended, Exchange, PATIENCE, Protocol, silence, wait};
+use crate::target::Access;
 use std::io;
 use std::time::Duration;
 
@@ -17,15 +18,21 @@ pub(crate) struct Network<P: Protocol> {
 impl<P: Protocol> Personality for Network<P> {
     fn open(setup: Setup<'_>) -> io::Result<(Self, Granted)> {
         let bytes = setup.workload.request_size.0 as usize;
+        let access = if setup.workload.operation.destroys() { Access::Overwrite } else { Access::Read };
+        let mut all = Granted::default();
         let connect = |name| {
-            let (mut link, _) = Exchange::<P>::connect(name)?;
-            link.protocol().accept(setup.workload)?;
+            let (mut link, _) = Exchange::<P>::connect(name, access)?;
+            let Granted { obtained, refused } = link.accept(setup.workload)?;
+            // Of several servers, each option once.
+            for (all, its) in [(&mut all.obtained, obtained), (&mut all.refused, refused)] {
+                its.into_iter().for_each(|one| all.extend((!all.contains(&one)).then_some(one)));
+            }
             Ok(link.with_room(setup.outstanding as usize, bytes))
         };
         let links = setup.names()?.into_iter().map(connect).collect::<io::Result<Vec<_>>>()?;
         let polls = Vec::with_capacity(links.len());
         let ended = Vec::with_capacity(setup.outstanding as usize);
-        Ok((Network { links, polls, ended, cause: None }, Granted::default()))
+        Ok((Network { links, polls, ended, cause: None }, all))
     }
 
     #[inline]

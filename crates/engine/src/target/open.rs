@@ -103,7 +103,7 @@ impl Target {
     /// A volume of a server. It is connected to and examined, and left again.
     fn of_server(path: &Path, access: Access) -> Result<Target, TargetError> {
         let name = Name::read(path).map_err(TargetError::Rejected)?;
-        let Volume { size, alignment, read_only, server } = network::examine(&name)
+        let Volume { size, alignment, read_only, server } = network::examine(&name, access)
             .map_err(|error| TargetError::Rejected(format!("cannot use {}: {error}", path.display())))?;
         if let Some(why) = read_only.filter(|_| access == Access::Overwrite) {
             let path = path.display();

@@ -4,11 +4,11 @@
 #[path = "../../../../examples/built.rs"]
 pub(super) mod examples;
 
+use super::servers::{self, Server};
 use super::{CancelSoon, file, host, measure, spec};
 use halfpower_engine::{Access, Host, NULL_TARGET};
 use halfpower_model::{Cancel, MeasureError, NamedPersonality, Personality, Sample, Testbed, WorkerKind, WorkloadSpec};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,6 @@ fn personalities(host: &Host) -> Vec<NamedPersonality> {
         match (&facts.unavailable, facts.personality) {
             (Some(reason), personality) => eprintln!("skipped: {personality}, {reason}"),
             (None, Personality::Null) => eprintln!("skipped: null, it moves no bytes"),
-            (None, Personality::Nbd) if !has_nbdkit() => eprintln!("skipped: nbd, nbdkit is not installed"),
             (None, Personality::Plugin) => personalities.extend(examples::positioned().map(|file| plugin(file, ""))),
             (None, personality) if ["sg", "nvme"].contains(&personality.word()) => {
                 eprintln!("skipped: {personality}, it speaks to disks, not to files");
@@ -30,45 +29,31 @@ fn personalities(host: &Host) -> Vec<NamedPersonality> {
     personalities
 }
 
-fn has_nbdkit() -> bool {
-    Command::new("nbdkit").arg("--version").output().is_ok_and(|output| output.status.success())
-}
-
 /// A file as a personality reaches it: by its own name, or behind a server, which ends when dropped.
 struct Reached {
     name: PathBuf,
-    server: Option<(Child, tempfile::TempDir)>,
+    _server: Option<Server>,
 }
 
 impl Reached {
-    fn by(named: &NamedPersonality, path: &Path) -> Reached {
-        if !named.personality.is_remote() {
-            return Reached { name: path.to_owned(), server: None };
-        }
-        let directory = tempfile::tempdir().unwrap();
-        let socket = directory.path().join("socket");
-        let server =
-            Command::new("nbdkit").arg("--foreground").arg("--unix").arg(&socket).arg("file").arg(path).spawn();
-        let server = Some((server.unwrap(), directory));
-        let begun = Instant::now();
-        while !socket.exists() {
-            assert!(begun.elapsed() < Duration::from_secs(30), "nbdkit does not listen");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        Reached { name: format!("nbd+unix:///?socket={}", socket.display()).into(), server }
+    /// None, with a message, where the server cannot be had.
+    fn by(named: &NamedPersonality, path: &Path) -> Option<Reached> {
+        let (name, server) = match named.personality {
+            Personality::Nbd => {
+                let server = servers::nbdkit(&["file", &path.display().to_string()])?;
+                (server.name.clone().into(), Some(server))
+            }
+            Personality::Smb => {
+                let server = servers::samba(path.parent().unwrap(), "")?;
+                (format!("smb://{}/share/target", server.name).into(), Some(server))
+            }
+            _ => (path.to_owned(), None),
+        };
+        Some(Reached { name, _server: server })
     }
 
     fn host(&self, access: Access) -> Host {
         host(&self.name, access)
-    }
-}
-
-impl Drop for Reached {
-    fn drop(&mut self) {
-        if let Some((server, _)) = &mut self.server {
-            let _ = server.kill();
-            let _ = server.wait();
-        }
     }
 }
 
@@ -105,7 +90,7 @@ fn the_same_work_leaves_the_same_bytes() {
     for named in personalities {
         std::fs::write(&path, vec![7; 1 << 20]).unwrap();
         let spec = spec("operation=mix=30 requests=300 seed=3").or(&spec_of(&named));
-        let reached = Reached::by(&named, &path);
+        let Some(reached) = Reached::by(&named, &path) else { continue };
         let sample = measure(&mut reached.host(Access::Overwrite), &spec);
         assert!(sample.is_complete(), "{named}: {:?}", sample.failure);
         assert_eq!(sample.total.requests, 300, "{named}");
@@ -121,7 +106,7 @@ fn what_is_written_verifies_in_every_way_workers_can_be() {
     let (_directory, path) = file(1 << 20);
     let personalities = personalities(&host(&path, Access::Read));
     for named in personalities {
-        let reached = Reached::by(&named, &path);
+        let Some(reached) = Reached::by(&named, &path) else { continue };
         for worker_kind in [WorkerKind::Thread, WorkerKind::Process] {
             let depth = if named.personality.is_deep() { 8 } else { 1 };
             let load = format!("depth={depth} workers=3 processes={worker_kind} requests=2000");
@@ -140,7 +125,7 @@ fn cancelling_ends_every_personality() {
     let (_directory, path) = file(1 << 20);
     let personalities = personalities(&host(&path, Access::Read));
     for named in personalities {
-        let reached = Reached::by(&named, &path);
+        let Some(reached) = Reached::by(&named, &path) else { continue };
         let mut host = reached.host(Access::Read);
         let spec = spec("duration=600s workers=2").or(&spec_of(&named));
         let workload = spec.resolve(host.describe()).unwrap();

@@ -8,6 +8,7 @@
 mod leftover;
 mod options;
 mod overwrite;
+mod password;
 mod place;
 mod site;
 mod test_file;
@@ -56,6 +57,7 @@ pub(crate) fn examine(options: &TargetOptions) -> anyhow::Result<Site> {
         let made = Simulated::of_file(&machine, &machine_text(&machine)?, &volume, &settings).map_err(usage)?;
         return Ok(Site::simulated(made, options.peaks.clone()));
     }
+    password::ask_for(&options.targets)?;
     refuse_same(&options.targets).map_err(|error| UsageError(error.to_string()))?;
     refuse_same_names(&options.targets)?;
     if let Some(null) = options.targets.iter().find(|target| target.as_os_str() == NULL_TARGET) {

@@ -19,6 +19,7 @@ mod interchange;
 mod interrupts;
 mod json;
 mod names;
+mod network;
 mod one_machine;
 mod ordinary;
 mod outputs;

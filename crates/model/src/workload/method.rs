@@ -38,6 +38,8 @@ words! {
         Nvme = "nvme",
         /// A network block device (NBD), over a connection of each worker's own.
         Nbd = "nbd",
+        /// A file of a Windows or Samba share (SMB), over a connection of each worker's own.
+        Smb = "smb",
         /// Completes every request immediately: measures the program itself.
         Null = "null",
         /// A shared object that the user named.
@@ -165,7 +167,7 @@ impl Personality {
 
     /// Whether it speaks to a server itself, past this host's page cache and block layer.
     pub fn is_remote(self) -> bool {
-        self == Personality::Nbd
+        matches!(self, Personality::Nbd | Personality::Smb)
     }
 
     /// Whether it sends commands to the disk, past the page cache and the block layer.

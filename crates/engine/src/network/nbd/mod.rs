@@ -10,7 +10,8 @@ pub(crate) mod server;
 mod tests;
 
 use super::{Answer, Name, Protocol, Refusal, Socket, Volume};
-use crate::personality::interface::Transfer;
+use crate::personality::interface::{Granted, Transfer};
+use crate::target::Access;
 use halfpower_model::stream::RequestKind;
 use halfpower_model::{Bytes, Personality, Server, Workload};
 use handshake::Export;
@@ -38,7 +39,7 @@ pub(crate) struct Nbd {
 }
 
 impl Protocol for Nbd {
-    fn connect(name: &Name) -> io::Result<(Self, Socket, Volume)> {
+    fn connect(name: &Name, _: Access) -> io::Result<(Self, Socket, Volume)> {
         let socket = Socket::connect(&name.place)?;
         let export = handshake::negotiate(&socket, &name.export)?;
         let volume = Volume {
@@ -57,7 +58,7 @@ impl Protocol for Nbd {
         Ok((Nbd { export, write_flags: 0 }, socket, volume))
     }
 
-    fn accept(&mut self, workload: &Workload) -> io::Result<()> {
+    fn accept(&mut self, _: &Socket, workload: &Workload) -> io::Result<Granted> {
         let flags = self.export.flags;
         let refuse = |message: &str| Err(io::Error::other(message.to_owned()));
         if workload.operation.has(RequestKind::Trim) && !flags.can_trim() {
@@ -72,7 +73,7 @@ impl Protocol for Nbd {
             }
             self.write_flags = UNIT_ACCESS;
         }
-        Ok(())
+        Ok(Granted::default())
     }
 
     #[inline]
@@ -105,7 +106,7 @@ impl Protocol for Nbd {
             return Err(format!("a reply begins with {:#010x}", word(0)));
         }
         let tag = u64::from(word(8)) << 32 | u64::from(word(12));
-        Ok(Some(Answer { length: REPLY_BYTES, tag, errno: errno_of(word(4)) }))
+        Ok(Some(Answer::Final { length: REPLY_BYTES, tag, errno: errno_of(word(4)), moved: None }))
     }
 
     fn farewell(&self) -> Vec<u8> {

@@ -1,0 +1,109 @@
+//! Servers for tests, on this host alone: nbdkit, and Samba with a configuration of its own. The tests of the program use them too.
+
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The password of the user root at [`samba`].
+pub(crate) const PASSWORD: &str = "Xy7secret";
+
+/// A server, which ends when dropped.
+pub(crate) struct Server {
+    process: Child,
+    directory: tempfile::TempDir,
+    /// Its name before an export's or a share's.
+    pub(crate) name: String,
+}
+
+impl Server {
+    fn start(command: &mut Command, directory: tempfile::TempDir, name: String, listens: impl Fn() -> bool) -> Server {
+        let process = command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let server = Server { process: process.unwrap(), directory, name };
+        let begun = Instant::now();
+        while !listens() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{} does not listen", server.name);
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        server
+    }
+
+    /// A file in its own directory.
+    #[allow(dead_code, reason = "one of the two test programs does not use it")]
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// Ends it at once, with all that it started.
+    pub(crate) fn kill(&mut self) {
+        if let Some(group) = rustix::process::Pid::from_raw(self.process.id() as i32) {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+        let _ = self.process.wait();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// nbdkit with arguments behind its own; none, with a message, where it is not installed.
+pub(crate) fn nbdkit(arguments: &[&str]) -> Option<Server> {
+    if !is_installed("nbdkit") {
+        return None;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let socket = directory.path().join("socket");
+    let mut command = Command::new("nbdkit");
+    command.current_dir(&directory).args(["--foreground", "--unix"]).arg(&socket).args(arguments);
+    let name = format!("nbd+unix:///?socket={}", socket.display());
+    Some(Server::start(&mut command, directory, name, || socket.exists()))
+}
+
+/// Samba with a share `share`, which guests and root may use; none, with a message, where it cannot be run.
+pub(crate) fn samba(share: &Path, options: &str) -> Option<Server> {
+    if !is_installed("smbd") {
+        return None;
+    }
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: Samba's users are to be had by root");
+        return None;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path().display();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let own = |key: &str| directory.path().join(key.replace(' ', "-"));
+    let directories: String =
+        ["private dir", "lock directory", "state directory", "cache directory", "pid directory", "ncalrpc dir"]
+            .iter()
+            .inspect(|key| std::fs::create_dir(own(key)).unwrap())
+            .map(|key| format!("{key} = {}\n", own(key).display()))
+            .collect();
+    let configuration = format!(
+        "[global]\nserver role = standalone server\nmap to guest = Bad User\nguest account = root\n{directories}\
+         bind interfaces only = yes\ninterfaces = lo\nsmb ports = {port}\ndisable netbios = yes\nload printers = no\n\
+         disable spoolss = yes\npassdb backend = smbpasswd:{here}/passwords\nlog file = {here}/log\n{options}\n\
+         [share]\npath = {}\nread only = no\nguest ok = yes\nforce user = root\n",
+        share.display()
+    );
+    let file = directory.path().join("smb.conf");
+    std::fs::write(&file, configuration).unwrap();
+    let set = format!("printf '{PASSWORD}\\n{PASSWORD}\\n' | smbpasswd -c {} -s -a root", file.display());
+    let output = Command::new("sh").args(["-c", &set]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let mut command = Command::new("smbd");
+    command.args(["--foreground", "--no-process-group", "--configfile"]).arg(&file);
+    let name = format!("127.0.0.1:{port}");
+    Some(Server::start(&mut command, directory, name, || TcpStream::connect(("127.0.0.1", port)).is_ok()))
+}
+
+fn is_installed(program: &str) -> bool {
+    let is_there = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
+    if !is_there {
+        eprintln!("skipped: {program} is not installed");
+    }
+    is_there
+}

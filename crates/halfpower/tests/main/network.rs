@@ -1,0 +1,122 @@
+//! Volumes of servers, by nbdkit and Samba: what is guarded, what is said, and what becomes of a run whose server goes away.
+
+#[path = "../../../engine/tests/servers/mod.rs"]
+mod servers;
+
+use super::support::*;
+use servers::{PASSWORD, nbdkit, samba};
+
+#[test]
+fn a_served_volume_is_measured_and_only_overwritten_when_it_is_named() {
+    let lab = Lab::new();
+    let Some(nbdkit) = nbdkit(&["memory", "16M"]) else { return };
+    let name = &nbdkit.name;
+    let sample = lab.json(format!("io {name} --pattern=random --request-size=4KiB --depth=8 --requests=500"));
+    assert_eq!(sample["workload"]["personality"], "nbd");
+    assert_eq!(sample["total"]["bytes"], 500 * 4096);
+    let target = &sample["environment"]["target"];
+    assert_eq!((&target["kind"], &target["transport"]), (&"remote".into(), &"network".into()));
+    let socket = nbdkit.file("socket").display().to_string();
+    assert_eq!(target["server"]["address"], socket);
+    let write = format!("io {name} --op=write --requests=500");
+    for words in [write.clone(), format!("{write} --overwrite=/dev/sda")] {
+        lab.ends(words, 2, "--overwrite");
+    }
+    let flushed = lab.json(format!("{write} --overwrite --durability=flush_at_end --verify=read_back"));
+    assert_eq!(flushed["verified"]["wrong"], 0);
+    lab.ends(format!("io {name} --buffering=buffered"), 2, "no page cache of this host");
+    lab.ends(format!("io {name} --size=1GiB"), 2, "16 MiB");
+    lab.ends(format!("io {name} --files=2"), 2, "--files");
+    assert!(lab.ok("runs show 1").stdout.contains(&socket));
+    assert!(lab.page(1).contains("agreed with it"));
+    let job = lab.ok(format!("plan survey-quick --target {name} --emit=fio")).stdout;
+    assert!(job.contains("ioengine=nbd") && job.contains(&format!("uri={name}")), "{job}");
+    assert!(job.contains("no page cache of this host") || !job.contains("direct=0"), "{job}");
+}
+
+#[test]
+fn a_server_that_goes_away_ends_the_run_with_what_was_measured() {
+    let lab = Lab::new();
+    let Some(mut nbdkit) = nbdkit(&["--filter=log", "memory", "16M", "logfile=log"]) else { return };
+    let log = nbdkit.file("log");
+    let running = lab.start(format!("io {} --duration=600s --pattern=random --request-size=4KiB", nbdkit.name));
+    let running = running.until("requests", || std::fs::metadata(&log).is_ok_and(|log| log.len() > 1 << 16));
+    nbdkit.kill();
+    running.wait().ended(1, "the server closed the connection");
+    let records = lab.records();
+    assert_eq!(records[0]["failure"]["code"], "ECONNRESET");
+    assert!(records[0]["total"]["requests"].as_u64().unwrap() > 0);
+    lab.ends(format!("io {}", nbdkit.name), 1, "Connection refused");
+}
+
+#[test]
+fn a_name_of_no_server_is_refused_with_the_form() {
+    let lab = Lab::new();
+    for (name, why) in [
+        ("nbd://", "nbd://HOST[:PORT]/EXPORT"),
+        ("nbds://host/x", "TLS"),
+        ("nbd+unix:///x", "?socket=PATH"),
+        ("nbd+unix:///x?socket=none", "No such file"),
+        ("smb://host", "smb://[USER@]HOST/SHARE/FILE"),
+        ("smb://host/share", "smb://[USER@]HOST/SHARE/FILE"),
+    ] {
+        let outcome = lab.run(format!("io {name}"));
+        assert!(outcome.status.is_some_and(|status| status == 1 || status == 2), "{name}: {:?}", outcome.status);
+        assert!(outcome.stderr.contains(why), "{name}: {}", outcome.stderr);
+    }
+}
+
+/// The program with the password of Samba's user.
+fn with_password(lab: &Lab, words: &str, password: &str) -> Outcome {
+    let mut command = lab.command(words);
+    command.env("HALFPOWER_PASSWORD", password);
+    outcome(command)
+}
+
+#[test]
+fn a_file_of_a_share_is_measured_as_a_user_and_as_a_guest() {
+    let lab = Lab::new();
+    let file = lab.data_file("file", 4096);
+    let Some(samba) = samba(&lab.path("."), "server signing = mandatory") else { return };
+    let name = format!("smb://root@{}/share/{}", samba.name, file.file_name().unwrap().display());
+    let write = format!("io {name} --op=mix=50 --requests=300 --depth=8 --overwrite --verify=read_back --json");
+    let sample = with_password(&lab, &write, PASSWORD).ended(0, "").document();
+    assert_eq!((&sample["verified"]["wrong"], &sample["total"]["requests"]), (&0.into(), &300.into()));
+    let agreed = sample["environment"]["target"]["server"]["agreed"].to_string();
+    for part in ["SMB 3.1.1", "user root", "signed messages"] {
+        assert!(agreed.contains(part), "{agreed}");
+    }
+    // Guests have no key to sign with.
+    lab.ends(format!("io {}", name.replace("root@", "")), 1, "name a user");
+    let past_end = format!("io {name} --size=1GiB");
+    with_password(&lab, &past_end, PASSWORD).ended(2, "4 MiB");
+}
+
+#[test]
+fn a_password_is_in_no_output() {
+    let lab = Lab::new();
+    lab.data_file("file", 64);
+    let Some(samba) = samba(&lab.path("."), "") else { return };
+    let name = format!("smb://root@{}/share/file", samba.name);
+    let mut said = String::new();
+    for (words, status) in [
+        (format!("io {name} --requests=9 --json"), 0),
+        (format!("io {name} --requests=9 --processes=on"), 0),
+        (format!("io {name}.none"), 1),
+        (format!("io smb://nobody-here;root@{}/none/file", samba.name), 1),
+    ] {
+        let Outcome { stdout, stderr, .. } = with_password(&lab, &words, PASSWORD).ended(status, "");
+        said += &(stdout + &stderr);
+    }
+    let wrong = with_password(&lab, &format!("io {name}"), "Xy7other");
+    let wrong = wrong.ended(1, "refuses this user or password");
+    said += &(wrong.stderr + &lab.page(1));
+    said += &lab.ok("export 1").stdout;
+    lab.ends(format!("io {name}"), 1, "HALFPOWER_CREDENTIALS");
+    // In the name it is refused, and not repeated.
+    let named = lab.ends(format!("io {}", name.replace("root@", "root:Xy7secret@")), 1, "HALFPOWER_CREDENTIALS");
+    said += &(named.stdout + &named.stderr);
+    let store = std::fs::read(lab.store()).unwrap();
+    assert!(!String::from_utf8_lossy(&store).contains("Xy7"), "the store");
+    assert!(!said.contains("Xy7"), "{said}");
+}
