@@ -11,6 +11,7 @@
 mod facts;
 mod host;
 mod levels;
+mod network;
 mod parts;
 mod storage;
 mod suspect;
@@ -60,7 +61,7 @@ pub(crate) fn attribute_with(sample: &Sample, neighbours: Neighbours) -> Option<
 }
 
 /// In the order in which one explains those behind it.
-const SUSPECTS: [fn(&Facts<'_>) -> Option<Standing>; 16] = [
+const SUSPECTS: [fn(&Facts<'_>) -> Option<Standing>; 20] = [
     host::rate,
     host::pauses,
     parts::parts,
@@ -72,9 +73,13 @@ const SUSPECTS: [fn(&Facts<'_>) -> Option<Standing>; 16] = [
     host::cpu,
     host::read_before_write,
     host::flushes,
+    network::credits,
+    network::delayed_acknowledgement,
+    network::link,
     levels::levels,
     storage::depth,
     levels::bus_or_controller,
     storage::file_system,
     storage::device,
+    network::server,
 ];

@@ -231,7 +231,7 @@ pub(super) fn file_system(facts: &Facts<'_>) -> Option<Standing> {
 }
 
 pub(super) fn device(facts: &Facts<'_>) -> Option<Standing> {
-    if facts.knows_parts() {
+    if facts.knows_parts() || facts.sample.environment.remote_target().is_some() {
         return None;
     }
     let Some(busy) = facts.at_device else {

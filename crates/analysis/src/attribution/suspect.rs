@@ -35,14 +35,20 @@ pub enum Owner {
     Controller,
     /// Waits of a simulated network share.
     Share,
-    /// The link of the device.
+    /// The link of the device, or to the server.
     Link,
+    /// A server that waits for acknowledgements, which are delayed.
+    DelayedAcknowledgement,
+    /// A server's credits.
+    Credits,
     /// Too few outstanding requests.
     Depth,
     /// The file system, or anything else above the device.
     FileSystem,
     /// The device and all behind it.
     Device,
+    /// A server and all behind it.
+    Server,
 }
 
 /// How certain it is.
@@ -113,8 +119,11 @@ pub(super) fn named_at(owner: Owner, sureness: Sureness, at: impl Into<String>, 
 impl Owner {
     /// Whether requests of other programs compete for it.
     pub(super) fn is_below(self) -> bool {
-        use Owner::{Bus, Controller, Depth, Device, FileSystem, Flushes, Link, Share};
-        [Bus, Controller, Share, Link, Depth, FileSystem, Device, Flushes].contains(&self)
+        use Owner::{
+            Bus, Controller, Credits, DelayedAcknowledgement, Depth, Device, FileSystem, Flushes, Link, Server, Share,
+        };
+        [Bus, Controller, Share, Link, DelayedAcknowledgement, Credits, Depth, FileSystem, Device, Server, Flushes]
+            .contains(&self)
     }
 
     /// For people.
@@ -135,9 +144,12 @@ impl Owner {
             Owner::Controller => "the controller",
             Owner::Share => "the network share",
             Owner::Link => "the link",
+            Owner::DelayedAcknowledgement => "delayed acknowledgements of TCP",
+            Owner::Credits => "the server's credits",
             Owner::Depth => "queue depth",
             Owner::FileSystem => "the file system",
             Owner::Device => "the device",
+            Owner::Server => "the server or what is behind it",
         }
     }
 }

@@ -141,6 +141,8 @@ fn setting(part: &Part<'_>) -> Option<String> {
         Owner::DirtyPages => "write with direct I/O",
         Owner::ReadBeforeWrite => "write whole blocks",
         Owner::Flushes => "flush less often",
+        Owner::DelayedAcknowledgement => "set TCP_NODELAY at the server",
+        Owner::Credits => "raise the server's credits, or use larger requests",
         Owner::Depth => return Some(format!("queue more than {} requests", part.outstanding)),
         _ => return None,
     };
@@ -153,6 +155,7 @@ fn hardware(part: &Part<'_>) -> Option<String> {
         Owner::Bus | Owner::Controller | Owner::Link => "use a faster link",
         Owner::Device if part.is_virtual => "ask its provider for a faster disk",
         Owner::Device => "use a faster device, or several",
+        Owner::Server => "measure on the server, which tells its own part from its storage",
         _ => return None,
     };
     Some(words.to_owned())
@@ -211,6 +214,7 @@ fn would_tell(reason: &str) -> &'static str {
         () if is_about("the CPU") => "a run on an idle machine would tell",
         () if is_about("queue depth") => "a deeper queue would tell",
         () if is_about("the device: it has no counters") => "--pap device=RATE would tell",
+        () if is_about("the server") => "a deeper queue would tell",
         () if is_about("the load generator") => "more workers would tell",
         () => "halfpower io --block-phases would tell",
     }

@@ -9,9 +9,11 @@ use super::{Answer, Name, Protocol, Refusal, Volume};
 use crate::personality::interface::{Completion, Granted, Transfer, failed};
 use crate::target::Access;
 use halfpower_model::Workload;
+use halfpower_model::sample::Connections;
 use halfpower_model::stream::RequestKind;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
+use std::time::{Duration, Instant};
 
 /// Requests up to this size are received many at a time.
 const SMALL: usize = 16 << 10;
@@ -35,6 +37,9 @@ pub(crate) struct Exchange<P: Protocol> {
     from: usize,
     to: usize,
     arriving: Option<Arriving>,
+    /// Since when data are missing, and how long they were before.
+    incomplete_since: Option<Instant>,
+    incomplete: Duration,
     /// The error of every transfer since the connection failed.
     broken: Option<i32>,
 }
@@ -89,6 +94,8 @@ impl<P: Protocol> Exchange<P> {
             from: 0,
             to: 0,
             arriving: None,
+            incomplete_since: None,
+            incomplete: Duration::ZERO,
             broken: None,
         };
         Ok((exchange.with_room(1, SMALL), volume))
@@ -207,9 +214,29 @@ impl<P: Protocol> Exchange<P> {
         if let Err(error) = self.arrive(direct, &mut ended).and_then(|()| self.read(&mut ended)) {
             return self.break_off(&io::Error::other(error), ended);
         }
+        self.count_incomplete();
         if !self.held.is_empty() {
             self.ask_held(&mut ended);
         }
+    }
+
+    /// The data of an answer have begun to arrive and are not complete, or are. Whole answers cost no reading of the clock.
+    #[inline]
+    fn count_incomplete(&mut self) {
+        match (self.arriving.is_some(), self.incomplete_since) {
+            (true, None) => self.incomplete_since = Some(Instant::now()),
+            (false, Some(since)) => {
+                self.incomplete += since.elapsed();
+                self.incomplete_since = None;
+            }
+            _ => {}
+        }
+    }
+
+    /// What the connection did since it was opened.
+    pub(crate) fn connections(&self) -> Connections {
+        let arriving = self.incomplete + self.incomplete_since.map_or(Duration::ZERO, |since| since.elapsed());
+        Connections { connections: 1, arriving_s: arriving.as_secs_f64(), tcp: self.socket.tcp() }
     }
 
     /// So many bytes more of a read are in its memory.

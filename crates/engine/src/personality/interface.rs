@@ -4,6 +4,7 @@ use crate::buffers::Buffers;
 use crate::network::Name;
 use crate::target::{OpenTarget, Opened};
 use halfpower_model::Workload;
+use halfpower_model::sample::Connections;
 use halfpower_model::stream::RequestKind;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -138,6 +139,11 @@ pub(crate) trait Personality: Sized {
 
     /// The cause of the last failure, where the error number alone does not explain it.
     fn cause(&mut self) -> Option<String> {
+        None
+    }
+
+    /// What the connections to servers did since they were opened; none without any.
+    fn connections(&self) -> Option<Connections> {
         None
     }
 

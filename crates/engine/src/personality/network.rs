@@ -3,6 +3,7 @@
 use super::interface::{Completion, Granted, Personality, Setup, Transfer};
 use crate::network::{Ended, Exchange, PATIENCE, Protocol, silence, wait};
 use crate::target::Access;
+use halfpower_model::sample::Connections;
 use std::io;
 use std::time::Duration;
 
@@ -69,6 +70,10 @@ impl<P: Protocol> Personality for Network<P> {
         done.append(&mut self.ended);
         let at_most = if done.is_empty() { at_most } else { Duration::ZERO };
         self.take_turn(done, at_most, false)
+    }
+
+    fn connections(&self) -> Option<Connections> {
+        self.links.iter().map(Exchange::connections).reduce(|all, one| all.and(&one))
     }
 
     fn cause(&mut self) -> Option<String> {

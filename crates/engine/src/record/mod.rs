@@ -75,6 +75,8 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
     let is_open = workload.arrivals != Arrivals::Closed;
     let workers = worker_totals(raw, context.clock);
     let requested = [&read, &write].map(|totals| totals.as_ref().map_or(0, |totals| totals.bytes));
+    let connections =
+        outcomes().filter_map(|outcome| outcome.connections.clone()).reduce(|all, one| all.and(&one).into());
     let mut sample = Sample {
         started_at: raw.started_at,
         elapsed_s,
@@ -101,6 +103,7 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
         cpu,
         block: context.block.map(|block| amplified(block, workload, requested)),
         dirty: raw.accounted.dirty,
+        connections,
         instrument: Instrument {
             loop_ns_per_request: Some(context.loop_ns_per_request),
             obtained: raw.granted.obtained.clone().into(),

@@ -21,6 +21,7 @@ use crate::shared_memory::Zeroed;
 use batches::Batches;
 use extras::{Extras, has_timed_end};
 use halfpower_model::Workload;
+use halfpower_model::sample::Connections;
 use halfpower_model::stream::{Request, RequestKind, RequestStream};
 use pace::{Lateness, wait_until};
 use recorder::Recorder;
@@ -76,6 +77,8 @@ pub(crate) struct Outcome {
     pub(crate) failures: Vec<RequestFailure>,
     /// The first block that was not as it was written, in a sentence.
     pub(crate) mismatch: Option<String>,
+    /// The connections to servers, in the measured part.
+    pub(crate) connections: Option<Box<Connections>>,
     /// The count of [`Personality::would_block`] in the measured part.
     pub(crate) would_block: Option<u64>,
     /// Requests that were outstanding at the end of the window and do not count.
@@ -326,6 +329,7 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
         self.phase = Phase::Measuring;
         self.around.meter.restart();
         self.outcome.would_block = self.personality.would_block();
+        self.outcome.connections = self.personality.connections().map(Box::new);
         self.depth_until = schedule.measure_from;
         // Since the last completion the same ones are outstanding.
         self.lead_ticks = self.in_flight() * schedule.measure_from.saturating_sub(self.settled_at);
@@ -425,6 +429,9 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
             if self.is_of_few { (self.settled_at, self.lead_ticks) } else { (schedule.measure_from, 0) };
         self.outcome.depth_mean =
             (self.depth_ticks + lead_ticks) as f64 / self.depth_until.saturating_sub(measured_from).max(1) as f64;
+        let now = self.personality.connections();
+        self.outcome.connections =
+            now.zip(self.outcome.connections.take()).map(|(now, before)| now.since(&before).into());
         let before = self.outcome.would_block.unwrap_or(0);
         self.outcome.would_block = self.personality.would_block().map(|all| all - before);
         let Worker { personality, around: Surroundings { extras, meter, clock, workload, .. }, mut outcome, .. } = self;

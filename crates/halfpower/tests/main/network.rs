@@ -66,6 +66,18 @@ fn a_name_of_no_server_is_refused_with_the_form() {
     }
 }
 
+#[test]
+fn credits_for_fewer_requests_than_the_queue_is_deep_are_said() {
+    let lab = Lab::new();
+    lab.data_file("file", 1024);
+    let Some(samba) = samba(&lab.path("."), "smb2 max credits = 4") else { return };
+    let io = format!("io smb://{}/share/file --pattern=random --request-size=4KiB --requests=300", samba.name);
+    let deep = lab.ok(format!("{io} --depth=16")).stdout;
+    assert!(deep.contains("bottleneck  the server's credits: the server's credits allow"), "{deep}");
+    let shallow = lab.ok(format!("{io} --depth=2")).stdout;
+    assert!(!shallow.contains("the server's credits"), "{shallow}");
+}
+
 /// The program with the password of Samba's user.
 fn with_password(lab: &Lab, words: &str, password: &str) -> Outcome {
     let mut command = lab.command(words);

@@ -3,6 +3,7 @@
 //! An unmeasured figure is null with a reason beside it, or absent.
 
 use super::block::{Block, Dirty};
+use super::connections::Connections;
 use super::heat::Heat;
 use super::part::Part;
 use super::totals::{Latency, Totals};
@@ -83,6 +84,9 @@ pub struct Sample {
     /// Dirty pages; none if nothing was written through the page cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dirty: Option<Dirty>,
+    /// The connections to servers; none of a target of this host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<Box<Connections>>,
     /// How busy the parts of a simulated machine were, from the program to the medium; empty on a host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Volumes of servers against truth, and requests per second beside fio's client of the same server.
+
+    bench/network.py [--binary target/release/halfpower] [--times 10] [--seed N] truth
+    bench/network.py [--binary …] [--rounds 5] beside
+
+`truth` starts servers on this host alone and looks what `io` and `limits` say of them: nbdkit's delay filter (5 ms, within 0.5 ms);
+its rate filter and links of a network namespace held by tbf (20 to 200 MB/s, within 3 %, and the limit named: a rate limit or the
+server for the filter, the link for the link); Samba with credits for fewer requests than the queue is deep. `beside` reads 4 KiB and
+64 KiB at QD1, QD8 and QD32 from nbdkit's memory by turns with fio's nbd engine (libnbd), and prints requests per second and CPU time a
+request, medians with the least and the greatest. Needs root, nbdkit, iproute2; for their parts Samba and fio with that engine.
+
+Ends with status 1 where a figure of `truth` is wrong more often than once in ten times.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+# Of a frame of Ethernet with an MTU of 1500: what TCP with timestamps carries.
+PAYLOAD = 1448 / 1514
+
+
+@contextlib.contextmanager
+def nbdkit(*words, inside=(), address=()):
+    """A server; its name. On a socket of its own, or at an address."""
+    with tempfile.TemporaryDirectory() as folder:
+        where = address or ("--unix", f"{folder}/socket")
+        command = [*inside, "nbdkit", "--foreground", *map(str, where), *words]
+        process = subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL)
+        try:
+            while not address and not os.path.exists(f"{folder}/socket"):
+                time.sleep(0.01)
+            time.sleep(0.3 if address else 0)
+            yield f"nbd://{address[1]}:{address[3]}/" if address else f"nbd+unix:///?socket={folder}/socket"
+        finally:
+            process.kill()
+            process.wait()
+
+
+@contextlib.contextmanager
+def link(rate):
+    """Two network namespaces with a link of so many bytes per second both ways; the prefixes of commands in each."""
+    names = [f"halfpower-{os.getpid()}-{end}" for end in "ab"]
+    run = lambda *words: subprocess.run(words, check=True)
+    try:
+        for name in names:
+            run("ip", "netns", "add", name)
+        run("ip", "link", "add", "va", "netns", names[0], "type", "veth", "peer", "name", "vb", "netns", names[1])
+        for name, device, address in zip(names, ("va", "vb"), ("192.0.2.1/24", "192.0.2.2/24")):
+            inside = ["ip", "netns", "exec", name]
+            run(*inside, "ip", "address", "add", address, "dev", device)
+            run(*inside, "ip", "link", "set", device, "up")
+            # Segments of the size that a cable carries, so that what is counted is what is sent.
+            subprocess.run([*inside, "ethtool", "-K", device, "tso", "off", "gso", "off", "gro", "off"], stderr=subprocess.DEVNULL)
+            run(*inside, "tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", f"{8 * rate:.0f}bit", "burst", "32kb", "latency", "50ms")
+        yield [("ip", "netns", "exec", name) for name in names]
+    finally:
+        for name in names:
+            subprocess.run(["ip", "netns", "delete", name], stderr=subprocess.DEVNULL)
+
+
+def halfpower(binary, *words, inside=()):
+    done = subprocess.run([*inside, binary, *words, "--json", "--no-store"], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(words)}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def bottleneck(binary, *words, inside=()):
+    """The bottleneck that a command names, in words."""
+    done = subprocess.run([*inside, binary, *words, "--no-store"], capture_output=True, text=True, check=True)
+    return next((line.split(None, 1)[1] for line in done.stdout.splitlines() if line.split()[:1] == ["bottleneck"]), "none")
+
+
+def truth(binary, arguments):
+    draw, right, asked = random.Random(arguments.seed), {}, {}
+
+    def tell(what, is_right, words):
+        asked[what] = asked.get(what, 0) + 1
+        right[what] = right.get(what, 0) + is_right
+        print(f"{what}: {words}{'' if is_right else ': WRONG'}", flush=True)
+
+    for _ in range(arguments.times):
+        with nbdkit("--filter=delay", "memory", "64M", "rdelay=5ms") as name:
+            mean = halfpower(binary, "io", name, "--bs", "4k", "--duration", "1s")["total"]["latency_ns"]["mean"] / 1e6
+            tell("delay of 5 ms", abs(mean - 5) <= 0.5, f"{mean:.2f} ms")
+        rate = 20e6 * 10 ** draw.random()
+        with nbdkit("--filter=rate", "memory", "1G", f"rate={8 * rate:.0f}") as name:
+            found = halfpower(binary, "limits", "--no-writes", name, "--no-report")["limits"]
+            told = [one for one in found if one["what"] == "bytes_per_s"]
+            near = any(abs(one["sustained"]["value"] / rate - 1) <= 0.03 for one in told)
+            tell("rate filter", near, f"{rate / 1e6:.1f} MB/s: {[one['sentence'] for one in found]}")
+        with link(rate) as (here, there), nbdkit("memory", "1G", inside=there, address=("-i", "192.0.2.2", "-p", 10809)) as name:
+            words = ["io", name, "--bs", "1m", "--depth", "4", "--duration", "3s", "--warmup", "1s"]
+            reached = halfpower(binary, *words, inside=here)["total"]["bytes_per_s"] / (rate * PAYLOAD)
+            tell("link", abs(reached - 1) <= 0.03, f"{rate / 1e6:.1f} MB/s: {reached:.3f} of what its frames carry")
+            why = bottleneck(binary, *words, inside=here)
+            tell("link named", why.startswith("the link"), why)
+    return all(10 * right[what] >= 9 * asked[what] for what in asked) or print(right, asked)
+
+
+def fio(name, size, depth):
+    words = ["--name=x", "--ioengine=nbd", f"--uri={name}", "--rw=randread", f"--bs={size}", f"--iodepth={depth}", "--time_based",
+             "--runtime=3", "--size=256m", "--norandommap", "--output-format=json", "--thread"]
+    done = subprocess.run(["fio", *words], capture_output=True, text=True)
+    job = json.loads(done.stdout[done.stdout.index("{"):])["jobs"][0]
+    iops = job["read"]["iops"]
+    return iops, (job["usr_cpu"] + job["sys_cpu"]) / 100 / iops * 1e6
+
+
+def ours(binary, name, size, depth):
+    words = ["--pattern", "random", "--bs", str(size), "--depth", str(depth), "--duration", "3s"]
+    sample = halfpower(binary, "io", name, *words)
+    return sample["total"]["requests_per_s"], sample["cpu"]["lower_us_per_request"]
+
+
+def beside(binary, arguments):
+    print("| server | request | QD | | requests/s | CPU µs/request | ratio of requests/s |")
+    print("|---|---|---|---|---|---|---|")
+    spread = lambda all: f"{statistics.median(all):.4g} ({min(all):.4g}–{max(all):.4g})"
+    port = 10810
+    for where in ("socket", "TCP"):
+        address = ("-i", "127.0.0.1", "-p", port) if where == "TCP" else ()
+        with nbdkit("memory", "256M", address=address) as name:
+            for size in (4096, 65536):
+                for depth in (1, 8, 32):
+                    turns = [(ours(binary, name, size, depth), fio(name, size, depth)) for _ in range(arguments.rounds)]
+                    ratio = [own[0] / other[0] for own, other in turns]
+                    for who, side in (("halfpower", 0), ("fio", 1)):
+                        rates, costs = ([turn[side][part] for turn in turns] for part in (0, 1))
+                        print(f"| {where} | {size} | {depth} | {who} | {spread(rates)} | {spread(costs)} | {'' if side else spread(ratio)} |", flush=True)
+    return True
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", default="target/release/halfpower")
+    parser.add_argument("--times", type=int, default=10)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("command", choices=["truth", "beside"])
+    arguments = parser.parse_args()
+    if not shutil.which("nbdkit"):
+        sys.exit("skipped: nbdkit is not installed")
+    command = {"truth": truth, "beside": beside}[arguments.command]
+    sys.exit(0 if command(os.path.abspath(arguments.binary), arguments) else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+//! What the connections to servers did while a sample was measured.
+
+use serde::{Deserialize, Serialize};
+
+/// All connections of a sample together, over its measured part.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Connections {
+    /// Their number.
+    pub connections: u32,
+    /// Time in which the data of an answer had begun to arrive and were not complete; the sum over the connections.
+    pub arriving_s: f64,
+    /// What the kernel counted (TCP_INFO); none of local sockets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<Tcp>,
+}
+
+/// Counts of the kernel for TCP connections. Source: linux/tcp.h, `struct tcp_info`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tcp {
+    /// Time with data that were sent and not acknowledged; the sum over the connections, as of the next two.
+    pub sending_s: f64,
+    /// Part of it in which the server's window was full: the server reads too slowly.
+    pub window_limited_s: f64,
+    /// Part of it in which this host's send buffer was full.
+    pub buffer_limited_s: f64,
+    /// Segments sent again.
+    pub retransmitted: u64,
+    /// Least round trip of any connection since it began.
+    pub round_trip_least_s: f64,
+}
+
+impl Connections {
+    /// From an earlier state of the same connections on.
+    pub fn since(&self, earlier: &Connections) -> Connections {
+        let tcp = self.tcp.as_ref().zip(earlier.tcp.as_ref()).map(|(now, then)| Tcp {
+            sending_s: now.sending_s - then.sending_s,
+            window_limited_s: now.window_limited_s - then.window_limited_s,
+            buffer_limited_s: now.buffer_limited_s - then.buffer_limited_s,
+            retransmitted: now.retransmitted.saturating_sub(then.retransmitted),
+            round_trip_least_s: now.round_trip_least_s,
+        });
+        Connections { connections: self.connections, arriving_s: self.arriving_s - earlier.arriving_s, tcp }
+    }
+
+    /// With other connections.
+    #[must_use]
+    pub fn and(&self, other: &Connections) -> Connections {
+        let tcp = self.tcp.as_ref().zip(other.tcp.as_ref()).map(|(one, other)| Tcp {
+            sending_s: one.sending_s + other.sending_s,
+            window_limited_s: one.window_limited_s + other.window_limited_s,
+            buffer_limited_s: one.buffer_limited_s + other.buffer_limited_s,
+            retransmitted: one.retransmitted + other.retransmitted,
+            round_trip_least_s: one.round_trip_least_s.min(other.round_trip_least_s),
+        });
+        let connections = self.connections + other.connections;
+        Connections { connections, arriving_s: self.arriving_s + other.arriving_s, tcp }
+    }
+
+    /// A time over all connections as a share of `elapsed_s` of each.
+    pub fn share(&self, time_s: f64, elapsed_s: f64) -> f64 {
+        (time_s / (elapsed_s * f64::from(self.connections.max(1)))).clamp(0.0, 1.0)
+    }
+}
