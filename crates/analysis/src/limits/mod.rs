@@ -38,6 +38,8 @@ const BEYOND_CACHE: f64 = 0.1;
 const APART: u64 = 8;
 /// Requests as which the kernel may pass on one where the largest that the device takes is unknown.
 const PARTS_MAX: u64 = 8;
+/// Of so many parts the second is the rest of a request, which is joined with the next one where that follows it.
+const JOINED_MAX: f64 = 2.1;
 /// What providers count as one request at most: Amazon EBS User Guide, "I/O characteristics".
 const COUNTED_MAX: Bytes = Bytes(256 << 10);
 /// Reads and writes together exceed one's limit by this share if each has its own.
@@ -353,9 +355,11 @@ fn of_operation<'a, 'b: 'a>(
     // at exactly the same rate: of eight possible rates one may be near.
     let off = |parts: f64| (large.course.requests_per_s.value * parts / small.course.requests_per_s.value - 1.0).abs();
     let is_in_parts = (2..=large.parts_max()).any(|parts| off(parts as f64) < EQUAL);
-    // Pages that lie apart make more parts, and may become so while it runs.
+    // Pages that lie apart make more parts, and may become so while it runs; QEMU joins some of them again before it counts.
     let is_as_counted = large.at_device().is_some_and(|(parts, requests_per_s)| {
-        off(parts) < SAME || (requests_per_s / small.course.requests_per_s.value - 1.0).abs() < SAME
+        let counted = small.course.requests_per_s.value / large.course.requests_per_s.value;
+        let is_joined = parts <= JOINED_MAX && (1.0..=parts).contains(&counted);
+        is_joined || off(parts) < SAME || (requests_per_s / small.course.requests_per_s.value - 1.0).abs() < SAME
     });
     let large_in_requests = is_small_held && (off(1.0) < SAME || is_as_counted || is_in_parts);
     let requests = (is_small_held && !small_in_bytes).then(|| small.limit(Quantity::RequestsPerSecond));

@@ -110,6 +110,27 @@ fn a_limit_in_bytes_is_not_one_of_parts_that_the_disk_needs_not() {
 }
 
 #[test]
+fn a_rest_that_is_joined_with_the_next_request_shows_no_limit_in_bytes() {
+    // Large requests at two thirds of the rate of small ones, each in two parts for the kernel.
+    let mut run = run(Some(Bucket(600.0, 300.0)), Some(Bucket(419e6, 30e6)));
+    let named = |run: &Run| crate::analyse(&run.observed()).limits.iter().map(|limit| limit.what).collect::<Vec<_>>();
+    for placed in &mut run.samples {
+        placed.sample.environment.target.whole_request_bytes = Some(Bytes(254 << 12));
+    }
+    for (parts, expected) in [
+        (1, &[Quantity::RequestsPerSecond, Quantity::BytesPerSecond][..]),
+        (2, &[Quantity::RequestsPerSecond]),
+        (4, &[Quantity::RequestsPerSecond, Quantity::BytesPerSecond]),
+    ] {
+        for placed in &mut run.samples {
+            let parts = if placed.sample.workload.request_size.0 > 254 << 12 { parts } else { 1 };
+            placed.sample.block = Some(block(placed.sample.total.requests * parts, 0));
+        }
+        assert_eq!(named(&run), expected, "{parts} parts");
+    }
+}
+
+#[test]
 fn writes_that_move_what_reads_may_are_held_by_the_same_limit() {
     let mut run = run(None, Some(Bucket(21.6e6, 3e6)));
     for placed in &mut run.samples {
