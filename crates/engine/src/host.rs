@@ -12,15 +12,17 @@ use crate::target::interference::InterferenceWatch;
 use crate::target::{OpenTarget, Target, TargetError, Targets};
 use crate::verification;
 use crate::worker::ledger::Ledger;
+use crate::worker::pace;
 use crate::worker::recorder::Snapshot;
 use halfpower_model::environment::PersonalityFacts;
 use halfpower_model::sample::{Totals, Verified};
 use halfpower_model::{
-    BlockPhases, Bytes, BytesPerSecond, CachePolicy, Cancel, Environment, GivenPeak, Limits, MeasureError, Observer,
-    Personality as Name, Sample, SubmitBatch, TargetFacts, Testbed, Verify, WorkerKind, Workload,
+    BlockPhases, Bytes, BytesPerSecond, CachePolicy, Cancel, Environment, GivenPeak, Limits, MeasureError, Nanoseconds,
+    Observer, Personality as Name, Sample, SubmitBatch, TargetFacts, Testbed, Verify, WorkerKind, Workload,
 };
 use std::io;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
 
 /// Requests for the measurement of the loop's own cost; some 0.1 ms.
 const CALIBRATION_REQUESTS: u64 = 10_000;
@@ -109,7 +111,7 @@ impl Host {
             let its = &targets[its.clone()];
             let volumes = Some(ledger.volumes(*volume));
             let raw = for_personality!(reading.personality,
-                P => run::run::<P>(&reading, its, self.clock, volumes, &mut (), cancel))?;
+                P => run::run::<P>(&reading, its, self.clock, volumes, &mut (), cancel, None))?;
             verification::conclude_reading(sample, &raw, ledger, &place, cancel.is_cancelled());
             read.requests += raw.counts.iter().map(Snapshot::requests).sum::<u64>();
             read.bytes += raw.counts.iter().map(|counts| counts.bytes).sum::<u64>();
@@ -180,6 +182,41 @@ impl Testbed for Host {
         observer: &mut dyn Observer,
         cancel: &Cancel,
     ) -> Result<Sample, MeasureError> {
+        self.measure_through(workload, observer, cancel, None)
+    }
+}
+
+impl Host {
+    /// Measures from an instant on that others share. `instant` is called once, when the workers are ready, and gives it by
+    /// [`Clock::now`], or gives up; the workers are released then.
+    ///
+    /// # Errors
+    /// As [`Testbed::measure`]; [`MeasureError::Cancelled`] if it was given up.
+    pub fn measure_from(
+        &mut self,
+        workload: &Workload,
+        observer: &mut dyn Observer,
+        cancel: &Cancel,
+        instant: &mut dyn FnMut() -> Option<Nanoseconds>,
+    ) -> Result<Sample, MeasureError> {
+        let clock = self.clock;
+        let mut gate = || {
+            let at = instant()?;
+            let begun = clock.tick();
+            let from = begun + clock.ticks(at.0.saturating_sub(clock.now().0));
+            pace::wait_until(clock, from, &AtomicBool::new(false));
+            Some(from)
+        };
+        self.measure_through(workload, observer, cancel, Some(&mut gate))
+    }
+
+    fn measure_through(
+        &mut self,
+        workload: &Workload,
+        observer: &mut dyn Observer,
+        cancel: &Cancel,
+        gate: Option<run::Gate<'_>>,
+    ) -> Result<Sample, MeasureError> {
         let mut chosen = self.targets.of(workload)?;
         let hole_share = chosen.check(workload)?;
         check_memory(workload)?;
@@ -196,7 +233,7 @@ impl Testbed for Host {
         let volumes = ledger.as_ref().map(|ledger| ledger.volumes(0));
         let mut watched = InterferenceWatch::new(&chosen, workload, observer);
         let raw = for_personality!(workload.personality,
-            P => run::run::<P>(workload, &targets, clock, volumes, &mut watched, cancel))?;
+            P => run::run::<P>(workload, &targets, clock, volumes, &mut watched, cancel, gate))?;
         let phases = phases.map(|phases| phases.map(Watching::finish));
         let account = Moment::now().zip(cpu_before).map(|(after, before)| after.since(&before, 0.0));
         let after = counters.as_ref().and_then(|counters| counters.read());
@@ -251,7 +288,7 @@ fn loop_cost_ns(workload: &Workload, clock: Clock) -> Result<f64, MeasureError> 
     };
     let mut best = f64::INFINITY;
     for _ in 0..3 {
-        let raw = run::run::<Null>(&empty, &[], clock, None, &mut (), &Cancel::default())?;
+        let raw = run::run::<Null>(&empty, &[], clock, None, &mut (), &Cancel::default(), None)?;
         best = best.min(raw.elapsed.0 as f64 / CALIBRATION_REQUESTS as f64);
     }
     Ok(best)

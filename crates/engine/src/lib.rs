@@ -9,6 +9,7 @@ mod errno;
 mod host;
 mod instrument;
 mod mapping;
+pub mod mpi;
 mod network;
 mod personality;
 mod record;

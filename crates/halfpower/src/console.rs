@@ -42,6 +42,8 @@ pub(crate) struct Console {
     /// Whether each trial has a line.
     is_plain: bool,
     is_quiet: bool,
+    /// Whether nothing is printed at all.
+    is_silent: bool,
     /// Whether a run takes the whole terminal.
     is_whole: bool,
     /// Whether anything was printed on standard output.
@@ -84,8 +86,8 @@ impl Console {
         let bar = is_terminal.then(|| ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()));
         let colour = is_terminal && wanted;
         let output_colour = colour && std::io::stdout().is_terminal();
-        let (is_plain, is_quiet, is_whole, printed) = (false, false, false, Arc::default());
-        Console { colour, output_colour, is_terminal, bar, is_plain, is_quiet, is_whole, printed }
+        let (is_plain, is_quiet, is_silent, is_whole, printed) = (false, false, false, false, Arc::default());
+        Console { colour, output_colour, is_terminal, bar, is_plain, is_quiet, is_silent, is_whole, printed }
     }
 
     /// With the options of the command line.
@@ -99,6 +101,11 @@ impl Console {
             self.bar = None;
         }
         Console { is_plain, is_quiet, ..self }
+    }
+
+    /// That prints nothing, on neither output.
+    pub(crate) fn silent(self) -> Self {
+        Console { is_silent: true, is_quiet: true, is_terminal: false, bar: None, ..self }
     }
 
     /// With the whole terminal for the progress of a run, where standard error is one.
@@ -148,6 +155,9 @@ impl Console {
     }
 
     fn say(&self, (label, code): (&str, &str), text: &str) {
+        if self.is_silent {
+            return;
+        }
         let columns = if self.is_terminal { columns_of(std::io::stderr()) } else { None };
         let width = columns.unwrap_or(usize::MAX);
         let plain = format!("{label}{text}");
@@ -242,6 +252,9 @@ impl Console {
     /// # Errors
     /// If standard output is closed or full.
     pub(crate) fn print_styled(&self, text: &str) -> anyhow::Result<()> {
+        if self.is_silent {
+            return Ok(());
+        }
         self.printed.store(true, Ordering::Relaxed);
         let mut output = std::io::stdout().lock();
         let end = if text.ends_with('\n') { "" } else { "\n" };

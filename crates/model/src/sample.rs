@@ -8,6 +8,7 @@ mod heat;
 mod imported;
 mod memory;
 mod part;
+mod rank;
 mod rate;
 mod record;
 mod together;
@@ -20,6 +21,7 @@ pub use cut_off::{CutOff, stalled_at_end};
 pub use heat::Heat;
 pub use memory::{MEMORY_SPEED, came_around, memory_speed, once_over};
 pub use part::{Part, PartKind, Wait, WaitFor};
+pub use rank::Rank;
 pub use rate::rate_not_reached;
 pub use record::{
     ContextSwitches, Counters, Cpu, CpuTime, DepthMean, Failure, Histograms, Instrument, Interval, KernelThread,

@@ -6,6 +6,7 @@
 
 use crate::system::machine::of_cpuinfo;
 use crate::system::{Root, text};
+use halfpower_model::Nanoseconds;
 use halfpower_model::environment::ClockFacts;
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::OnceLock;
@@ -61,6 +62,11 @@ impl Clock {
     pub fn host() -> Clock {
         static CLOCK: OnceLock<Clock> = OnceLock::new();
         *CLOCK.get_or_init(|| if tsc_is_steady() { calibrate() } else { None }.unwrap_or(Clock::Monotonic))
+    }
+
+    /// The time since some instant of this host's past.
+    pub fn now(self) -> Nanoseconds {
+        Nanoseconds(self.nanoseconds(self.tick()))
     }
 
     /// The current tick.

@@ -95,6 +95,9 @@ impl Drop for ThreadLink<'_> {
     }
 }
 
+/// Called once all workers are ready; returns the tick from which they run, which may be about to come, or none to give up.
+pub(crate) type Gate<'a> = &'a mut dyn FnMut() -> Option<u64>;
+
 /// Runs the workload with the personality `P`, on targets that were opened for it. `ledger` holds the expected blocks of a
 /// verified workload.
 pub(crate) fn run<P: Personality>(
@@ -104,6 +107,7 @@ pub(crate) fn run<P: Personality>(
     ledger: Option<Volumes<'_>>,
     observer: &mut dyn Observer,
     cancel: &Cancel,
+    gate: Option<Gate<'_>>,
 ) -> Result<RawRun, MeasureError> {
     // Before the workers, and on all CPUs.
     let mut accounts = Accounts::prepare(workload, clock).map_err(setup_failed)?;
@@ -131,10 +135,15 @@ pub(crate) fn run<P: Personality>(
         });
         accounts.look_ahead();
         let ready = spawned.and_then(|()| await_ready(shared, &events, cancel));
+        let from = match gate.filter(|_| ready.is_ok()) {
+            Some(gate) => gate(),
+            None => Some(clock.tick()),
+        };
+        let ready = from.map_or_else(|| Err(io::ErrorKind::Interrupted.into()), |_| ready);
         if workload.warmup.0 == 0 {
             accounts.begin();
         }
-        let measure_from = clock.tick() + clock.ticks(workload.warmup.0);
+        let measure_from = from.unwrap_or_default() + clock.ticks(workload.warmup.0);
         shared.barrier().release(if ready.is_ok() { Start::At(measure_from) } else { Start::Never });
         let watched = match &ready {
             Ok(_) => watch::watch(shared, &events, measure_from, &mut accounts, observer, cancel),
@@ -142,7 +151,10 @@ pub(crate) fn run<P: Personality>(
         };
         let accounted = accounts.end();
         let ended = workers.into_iter().map(join).collect();
-        let granted = ready.map_err(setup_failed)?;
+        let granted = ready.map_err(|error| match error.kind() {
+            io::ErrorKind::Interrupted => MeasureError::Cancelled,
+            _ => setup_failed(error),
+        })?;
         let started_at = jiff::Timestamp::now() - since(clock, measure_from);
         Ok(RawRun { accounted, ..gather(shared, ended, watched, started_at, granted) })
     })

@@ -83,7 +83,7 @@ fn workload(depth: u32) -> Workload {
 
 fn run_law<const FORM: usize>(workload: &Workload) -> RawRun {
     let clock = Clock::Virtual(&CLOCKS[FORM]);
-    run::<Law<FORM>>(workload, &[], clock, None, &mut (), &Cancel::default()).unwrap()
+    run::<Law<FORM>>(workload, &[], clock, None, &mut (), &Cancel::default(), None).unwrap()
 }
 
 fn window(ns: u64) -> Limits {

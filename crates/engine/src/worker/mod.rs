@@ -8,7 +8,7 @@
 mod batches;
 pub(crate) mod extras;
 pub(crate) mod ledger;
-mod pace;
+pub(crate) mod pace;
 pub(crate) mod recorder;
 mod requests;
 

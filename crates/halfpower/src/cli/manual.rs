@@ -1,4 +1,4 @@
-//! `halfpower completions` and `halfpower man`.
+//! `halfpower completions`, `halfpower man` and `halfpower mpi`.
 
 use crate::command::context::{Context, Ending};
 use anyhow::Context as _;
@@ -30,6 +30,26 @@ Examples:
 pub(super) struct Man {
     /// Write the pages of all commands into this directory, and replace those there
     directory: Option<PathBuf>,
+}
+
+const MPI: &str = "\
+Example:
+  halfpower mpi > halfpower_mpi.c
+  mpicc -shared -fPIC -O2 -o halfpower_mpi.so halfpower_mpi.c
+  HALFPOWER_MPI=$PWD/halfpower_mpi.so mpirun -n 4 halfpower io '/mnt/data/{host}-{rank}' --size 1GiB";
+
+/// Print the source of what connects this program with MPI, to compile with your MPI
+///
+/// `mpirun -n N halfpower io|run|limits|study run …` then measures with N processes from one instant on, and rank 0 keeps one
+/// result of all. {rank} and {host} in an argument stand for those of each process. halfpower_mpi.so is looked for beside the
+/// program, or where HALFPOWER_MPI says.
+#[derive(Debug, Args)]
+#[command(after_help = MPI)]
+pub(super) struct Mpi {}
+
+pub(super) fn mpi(context: &Context, _: &Mpi) -> anyhow::Result<Ending> {
+    context.console.print(include_str!("../../../../include/halfpower_mpi.c"))?;
+    Ok(Ending::Done)
 }
 
 pub(super) fn completions(context: &Context, arguments: &Completions, mut command: Command) -> anyhow::Result<Ending> {

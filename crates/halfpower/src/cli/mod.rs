@@ -32,11 +32,15 @@ use crate::console::Console;
 use crate::instrument::{drop_cache, idle, inspect, link, map, memory};
 use crate::sanitize::sanitize;
 use crate::simulator::command as sim;
+use crate::target;
 use crate::text::{UsageError, causes, quoted, refuse};
 use clap::{CommandFactory, Parser, Subcommand};
+use halfpower_engine::mpi::{self, Ranks};
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Measure throughput, latency and CPU cost of storage, and find the bottleneck.
 #[derive(Debug, Parser)]
@@ -99,6 +103,7 @@ enum Command {
     Doctor(doctor::Arguments),
     Completions(manual::Completions),
     Man(manual::Man),
+    Mpi(manual::Mpi),
 }
 
 /// The exit status of wrong usage.
@@ -117,7 +122,7 @@ pub(crate) fn main() -> ExitCode {
         }
         return ExitCode::from(WRONG_USAGE);
     }
-    let cli = match Cli::try_parse_from(number::with_negatives_bound(std::env::args_os())) {
+    let cli = match Cli::try_parse_from(number::with_negatives_bound(arguments_of_rank())) {
         Ok(cli) => cli,
         Err(error) => {
             return not_understood(&console, &error);
@@ -138,6 +143,20 @@ pub(crate) fn main() -> ExitCode {
         failure::print(&console, &why, status);
     }
     ExitCode::from(status)
+}
+
+/// The arguments; of one of several processes with its rank and host in place of {rank} and {host}.
+fn arguments_of_rank() -> impl Iterator<Item = OsString> {
+    let own = mpi::started_as().map(|(rank, _)| {
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        [("{rank}", rank.to_string()), ("{host}", host)]
+    });
+    std::env::args_os().map(move |argument| match (&own, argument.to_str()) {
+        (Some(own), Some(text)) => {
+            own.iter().fold(text.to_owned(), |text, (word, value)| text.replace(word, value)).into()
+        }
+        _ => argument,
+    })
 }
 
 /// Rejects names that are not UTF-8. Names are stored as text, so such a name would be another one when read again.
@@ -205,35 +224,69 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
             failure::print(&ending, Ending::Interrupted.why(), Ending::Interrupted.status());
         }
     })?;
-    let context = Context { global: cli.global, console, interrupts, typed };
-    match cli.command {
-        Command::Run(arguments) => run::run(&context, &arguments),
-        Command::Study(arguments) => study::run(&context, &arguments),
-        Command::Plan(arguments) => plan::run(&context, &arguments),
-        Command::Io(arguments) => io::run(&context, &arguments),
-        Command::Fio(arguments) => fio::run(&context, &arguments),
-        Command::Limits(arguments) => limits::run(&context, &arguments),
-        Command::Memory(arguments) => memory::run(&context, &arguments),
-        Command::Inspect(arguments) => inspect::run(&context, &arguments),
-        Command::DropCache(arguments) => drop_cache::run(&context, &arguments),
-        Command::Link(arguments) => link::run(&context, &arguments),
-        Command::Map(arguments) => map::run(&context, &arguments),
-        Command::Idle(arguments) => idle::run(&context, &arguments),
-        Command::Runs(arguments) => runs::run(&context, &arguments),
-        Command::Report(arguments) => report::run(&context, &arguments),
-        Command::Compare(arguments) => compare::run(&context, &arguments),
-        Command::History(arguments) => history::run(&context, &arguments),
-        Command::Ab(arguments) => ab::run(&context, &arguments),
+    let ranks = join_ranks(&cli.command)?;
+    let console = if ranks.as_ref().is_some_and(|ranks| ranks.rank() > 0) { console.silent() } else { console };
+    let context = Context { global: cli.global, console, interrupts, typed, ranks };
+    let result = carry_out(cli.command, &context);
+    match (&context.ranks, result) {
+        (None, result) => result,
+        (Some(ranks), result) if !context.follows() => {
+            target::dismiss(ranks)?;
+            result
+        }
+        (Some(_), Err(error)) if error.is::<target::Followed>() => Ok(Ending::Done),
+        (Some(ranks), result) => {
+            // Rank 0 says what is wrong with it.
+            let why = result.err().map_or("it has no target".to_owned(), |error| causes(error.as_ref()));
+            target::follow_without_target(ranks, &why)?;
+            Ok(Ending::Done)
+        }
+    }
+}
+
+/// The other processes of an MPI launcher; none of a program that was started alone.
+fn join_ranks(command: &Command) -> anyhow::Result<Option<Arc<Ranks>>> {
+    if mpi::started_as().is_none() || matches!(command, Command::Mpi(_)) {
+        return Ok(None);
+    }
+    if !matches!(command, Command::Io(_) | Command::Run(_) | Command::Limits(_) | Command::Study(_)) {
+        refuse!(
+            "of several processes of an MPI launcher, io, run, limits and study run make one result; start this one alone"
+        );
+    }
+    Ok(Some(Arc::new(Ranks::join()?)))
+}
+
+fn carry_out(command: Command, context: &Context) -> anyhow::Result<Ending> {
+    match command {
+        Command::Run(arguments) => run::run(context, &arguments),
+        Command::Study(arguments) => study::run(context, &arguments),
+        Command::Plan(arguments) => plan::run(context, &arguments),
+        Command::Io(arguments) => io::run(context, &arguments),
+        Command::Fio(arguments) => fio::run(context, &arguments),
+        Command::Limits(arguments) => limits::run(context, &arguments),
+        Command::Memory(arguments) => memory::run(context, &arguments),
+        Command::Inspect(arguments) => inspect::run(context, &arguments),
+        Command::DropCache(arguments) => drop_cache::run(context, &arguments),
+        Command::Link(arguments) => link::run(context, &arguments),
+        Command::Map(arguments) => map::run(context, &arguments),
+        Command::Idle(arguments) => idle::run(context, &arguments),
+        Command::Runs(arguments) => runs::run(context, &arguments),
+        Command::Report(arguments) => report::run(context, &arguments),
+        Command::Compare(arguments) => compare::run(context, &arguments),
+        Command::History(arguments) => history::run(context, &arguments),
+        Command::Ab(arguments) => ab::run(context, &arguments),
         #[cfg(feature = "serve")]
-        Command::Serve(arguments) => serve::run(&context, &arguments),
-        Command::Export(arguments) => export::run(&context, &arguments),
-        Command::Trace(arguments) => trace::run(&context, &arguments),
-        Command::Replay(arguments) => replay::run(&context, &arguments),
-        Command::Sim(arguments) => sim::run(&context, &arguments),
-        Command::Import(arguments) => import::run(&context, &arguments),
-        Command::Doctor(arguments) => doctor::run(&context, &arguments),
-        Command::Completions(arguments) => manual::completions(&context, &arguments, Cli::command()),
-        Command::Man(arguments) => manual::man(&context, &arguments, Cli::command()),
+        Command::Serve(arguments) => serve::run(context, &arguments),
+        Command::Export(arguments) => export::run(context, &arguments),
+        Command::Trace(arguments) => trace::run(context, &arguments),
+        Command::Replay(arguments) => replay::run(context, &arguments),
+        Command::Sim(arguments) => sim::run(context, &arguments),
+        Command::Import(arguments) => import::run(context, &arguments),
+        Command::Doctor(arguments) => doctor::run(context, &arguments),
+        Command::Completions(arguments) => manual::completions(context, &arguments, Cli::command()),
+        Command::Man(arguments) => manual::man(context, &arguments, Cli::command()),
+        Command::Mpi(arguments) => manual::mpi(context, &arguments),
     }
 }
 

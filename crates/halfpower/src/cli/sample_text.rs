@@ -41,6 +41,7 @@ pub(super) fn summary(sample: &Sample) -> String {
             ("CPU", cpu(sample)),
             ("machine", machine(sample)),
             ("depth", depth(sample)),
+            ("ranks", sample.ranks_in_words()),
             ("bottleneck", attribute(sample).map(|pace| format!("{}.{}", pace.brief(), pace.further()))),
             ("busy", Some(busy).filter(|busy| !busy.is_empty())),
             ("measured", Some(measured(sample))),

@@ -2,8 +2,10 @@
 
 use super::interrupts::Interrupts;
 use crate::console::{Colour, Console};
+use halfpower_engine::mpi::Ranks;
 use halfpower_model::sample::Warning;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Options that mean the same everywhere.
 #[derive(Debug, clap::Args)]
@@ -36,9 +38,16 @@ pub(crate) struct Context {
     pub(crate) interrupts: Interrupts,
     /// The arguments as they were typed.
     pub(crate) typed: String,
+    /// The processes that measure together; none of one alone.
+    pub(crate) ranks: Option<Arc<Ranks>>,
 }
 
 impl Context {
+    /// Whether another process has the results.
+    pub(crate) fn follows(&self) -> bool {
+        self.ranks.as_ref().is_some_and(|ranks| ranks.rank() > 0)
+    }
+
     /// The command line, to repeat the command.
     pub(crate) fn command(&self) -> String {
         format!("halfpower {}", self.typed)

@@ -92,7 +92,8 @@ const NAMES_TRIED: u32 = 100;
 
 /// The store that the user named, the default one, or one in memory.
 pub(crate) fn open_store(context: &Context, keep: bool) -> anyhow::Result<Store> {
-    let mut store = if keep { Store::open(&store_path(context)?)? } else { Store::in_memory()? };
+    // Rank 0 keeps what all have measured.
+    let mut store = if keep && !context.follows() { Store::open(&store_path(context)?)? } else { Store::in_memory()? };
     let console = context.console.clone();
     store.report_damage(move |damage| console.warning(damage));
     Ok(store)
@@ -173,8 +174,8 @@ impl Session<'_> {
         }
         let message = format!("writing the test file, {total}");
         let progress = &mut |written: Bytes| context.console.move_bar(written.0, total.0, "", &message);
-        let cancel = &context.interrupts.heeded();
-        site.open(Opening { store, run: *run, seed, contents, left, cancel, progress })
+        let (cancel, ranks) = (&context.interrupts.heeded(), context.ranks.as_ref());
+        site.open(Opening { store, run: *run, seed, contents, left, cancel, ranks, progress })
     }
 
     fn measure(

@@ -112,7 +112,9 @@ fn expected_and_limits(page: &mut Page, analysed: &Analysed) {
 }
 
 fn heading(page: &mut Page, analysed: &Analysed) {
-    let place: Vec<String> = std::iter::once(place(&analysed.run.environment)).chain(way(analysed)).collect();
+    let ranks = analysed.samples.first().and_then(|stored| stored.sample.hosts_in_words());
+    let place: Vec<String> =
+        std::iter::once(place(&analysed.run.environment)).chain(way(analysed)).chain(ranks).collect();
     let target = (Style::Strong, analysed.run.target.as_str());
     page.paragraph("", &[target, (Style::Quiet, &format!("({})", place.join("; ")))]);
     let intervals = if analysed.has_intervals() {

@@ -5,6 +5,7 @@
 //! that cannot be emptied. Existing data is opened for writing only if the user allowed it for that target, and no two targets
 //! may be the same storage.
 
+mod ensemble;
 mod leftover;
 mod options;
 mod overwrite;
@@ -14,6 +15,7 @@ mod site;
 mod test_file;
 
 use crate::simulator::name::{SimulatedName, machine_text};
+pub(crate) use ensemble::{Followed, dismiss, follow_without_target};
 pub(crate) use leftover::{Cleaned, offer_removal, remove_leftovers};
 pub(crate) use options::TargetOptions;
 pub(crate) use overwrite::{Overwrite, is_same_name};

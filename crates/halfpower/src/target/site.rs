@@ -1,11 +1,13 @@
 //! The targets of a run as they were examined, and opening them.
 
+use super::ensemble::{Ensemble, Followed};
 use super::place::{Creation, Place};
 use super::test_file::KeptTestFile;
 use crate::plan::TestFileEnd;
 use crate::store::{self, RunId, Store};
 use crate::study::{Study, VOLUME};
-use crate::text::{UsageError, joined, once, usage};
+use crate::text::{UsageError, joined, once, refuse, usage};
+use halfpower_engine::mpi::Ranks;
 use halfpower_engine::test_file::{TestFile, fill};
 use halfpower_engine::{Access, Host, Target, TargetError};
 use halfpower_model::sample::Warning;
@@ -15,6 +17,7 @@ use halfpower_model::{
 use halfpower_sim::Simulated;
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Part of a run's seed for the contents of test files.
 const FILL_SEED: u64 = 1 << 41;
@@ -60,6 +63,8 @@ pub(crate) struct Opening<'a> {
     /// Test files of an earlier start that was killed: adopted if their contents are right, else removed.
     pub(crate) left: Vec<store::TestFile>,
     pub(crate) cancel: &'a Cancel,
+    /// The processes that measure together; none of one alone.
+    pub(crate) ranks: Option<&'a Arc<Ranks>>,
     /// Gets the number of bytes written.
     pub(crate) progress: &'a mut dyn FnMut(Bytes),
 }
@@ -223,6 +228,9 @@ impl Site {
     /// If there is no space or no permission, or it was interrupted; then no new file stays.
     pub(crate) fn open(&self, mut opening: Opening<'_>) -> anyhow::Result<Opened> {
         if let Some(machine) = &self.simulated {
+            if opening.ranks.is_some() {
+                refuse!("a simulated machine is on no host; run it without the MPI launcher");
+            }
             return Ok(Opened { testbed: Box::new(machine.clone()), test_files: Vec::new(), filled: None });
         }
         let mut made = Made::default();
@@ -231,13 +239,23 @@ impl Site {
         for left in &opening.left {
             KeptTestFile::adopt(opening.store, left)?.remove(opening.store)?;
         }
-        match opened.and_then(|targets| Ok(Host::on(targets)?)) {
-            Ok(mut host) => {
-                host.give_peaks(&self.peaks);
+        let joined = opened.and_then(|targets| {
+            let mut host = Host::on(targets)?;
+            host.give_peaks(&self.peaks);
+            Ok(match opening.ranks {
+                Some(ranks) => Box::new(Ensemble::join(host, Arc::clone(ranks), opening.cancel)?) as Box<dyn Testbed>,
+                None => Box::new(host),
+            })
+        });
+        match joined {
+            Ok(testbed) => {
                 made.named.into_iter().for_each(|file| drop(file.keep()));
-                Ok(Opened { testbed: Box::new(host), test_files: made.test_files, filled: made.filled })
+                Ok(Opened { testbed, test_files: made.test_files, filled: made.filled })
             }
             Err(error) => {
+                if error.is::<Followed>() {
+                    made.named.into_iter().for_each(|file| drop(file.keep()));
+                }
                 // The first error is the most useful; a file that stays has its record in the store.
                 for file in made.test_files {
                     let _ = file.remove(opening.store);

@@ -24,6 +24,7 @@ mod one_machine;
 mod ordinary;
 mod outputs;
 mod plugin;
+mod ranks;
 mod refusal;
 mod safety;
 #[cfg(feature = "serve")]

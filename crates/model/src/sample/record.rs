@@ -6,6 +6,7 @@ use super::block::{Block, Dirty};
 use super::connections::Connections;
 use super::heat::Heat;
 use super::part::Part;
+use super::rank::Rank;
 use super::totals::{Latency, Totals};
 use crate::environment::Environment;
 use crate::finding::Quantity;
@@ -87,6 +88,9 @@ pub struct Sample {
     /// The connections to servers; none of a target of this host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<Box<Connections>>,
+    /// The processes on one or several hosts that measured it together; empty of one alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranks: Vec<Rank>,
     /// How busy the parts of a simulated machine were, from the program to the medium; empty on a host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,

@@ -47,7 +47,7 @@ fn a_worker_that_panics_ends_the_others() {
         ..Workload::default()
     };
     let begun = Instant::now();
-    let ended = run::run::<Panics>(&workload, &[], Clock::Monotonic, None, &mut (), &Cancel::default()).unwrap();
+    let ended = run::run::<Panics>(&workload, &[], Clock::Monotonic, None, &mut (), &Cancel::default(), None).unwrap();
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     assert_eq!(OPENED.load(Relaxed), 4);
     let breakdowns: Vec<_> = ended.workers.iter().filter_map(|worker| worker.breakdown.as_deref()).collect();

@@ -60,21 +60,30 @@ pub(super) fn load(file: &str) -> Result<Functions, PluginError> {
         return Err(failed(&linker_error(file)));
     }
     // SAFETY: an open handle that is never closed.
-    let entry = unsafe { libc::dlsym(handle, c"halfpower_personality".as_ptr()) };
-    if entry.is_null() {
+    let Some(entry) = (unsafe { symbol(handle, c"halfpower_personality") }) else {
         return Err(PluginError(format!(
             "{file} is not a plug-in: it does not export halfpower_personality; build it with \
              include/halfpower_personality.h"
         )));
-    }
+    };
     // SAFETY: the header declares this function by this name.
     let entry = unsafe { std::mem::transmute::<*mut libc::c_void, Entry>(entry) };
     // SAFETY: by the interface, its result stays valid until the program ends.
     unsafe { functions(file, entry(ABI_VERSION)) }
 }
 
+/// The address of a function of a loaded object; none if it has none of that name.
+///
+/// # Safety
+/// The handle is open.
+pub(crate) unsafe fn symbol(handle: *mut libc::c_void, name: &CStr) -> Option<*mut libc::c_void> {
+    // SAFETY: the caller's promise; a text with a zero at its end.
+    let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
+    (!found.is_null()).then_some(found)
+}
+
 /// The dynamic linker's last error, without the name of the file at its start.
-fn linker_error(file: &str) -> String {
+pub(crate) fn linker_error(file: &str) -> String {
     // SAFETY: returns this thread's last error, or null, valid until the thread calls the linker again.
     let text = unsafe { libc::dlerror() };
     if text.is_null() {

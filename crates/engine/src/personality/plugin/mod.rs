@@ -5,7 +5,7 @@
 //! and numbers that are no errors.
 
 mod abi;
-mod load;
+pub(crate) mod load;
 #[cfg(test)]
 mod tests;
 

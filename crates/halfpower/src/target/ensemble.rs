@@ -1,0 +1,293 @@
+//! Several processes, one on each host or more, that measure together: started by an MPI launcher, each with the same command line.
+//!
+//! Rank 0 runs the command. The others open their targets and do what it orders: measure a workload, or tell the time. All start a
+//! workload at an agreed instant of rank 0's clock, against which each clock is compared before and after (Cristian, Distributed
+//! Computing 3, 1989: the fastest of a hundred exchanges; the error is at most half of its round trip). MPI is silent while
+//! something is measured.
+
+use halfpower_engine::mpi::{Patience, Ranks};
+use halfpower_engine::{Clock, Host};
+use halfpower_model::sample::Rank;
+use halfpower_model::{Cancel, Environment, MeasureError, Nanoseconds, Observer, Sample, Testbed, Workload};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Kinds of messages.
+const ORDER: u8 = 1;
+const READY: u8 = 2;
+const START: u8 = 3;
+const RESULT: u8 = 4;
+const PING: u8 = 5;
+const PONG: u8 = 6;
+
+/// Exchanges by which two clocks are compared.
+const EXCHANGES: usize = 100;
+/// How far ahead the start is, so that the message arrives before.
+const AHEAD: Nanoseconds = Nanoseconds(20_000_000);
+/// How long others may take to open their targets, or after this rank to end.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a follower waits for its next order: a user may let a study run for days.
+const LONG: Duration = Duration::from_secs(30 * 86_400);
+
+/// What rank 0 wants.
+#[derive(Debug, Serialize, Deserialize)]
+enum Order {
+    Measure(Box<Workload>),
+    TellTime,
+    End,
+}
+
+/// A rank has done what it was told to; carried as an error, since there is no result of its own.
+#[derive(Debug, thiserror::Error)]
+#[error("rank 0 has the result")]
+pub(crate) struct Followed;
+
+/// This host and those of the other ranks.
+pub(super) struct Ensemble {
+    host: Host,
+    talk: Talk,
+}
+
+/// What rank 0 says to the others, and they to it.
+struct Talk(Arc<Ranks>);
+
+/// A clock against that of rank 0.
+#[derive(Clone, Copy)]
+struct Offset {
+    seconds: f64,
+    bound_s: f64,
+}
+
+/// What a rank measured, or why not.
+type Measured = Result<(Box<Sample>, f64), String>;
+
+impl Ensemble {
+    /// Rank 0's testbed. Other ranks follow its orders, and come back with [`Followed`].
+    ///
+    /// # Errors
+    /// [`Followed`], or MPI's.
+    pub(super) fn join(host: Host, ranks: Arc<Ranks>, cancel: &Cancel) -> anyhow::Result<Ensemble> {
+        if ranks.rank() == 0 {
+            return Ok(Ensemble { host, talk: Talk(ranks) });
+        }
+        let mut host = host;
+        follow(&ranks, &mut |workload, instant| {
+            let mut late_s = 0.0;
+            let mut noted = || {
+                let at = instant()?;
+                late_s = Clock::host().now().0.saturating_sub(at.0) as f64 / 1e9;
+                Some(at)
+            };
+            let sample = host.measure_from(workload, &mut (), cancel, &mut noted);
+            sample.map(|sample| (Box::new(sample), late_s)).map_err(|error| causes(&error))
+        })?;
+        Err(Followed.into())
+    }
+}
+
+impl Talk {
+    fn others(&self) -> std::ops::Range<u32> {
+        1..self.0.count()
+    }
+
+    /// Orders something of all others.
+    fn order(&self, order: &Order) -> Result<(), MeasureError> {
+        self.others().try_for_each(|rank| send(&self.0, rank, ORDER, order).map_err(|error| failed(rank, error)))
+    }
+
+    /// Compares the clocks of all others with this one.
+    fn offsets(&self) -> Result<Vec<Offset>, MeasureError> {
+        let clock = Clock::host();
+        let mut offsets = Vec::new();
+        for rank in self.others() {
+            let of = |error| failed(rank, error);
+            send(&self.0, rank, ORDER, &Order::TellTime).map_err(of)?;
+            let mut best: Option<(u64, f64)> = None;
+            for _ in 0..EXCHANGES {
+                let sent = clock.now().0;
+                self.0.send(rank, PING, &[]).map_err(of)?;
+                let told: Nanoseconds = receive(&self.0, rank, PONG, Patience::Awake(PATIENCE)).map_err(of)?;
+                let round_trip = clock.now().0 - sent;
+                if best.is_none_or(|(least, _)| round_trip < least) {
+                    best = Some((round_trip, told.0 as f64 - (sent as f64 + round_trip as f64 / 2.0)));
+                }
+            }
+            let (round_trip, offset_ns) = best.unwrap_or_default();
+            offsets.push(Offset { seconds: offset_ns / 1e9, bound_s: round_trip as f64 / 2e9 });
+        }
+        Ok(offsets)
+    }
+
+    /// Waits until all others are ready, and gives the start to each in its own time; none if one of them is not.
+    fn agree(&self, is_ready: bool, offsets: &[Offset]) -> Result<Option<Nanoseconds>, MeasureError> {
+        let mut failure = None;
+        for rank in self.others() {
+            let told = receive::<Result<(), String>>(&self.0, rank, READY, Patience::Asleep(PATIENCE));
+            match told {
+                Ok(Ok(())) => {}
+                Ok(Err(why)) => drop(failure.get_or_insert(MeasureError::Unsupported(format!("rank {rank}: {why}")))),
+                Err(error) => drop(failure.get_or_insert(failed(rank, error))),
+            }
+        }
+        let start = (is_ready && failure.is_none()).then(|| Nanoseconds(Clock::host().now().0 + AHEAD.0));
+        for (rank, offset) in self.others().zip(offsets) {
+            let its = start.map(|start| Nanoseconds((start.0 as f64 + offset.seconds * 1e9) as u64));
+            send(&self.0, rank, START, &its).map_err(|error| failed(rank, error))?;
+        }
+        failure.map_or(Ok(start), Err)
+    }
+
+    /// Own sample and those of all others, with what is known of each.
+    fn gather(&self, own: Sample, before: &[Offset]) -> Result<Vec<(Rank, Sample)>, MeasureError> {
+        let mut parts = vec![(of_rank(0, &own, None, 0.0), own)];
+        for (rank, offset) in self.others().zip(before) {
+            let told = receive::<Measured>(&self.0, rank, RESULT, Patience::Asleep(PATIENCE));
+            let told = told.map_err(|error| failed(rank, error))?;
+            let (mut sample, late_s) = told.map_err(|why| MeasureError::Unsupported(format!("rank {rank}: {why}")))?;
+            let of = of_rank(rank, &sample, Some(*offset), late_s);
+            if let Some(failure) = &mut sample.failure {
+                failure.message = format!("rank {rank} ({}): {}", of.host, failure.message);
+            }
+            parts.push((of, *sample));
+        }
+        let after = self.offsets()?;
+        for ((of, _), (before, after)) in parts.iter_mut().skip(1).zip(before.iter().zip(&after)) {
+            of.drift_s = after.seconds - before.seconds;
+        }
+        Ok(parts)
+    }
+}
+
+impl Testbed for Ensemble {
+    fn describe(&self) -> &Environment {
+        self.host.describe()
+    }
+
+    fn measure(
+        &mut self,
+        workload: &Workload,
+        observer: &mut dyn Observer,
+        cancel: &Cancel,
+    ) -> Result<Sample, MeasureError> {
+        let Ensemble { host, talk } = self;
+        let before = talk.offsets()?;
+        talk.order(&Order::Measure(Box::new(workload.clone())))?;
+        let mut agreed = None;
+        let mut instant = || {
+            let start = talk.agree(true, &before);
+            let at = start.as_ref().ok().copied().flatten();
+            agreed = Some(start);
+            at
+        };
+        let own = host.measure_from(workload, observer, cancel, &mut instant);
+        match (agreed, own) {
+            (Some(Err(error)), _) => Err(error),
+            (Some(Ok(_)), Ok(own)) => {
+                let parts = talk.gather(own, &before)?;
+                Sample::of_ranks(parts).ok_or(MeasureError::Cancelled)
+            }
+            (Some(Ok(_)), Err(error)) => {
+                // The others measure meanwhile; what they have is of no use.
+                for rank in talk.others() {
+                    let _ = receive::<Measured>(&talk.0, rank, RESULT, Patience::Asleep(PATIENCE));
+                }
+                Err(error)
+            }
+            (None, own) => {
+                talk.agree(false, &before)?;
+                own
+            }
+        }
+    }
+}
+
+/// A rank's part, without its drift.
+fn of_rank(rank: u32, sample: &Sample, offset: Option<Offset>, late_s: f64) -> Rank {
+    let offset = offset.unwrap_or(Offset { seconds: 0.0, bound_s: 0.0 });
+    Rank {
+        rank,
+        host: sample.environment.host.clone(),
+        offset_s: offset.seconds,
+        offset_bound_s: offset.bound_s,
+        drift_s: 0.0,
+        late_s,
+        elapsed_s: sample.elapsed_s,
+        total: sample.total.clone(),
+    }
+}
+
+/// Measures a workload, from when the function tells that it starts.
+type Measure<'a> = &'a mut dyn FnMut(&Workload, &mut dyn FnMut() -> Option<Nanoseconds>) -> Measured;
+
+/// Does what rank 0 orders until it orders the end.
+fn follow(ranks: &Ranks, measure: Measure<'_>) -> io::Result<()> {
+    loop {
+        match receive(ranks, 0, ORDER, Patience::Asleep(LONG))? {
+            Order::End => return Ok(()),
+            Order::TellTime => {
+                for _ in 0..EXCHANGES {
+                    ranks.receive(0, PING, Patience::Awake(PATIENCE))?.ok_or_else(silent)?;
+                    send(ranks, 0, PONG, &Clock::host().now())?;
+                }
+            }
+            Order::Measure(workload) => {
+                let mut told = None;
+                let mut instant = || {
+                    let start = tell_and_ask(ranks, &Ok(()));
+                    let at = start.as_ref().ok().copied().flatten();
+                    told = Some(start);
+                    at
+                };
+                let measured = measure(&workload, &mut instant);
+                let start = match told {
+                    Some(start) => start?,
+                    None => tell_and_ask(ranks, &measured.as_ref().map(|_| ()).map_err(Clone::clone))?,
+                };
+                if start.is_some() {
+                    send(ranks, 0, RESULT, &measured)?;
+                }
+            }
+        }
+    }
+}
+
+/// Tells rank 0 whether this one is ready, and asks when to start.
+fn tell_and_ask(ranks: &Ranks, ready: &Result<(), String>) -> io::Result<Option<Nanoseconds>> {
+    send(ranks, 0, READY, ready)?;
+    // Rank 0 waits for all others meanwhile.
+    receive(ranks, 0, START, Patience::Asleep(PATIENCE * 2))
+}
+
+/// Answers the orders of rank 0 with why this rank cannot do them.
+pub(crate) fn follow_without_target(ranks: &Ranks, why: &str) -> io::Result<()> {
+    follow(ranks, &mut |_, _| Err(why.to_owned()))
+}
+
+/// Sends all other ranks home.
+pub(crate) fn dismiss(ranks: &Ranks) -> io::Result<()> {
+    (1..ranks.count()).try_for_each(|rank| send(ranks, rank, ORDER, &Order::End))
+}
+
+fn send(ranks: &Ranks, to: u32, tag: u8, message: &impl Serialize) -> io::Result<()> {
+    ranks.send(to, tag, &serde_json::to_vec(message)?)
+}
+
+fn receive<T: DeserializeOwned>(ranks: &Ranks, from: u32, tag: u8, patience: Patience) -> io::Result<T> {
+    let bytes = ranks.receive(from, tag, patience)?.ok_or_else(silent)?;
+    Ok(serde_json::from_slice(&bytes)?)
+}
+
+fn silent() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "it does not answer")
+}
+
+fn failed(rank: u32, source: io::Error) -> MeasureError {
+    MeasureError::System { action: "measure with", subject: format!("rank {rank}"), source }
+}
+
+fn causes(error: &MeasureError) -> String {
+    crate::text::causes(error)
+}

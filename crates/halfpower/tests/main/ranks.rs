@@ -1,0 +1,79 @@
+//! Several processes by MPI: one result, each process in it, and failures by name. Needs an MPI with its compiler.
+
+use super::support::*;
+use serde_json::Value;
+use std::process::{Command, Stdio};
+
+/// The launcher with this many processes of the program; none, with a message, where there is no MPI.
+fn mpirun(lab: &Lab, count: u32, words: &str) -> Option<Outcome> {
+    let (source, shim) = (lab.path("halfpower_mpi.c"), lab.path("halfpower_mpi.so"));
+    if !shim.exists() {
+        std::fs::write(&source, lab.ok("mpi").stdout).unwrap();
+        let mut compiler = Command::new("mpicc");
+        compiler.args(["-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o"]).arg(&shim).arg(source);
+        if !compiler.stdout(Stdio::null()).status().is_ok_and(|status| status.success()) {
+            skip("there is no mpicc that builds the shim");
+            return None;
+        }
+    }
+    let mut words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+    words.splice(0..0, ["-n".to_owned(), count.to_string(), PROGRAM.to_owned()]);
+    let mut command = lab.program("mpirun", words);
+    command.env("HALFPOWER_MPI", shim).env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    Some(outcome(command))
+}
+
+fn ranks(sample: &Value) -> &Vec<Value> {
+    sample["ranks"].as_array().unwrap()
+}
+
+#[test]
+fn processes_that_measure_together_make_one_sample() {
+    let lab = Lab::new();
+    let words = "io file-{rank} --size=4MiB --op=write --buffering=buffered --request-size=4KiB --requests=300 --json";
+    let Some(run) = mpirun(&lab, 3, words) else { return };
+    let sample = run.ended(0, "").document();
+    assert_eq!((&sample["total"]["requests"], &sample["workload"]["workers"]), (&900.into(), &3.into()));
+    let of_each: Vec<_> = ranks(&sample).iter().map(|rank| (&rank["rank"], &rank["total"]["requests"])).collect();
+    let [zero, one, two, requests] = [0, 1, 2, 300].map(Value::from);
+    assert_eq!(of_each, [(&zero, &requests), (&one, &requests), (&two, &requests)]);
+    for rank in ranks(&sample).iter().skip(1) {
+        // Of one host, but for the length of a tick, which each process measures anew.
+        let [offset, bound] = ["offset_s", "offset_bound_s"].map(|key| rank[key].as_f64().unwrap());
+        assert!(bound > 0.0 && offset.abs() < 1.0, "{rank}");
+    }
+    assert_eq!(lab.runs(), [(1, "complete".to_owned())]);
+    for rank in 0..3 {
+        assert_eq!(std::fs::metadata(lab.path(format!("file-{rank}"))).unwrap().len(), 4 << 20);
+    }
+    assert!(lab.ok("runs show 1").stdout.contains("3 processes on 1 host"), "{}", lab.ok("runs show 1").stdout);
+}
+
+#[test]
+fn a_study_of_several_processes_is_one_run_and_leaves_no_test_file() {
+    let lab = Lab::new();
+    lab.write(
+        "study.toml",
+        "name = \"two\"\n[target]\nsize = \"4MiB\"\n[trial]\nduration = \"50ms\"\nwarmup = \"10ms\"\nrepetitions = 2\n\
+         [[sweep]]\nname = \"reads\"\nrequest_size = [\"4KiB\", \"64KiB\"]\nbuffering = \"buffered\"\ncache = \"warm\"\n",
+    );
+    (0..2).for_each(|rank| drop(lab.directory(format!("place-{rank}"))));
+    let Some(run) = mpirun(&lab, 2, "study run study.toml --target place-{rank} --no-report") else { return };
+    run.ended(0, "");
+    let samples = lab.records();
+    assert_eq!((lab.runs(), samples.len()), (vec![(1, "complete".to_owned())], 4));
+    assert!(samples.iter().all(|sample| ranks(sample).len() == 2));
+    (0..2).for_each(|rank| assert_eq!(std::fs::read_dir(lab.path(format!("place-{rank}"))).unwrap().count(), 0));
+}
+
+#[test]
+fn a_rank_that_cannot_measure_is_named_and_nothing_hangs() {
+    let lab = Lab::new();
+    lab.data_file("file-0", 64);
+    let Some(run) = mpirun(&lab, 2, "io file-{rank} --requests=9") else { return };
+    assert!(run.status != Some(0) && run.stderr.contains("rank 1: file-1 does not exist"), "{}", run.stderr);
+    let wrong = mpirun(&lab, 2, "io --no-such-option").unwrap();
+    assert!(wrong.status != Some(0), "{}", wrong.stderr);
+    let alone = mpirun(&lab, 2, "memory --no-store").unwrap();
+    assert!(alone.stderr.contains("start this one alone"), "{}", alone.stderr);
+}
