@@ -182,13 +182,14 @@ impl Testbed for Host {
         observer: &mut dyn Observer,
         cancel: &Cancel,
     ) -> Result<Sample, MeasureError> {
-        self.measure_through(workload, observer, cancel, None)
+        self.measure_through(workload, observer, cancel, None).map(|(sample, _)| sample)
     }
 }
 
 impl Host {
     /// Measures from an instant on that others share. `instant` is called once, when the workers are ready, and gives it by
-    /// [`Clock::now`], or gives up; the workers are released then.
+    /// [`Clock::now`], or gives up; the workers are released then. Also returns how long after it the last
+    /// worker began.
     ///
     /// # Errors
     /// As [`Testbed::measure`]; [`MeasureError::Cancelled`] if it was given up.
@@ -198,12 +199,13 @@ impl Host {
         observer: &mut dyn Observer,
         cancel: &Cancel,
         instant: &mut dyn FnMut() -> Option<Nanoseconds>,
-    ) -> Result<Sample, MeasureError> {
+    ) -> Result<(Sample, Nanoseconds), MeasureError> {
         let clock = self.clock;
         let mut gate = || {
-            let at = instant()?;
-            let begun = clock.tick();
-            let from = begun + clock.ticks(at.0.saturating_sub(clock.now().0));
+            let (at, now) = (instant()?, clock.tick());
+            let ahead = clock.ticks(at.0.saturating_sub(clock.nanoseconds(now)));
+            let behind = clock.ticks(clock.nanoseconds(now).saturating_sub(at.0));
+            let from = now + ahead - behind;
             pace::wait_until(clock, from, &AtomicBool::new(false));
             Some(from)
         };
@@ -216,7 +218,7 @@ impl Host {
         observer: &mut dyn Observer,
         cancel: &Cancel,
         gate: Option<run::Gate<'_>>,
-    ) -> Result<Sample, MeasureError> {
+    ) -> Result<(Sample, Nanoseconds), MeasureError> {
         let mut chosen = self.targets.of(workload)?;
         let hole_share = chosen.check(workload)?;
         check_memory(workload)?;
@@ -266,7 +268,7 @@ impl Host {
                 self.read_back(&mut sample, &targets, ledger, cancel)?;
             }
         }
-        Ok(sample)
+        Ok((sample, raw.late))
     }
 }
 

@@ -63,6 +63,17 @@ fn told(requests: Option<Bucket>, bytes: Option<Bucket>) -> Vec<String> {
     crate::analyse(&run(requests, bytes).observed()).limits.into_iter().map(|limit| limit.sentence).collect()
 }
 
+/// A virtual disk at 3000 IOPS, without a burst.
+pub(crate) fn regular_in_requests() -> Run {
+    let mut run = run(Some(Bucket(3000.0, 60.0)), None);
+    for placed in &mut run.samples {
+        placed.sample.environment.target.transport = Some("virtio".to_owned());
+        let latency = &mut placed.sample.total.latency_ns;
+        (latency.min, latency.p50) = (Some(100_000), Some(2_000_000));
+    }
+    run
+}
+
 /// A limit of 60 MB/s with a burst.
 pub(crate) fn limited() -> Run {
     run(None, Some(Bucket(60e6, 300e6)))

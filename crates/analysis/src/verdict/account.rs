@@ -11,11 +11,13 @@ use crate::findings::Paces;
 use crate::limits::{Limit, is_virtual};
 use crate::pyramid::Pyramid;
 use crate::wording::{listed, sentence};
-use halfpower_model::{Operation, Pattern};
+use halfpower_model::{Operation, Pattern, Quantity};
 use serde::Serialize;
 
 const LARGE: &str = "large";
 const SMALL: &str = "small";
+/// How many times a limit in requests buffered ones exceed it that were merged.
+const BEYOND: f64 = 1.1;
 
 /// What limits requests of an operation.
 #[derive(Clone, Debug, Serialize)]
@@ -78,6 +80,7 @@ pub(super) fn of(
         let confidence = limits.iter().map(|limit| limit.confidence).min();
         let may_fall = limits.iter().all(|limit| limit.burst.is_none());
         let may_be_a_cache = limits.iter().all(|limit| limit.may_be_a_cache(all));
+        let merges = merges_before(operation, evidence, &limits);
         let remedy = (!may_be_a_cache).then(|| "raise the limit of the volume or of its host".to_owned());
         return Some(Account {
             level: format!("a limit of {}", listed(&rates)),
@@ -85,14 +88,16 @@ pub(super) fn of(
             evidence: limits.iter().map(|limit| limit.sentence.clone()).collect(),
             ruled_out,
             remedies: remedy.into_iter().collect(),
-            doubt: match confidence {
-                Some(Sureness::Likely) if may_fall => match limits.iter().find_map(|limit| limit.known) {
-                    Some(known) => format!(" (likely; {known})"),
-                    None => " (likely; it may be a burst)".to_owned(),
+            doubt: in_brackets([
+                (confidence == Some(Sureness::Likely)).then_some("likely"),
+                match limits.iter().find_map(|limit| limit.known) {
+                    _ if !may_fall || confidence != Some(Sureness::Likely) => None,
+                    None => Some("it may be a burst"),
+                    known => known,
                 },
-                _ if may_be_a_cache => " (or of a write cache that fills up)".to_owned(),
-                _ => doubt(confidence),
-            },
+                may_be_a_cache.then_some("or of a write cache that fills up"),
+                merges,
+            ]),
         });
     }
     let named: Vec<&Part<'_>> = parts.iter().filter(|part| part.sureness.is_some()).collect();
@@ -119,6 +124,16 @@ pub(super) fn of(
     };
     let remedies = remedies(&named);
     Some(Account { level, confidence, evidence, ruled_out, remedies, doubt: doubt(confidence) })
+}
+
+/// What explains that the page cache lets through more requests than a limit of them: it makes one of several.
+fn merges_before(operation: Operation, evidence: &Evidence<'_>, limits: &[&Limit]) -> Option<&'static str> {
+    let kind = if operation == Operation::Read { Kind::RandomRead } else { Kind::RandomWrite };
+    let fastest =
+        best(&of_kind(evidence.cells.iter().copied(), kind)).filter(|(cell, _)| !cell.workload.buffering.is_direct());
+    let rate = fastest.map_or(0.0, |(_, rate)| rate.value);
+    let is_passed = |limit: &&Limit| limit.what == Quantity::RequestsPerSecond && rate > BEYOND * limit.sustained.value;
+    limits.iter().any(is_passed).then_some("the page cache merges small requests before it")
 }
 
 /// What would give more, without doubles: settings, or else other hardware.
@@ -194,6 +209,12 @@ fn ruled_out_by_all(parts: &[Part<'_>], first: &Part<'_>) -> Vec<String> {
     let name = |reason: &str| reason.split(" (").next().unwrap_or_default().to_owned();
     let by = |part: &Part<'_>, reason: &String| part.pace.ruled_out.iter().any(|other| name(other) == name(reason));
     first.pace.ruled_out.iter().filter(|reason| parts.iter().all(|part| by(part, reason))).cloned().collect()
+}
+
+/// ` (likely; it may be a burst)`; nothing without parts.
+fn in_brackets<const N: usize>(parts: [Option<&str>; N]) -> String {
+    let parts: Vec<&str> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) }
 }
 
 fn doubt(confidence: Option<Sureness>) -> String {

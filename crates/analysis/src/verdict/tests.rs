@@ -70,6 +70,18 @@ fn a_limit_is_the_bottleneck_whatever_else_was_busy() {
 }
 
 #[test]
+fn buffered_writes_that_pass_a_limit_of_requests_are_explained() {
+    let mut run = crate::limits::tests::regular_in_requests();
+    let words = |run: &Run| verdict(run).bottleneck.writes.unwrap().words();
+    assert_eq!(words(&run), "a limit of 3\u{202f}000 IOPS and 2.1 GB/s (likely; it may be a burst)");
+    run.add(flushed(buffered(random(write(4)))), &around(200_000.0 * 4096.0));
+    assert_eq!(
+        words(&run),
+        "a limit of 3\u{202f}000 IOPS and 2.1 GB/s (likely; it may be a burst; the page cache merges small requests before it)"
+    );
+}
+
+#[test]
 fn settings_that_a_later_run_may_choose_as_well_are_alike() {
     let mut run = Run::default();
     for (kib, rate) in [(4, 100e6), (16, 176e6), (64, 195e6), (1024, 200e6)] {

@@ -134,7 +134,7 @@ fn amplified(mut block: Block, workload: &Workload, requested: [u64; 2]) -> Bloc
 fn open_loop(raw: &RawRun) -> OpenLoop {
     OpenLoop {
         response_ns: Latency::of(&raw.response.histogram()),
-        lateness_ns: Latency::of(&raw.late.histogram()),
+        lateness_ns: Latency::of(&raw.lateness.histogram()),
         backlog_max: raw.backlog_max,
         backlog_at_end: raw.backlog_at_end,
     }

@@ -44,7 +44,7 @@ pub(crate) struct RawRun {
     pub(crate) counts: [Snapshot; 4],
     /// Of an open loop: response times and lateness.
     pub(crate) response: Snapshot,
-    pub(crate) late: Snapshot,
+    pub(crate) lateness: Snapshot,
     pub(crate) backlog_max: u64,
     pub(crate) backlog_at_end: u64,
     /// Bytes of all workers when the first had finished.
@@ -54,6 +54,8 @@ pub(crate) struct RawRun {
     pub(crate) started_at: jiff::Timestamp,
     /// The longest of the workers' measured parts.
     pub(crate) elapsed: Nanoseconds,
+    /// How long after the start the last worker began.
+    pub(crate) late: Nanoseconds,
     pub(crate) granted: Granted,
     /// The whole machine's CPU time in the measured part.
     pub(crate) accounted: Accounted,
@@ -185,12 +187,13 @@ fn gather(
     let sum =
         |number: fn(&Record) -> &AtomicU64| shared.records.iter().map(|record| number(record).load(Relaxed)).sum();
     let elapsed_ticks = workers.iter().map(|worker| worker.outcome.elapsed_ticks).max().unwrap_or(0);
+    let late_ticks = workers.iter().map(|worker| worker.outcome.late_ticks).max().unwrap_or(0);
     let stopped = workers.iter().map(|worker| worker.outcome.stopped).max().unwrap_or_default();
     RawRun {
         workers,
         counts: RequestKind::ALL.map(|kind| of_all(&|record| &record.kinds[kind as usize])),
         response: of_all(&|record| &record.lateness.response),
-        late: of_all(&|record| &record.lateness.late),
+        lateness: of_all(&|record| &record.lateness.late),
         backlog_max: sum(|record| &record.lateness.backlog_max),
         backlog_at_end: sum(|record| &record.lateness.backlog_at_end),
         bytes_at_first_finish: shared.common[0].bytes_at_first_finish.load(Relaxed),
@@ -199,6 +202,7 @@ fn gather(
         stood_still: watched.stood_still.max(stopped),
         started_at,
         elapsed: Nanoseconds(shared.clock.nanoseconds(elapsed_ticks)),
+        late: Nanoseconds(shared.clock.nanoseconds(late_ticks)),
         granted,
         accounted: Accounted::default(),
     }

@@ -71,6 +71,8 @@ pub(crate) struct Outcome {
     pub(crate) depth_mean: f64,
     /// Requests it submitted, the warm-up included: with the seed, these are its writes.
     pub(crate) submitted: u64,
+    /// Ticks from the start that all were told to its own.
+    pub(crate) late_ticks: u64,
     /// CPU time of the thread in the measured part.
     pub(crate) cpu: Usage,
     /// Requests that were not done, the one that ended it first.
@@ -268,6 +270,8 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
         self.few = schedule.few;
         let mut now = self.around.clock.tick();
         self.settled_at = now;
+        let warmup = self.around.clock.ticks(self.around.workload.warmup.0);
+        self.outcome.late_ticks = (now + warmup).saturating_sub(schedule.measure_from);
         self.around.meter.restart();
         let schedule = schedule.not_before(now);
         let mut next_event = schedule.measure_from;

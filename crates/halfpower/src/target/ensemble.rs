@@ -61,8 +61,8 @@ struct Offset {
     bound_s: f64,
 }
 
-/// What a rank measured, or why not.
-type Measured = Result<(Box<Sample>, f64), String>;
+/// What a rank measured, and how late its last worker began; or why not.
+type Measured = Result<(Box<Sample>, Nanoseconds), String>;
 
 impl Ensemble {
     /// Rank 0's testbed. Other ranks follow its orders, and come back with [`Followed`].
@@ -75,14 +75,8 @@ impl Ensemble {
         }
         let mut host = host;
         follow(&ranks, &mut |workload, instant| {
-            let mut late_s = 0.0;
-            let mut noted = || {
-                let at = instant()?;
-                late_s = Clock::host().now().0.saturating_sub(at.0) as f64 / 1e9;
-                Some(at)
-            };
-            let sample = host.measure_from(workload, &mut (), cancel, &mut noted);
-            sample.map(|sample| (Box::new(sample), late_s)).map_err(|error| causes(&error))
+            let measured = host.measure_from(workload, &mut (), cancel, instant);
+            measured.map(|(sample, late)| (Box::new(sample), late)).map_err(|error| causes(&error))
         })?;
         Err(Followed.into())
     }
@@ -141,13 +135,14 @@ impl Talk {
     }
 
     /// Own sample and those of all others, with what is known of each.
-    fn gather(&self, own: Sample, before: &[Offset]) -> Result<Vec<(Rank, Sample)>, MeasureError> {
-        let mut parts = vec![(of_rank(0, &own, None, 0.0), own)];
+    fn gather(&self, own: (Sample, Nanoseconds), before: &[Offset]) -> Result<Vec<(Rank, Sample)>, MeasureError> {
+        let (own, late) = own;
+        let mut parts = vec![(of_rank(0, &own, None, late), own)];
         for (rank, offset) in self.others().zip(before) {
             let told = receive::<Measured>(&self.0, rank, RESULT, Patience::Asleep(PATIENCE));
             let told = told.map_err(|error| failed(rank, error))?;
-            let (mut sample, late_s) = told.map_err(|why| MeasureError::Unsupported(format!("rank {rank}: {why}")))?;
-            let of = of_rank(rank, &sample, Some(*offset), late_s);
+            let (mut sample, late) = told.map_err(|why| MeasureError::Unsupported(format!("rank {rank}: {why}")))?;
+            let of = of_rank(rank, &sample, Some(*offset), late);
             if let Some(failure) = &mut sample.failure {
                 failure.message = format!("rank {rank} ({}): {}", of.host, failure.message);
             }
@@ -198,14 +193,14 @@ impl Testbed for Ensemble {
             }
             (None, own) => {
                 talk.agree(false, &before)?;
-                own
+                own.map(|(sample, _)| sample)
             }
         }
     }
 }
 
 /// A rank's part, without its drift.
-fn of_rank(rank: u32, sample: &Sample, offset: Option<Offset>, late_s: f64) -> Rank {
+fn of_rank(rank: u32, sample: &Sample, offset: Option<Offset>, late: Nanoseconds) -> Rank {
     let offset = offset.unwrap_or(Offset { seconds: 0.0, bound_s: 0.0 });
     Rank {
         rank,
@@ -213,7 +208,7 @@ fn of_rank(rank: u32, sample: &Sample, offset: Option<Offset>, late_s: f64) -> R
         offset_s: offset.seconds,
         offset_bound_s: offset.bound_s,
         drift_s: 0.0,
-        late_s,
+        late_s: late.seconds(),
         elapsed_s: sample.elapsed_s,
         total: sample.total.clone(),
     }
