@@ -1,6 +1,7 @@
 //! The parts of a sample that several processes measured together.
 
 use super::{Sample, Totals, Warning};
+use crate::units::significant;
 use serde::{Deserialize, Serialize};
 
 /// A rank is a straggler below this share of the median rate.
@@ -73,7 +74,7 @@ fn stragglers(parts: &[(Rank, Sample)]) -> Option<Warning> {
             let share = 100.0 * total.bytes_per_s.0 / median;
             let device =
                 sample.environment.target.device.as_deref().map(|device| format!(", {device}")).unwrap_or_default();
-            format!("rank {rank} ({host}{device}) reached {share:.0} %")
+            format!("rank {rank} ({host}{device}) reached {} %", significant(share))
         })
         .collect();
     (!named.is_empty()).then(|| {
