@@ -114,8 +114,8 @@ fn written(evidence: &Evidence<'_>) -> Bytes {
     Bytes(samples.map(|one| one.sample.total.bytes).sum())
 }
 
-/// `Sustained for 6 s: reads 1.92 GB/s sequential and 52 000 IOPS random (4 KiB, p99 1.2 ms); writes …, 900 IOPS with fsync, 8 GiB
-/// written.`
+/// `Reads for up to 6 s: 1.92 GB/s sequential and 52 000 IOPS random (4 KiB, p99 1.2 ms); writes, 8 GiB in all: …, 900 IOPS with
+/// fsync.` Or `sustained reads: …`, `sustained writes: …`, of those whose burst was seen to end.
 fn gives(peaks: &[Best], seen: Option<Nanoseconds>, written: Bytes) -> Option<String> {
     let of = |kind: Kind| peaks.iter().find(|best| best.kind == kind.name());
     // A wide interval belongs to the figure.
@@ -141,13 +141,17 @@ fn gives(peaks: &[Best], seen: Option<Nanoseconds>, written: Bytes) -> Option<St
     let kinds = [[Kind::SequentialRead, Kind::RandomRead], [Kind::SequentialWrite, Kind::RandomWrite]];
     let sizes = [Kind::RandomRead, Kind::RandomWrite].map(|kind| Some(of(kind)?.workload.request_size));
     let are_alike = kinds.as_flattened().iter().all(|kind| of(*kind).is_some()) && sizes[0] == sizes[1];
-    let reads = rates(kinds[0], true).map(|rates| format!("reads {rates}"));
-    let over = if written.0 == 0 { String::new() } else { format!(", {written} written") };
+    let reads = rates(kinds[0], true).map(|rates| match seen {
+        Some(seen) => format!("reads for up to {seen}: {rates}"),
+        None => format!("sustained reads: {rates}"),
+    });
     let commits = of(Kind::Commit).map(|best| format!(", {} with fsync", figure(best))).unwrap_or_default();
-    let writes = rates(kinds[1], !are_alike).map(|rates| format!("writes {rates}{commits}{over}"));
+    let writes = rates(kinds[1], !are_alike).map(|rates| match written {
+        Bytes(0) => format!("sustained writes: {rates}{commits}"),
+        all => format!("writes, {all} in all: {rates}{commits}"),
+    });
     let all: Vec<String> = [reads, writes].into_iter().flatten().collect();
-    let seen = seen.map(|seen| format!(" for {seen}")).unwrap_or_default();
-    (!all.is_empty()).then(|| sentence(&format!("sustained{seen}: {}", all.join("; "))))
+    (!all.is_empty()).then(|| sentence(&all.join("; ")))
 }
 
 impl Bottlenecks {

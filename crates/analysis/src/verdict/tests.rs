@@ -37,8 +37,8 @@ fn it_says_what_the_storage_gives_what_limits_it_and_what_to_do() {
     assert_eq!(
         sentences,
         [
-            "Sustained for 1 s: reads 200 MB/s sequential and 41\u{202f}000 IOPS random (4 KiB); writes 160 MB/s and 20\u{202f}500 IOPS, \
-             500 IOPS with fsync, 3.0 GiB written.",
+            "Reads for up to 1 s: 200 MB/s sequential and 41\u{202f}000 IOPS random (4 KiB); writes, 3.0 GiB in all: 160 MB/s and \
+             20\u{202f}500 IOPS, 500 IOPS with fsync.",
             "The bottleneck of reads and writes is the device (likely).",
             "Use QD16–32 for random requests and, for streams, 64 KiB–1 MiB at QD8, direct; for more, use a faster \
              device, or several.",

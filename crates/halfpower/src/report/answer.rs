@@ -74,8 +74,8 @@ fn advice(advice: &[Advice]) -> Table {
     // The verdict has the queues for random reads and for low latency.
     let uses = advice.iter().filter(|advice| !["random reads", "low latency"].contains(&advice.of));
     // Of the smallest requests, like all that is obvious.
-    let over = advice.iter().find_map(|advice| advice.gain.as_ref()?.1.rsplit(", ").next());
-    let over = over.map_or_else(|| "gain".to_owned(), |depth| format!("over {depth}"));
+    let over = advice.iter().find_map(|advice| Some(advice.gain.as_ref()?.1.replace(", ", " ")));
+    let over = over.map_or_else(|| "gain".to_owned(), |obvious| format!("over {obvious}"));
     Table::new(["For", "use", "rate", &over, "p99"], uses.map(row))
 }
 
