@@ -20,6 +20,8 @@ fn mpirun(lab: &Lab, count: u32, words: &str) -> Option<Outcome> {
     words.splice(0..0, ["-n".to_owned(), count.to_string(), PROGRAM.to_owned()]);
     let mut command = lab.program("mpirun", words);
     command.env("HALFPOWER_MPI", shim).env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    // More processes than cores, to Open MPI 4 and 5.
+    command.env("OMPI_MCA_rmaps_base_oversubscribe", "1").env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
     Some(outcome(command))
 }
 
