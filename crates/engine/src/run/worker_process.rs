@@ -32,7 +32,7 @@ const VARIABLE: &str = "HALFPOWER_WORKER";
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Message {
     Ready(Result<Granted, Error>),
-    Ended(Result<Outcome, Error>),
+    Ended(Box<Result<Outcome, Error>>),
 }
 
 /// An error that crosses processes.
@@ -144,7 +144,7 @@ pub fn worker_process() -> bool {
     let Ok(socket) = io::stdin().as_fd().try_clone_to_owned() else { return true };
     let socket = UnixStream::from(socket);
     let ended = carry_out(descriptor, index, &socket);
-    send(&socket, &Message::Ended(ended.map_err(Error::from)));
+    send(&socket, &Message::Ended(Box::new(ended.map_err(Error::from))));
     true
 }
 

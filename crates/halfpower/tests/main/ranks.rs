@@ -21,7 +21,9 @@ fn mpirun(lab: &Lab, count: u32, words: &str) -> Option<Outcome> {
     let mut command = lab.program("mpirun", words);
     command.env("HALFPOWER_MPI", shim).env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     // More processes than cores, to Open MPI 4 and 5.
-    command.env("OMPI_MCA_rmaps_base_oversubscribe", "1").env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
+    command
+        .env("OMPI_MCA_rmaps_base_oversubscribe", "1")
+        .env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
     Some(outcome(command))
 }
 
