@@ -6,7 +6,7 @@
 use crate::shared::Shared;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Where an imported sample is from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +23,9 @@ pub struct Origin {
     pub line: Option<u64>,
     /// The record's name in the file: a job's name, a thread's number.
     pub record: Option<String>,
+    /// What the file says besides, which the record has no field for, in words.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub also: BTreeMap<String, String>,
     /// Fields of the sample, outside its workload, that the source lacks.
     pub unknown: Unknown,
 }

@@ -8,14 +8,15 @@ use super::page::{beside, elsewhere, met};
 use super::pyramid;
 use super::sections::accounts;
 use super::table::{Table, figure, or_dash};
-use super::tables::{bottleneck, brief_noise, busy, within_run};
+use super::tables::{bottleneck, brief_noise, busy, latency_text, within_run};
 use super::wrap::{Page, Style};
 use crate::console::Medium;
+use crate::sanitize::sanitize;
 use crate::simulator::paper_figures::PaperFigure;
 use crate::study::VOLUME;
 use crate::text::{bar, counted, joined, once};
 use halfpower_analysis::CellSummary;
-use halfpower_model::{Environment, Estimate, Finding, FindingCode, Quantity, Reach, Sample};
+use halfpower_model::{Environment, Estimate, Finding, FindingCode, Origin, Quantity, Reach, Sample};
 
 /// Further findings with their names. Those that make other figures wrong come first.
 const ALSO: [(FindingCode, &str); 10] = [
@@ -94,7 +95,8 @@ pub(crate) fn summary(analysed: &Analysed, medium: Medium) -> String {
     let is_also =
         |finding: &Finding| finding.code == FindingCode::Owner || ALSO.iter().any(|(code, _)| *code == finding.code);
     if of_machine.rows.is_empty() && analysed.analysis.findings.iter().all(is_also) {
-        page.table(["Workload", "throughput", "IOPS"], cells(analysed));
+        page.table_of(&cells(analysed));
+        page.table(["Also in the file", ""], also_in_the_file(analysed));
     }
     recommend(&mut page, analysed);
     close(&mut page, analysed);
@@ -282,15 +284,35 @@ fn longest_queued(analysed: &Analysed) -> Option<[String; 2]> {
 }
 
 /// The figures of each workload, for a run without findings.
-fn cells(analysed: &Analysed) -> Vec<[String; 3]> {
+fn cells(analysed: &Analysed) -> Table {
     let figures = |cell: &CellSummary| [cell.bytes_per_s, cell.requests_per_s];
     let is_known = |estimate: &Estimate| estimate.repetitions > 0;
-    let measured = analysed.named_cells().filter(|(cell, _)| figures(cell).iter().any(is_known));
+    let measured = || analysed.named_cells().filter(|(cell, _)| figures(cell).iter().any(is_known));
+    let latencies = |cell: &CellSummary| [cell.latency.p50, cell.latency.p99];
+    let has_latencies = measured().any(|(cell, _)| latencies(cell).iter().any(Option::is_some));
+    let columns = if has_latencies { 5 } else { 3 };
     let row = |(cell, name): (&CellSummary, &str)| {
         let [throughput, rate] = given(cell);
-        [name.to_owned(), throughput, rate]
+        let [p50, p99] = latencies(cell).map(latency_text);
+        [name.to_owned(), throughput, rate, p50, p99].into_iter().take(columns).collect::<Vec<_>>()
     };
-    measured.map(row).collect()
+    let head = ["Workload", "throughput", "IOPS", "p50", "p99"].into_iter().take(columns);
+    Table { head: head.map(str::to_owned).collect(), rows: measured().map(row).collect() }
+}
+
+/// What an imported file says and the record has no field for, each once.
+fn also_in_the_file(analysed: &Analysed) -> Vec<[String; 2]> {
+    let origins = analysed.samples.iter().filter_map(|stored| stored.sample.origin.as_ref());
+    let of = |origin: &Origin| {
+        let record = origin.record.as_deref().filter(|_| analysed.samples.len() > 1);
+        let record = record.map(|record| format!("{}: ", sanitize(record))).unwrap_or_default();
+        let row =
+            |(name, value): (&String, &String)| [format!("{record}{}", sanitize(name)), sanitize(value).into_owned()];
+        origin.also.iter().map(row).collect::<Vec<_>>()
+    };
+    let mut rows: Vec<[String; 2]> = origins.flat_map(|origin| of(origin)).collect();
+    rows.truncate(CELLS_SHOWN);
+    rows
 }
 
 /// Throughput and IOPS.

@@ -320,7 +320,7 @@ fn named_above(figure: String) -> String {
     figure.replace(" IOPS", "").replace(" per I/O", "")
 }
 
-fn latency_text(latency_ns: Option<u64>) -> String {
+pub(super) fn latency_text(latency_ns: Option<u64>) -> String {
     or_dash(latency_ns.map(|ns| Quantity::Nanoseconds.format(ns as f64)))
 }
 

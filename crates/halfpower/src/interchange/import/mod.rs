@@ -14,6 +14,7 @@ mod error;
 pub(crate) mod fio;
 pub(crate) mod hdr;
 mod ior;
+mod iostat;
 mod iozone;
 mod json;
 mod jsonl;
@@ -85,6 +86,8 @@ pub(crate) enum Format {
     Vdbench,
     /// bonnie++'s CSV, its last line: block writes, block reads and seeks
     Bonnie,
+    /// What `iostat -x -t -o JSON` prints: each disk over time, as a run's course from outside
+    Iostat,
 }
 
 /// The contents of an imported file.
@@ -129,7 +132,7 @@ const OTHERS: [(&str, &str); 2] = [
 type Form = (&'static str, Option<&'static str>, fn(Source<'_>) -> bool, fn(Source<'_>) -> Result<Collected, Fault>);
 
 /// In the order of [`Format`].
-const FORMS: [(Format, Form); 14] = [
+const FORMS: [(Format, Form); 15] = [
     (Format::Sqlio, ("sqlio", None, sqlio::is_one, sqlio::read)),
     (Format::Iozone, ("iozone", Some("iozone"), iozone::is_one, iozone::read)),
     (Format::Fio, ("fio", None, fio::is_one, fio::read)),
@@ -144,6 +147,7 @@ const FORMS: [(Format, Form); 14] = [
     (Format::Sysbench, ("sysbench", Some("sysbench"), plain::is_sysbench, plain::read_sysbench)),
     (Format::Vdbench, ("vdbench", Some("vdbench"), tables::is_vdbench, tables::read_vdbench)),
     (Format::Bonnie, ("bonnie", Some("bonnie++"), tables::is_bonnie, tables::read_bonnie)),
+    (Format::Iostat, ("iostat", Some("iostat"), iostat::is_one, iostat::read)),
 ];
 
 impl Format {

@@ -236,7 +236,7 @@ fn a_run_without_findings_shows_what_was_measured() {
     analysed.analysis.cells.iter_mut().for_each(|cell| cell.requests_per_s.repetitions = 0);
     let unknown = lines(&analysed, 200);
     let row = unknown.lines().find(|line| line.contains("sequential read, 64 KiB, QD8, direct")).unwrap();
-    assert!(row.contains("B/s") && row.ends_with(" –"), "{row}");
+    assert!(row.contains("B/s ± 0.5 %   –  ") && row.ends_with("461 µs"), "{row}");
     analysed.analysis.cells.clear();
     analysed.samples.clear();
     let page = page(&analysed);

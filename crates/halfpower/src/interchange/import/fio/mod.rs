@@ -17,9 +17,10 @@ use super::{Collected, Format, Source};
 use crate::text::once;
 use direction::Direction;
 use halfpower_model::sample::{self, Block, Failure, Warning};
-use halfpower_model::{Operation, RequestKind, Sample, Workload, WorkloadSpec};
+use halfpower_model::{Nanoseconds, Operation, RequestKind, Sample, Workload, WorkloadSpec};
 use options::Options;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 pub(super) use log::{is_one as is_log, read as read_log};
 
@@ -101,6 +102,7 @@ fn read_document(document: &Document, source: Source<'_>, collected: &mut Collec
         let (tool, version) = version.split_once('-').unwrap_or(("fio", version));
         let mut from = origin(Format::Fio, source, Some(document.line), Some(&record), Some(version));
         from.tool = Some(tool.to_owned());
+        from.also = also(job);
         let place = || format!("job {} (`{}`)", number + 1, name.chars().take(60).collect::<String>());
         let wrong = |what: String| Fault::at(document.line, format!("{}: {what}", place()));
         let mut sample = sample_of(job, options.as_ref(), from, collected).map_err(wrong)?;
@@ -133,9 +135,17 @@ fn take_together(jobs: Vec<Sample>, collected: &mut Collected) -> Result<(), Fau
         return jobs.into_iter().try_for_each(|job| collected.take(job));
     }
     let names = once(jobs.iter().filter_map(|job| job.origin.as_ref()?.record.clone())).join(", ");
+    let origins = jobs.iter().filter_map(|job| job.origin.as_ref());
+    let also = origins.flat_map(|origin| {
+        let of = |(name, value): (&String, &String)| {
+            (format!("{name}, {}", origin.record.as_deref().unwrap_or_default()), value.clone())
+        };
+        origin.also.iter().map(of)
+    });
+    let also: BTreeMap<String, String> = also.collect();
     let Some(mut whole) = Sample::together(jobs) else { return Ok(()) };
     if let Some(origin) = whole.origin.as_mut().filter(|_| count > 1) {
-        origin.record = Some(names);
+        (origin.record, origin.also) = (Some(names), also);
     }
     collected.take(whole)
 }
@@ -230,6 +240,36 @@ fn sample_of(
         sample.failure = Some(Failure { code, message });
     }
     Ok(sample)
+}
+
+/// Latencies of the submission and levels of the queue depth, in words.
+fn also(job: &Value) -> BTreeMap<String, String> {
+    let mut also = BTreeMap::new();
+    for (key, _) in DIRECTIONS {
+        let Some(part) = job.get(key) else { continue };
+        let slat = part.get("slat_ns").map(|slat| (slat, 1.0)).or_else(|| Some((part.get("slat")?, 1e3)));
+        let of = |name: &str| {
+            let (slat, factor) = slat?;
+            let taken = slat.get(name).and_then(figure).map(|taken| taken * factor)?;
+            Some(Nanoseconds(taken as u64)).filter(|taken| taken.0 > 0)
+        };
+        if let (Some(mean), Some(max)) = (of("mean"), of("max")) {
+            also.insert(format!("submission latency of {key}s"), format!("mean {mean}, maximum {max}"));
+        }
+    }
+    let levels = job.get("iodepth_level").and_then(Value::as_object).into_iter().flatten();
+    let share = |(level, percent): (&String, &Value)| {
+        let percent = figure(percent).filter(|percent| *percent >= 0.05)?;
+        let level: String = level.chars().take(8).collect();
+        Some((level.trim_start_matches(">=").parse().unwrap_or(0_u64), format!("{level}: {percent:.1} %")))
+    };
+    let mut levels: Vec<(u64, String)> = levels.filter_map(share).take(16).collect();
+    levels.sort();
+    if !levels.is_empty() {
+        let levels: Vec<String> = levels.into_iter().map(|(_, level)| level).collect();
+        also.insert("queue depth".to_owned(), levels.join(", "));
+    }
+    also
 }
 
 /// A share of the run time of the job's threads, from percent.
