@@ -99,9 +99,9 @@ def alike(job, fio, ours):
 def examples(binary, folder):
     """What becomes of the job files of a folder, by category."""
     counts = collections.Counter()
-    ours = {"psync", "sync", "vsync", "pvsync", "pvsync2", "libaio", "posixaio", "io_uring", "io_uring_cmd", "mmap", "sg", "null"}
+    ours = {"psync", "sync", "vsync", "pvsync", "pvsync2", "libaio", "posixaio", "io_uring", "io_uring_cmd", "mmap", "sg", "nbd", "null"}
     given = {"FIO_RW": "randread", "FIO_BS": "4k", "FIO_DIR": "/tmp", "FIO_SIZE": "1g", "FIO_FILENAME": "/tmp/x", "FIO_IODEPTH": "4"}
-    given |= {"SIZE": "1g", "BLOCKDEV": "/dev/x", "IMAGE": "x", "FIO_BLOCKSIZE": "4k", "FIO_IOSIZE": "1g"}
+    given |= {"SIZE": "1g", "BLOCKDEV": "/dev/x", "IMAGE": "x", "FIO_BLOCKSIZE": "4k", "FIO_IOSIZE": "1g", "uri": "nbd://localhost/"}
     for path in sorted(glob.glob(f"{folder}/*.fio")):
         with open(path, encoding="utf-8") as file:
             engines = set(re.findall(r"^\s*ioengine\s*=\s*(\S+)", file.read(), re.MULTILINE))

@@ -7,7 +7,7 @@ use crate::command::{
     context::{Context, Ending},
     session,
 };
-use crate::fio::job::{self, Work};
+use crate::fio::job::{self, Ends, Work};
 use crate::fio::job_file::{Place, Request, read_command_line};
 use crate::fio::run::{Files, Group};
 use crate::fio::study::study_of;
@@ -192,7 +192,7 @@ fn measure(
         let progress = |elapsed: Duration| context.console.move_bar(elapsed.as_nanos() as u64, length, "", &what);
         let groups = files.run(stage, &heeded, progress);
         context.console.end_bar();
-        let groups = match groups {
+        let (groups, ended) = match groups {
             Ok(groups) => groups,
             Err(error) => {
                 let is_interrupted = session::is_interruption(&error) || heeded.is_cancelled();
@@ -210,7 +210,7 @@ fn measure(
             store.add_sample(run, measured.len(), 0, &group.sample)?;
             measured.push(group);
         }
-        if status != RunStatus::Complete {
+        if status != RunStatus::Complete || ended == Ends::Run {
             break;
         }
     }

@@ -5,7 +5,7 @@ use super::table::{self, How};
 use super::units::{bytes, think, time};
 use crate::sanitize::sanitize;
 use crate::text::once;
-use halfpower_engine::{Access, Target};
+use halfpower_engine::{Access, Target, is_remote};
 use halfpower_model::{Buffering, Bytes, KEYS, Nanoseconds, WorkloadSpec};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,8 +14,6 @@ use std::path::{Path, PathBuf};
 const CLONES_MAX: u64 = 1024;
 /// Maximum number of files of a job.
 const FILES_MAX: u64 = 1024;
-/// Maximum number of sizes of `bsrange`.
-const SIZES_MAX: usize = 16;
 
 /// Maximum number of settings that are named as refused.
 const SHOWN_MAX: usize = 30;
@@ -24,6 +22,16 @@ const CHARACTERS_MAX: usize = 400;
 
 /// Seeds of the clones of a job.
 const SEEDS: u64 = 1 << 20;
+
+/// What ends with a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Ends {
+    Itself,
+    /// The others of its stage.
+    Stage,
+    /// Those, and no further stage begins.
+    Run,
+}
 
 /// What one worker does.
 #[derive(Clone, Debug)]
@@ -42,8 +50,8 @@ pub(crate) struct Work {
     pub(crate) file_size: Option<Bytes>,
     /// How long it waits before it starts.
     pub(crate) delay: Nanoseconds,
-    /// Whether the others of the stage end with it.
-    pub(crate) ends_all: bool,
+    /// What ends with it.
+    pub(crate) ends: Ends,
     /// Names of its logs of bandwidth, IOPS and latency; empty for none.
     pub(crate) logs: [String; 3],
     /// Its settings as they were given.
@@ -98,20 +106,18 @@ pub(crate) fn works(jobs: &[Job]) -> Result<Vec<Work>, JobErrors> {
 }
 
 /// The settings of a job, each by its first name.
-struct Settings<'a> {
+pub(super) struct Settings<'a> {
     job: &'a Job,
     by_name: BTreeMap<&'a str, &'a Setting>,
 }
 
 /// A key of the workload, the option it follows from, and its value.
 type Given = (&'static str, &'static str, String);
-/// Sizes with their weights.
-type Weighted = Vec<(u64, u64)>;
 
 /// How an operation is written by fio.
-struct Direction<'a> {
+pub(super) struct Direction<'a> {
     is_random: bool,
-    kind: &'a str,
+    pub(super) kind: &'a str,
     /// Bytes between sequential requests; negative for backwards.
     gap: i64,
 }
@@ -136,7 +142,7 @@ impl<'a> Settings<'a> {
         self.by_name.iter().filter_map(reason).collect()
     }
 
-    fn get(&self, name: &str) -> Option<&'a str> {
+    pub(super) fn get(&self, name: &str) -> Option<&'a str> {
         self.by_name.get(name).map(|set| set.value.as_str()).filter(|value| !value.is_empty())
     }
 
@@ -146,7 +152,7 @@ impl<'a> Settings<'a> {
     }
 
     /// Words with the place of a setting before them.
-    fn wrong(&self, name: &str, message: &str) -> String {
+    pub(super) fn wrong(&self, name: &str, message: &str) -> String {
         match self.by_name.get(name) {
             Some(set) => format!("{}: {}={}: {message}", set.place, set.name, set.value),
             None => format!("{}: job {}: {message}", self.job.place, self.job.name),
@@ -159,7 +165,7 @@ impl<'a> Settings<'a> {
         number.ok_or_else(|| self.wrong(name, &format!("use 1 to {most}")))
     }
 
-    fn size(&self, text: &str, name: &str) -> Result<u64, String> {
+    pub(super) fn size(&self, text: &str, name: &str) -> Result<u64, String> {
         let base = if self.get("kb_base") == Some("1000") { 1000 } else { 1024 };
         bytes(text, base).ok_or_else(|| self.wrong(name, "it is no size, like 4k, 1g or 4096"))
     }
@@ -240,7 +246,11 @@ impl<'a> Settings<'a> {
             files,
             file_size,
             delay,
-            ends_all: self.is_on("exitall"),
+            ends: match self.get("exit_what") {
+                _ if !self.is_on("exitall") => Ends::Itself,
+                Some("all") => Ends::Run,
+                _ => Ends::Stage,
+            },
             logs: ["write_bw_log", "write_iops_log", "write_lat_log"].map(log),
             given: self.by_name.iter().map(|(name, set)| ((*name).to_owned(), set.value.clone())).collect(),
         })
@@ -275,7 +285,7 @@ impl<'a> Settings<'a> {
     /// Engine, depth, and use of the page cache.
     fn method(&self) -> Result<Vec<Given>, String> {
         let engine = self.engine()?;
-        let is_queued = matches!(engine, "libaio" | "io_uring" | "nvme" | "sg" | "null");
+        let is_queued = matches!(engine, "libaio" | "io_uring" | "nvme" | "sg" | "null" | "nbd");
         let depth = self.get("iodepth").filter(|_| is_queued).unwrap_or("1");
         let mut keys = vec![("personality", "ioengine", engine.to_owned()), ("depth", "iodepth", depth.to_owned())];
         for (key, from) in [("submit_batch", "iodepth_batch"), ("wait_batch", "iodepth_batch_complete_min")] {
@@ -286,6 +296,18 @@ impl<'a> Settings<'a> {
         let ring: Vec<&str> = ring.map(|(_, word)| word).collect();
         if engine == "io_uring" && !ring.is_empty() {
             keys.push(("ring", "ioengine", ring.join(",")));
+        }
+        let flags = [("hipri", "hipri"), ("nowait", "nowait"), ("uncached", "dontcache")];
+        let mut flags: Vec<(&str, &str)> = flags.into_iter().filter(|(name, _)| self.is_on(name)).collect();
+        if engine == "vectored" && !flags.is_empty() {
+            let words: Vec<&str> = flags.iter().map(|(_, word)| *word).collect();
+            keys.push(("rw_flags", flags[0].0, words.join(",")));
+        } else if let Some((name, _)) = flags.pop().filter(|(name, _)| *name != "hipri") {
+            return Err(self.wrong(name, "only pvsync2 has such requests; use ioengine=pvsync2"));
+        }
+        if engine == "nbd" {
+            // A volume of a server's has neither.
+            return Ok(keys);
         }
         let is_direct = self.is_on("direct") || self.get("buffered") == Some("0");
         let is_through = self.get("sync").is_some_and(|sync| !matches!(sync, "0" | "none"));
@@ -376,6 +398,11 @@ impl<'a> Settings<'a> {
         let list = |text: &str| -> Vec<String> {
             text.replace("\\:", "\0").split(':').map(|name| name.replace('\0', ":")).collect()
         };
+        if self.get("ioengine") == Some("nbd") {
+            let uri = self.get("uri").map(PathBuf::from).filter(|uri| is_remote(uri));
+            let missing = "nbd needs uri, like uri=nbd://HOST/EXPORT";
+            return uri.map(|uri| vec![uri]).ok_or_else(|| self.wrong("uri", missing));
+        }
         let folders = self.get("directory").map_or_else(|| vec![String::new()], list);
         let folder = PathBuf::from(&folders[(clone % folders.len() as u64) as usize]);
         if let Some(names) = self.get("filename") {
@@ -442,68 +469,6 @@ impl<'a> Settings<'a> {
         }
     }
 
-    fn has_several_sizes(&self) -> bool {
-        ["bsrange", "bssplit"].iter().any(|name| self.get(name).is_some())
-            || self.get("bs").is_some_and(|bs| bs.contains(','))
-    }
-
-    /// Sizes with their weights, those of reads and of writes if they differ.
-    fn sizes(&self, direction: &Direction<'_>) -> Result<Vec<Weighted>, String> {
-        let name = ["bssplit", "bsrange"].into_iter().find(|name| self.get(name).is_some()).unwrap_or("bs");
-        let of = |text: &str| match name {
-            "bssplit" => self.split(text),
-            "bsrange" => self.range(text),
-            _ => Ok(vec![(self.size(text, name)?, 1)]),
-        };
-        let text = self.get(name).unwrap_or("4k");
-        // A kind without its own size has the one before.
-        let mut kinds: Vec<Weighted> = Vec::new();
-        for part in text.split(',') {
-            let sizes = match kinds.last() {
-                Some(last) if part.is_empty() => last.clone(),
-                _ => of(part)?,
-            };
-            kinds.push(sizes);
-        }
-        let kind = |number: usize| kinds[number.min(kinds.len() - 1)].clone();
-        Ok(match direction.kind {
-            "read" => vec![kind(0)],
-            "write" => vec![kind(1)],
-            "trim" => vec![kind(2)],
-            _ if kind(0) == kind(1) => vec![kind(0)],
-            _ => vec![kind(0), kind(1)],
-        })
-    }
-
-    fn split(&self, text: &str) -> Result<Weighted, String> {
-        let wrong = || self.wrong("bssplit", "use SIZE/PERCENT:SIZE/PERCENT");
-        let (mut sizes, mut open) = (Vec::new(), Vec::new());
-        for part in text.split(':') {
-            let (size, share) = part.split_once('/').unwrap_or((part, ""));
-            let size = self.size(size, "bssplit")?;
-            match share {
-                "" => open.push(size),
-                share => sizes.push((size, share.parse().map_err(|_| wrong())?)),
-            }
-        }
-        let rest = 100_u64.checked_sub(sizes.iter().map(|(_, share)| share).sum()).ok_or_else(wrong)?;
-        let count = open.len() as u64;
-        sizes.extend(open.into_iter().map(|size| (size, (rest / count).max(1))));
-        sizes.retain(|(_, share)| *share > 0);
-        if sizes.is_empty() { Err(wrong()) } else { Ok(sizes) }
-    }
-
-    fn range(&self, text: &str) -> Result<Weighted, String> {
-        let wrong = || self.wrong("bsrange", "use SMALLEST-LARGEST, like 4k-64k");
-        let (low, high) = text.split_once(['-', ':']).ok_or_else(wrong)?;
-        let (low, high) = (self.size(low, "bsrange")?, self.size(high, "bsrange")?);
-        let sizes = std::iter::successors(Some(low), |size| size.checked_mul(2))
-            .take_while(|size| *size <= high)
-            .take(SIZES_MAX);
-        let sizes: Weighted = sizes.map(|size| (size, 1)).collect();
-        if low == 0 || sizes.is_empty() { Err(wrong()) } else { Ok(sizes) }
-    }
-
     fn engine(&self) -> Result<&'static str, String> {
         Ok(match self.get("ioengine").unwrap_or("psync") {
             "psync" | "sync" | "pvsync" | "vsync" => "sync",
@@ -514,10 +479,11 @@ impl<'a> Settings<'a> {
             "io_uring_cmd" if self.get("cmd_type").is_none_or(|kind| kind == "nvme") => "nvme",
             "sg" => "sg",
             "null" => "null",
+            "nbd" => "nbd",
             _ => {
                 return Err(self.wrong(
                     "ioengine",
-                    "use psync, sync, vsync, pvsync, pvsync2, libaio, posixaio, io_uring, io_uring_cmd, mmap, sg or null",
+                    "use psync, sync, vsync, pvsync, pvsync2, libaio, posixaio, io_uring, io_uring_cmd, mmap, sg, nbd or null",
                 ));
             }
         })
@@ -580,9 +546,9 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// Whether a path is that of a device, which is never made.
+/// Whether a path is that of a device or a server's volume, which is never made.
 fn is_device(path: &Path) -> bool {
-    path.starts_with("/dev") && !path.starts_with("/dev/shm")
+    path.starts_with("/dev") && !path.starts_with("/dev/shm") || is_remote(path)
 }
 
 /// `4096B:70/65536B:30`.

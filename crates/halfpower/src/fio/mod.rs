@@ -3,6 +3,7 @@
 pub(crate) mod job;
 pub(crate) mod job_file;
 pub(crate) mod run;
+mod sizes;
 pub(crate) mod study;
 pub(crate) mod table;
 #[cfg(test)]

@@ -1,15 +1,14 @@
 //! Runs fio's jobs: makes their files, then runs one stage of workers after another, each worker on a thread.
 
-use super::job::Work;
+use super::job::{Ends, Work};
 use crate::target::Overwrite;
 use crate::text::{UsageError, refuse};
 use halfpower_engine::test_file::TestFile;
-use halfpower_engine::{Access, Host, Target};
+use halfpower_engine::{Access, Host, Target, is_remote};
 use halfpower_model::{Bytes, Cancel, Environment, MeasureError, Sample, Testbed, Workload, random};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Barrier, Mutex};
 use std::time::{Duration, Instant};
 
 /// How often a worker that waits looks for an interruption.
@@ -75,7 +74,7 @@ impl Files {
             let destroys = uses().any(|work| work.spec.operation.is_some_and(|operation| operation.destroys()));
             let size = uses().filter_map(|work| work.file_size).max();
             let opened = match std::fs::symlink_metadata(path) {
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound && !is_remote(path) => {
                     let Some(size) = size else { refuse!("{} does not exist; name another device", path.display()) };
                     let file = TestFile::create_at(path)?;
                     let seed = random::derive_seed(1, files.0.len() as u64);
@@ -138,7 +137,8 @@ impl Files {
         Ok(first.expect("there is a job"))
     }
 
-    /// Runs the workers of a stage at the same time. Groups in the order of their jobs; `progress` gets the time since the start.
+    /// Runs the workers of a stage at the same time. Groups in the order of their jobs, and what a job ended that was to end others;
+    /// `progress` gets the time since the start.
     ///
     /// # Errors
     /// If one could not be measured.
@@ -147,10 +147,11 @@ impl Files {
         works: &[Work],
         cancel: &Cancel,
         mut progress: impl FnMut(Duration),
-    ) -> anyhow::Result<Vec<Group>> {
+    ) -> anyhow::Result<(Vec<Group>, Ends)> {
         let ready = works.iter().map(|work| self.ready(work)).collect::<anyhow::Result<Vec<_>>>()?;
         let together = Barrier::new(works.len());
-        let (ended, over) = (AtomicBool::new(false), Cancel::default());
+        let (ended, over) = (Mutex::new(Ends::Itself), Cancel::default());
+        let ended = || ended.lock().expect("no thread panics with it");
         let measure = &|(mut host, workload): (Host, Workload), work: &Work| {
             together.wait();
             let (begun, delay) = (Instant::now(), Duration::from_nanos(work.delay.0));
@@ -158,12 +159,12 @@ impl Files {
                 std::thread::sleep(LOOK.min(delay.saturating_sub(begun.elapsed())));
             }
             let mut sample = host.measure(&workload, &mut (), &over);
-            if work.ends_all && !over.is_cancelled() {
-                ended.store(true, Relaxed);
+            if work.ends > Ends::Itself && !over.is_cancelled() {
+                *ended() = work.ends;
                 over.cancel();
             } else if let Ok(sample) = &mut sample {
                 // It ended as it should.
-                sample.failure.take_if(|failure| failure.code == "interrupted" && ended.load(Relaxed));
+                sample.failure.take_if(|failure| failure.code == "interrupted" && *ended() > Ends::Itself);
             }
             sample
         };
@@ -189,6 +190,8 @@ impl Files {
             let (name, logs, given) = (work.name.clone(), work.logs.clone(), work.given.clone());
             Some(Group { name, sample: Sample::together(samples)?, logs, given })
         };
-        Ok(groups.into_values().filter_map(group).collect())
+        let groups = groups.into_values().filter_map(group).collect();
+        let ended = *ended();
+        Ok((groups, ended))
     }
 }

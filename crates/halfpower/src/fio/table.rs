@@ -49,7 +49,8 @@ pub(crate) const OPTIONS: &[Row] = &[
     ("iodepth", "", Same, ""),
     ("iodepth_batch", "iodepth_batch_submit", Same, ""),
     ("iodepth_batch_complete_min", "iodepth_batch_complete", Same, ""),
-    ("ioengine", "", Same, "psync, sync, vsync, pvsync, pvsync2, libaio, posixaio, io_uring, io_uring_cmd, mmap, sg, null"),
+    ("ioengine", "", Same, "psync, sync, vsync, pvsync, pvsync2, libaio, posixaio, io_uring, io_uring_cmd, mmap, sg, nbd, null"),
+    ("uri", "", Same, "nbd"),
     ("direct", "", Same, ""),
     ("buffered", "", Same, ""),
     ("sync", "O_SYNC", Same, "1, sync and dsync write through"),
@@ -202,7 +203,7 @@ pub(crate) const OPTIONS: &[Row] = &[
     ("exec_prerun", "", Refused, "no command is run; run it before"),
     ("exec_postrun", "", Refused, "no command is run; run it after"),
     ("ioscheduler", "", Refused, "set it before, in /sys/block/DEVICE/queue/scheduler"),
-    ("zonemode", "", Refused, "zones are not used"),
+    ("zonemode", "", Refused, "zones are not used; `halfpower zones` has the profile of a disk"),
     ("zonesize", "", Refused, "zones are not used"),
     ("zonecapacity", "", Refused, "zones are not used"),
     ("zonerange", "", Refused, "zones are not used"),
@@ -237,7 +238,7 @@ pub(crate) const OPTIONS: &[Row] = &[
     ("continue_on_error", "", Refused, "the first error ends a job"),
     ("ignore_error", "", Refused, "the first error ends a job"),
     ("exitall", "", Same, "the others end when a job of the stage has ended"),
-    ("exit_what", "", Refused, "give each job the same runtime"),
+    ("exit_what", "", Near, "stonewall and group end the jobs up to the next stonewall, all ends the later ones too"),
     ("profile", "", Refused, "write the jobs out"),
     ("cgroup", "", Refused, "start halfpower in the control group"),
     ("cgroup_weight", "", Refused, "start halfpower in the control group"),
@@ -253,8 +254,8 @@ pub(crate) const OPTIONS: &[Row] = &[
     ("dedupe_mode", "", Near, "duplicates repeat any block"),
     ("dedupe_working_set_percentage", "", Near, "duplicates repeat any block"),
     ("dedupe_global", "", Near, "duplicates repeat any block"),
-    ("nowait", "", Refused, "use io with --rw-flags nowait"),
-    ("uncached", "", Refused, "use io with --rw-flags dontcache"),
+    ("nowait", "", Same, "pvsync2"),
+    ("uncached", "", Same, "pvsync2"),
     ("nonvectored", "", Ignored, "one buffer a request"),
     ("force_async", "", Refused, "use io with --ring"),
     ("userspace_reap", "", Ignored, "the worker takes completions itself"),
@@ -265,7 +266,7 @@ pub(crate) const OPTIONS: &[Row] = &[
 ];
 
 /// Options that need no value.
-const FLAGS: [&str; 9] = [
+const FLAGS: [&str; 11] = [
     "time_based",
     "group_reporting",
     "stonewall",
@@ -275,6 +276,8 @@ const FLAGS: [&str; 9] = [
     "norandommap",
     "exitall",
     "fixedbufs",
+    "hipri",
+    "sqthread_poll",
 ];
 
 /// An option of either name.

@@ -52,6 +52,10 @@ fn a_job_is_a_workload_with_a_worker_for_each_clone() {
         told("--name=a --rw=read --size=1m --thinktime=2ms --thinktime_blocks=8"),
         ["0.1 a.0.0: sequential read, 4 KiB, QD1, buffered, pauses of 2 ms after 8 requests, 1 MiB"]
     );
+    let flags = "--name=a --ioengine=pvsync2 --hipri --nowait=1 --direct=1 --size=1m";
+    assert_eq!(told(flags), ["0.1 a.0.0: sequential read, 4 KiB, QD1, direct, hipri,nowait, 1 MiB"]);
+    let other = told("--name=b --nowait=1 --size=1m");
+    assert_eq!(other, ["command line: nowait=1: only pvsync2 has such requests; use ioengine=pvsync2"]);
 }
 
 #[test]

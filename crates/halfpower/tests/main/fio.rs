@@ -87,6 +87,17 @@ fn logs_have_an_average_for_each_interval_and_a_job_pauses() {
 }
 
 #[test]
+fn a_job_that_ends_all_leaves_no_later_stage() {
+    let lab = Lab::new();
+    let jobs = "[global]\nsize=1m\nexitall\n[long]\nrw=randread\ntime_based\nruntime=600\n[short]\nrw=read\nWHAT[later]\nstonewall\nrw=read\n";
+    let ran = |what: &str| {
+        lab.write("a.fio", jobs.replace("WHAT", what));
+        lab.ok("fio a.fio --output-format=json").document()["jobs"].as_array().unwrap().len()
+    };
+    assert_eq!((ran(""), ran("exit_what=all\n")), (3, 2));
+}
+
+#[test]
 fn existing_data_is_kept_and_what_has_no_meaning_is_refused() {
     let lab = Lab::new();
     lab.write("kept", "data");

@@ -16,6 +16,9 @@ fn a_served_volume_is_measured_and_only_overwritten_when_it_is_named() {
     assert_eq!(sample["total"]["bytes"], 500 * 4096);
     let target = &sample["environment"]["target"];
     assert_eq!((&target["kind"], &target["transport"]), (&"remote".into(), &"network".into()));
+    let job =
+        format!("fio --name=a --ioengine=nbd --uri={name} --rw=randread --iodepth=8 --size=1m --output-format=json");
+    assert_eq!(lab.ok(job).document()["jobs"][0]["read"]["total_ios"], 256);
     let socket = nbdkit.file("socket").display().to_string();
     assert_eq!(target["server"]["address"], socket);
     let write = format!("io {name} --op=write --requests=500");

@@ -1,0 +1,73 @@
+//! Sizes of a job's requests: `bs`, `bsrange`, `bssplit`.
+
+use super::job::{Direction, Settings};
+
+/// Maximum number of sizes of `bsrange`.
+const SIZES_MAX: usize = 16;
+
+/// Sizes with their weights.
+type Weighted = Vec<(u64, u64)>;
+
+impl Settings<'_> {
+    pub(super) fn has_several_sizes(&self) -> bool {
+        ["bsrange", "bssplit"].iter().any(|name| self.get(name).is_some())
+            || self.get("bs").is_some_and(|bs| bs.contains(','))
+    }
+
+    /// Sizes with their weights, those of reads and of writes if they differ.
+    pub(super) fn sizes(&self, direction: &Direction<'_>) -> Result<Vec<Weighted>, String> {
+        let name = ["bssplit", "bsrange"].into_iter().find(|name| self.get(name).is_some()).unwrap_or("bs");
+        let of = |text: &str| match name {
+            "bssplit" => self.split(text),
+            "bsrange" => self.range(text),
+            _ => Ok(vec![(self.size(text, name)?, 1)]),
+        };
+        let text = self.get(name).unwrap_or("4k");
+        // A kind without its own size has the one before.
+        let mut kinds: Vec<Weighted> = Vec::new();
+        for part in text.split(',') {
+            let sizes = match kinds.last() {
+                Some(last) if part.is_empty() => last.clone(),
+                _ => of(part)?,
+            };
+            kinds.push(sizes);
+        }
+        let kind = |number: usize| kinds[number.min(kinds.len() - 1)].clone();
+        Ok(match direction.kind {
+            "read" => vec![kind(0)],
+            "write" => vec![kind(1)],
+            "trim" => vec![kind(2)],
+            _ if kind(0) == kind(1) => vec![kind(0)],
+            _ => vec![kind(0), kind(1)],
+        })
+    }
+
+    fn split(&self, text: &str) -> Result<Weighted, String> {
+        let wrong = || self.wrong("bssplit", "use SIZE/PERCENT:SIZE/PERCENT");
+        let (mut sizes, mut open) = (Vec::new(), Vec::new());
+        for part in text.split(':') {
+            let (size, share) = part.split_once('/').unwrap_or((part, ""));
+            let size = self.size(size, "bssplit")?;
+            match share {
+                "" => open.push(size),
+                share => sizes.push((size, share.parse().map_err(|_| wrong())?)),
+            }
+        }
+        let rest = 100_u64.checked_sub(sizes.iter().map(|(_, share)| share).sum()).ok_or_else(wrong)?;
+        let count = open.len() as u64;
+        sizes.extend(open.into_iter().map(|size| (size, (rest / count).max(1))));
+        sizes.retain(|(_, share)| *share > 0);
+        if sizes.is_empty() { Err(wrong()) } else { Ok(sizes) }
+    }
+
+    fn range(&self, text: &str) -> Result<Weighted, String> {
+        let wrong = || self.wrong("bsrange", "use SMALLEST-LARGEST, like 4k-64k");
+        let (low, high) = text.split_once(['-', ':']).ok_or_else(wrong)?;
+        let (low, high) = (self.size(low, "bsrange")?, self.size(high, "bsrange")?);
+        let sizes = std::iter::successors(Some(low), |size| size.checked_mul(2))
+            .take_while(|size| *size <= high)
+            .take(SIZES_MAX);
+        let sizes: Weighted = sizes.map(|size| (size, 1)).collect();
+        if low == 0 || sizes.is_empty() { Err(wrong()) } else { Ok(sizes) }
+    }
+}
