@@ -80,15 +80,26 @@ impl Socket {
     /// The kernel's; the server's end of the connection, or its silence.
     pub(crate) fn receive_exactly(&self, mut bytes: &mut [u8]) -> io::Result<()> {
         while !bytes.is_empty() {
+            let count = self.receive_some(bytes)?;
+            bytes = &mut bytes[count..];
+        }
+        Ok(())
+    }
+
+    /// Receives as many bytes as there are, one at least.
+    ///
+    /// # Errors
+    /// As [`receive_exactly`](Self::receive_exactly).
+    pub(crate) fn receive_some(&self, bytes: &mut [u8]) -> io::Result<usize> {
+        loop {
             match rustix::net::recv(&self.descriptor, &mut *bytes, rustix::net::RecvFlags::empty()) {
                 Ok((0, _)) => return Err(io::Error::new(ErrorKind::UnexpectedEof, "the server closed the connection")),
-                Ok((count, _)) => bytes = &mut bytes[count..],
+                Ok((count, _)) => return Ok(count),
                 Err(rustix::io::Errno::INTR) => {}
                 Err(rustix::io::Errno::AGAIN) => return Err(silence()),
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(())
     }
 
     /// Receives into several pieces of memory; 0 at the end of the stream. Waits only if `waits`.

@@ -2,7 +2,7 @@
 //! a target's name, which other users and records see.
 //!
 //! HALFPOWER_CREDENTIALS names a file with lines `username=`, `password=` and `domain=`, as mount.cifs(8) takes it;
-//! HALFPOWER_PASSWORD is a password alone.
+//! HALFPOWER_PASSWORD is a password alone. For object stores AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY have them, or the file.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -22,8 +22,11 @@ static ANSWERED: OnceLock<String> = OnceLock::new();
 pub(crate) struct Login {
     /// Empty for a guest.
     pub(crate) user: String,
+    /// Of S3 the region.
     pub(crate) domain: String,
     pub(crate) password: String,
+    /// Of temporary credentials of S3.
+    pub(crate) token: String,
 }
 
 impl fmt::Debug for Login {
@@ -61,6 +64,26 @@ impl Login {
             let (domain, user) = user.split_once(';').unwrap_or((&login.domain, user));
             (login.domain, login.user) = (domain.to_owned(), user.to_owned());
         }
+        Ok(login)
+    }
+
+    /// Of an object store, in the variables that Amazon's programs use, or the credentials' file; without a user, requests are not
+    /// signed.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find).
+    pub(crate) fn of_objects() -> Result<Login, String> {
+        let of = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let mut login = match std::env::var_os(FILE) {
+            Some(path) => Login::read(Path::new(&path))?,
+            None => Login::default(),
+        };
+        if let (Some(user), Some(password)) = (of("AWS_ACCESS_KEY_ID"), of("AWS_SECRET_ACCESS_KEY")) {
+            (login.user, login.password) = (user, password);
+            login.token = of("AWS_SESSION_TOKEN").unwrap_or_default();
+        }
+        let region = of("AWS_REGION").or_else(|| of("AWS_DEFAULT_REGION"));
+        login.domain = region.unwrap_or_else(|| "us-east-1".to_owned());
         Ok(login)
     }
 

@@ -30,6 +30,8 @@ pub(crate) struct Exchange<P: Protocol> {
     heads: Vec<Vec<u8>>,
     /// Outstanding transfers, by tag.
     asked: Vec<Option<Asked>>,
+    /// How many they are.
+    outstanding: usize,
     /// Transfers that the server does not take yet.
     held: VecDeque<Transfer>,
     inbox: Box<[u8]>,
@@ -89,6 +91,7 @@ impl<P: Protocol> Exchange<P> {
             outbox: Outbox::default(),
             heads: Vec::new(),
             asked: Vec::new(),
+            outstanding: 0,
             held: VecDeque::new(),
             inbox: Box::default(),
             from: 0,
@@ -129,7 +132,12 @@ impl<P: Protocol> Exchange<P> {
 
     /// Whether a transfer is outstanding.
     pub(crate) fn is_waiting(&self) -> bool {
-        self.broken.is_none() && self.asked.iter().any(Option::is_some)
+        self.outstanding > 0
+    }
+
+    /// Transfers that were submitted and not completed.
+    pub(crate) fn outstanding(&self) -> usize {
+        self.outstanding + self.held.len()
     }
 
     /// Whether all requests were sent.
@@ -166,6 +174,7 @@ impl<P: Protocol> Exchange<P> {
             self.outbox.push(address, length as usize);
         }
         let sent_at = self.outbox.pushed();
+        self.outstanding += 1;
         self.asked[tag as usize] = Some(Asked { address, length, moved: length, kind, sent_at });
     }
 
@@ -307,6 +316,7 @@ impl<P: Protocol> Exchange<P> {
     #[inline]
     fn end(&mut self, tag: u32, errno: i32, ended: &mut Ended<'_>) {
         let Some(asked) = self.asked[tag as usize].take() else { return };
+        self.outstanding -= 1;
         if errno != 0
             && let Some(cause) = self.protocol.cause()
         {
@@ -336,6 +346,7 @@ impl<P: Protocol> Exchange<P> {
         for held in self.held.drain(..) {
             ended.push(held.tag, result);
         }
+        self.outstanding = 0;
         for tag in 0..self.asked.len() as u32 {
             if self.asked[tag as usize].take().is_some() {
                 ended.push(tag, result);

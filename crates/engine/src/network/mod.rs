@@ -8,6 +8,7 @@ pub(crate) mod credentials;
 mod exchange;
 pub(crate) mod name;
 pub(crate) mod nbd;
+pub(crate) mod s3;
 pub(crate) mod smb;
 
 pub(crate) use connection::{Socket, silence, wait};
@@ -44,6 +45,12 @@ pub(crate) trait Protocol: Sized {
     /// # Errors
     /// The kernel's or the server's, with the remedy.
     fn connect(name: &Name, access: Access) -> io::Result<(Self, Socket, Volume)>;
+
+    /// Connections of a worker that share its queue depth, where the user names no number.
+    fn connections(workload: &Workload) -> u32 {
+        let _ = workload;
+        1
+    }
 
     /// Prepares for a workload; what the server grants and does not.
     ///
@@ -117,6 +124,7 @@ pub(crate) fn examine(name: &Name, access: Access) -> io::Result<Volume> {
     match name.protocol {
         Personality::Nbd => Exchange::<nbd::Nbd>::connect(name, access).map(|(_, volume)| volume),
         Personality::Smb => Exchange::<smb::Smb>::connect(name, access).map(|(_, volume)| volume),
+        Personality::S3 => Exchange::<s3::S3>::connect(name, access).map(|(_, volume)| volume),
         other => Err(io::Error::other(format!("{other} has no servers"))),
     }
 }
@@ -129,6 +137,8 @@ pub(crate) fn flush(name: &Name) -> io::Result<()> {
     match name.protocol {
         Personality::Nbd => Exchange::<nbd::Nbd>::connect(name, Access::Overwrite)?.0.flush(),
         Personality::Smb => Exchange::<smb::Smb>::connect(name, Access::Overwrite)?.0.flush(),
+        // An object is stored when the server answers.
+        Personality::S3 => Ok(()),
         other => Err(io::Error::other(format!("{other} has no servers"))),
     }
 }

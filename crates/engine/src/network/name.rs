@@ -1,5 +1,5 @@
 //! Names of volumes on servers: `nbd://HOST[:PORT][/EXPORT]`, `nbd+unix:///[EXPORT]?socket=PATH`, as in "The NBD Uniform Resource
-//! Indicator (URI) format" of the protocol's documentation; `smb://[[DOMAIN;]USER@]HOST[:PORT]/SHARE/FILE`.
+//! Indicator (URI) format" of the protocol's documentation; `smb://[[DOMAIN;]USER@]HOST[:PORT]/SHARE/FILE`; `s3://BUCKET/KEY[?endpoint=http://HOST:PORT]`.
 
 use super::credentials::Login;
 use halfpower_model::Personality;
@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 /// The ports that IANA lists.
 const NBD_PORT: u16 = 10809;
 const SMB_PORT: u16 = 445;
+const HTTP_PORT: u16 = 80;
 
 /// A volume's name, understood.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,7 +33,7 @@ pub(crate) enum Place {
 /// Whether a target's name is that of a volume on a server.
 pub fn is_remote(target: &Path) -> bool {
     let scheme = target.to_str().and_then(|text| text.split_once("://")).map(|(scheme, _)| scheme);
-    scheme.is_some_and(|scheme| ["nbd", "nbds", "nbd+unix", "nbds+unix", "smb", "cifs"].contains(&scheme))
+    scheme.is_some_and(|scheme| ["nbd", "nbds", "nbd+unix", "nbds+unix", "smb", "cifs", "s3"].contains(&scheme))
 }
 
 impl Name {
@@ -42,6 +43,9 @@ impl Name {
     /// With what is wrong and the form.
     pub(crate) fn read(target: &Path) -> Result<Name, String> {
         let text = target.to_str().ok_or("a server's volume is named in UTF-8")?;
+        if let Some(rest) = text.strip_prefix("s3://") {
+            return Name::of_objects(text, rest);
+        }
         let is_smb = text.starts_with("smb:") || text.starts_with("cifs:");
         let form = match is_smb {
             true => "name it like smb://USER@HOST/SHARE/FILE",
@@ -84,6 +88,40 @@ impl Name {
         let user = user.map(|user| decoded(user).ok_or_else(broken)).transpose()?;
         let login = if is_smb { Login::find(user.as_deref())? } else { Login::default() };
         name(Place::Tcp { host, port }, login)
+    }
+}
+
+impl Name {
+    /// An object, or a row of objects, of the store at the endpoint that the name or the environment has.
+    fn of_objects(text: &str, rest: &str) -> Result<Name, String> {
+        let form =
+            "name it like s3://BUCKET/KEY or s3://BUCKET/PREFIX/, with ?endpoint=http://HOST:PORT or AWS_ENDPOINT_URL";
+        let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let named =
+            query.split('&').filter(|part| !part.is_empty()).map(|part| part.strip_prefix("endpoint=").ok_or(part));
+        let named = named
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|part| format!("{text} has `{part}`, which is not known; {form}"))?;
+        if path.starts_with('/') || !path.contains('/') {
+            return Err(format!("{text} names no object; {form}"));
+        }
+        let login = Login::of_objects()?;
+        let of = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let endpoint = named.first().map(|named| (*named).to_owned());
+        let endpoint = endpoint.or_else(|| of("AWS_ENDPOINT_URL_S3")).or_else(|| of("AWS_ENDPOINT_URL"));
+        let endpoint = endpoint.unwrap_or_else(|| format!("http://s3.{}.amazonaws.com", login.domain));
+        let authority = endpoint.strip_prefix("http://").map(|authority| authority.trim_end_matches('/'));
+        let Some((host, port)) = authority.and_then(|authority| host_and_port(authority, HTTP_PORT)) else {
+            return Err(match endpoint.starts_with("https:") {
+                true => {
+                    "the endpoint is https, and TLS is not supported; name it with http://, or a proxy that adds TLS"
+                        .to_owned()
+                }
+                false => format!("the endpoint is no http://HOST:PORT; {form}"),
+            });
+        };
+        let export = decoded(path).ok_or_else(|| format!("{text}: a % is not followed by two digits; {form}"))?;
+        Ok(Name { text: text.to_owned(), protocol: Personality::S3, place: Place::Tcp { host, port }, export, login })
     }
 }
 

@@ -36,6 +36,7 @@ macro_rules! for_personality {
             Nvme: nvme::Nvme,
             Nbd: network::Network<$crate::network::nbd::Nbd>,
             Smb: network::Network<$crate::network::smb::Smb>,
+            S3: network::Network<$crate::network::s3::S3>,
             Null: null::Null,
             Plugin: plugin::Plugin,
         )

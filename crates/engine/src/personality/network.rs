@@ -1,4 +1,4 @@
-//! Requests to volumes of servers, over one connection of the worker's own to each.
+//! Requests to volumes of servers, over connections of the worker's own to each.
 
 use super::interface::{Completion, Granted, Personality, Setup, Transfer};
 use crate::network::{Ended, Exchange, PATIENCE, Protocol, silence, wait};
@@ -9,7 +9,9 @@ use std::time::Duration;
 
 #[derive(Debug)]
 pub(crate) struct Network<P: Protocol> {
+    /// As many to each target, one target after another.
     links: Vec<Exchange<P>>,
+    to_each: usize,
     polls: Vec<libc::pollfd>,
     /// Transfers that ended before they were waited for.
     ended: Vec<Completion>,
@@ -30,17 +32,25 @@ impl<P: Protocol> Personality for Network<P> {
             }
             Ok(link.with_room(setup.outstanding as usize, bytes))
         };
-        let links = setup.names()?.into_iter().map(connect).collect::<io::Result<Vec<_>>>()?;
+        let to_each = setup.workload.connections.unwrap_or(P::connections(setup.workload)) as usize;
+        let names = setup.names()?.into_iter().flat_map(|name| std::iter::repeat_n(name, to_each));
+        let links = names.map(connect).collect::<io::Result<Vec<_>>>()?;
         let polls = Vec::with_capacity(links.len());
         let ended = Vec::with_capacity(setup.outstanding as usize);
-        Ok((Network { links, polls, ended, cause: None }, all))
+        Ok((Network { links, to_each, polls, ended, cause: None }, all))
     }
 
     #[inline]
     unsafe fn submit(&mut self, transfer: Transfer) {
         let ended = Ended { done: &mut self.ended, cause: &mut self.cause };
+        let first = usize::from(transfer.target) * self.to_each;
+        let its = &mut self.links[first..first + self.to_each];
+        let link = match its {
+            [link] => link,
+            several => several.iter_mut().min_by_key(|link| link.outstanding()).expect("a target has a connection"),
+        };
         // SAFETY: the caller's promise.
-        unsafe { self.links[usize::from(transfer.target)].submit(transfer, ended) };
+        unsafe { link.submit(transfer, ended) };
     }
 
     #[inline]

@@ -8,6 +8,9 @@ use std::time::{Duration, Instant};
 
 /// The password of the user root at [`samba`].
 pub(crate) const PASSWORD: &str = "Xy7secret";
+/// The user of [`object_store`].
+#[allow(dead_code, reason = "one of the two test programs does not use it")]
+pub(crate) const ACCESS_KEY: &str = "AKHALFPOWER";
 
 /// A server, which ends when dropped.
 pub(crate) struct Server {
@@ -97,6 +100,22 @@ pub(crate) fn samba(share: &Path, options: &str) -> Option<Server> {
     let mut command = Command::new("smbd");
     command.args(["--foreground", "--no-process-group", "--configfile"]).arg(&file);
     let name = format!("127.0.0.1:{port}");
+    Some(Server::start(&mut command, directory, name, || TcpStream::connect(("127.0.0.1", port)).is_ok()))
+}
+
+/// s3s-fs with an empty bucket `bucket`; none, with a message, where it is not installed. Its user is [`ACCESS_KEY`] with [`PASSWORD`].
+#[allow(dead_code, reason = "one of the two test programs does not use it")]
+pub(crate) fn object_store() -> Option<Server> {
+    if !is_installed("s3s-fs") {
+        return None;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir(directory.path().join("bucket")).unwrap();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut command = Command::new("s3s-fs");
+    command.args(["--host", "127.0.0.1", "--port", &port.to_string(), "--access-key", ACCESS_KEY]);
+    command.args(["--secret-key", PASSWORD]).arg(directory.path());
+    let name = format!("http://127.0.0.1:{port}");
     Some(Server::start(&mut command, directory, name, || TcpStream::connect(("127.0.0.1", port)).is_ok()))
 }
 

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = HINT, after_long_help = EXAMPLES)]
 pub(super) struct Arguments {
-    /// Files, block devices, directories, nbd://HOST/EXPORT, smb://USER@HOST/SHARE/FILE, null: (no I/O) or sim:MACHINE:VOLUME
+    /// Files, block devices, directories, nbd://HOST/EXPORT, smb://USER@HOST/SHARE/FILE, s3://BUCKET/KEY, null: (no I/O) or sim:MACHINE:VOLUME
     #[arg(required = true, value_name = "TARGET")]
     targets: Vec<PathBuf>,
     #[command(flatten)]

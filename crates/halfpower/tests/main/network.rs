@@ -1,10 +1,10 @@
-//! Volumes of servers, by nbdkit and Samba: what is guarded, what is said, and what becomes of a run whose server goes away.
+//! Volumes of servers, by nbdkit, Samba and s3s-fs: what is guarded, what is said, and what becomes of a run whose server goes away.
 
 #[path = "../../../engine/tests/servers/mod.rs"]
 mod servers;
 
 use super::support::*;
-use servers::{PASSWORD, nbdkit, samba};
+use servers::{ACCESS_KEY, PASSWORD, nbdkit, object_store, samba};
 
 #[test]
 fn a_served_volume_is_measured_and_only_overwritten_when_it_is_named() {
@@ -134,4 +134,45 @@ fn a_password_is_in_no_output() {
     let store = std::fs::read(lab.store()).unwrap();
     assert!(!String::from_utf8_lossy(&store).contains("Xy7"), "the store");
     assert!(!said.contains("Xy7"), "{said}");
+}
+
+#[test]
+fn objects_are_put_got_and_deleted_and_parts_of_one_are_read() {
+    let lab = Lab::new();
+    let Some(store) = object_store() else { return };
+    let endpoint = &store.name;
+    let row = format!("s3://bucket/row/?endpoint={endpoint}");
+    let with = |words: &str, secret: &str| {
+        let mut command = lab.command(words);
+        command.env("AWS_ACCESS_KEY_ID", ACCESS_KEY).env("AWS_SECRET_ACCESS_KEY", secret);
+        outcome(command)
+    };
+    let s3 = |words: &str| with(words, PASSWORD);
+    s3(&format!("io {row}")).ended(1, "write them first");
+    let write = format!("io {row} --op=write --request-size=64KiB --size=1MiB --depth=4 --verify=read_back --json");
+    s3(&write).ended(1, "--overwrite");
+    let sample = s3(&format!("{write} --overwrite --bytes=1MiB")).ended(0, "").document();
+    assert_eq!((&sample["verified"]["wrong"], &sample["total"]["requests"]), (&0.into(), &16.into()));
+    assert_eq!(sample["connections"]["connections"], 4);
+    let objects = || std::fs::read_dir(store.file("bucket/row")).unwrap().count();
+    assert_eq!(objects(), 16);
+    let read = s3(&format!("io {row} --request-size=64KiB --pattern=random --requests=100 --depth=3 --json"));
+    assert_eq!(read.ended(0, "").document()["total"]["bytes"], 100 * (64 << 10));
+    s3(&format!("io {row} --request-size=4KiB")).ended(2, "64 KiB");
+    s3(&format!("io {row} --op=trim --request-size=64KiB --bytes=1MiB --overwrite")).ended(0, "");
+    assert!(!store.file("bucket/row").exists() || objects() == 0);
+
+    std::fs::write(store.file("bucket/one"), vec![7; 1 << 20]).unwrap();
+    let one = format!("s3://bucket/one?endpoint={endpoint}");
+    let parts =
+        s3(&format!("io {one} --request-size=4KiB --pattern=random --requests=50 --depth=5 --connections=2 --json"));
+    let parts = parts.ended(0, "").document();
+    assert_eq!((&parts["total"]["bytes"], &parts["connections"]["connections"]), (&(50 * 4096).into(), &2.into()));
+    s3(&format!("io {one} --op=write --overwrite")).ended(1, "PREFIX/");
+    s3(&format!("io {} --requests=9", one.replace("/one", "/none"))).ended(1, "check the bucket and the name");
+    let wrong = with(&format!("io {one}"), "Xy7other").ended(1, "check the access key");
+    lab.ends(format!("io {one}"), 1, "AWS_ACCESS_KEY_ID");
+    lab.ends("io s3://bucket/one?endpoint=https://127.0.0.1", 1, "TLS");
+    let store = std::fs::read(lab.store()).unwrap();
+    assert!(!wrong.stderr.contains("Xy7") && !String::from_utf8_lossy(&store).contains("Xy7"));
 }

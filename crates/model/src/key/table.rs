@@ -293,6 +293,12 @@ dontcache   drop the data from the page cache afterwards, where the file
         fio: "iodepth",
         help: "Queue depth: requests outstanding per worker",
     }
+    connections: u32, connections, Method {
+        kind: Kind::Count(1, MAX_DEPTH as u64),
+        depends: Some("one; of S3, one per request outstanding"),
+        help: "Connections of a worker to a server, which share its queue depth",
+        unsimulated: Some("connections to servers"),
+    }
     submit_batch: SubmitBatch, submit_batch, Method {
         kind: Kind::AutoCount(1, MAX_DEPTH as u64),
         fio: "iodepth_batch",

@@ -101,6 +101,11 @@ impl WorkloadSpec {
     /// A volume of a server is reached by its protocol, and only so; a request has to fit into one of its.
     fn check_reach(&self, environment: &Environment, personality: Personality) -> Result<(), ResolveError> {
         let Some((remote, server)) = environment.remote_target() else {
+            if self.connections.is_some() {
+                return contradiction(
+                    "‹connections› are those to a server; name a target of one, or leave it out".to_owned(),
+                );
+            }
             return if personality.is_remote() {
                 unavailable(format!("{personality} reaches volumes of servers; name one, like nbd://HOST/EXPORT"))
             } else {
@@ -113,6 +118,12 @@ impl WorkloadSpec {
             return unavailable(format!(
                 "{path} is reached by {}, and {} is not; measure them apart",
                 server.protocol, other.path
+            ));
+        }
+        if let Some(connections) = self.connections.filter(|connections| *connections > self.depth.unwrap_or(1)) {
+            return contradiction(format!(
+                "‹connections› is {connections}, and the queue depth they share is {}; use a larger ‹depth›",
+                self.depth.unwrap_or(1)
             ));
         }
         if personality != server.protocol {

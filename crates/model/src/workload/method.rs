@@ -40,6 +40,8 @@ words! {
         Nbd = "nbd",
         /// A file of a Windows or Samba share (SMB), over a connection of each worker's own.
         Smb = "smb",
+        /// Objects of a store (S3), by HTTP.
+        S3 = "s3",
         /// Completes every request immediately: measures the program itself.
         Null = "null",
         /// A shared object that the user named.
@@ -167,7 +169,7 @@ impl Personality {
 
     /// Whether it speaks to a server itself, past this host's page cache and block layer.
     pub fn is_remote(self) -> bool {
-        matches!(self, Personality::Nbd | Personality::Smb)
+        matches!(self, Personality::Nbd | Personality::Smb | Personality::S3)
     }
 
     /// Whether it sends commands to the disk, past the page cache and the block layer.

@@ -151,6 +151,9 @@ pub struct Workload {
     /// Number of CPUs for the whole program; none for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_count: Option<u32>,
+    /// Connections of a worker to a server; none for the protocol's own number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<u32>,
     /// How CPU time is measured.
     #[serde(deserialize_with = "null_as_default")]
     pub cpu_accounting: CpuAccounting,
@@ -209,6 +212,7 @@ impl Default for Workload {
             block_phases: BlockPhases::Off,
             cpus: Vec::new(),
             cpu_count: None,
+            connections: None,
             cpu_accounting: CpuAccounting::Account,
             set: Settings::default(),
             unknown: Unknown::default(),

@@ -107,7 +107,12 @@ mod tests {
     use super::*;
 
     fn specified() -> (Login, [u8; 8], Vec<u8>) {
-        let login = Login { user: "User".to_owned(), domain: "Domain".to_owned(), password: "Password".to_owned() };
+        let login = Login {
+            user: "User".to_owned(),
+            domain: "Domain".to_owned(),
+            password: "Password".to_owned(),
+            ..Login::default()
+        };
         let attribute = |kind: u16, text: &str| {
             let value = utf16(text);
             [&kind.to_le_bytes()[..], &(value.len() as u16).to_le_bytes(), &value].concat()

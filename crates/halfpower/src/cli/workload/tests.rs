@@ -4,7 +4,7 @@ use super::*;
 use crate::emit::options::options;
 use crate::fixtures;
 use clap::{CommandFactory, Parser};
-use halfpower_model::{Among, Bytes, Environment, Workload};
+use halfpower_model::{Among, Bytes, Environment, Personality, Server, Workload};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -54,8 +54,18 @@ const LINES: [&str; 14] = [
 #[test]
 fn every_option_is_written_again() {
     let mut written: BTreeSet<String> = BTreeSet::new();
-    for line in LINES.iter().chain(&["--layout stripe=64KiB --size 3MiB", "--layout mirror=nearest --op write"]) {
-        let environment = environment(if line.contains("--layout") { 3 } else { 1 });
+    let others =
+        ["--layout stripe=64KiB --size 3MiB", "--layout mirror=nearest --op write", "--connections 2 --depth 4"];
+    for line in LINES.iter().chain(&others) {
+        let mut environment = environment(if line.contains("--layout") { 3 } else { 1 });
+        environment.target.server = line.contains("--connections").then(|| Server {
+            protocol: Personality::Nbd,
+            address: "storage1:10809".to_owned(),
+            agreed: Vec::new(),
+            request_max_bytes: Bytes(1 << 20),
+            round_trip: None,
+            segment_max_bytes: None,
+        });
         let workload = spec(line.split(' ')).ok().and_then(|spec| spec.resolve(&environment).ok());
         let workload = workload.unwrap_or_else(|| panic!("{line} is no workload"));
         assert_eq!(again(&workload, &environment), workload, "{line}");

@@ -66,6 +66,7 @@ pub(super) fn no_equal(workload: &Workload, on_file: bool) -> Option<&'static st
         (workload.cpu_accounting == CpuAccounting::Soaker, "fio has no soaker"),
         (!workload.set.is_empty(), "fio has no simulated machines"),
         (workload.cpu_count.is_some(), "fio binds jobs to CPUs, and not itself to a number of them"),
+        (workload.connections.is_some(), "fio's jobs have one connection each"),
         (has_odd_time, "fio's times are whole microseconds"),
         (
             !has_whole_rate(workload),
