@@ -1,24 +1,27 @@
-//! A reader against damaged files: `HALFPOWER_FUZZ_FORM` is study, machine, store, trace, job (of fio), or a word of `import --format`.
+//! A reader against damaged files: `HALFPOWER_FUZZ_FORM` is study, machine, store, trace, job (of fio), server, or a word of `import --format`.
 //!
 //! The program is included whole, since it is no library. Half of the inputs are damaged as libFuzzer does it, byte by byte;
 //! half as a whole: lines, figures, brackets. The first byte of an input for a store says what it is: the seed of damage to
 //! the file of a store, or, the second byte saying which, the text of one of its columns. With `HALFPOWER_FUZZ_SEEDS` a
-//! folder gets the inputs to begin with. Of fio's logs the first byte chooses the name.
+//! folder gets the inputs to begin with. Of what a server sends the first byte chooses the protocol. Of fio's logs the first byte chooses the name.
 #![no_main]
 #![allow(dead_code, reason = "the program is included whole, and not all of it is called here")]
 
 use clap::ValueEnum;
 use halfpower_engine::test_file::FileId;
+use halfpower_engine::{Access, Host, Target};
 use halfpower_model::random::Random;
-use halfpower_model::{Bytes, Environment, Sample, Settings, Workload};
+use halfpower_model::{Bytes, Cancel, Environment, KEYS, Sample, Settings, Testbed, Workload};
 use halfpower_sim::Simulated;
 use halfpower_sim::file::MachineFile;
 use interchange::import::{Format, ImportError, import_bytes};
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use rusqlite::Connection;
+use std::io::Write;
+use std::net::{Shutdown, TcpListener};
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::PathBuf;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex};
 use store::{NewRun, RunKind, RunStatus, Store};
 use study::{Shelf, Study};
 
@@ -135,6 +138,7 @@ fuzz_target!(|input: &[u8]| {
         "store" => store(input),
         "trace" => trace(input),
         "job" => job(input),
+        "server" => served(input),
         form => import(Format::from_str(form, false).expect("a form of `import --format`"), input),
     }
 });
@@ -183,6 +187,61 @@ fn job(input: &[u8]) {
         Err(error) => clear(&text::causes(error.as_ref())),
     }
 }
+
+/// A server that sends the same to every connection, whatever it is asked, and closes it.
+fn served(input: &[u8]) {
+    let [protocol, sent @ ..] = input else { return };
+    *SENT.lock().expect("nobody panics with it") = sent.to_vec();
+    let port = *SERVER;
+    let name = match protocol % 3 {
+        0 => format!("nbd://127.0.0.1:{port}/x"),
+        1 => format!("smb://127.0.0.1:{port}/share/file"),
+        _ => {
+            format!("s3://bucket/{}?endpoint=http://127.0.0.1:{port}", if sent.len() % 2 == 0 { "key" } else { "row/" })
+        }
+    };
+    let target = match Target::open(name.as_ref(), Access::Read) {
+        Ok(target) => target,
+        Err(error) => return clear(&error.to_string()),
+    };
+    let mut host = match Host::on(vec![target]) {
+        Ok(host) => host,
+        Err(error) => return clear(&error.to_string()),
+    };
+    let key = |name: &str, value: &str| {
+        KEYS.iter().find(|key| key.name == name).expect("a key").read(value).expect("a value")
+    };
+    let spec =
+        key("requests", "4").or(&key("request_size", "512")).or(&key("depth", "2")).or(&key("pattern", "random"));
+    let workload = match spec.resolve(host.describe()) {
+        Ok(workload) => workload,
+        Err(error) => return clear(&error.to_string()),
+    };
+    if let Err(error) = host.measure(&workload, &mut (), &Cancel::default()) {
+        clear(&error.to_string());
+    }
+}
+
+/// What the server sends now.
+static SENT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+/// The port of the server.
+static SERVER: LazyLock<u16> = LazyLock::new(|| {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("its address").port();
+    std::thread::spawn(move || {
+        for connection in listener.incoming().flatten() {
+            let sent = SENT.lock().expect("nobody panics with it").clone();
+            // One that comes while another is open is served at the same time.
+            std::thread::spawn(move || {
+                let _ = (&connection).write_all(&sent);
+                let _ = connection.shutdown(Shutdown::Write);
+                let _ = std::io::copy(&mut &connection, &mut std::io::sink());
+            });
+        }
+    });
+    port
+});
 
 /// A study that may include itself, and a folder of it.
 fn study(text: &str) {

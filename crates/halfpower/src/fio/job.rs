@@ -350,8 +350,12 @@ impl<'a> Settings<'a> {
     /// Span, offset and bytes of the workload; the size of a file that has to be made.
     fn place(&self, spec: &mut WorkloadSpec, files: &[PathBuf], clone: u64) -> Result<Option<Bytes>, String> {
         let count = files.len() as u64;
-        let there: Option<u64> =
-            files.iter().map(|file| Some(Target::open(file, Access::Read).ok()?.facts().size_bytes.0)).sum();
+        // No server is asked before anything runs.
+        let size_of = |file: &PathBuf| {
+            let file = Some(file).filter(|file| !is_remote(file))?;
+            Some(Target::open(file, Access::Read).ok()?.facts().size_bytes.0)
+        };
+        let there: Option<u64> = files.iter().map(size_of).sum();
         let of_file = |name: &str| match self.get(name) {
             Some(text) if text.ends_with('%') => {
                 let percent: u64 =
