@@ -2,22 +2,26 @@
 """Volumes of servers against truth, and requests per second beside fio's client of the same server.
 
     bench/network.py [--binary target/release/halfpower] [--times 10] [--seed N] truth
-    bench/network.py [--binary …] [--rounds 5] beside
+    bench/network.py [--binary …] [--rounds 5] [--target NAME --peer COMMAND] beside
 
 `truth` starts servers on this host alone and looks what `io` and `limits` say of them: nbdkit's delay filter (5 ms, within 0.5 ms);
 its rate filter and links of a network namespace held by tbf (20 to 200 MB/s, within 3 %, and the limit named: a rate limit or the
 server for the filter, the link for the link); Samba with credits for fewer requests than the queue is deep. `beside` reads 4 KiB and
 64 KiB at QD1, QD8 and QD32 from nbdkit's memory by turns with fio's nbd engine (libnbd), and prints requests per second and CPU time a
-request, medians with the least and the greatest. Needs root, nbdkit, iproute2; for their parts Samba and fio with that engine.
+request, medians with the least and the greatest. With --target and --peer the same of any server: the command, in which {size} and
+{depth} stand for both, reads at random for three seconds and prints its requests per second and CPU µs a request. Needs root, nbdkit, iproute2; for
+their parts Samba and fio with that engine.
 
 Ends with status 1 where a figure of `truth` is wrong more often than once in ten times.
 """
 
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import random
+import shlex
 import shutil
 import statistics
 import subprocess
@@ -123,21 +127,31 @@ def ours(binary, name, size, depth):
     return sample["total"]["requests_per_s"], sample["cpu"]["lower_us_per_request"]
 
 
+def peer(command, size, depth):
+    words = [word.format(size=size, depth=depth) for word in shlex.split(command)]
+    rate, cost = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    return float(rate), float(cost)
+
+
 def beside(binary, arguments):
     print("| server | request | QD | | requests/s | CPU µs/request | ratio of requests/s |")
     print("|---|---|---|---|---|---|---|")
     spread = lambda all: f"{statistics.median(all):.4g} ({min(all):.4g}–{max(all):.4g})"
-    port = 10810
-    for where in ("socket", "TCP"):
-        address = ("-i", "127.0.0.1", "-p", port) if where == "TCP" else ()
+
+    def compare(where, name, other, program):
+        for size, depth in itertools.product((4096, 65536), (1, 8, 32)):
+            turns = [(ours(binary, name, size, depth), other(size, depth)) for _ in range(arguments.rounds)]
+            ratio = [own[0] / its[0] for own, its in turns]
+            for who, side in (("halfpower", 0), (program, 1)):
+                rates, costs = ([turn[side][part] for turn in turns] for part in (0, 1))
+                print(f"| {where} | {size} | {depth} | {who} | {spread(rates)} | {spread(costs)} | {'' if side else spread(ratio)} |", flush=True)
+
+    if arguments.target:
+        compare(arguments.target.split(":")[0], arguments.target, lambda *of: peer(arguments.peer, *of), "peer")
+        return True
+    for where, address in (("socket", ()), ("TCP", ("-i", "127.0.0.1", "-p", 10810))):
         with nbdkit("memory", "256M", address=address) as name:
-            for size in (4096, 65536):
-                for depth in (1, 8, 32):
-                    turns = [(ours(binary, name, size, depth), fio(name, size, depth)) for _ in range(arguments.rounds)]
-                    ratio = [own[0] / other[0] for own, other in turns]
-                    for who, side in (("halfpower", 0), ("fio", 1)):
-                        rates, costs = ([turn[side][part] for turn in turns] for part in (0, 1))
-                        print(f"| {where} | {size} | {depth} | {who} | {spread(rates)} | {spread(costs)} | {'' if side else spread(ratio)} |", flush=True)
+            compare(where, name, lambda *of: fio(name, *of), "fio")
     return True
 
 
@@ -147,6 +161,8 @@ def main():
     parser.add_argument("--times", type=int, default=10)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--target")
+    parser.add_argument("--peer")
     parser.add_argument("command", choices=["truth", "beside"])
     arguments = parser.parse_args()
     if not shutil.which("nbdkit"):
