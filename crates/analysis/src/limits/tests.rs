@@ -4,7 +4,7 @@ use super::*;
 use crate::fixtures::{Normal, Run, begins, block, deep, random, read, write};
 use halfpower_model::environment::DeviceLimit;
 use halfpower_model::reading::inspect;
-use halfpower_model::sample::{IN_WRITE_CACHE, Interval, Warning};
+use halfpower_model::sample::{IN_WRITE_CACHE, Interval, SystemAccount, Warning};
 use halfpower_model::{BytesPerSecond, FindingCode, Limits, Workload};
 
 /// A bucket: what refills it per second, and what it holds.
@@ -100,6 +100,19 @@ fn a_limit_is_named_with_what_it_counts() {
         panic!("{both:?}");
     };
     assert!((requests / 2000.0 - 1.0).abs() < 0.02 && (bytes / 100e6 - 1.0).abs() < 0.02, "{both:?}");
+}
+
+#[test]
+fn what_waits_for_the_cpu_is_at_no_limit() {
+    let named = |busy_s| {
+        let mut run = regular_in_requests();
+        for placed in &mut run.samples {
+            let account = SystemAccount { wall_s: 10.0, busy_s, idle_s: 20.0 - busy_s, ..SystemAccount::default() };
+            placed.sample.cpu.system = Some(SystemAccount { user_s: busy_s, ..account });
+        }
+        crate::analyse(&run.observed()).limits.len()
+    };
+    assert_eq!([named(10.0), named(19.0)], [2, 0]);
 }
 
 #[test]
