@@ -247,6 +247,11 @@ impl Advice {
 
     fn depths(&self) -> String {
         let [from, to] = self.depth;
+        if self.of == LOW_LATENCY {
+            // The bound of this run; `depth` is where those of later ones may lie.
+            let most = if self.workload.depth > 1 { "at most " } else { "" };
+            return format!("{most}QD{}", self.workload.depth);
+        }
         if from == to { format!("QD{from}") } else { format!("QD{from}–{to}") }
     }
 }
@@ -257,9 +262,8 @@ pub(super) fn words_of(advice: &[Advice]) -> Option<String> {
     let random = of(RANDOM_READS).map(|advice| {
         let quick = of(LOW_LATENCY).filter(|quick| quick.cell != advice.cell);
         let quick = quick.map(|quick| {
-            let most = if quick.workload.depth > 1 { "at most " } else { "" };
             let p99 = quick.p99.map(|p99| format!(", p99 {}", Nanoseconds(p99))).unwrap_or_default();
-            format!(" ({most}QD{} for low latency{p99})", quick.workload.depth)
+            format!(" ({} for low latency{p99})", quick.depths())
         });
         let quick = quick.unwrap_or_default();
         format!("{} for random requests{quick}", advice.depths())
