@@ -108,7 +108,8 @@ impl Host {
                 continue;
             }
             let place = if copies.len() > 1 { format!("{}: ", chosen.path(its.start)) } else { String::new() };
-            let its = &targets[its.clone()];
+            // Of `null:` there are none.
+            let its = if targets.is_empty() { targets } else { &targets[its.clone()] };
             let volumes = Some(ledger.volumes(*volume));
             let raw = for_personality!(reading.personality,
                 P => run::run::<P>(&reading, its, self.clock, volumes, &mut (), cancel, None))?;

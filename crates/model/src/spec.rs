@@ -314,7 +314,7 @@ fn at_odds(workload: &Workload, environment: &Environment) -> Option<&'static st
         "a file that grows is written from its start; use ‹pattern› sequential"
     } else if workload.file_state.grows() && (on_one_target > 1 && workload.sharing != Sharing::Cursor) {
         "a file that grows has one writer; give each worker a target of its own, or use ‹sharing› cursor"
-    } else if verified && null {
+    } else if verified && workload.personality == Personality::Null {
         "null: keeps nothing that could be verified; name a file or device, or leave ‹verify› out"
     } else if verified && workload.operation.has(RequestKind::Trim) {
         "verification is of what is written and does not go with trims; leave them or ‹verify› out"

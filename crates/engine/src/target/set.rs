@@ -92,7 +92,9 @@ impl Chosen<'_> {
     /// # Errors
     /// With the remedy.
     pub(crate) fn check(&self, workload: &Workload) -> Result<f64, MeasureError> {
-        let read_only = |target: &&Target| target.access == Access::Read;
+        // On `null:` only plug-ins have data.
+        let holds_data = |target: &Target| target.facts.kind != TargetKind::Null || workload.plugin.is_some();
+        let read_only = |target: &&Target| target.access == Access::Read && holds_data(target);
         if workload.operation.destroys()
             && let Some(target) = self.0.iter().find(read_only)
         {

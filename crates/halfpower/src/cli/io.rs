@@ -134,7 +134,10 @@ pub(super) fn one(
     target::offer_removal(&mut store, targets, &context.console)?;
     let site = target::examine(options)?;
     let workload = spec.resolve(&site.environment()).map_err(UsageError::from)?;
-    if let Some(path) = site.only_read().filter(|_| workload.operation.destroys()) {
+    if let Some(path) = site.only_read(workload.plugin.iter()).filter(|_| workload.operation.destroys()) {
+        if path.as_os_str() == halfpower_engine::NULL_TARGET {
+            refuse!("the plug-in's data would be overwritten; add --overwrite if it may be lost");
+        }
         refuse!("{} exists and would be overwritten; add --overwrite if its data may be lost", path.display());
     }
     if let Some(plugin) = &workload.plugin {

@@ -181,7 +181,7 @@ pub(super) fn prepare(study: &Study, targets: &[PathBuf], arguments: &PlanArgume
         workload: WorkloadSpec { size: arguments.size, ..WorkloadSpec::default() },
         seed: arguments.seed,
         write_budget: arguments.write_budget,
-        no_writes: no_writes(&site, arguments.no_writes),
+        no_writes: no_writes(&site, study, arguments.no_writes),
         no_cold_cache: site.no_cold_cache(environment.memory_bytes),
         test_file: site.fill_bytes(Contents::Data),
         each_file: site.each_file(),
@@ -220,9 +220,9 @@ fn refuse_set_twice(study: &Study, targets: &[PathBuf]) -> Result<(), UsageError
 }
 
 /// The reason, if nothing is written.
-fn no_writes(site: &Site, by_option: bool) -> Option<String> {
+fn no_writes(site: &Site, study: &Study, by_option: bool) -> Option<String> {
     if by_option {
         return Some("--no-writes".to_owned());
     }
-    site.only_read().map(|path| format!("{} is only read; give --overwrite to write it", path.display()))
+    site.only_read(study.plugins()).map(|path| format!("{} is only read; give --overwrite to write it", path.display()))
 }

@@ -388,7 +388,8 @@ fn again(context: &Context, arguments: &AgainArguments, again: Again) -> anyhow:
     let site = target::examine(&options)?;
     let now = site.environment_of(&volumes)?;
     let writes = plan.cells.iter().any(|cell| cell.workload.operation.destroys());
-    if let Some(path) = site.only_read().filter(|_| writes) {
+    let plugins = plan.cells.iter().filter_map(|cell| cell.workload.plugin.as_ref());
+    if let Some(path) = site.only_read(plugins).filter(|_| writes) {
         refuse!("run {id} overwrites {path}; allow it once more with --overwrite={path}", path = path.display());
     }
     refuse_another_machine(&stored, &now)?;

@@ -209,7 +209,8 @@ impl<'a> Places<'a> {
 impl ShellPlace<'_> {
     /// Whether a writing trial may overwrite it.
     fn may_be_lost(&self) -> bool {
-        self.place.access == Access::Overwrite && self.place.facts.kind.can_lose_data()
+        let kind = self.place.facts.kind;
+        self.place.access == Access::Overwrite && (kind.can_lose_data() || kind == TargetKind::Null)
     }
 
     /// The commands that remove it, if it is created and does not stay.

@@ -68,8 +68,9 @@ pub(crate) fn examine(options: &TargetOptions) -> anyhow::Result<Site> {
         if options.targets.len() > 1 {
             refuse!("null: cannot be combined with other targets; name it alone");
         }
-        // It holds no data.
-        return Ok(Site::new(vec![Place::as_it_is(null, facts, Access::Overwrite)], Vec::new(), options.peaks.clone()));
+        // It holds no data, but a plug-in may.
+        let place = Place::as_it_is(null, facts, options.overwrite.access(null));
+        return Ok(Site::new(vec![place], Vec::new(), options.peaks.clone()));
     }
     let directories = options.targets.iter().filter(|target| target.is_dir()).count();
     if directories == 0 && options.files.is_some() {

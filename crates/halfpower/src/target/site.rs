@@ -12,7 +12,8 @@ use halfpower_engine::test_file::{TestFile, fill};
 use halfpower_engine::{Access, Host, Target, TargetError};
 use halfpower_model::sample::Warning;
 use halfpower_model::{
-    Bytes, Cancel, Environment, FileState, GivenPeak, Settings, TargetFacts, Testbed, Workload, random,
+    Bytes, Cancel, Environment, FileState, GivenPeak, Plugin, Settings, TargetFacts, TargetKind, Testbed, Workload,
+    random,
 };
 use halfpower_sim::Simulated;
 use std::collections::HashMap;
@@ -170,9 +171,12 @@ impl Site {
             .then(|| format!("the page cache cannot be emptied here; use a --size above the {memory} of memory"))
     }
 
-    /// The first target that must not be written.
-    pub(crate) fn only_read(&self) -> Option<&Path> {
-        self.places.iter().find(|place| place.access == Access::Read).map(|place| place.path.as_path())
+    /// The first target that must not be written. `null:` is one for plug-ins, whose data nobody else knows.
+    pub(crate) fn only_read<'p>(&self, mut plugins: impl Iterator<Item = &'p Plugin>) -> Option<&Path> {
+        let has_plugin = plugins.next().is_some();
+        let holds_data = |place: &&Place| has_plugin || place.facts.kind != TargetKind::Null;
+        let mut only_read = self.places.iter().filter(|place| place.access == Access::Read);
+        only_read.find(holds_data).map(|place| place.path.as_path())
     }
 
     /// Bytes that are written before the first trial.

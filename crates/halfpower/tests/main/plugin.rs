@@ -105,6 +105,40 @@ fn a_study_with_one_runs_and_resumes_where_it_is_named() {
 }
 
 #[test]
+fn its_own_data_are_overwritten_by_permission_only_and_verified() {
+    let Some(lab) = lab() else { return };
+    let io = "io null: --size=1MiB --requests=200 --pattern=random --op=mix=50 --personality=plugin:./own.so";
+    for given in ["", "--overwrite=/dev/sda"] {
+        lab.refuses((io, given), 2, "--overwrite");
+    }
+    let write = "--overwrite --verify=read_back";
+    let sample = lab.json((io, write));
+    let verified = &sample["verified"];
+    assert!(verified["wrong"] == 0 && verified["blocks"].as_u64().unwrap() > 50, "{verified}");
+    lab.ends((format!("{io},flip_every=7"), write), 1, "not as written");
+    // The personality null has none.
+    lab.ok("io null: --op=write --requests=9");
+    lab.refuses("io null: --op=write --verify=stamp", 2, "null: keeps nothing");
+
+    lab.write(
+        "both.toml",
+        "name = \"both\"\n[trial]\nrepetitions = 1\n[[sweep]]\noperation = [\"read\", \"write\"]\n\
+         request_size = \"4KiB\"\nrequests = 20\npersonality = \"plugin:./own.so\"\n",
+    );
+    let run = "study run both.toml --target=null: --size=1MiB --no-report --plugin=./own.so";
+    for (given, written) in [("", 0), ("--overwrite", 1)] {
+        let before = lab.records().len();
+        lab.ok((run, given));
+        let operations: Vec<_> =
+            lab.records()[before..].iter().map(|record| record["workload"]["operation"].clone()).collect();
+        let count = |name: &str| operations.iter().filter(|operation| **operation == name).count();
+        assert_eq!((count("read"), count("write")), (1, written), "{operations:?}");
+    }
+    let id = lab.runs().iter().map(|(id, _)| *id).max().unwrap();
+    lab.refuses(format!("study repeat {id} --plugin=./own.so"), 2, "--overwrite=null:");
+}
+
+#[test]
 fn the_header_is_c_plus_plus_too() {
     let lab = Lab::new();
     let header = concat!(env!("CARGO_MANIFEST_DIR"), "/include");
