@@ -1,5 +1,6 @@
 //! Builds the plug-ins of this folder, for the tests that run them. None, in words, where a compiler is missing.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -13,7 +14,14 @@ fn here() -> String {
 /// The plug-in in C: memory that fails on demand.
 pub(crate) fn ram() -> Option<&'static Path> {
     static RAM: OnceLock<Option<PathBuf>> = OnceLock::new();
-    RAM.get_or_init(build_ram).as_deref()
+    RAM.get_or_init(|| build_c("plugin-c/ram.c", "ram", &[])).as_deref()
+}
+
+/// The plug-in for NFS.
+#[allow(dead_code, reason = "one of the two test programs does not use it")]
+pub(crate) fn nfs() -> Option<&'static Path> {
+    static NFS: OnceLock<Option<PathBuf>> = OnceLock::new();
+    NFS.get_or_init(build_nfs).as_deref()
 }
 
 /// The plug-in in Rust: positioned reads and writes.
@@ -22,12 +30,26 @@ pub(crate) fn positioned() -> Option<&'static Path> {
     POSITIONED.get_or_init(build_positioned).as_deref()
 }
 
-fn build_ram() -> Option<PathBuf> {
+fn build_nfs() -> Option<PathBuf> {
+    let mut preprocessor = Command::new(compiler());
+    preprocessor.args(["-E", "-include", "nfsc/libnfs.h", "-x", "c", "/dev/null"]);
+    if preprocessor.output().is_ok_and(|output| !output.status.success()) {
+        eprintln!("skipped: the plug-in for NFS, libnfs-dev is not installed");
+        return None;
+    }
+    build_c("plugin-nfs/nfs.c", "nfs", &["-lnfs"])
+}
+
+fn compiler() -> OsString {
+    std::env::var_os("CC").unwrap_or_else(|| "cc".into())
+}
+
+/// Builds a plug-in of one C file.
+fn build_c(source: &str, name: &str, libraries: &[&str]) -> Option<PathBuf> {
     let place = place();
     // Under its own name first: other tests may be loading what is there.
-    let unfinished = place.join(format!("ram.{}", std::process::id()));
-    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
-    let mut command = Command::new(compiler);
+    let unfinished = place.join(format!("{name}.{}", std::process::id()));
+    let mut command = Command::new(compiler());
     command.args([
         "-std=c11",
         "-Wall",
@@ -41,9 +63,9 @@ fn build_ram() -> Option<PathBuf> {
         "-o",
     ]);
     let here = here();
-    command.arg(&unfinished).arg(format!("-I{here}/../include")).arg(format!("{here}/plugin-c/ram.c"));
-    run(&mut command, "the plug-in in C")?;
-    let finished = place.join("ram.so");
+    command.arg(&unfinished).arg(format!("-I{here}/../include")).arg(format!("{here}/{source}")).args(libraries);
+    run(&mut command, &format!("the plug-in {source}"))?;
+    let finished = place.join(format!("{name}.so"));
     std::fs::rename(&unfinished, &finished).unwrap();
     Some(finished)
 }

@@ -27,7 +27,7 @@ pub(crate) fn limit_remedy(error: &std::io::Error) -> Option<String> {
     }
 }
 
-const KNOWN: [(i32, &str, &str); 26] = [
+const KNOWN: [(i32, &str, &str); 27] = [
     (libc::EIO, "EIO", "the device reports an error; see the kernel log (dmesg)"),
     (libc::ENOSPC, "ENOSPC", "no space left on the file system; free some, or write less with --size"),
     (libc::EDQUOT, "EDQUOT", "the disk quota is used up; free some space, or write less with --size"),
@@ -52,6 +52,7 @@ const KNOWN: [(i32, &str, &str); 26] = [
     (libc::EACCES, "EACCES", "the target does not allow this user the operation"),
     (libc::ECONNRESET, "ECONNRESET", "the server closed the connection"),
     (libc::EPROTO, "EPROTO", "the server does not keep to the protocol"),
+    (libc::EMSGSIZE, "EMSGSIZE", "the client cannot send so much at once; use a smaller --request-size"),
     (libc::ESHUTDOWN, "ESHUTDOWN", "the server is shutting down"),
     (libc::EHOSTUNREACH, "EHOSTUNREACH", "the server cannot be reached any more"),
 ];

@@ -1,4 +1,5 @@
-//! Servers for tests, on this host alone: nbdkit, and Samba with a configuration of its own. The tests of the program use them too.
+//! Servers for tests, on this host alone: nbdkit, and Samba and NFS-Ganesha with configurations of their own. The tests of the
+//! program use them too.
 
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
@@ -119,8 +120,51 @@ pub(crate) fn object_store() -> Option<Server> {
     Some(Server::start(&mut command, directory, name, || TcpStream::connect(("127.0.0.1", port)).is_ok()))
 }
 
+/// NFS-Ganesha with a directory as `share`, by NFSv4 alone, as its configuration shows; its name has FILE for a file there.
+/// None, with a message, where it cannot be run: by other users, without its part for files, on a file system without handles.
+#[allow(dead_code, reason = "one of the two test programs does not use it")]
+pub(crate) fn ganesha(share: &Path) -> Option<Server> {
+    if !answers_to("ganesha.nfsd", "-v") {
+        return None;
+    }
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: nfs-ganesha is to be had by root");
+        return None;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path().display();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    std::fs::create_dir(directory.path().join("recovery")).unwrap();
+    let configuration = format!(
+        "NFS_CORE_PARAM {{ Protocols = 4; NFS_Port = {port}; Bind_addr = 127.0.0.1; Enable_UDP = false;\n\
+         Enable_NLM = false; Enable_RQUOTA = false; }}\n\
+         NFSV4 {{ Graceless = true; RecoveryBackend = fs; RecoveryRoot = \"{here}/recovery\"; }}\n\
+         NFS_KRB5 {{ Active_krb5 = false; }}\n\
+         EXPORT {{ Export_Id = 1; Path = \"{}\"; Pseudo = /share; Access_Type = RW; Squash = None; SecType = sys;\n\
+         FSAL {{ Name = VFS; }} }}\n",
+        share.display()
+    );
+    let [file, log, pid] = ["ganesha.conf", "log", "pid"].map(|name| directory.path().join(name));
+    std::fs::write(&file, configuration).unwrap();
+    let mut command = Command::new("ganesha.nfsd");
+    command.arg("-F").arg("-f").arg(&file).arg("-L").arg(&log).arg("-p").arg(&pid);
+    let logged = || std::fs::read_to_string(&log).unwrap_or_default();
+    let name = format!("nfs://127.0.0.1/share/FILE?version=4&nfsport={port}");
+    let listens = || ["NFS SERVER INITIALIZED", ":FATAL :"].iter().any(|end| logged().contains(end));
+    let server = Server::start(&mut command, directory, name, listens);
+    let logged = logged();
+    let is_fault = |line: &&str| line.contains(":FATAL :") || line.contains("Could not create export");
+    let Some(fault) = logged.lines().find(is_fault) else { return Some(server) };
+    eprintln!("skipped: nfs-ganesha does not serve here: {fault}");
+    None
+}
+
 fn is_installed(program: &str) -> bool {
-    let is_there = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
+    answers_to(program, "--version")
+}
+
+fn answers_to(program: &str, question: &str) -> bool {
+    let is_there = Command::new(program).arg(question).output().is_ok_and(|output| output.status.success());
     if !is_there {
         eprintln!("skipped: {program} is not installed");
     }

@@ -20,6 +20,7 @@ mod interrupts;
 mod json;
 mod names;
 mod network;
+mod nfs;
 mod one_machine;
 mod ordinary;
 mod outputs;

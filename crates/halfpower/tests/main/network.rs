@@ -1,7 +1,7 @@
 //! Volumes of servers, by nbdkit, Samba and s3s-fs: what is guarded, what is said, and what becomes of a run whose server goes away.
 
 #[path = "../../../engine/tests/servers/mod.rs"]
-mod servers;
+pub(super) mod servers;
 
 use super::support::*;
 use servers::{ACCESS_KEY, PASSWORD, nbdkit, object_store, samba};

@@ -1,7 +1,7 @@
 //! Plug-ins: used where they are named on the command line, never because a study names them.
 
 #[path = "../../../../examples/built.rs"]
-mod examples;
+pub(super) mod examples;
 
 use crate::support::{Lab, names, outcome, skip, tool};
 use rustix::process::Signal;
