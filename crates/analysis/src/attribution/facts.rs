@@ -6,7 +6,7 @@ use halfpower_model::sample::{Block, Direction, Part, PartKind, Totals};
 use halfpower_model::{Durability, Personality, RwFlag, Sample, TargetKind, Workload};
 
 /// Saturated: share of its time that a worker wants a CPU, or a part is busy.
-pub(super) const FULL: f64 = 0.9;
+pub(crate) const FULL: f64 = 0.9;
 /// Most of the time: from here on flushes, or other users of the CPU, are the bottleneck.
 pub(super) const MOST_OF_IT: f64 = 0.5;
 /// Below this share of the configured requests, few were outstanding.

@@ -12,7 +12,7 @@ mod join;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use crate::attribution::Sureness;
+use crate::attribution::{FULL, Sureness};
 use crate::cells::{Cell, Observed, is_in_buffer};
 use course::{Course, continues};
 use halfpower_model::{
@@ -50,8 +50,6 @@ const EMPTIED: f64 = 0.1;
 const SHORT_S: f64 = 0.5;
 /// The median latency in times of the least, from which on requests wait.
 const WAITING: f64 = 2.0;
-/// Share of all CPU time from which on requests may wait for the CPU.
-const CPU_FULL: f64 = 0.9;
 
 /// A limit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -306,13 +304,12 @@ pub fn shown_by(sample: &Sample) -> Shown {
     }
 }
 
-/// Whether a limiter held a long sample at its end: it fell to a regular rate, or the rate of a virtual disk was regular although
-/// requests waited, and not for the CPU. What waits takes longer than the fastest; a device that is not saturated gives regular rates
-/// too.
+/// Whether a limiter held a long sample at its end: it fell to a regular rate, or that of a virtual disk was regular while requests
+/// waited, but not for the CPU. What waits takes longer than the fastest; a device that is not saturated gives regular rates too.
 fn is_held(course: &Course, sample: &Sample) -> bool {
     let latency = &sample.total.latency_ns;
     let waits = latency.p50.zip(latency.min).is_some_and(|(p50, min)| p50 as f64 >= WAITING * min as f64);
-    let for_cpu = sample.cpu.system.is_some_and(|account| account.busy_s >= CPU_FULL * account.total_s());
+    let for_cpu = sample.cpu.system.is_some_and(|account| account.busy_s >= FULL * account.total_s());
     course.is_regular && (course.burst.is_some() || waits && !for_cpu && is_virtual(&sample.environment))
 }
 

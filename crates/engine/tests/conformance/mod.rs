@@ -19,6 +19,7 @@ fn personalities(host: &Host) -> Vec<NamedPersonality> {
         match (&facts.unavailable, facts.personality) {
             (Some(reason), personality) => eprintln!("skipped: {personality}, {reason}"),
             (None, Personality::Null) => eprintln!("skipped: null, it moves no bytes"),
+            (None, Personality::S3) => eprintln!("skipped: s3, it writes whole objects; the program's tests have it"),
             (None, Personality::Plugin) => personalities.extend(examples::positioned().map(|file| plugin(file, ""))),
             (None, personality) if ["sg", "nvme"].contains(&personality.word()) => {
                 eprintln!("skipped: {personality}, it speaks to disks, not to files");

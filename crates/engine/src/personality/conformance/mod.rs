@@ -80,6 +80,10 @@ fn subjects() -> Vec<Subject> {
             eprintln!("skipped: {personality}, it speaks to disks, not to files");
         } else if personality == Name::Nbd {
             subjects.push(Subject { storage: Storage::Server, ..subject });
+        } else if personality.is_remote() {
+            eprintln!(
+                "skipped: {personality}, its server is no part of this program; whole runs are tested against real ones"
+            );
         } else if personality == Name::Plugin {
             subjects.extend(ram(""));
             let plugin =
