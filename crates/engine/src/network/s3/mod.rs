@@ -41,7 +41,7 @@ pub(crate) struct S3 {
     path: String,
     /// Size of the objects of a row; none of an object.
     each: Option<u64>,
-    /// The request without an answer: its tag, its kind, and whether its data come in part.
+    /// The request without an answer: its tag and its kind.
     asked: Option<(u32, RequestKind)>,
     /// The second of the last request, and its time in words.
     now: (u64, String),
