@@ -85,6 +85,18 @@ impl<P: Protocol> Exchange<P> {
     /// The protocol's.
     pub(crate) fn connect(name: &Name, access: Access) -> io::Result<(Exchange<P>, Volume)> {
         let (protocol, socket, volume) = P::connect(name, access)?;
+        Ok((Exchange::of(protocol, socket), volume))
+    }
+
+    /// Connects to a volume that was examined before.
+    ///
+    /// # Errors
+    /// The protocol's.
+    pub(crate) fn again(name: &Name, access: Access) -> io::Result<Exchange<P>> {
+        P::again(name, access).map(|(protocol, socket)| Exchange::of(protocol, socket))
+    }
+
+    fn of(protocol: P, socket: Socket) -> Exchange<P> {
         let exchange = Exchange {
             protocol,
             socket,
@@ -101,7 +113,7 @@ impl<P: Protocol> Exchange<P> {
             incomplete: Duration::ZERO,
             broken: None,
         };
-        Ok((exchange.with_room(1, SMALL), volume))
+        exchange.with_room(1, SMALL)
     }
 
     /// With room for so many transfers of so many bytes.

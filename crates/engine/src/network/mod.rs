@@ -46,6 +46,14 @@ pub(crate) trait Protocol: Sized {
     /// The kernel's or the server's, with the remedy.
     fn connect(name: &Name, access: Access) -> io::Result<(Self, Socket, Volume)>;
 
+    /// Connects to a volume that was examined before.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    fn again(name: &Name, access: Access) -> io::Result<(Self, Socket)> {
+        Self::connect(name, access).map(|(protocol, socket, _)| (protocol, socket))
+    }
+
     /// Connections of a worker that share its queue depth, where the user names no number.
     fn connections(workload: &Workload) -> u32 {
         let _ = workload;

@@ -24,7 +24,7 @@ impl<P: Protocol> Personality for Network<P> {
         let access = if setup.workload.operation.destroys() { Access::Overwrite } else { Access::Read };
         let mut all = Granted::default();
         let connect = |name| {
-            let (mut link, _) = Exchange::<P>::connect(name, access)?;
+            let mut link = Exchange::<P>::again(name, access)?;
             let Granted { obtained, refused } = link.accept(setup.workload)?;
             // Of several servers, each option once.
             for (all, its) in [(&mut all.obtained, obtained), (&mut all.refused, refused)] {

@@ -39,7 +39,7 @@ pub(crate) struct S3 {
     signer: Option<Signer>,
     /// `/BUCKET/KEY`, encoded; of a row its beginning.
     path: String,
-    /// Size of the objects of a row; none of an object.
+    /// Size of the objects of a row, 0 where it is not known; none of an object.
     each: Option<u64>,
     /// The request without an answer: its tag and its kind.
     asked: Option<(u32, RequestKind)>,
@@ -53,24 +53,9 @@ pub(crate) struct S3 {
 
 impl Protocol for S3 {
     fn connect(name: &Name, access: Access) -> io::Result<(Self, Socket, Volume)> {
-        let Place::Tcp { host, port } = &name.place else { return Err(io::Error::other("S3 is spoken over TCP")) };
+        let (mut s3, socket) = S3::again(name, access)?;
         let (bucket, key) = name.export.split_once('/').unwrap_or((&name.export, ""));
-        let socket = Socket::connect(&name.place)?;
-        let login = &name.login;
-        let signer = (!login.user.is_empty())
-            .then(|| Signer::new(&login.user, &login.password, &login.token, login.domain.as_str()));
-        let mut s3 = S3 {
-            host: if *port == 80 { host.clone() } else { format!("{host}:{port}") },
-            signer,
-            path: format!("/{}", encoded(&name.export, true)),
-            each: None,
-            asked: None,
-            now: (u64::MAX, String::new()),
-            text: String::new(),
-            cause: None,
-            closes: false,
-        };
-        let is_row = key.is_empty() || key.ends_with('/');
+        let (login, is_row) = (&name.login, s3.each.is_some());
         let (size, each) =
             if is_row { s3.row(&socket, bucket, key, access == Access::Read)? } else { (s3.object(&socket)?, None) };
         if is_row && access == Access::Read && size.0 == 0 {
@@ -97,6 +82,26 @@ impl Protocol for S3 {
         };
         s3.each = is_row.then_some(each.map_or(0, |each| each.0));
         Ok((s3, socket, volume))
+    }
+
+    /// Without a look at the objects, of which a list may be long.
+    fn again(name: &Name, _: Access) -> io::Result<(Self, Socket)> {
+        let Place::Tcp { host, port } = &name.place else { return Err(io::Error::other("S3 is spoken over TCP")) };
+        let (socket, login) = (Socket::connect(&name.place)?, &name.login);
+        let signer = (!login.user.is_empty())
+            .then(|| Signer::new(&login.user, &login.password, &login.token, login.domain.as_str()));
+        let s3 = S3 {
+            host: if *port == 80 { host.clone() } else { format!("{host}:{port}") },
+            signer,
+            path: format!("/{}", encoded(&name.export, true)),
+            each: name.export.ends_with('/').then_some(0),
+            asked: None,
+            now: (u64::MAX, String::new()),
+            text: String::new(),
+            cause: None,
+            closes: false,
+        };
+        Ok((s3, socket))
     }
 
     fn connections(workload: &Workload) -> u32 {
