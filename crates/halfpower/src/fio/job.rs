@@ -306,7 +306,7 @@ impl<'a> Settings<'a> {
             return Err(self.wrong(name, "only pvsync2 has such requests; use ioengine=pvsync2"));
         }
         if engine == "nbd" {
-            // A volume of a server's has neither.
+            // This host has no page cache of a server's volume.
             return Ok(keys);
         }
         let is_direct = self.is_on("direct") || self.get("buffered") == Some("0");
