@@ -4,13 +4,13 @@
     bench/network.py [--binary target/release/halfpower] [--times 10] [--seed N] truth
     bench/network.py [--binary …] [--rounds 5] [--target NAME --peer COMMAND] beside
 
-`truth` starts servers on this host alone and looks what `io` and `limits` say of them: nbdkit's delay filter (5 ms, within 0.5 ms);
+`truth` starts servers on this host alone and compares with it what `io` and `limits` say: nbdkit's delay filter (5 ms, within 0.5 ms);
 its rate filter and links of a network namespace held by tbf (20 to 200 MB/s, within 3 %, and the limit named: a rate limit or the
-server for the filter, the link for the link); Samba with credits for fewer requests than the queue is deep. `beside` reads 4 KiB and
+server for the filter, the link for the link). `beside` reads 4 KiB and
 64 KiB at QD1, QD8 and QD32 from nbdkit's memory by turns with fio's nbd engine (libnbd), and prints requests per second and CPU time a
 request, medians with the least and the greatest. With --target and --peer the same of any server: the command, in which {size} and
-{depth} stand for both, reads at random for three seconds and prints its requests per second and CPU µs a request. Needs root, nbdkit, iproute2; for
-their parts Samba and fio with that engine.
+{depth} stand for both, reads at random for three seconds and prints its requests per second and CPU µs a request. Needs root, nbdkit, iproute2,
+and fio with that engine.
 
 Ends with status 1 where a figure of `truth` is wrong more often than once in ten times.
 """
@@ -35,7 +35,7 @@ PAYLOAD = 1448 / 1514
 
 @contextlib.contextmanager
 def nbdkit(*words, inside=(), address=()):
-    """A server; its name. On a socket of its own, or at an address."""
+    """A server's name, on a socket or at an address."""
     with tempfile.TemporaryDirectory() as folder:
         where = address or ("--unix", f"{folder}/socket")
         command = [*inside, "nbdkit", "--foreground", *map(str, where), *words]
@@ -52,7 +52,7 @@ def nbdkit(*words, inside=(), address=()):
 
 @contextlib.contextmanager
 def link(rate):
-    """Two network namespaces with a link of so many bytes per second both ways; the prefixes of commands in each."""
+    """Two network namespaces with a link of `rate` bytes per second both ways; the prefixes of commands in each."""
     names = [f"halfpower-{os.getpid()}-{end}" for end in "ab"]
     run = lambda *words: subprocess.run(words, check=True)
     try:
