@@ -10,6 +10,11 @@
 //! 3. else an assumed variation, learned from identical runs (`bench/between_runs.py`, docs/decisions/comparison.md), plus
 //!    the variance of single repetitions and that of their mean.
 //!
+//! Two repetitions may agree by chance on a busy machine, so the variance of repetitions is at least the median over all
+//! workloads of the comparison. Other programs slow a run down by what they take, and none knows how much they took of the next:
+//! their share ([`Load`]) is one more deviation of a run, unless several named runs show it. Of these, the shares of both sides may
+//! differ.
+//!
 //! The change is then judged by Student's t. Sources: Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM
 //! 2013, for the levels; Searle, Casella and McCulloch, "Variance Components" (1992), chapter 3, for the one-way random model;
 //! Satterthwaite, "An approximate distribution of estimates of variance components", Biometrics Bulletin 2 (1946), for the
@@ -17,6 +22,7 @@
 
 use super::change::{Basis, ComparedCell, Variation};
 use super::figure::Figure;
+use super::load::Load;
 use crate::statistics::{Contrast, Margin, mean, variance};
 use halfpower_model::units::significant;
 use serde::Serialize;
@@ -25,6 +31,9 @@ use serde::Serialize;
 const FREEDOM_LEAST: f64 = 2.0;
 /// Stands for a variance that is known.
 const KNOWN: f64 = 1e6;
+
+/// From this share on the verdict's line names other programs.
+const BUSY: f64 = 0.2;
 
 /// The figure of each repetition, by run.
 pub(super) type Runs = Vec<Vec<f64>>;
@@ -41,6 +50,12 @@ fn assumed(figure: Figure) -> f64 {
     }
 }
 
+/// By how much the load varies a figure, as a multiple of its share. A request that needs a CPU waits for the time slice of
+/// another program, which is many times as long.
+fn by_load(figure: Figure) -> f64 {
+    if figure == Figure::TailLatency { 2.0 } else { 1.0 }
+}
+
 /// The variation that is assumed of a single sample, whose own scatter nothing shows: two differ by up to a factor of 1.5, or
 /// of 4 in p99 latency. A rule set by hand.
 fn assumed_of_one(figure: Figure) -> f64 {
@@ -48,8 +63,42 @@ fn assumed_of_one(figure: Figure) -> f64 {
     factor.ln() / (1.96 * 2.0_f64.sqrt())
 }
 
+/// The variance of single repetitions in the logarithm, and its degrees of freedom.
+type Scatter = (f64, f64);
+
+/// The scatter of a run's repetitions.
+fn of_run(run: &Vec<f64>) -> (usize, Option<f64>) {
+    (run.len(), variance(&run.iter().map(|figure| figure.ln()).collect::<Vec<_>>()))
+}
+
+/// The median scatter of repetitions over workloads, each with its runs of both sides.
+pub(super) fn usual<'a>(workloads: impl Iterator<Item = [&'a Runs; 2]>) -> Scatter {
+    let of_workload = |sides: [&'a Runs; 2]| pooled(sides.into_iter().flatten().map(of_run));
+    let known: Vec<Scatter> = workloads.map(of_workload).filter(|(_, freedom)| *freedom > 0.0).collect();
+    // The median of such a variance lies below it (Wilson and Hilferty, PNAS 17 (1931)).
+    let mut variances: Vec<f64> =
+        known.iter().map(|(variance, freedom)| variance / (1.0 - 2.0 / (9.0 * freedom)).powi(3)).collect();
+    variances.sort_by(f64::total_cmp);
+    let median = variances.get(variances.len() / 2).copied();
+    (median.unwrap_or(0.0), known.iter().map(|(_, freedom)| freedom).sum())
+}
+
+/// What comes from beside the repetitions of one workload.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Beside {
+    /// The scatter of other workloads.
+    pub(super) usual: Scatter,
+    /// The load of both sides.
+    pub(super) load: [Load; 2],
+}
+
 /// The change from the old runs to the new ones, and the variation it was judged by. None if a side has no runs.
-pub(super) fn change(figure: Figure, [old, new, earlier]: [&Runs; 3], margin: Margin) -> Option<(Contrast, Variation)> {
+pub(super) fn change(
+    figure: Figure,
+    [old, new, earlier]: [&Runs; 3],
+    Beside { usual, load }: Beside,
+    margin: Margin,
+) -> Option<(Contrast, Variation)> {
     let logarithms = |runs: &Runs| runs.iter().map(|run| Some(mean(run)?.ln())).collect::<Option<Vec<f64>>>();
     let (of_old, of_new) = (logarithms(old)?, logarithms(new)?);
     let logarithm = mean(&of_new)? - mean(&of_old)?;
@@ -57,16 +106,17 @@ pub(super) fn change(figure: Figure, [old, new, earlier]: [&Runs; 3], margin: Ma
     let earlier = if are_several { &Vec::new() } else { earlier };
     let before = [of_old.as_slice(), &logarithms(earlier)?].concat();
     let (between, freedom) = pooled([before.as_slice(), &of_new].map(|group| (group.len(), variance(group))));
-    // Relative, as that of a logarithm.
-    let of_run =
-        |run: &Vec<f64>| (run.len(), variance(run).zip(mean(run)).map(|(variance, mean)| variance / mean.powi(2)));
-    let (within, freedom_within) = pooled([old, new].into_iter().flatten().map(of_run));
+    let [of_before, of_after] = load.map(|load| load.most() * by_load(figure));
+    let of_load = of_before.max(of_after).powi(2);
+    let own = pooled([old, new].into_iter().flatten().map(of_run));
+    let (within, freedom_within) = if own.0 < usual.0 { usual } else { own };
     let runs = before.len() + of_new.len();
     let (basis, (variance, freedom)) = match () {
         () if are_several => (Basis::NamedRuns, (between, freedom)),
         () if freedom >= FREEDOM_LEAST => {
             let basis = if earlier.is_empty() { Basis::NamedRuns } else { Basis::EarlierRuns };
-            (basis, if within > between { (within, freedom_within) } else { (between, freedom) })
+            let (seen, freedom) = if within > between { (within, freedom_within) } else { (between, freedom) };
+            (basis, with_known(seen, freedom, of_load))
         }
         () => {
             let [of_old_samples, of_new_samples] = [old, new].map(|runs| runs.iter().map(Vec::len).sum::<usize>());
@@ -74,18 +124,23 @@ pub(super) fn change(figure: Figure, [old, new, earlier]: [&Runs; 3], margin: Ma
             let share = if is_single { assumed_of_one(figure) } else { assumed(figure) };
             // Of the state of a run, and of the mean of its repetitions.
             let within = within * (1.0 + (of_old.len() + of_new.len()) as f64 / samples as f64);
-            let all = share.powi(2).max(between) + within;
-            let freedom = (all / within).powi(2) * freedom_within;
-            (Basis::Assumed, (all, if within > 0.0 { freedom.min(KNOWN) } else { KNOWN }))
+            (Basis::Assumed, with_known(within, freedom_within, share.powi(2).max(between) + of_load))
         }
     };
-    let variance_of_change = variance * (1.0 / of_old.len() as f64 + 1.0 / of_new.len() as f64);
+    let of_sides = if are_several { (of_before - of_after).powi(2) } else { 0.0 };
+    let variance_of_change = variance * (1.0 / of_old.len() as f64 + 1.0 / of_new.len() as f64) + of_sides;
     let contrast = Contrast::of_logarithm(logarithm, Some((variance_of_change, freedom)), margin);
     Some((contrast, Variation { share: variance.sqrt(), freedom, basis, runs }))
 }
 
+/// A variance with its degrees of freedom, and one that is known or assumed, in sum.
+fn with_known(seen: f64, freedom: f64, known: f64) -> Scatter {
+    let all = seen + known;
+    (all, if seen > 0.0 { ((all / seen).powi(2) * freedom).min(KNOWN) } else { KNOWN })
+}
+
 /// The mean variance of groups, by their degrees of freedom, and the sum of these.
-fn pooled(groups: impl IntoIterator<Item = (usize, Option<f64>)>) -> (f64, f64) {
+fn pooled(groups: impl IntoIterator<Item = (usize, Option<f64>)>) -> Scatter {
     let parts = groups.into_iter().filter_map(|(count, variance)| Some((variance?, count as f64 - 1.0)));
     let (squares, freedom) =
         parts.fold((0.0, 0.0), |sum, (variance, freedom)| (sum.0 + variance * freedom, sum.1 + freedom));
@@ -103,17 +158,21 @@ pub struct Between {
     pub variation: f64,
     /// Runs of which it is known, the compared ones included.
     pub runs: usize,
+    /// What other programs did meanwhile, of both sides.
+    pub load: [Load; 2],
 }
 
 impl Between {
     /// For the verdict's line: `runs vary by 1.2 %`.
     pub(super) fn brief(&self) -> String {
         let verb = if self.basis == Basis::Assumed { "are assumed to vary" } else { "vary" };
-        format!("runs {verb} by {} %", significant(self.variation * 100.0))
+        let is_beside = self.load.iter().any(|load| load.most() >= BUSY);
+        let beside = if is_beside { " beside other programs" } else { "" };
+        format!("runs {verb} by {} %{beside}", significant(self.variation * 100.0))
     }
 
     /// None if no throughput was judged by it.
-    pub(super) fn of(cells: &[ComparedCell]) -> Option<Between> {
+    pub(super) fn of(cells: &[ComparedCell], load: [Load; 2]) -> Option<Between> {
         let of_cell = |cell: &ComparedCell| cell.change(Figure::Throughput)?.variation;
         let all: Vec<Variation> = cells.iter().filter_map(of_cell).collect();
         let count = |basis| all.iter().filter(|variation| variation.basis == basis).count();
@@ -135,14 +194,15 @@ impl Between {
                 )
             }
             Basis::Assumed => format!(
-                "Too few other runs of these workloads are stored: {percent} variation of throughput between runs is assumed{}. \
-                 A busy machine varies more: `halfpower ab`, or several runs on each side, are surer.",
+                "Fewer than two earlier runs of these workloads are stored: {percent} variation of throughput between runs is \
+                 assumed{}. `halfpower ab`, or several runs on each side, made in turn, are surer.",
                 if median.is_empty() { median } else { format!(" ({})", &median[2..]) }
             ),
         };
         let others = all.len() - of_basis.len();
         let others =
             if others > 0 { format!(" {others} of {} workloads differ in this.", all.len()) } else { String::new() };
-        Some(Between { sentence: sentence + &others, basis, variation: share, runs })
+        let beside = Load::in_words(load).map(|words| format!(" {words}")).unwrap_or_default();
+        Some(Between { sentence: sentence + &others + &beside, basis, variation: share, runs, load })
     }
 }

@@ -1,10 +1,11 @@
 //! Matches workloads of two groups and compares every figure with its margin.
 
-use super::between::{self, Between};
+use super::between::{self, Beside, Between};
 use super::change::{Change, ComparedCell, Doubt, Standing};
 use super::copies::{self, are_simulated};
 use super::environment::{self, Difference};
 use super::figure::Figure;
+use super::load::Load;
 use super::machine::{self, Sides};
 use super::matching::{self, Group, Index, Spans, gather};
 use super::verdict::{self, Outcome};
@@ -116,7 +117,8 @@ pub fn compare(before: &[OfRun<'_>], after: &[OfRun<'_>], method: Method<'_>) ->
     let index = Index::of(earlier.iter().map(|group| group.workload), Spans::Equal);
     let of_cell = |before: &Group<'_, '_>| index.find(before.workload).map(|place| &earlier[place]);
     let earlier: Vec<Option<&Group<'_, '_>>> = pairs.iter().map(|(before, _)| of_cell(before)).collect();
-    Figure::ALL.into_iter().for_each(|figure| add_changes(&mut cells, &pairs, &earlier, figure, method));
+    let load = [&before, &after].map(|samples| Load::of(samples));
+    Figure::ALL.into_iter().for_each(|figure| add_changes(&mut cells, &pairs, (&earlier, load), figure, method));
     let names = match method.design {
         Design::Runs(_) => ["before", "after"],
         Design::Pairs => ["A", "B"],
@@ -139,7 +141,7 @@ pub fn compare(before: &[OfRun<'_>], after: &[OfRun<'_>], method: Method<'_>) ->
     let lacking = matching::in_words(&lacking);
     sentence.extend(lacking.map(|fields| format!(" One side does not record {fields}: these may differ.")));
     let differences = environment::differences(&before, &after);
-    let (between_runs, warnings) = (Between::of(&cells), Vec::new());
+    let (between_runs, warnings) = (Between::of(&cells, load), Vec::new());
     if let Some(between) = &between_runs {
         sentence = sentence.replacen(": ", &format!(" ({}): ", between.brief()), 1);
     }
@@ -153,8 +155,9 @@ pub(super) fn run_of_each(runs: &[OfRun<'_>]) -> Vec<usize> {
 
 /// The earlier runs that measured the same machine in the same environment.
 fn like<'a>(before: &[&Sample], earlier: &[OfRun<'a>]) -> Vec<OfRun<'a>> {
-    let is_like =
-        |run: &&OfRun<'_>| run.iter().all(|sample| sample.origin.is_none()) && environment::are_same(before, run);
+    let is_like = |run: &&OfRun<'_>| {
+        run.iter().all(|sample| sample.origin.is_none()) && environment::differences(before, run).is_empty()
+    };
     earlier.iter().filter(is_like).cloned().collect()
 }
 
@@ -162,13 +165,12 @@ fn like<'a>(before: &[&Sample], earlier: &[OfRun<'a>]) -> Vec<OfRun<'a>> {
 fn add_changes(
     compared: &mut [ComparedCell],
     pairs: &[(&Group<'_, '_>, &Group<'_, '_>)],
-    earlier: &[Option<&Group<'_, '_>>],
+    (earlier, load): (&[Option<&Group<'_, '_>>], [Load; 2]),
     figure: Figure,
     method: Method<'_>,
 ) {
     let margin = method.margin.unwrap_or(figure.usual_margin());
-    let mut changes = Vec::new();
-    for (place, ((before, after), earlier)) in pairs.iter().zip(earlier).enumerate() {
+    let of_pair = |((before, after), earlier): (&(&Group<'_, '_>, &Group<'_, '_>), &Option<&Group<'_, '_>>)| {
         let mut samples = before.samples.iter().chain(&after.samples);
         // IOPS of random requests, if known.
         let are_counted =
@@ -176,8 +178,14 @@ fn add_changes(
         let by_requests = before.workload.pattern == Pattern::Random && are_counted;
         let of_bytes = !by_requests && before.samples.iter().all(|sample| sample.total.bytes_per_s.0 > 0.0);
         let by_run = |group: &Group<'_, '_>| group.by_run(|sample| figure.of(sample, of_bytes));
-        let (old, new) = (by_run(before), by_run(after));
-        let single = [&old, &new].iter().any(|runs| runs.concat().len() == 1);
+        (of_bytes, [by_run(before), by_run(after), earlier.map(by_run).unwrap_or_default()])
+    };
+    let figures: Vec<_> = pairs.iter().zip(earlier).map(of_pair).collect();
+    let usual = between::usual(figures.iter().map(|(_, [old, new, _])| [old, new]));
+    let beside = Beside { usual, load };
+    let mut changes = Vec::new();
+    for (place, ((before, after), (of_bytes, [old, new, earlier]))) in pairs.iter().zip(&figures).enumerate() {
+        let single = [old, new].iter().any(|runs| runs.concat().len() == 1);
         let is_replayed = is_replayed(before, after);
         let judged = match method.design {
             Design::Pairs => {
@@ -188,8 +196,7 @@ fn add_changes(
                 Contrast::apart(&new.concat(), &old.concat(), margin).map(|contrast| (contrast, None))
             }
             Design::Runs(_) => {
-                let earlier = earlier.map(by_run).unwrap_or_default();
-                let change = between::change(figure, [&old, &new, &earlier], margin);
+                let change = between::change(figure, [old, new, earlier], beside, margin);
                 change.map(|(contrast, variation)| (contrast, (!is_replayed).then_some(variation)))
             }
         };
@@ -198,8 +205,8 @@ fn add_changes(
             [one] => one.clone(),
             runs => runs.iter().filter_map(|run| mean(run)).collect(),
         };
-        let quantity = figure.quantity(of_bytes);
-        let estimates = mean_estimate(quantity, &observed(&old)).zip(mean_estimate(quantity, &observed(&new)));
+        let quantity = figure.quantity(*of_bytes);
+        let estimates = mean_estimate(quantity, &observed(old)).zip(mean_estimate(quantity, &observed(new)));
         let Some(((old, new), (contrast, variation))) = estimates.zip(judged) else { continue };
         let [old_share, new_share] = [before, after].map(|group| figure.resolution(&group.samples));
         let ratio = no_finer_ratio(contrast.ratio, new_share, old_share);

@@ -1,6 +1,5 @@
 //! Differences between the environments of two groups.
 
-use crate::device::{MOST_FOR_OTHERS, share_for_others};
 use halfpower_model::Sample;
 use serde::Serialize;
 use serde_json::Value;
@@ -8,8 +7,6 @@ use std::collections::BTreeMap;
 
 /// Facts that vary between runs on one machine without meaning.
 const VOLATILE: &[&str] = &["clock.resolution_ns", "clock.cost_ns"];
-/// Not a fact of the record, but of the load beside the samples.
-const FOR_OTHERS: &str = "target.work_for_others";
 /// Stands for unknown facts.
 const UNKNOWN: &str = "unknown";
 
@@ -33,16 +30,7 @@ impl Difference {
 
 /// Every fact of environments and programs that differs.
 pub(super) fn differences(before: &[&Sample], after: &[&Sample]) -> Vec<Difference> {
-    let for_others = [before, after].map(in_how_many_for_others);
     let (mut before, mut after) = (facts(before), facts(after));
-    if for_others.iter().flatten().any(|count| *count > 0) {
-        for (facts, count) in [&mut before, &mut after].into_iter().zip(for_others) {
-            let words = count.map(|count| {
-                if count > 0 { format!("most of the I/O in {count} samples") } else { "less than half".to_owned() }
-            });
-            facts.extend(words.map(|words| (FOR_OTHERS.to_owned(), vec![words])));
-        }
-    }
     let names: std::collections::BTreeSet<String> = before.keys().chain(after.keys()).cloned().collect();
     let unknown = || vec![UNKNOWN.to_owned()];
     names
@@ -61,17 +49,6 @@ pub(super) fn differences(before: &[&Sample], after: &[&Sample]) -> Vec<Differen
             })
         })
         .collect()
-}
-
-/// Whether no fact differs, except the load beside the samples.
-pub(super) fn are_same(one: &[&Sample], other: &[&Sample]) -> bool {
-    differences(one, other).iter().all(|difference| difference.fact == FOR_OTHERS)
-}
-
-/// Samples in which other programs caused most of the device's bytes; none if unknown.
-fn in_how_many_for_others(samples: &[&Sample]) -> Option<usize> {
-    let shares: Vec<f64> = samples.iter().filter_map(|sample| share_for_others(sample)).collect();
-    (!shares.is_empty()).then(|| shares.iter().filter(|share| **share >= MOST_FOR_OTHERS).count())
 }
 
 /// The values of each fact.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::fixtures::{Normal, Run, around, begins, buffered, deep, ends, random, read, says, write};
 use crate::statistics::Margin;
-use halfpower_model::sample::Parallel;
+use halfpower_model::sample::{Parallel, SystemAccount};
 use halfpower_model::{Bytes, BytesPerSecond, CachePolicy, Quantity, Sample, WorkerKind, Workload};
 
 /// Each block as a run of its own.
@@ -345,21 +345,6 @@ fn what_the_two_were_measured_on_is_reported_where_it_differs() {
 }
 
 #[test]
-fn a_device_that_worked_most_for_others_on_one_side_is_a_difference() {
-    let beside = |bytes: u64| {
-        let mut made = run(&[(read(4), &around(1e8))]);
-        made.device_reads(0, |_| (30_000, bytes));
-        made
-    };
-    let differ = |before: u64, after: u64| compared(&beside(before), &beside(after)).differences;
-    assert_eq!(differ(100_000_000, 130_000_000), [], "a quarter for others");
-    let [other] = &differ(100_000_000, 500_000_000)[..] else { panic!("one side only") };
-    assert_eq!(other.fact, "target.work_for_others");
-    assert_eq!((&other.before[0][..], &other.after[0][..]), ("less than half", "most of the I/O in 5 samples"));
-    assert_eq!(differ(500_000_000, 500_000_000), [], "on both");
-}
-
-#[test]
 fn the_drawn_name_of_a_test_file_is_no_difference_and_its_place_is() {
     let at = |path: &str| {
         let mut made = run(&[(read(4), &close(1e8))]);
@@ -530,7 +515,7 @@ fn the_first_line_says_how_runs_vary() {
     assert_eq!((between(1, 1, 2).basis, between(1, 1, 2).runs), (Basis::EarlierRuns, 4));
     assert_eq!((between(2, 2, 2).basis, between(2, 2, 2).runs), (Basis::NamedRuns, 4));
     assert_eq!(between(1, 3, 0).basis, Basis::NamedRuns);
-    begins(&between(1, 1, 0).sentence, "Too few other runs of these workloads are stored: ");
+    begins(&between(1, 1, 0).sentence, "Fewer than two earlier runs of these workloads are stored: ");
     begins(&between(1, 1, 4).sentence, "Between runs: throughput varies by ");
 }
 
@@ -547,6 +532,55 @@ fn runs_of_another_environment_are_no_earlier_ones() {
     let others = runs[2..].iter_mut().flat_map(|run| &mut run.samples);
     others.for_each(|placed| placed.sample.environment.kernel = "5".to_owned());
     assert_eq!(basis(&runs), Basis::Assumed);
+}
+
+#[test]
+fn runs_beside_other_programs_vary_by_their_share() {
+    let beside = |rate: f64, user_s: f64, device_bytes: u64| {
+        let mut made = run(&[(read(4), &close(rate))]);
+        made.device_reads(0, |_| (30_000, device_bytes));
+        for placed in &mut made.samples {
+            let account = SystemAccount { wall_s: 1.0, user_s, idle_s: 2.0 - user_s, ..SystemAccount::default() };
+            placed.sample.cpu.system = Some(account);
+        }
+        made
+    };
+    let judged = |before: &Run, after: &Run| {
+        let compared = compare(&[one_run(before)], &[one_run(after)], Method::default());
+        (standing_of(&compared, 0), compared.sentence, compared.between_runs.unwrap())
+    };
+    let quiet = beside(1e8, 0.02, 100_000_000);
+    let (standing, _, between) = judged(&quiet, &beside(0.6e8, 0.02, 60_000_000));
+    assert_eq!((standing, between.sentence.contains("Other programs")), (Standing::Worse, false));
+    let (standing, sentence, between) = judged(&quiet, &beside(0.6e8, 1.2, 60_000_000));
+    assert_eq!(standing, Standing::Undecided, "{sentence}");
+    says(&sentence, "beside other programs");
+    ends(&between.sentence, "Other programs used 1 % of the CPU time before and 60 % after.");
+    let (standing, _, between) = judged(&quiet, &beside(0.6e8, 0.0, 180_000_000));
+    assert_eq!(standing, Standing::Undecided);
+    ends(&between.sentence, "Other programs caused 0 % of the device's I/O before and 67 % after.");
+    // Several runs on each side show how far they vary, unless others worked beside one side only.
+    let several = |before: &Run, after: &Run| standing_of(&compared(before, after), 0);
+    let busy = beside(0.6e8, 1.2, 60_000_000);
+    assert_eq!(several(&beside(1e8, 1.2, 100_000_000), &busy), Standing::Worse);
+    assert_eq!(several(&quiet, &busy), Standing::Undecided);
+}
+
+#[test]
+fn repetitions_that_agree_by_chance_scatter_as_those_of_other_workloads() {
+    let scattered = |rate: f64| [0.5, 0.7, 1.0, 1.3, 1.5].map(|factor| factor * rate);
+    let made = |of_first: f64| {
+        let others = [read(8), read(16)].map(|workload| (workload, scattered(1e8)));
+        let cells = others.each_ref().map(|(workload, rates)| (workload.clone(), &rates[..]));
+        run(&[&[(read(4), &close(of_first)[..])], &cells[..]].concat())
+    };
+    let judged = |before: &Run, after: &Run| {
+        let compared = compare(&[one_run(before)], &[one_run(after)], Method::default());
+        standing_of(&compared, 0)
+    };
+    assert_eq!(judged(&made(1e8), &made(0.6e8)), Standing::Undecided);
+    let alone = |rate: f64| run(&[(read(4), &close(rate))]);
+    assert_eq!(judged(&alone(1e8), &alone(0.6e8)), Standing::Worse);
 }
 
 #[test]

@@ -72,7 +72,8 @@ pub(super) fn of(cells: &[ComparedCell], are_arms: bool, is_one_target: bool) ->
     let are_all_single = changes().all(|(_, change)| change.single || change.figure != Figure::Throughput);
     let is_found = undecided.is_empty() && !better.is_empty();
     if are_all_single && !is_found || undecided.len() > once {
-        let why = if once > 0 { "one sample only" } else { "too much scatter, or too few repetitions" };
+        let why =
+            if 2 * once > undecided.len() { "one sample only" } else { "too much scatter, or too few repetitions" };
         let of = format!("{} of {throughputs} throughputs", undecided.len());
         let doubts = doubts(undecided.iter().filter_map(|(_, change)| change.doubt));
         return (Outcome::Undecided, format!("Undecided: {why}, for {of}{doubts}.{found}"));
