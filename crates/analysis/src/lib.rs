@@ -11,6 +11,7 @@ mod evidence;
 mod findings;
 #[cfg(test)]
 mod fixtures;
+mod kind;
 mod limits;
 mod littles_law;
 pub mod models;

@@ -67,13 +67,13 @@ fn assumed_of_one(figure: Figure) -> f64 {
 type Scatter = (f64, f64);
 
 /// The scatter of a run's repetitions.
-fn of_run(run: &Vec<f64>) -> (usize, Option<f64>) {
+fn of_run(run: &[f64]) -> (usize, Option<f64>) {
     (run.len(), variance(&run.iter().map(|figure| figure.ln()).collect::<Vec<_>>()))
 }
 
 /// The median scatter of repetitions over workloads, each with its runs of both sides.
 pub(super) fn usual<'a>(workloads: impl Iterator<Item = [&'a Runs; 2]>) -> Scatter {
-    let of_workload = |sides: [&'a Runs; 2]| pooled(sides.into_iter().flatten().map(of_run));
+    let of_workload = |sides: [&'a Runs; 2]| pooled(sides.into_iter().flatten().map(|run| of_run(run)));
     let known: Vec<Scatter> = workloads.map(of_workload).filter(|(_, freedom)| *freedom > 0.0).collect();
     // The median of such a variance lies below it (Wilson and Hilferty, PNAS 17 (1931)).
     let mut variances: Vec<f64> =
@@ -108,7 +108,7 @@ pub(super) fn change(
     let (between, freedom) = pooled([before.as_slice(), &of_new].map(|group| (group.len(), variance(group))));
     let [of_before, of_after] = load.map(|load| load.most() * by_load(figure));
     let of_load = of_before.max(of_after).powi(2);
-    let own = pooled([old, new].into_iter().flatten().map(of_run));
+    let own = pooled([old, new].into_iter().flatten().map(|run| of_run(run)));
     let (within, freedom_within) = if own.0 < usual.0 { usual } else { own };
     let runs = before.len() + of_new.len();
     let (basis, (variance, freedom)) = match () {

@@ -1,6 +1,6 @@
 //! Matches workloads of two groups and compares every figure with its margin.
 
-use super::between::{self, Beside, Between};
+use super::between::{self, Beside, Between, Runs};
 use super::change::{Change, ComparedCell, Doubt, Standing};
 use super::copies::{self, are_simulated};
 use super::environment::{self, Difference};
@@ -10,7 +10,7 @@ use super::machine::{self, Sides};
 use super::matching::{self, Group, Index, Spans, gather};
 use super::verdict::{self, Outcome};
 use crate::resolution::{no_finer, no_finer_ratio};
-use crate::statistics::{Contrast, Margin, Verdict, mean, mean_estimate, verdicts};
+use crate::statistics::{Contrast, Margin, Verdict, geometric_mean_estimate, mean, mean_estimate, verdicts};
 use halfpower_model::sample::Warning;
 use halfpower_model::{Estimate, Pattern, Sample, Workload};
 use serde::Serialize;
@@ -200,13 +200,17 @@ fn add_changes(
                 change.map(|(contrast, variation)| (contrast, (!is_replayed).then_some(variation)))
             }
         };
-        // Of several runs, the runs are the observations.
-        let observed = |runs: &[Vec<f64>]| match runs {
-            [one] => one.clone(),
-            runs => runs.iter().filter_map(|run| mean(run)).collect(),
-        };
         let quantity = figure.quantity(*of_bytes);
-        let estimates = mean_estimate(quantity, &observed(old)).zip(mean_estimate(quantity, &observed(new)));
+        // Of several runs, the runs are the observations. Where logarithms are compared, their means are shown, so that before,
+        // after and ratio agree.
+        let by_logarithm = matches!(method.design, Design::Pairs) || old.len().max(new.len()) > 1 && !is_replayed;
+        let estimate = if by_logarithm { geometric_mean_estimate } else { mean_estimate };
+        let side = |runs: &Runs| match (runs.as_slice(), method.design) {
+            ([one], _) => estimate(quantity, one),
+            (all, Design::Pairs) => estimate(quantity, &all.concat()),
+            (all, _) => estimate(quantity, &all.iter().filter_map(|run| mean(run)).collect::<Vec<_>>()),
+        };
+        let estimates = side(old).zip(side(new));
         let Some(((old, new), (contrast, variation))) = estimates.zip(judged) else { continue };
         let [old_share, new_share] = [before, after].map(|group| figure.resolution(&group.samples));
         let ratio = no_finer_ratio(contrast.ratio, new_share, old_share);

@@ -1,5 +1,6 @@
 //! The compared figures, their direction and margins.
 
+use crate::kind::Kind;
 use crate::resolution;
 use crate::statistics::{Margin, mean};
 use halfpower_model::{Quantity, Sample};
@@ -79,7 +80,12 @@ impl Figure {
                 let parallel = sample.parallel.filter(|_| sample.workload.workers > 1)?;
                 sample.is_known("parallel.parent_bytes_per_s").then_some(parallel.parent_bytes_per_s.0)?
             }
-            Figure::TailLatency => sample.total.latency_ns.p99? as f64,
+            Figure::TailLatency => {
+                // A commit is a write and its flush.
+                let flush = sample.flush.as_ref().filter(|_| Kind::of(&sample.workload) == Some(Kind::Commit));
+                let flush = flush.and_then(|flush| flush.latency_ns.p99).unwrap_or(0);
+                (sample.total.latency_ns.p99? + flush) as f64
+            }
             Figure::CpuCost => {
                 let lower = sample.cpu.lower;
                 let is_known = sample.is_known("cpu.lower") && sample.is_known("total.requests");

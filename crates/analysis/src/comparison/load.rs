@@ -33,14 +33,13 @@ impl Load {
 
     /// `Other programs used 54 % of the CPU time before and 84 % after.`; none if it is not worth a word.
     pub(super) fn in_words([before, after]: [Load; 2]) -> Option<String> {
-        let parts: [(fn(Load) -> f64, &str, &str); 2] =
-            [(|load| load.cpu, "used", "CPU time"), (|load| load.device, "caused", "device's I/O")];
-        let words = parts.into_iter().filter_map(|(share, verb, of)| {
+        let part = |share: fn(Load) -> f64, verb: &str, of: &str| {
             let [one, other] = [before, after].map(share);
             let percents = format!("{verb} {:.0} % of the {of} before and {:.0} % after", one * 100.0, other * 100.0);
             (one.max(other) >= WORTH_A_WORD).then_some(percents)
-        });
-        let words: Vec<String> = words.collect();
+        };
+        let words = [part(|load| load.cpu, "used", "CPU time"), part(|load| load.device, "caused", "device's I/O")];
+        let words: Vec<String> = words.into_iter().flatten().collect();
         (!words.is_empty()).then(|| format!("Other programs {}.", words.join(", and ")))
     }
 }

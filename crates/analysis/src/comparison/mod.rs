@@ -6,6 +6,8 @@
 //! Identical samples of a simulated machine need no estimate.
 
 mod between;
+#[cfg(test)]
+mod between_tests;
 mod change;
 mod compare;
 mod copies;
@@ -19,6 +21,7 @@ mod noise;
 mod programs;
 #[cfg(test)]
 mod tests;
+mod uses;
 mod verdict;
 
 pub(crate) use between::ASSUMED_OF_P99;

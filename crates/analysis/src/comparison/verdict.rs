@@ -61,6 +61,10 @@ pub(super) fn of(cells: &[ComparedCell], are_arms: bool, is_one_target: bool) ->
         let verdict = if are_arms { "B is faster" } else { "Faster" };
         return (Outcome::Regression, format!("{verdict}: {}. Worse: {}.", listed(&better), listed(&worse)));
     }
+    if are_arms && is_of_throughput(&better) && is_of_throughput(&worse) {
+        let words = "B is better at some, worse at others";
+        return (Outcome::Regression, format!("{words}. Better: {}. Worse: {}.", listed(&better), listed(&worse)));
+    }
     if !worse.is_empty() {
         let verdict = if are_arms { "B is worse" } else { "Regression" };
         let above =

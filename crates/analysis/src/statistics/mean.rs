@@ -39,6 +39,14 @@ pub fn mean_estimate(quantity: Quantity, values: &[f64]) -> Option<Estimate> {
     Some(estimate(quantity, mean(values)?, interval, values.len()))
 }
 
+/// The mean of logarithms, as a figure, with the 95 % t interval of those: what a ratio of logarithms compares. None without a
+/// value, or if one is not above zero.
+pub(crate) fn geometric_mean_estimate(quantity: Quantity, values: &[f64]) -> Option<Estimate> {
+    let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    let value = mean(&logarithms).filter(|mean| mean.is_finite())?.exp();
+    Some(estimate(quantity, value, mean_interval(&logarithms).map(|interval| interval.map(f64::exp)), values.len()))
+}
+
 /// Whether half the 95 % t interval over the mean is at most `precision`: 0.02 is ±2 %. False under two values or with a mean of
 /// zero.
 ///

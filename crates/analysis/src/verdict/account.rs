@@ -4,10 +4,11 @@
 //! sequential and of small random requests agree on, or what each of them shows. Of a device that a program or a provider serves,
 //! the host does not see the parts.
 
-use super::kinds::{Kind, of_kind};
+use super::kinds::of_kind;
 use crate::attribution::{Attribution, Owner, Sureness};
 use crate::evidence::{Evidence, best};
 use crate::findings::Paces;
+use crate::kind::Kind;
 use crate::limits::{Limit, is_virtual};
 use crate::pyramid::Pyramid;
 use crate::wording::{listed, sentence};
@@ -194,7 +195,7 @@ fn parts<'a>(operation: Operation, evidence: &Evidence<'_>, paces: &'a Paces) ->
         let name = match (pace.owner, &pace.at) {
             (Some(Owner::Device), _) if queue.is_some() => "the device or its short queue (nr_requests)".to_owned(),
             (Some(Owner::Device), _) if is_virtual => "the virtual disk or what is behind it".to_owned(),
-            (Some(Owner::Depth), _) => format!("queue depth (measured up to QD{outstanding})"),
+            (Some(Owner::Depth), _) => format!("queue depth (QD{outstanding} was the deepest measured)"),
             (Some(owner), Some(at)) => format!("{} ({at})", owner.name()),
             (owner, _) => owner.map_or("unknown", Owner::name).to_owned(),
         };

@@ -3,11 +3,12 @@
 //! Of comparable cells within a tenth of the best, the one with the fewest outstanding, then the smallest requests. Values that a
 //! later run may choose as well are alike: by the scatter of repetitions, they may reach that share.
 
-use super::kinds::{Kind, Scatter, latencies, of_kind, order, rate};
+use super::kinds::{Scatter, latencies, of_kind, order, rate};
 use crate::cells::Cell;
 use crate::comparable::{Axis, are_comparable};
 use crate::comparison::ASSUMED_OF_P99;
 use crate::evidence::{Evidence, best};
+use crate::kind::Kind;
 use crate::statistics::{mean, variance};
 use crate::summary::CellSummary;
 use crate::wording::{caching, place};

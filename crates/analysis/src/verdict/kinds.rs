@@ -1,52 +1,12 @@
-//! Kinds of requests, and the figures of their cells.
+//! The cells of each kind of requests, and their figures.
 
 use crate::cells::Cell;
+use crate::kind::Kind;
 use crate::statistics::{mean, variance};
 use crate::summary::CellSummary;
 use crate::wording::reaches_storage;
 use halfpower_model::sample::Latency;
-use halfpower_model::{Bytes, Durability, Histogram, Operation, Pattern, RequestKind, Workload};
-
-/// Kinds of requests, in the order of their rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
-    SequentialRead,
-    RandomRead,
-    SequentialWrite,
-    RandomWrite,
-    Mix,
-    Commit,
-}
-
-impl Kind {
-    pub(super) fn of(workload: &Workload) -> Option<Kind> {
-        let is_committed =
-            matches!(workload.durability, Durability::Fsync { every: 1 } | Durability::Fdatasync { every: 1 });
-        Some(match (workload.operation, workload.pattern) {
-            (Operation::Write, _) if is_committed => Kind::Commit,
-            (Operation::Read, Pattern::Sequential) => Kind::SequentialRead,
-            (Operation::Read, Pattern::Random) => Kind::RandomRead,
-            (Operation::Write, Pattern::Sequential) => Kind::SequentialWrite,
-            (Operation::Write, Pattern::Random) => Kind::RandomWrite,
-            (Operation::Mix(mix), Pattern::Random) if mix.percent(RequestKind::Read) == 70 => Kind::Mix,
-            _ => return None,
-        })
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Kind::SequentialRead => "sequential read",
-            Kind::RandomRead => "random read",
-            Kind::SequentialWrite => "sequential write",
-            Kind::RandomWrite => "random write",
-            Kind::Mix => "random 70/30",
-            Kind::Commit => "write and fsync",
-        }
-    }
-
-    pub(super) const ALL: [Kind; 6] =
-        [Kind::SequentialRead, Kind::RandomRead, Kind::SequentialWrite, Kind::RandomWrite, Kind::Mix, Kind::Commit];
-}
+use halfpower_model::{Bytes, Durability, Histogram};
 
 /// The cells of a kind that show the storage with all targets.
 pub(super) fn of_kind<'a>(cells: impl IntoIterator<Item = &'a Cell<'a>>, kind: Kind) -> Vec<&'a Cell<'a>> {

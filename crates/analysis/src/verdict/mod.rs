@@ -11,6 +11,7 @@ mod tests;
 
 use crate::evidence::{Evidence, best};
 use crate::findings::Paces;
+use crate::kind::Kind;
 use crate::limits::Limit;
 use crate::pyramid::Pyramid;
 use crate::summary::CellSummary;
@@ -18,7 +19,7 @@ use crate::wording::{listed, place, reaches_storage, requests, sentence};
 pub use account::Account;
 pub use advice::Advice;
 use halfpower_model::{Bytes, Durability, Estimate, Nanoseconds, Operation, Workload};
-use kinds::{Kind, latencies, of_kind};
+use kinds::{latencies, of_kind};
 pub use next::next;
 use serde::Serialize;
 
@@ -131,7 +132,9 @@ fn gives(peaks: &[Best], seen: Option<Nanoseconds>, written: Bytes) -> Option<St
         let random = of(random).map(|best| {
             let size = is_first.then(|| best.workload.request_size.to_string());
             let p99 = best.p99.map(|p99| format!("p99 {}", Nanoseconds(p99)));
-            let notes: Vec<String> = [size, p99].into_iter().flatten().collect();
+            let is_flushed = best.workload.durability == Durability::FlushAtEnd;
+            let flushed = is_flushed.then(|| "buffered and flushed".to_owned());
+            let notes: Vec<String> = [size, flushed, p99].into_iter().flatten().collect();
             let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
             figure(best) + word(" random") + &notes
         });

@@ -7,10 +7,11 @@
 //! two points around the half-power size. The rest is measured once, and of a stream's setting the other queue depths.
 
 use super::advice::{LONGER, SHARE_OF_BEST, good_enough};
-use super::kinds::{Kind, Scatter, of_kind, order, rate};
+use super::kinds::{Scatter, of_kind, order, rate};
 use crate::cells::{Cell, Observed, gather};
 use crate::comparable::{Axis, are_comparable, groups};
 use crate::evidence::best;
+use crate::kind::Kind;
 use crate::limits;
 use halfpower_model::{Among, Pattern, Workload};
 

@@ -32,8 +32,8 @@ Exit status: 0 equivalent or B better; 3 B worse; 4 undecided.";
 /// Compare two targets, or two settings of one target
 ///
 /// Measures A and B in turn, many short pairs in about a minute; a coin decides which of a pair comes first. The pairs are
-/// compared, so what changes over time cancels. Random reads and writes at QD1 and QD32, sequential ones at QD8, buffered
-/// sequential reads, fsynced writes, or a study of yours; what only one of the two can run is left out. A directory gets a
+/// compared, so what changes over time cancels. Random reads and writes at QD1 and QD32, a mix (70/30) and sequential ones at
+/// QD8, buffered sequential reads, fsynced writes, or a study of yours; what only one of the two can run is left out. A directory gets a
 /// test file, which is removed afterwards. A file or block device is only read, unless --overwrite names it.
 ///
 /// With one target, commands apply the settings: --before-a before A's part of each block, --before-b before B's. The

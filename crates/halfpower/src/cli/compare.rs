@@ -8,6 +8,7 @@ use crate::console::Medium;
 use crate::output::{Force, Output};
 use crate::report::{comparison_html, comparison_text};
 use crate::store::{Run, RunId, RunKind, RunSummary, Store, StoredSample};
+use crate::target::notes::on_memory;
 use crate::text::{once, plural, refuse};
 use clap::Args;
 use halfpower_analysis::comparison::{Comparison, Design, Method, OfRun, Outcome, are_copies, are_simulated, compare};
@@ -53,7 +54,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "SHARE", value_parser = threshold)]
     threshold: Option<Margin>,
     /// List every workload, not only those that changed
-    #[arg(long)]
+    #[arg(long, alias = "verbose")]
     all: bool,
     /// Print Markdown, for a pull request
     #[arg(long, conflicts_with = "json", help_heading = "Results")]
@@ -141,7 +142,8 @@ pub(super) fn of_runs(
     let earlier: Vec<OfRun<'_>> = earlier.iter().map(|stored| of_run(stored)).collect();
     let method = Method { margin: threshold, design: Design::Runs(&earlier) };
     let mut comparison = compare(&samples(&before), &samples(&after), method);
-    comparison.warnings = warnings;
+    comparison.warnings = on_memory(before.iter().chain(&after).flat_map(|(_, stored)| stored));
+    comparison.warnings.extend(warnings);
     for (side, runs) in comparison.sides.iter_mut().zip([&before, &after]) {
         side.of = what(runs);
     }

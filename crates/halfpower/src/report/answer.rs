@@ -5,8 +5,9 @@ use super::table::{Table, or_dash};
 use super::wrap::{Page, Style};
 use crate::console::Medium;
 use crate::emit::fio::in_short;
+use crate::target::notes::on_memory;
 use crate::target_name::is_time_virtual;
-use crate::text::counted;
+use crate::text::{counted, percent};
 use halfpower_analysis::{Advice, Best};
 use halfpower_model::Nanoseconds;
 use halfpower_model::units::significant;
@@ -21,6 +22,9 @@ pub(crate) fn answer(analysed: &Analysed, tables: &str, medium: Medium) -> Strin
     }
     for sentence in analysed.expected_in_words() {
         page.paragraph("", &[(Style::Strong, &sentence)]);
+    }
+    for note in on_memory(&analysed.samples) {
+        page.paragraph("", &[(Style::Caution, &format!("{}; {}.", note.message, note.remedy))]);
     }
     tell(&mut page, analysed);
     close_in_short(&mut page, analysed, tables);
@@ -93,7 +97,10 @@ pub(super) fn recommend(page: &mut Page, analysed: &Analysed) {
 /// `For streaming: 256 KiB, QD8, direct: 2.1 GB/s ± 3 %, p99 4 ms (fio: --rw=read …).`
 pub(super) fn advised(advice: &Advice) -> String {
     let p99 = advice.p99.map(|p99| format!(", p99 {}", Nanoseconds(p99))).unwrap_or_default();
-    let gain = advice.gain.as_ref().map(|(gain, of)| format!(", {} times {of}", significant(*gain)));
+    let gain = advice.gain.as_ref().map(|(gain, of)| match *gain < 1.0 {
+        true => format!(", {} of the rate at {of}", percent(*gain)),
+        false => format!(", {} times {of}", significant(*gain)),
+    });
     let gain = gain.unwrap_or_default();
     let settings = advice.settings.join(", ");
     let settings = if settings.is_empty() { String::new() } else { format!(" Try {settings}.") };

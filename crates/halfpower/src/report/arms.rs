@@ -2,6 +2,7 @@
 
 use super::comparison_html;
 use crate::store::{Run, RunId, RunKind, Store, StoredSample};
+use crate::target::notes::on_memory;
 use halfpower_analysis::comparison::{Comparison, Design, Method, OfRun, compare};
 use halfpower_analysis::statistics::Margin;
 use halfpower_model::Sample;
@@ -27,6 +28,7 @@ impl TwoArms {
         let samples = store.samples(id)?;
         let [a, b] = pairs(&samples, run.plan.as_ref().map_or(0, |plan| plan.cells.len() / 2));
         let mut comparison = compare(&[a], &[b], Method { margin, design: Design::Pairs });
+        comparison.warnings = on_memory(&samples);
         for (side, arm) in comparison.sides.iter_mut().zip(&arms) {
             side.of = arm.describe();
         }

@@ -7,6 +7,7 @@
 
 mod ensemble;
 mod leftover;
+pub(crate) mod notes;
 mod options;
 mod overwrite;
 mod password;
@@ -24,9 +25,8 @@ pub(crate) use site::{Contents, Opened, Opening, Site};
 
 use crate::text::{UsageError, refuse, usage};
 use halfpower_engine::{Access, NULL_TARGET, Target, refuse_same};
-use halfpower_model::reading::inspect::Limit;
+use halfpower_model::Bytes;
 use halfpower_model::sample::Warning;
-use halfpower_model::{Bytes, LevelName, Quantity, TargetFacts, TargetKind};
 use halfpower_sim::Simulated;
 use place::no_room;
 use std::path::{Path, PathBuf};
@@ -91,7 +91,7 @@ pub(crate) fn examine(options: &TargetOptions) -> anyhow::Result<Site> {
     let mut notes = set_sizes(&mut places, options, size)?;
     let named = options.targets.iter().filter_map(|target| places.iter().find(|place| place.path == *target));
     for place in named {
-        notes.extend(notes_on(&place.facts));
+        notes.extend(notes::on(&place.facts));
         let remedy = "make sure that no other program uses it";
         notes.extend(place.unknown_use.as_ref().map(|unknown| Warning::new("unknown_use", unknown.clone(), remedy)));
     }
@@ -151,64 +151,10 @@ fn choose_size(wanted: Bytes, place: &Path, free: Bytes, files: u64) -> Result<B
     if is_too_large(size) { Err(no_room(place, free, Bytes(LEAST_TEST_FILE.0 * 2 * files))) } else { Ok(size) }
 }
 
-/// What would make the figures something else than those of a storage device.
-fn notes_on(facts: &TargetFacts) -> Vec<Warning> {
-    let filesystem = facts.filesystem.as_deref().unwrap_or_default();
-    let mut notes = Vec::new();
-    if halfpower_engine::filesystem::is_memory(filesystem) || facts.transport.as_deref() == Some("ram") {
-        notes.push(Warning::new("memory", format!("{} is memory, not storage", facts.path), "name a path on a disk"));
-    }
-    if filesystem == "overlay" {
-        notes.push(Warning::new(
-            "overlay",
-            format!("{} is on an overlay file system, so the figures are those of its layers", facts.path),
-            "name a volume that is mounted into the container",
-        ));
-    }
-    if facts.transport.as_deref() == Some("network") {
-        notes.push(Warning::new(
-            "network",
-            format!("{} is on a network, so the figures include it and the server's caches", facts.path),
-            "measure on the server too, to separate them",
-        ));
-    }
-    let mut throttled = |what: &str, most: String, by: &str| {
-        notes.push(Warning::new(
-            "limited",
-            format!("{what} of {} are throttled to {most}: {by}", facts.path),
-            "run it in another control group to measure the device",
-        ));
-    };
-    for level in &facts.levels {
-        if let (LevelName::ReadLimit | LevelName::WriteLimit, Some(peak)) = (level.name, level.pap_bytes_per_s) {
-            let what = if level.name == LevelName::ReadLimit { "reads" } else { "writes" };
-            throttled(what, peak.to_string(), &level.source);
-        }
-    }
-    let of_reads: fn(&Limit) -> Option<u64> = |limit| limit.read_requests_per_s;
-    for (what, of) in [("reads", of_reads), ("writes", |limit| limit.write_requests_per_s)] {
-        let limits = facts.limits.iter().filter_map(|held| Some((of(&held.limit)?, held)));
-        if let Some((most, held)) = limits.min_by_key(|(most, _)| *most) {
-            let most = Quantity::RequestsPerSecond.format(most as f64);
-            throttled(what, most, &format!("control group {}", held.limit.group));
-        }
-    }
-    if facts.direct_alignment_bytes.is_none() && facts.kind != TargetKind::Null {
-        let journals_data = facts.mount_options.as_ref().is_some_and(|options| options.contains("data=journal"));
-        notes.push(Warning::new(
-            "no_direct",
-            format!("{} does not support direct I/O, so every figure includes the page cache", facts.path),
-            if journals_data { "mount it with data=ordered" } else { "name a path on ext4, xfs or btrfs" },
-        ));
-    }
-    notes
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use halfpower_model::Environment;
-    use halfpower_model::environment::DeviceLimit;
 
     fn options(path: &Path) -> TargetOptions {
         TargetOptions { targets: vec![path.to_owned()], ..TargetOptions::default() }
@@ -270,31 +216,6 @@ mod tests {
             let options = TargetOptions { targets, ..of_size(directory.path(), 1 << 20) };
             assert!(examine(&options).unwrap_err().is::<UsageError>(), "{options:?}");
         }
-    }
-
-    #[test]
-    fn a_control_group_s_limit_of_iops_is_a_note() {
-        let notes = |limits: Vec<Limit>| -> Vec<String> {
-            let held = |limit: Limit| DeviceLimit { device: "vda".to_owned(), limit };
-            let limits = limits.into_iter().map(held).collect();
-            let facts = TargetFacts { limits, ..crate::fixtures::file(Bytes(1 << 30)) };
-            notes_on(&facts).into_iter().map(|note| note.message).collect()
-        };
-        let limit = |group: &str, reads, writes| Limit {
-            group: group.to_owned(),
-            read_requests_per_s: reads,
-            write_requests_per_s: writes,
-            ..Limit::default()
-        };
-        let (one, other) = (limit("blkio:/a", Some(500), None), limit("v2:/", Some(900), Some(70)));
-        assert_eq!(
-            notes(vec![one, other]),
-            [
-                "reads of /data/test are throttled to 500 IOPS: control group blkio:/a",
-                "writes of /data/test are throttled to 70 IOPS: control group v2:/"
-            ]
-        );
-        assert_eq!(notes(vec![limit("blkio:/a", None, None)]), [""; 0]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Comparisons of two runs, and their exit status.
 
-use crate::support::{Lab, codes};
+use crate::support::{Lab, codes, skip};
 
 #[test]
 fn the_collapse_of_buffered_writers_is_named_and_a_file_imported_twice_is_one_measurement() {
@@ -98,6 +98,21 @@ fn earlier_runs_show_how_runs_vary() {
     let simulated = lab.run("compare 5 6 --json").document();
     assert!(simulated.get("between_runs").is_none() && simulated["cells"][0]["changes"][0].get("variation").is_none());
     assert_eq!(basis("compare 5 7"), ("assumed".to_owned(), 2.into()));
+}
+
+#[test]
+fn a_target_that_is_memory_is_named_in_the_answer() {
+    let mounts = std::fs::read_to_string("/proc/mounts").unwrap();
+    if !mounts.contains(" /dev/shm tmpfs ") {
+        return skip("/dev/shm is no tmpfs here");
+    }
+    let lab = Lab::new();
+    let memory = tempfile::tempdir_in("/dev/shm").unwrap();
+    let place = memory.path().display();
+    let said = lab.run(&format!("ab . {place} --pairs=2 --size=16MiB")[..]);
+    let expected = format!("Warning: {place} is memory, not storage; name a path on a disk.");
+    let flat = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains(&expected), "{}{}", said.stdout, said.stderr);
 }
 
 #[test]

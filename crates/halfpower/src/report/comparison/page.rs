@@ -9,6 +9,7 @@ use crate::report::wrap::{Page, Style};
 use crate::sanitize::sanitize;
 use crate::text::{counted, percent};
 use halfpower_analysis::comparison::{Change, ComparedCell, Comparison, Figure, Standing};
+use halfpower_model::Estimate;
 use halfpower_model::sample::Program;
 use minijinja::value::Serde;
 use minijinja::{Value, context};
@@ -38,6 +39,7 @@ pub(crate) fn comparison_html(
         warnings => Serde(&comparison.warnings),
         between => comparison.between_runs.as_ref().map(|between| &between.sentence),
         differences => differences("fact", comparison),
+        uses => uses(comparison),
         counts => counts(comparison),
         figures => Figure::ALL.into_iter().filter_map(|figure| figure_view(comparison, figure)).collect::<Value>(),
         only => only.collect::<Value>(),
@@ -92,6 +94,24 @@ fn table(cells: &[ComparedCell], names: [&str; 2], figure: Figure) -> Table {
     Table::new(head, cells.iter().filter_map(row))
 }
 
+/// Each use at its best on both sides: rate and p99.
+fn uses(comparison: &Comparison) -> Table {
+    let [before, after] = comparison.sides.each_ref().map(|side| side.name);
+    let rows = comparison.by_use().into_iter().filter_map(|(of, cell)| {
+        let (rate, tail) = (cell.change(Figure::Throughput)?, cell.change(Figure::TailLatency));
+        let side = |of: fn(&Change) -> &Estimate| {
+            let figure = |change| of(change).quantity.format(of(change).value);
+            let p99 = tail.map(|tail| format!(", p99 {}", figure(tail))).unwrap_or_default();
+            figure(rate) + &p99
+        };
+        let change = format!("{} %, {}", signed(rate.ratio.value), word(rate.standing));
+        let workload = &cell.workload;
+        let of = format!("{of}: {}, QD{}", workload.request_size, workload.depth);
+        Some([of, side(|change| &change.before), side(|change| &change.after), change])
+    });
+    Table::new(["Use", before, after, "change of the rate"], rows)
+}
+
 /// How many workloads of each figure changed, and how many did not.
 fn counts(comparison: &Comparison) -> Table {
     let row = |figure: Figure| {
@@ -139,6 +159,7 @@ pub(crate) fn comparison_text(comparison: &Comparison, all: bool, medium: Medium
     for warning in &comparison.warnings {
         page.plain(format!("Warning: {}; {}.", warning.message, warning.remedy));
     }
+    page.table_of(&uses(comparison));
     // They may explain what follows.
     page.table_of(&differences("Differences of the environment", comparison));
     // Samples record the settings that a hook of `ab` makes only in part.

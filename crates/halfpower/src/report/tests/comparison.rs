@@ -117,7 +117,7 @@ fn the_first_line_says_how_runs_vary() {
     assert!(html(&several).contains("Between runs: throughput varies by "));
     let alone = comparison_text(&compared(&of(&[1e9]), &of(&[1e9])), true, columns(200));
     assert!(alone.starts_with("Undecided (runs are assumed to vary by "), "{alone}");
-    assert!(alone.contains("\nToo few other runs of these workloads are stored: "), "{alone}");
+    assert!(alone.contains("\nFewer than two earlier runs of these workloads are stored: "), "{alone}");
 }
 
 #[test]
