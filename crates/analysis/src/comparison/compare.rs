@@ -217,8 +217,7 @@ fn add_changes(
         let are_long_enough = before.samples.iter().chain(&after.samples).all(|sample| figure.is_long_enough(sample));
         let contrast = match single && !are_long_enough {
             true => Contrast { ratio: Estimate { low: None, high: None, ..ratio }, margin, p_value: None },
-            // The variation of one sample is a rule, so no probability follows from it.
-            false => Contrast { ratio, p_value: contrast.p_value.filter(|_| !single), ..contrast },
+            false => Contrast { ratio, ..contrast },
         };
         changes.push((place, no_finer(old, old_share), no_finer(new, new_share), contrast, variation, single));
     }
@@ -226,7 +225,6 @@ fn add_changes(
     let workloads = contrasts.iter().filter(|contrast| contrast.p_value.is_some()).count();
     for ((place, before, after, contrast, variation, single), verdict) in changes.into_iter().zip(verdicts(&contrasts))
     {
-        let verdict = if single { contrast.verdict() } else { verdict };
         let is_one_of_many = verdict == Verdict::Undecided && contrast.verdict() != Verdict::Undecided;
         let doubt = is_one_of_many.then_some(Doubt::OneOfMany { workloads });
         let (ratio, standing, same_samples) = (contrast.ratio, standing(figure, verdict), are_the_same(pairs[place]));

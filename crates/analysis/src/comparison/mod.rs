@@ -2,7 +2,7 @@
 //!
 //! Workloads match by their settings (`comparable`), not by their place in a plan. Runs apart in time are compared by the
 //! variation between runs (`between`), arms of one run by pairs, simulated runs by their samples (Fieller's interval), each
-//! with a margin ([`Contrast`](crate::statistics::Contrast)), adjusted over all workloads of a figure (Benjamini and Hochberg).
+//! with a margin ([`Contrast`](crate::statistics::Contrast)), adjusted over all workloads of a figure (Benjamini, Krieger and Yekutieli).
 //! Identical samples of a simulated machine need no estimate.
 
 mod between;

@@ -76,6 +76,7 @@ pub(super) fn of(cells: &[ComparedCell], are_arms: bool, is_one_target: bool) ->
     let are_all_single = changes().all(|(_, change)| change.single || change.figure != Figure::Throughput);
     let is_found = undecided.is_empty() && !better.is_empty();
     if are_all_single && !is_found || undecided.len() > once {
+        let found = if found.is_empty() { unfound(changes().map(|(_, change)| change)) } else { found };
         let why =
             if 2 * once > undecided.len() { "one sample only" } else { "too much scatter, or too few repetitions" };
         let of = format!("{} of {throughputs} throughputs", undecided.len());
@@ -94,6 +95,18 @@ pub(super) fn of(cells: &[ComparedCell], are_arms: bool, is_one_target: bool) ->
     let judged = throughputs - once;
     let sentence = format!("Equivalent: none of {judged} throughputs changed by more than the margin.{not_judged}");
     (Outcome::Equivalent, sentence)
+}
+
+/// ` No change was found; one of less than a factor of 1.6 would not be.`, at the median of the throughputs; empty without intervals.
+fn unfound<'a>(changes: impl Iterator<Item = &'a Change>) -> String {
+    let throughputs = changes.filter(|change| change.figure == Figure::Throughput);
+    let needed = |change: &Change| Some(change.margin.ends().1 * change.ratio.high? / change.ratio.value);
+    let mut factors: Vec<f64> = throughputs.filter_map(needed).collect();
+    factors.sort_by(f64::total_cmp);
+    let in_words = |factor: &f64| {
+        format!(" No change was found; one of less than a factor of {} would not be.", significant(*factor))
+    };
+    factors.get(factors.len() / 2).map(in_words).unwrap_or_default()
 }
 
 /// Why some are undecided, in a few words.

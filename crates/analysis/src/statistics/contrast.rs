@@ -122,15 +122,20 @@ impl Contrast {
 }
 
 /// The verdicts on several cells together, with a false discovery rate of 5 %: some that would be changes alone are undecided.
+///
+/// In two stages, because cells that changed for certain are none of those among which chance finds some. Source: Benjamini, Krieger and
+/// Yekutieli, "Adaptive linear step-up procedures that control the false discovery rate", Biometrika 93 (2006).
 pub fn verdicts(contrasts: &[Contrast]) -> Vec<Verdict> {
     let p_values: Vec<f64> = contrasts.iter().filter_map(|contrast| contrast.p_value).collect();
-    let mut adjusted = adjusted_p_values(&p_values).into_iter();
+    let adjusted = adjusted_p_values(&p_values);
+    let level = FALSE_SHARE / (1.0 + FALSE_SHARE);
+    let unchanged = adjusted.iter().filter(|p_value| **p_value > level).count();
+    let level = level * adjusted.len() as f64 / unchanged.max(1) as f64;
+    let mut adjusted = adjusted.into_iter();
     let verdict = |contrast: &Contrast| {
         let adjusted = contrast.p_value.and_then(|_| adjusted.next());
         match contrast.verdict() {
-            Verdict::Higher | Verdict::Lower if adjusted.is_none_or(|p_value| p_value > FALSE_SHARE) => {
-                Verdict::Undecided
-            }
+            Verdict::Higher | Verdict::Lower if adjusted.is_none_or(|p_value| p_value > level) => Verdict::Undecided,
             verdict => verdict,
         }
     };
