@@ -27,13 +27,14 @@ pub(crate) fn limit_remedy(error: &std::io::Error) -> Option<String> {
     }
 }
 
-const KNOWN: [(i32, &str, &str); 27] = [
+const KNOWN: [(i32, &str, &str); 28] = [
     (libc::EIO, "EIO", "the device reports an error; see the kernel log (dmesg)"),
     (libc::ENOSPC, "ENOSPC", "no space left on the file system; free some, or write less with --size"),
     (libc::EDQUOT, "EDQUOT", "the disk quota is used up; free some space, or write less with --size"),
     (libc::EFBIG, "EFBIG", "the file would grow past the largest allowed; write less with --size"),
     (libc::EAGAIN, "EAGAIN", "the kernel had no resources for the request; use a smaller --depth"),
     (libc::EINVAL, "EINVAL", "the target rejects requests of this size or offset; try --buffering buffered"),
+    (libc::ENOENT, "ENOENT", "the file is gone; did another program remove it?"),
     (libc::ENODEV, "ENODEV", "the device is gone; was it removed?"),
     (libc::ENXIO, "ENXIO", "the device is gone; was it removed?"),
     (libc::EBADF, "EBADF", "the target was closed meanwhile, or does not allow this operation"),

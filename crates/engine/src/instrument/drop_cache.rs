@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 /// The page cache only: dentries and inodes do not affect the figures here.
 const PAGES: &str = "1\n";
+/// The page cache, and names and facts of files.
+const EVERYTHING: &str = "3\n";
 /// Checks of the targets per pass over the scratch file, and maximum passes: pages used twice are evicted by others used
 /// twice.
 const LOOKS: u64 = 16;
@@ -136,6 +138,17 @@ pub fn drop_cache(paths: &[PathBuf], options: &DropOptions, cancel: &Cancel) -> 
         note(Method::ScratchFile);
     }
     Ok(DroppedCache { targets: dropped })
+}
+
+/// Drops the page cache of this machine, and its names and facts of files; dirty ones stay. Pages go first, and a journal holds
+/// those of inode tables until it is asked after them. So both go twice.
+pub(super) fn drop_everything() -> io::Result<()> {
+    (0..2).try_for_each(|_| std::fs::write(DROP_CACHES, EVERYTHING))
+}
+
+/// Whether this process may do so.
+pub(super) fn may_drop_everything() -> bool {
+    File::options().write(true).open(DROP_CACHES).is_ok()
 }
 
 /// A sparse file without a name: reading its holes fills the page cache, but takes no space on the medium.

@@ -6,6 +6,7 @@ pub(crate) mod counters;
 pub(crate) mod cpu;
 pub(crate) mod dirty;
 pub mod drop_cache;
+pub mod files;
 pub mod idle;
 pub mod inspect;
 pub(crate) mod kernel_threads;

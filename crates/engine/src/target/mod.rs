@@ -7,10 +7,12 @@ mod file_id;
 mod in_use;
 pub(crate) mod interference;
 mod open;
+pub(crate) mod own_entries;
 mod reopened;
 mod set;
 mod state;
 pub mod test_file;
+pub(crate) mod test_tree;
 
 pub use error::TargetError;
 pub use facts::Access;

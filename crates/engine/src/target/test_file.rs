@@ -8,10 +8,13 @@
 use super::error::TargetError;
 use super::file_id::pin;
 use super::open::Target;
+use super::own_entries;
 use crate::buffers::Buffers;
 use halfpower_model::random::Random;
 use halfpower_model::{Bytes, Cancel, Data};
-use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags, fallocate, fstat, linkat, openat, statat, unlinkat};
+use rustix::fs::{
+    AtFlags, CWD, FallocateFlags, FileType, Mode, OFlags, fallocate, fstat, linkat, openat, statat, unlinkat,
+};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -29,6 +32,15 @@ pub struct TestFile {
     path: PathBuf,
     /// Open as long as the file exists.
     pinned: File,
+}
+
+/// What a run made in a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TestKind {
+    /// A file.
+    File,
+    /// A directory of small files.
+    Tree,
 }
 
 /// A test file that has no name yet; dropped, it is removed.
@@ -73,7 +85,7 @@ impl TestFile {
         Ok(TestFile::listed(directory.join(name), file.into()))
     }
 
-    fn listed(path: PathBuf, pinned: File) -> TestFile {
+    pub(super) fn listed(path: PathBuf, pinned: File) -> TestFile {
         there().push(path.clone());
         TestFile { path, pinned }
     }
@@ -93,9 +105,19 @@ impl TestFile {
     /// # Errors
     /// If it does not exist, is another file, or is not identified.
     pub fn adopt(path: &Path, id: Option<&FileId>) -> Result<TestFile, TargetError> {
+        let pinned = pin(path).map_err(|error| TargetError::from_io("find", path, error))?;
+        TestFile::prove(path, pinned, TestKind::File, id)
+    }
+
+    /// Takes over what was opened at `path`, by the rule of [`adopt`](Self::adopt).
+    pub(super) fn prove(
+        path: &Path,
+        pinned: File,
+        kind: TestKind,
+        id: Option<&FileId>,
+    ) -> Result<TestFile, TargetError> {
         let fail = |error: io::Error| TargetError::from_io("find", path, error);
-        let pinned = pin(path).map_err(fail)?;
-        match sameness(&pinned, id).map_err(fail)? {
+        match sameness(&pinned, kind, id).map_err(fail)? {
             Sameness::Same => Ok(TestFile::listed(path.to_owned(), pinned)),
             Sameness::Other => Err(fail(io::Error::other("another file has taken its name"))),
             Sameness::Unproven => Err(fail(io::Error::other("nothing proves that it is the file that was made"))),
@@ -174,6 +196,11 @@ impl TestFile {
         result
     }
 
+    /// The open file.
+    pub(super) fn pinned(&self) -> &File {
+        &self.pinned
+    }
+
     /// The open file, a second descriptor of it.
     pub(super) fn file(&self) -> Result<File, TargetError> {
         self.pinned.try_clone().map_err(|error| TargetError::from_io("open", &self.path, error))
@@ -237,25 +264,27 @@ impl Nameless {
     }
 }
 
-/// Whether a file at the path of a test file is that test file: it has this `id`, or is empty if none was recorded.
-fn sameness(file: &File, id: Option<&FileId>) -> io::Result<Sameness> {
+/// Whether a file or directory at the path of one that was made is that one: it has this `id`, or is empty if none was
+/// recorded.
+fn sameness(file: &File, kind: TestKind, id: Option<&FileId>) -> io::Result<Sameness> {
     let status = fstat(file)?;
-    if rustix::fs::FileType::from_raw_mode(status.st_mode) != rustix::fs::FileType::RegularFile {
-        return Ok(Sameness::Other);
-    }
-    match id {
-        Some(id) => Ok(id.compare(&FileId::of(file)?)),
-        None if status.st_size == 0 => Ok(Sameness::Same),
-        None => Ok(Sameness::Unproven),
+    let found = FileType::from_raw_mode(status.st_mode);
+    match (kind, id) {
+        (TestKind::File, _) if found != FileType::RegularFile => Ok(Sameness::Other),
+        (TestKind::Tree, _) if found != FileType::Directory => Ok(Sameness::Other),
+        (_, Some(id)) => Ok(id.compare(&FileId::of(file)?)),
+        (TestKind::File, None) if status.st_size == 0 => Ok(Sameness::Same),
+        (TestKind::Tree, None) if own_entries::is_empty(file)? => Ok(Sameness::Same),
+        (_, None) => Ok(Sameness::Unproven),
     }
 }
 
-/// Whether the file at a path is the test file of this `id`, by the rule of [`TestFile::adopt`].
+/// Whether what is at a path is the test file or tree of this `id`, by the rule of [`TestFile::adopt`].
 ///
 /// # Errors
 /// If there is no file, or it cannot be examined.
-pub fn is_at(path: &Path, id: Option<&FileId>) -> io::Result<Sameness> {
-    sameness(&pin(path)?, id)
+pub fn is_at(path: &Path, kind: TestKind, id: Option<&FileId>) -> io::Result<Sameness> {
+    sameness(&pin(path)?, kind, id)
 }
 
 /// Fills an open file from its start, as [`TestFile::fill`]; messages name `path`.
@@ -294,7 +323,7 @@ pub fn fill(
 }
 
 /// The error for an existing name.
-fn taken(path: &Path, error: rustix::io::Errno) -> TargetError {
+pub(super) fn taken(path: &Path, error: rustix::io::Errno) -> TargetError {
     match std::fs::read_link(path) {
         Ok(leads) if !path.exists() => TargetError::Rejected(format!(
             "{} is a symbolic link to {}, which does not exist; name that file itself, or remove the link",
@@ -313,13 +342,22 @@ fn split(path: &Path) -> Result<(&Path, &std::ffi::OsStr), TargetError> {
         .ok_or_else(|| TargetError::from_io("find the directory of", path, io::ErrorKind::InvalidInput.into()))
 }
 
-/// Removes an open file by its name; a file without a name is no error.
+/// Removes an open file, or an open directory with what the run made in it, by its name; one without a name is no error.
 fn remove(path: &Path, pinned: &File) -> Result<(), TargetError> {
     let fail = |error: io::Error| TargetError::from_io("remove", path, error);
+    if is_directory(pinned).map_err(fail)? {
+        own_entries::remove_below(pinned).map_err(fail)?;
+    }
     let Err(error) = remove_at(path, pinned) else { return Ok(()) };
     let links = fstat(pinned).map_or(1, |status| status.st_nlink);
     if links == 0 {
         return Ok(());
+    }
+    if error.kind() == io::ErrorKind::DirectoryNotEmpty {
+        let path = path.display();
+        return Err(TargetError::Rejected(format!(
+            "{path} holds something that Halfpower did not make; move that elsewhere, then remove the directory"
+        )));
     }
     if error.kind() != io::ErrorKind::NotFound {
         return Err(fail(error));
@@ -338,7 +376,11 @@ fn remove_at(path: &Path, pinned: &File) -> io::Result<()> {
     if !is_one_inode(&statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?, &fstat(pinned)?) {
         return Err(io::Error::other("another file has taken its name"));
     }
-    Ok(unlinkat(&folder, name, AtFlags::empty())?)
+    Ok(unlinkat(&folder, name, if is_directory(pinned)? { AtFlags::REMOVEDIR } else { AtFlags::empty() })?)
+}
+
+fn is_directory(file: &File) -> io::Result<bool> {
+    Ok(FileType::from_raw_mode(fstat(file)?.st_mode) == FileType::Directory)
 }
 
 /// Whether two names lead to one file. One of them is open, so its number has not been reused.
@@ -453,7 +495,7 @@ mod tests {
         let file = nameless.name("t").unwrap();
         assert_eq!(file.id().unwrap(), id);
         let path = file.keep();
-        assert_eq!(is_at(&path, Some(&id)).unwrap(), Sameness::Same);
+        assert_eq!(is_at(&path, TestKind::File, Some(&id)).unwrap(), Sameness::Same);
         assert!(
             Nameless::create(directory.path()).unwrap().unwrap().name("t").is_err(),
             "an existing file is never taken"

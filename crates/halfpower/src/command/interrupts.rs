@@ -144,8 +144,9 @@ fn watch_aside(signals: &[i32], unheeded: Arc<AtomicBool>, last: impl Fn() + Sen
 
 fn farewell() -> String {
     let left = test_file::still_there().into_iter().map(|path| {
+        let remove = if path.is_dir() { "rm -r" } else { "rm" };
         let name = sanitize(&quoted(path.into_os_string())).into_owned();
-        format!("; {name} is left: remove it with `rm {name}`")
+        format!("; {name} is left: remove it with `{remove} {name}`")
     });
     format!("\nStopped at once{}.\n", left.collect::<String>())
 }

@@ -9,22 +9,22 @@ use super::handle::Store;
 use super::run::json;
 use super::run_id::RunId;
 use halfpower_engine::TargetError;
-use halfpower_engine::test_file::{FileId, Sameness, is_at};
+use halfpower_engine::test_file::{FileId, Sameness, TestKind, is_at};
 use halfpower_model::Bytes;
 use jiff::Timestamp;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// Prefix and suffix of a test file's name, which explain it to people who find one.
+/// Prefix and suffixes of the names of test files and of directories of small files, which explain them to people who find one.
 const PREFIX: &str = "halfpower-";
-const SUFFIX: &str = ".test";
+const SUFFIXES: [(TestKind, &str); 2] = [(TestKind::File, ".test"), (TestKind::Tree, ".files")];
 
 /// The number of a test file in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TestFileId(i64);
 
-/// A test file that was not removed, whose process has ended.
+/// A test file, or a directory of small files, that was not removed, whose process has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TestFile {
     /// Its number.
@@ -148,7 +148,7 @@ impl Store {
         let is_it = |(file, _): &(TestFile, Standing)| {
             file.path.file_name() == path.file_name()
                 && file.file.is_some()
-                && is_at(&path, file.file.as_ref()).is_ok_and(|same| same == Sameness::Same)
+                && is_at(&path, file.kind(), file.file.as_ref()).is_ok_and(|same| same == Sameness::Same)
         };
         let (Some((file, _)), Ok(directory)) = ({ hidden }.find(is_it), FileId::at(directory_of(&path))) else {
             return Ok(None);
@@ -191,22 +191,29 @@ impl Store {
 }
 
 impl TestFile {
-    /// The name of a test file with this number.
-    pub(crate) fn name_of(number: u64) -> String {
-        format!("{PREFIX}{number:016x}{SUFFIX}")
+    /// The name of one of this kind with this number.
+    pub(crate) fn name_of(kind: TestKind, number: u64) -> String {
+        let [(_, file), (_, tree)] = SUFFIXES;
+        format!("{PREFIX}{number:016x}{}", if kind == TestKind::File { file } else { tree })
     }
 
-    /// Whether a file has the name of a test file.
-    pub(crate) fn is_called_one(path: &Path) -> bool {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let number = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
-        number.is_some_and(|number| number.len() == 16 && number.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    /// The kind that a name belongs to; none if it is not of these.
+    pub(crate) fn kind_of(path: &Path) -> Option<TestKind> {
+        let rest = path.file_name().and_then(|name| name.to_str())?.strip_prefix(PREFIX)?;
+        let found = SUFFIXES.iter().find_map(|(kind, suffix)| Some((*kind, rest.strip_suffix(suffix)?)));
+        let is_number = |number: &str| number.len() == 16 && number.bytes().all(|byte| byte.is_ascii_hexdigit());
+        found.filter(|(_, number)| is_number(number)).map(|(kind, _)| kind)
+    }
+
+    /// Its kind. What has no such name is never removed.
+    pub(crate) fn kind(&self) -> TestKind {
+        TestFile::kind_of(&self.path).unwrap_or(TestKind::File)
     }
 
     /// Its state; none if it no longer exists.
     fn standing(&self) -> Option<Standing> {
-        match is_at(&self.path, self.file.as_ref()) {
-            Ok(Sameness::Same) if TestFile::is_called_one(&self.path) => Some(Standing::Left),
+        match is_at(&self.path, self.kind(), self.file.as_ref()) {
+            Ok(Sameness::Same) if TestFile::kind_of(&self.path).is_some() => Some(Standing::Left),
             // A store from someone else may list any file.
             Ok(Sameness::Same | Sameness::Unproven) => Some(Standing::Unproven),
             Ok(Sameness::Other) if self.is_directory_there() => None,

@@ -123,3 +123,23 @@ fn a_test_file_that_is_taken_over_is_left_to_nobody_else() {
     drop(resumed);
     assert_eq!(other.test_files_left().unwrap().len(), 1);
 }
+
+#[test]
+fn a_directory_of_small_files_left_behind_is_found_by_its_name_and_its_kind() {
+    let (directory, path) = place();
+    let mut store = Store::open(&path).unwrap();
+    let run = begin(&mut store);
+    for name in ["halfpower-0123456789abcdef.files", "halfpower-0123456789abcde0.test", "halfpower-1.files", "files"] {
+        let tree = directory.path().join(name);
+        std::fs::create_dir(&tree).unwrap();
+        note(&mut store, &tree, run);
+    }
+    // A file in place of a directory.
+    let file = directory.path().join("halfpower-0123456789abcde1.files");
+    std::fs::write(&file, "").unwrap();
+    note(&mut store, &file, run);
+    drop(store);
+    let left = Store::open(&path).unwrap().test_files_left().unwrap();
+    let names: Vec<_> = left.iter().filter_map(|left| left.path.file_name()?.to_str()).collect();
+    assert_eq!(names, ["halfpower-0123456789abcdef.files"]);
+}

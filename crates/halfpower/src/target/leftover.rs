@@ -1,9 +1,10 @@
 //! Test files of killed runs: found at the next start, offered for removal, never removed without asking.
 
-use super::test_file::KeptTestFile;
+use super::test_file::remove_left;
 use crate::console::Console;
 use crate::store::{RunStatus, Standing, Store, TestFile};
 use crate::text::causes;
+use halfpower_engine::test_file::TestKind;
 use std::path::{Path, PathBuf};
 
 /// Reports leftover test files, and offers to remove them if there is a terminal. Looks in target directories too, for files
@@ -26,8 +27,9 @@ pub(crate) fn offer_removal(store: &mut Store, targets: &[PathBuf], console: &Co
         match store.moved_test_file(&path)? {
             Some(file) => offer(store, &file, console)?,
             None => console.warning(&format!(
-                "{} looks like a test file, but this store has no run for it; if no program uses it, remove it",
-                path.display()
+                "{} looks like a {}, but this store has no run for it; if no program uses it, remove it",
+                path.display(),
+                TestFile::kind_of(&path).map_or("test file", noun)
             )),
         }
     }
@@ -40,7 +42,7 @@ fn offer(store: &mut Store, file: &TestFile, console: &Console) -> anyhow::Resul
         let clean = store.command("runs clean").unwrap_or_default();
         console.message(&format!("Remove it with `{clean}`."));
     } else if console.ask("Remove it now?") {
-        KeptTestFile::adopt(store, file)?.remove(store)?;
+        remove_left(store, file)?;
     }
     Ok(())
 }
@@ -62,8 +64,8 @@ pub(crate) fn remove_leftovers(store: &mut Store) -> anyhow::Result<Cleaned> {
     let mut cleaned = Cleaned::default();
     for (file, standing) in store.look_for_test_files()? {
         match standing {
-            Standing::Left => match KeptTestFile::adopt(store, &file).and_then(|kept| kept.remove(store)) {
-                Ok(_) => cleaned.removed.push(file),
+            Standing::Left => match remove_left(store, &file) {
+                Ok(()) => cleaned.removed.push(file),
                 // The others are removed all the same.
                 Err(error) => {
                     let reason = format!("{} was not removed: {}", file.path.display(), causes(error.as_ref()));
@@ -73,9 +75,10 @@ pub(crate) fn remove_leftovers(store: &mut Store) -> anyhow::Result<Cleaned> {
             Standing::Unproven => cleaned.kept.push((file.path.clone(), unproven(&file))),
             Standing::OutOfSight => {
                 let reason = format!(
-                    "{}, the test file of a killed run, was not found: its directory is missing or has been replaced; mount or \
+                    "{}, the {} of a killed run, was not found: its directory is missing or has been replaced; mount or \
                      rename it back, and try again",
-                    file.path.display()
+                    file.path.display(),
+                    noun(file.kind())
                 );
                 cleaned.kept.push((file.path, reason));
             }
@@ -86,9 +89,8 @@ pub(crate) fn remove_leftovers(store: &mut Store) -> anyhow::Result<Cleaned> {
 
 fn unproven(file: &TestFile) -> String {
     let path = file.path.display();
-    format!(
-        "{path} may be the test file of a killed run, but that cannot be verified; check it, and remove it yourself"
-    )
+    let what = noun(file.kind());
+    format!("{path} may be the {what} of a killed run, but that cannot be verified; check it, and remove it yourself")
 }
 
 fn describe(left: &TestFile, store: &Store) -> String {
@@ -98,8 +100,15 @@ fn describe(left: &TestFile, store: &Store) -> String {
         // A single workload starts again.
         None => Some(format!("; `{}` runs it again", run.command)),
     });
-    let path = left.path.display();
-    format!("a killed run left its test file {path} ({}){}", left.bytes, again.unwrap_or_default())
+    let (what, path) = (noun(left.kind()), left.path.display());
+    format!("a killed run left its {what} {path} ({}){}", left.bytes, again.unwrap_or_default())
+}
+
+fn noun(kind: TestKind) -> &'static str {
+    match kind {
+        TestKind::File => "test file",
+        TestKind::Tree => "directory of small files",
+    }
 }
 
 /// Whether two paths are the same file.
@@ -110,5 +119,5 @@ fn same_file(one: &Path, other: &Path) -> bool {
 /// Files with the name of a test file. A name proves nothing, so they are only reported.
 fn unknown_test_files(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
-    entries.flatten().map(|entry| entry.path()).filter(|path| TestFile::is_called_one(path)).collect()
+    entries.flatten().map(|entry| entry.path()).filter(|path| TestFile::kind_of(path).is_some()).collect()
 }

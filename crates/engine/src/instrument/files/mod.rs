@@ -1,0 +1,318 @@
+//! Many small files: how fast a file system creates, examines, reads and deletes them, in a new tree of directories.
+//!
+//! The phases are those of mdtest (LLNL, part of IOR) and elbencho. Each worker is a thread with directories of its own, and all
+//! begin a phase together. Files are created and deleted in the order of their names, examined and read in random order. Names
+//! are looked up in open directories, so a latency has no path in it; a directory is opened anew for each phase, by its first
+//! file. The program's own part is two readings of the clock per file, and outside the latency the name and the contents of a
+//! file. Directories are made before and removed after, outside the time.
+
+mod options;
+mod room;
+mod worker;
+
+use super::clock::Clock;
+use super::drop_cache::drop_everything;
+use crate::target::TargetError;
+use crate::target::test_tree::TestTree;
+use halfpower_model::Cancel;
+use halfpower_model::histogram::Histogram;
+use halfpower_model::random::derive_seed;
+pub use options::{FilePhase, FilesOptions};
+pub use room::refuse;
+use rustix::fs::syncfs;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{PoisonError, RwLock};
+use std::time::{Duration, Instant};
+use worker::{Job, Turn, Worker};
+
+/// Interval between reports of progress.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// One phase of one repetition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PhaseRun {
+    /// The phase.
+    pub phase: FilePhase,
+    /// Files that it worked for.
+    pub files: u64,
+    /// From the first start of a worker to the last end.
+    pub elapsed_s: f64,
+    /// How long writing back what it left in memory took; none if it changes nothing.
+    pub flush_s: Option<f64>,
+    /// Files per second of each worker, in its own time.
+    pub worker_files_per_s: Vec<f64>,
+    /// Latency of each file.
+    pub latency_histogram: Histogram,
+    /// Files that it did not work for, by the name of the error.
+    pub errors: BTreeMap<String, u64>,
+    /// Bytes that block devices read for this program meanwhile; none if the kernel does not count them.
+    pub storage_read_bytes: Option<u64>,
+}
+
+/// Carries out every repetition in an empty tree. `done` gets each phase that is reported, `progress` the phase, the repetition
+/// from 0 and the number of files so far.
+///
+/// # Errors
+/// If a file cannot be created, the file system fails, or it was cancelled; the phase at that time is not reported.
+pub fn measure(
+    tree: &TestTree,
+    options: &FilesOptions,
+    cancel: &Cancel,
+    progress: &mut dyn FnMut(FilePhase, u32, u64),
+    done: &mut dyn FnMut(PhaseRun),
+) -> Result<(), TargetError> {
+    let fail = |error| failed(tree, 0, error);
+    for repetition in 0..options.repetitions {
+        let seed = derive_seed(options.seed, u64::from(repetition));
+        let prepare = |number| Worker::prepare(tree.folder(), number, options, seed, cancel);
+        let mut workers: Vec<Worker> = (0..options.workers).map(prepare).collect::<io::Result<_>>().map_err(fail)?;
+        for phase in FilePhase::ALL {
+            let is_reported = options.phases.contains(&phase);
+            if !is_reported && phase != FilePhase::Create {
+                continue;
+            }
+            if options.cold && phase != FilePhase::Create {
+                drop_everything().map_err(fail)?;
+            }
+            let job = Job { phase, options, clock: Clock::host(), cancel, stop: AtomicBool::new(false) };
+            let run = carry_out(tree, &job, &mut workers, &mut |files| progress(phase, repetition, files))?;
+            if is_reported {
+                done(run);
+            }
+        }
+        drop(workers);
+        tree.empty()?;
+    }
+    Ok(())
+}
+
+/// Carries out one phase with all workers, and writes back what it left.
+fn carry_out(
+    tree: &TestTree,
+    job: &Job<'_>,
+    workers: &mut [Worker],
+    progress: &mut dyn FnMut(u64),
+) -> Result<PhaseRun, TargetError> {
+    let (phase, so_far, read_before) = (job.phase, AtomicU64::new(0), storage_read_bytes());
+    let mut turns = together(job, workers, &so_far, progress).map_err(|error| failed(tree, 0, error))?;
+    let (mut latency, mut errors) = (Histogram::default(), BTreeMap::new());
+    for turn in &turns {
+        latency.merge(&turn.latency);
+        turn.errors.iter().for_each(|(name, count)| *errors.entry(name.clone()).or_default() += count);
+    }
+    if let Some(error) = turns.iter_mut().find_map(|turn| turn.failure.take()) {
+        return Err(failed(tree, latency.count(), error));
+    }
+    if job.cancel.is_cancelled() {
+        return Err(TargetError::Interrupted { path: tree.path().display().to_string() });
+    }
+    let read_bytes = storage_read_bytes().zip(read_before).map(|(now, before)| now.saturating_sub(before));
+    let flushing = Instant::now();
+    if phase.changes() {
+        syncfs(tree.folder()).map_err(|error| failed(tree, latency.count(), error.into()))?;
+    }
+    let flush_s = phase.changes().then(|| flushing.elapsed().as_secs_f64());
+    let seconds = |from: u64, to: u64| job.clock.nanoseconds(to.saturating_sub(from)) as f64 / 1e9;
+    let first = turns.iter().map(|turn| turn.started).min().unwrap_or_default();
+    let last = turns.iter().map(|turn| turn.ended).max().unwrap_or_default();
+    let rate = |turn: &Turn| turn.latency.count() as f64 / seconds(turn.started, turn.ended);
+    Ok(PhaseRun {
+        phase,
+        files: latency.count(),
+        elapsed_s: seconds(first, last),
+        flush_s,
+        worker_files_per_s: turns.iter().map(rate).collect(),
+        latency_histogram: latency.packed(),
+        errors,
+        storage_read_bytes: read_bytes,
+    })
+}
+
+/// A thread for each worker. They begin when the last one is there.
+fn together(
+    job: &Job<'_>,
+    workers: &mut [Worker],
+    so_far: &AtomicU64,
+    progress: &mut dyn FnMut(u64),
+) -> io::Result<Vec<Turn>> {
+    let gate = &RwLock::new(());
+    std::thread::scope(|scope| {
+        let closed = gate.write().unwrap_or_else(PoisonError::into_inner);
+        let start = |worker| {
+            let worker: &mut Worker = worker;
+            std::thread::Builder::new().spawn_scoped(scope, move || {
+                drop(gate.read());
+                worker.carry_out(job, so_far)
+            })
+        };
+        let started: io::Result<Vec<_>> = workers.iter_mut().map(start).collect();
+        job.stop.store(started.is_err(), Relaxed);
+        drop(closed);
+        let threads = started?;
+        while threads.iter().any(|thread| !thread.is_finished()) {
+            std::thread::sleep(LOOK);
+            progress(so_far.load(Relaxed));
+        }
+        let turns = threads.into_iter().map(|thread| thread.join());
+        Ok(turns.map(|turn| turn.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect())
+    })
+}
+
+/// Why the files cannot be created, with the remedy.
+fn failed(tree: &TestTree, files: u64, error: io::Error) -> TargetError {
+    let directory = tree.path().parent().unwrap_or(tree.path()).display();
+    TargetError::Rejected(match error.raw_os_error() {
+        Some(libc::EINTR) => return TargetError::Interrupted { path: directory.to_string() },
+        Some(libc::EAGAIN) => "too many threads; use fewer --workers, or raise ulimit -u".to_owned(),
+        Some(code @ (libc::ENOSPC | libc::EDQUOT)) => {
+            let what =
+                if code == libc::ENOSPC { "no space or no inodes" } else { "no room for this user (disk quota)" };
+            format!(
+                "the file system of {directory} has {what} left after {files} files; free some, use fewer --files or a smaller \
+                 --size, or name another directory"
+            )
+        }
+        _ => return TargetError::from_io("create files in", tree.path(), error),
+    })
+}
+
+/// Bytes that block devices have read for this program; none if the kernel does not count them.
+fn storage_read_bytes() -> Option<u64> {
+    let account = std::fs::read_to_string("/proc/self/io").ok()?;
+    account.lines().find_map(|line| line.strip_prefix("read_bytes:"))?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use halfpower_model::{Bytes, Nanoseconds};
+    use std::fs;
+    use std::path::Path;
+
+    fn options(files: u64, workers: u32) -> FilesOptions {
+        FilesOptions {
+            files,
+            size: Bytes(5000),
+            per_directory: 4,
+            workers,
+            phases: FilePhase::ALL.to_vec(),
+            fsync: false,
+            cold: false,
+            duration: None,
+            repetitions: 2,
+            seed: 1,
+        }
+    }
+
+    /// The phases of a run, with `between` called after each.
+    fn runs(options: &FilesOptions, between: impl Fn(&Path, FilePhase)) -> Result<Vec<PhaseRun>, TargetError> {
+        let directory = tempfile::tempdir().unwrap();
+        let tree = TestTree::create(directory.path(), "tree").unwrap();
+        let mut runs = Vec::new();
+        let measured = measure(&tree, options, &Cancel::default(), &mut |_, _, _| {}, &mut |run| {
+            between(tree.path(), run.phase);
+            runs.push(run);
+        });
+        tree.remove().unwrap();
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+        measured.map(|()| runs)
+    }
+
+    fn files_in(tree: &Path) -> Vec<std::path::PathBuf> {
+        let below = |path: std::path::PathBuf| fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+        below(tree.to_owned()).flat_map(below).flat_map(below).collect()
+    }
+
+    #[test]
+    fn every_phase_works_for_every_file_once() {
+        let runs = runs(&options(11, 3), |tree, phase| {
+            let files = files_in(tree);
+            assert_eq!(files.len(), if phase == FilePhase::Delete { 0 } else { 11 });
+            let contents: std::collections::BTreeSet<Vec<u8>> = files
+                .iter()
+                .flat_map(|file| fs::read(file).unwrap().chunks(4096).map(<[u8]>::to_vec).collect::<Vec<_>>())
+                .collect();
+            assert_eq!(contents.len(), 2 * files.len(), "no unit is that of another file");
+        })
+        .unwrap();
+        let phases: Vec<FilePhase> = runs.iter().map(|run| run.phase).collect();
+        assert_eq!(phases, [FilePhase::ALL, FilePhase::ALL].concat());
+        for run in &runs {
+            assert_eq!((run.files, run.latency_histogram.count(), run.worker_files_per_s.len()), (11, 11, 3));
+            assert!(run.errors.is_empty() && run.elapsed_s > 0.0 && run.flush_s.is_some() == run.phase.changes());
+        }
+    }
+
+    #[test]
+    fn files_that_others_touch_are_errors_and_not_counted() {
+        let runs = runs(&FilesOptions { repetitions: 1, ..options(12, 1) }, |tree, phase| {
+            if phase == FilePhase::Create {
+                fs::remove_file(tree.join("w0/d0/f1")).unwrap();
+                fs::write(tree.join("w0/d1/f0"), [7; 5000]).unwrap();
+                fs::write(tree.join("w0/d2/f3"), "short").unwrap();
+            }
+        })
+        .unwrap();
+        let errors =
+            |run: &PhaseRun| run.errors.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>();
+        assert_eq!(errors(&runs[0]), [""; 0]);
+        assert_eq!(errors(&runs[1]), ["ENOENT 1", "wrong_size 1"]);
+        assert_eq!(errors(&runs[2]), ["ENOENT 1", "wrong_data 1", "wrong_size 1"]);
+        assert_eq!(errors(&runs[3]), ["ENOENT 1"]);
+        assert_eq!(runs.iter().map(|run| run.files).collect::<Vec<_>>(), [12, 10, 9, 11]);
+    }
+
+    #[test]
+    fn phases_that_are_not_asked_for_are_not_reported_and_empty_files_are_files() {
+        let only = FilesOptions { phases: vec![FilePhase::Read], size: Bytes(0), fsync: true, ..options(5, 2) };
+        let runs = runs(&only, |tree, _| assert_eq!(files_in(tree).len(), 5)).unwrap();
+        assert!(runs.len() == 2 && runs.iter().all(|run| run.phase == FilePhase::Read && run.files == 5));
+    }
+
+    #[test]
+    fn a_limit_of_time_ends_a_phase_and_the_next_ones_have_what_is_there() {
+        let short = FilesOptions { duration: Some(Nanoseconds(1)), ..options(50, 1) };
+        let files: Vec<u64> = runs(&short, |_, _| {}).unwrap().iter().map(|run| run.files).collect();
+        assert_eq!(files, [1; 8]);
+    }
+
+    #[test]
+    fn one_that_is_cancelled_leaves_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let tree = TestTree::create(directory.path(), "tree").unwrap();
+        let (cancel, mut phases) = (Cancel::default(), 0);
+        let cancelled = measure(&tree, &options(20, 2), &cancel, &mut |_, _, _| {}, &mut |_| {
+            phases += 1;
+            cancel.cancel();
+        });
+        assert!(matches!(cancelled, Err(TargetError::Interrupted { .. })) && phases == 1);
+        drop(tree);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_that_is_there_already_is_not_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let tree = TestTree::create(directory.path(), "tree").unwrap();
+        fs::create_dir(tree.path().join("w0")).unwrap();
+        let error = measure(&tree, &options(4, 1), &Cancel::default(), &mut |_, _, _| {}, &mut |_| {}).unwrap_err();
+        assert!(error.to_string().contains("cannot create files in"), "{error}");
+    }
+
+    #[test]
+    fn a_full_file_system_and_a_quota_have_their_remedies() {
+        let directory = tempfile::tempdir().unwrap();
+        let tree = TestTree::create(directory.path(), "tree").unwrap();
+        for (error, reason) in [(libc::ENOSPC, "no space or no inodes left"), (libc::EDQUOT, "(disk quota)")] {
+            let message = failed(&tree, 7, io::Error::from_raw_os_error(error)).to_string();
+            let place = directory.path().display().to_string();
+            assert!(message.contains(&place) && message.contains(reason), "{message}");
+            assert!(message.contains("after 7 files") && message.contains("fewer --files"), "{message}");
+        }
+        let message = failed(&tree, 0, io::Error::from_raw_os_error(libc::EAGAIN)).to_string();
+        assert!(message.contains("fewer --workers"), "{message}");
+    }
+}
