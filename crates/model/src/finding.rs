@@ -12,6 +12,8 @@ pub enum Quantity {
     BytesPerSecond,
     /// Requests per second.
     RequestsPerSecond,
+    /// Files per second.
+    FilesPerSecond,
     /// A request size in bytes.
     RequestSizeBytes,
     /// Requests outstanding.
@@ -153,6 +155,7 @@ impl Quantity {
         match self {
             Quantity::BytesPerSecond => BytesPerSecond(value).unit(),
             Quantity::RequestsPerSecond => (1.0, "IOPS"),
+            Quantity::FilesPerSecond => (1.0, "files/s"),
             Quantity::RequestSizeBytes if value < 1024.0 => (1.0, "B"),
             Quantity::RequestSizeBytes if value < 1_048_576.0 => (1024.0, "KiB"),
             Quantity::RequestSizeBytes => (1_048_576.0, "MiB"),
@@ -175,9 +178,16 @@ impl Quantity {
     fn number(self, value: f64) -> String {
         match self {
             Quantity::RequestsPerSecond => thousands(value),
+            Quantity::FilesPerSecond => thousands(three_digits(value)),
             _ => significant(value),
         }
     }
+}
+
+/// Rounded to three significant digits.
+fn three_digits(value: f64) -> f64 {
+    let step = 10_f64.powf(value.abs().max(1.0).log10().floor() - 2.0);
+    (value / step).round() * step
 }
 
 /// Groups the digits of a whole number: `57 000`; below 100 it keeps three significant digits.
@@ -229,6 +239,7 @@ mod tests {
         for (quantity, value, low, high, text) in [
             (rate, 1.65e9, 1.62e9, 1.68e9, "1.65 GB/s ± 1.9 %"),
             (Quantity::RequestsPerSecond, 56_800.0, 56_000.0, 57_600.0, "56\u{202f}800 IOPS ± 1.5 %"),
+            (Quantity::FilesPerSecond, 45_231.0, 43_931.0, 46_531.0, "45\u{202f}200 files/s ± 2.9 %"),
             (rate, 1.65e9, 1.43e9, 1.87e9, "1.65 GB/s ± 14 %"),
             (rate, 1.65e9, 1.65e9, 1.65e9, "1.65 GB/s ± 0.1 %"),
             (share, 0.02, 0.019, 0.021, "20 ns per KiB ± 5 %"),

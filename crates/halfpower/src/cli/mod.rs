@@ -29,7 +29,7 @@ use crate::command::context::{Context, Ending, Global};
 use crate::command::interrupts::Interrupts;
 use crate::command::{clock, interrupts, number, session};
 use crate::console::Console;
-use crate::instrument::{drop_cache, idle, inspect, link, map, memory};
+use crate::instrument::{drop_cache, files, idle, inspect, link, map, memory};
 use crate::sanitize::sanitize;
 use crate::simulator::command as sim;
 use crate::target;
@@ -79,6 +79,7 @@ enum Command {
     Io(Box<io::Arguments>),
     Fio(fio::Arguments),
     Limits(limits::Arguments),
+    Files(files::Arguments),
     Memory(memory::Arguments),
     Inspect(inspect::Arguments),
     DropCache(drop_cache::Arguments),
@@ -265,6 +266,7 @@ fn carry_out(command: Command, context: &Context) -> anyhow::Result<Ending> {
         Command::Io(arguments) => io::run(context, &arguments),
         Command::Fio(arguments) => fio::run(context, &arguments),
         Command::Limits(arguments) => limits::run(context, &arguments),
+        Command::Files(arguments) => files::run(context, &arguments),
         Command::Memory(arguments) => memory::run(context, &arguments),
         Command::Inspect(arguments) => inspect::run(context, &arguments),
         Command::DropCache(arguments) => drop_cache::run(context, &arguments),

@@ -5,6 +5,7 @@
 
 pub(crate) mod command;
 pub(crate) mod drop_cache;
+pub(crate) mod files;
 pub(crate) mod idle;
 pub(crate) mod inspect;
 pub(crate) mod link;

@@ -14,6 +14,8 @@ pub(crate) struct Page {
     /// The missing part of an interrupted run.
     pub(crate) unfinished: Option<String>,
     pub(crate) charts: Vec<Chart>,
+    /// A title, and figures of a table as bars; on the HTML page only.
+    pub(crate) bars: Option<(&'static str, Vec<Bar>)>,
     pub(crate) sections: Vec<Section>,
     /// How it was measured, in paragraphs; on the HTML page only.
     pub(crate) method: Vec<&'static str>,

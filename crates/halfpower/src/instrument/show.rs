@@ -1,6 +1,7 @@
 //! Shows a reading as text and as an HTML page. It computes no figure and escapes every text of a record.
 
 use super::drop_cache::page as drop_cache_page;
+use super::files::page as files_page;
 use super::idle::page as idle_page;
 use super::inspect::page as inspect_page;
 use super::link::page as link_page;
@@ -47,6 +48,7 @@ fn page_of(reading: &Reading, run: &str) -> Page {
         Figures::Map(map) => map_page::page(map, run),
         Figures::Memory(speed) => memory_page::page(speed),
         Figures::Idle(idleness) => idle_page::page(idleness),
+        Figures::Files(rates) => files_page::page(rates),
     }
 }
 
@@ -73,6 +75,7 @@ pub(crate) fn reading_html(input: &ReadingInput<'_>) -> anyhow::Result<String> {
         verdict => page.verdict.into_iter().collect::<View>(),
         unfinished => page.unfinished,
         charts => page.charts.iter().filter_map(chart_view).collect::<View>(),
+        bars_of => Serde(page.bars),
         sections => Serde(page.sections),
         warnings => Serde(&reading.warnings),
         environment => of_environment(&reading.environment, &reading.program),

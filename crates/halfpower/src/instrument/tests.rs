@@ -5,12 +5,13 @@
 mod fixed;
 
 use super::show::{ReadingInput, reading_html, reading_text};
+use crate::reading::files::{Answerer, FileRates};
 use crate::reading::link::SharingVerdict;
 use crate::reading::map::DeviceMap;
 use crate::reading::{Figures, Reading};
 use crate::report::tests::markup;
-use halfpower_model::TargetKind;
 use halfpower_model::reading::Kernel;
+use halfpower_model::{Bytes, Estimate, TargetKind};
 
 fn page_of(reading: &Reading) -> String {
     let command = format!("halfpower {} '{}'", reading.instrument(), fixed::PATH);
@@ -127,4 +128,58 @@ fn what_is_unknown_is_not_cold_and_has_no_bar() {
         assert!(text(&of(shares)).starts_with(expected), "{}", text(&of(shares)));
     }
     assert!(page_of(&of(&[None])).contains("<rect width=\"0.0%\""));
+}
+
+#[test]
+fn the_answer_about_files_names_what_answered_and_every_row_fits_a_terminal() {
+    let of = |change: &dyn Fn(&mut FileRates)| {
+        let mut reading = fixed::reading("files");
+        let Figures::Files(rates) = &mut reading.figures else { unreachable!() };
+        change(rates);
+        reading
+    };
+    let answered = |rates: &mut FileRates, by: [Option<Answerer>; 2]| {
+        rates.rates[1].answered_by = by[0];
+        rates.rates[2].answered_by = by[1];
+    };
+    let (memory, storage) = (Some(Answerer::Memory), Some(Answerer::Storage));
+    for (cold, by, expected) in [
+        (false, [memory, memory], "Memory answered stat and read, not the storage"),
+        (false, [None, None], "Memory of this host may have answered stat and read; --cold drops its caches before."),
+        (false, [storage, storage], "The storage answered stat and read, at least in part; --cold"),
+        (false, [memory, storage], "The storage answered stat and read, at least in part; --cold"),
+        (true, [storage, storage], "were dropped before, so the storage answered stat and read."),
+        (true, [None, None], "but those of a server or hypervisor may have answered stat and read."),
+        (true, [memory, storage], "yet memory answered stat and read, or a part of them."),
+    ] {
+        let reading = of(&|rates| {
+            rates.options.cold = cold;
+            answered(rates, by);
+        });
+        assert!(text(&reading).contains(expected), "{}", text(&reading));
+    }
+    let few = of(&|rates| {
+        rates.rates.remove(1);
+        rates.rates.remove(0);
+        (rates.options.size, rates.is_complete) = (Bytes(0), false);
+    });
+    let shown = text(&few);
+    assert!(shown.starts_with("Reads ") && shown.contains(" empty files per second and deletes "), "{shown}");
+    assert!(
+        shown.contains("Memory answered read, not the storage") && shown.contains("Not finished: 5 of 5"),
+        "{shown}"
+    );
+    let none = of(&|rates| rates.rates.clear());
+    assert!(text(&none).starts_with("No phase was completed."));
+    markup::check_nesting(&page_of(&none));
+    let wide = of(&|rates| {
+        for phase in &mut rates.rates {
+            let rate = phase.files_per_s.value * 40.0;
+            phase.files_per_s = Estimate { value: rate, low: Some(0.0), high: Some(rate * 3.3), ..phase.files_per_s };
+        }
+    });
+    let lines = reading_text(&wide, 80);
+    assert!(lines.lines().all(|line| line.chars().count() <= 80), "{lines}");
+    let flushed = of(&|rates| rates.options.fsync = true);
+    assert!(text(&flushed).contains(" files of 4 KiB per second, with an fsync each, stats "), "{}", text(&flushed));
 }

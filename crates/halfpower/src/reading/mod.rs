@@ -1,9 +1,11 @@
 //! The record of an instrument, which `--json` prints and the store keeps. The record of a workload is a
 //! [`Sample`](halfpower_model::Sample).
 
+pub(crate) mod files;
 pub(crate) mod link;
 pub(crate) mod map;
 
+use files::FileRates;
 use halfpower_engine::drop_cache::DroppedCache;
 use halfpower_engine::idle::Idleness;
 use halfpower_model::Environment;
@@ -49,6 +51,7 @@ pub(crate) enum Figures {
     Map(DeviceMap),
     Memory(MemorySpeed),
     Idle(Idleness),
+    Files(FileRates),
 }
 
 impl Reading {
@@ -75,6 +78,7 @@ impl Reading {
             Figures::Map(_) => "map",
             Figures::Memory(_) => "memory",
             Figures::Idle(_) => "idle",
+            Figures::Files(_) => "files",
         }
     }
 }

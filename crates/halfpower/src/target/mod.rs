@@ -22,6 +22,7 @@ pub(crate) use options::TargetOptions;
 pub(crate) use overwrite::{Overwrite, is_same_name};
 pub(crate) use place::{Creation, Place};
 pub(crate) use site::{Contents, Opened, Opening, Site};
+pub(crate) use test_file::KeptTestTree;
 
 use crate::text::{UsageError, refuse, usage};
 use halfpower_engine::{Access, NULL_TARGET, Target, refuse_same};

@@ -11,7 +11,7 @@ pub(crate) fn on_memory<'a>(samples: impl IntoIterator<Item = &'a StoredSample>)
     let mut notes: Vec<Warning> = Vec::new();
     for target in samples.into_iter().flat_map(|stored| stored.sample.environment.all_targets()) {
         let path = Path::new(&target.path);
-        let directory = path.parent().filter(|_| TestFile::is_called_one(path));
+        let directory = path.parent().filter(|_| TestFile::kind_of(path).is_some());
         let note = memory(directory.unwrap_or(path), target).filter(|note| !notes.contains(note));
         notes.extend(note);
     }

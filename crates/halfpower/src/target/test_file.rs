@@ -57,17 +57,35 @@ impl KeptTestFile {
 }
 
 /// A directory of small files in the store's list.
-struct KeptTestTree {
-    tree: TestTree,
+pub(crate) struct KeptTestTree {
+    pub(crate) tree: TestTree,
     id: TestFileId,
 }
 
 impl KeptTestTree {
+    /// Creates an empty one under a new name, recorded in the store before it exists; `size` is that of the files to come.
+    ///
+    /// # Errors
+    /// If it cannot be created or recorded; then none stays.
+    pub(crate) fn make(directory: &Path, size: Bytes, store: &mut Store, run: RunId) -> anyhow::Result<Self> {
+        let (name, home) = (new_name(TestKind::Tree), home_of(directory)?);
+        let id = store.note_test_file(run, &directory.join(&name), size, None, &home)?;
+        let tree = match TestTree::create(directory, &name) {
+            Ok(tree) => tree,
+            Err(error) => {
+                store.test_file_removed(id)?;
+                return Err(error.into());
+            }
+        };
+        store.test_file_is(id, &tree.id()?)?;
+        Ok(KeptTestTree { tree, id })
+    }
+
     /// Removes it with its files, and its record in the store.
     ///
     /// # Errors
     /// If it cannot be removed; its record then stays.
-    fn remove(self, store: &mut Store) -> anyhow::Result<()> {
+    pub(crate) fn remove(self, store: &mut Store) -> anyhow::Result<()> {
         self.tree.remove()?;
         Ok(store.test_file_removed(self.id)?)
     }

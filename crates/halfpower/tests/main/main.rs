@@ -31,6 +31,7 @@ mod safety;
 #[cfg(feature = "serve")]
 mod serve;
 mod sim;
+mod small_files;
 mod study;
 mod support;
 mod targets;

@@ -40,11 +40,12 @@ fn every_instrument_works_is_kept_and_has_its_page() {
         ("Idle", "idle 1"),
         ("Memory", "memory --quick --threads=1 --sizes=16KiB"),
         ("Inspect", "inspect place/own place"),
+        ("Files", "files place --files=20 --repetitions=2"),
         ("Drop cache", "drop-cache place/own"),
         ("Map", "map place/own --places=16 --read-size=64KiB"),
         ("Link", "link place/own place/other --duration=50ms --repetitions=2 --request-size=64KiB"),
     ];
-    let (measured, _) = instruments.split_at(if lab.has_direct_ring() { 6 } else { 3 });
+    let (measured, _) = instruments.split_at(if lab.has_direct_ring() { 7 } else { 4 });
     for (number, (title, words)) in measured.iter().enumerate() {
         let outcome = run(&lab, words);
         if is_too_busy(&outcome) {

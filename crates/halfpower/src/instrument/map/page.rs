@@ -28,6 +28,7 @@ pub(crate) fn page(map: &DeviceMap, run: &str) -> Page {
              the noise are not found. On a rate-limited device single reads are either immediate or delayed, so a map means \
              nothing.",
         ],
+        ..Page::default()
     }
 }
 

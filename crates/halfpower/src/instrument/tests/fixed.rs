@@ -2,8 +2,11 @@
 
 use crate::fixtures;
 use crate::reading::Reading;
+use crate::reading::files::FileRates;
 use crate::reading::map::{Band, DeviceMap};
+use halfpower_engine::files::{FilePhase, FilesOptions, PhaseRun};
 use halfpower_engine::map::Probe;
+use halfpower_model::histogram::Histogram;
 use halfpower_model::reading::{
     Bandwidth, Cache, Kernel, LoadLatency, MemorySpeed, Rounds, StudySpeed, StudyTest, Vectors,
 };
@@ -15,7 +18,7 @@ pub(super) const PATH: &str = "/srv/<script>alert(2)</script>\u{1b}[2J\u{0}/a-fi
     telephone-would-like-it-to-be";
 
 /// One of each instrument.
-pub(super) const INSTRUMENTS: [&str; 6] = ["memory", "map", "link", "idle", "inspect", "drop-cache"];
+pub(super) const INSTRUMENTS: [&str; 7] = ["memory", "map", "link", "idle", "inspect", "drop-cache", "files"];
 
 /// The reading of an instrument. `fixed.json` has the figures of
 ///
@@ -32,6 +35,7 @@ pub(super) fn reading(instrument: &str) -> Reading {
     reading["figures"] = match instrument {
         "memory" => json!(speed()),
         "map" => json!(map()),
+        "files" => json!(files()),
         _ => fixed["figures"][instrument].clone(),
     };
     serde_json::from_value(reading).unwrap()
@@ -107,4 +111,41 @@ fn map() -> DeviceMap {
         loss: Some(estimate(Quantity::Ratio, 0.45, 0.445, 0.455)),
         limited: None,
     }
+}
+
+/// Two workers with 20 000 files, five times: written to memory, and examined and read from there; some deletions took long.
+fn files() -> FileRates {
+    let options = FilesOptions {
+        files: 20_000,
+        size: Bytes(4096),
+        per_directory: 100,
+        workers: 2,
+        phases: FilePhase::ALL.to_vec(),
+        fsync: false,
+        cold: false,
+        duration: None,
+        repetitions: 5,
+        seed: 1,
+    };
+    let run = |phase: FilePhase, round: u32| {
+        let latency_ns = [22_000, 1600, 4800, 9000][phase as usize];
+        let mut latency = Histogram::default();
+        for file in 0..20_000 {
+            latency.record(if file % 500 == 0 { latency_ns * 40 } else { latency_ns + file % 7 * 100 });
+        }
+        let elapsed_s = latency_ns as f64 * 1e-5 * (1.0 + f64::from(round) / 100.0);
+        PhaseRun {
+            phase,
+            files: 20_000,
+            elapsed_s,
+            flush_s: phase.changes().then_some(0.4),
+            worker_files_per_s: [10_000.0, 11_000.0].map(|files| files / elapsed_s).to_vec(),
+            latency_histogram: latency,
+            errors: [("ENOENT".to_owned(), 2)].into_iter().filter(|_| phase == FilePhase::Delete).collect(),
+            storage_read_bytes: Some(4096),
+        }
+    };
+    let runs: Vec<PhaseRun> =
+        (0..5).flat_map(|round| FilePhase::ALL.into_iter().map(move |phase| run(phase, round))).collect();
+    FileRates { is_complete: true, ..FileRates::new(PATH.to_owned(), options, runs, true) }
 }
