@@ -36,4 +36,4 @@ pub use system::filesystem;
 pub use target::directory::DirectoryFacts;
 pub use target::test_file;
 pub use target::test_tree::TestTree;
-pub use target::{Access, NULL_TARGET, Target, TargetError, refuse_same};
+pub use target::{Access, Mark, NULL_TARGET, Target, TargetError, refuse_same};

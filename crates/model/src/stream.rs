@@ -42,7 +42,7 @@ impl<'a> RequestStream<'a> {
     /// # Panics
     /// If the span has no room for one request per worker; resolving a workload checks this.
     pub fn new(workload: &Workload, worker: u32, cursor: Option<&'a AtomicU64>) -> Self {
-        let seed = |part| derive_seed(workload.seed, u64::from(worker) * 2 + part);
+        let seed = |part| derive_seed(workload.seed, workload.number(worker) * 2 + part);
         let weighted = |kind| {
             let mut sum = 0;
             let add = |(size, weight): &(Bytes, u32)| {

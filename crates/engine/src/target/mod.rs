@@ -17,7 +17,7 @@ pub(crate) mod test_tree;
 pub use error::TargetError;
 pub use facts::Access;
 pub(crate) use facts::facts_unopened;
-pub use open::{NULL_TARGET, Target};
+pub use open::{Mark, NULL_TARGET, Target};
 pub(crate) use reopened::{OpenTarget, Opened};
 pub(crate) use set::Targets;
 pub use set::refuse_same;

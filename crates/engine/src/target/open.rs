@@ -8,6 +8,7 @@ use crate::errno;
 use crate::network::{self, Name, Volume};
 use crate::system::{Root, filesystem, number, numbers};
 use halfpower_model::{Bytes, MeasureError, TargetFacts, TargetKind, Workload};
+use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -31,11 +32,17 @@ pub struct Target {
     pub(super) devices: Devices,
     /// Locks on the storage below, as long as it is open.
     _claims: Claims,
+    /// Another process of this run guards it.
+    is_guarded: bool,
     /// Of a target to be overwritten: why other users are unknown.
     unknown_use: Option<String>,
     /// True once a workload has put it into another state than that of a file that holds data.
     pub(super) is_reshaped: bool,
 }
+
+/// What processes on several hosts know a target by that they share.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark(String);
 
 impl Target {
     /// Opens a file, a block device, a volume of a server or `null:`.
@@ -43,6 +50,22 @@ impl Target {
     /// # Errors
     /// If it cannot be used with this access; a block device in use is never opened for writing.
     pub fn open(path: &Path, access: Access) -> Result<Target, TargetError> {
+        Target::open_as(path, access, false)
+    }
+
+    /// Opens for writing what another process of this run has opened so, and guards.
+    ///
+    /// # Errors
+    /// If it is not that target.
+    pub fn open_beside(path: &Path, mark: &Mark) -> Result<Target, TargetError> {
+        let target = Target::open_as(path, Access::Overwrite, true)?;
+        if target.mark().as_ref() != Some(mark) {
+            return Err(TargetError::Rejected(format!("{} was replaced while it was being opened", path.display())));
+        }
+        Ok(target)
+    }
+
+    fn open_as(path: &Path, access: Access, is_guarded: bool) -> Result<Target, TargetError> {
         needs_proc()?;
         if network::is_remote(path) {
             return Target::of_server(path, access);
@@ -62,7 +85,8 @@ impl Target {
         let mut claims = Claims::default();
         let mut options = OpenOptions::new();
         options.read(true).write(access == Access::Overwrite);
-        if access == Access::Overwrite {
+        let is_claimed = access == Access::Overwrite && !is_guarded;
+        if is_claimed {
             refuse_read_only(path, &named)?;
             claims = in_use::claim(path, &named)?;
             // An exclusive open of a device fails while a mount or a stacked device claims it. The open does not wait for the
@@ -81,10 +105,10 @@ impl Target {
         }
         let (facts, devices) = describe_open(path, &file, access)?;
         let mut unknown_use = None;
-        if access == Access::Overwrite {
+        if is_claimed {
             unknown_use = in_use::check_open(path, &file, Locks::of(facts.filesystem.as_deref()), &claims)?;
         }
-        Ok(Target { _claims: claims, unknown_use, ..Target::of(facts, Some(file), devices, access) })
+        Ok(Target { _claims: claims, is_guarded, unknown_use, ..Target::of(facts, Some(file), devices, access) })
     }
 
     fn of(facts: TargetFacts, file: Option<File>, devices: Devices, access: Access) -> Target {
@@ -95,6 +119,7 @@ impl Target {
             access,
             devices,
             _claims: Claims::default(),
+            is_guarded: false,
             unknown_use: None,
             is_reshaped: false,
         }
@@ -149,6 +174,26 @@ impl Target {
         Ok(Target { facts, devices, ..self })
     }
 
+    /// What a process on any host knows it by; none where that cannot be told.
+    pub fn mark(&self) -> Option<Mark> {
+        if self.remote.is_some() {
+            return Some(Mark(format!("server {}", self.facts.path)));
+        }
+        let facts = self.file.as_ref()?.metadata().ok()?;
+        if self.facts.kind == TargetKind::BlockDevice {
+            let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+            return Some(Mark(format!("device {} {}", facts.rdev(), boot.trim())));
+        }
+        // Of files on two hosts all of these agree only if they are one, by a shared file system.
+        let (changed_s, changed_ns) = (facts.ctime(), facts.ctime_nsec());
+        Some(Mark(format!("file {} {} {changed_s}.{changed_ns:09}", facts.ino(), facts.size())))
+    }
+
+    /// Whether it may be written.
+    pub fn may_be_written(&self) -> bool {
+        self.access == Access::Overwrite
+    }
+
     /// Its facts.
     pub fn facts(&self) -> &TargetFacts {
         &self.facts
@@ -172,7 +217,7 @@ impl Target {
     /// # Errors
     /// With the program that writes one of them.
     pub(crate) fn keep_from_writers(&self) -> Result<Vec<File>, String> {
-        let Some(file) = &self.file else { return Ok(Vec::new()) };
+        let Some(file) = self.file.as_ref().filter(|_| !self.is_guarded) else { return Ok(Vec::new()) };
         if !in_use::keep_from(file, Locks::of(self.facts.filesystem.as_deref()), false) {
             return Err(format!("another program holds an exclusive lock on {}", self.facts.path));
         }

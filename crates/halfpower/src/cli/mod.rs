@@ -228,7 +228,11 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
     let ranks = join_ranks(&cli.command)?;
     let console = if ranks.as_ref().is_some_and(|ranks| ranks.rank() > 0) { console.silent() } else { console };
     let context = Context { global: cli.global, console, interrupts, typed, ranks };
-    let result = carry_out(cli.command, &context);
+    let result = match &context.ranks {
+        Some(ranks) if context.follows() => target::wait_for_first(ranks),
+        _ => Ok(()),
+    };
+    let result = result.and_then(|()| carry_out(cli.command, &context));
     match (&context.ranks, result) {
         (None, result) => result,
         (Some(ranks), result) if !context.follows() => {

@@ -4,15 +4,23 @@
 //! workload at an agreed instant of rank 0's clock, against which each clock is compared before and after (Cristian, Distributed
 //! Computing 3, 1989: the fastest of a hundred exchanges; the error is at most half of its round trip). MPI is silent while
 //! something is measured.
+//!
+//! Rank 0 opens its targets before the others open theirs. Where all ranks have the same ones, as on a shared file system, their
+//! workers share them as those of one process do, and rank 0's claims guard them.
 
+use crate::text::refuse;
 use halfpower_engine::mpi::{Patience, Ranks};
-use halfpower_engine::{Clock, Host};
+use halfpower_engine::{Access, Clock, Host, Mark, Target, TargetError};
 use halfpower_model::sample::Rank;
-use halfpower_model::{Cancel, Environment, MeasureError, Nanoseconds, Observer, Sample, Testbed, Workload};
+use halfpower_model::workload::PartOf;
+use halfpower_model::{
+    Cancel, Environment, FileState, MeasureError, Nanoseconds, Observer, Sample, Sharing, Testbed, Verify, Workload,
+};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io;
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Kinds of messages.
@@ -22,6 +30,16 @@ const START: u8 = 3;
 const RESULT: u8 = 4;
 const PING: u8 = 5;
 const PONG: u8 = 6;
+const OPENED: u8 = 7;
+const SHARES: u8 = 8;
+
+/// Between two looks whether rank 0 has opened its targets.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// What rank 0 has opened; none in rank 0.
+static OF_FIRST: OnceLock<Vec<OpenedTarget>> = OnceLock::new();
+/// In rank 0, whether all have the same targets.
+static ARE_SHARED: OnceLock<bool> = OnceLock::new();
 
 /// Exchanges by which two clocks are compared.
 const EXCHANGES: usize = 100;
@@ -40,6 +58,56 @@ enum Order {
     End,
 }
 
+/// A target that a rank has opened.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct OpenedTarget {
+    mark: Option<Mark>,
+    may_be_written: bool,
+}
+
+impl OpenedTarget {
+    pub(super) fn of(target: &Target) -> OpenedTarget {
+        OpenedTarget { mark: target.mark(), may_be_written: target.may_be_written() }
+    }
+}
+
+/// What rank 0 has opened; empty in rank 0, and in a process of its own.
+fn of_first() -> &'static [OpenedTarget] {
+    OF_FIRST.get().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Opens a target: beside rank 0, which guards it, where that has opened the same one for writing.
+///
+/// # Errors
+/// As [`Target::open`].
+pub(super) fn open(path: &Path, access: Access) -> Result<Target, TargetError> {
+    if of_first().iter().any(|first| first.may_be_written) {
+        let mark = Target::open(path, Access::Read)?.mark();
+        let is_it = |first: &&OpenedTarget| first.may_be_written && first.mark == mark;
+        if let Some(mark) = of_first().iter().find(is_it).and(mark.as_ref()) {
+            return Target::open_beside(path, mark);
+        }
+    }
+    Target::open(path, access)
+}
+
+/// Waits until rank 0 has opened its targets.
+///
+/// # Errors
+/// [`Followed`] if it ends without, or MPI's.
+pub(crate) fn wait_for_first(ranks: &Ranks) -> anyhow::Result<()> {
+    loop {
+        if let Some(bytes) = ranks.receive(0, OPENED, Patience::Asleep(Duration::ZERO))? {
+            OF_FIRST.get_or_init(|| serde_json::from_slice(&bytes).unwrap_or_default());
+            return Ok(());
+        }
+        // Its first order before it has opened anything is the end.
+        if ranks.receive(0, ORDER, Patience::Asleep(LOOK))?.is_some() {
+            return Err(Followed.into());
+        }
+    }
+}
+
 /// A rank has done what it was told to; carried as an error, since there is no result of its own.
 #[derive(Debug, thiserror::Error)]
 #[error("rank 0 has the result")]
@@ -49,6 +117,8 @@ pub(crate) struct Followed;
 pub(super) struct Ensemble {
     host: Host,
     talk: Talk,
+    /// Whether all have the same targets.
+    are_shared: bool,
 }
 
 /// What rank 0 says to the others, and they to it.
@@ -69,10 +139,26 @@ impl Ensemble {
     ///
     /// # Errors
     /// [`Followed`], or MPI's.
-    pub(super) fn join(host: Host, ranks: Arc<Ranks>, cancel: &Cancel) -> anyhow::Result<Ensemble> {
+    pub(super) fn join(
+        host: Host,
+        opened: &[OpenedTarget],
+        ranks: Arc<Ranks>,
+        cancel: &Cancel,
+    ) -> anyhow::Result<Ensemble> {
         if ranks.rank() == 0 {
-            return Ok(Ensemble { host, talk: Talk(ranks) });
+            let talk = Talk(ranks);
+            let are_shared = match ARE_SHARED.get() {
+                Some(are_shared) => *are_shared,
+                None => {
+                    let are_shared = talk.open_all(opened)?;
+                    *ARE_SHARED.get_or_init(|| are_shared)
+                }
+            };
+            return Ok(Ensemble { host, talk, are_shared });
         }
+        let is_same = |(own, first): (&OpenedTarget, &OpenedTarget)| own.mark.is_some() && own.mark == first.mark;
+        let are_same = opened.len() == of_first().len() && opened.iter().zip(of_first()).all(is_same);
+        send(&ranks, 0, SHARES, &Ok::<bool, String>(are_same))?;
         let mut host = host;
         follow(&ranks, &mut |workload, instant| {
             let measured = host.measure_from(workload, &mut (), cancel, instant);
@@ -87,9 +173,28 @@ impl Talk {
         1..self.0.count()
     }
 
+    /// Lets all others open their targets, and learns whether they are these.
+    fn open_all(&self, opened: &[OpenedTarget]) -> anyhow::Result<bool> {
+        for rank in self.others() {
+            send(&self.0, rank, OPENED, &opened)?;
+        }
+        let mut same = 0;
+        for rank in self.others() {
+            // They may have files to fill first. A rank that cannot open one says why when it is to measure.
+            let told = receive::<Result<bool, String>>(&self.0, rank, SHARES, Patience::Asleep(LONG));
+            same += usize::from(told.map_err(|error| failed(rank, error))? == Ok(true));
+        }
+        if same > 0 && same < self.others().len() && opened.iter().any(|target| target.may_be_written) {
+            refuse!(
+                "some ranks have the target of rank 0 and others have not; name one for all, or one for each ({{rank}})"
+            );
+        }
+        Ok(same > 0 && same == self.others().len())
+    }
+
     /// Orders something of all others.
-    fn order(&self, order: &Order) -> Result<(), MeasureError> {
-        self.others().try_for_each(|rank| send(&self.0, rank, ORDER, order).map_err(|error| failed(rank, error)))
+    fn order(&self, order: impl Fn(u32) -> Order) -> Result<(), MeasureError> {
+        self.others().try_for_each(|rank| send(&self.0, rank, ORDER, &order(rank)).map_err(|error| failed(rank, error)))
     }
 
     /// Compares the clocks of all others with this one.
@@ -137,12 +242,12 @@ impl Talk {
     /// Own sample and those of all others, with what is known of each.
     fn gather(&self, own: (Sample, Nanoseconds), before: &[Offset]) -> Result<Vec<(Rank, Sample)>, MeasureError> {
         let (own, late) = own;
-        let mut parts = vec![(of_rank(0, &own, None, late), own)];
+        let mut parts = vec![(part_of(0, &own, None, late), own)];
         for (rank, offset) in self.others().zip(before) {
             let told = receive::<Measured>(&self.0, rank, RESULT, Patience::Asleep(PATIENCE));
             let told = told.map_err(|error| failed(rank, error))?;
             let (mut sample, late) = told.map_err(|why| MeasureError::Unsupported(format!("rank {rank}: {why}")))?;
-            let of = of_rank(rank, &sample, Some(*offset), late);
+            let of = part_of(rank, &sample, Some(*offset), late);
             if let Some(failure) = &mut sample.failure {
                 failure.message = format!("rank {rank} ({}): {}", of.host, failure.message);
             }
@@ -167,9 +272,17 @@ impl Testbed for Ensemble {
         observer: &mut dyn Observer,
         cancel: &Cancel,
     ) -> Result<Sample, MeasureError> {
-        let Ensemble { host, talk } = self;
+        let Ensemble { host, talk, are_shared } = self;
+        let processes = talk.0.count();
+        if *are_shared {
+            check_shared(workload, processes)?;
+        }
+        let of_rank = |process| {
+            let part_of = are_shared.then_some(PartOf { process, processes });
+            Workload { part_of, ..workload.clone() }
+        };
         let before = talk.offsets()?;
-        talk.order(&Order::Measure(Box::new(workload.clone())))?;
+        talk.order(|rank| Order::Measure(Box::new(of_rank(rank))))?;
         let mut agreed = None;
         let mut instant = || {
             let start = talk.agree(true, &before);
@@ -177,11 +290,16 @@ impl Testbed for Ensemble {
             agreed = Some(start);
             at
         };
-        let own = host.measure_from(workload, observer, cancel, &mut instant);
+        let own = host.measure_from(&of_rank(0), observer, cancel, &mut instant);
         match (agreed, own) {
             (Some(Err(error)), _) => Err(error),
             (Some(Ok(_)), Ok(own)) => {
-                let parts = talk.gather(own, &before)?;
+                let mut parts = talk.gather(own, &before)?;
+                // They may know the same targets by other names.
+                for (_, sample) in parts.iter_mut().filter(|_| *are_shared) {
+                    let names = host.describe().all_targets().map(|target| target.path.clone());
+                    sample.environment.all_targets_mut().zip(names).for_each(|(target, name)| target.path = name);
+                }
                 Sample::of_ranks(parts).ok_or(MeasureError::Cancelled)
             }
             (Some(Ok(_)), Err(error)) => {
@@ -199,8 +317,26 @@ impl Testbed for Ensemble {
     }
 }
 
+/// Rejects what processes cannot do on targets that they share.
+fn check_shared(workload: &Workload, processes: u32) -> Result<(), MeasureError> {
+    let workers = u64::from(processes) * u64::from(workload.workers);
+    let is_parted = workload.pattern.is_ordered() && matches!(workload.sharing, Sharing::Parts | Sharing::Interleaved);
+    let reason = if is_parted && workload.places() < workers {
+        format!("the target has {} places for {workers} workers of all processes; use a larger one", workload.places())
+    } else if workload.sharing == Sharing::Cursor {
+        "processes do not share a cursor; use sharing interleaved".to_owned()
+    } else if workload.verify != Verify::Off && !is_parted {
+        "each process verifies what it wrote, and others would overwrite that; use pattern sequential".to_owned()
+    } else if workload.file_state != FileState::Written {
+        "a file that processes share keeps its state; leave file_state out".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(MeasureError::Unsupported(reason))
+}
+
 /// A rank's part, without its drift.
-fn of_rank(rank: u32, sample: &Sample, offset: Option<Offset>, late: Nanoseconds) -> Rank {
+fn part_of(rank: u32, sample: &Sample, offset: Option<Offset>, late: Nanoseconds) -> Rank {
     let offset = offset.unwrap_or(Offset { seconds: 0.0, bound_s: 0.0 });
     Rank {
         rank,
@@ -258,6 +394,7 @@ fn tell_and_ask(ranks: &Ranks, ready: &Result<(), String>) -> io::Result<Option<
 
 /// Answers the orders of rank 0 with why this rank cannot do them.
 pub(crate) fn follow_without_target(ranks: &Ranks, why: &str) -> io::Result<()> {
+    send(ranks, 0, SHARES, &Err::<bool, _>(why))?;
     follow(ranks, &mut |_, _| Err(why.to_owned()))
 }
 

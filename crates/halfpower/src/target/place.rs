@@ -1,9 +1,10 @@
 //! One target before it is opened: what its path is on, and what has to be created.
 
+use super::ensemble;
 use super::options::TargetOptions;
 use crate::simulator::name::SIMULATED;
 use crate::text::{UsageError, refuse};
-use halfpower_engine::{Access, DirectoryFacts, Target, TargetError, is_remote};
+use halfpower_engine::{Access, DirectoryFacts, TargetError, is_remote};
 use halfpower_model::{Bytes, TargetFacts, TargetKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -89,8 +90,8 @@ impl Place {
     }
 
     fn existing(path: &Path, options: &TargetOptions, size: Option<Bytes>) -> anyhow::Result<Place> {
-        let access = options.overwrite.access(path);
-        let target = Target::open(path, access)?;
+        let target = ensemble::open(path, options.overwrite.access(path))?;
+        let access = if target.may_be_written() { Access::Overwrite } else { Access::Read };
         let (facts, unknown_use) = (target.facts().clone(), target.unknown_use().map(str::to_owned));
         drop(target);
         let grows = size.filter(|size| options.size_is_fixed && *size > facts.size_bytes);

@@ -1,6 +1,6 @@
 //! The targets of a run as they were examined, and opening them.
 
-use super::ensemble::{Ensemble, Followed};
+use super::ensemble::{self, Ensemble, Followed, OpenedTarget};
 use super::place::{Creation, Place};
 use super::test_file::KeptTestFile;
 use crate::plan::TestFileEnd;
@@ -244,10 +244,13 @@ impl Site {
             KeptTestFile::adopt(opening.store, left)?.remove(opening.store)?;
         }
         let joined = opened.and_then(|targets| {
+            let opened: Vec<OpenedTarget> = targets.iter().map(OpenedTarget::of).collect();
             let mut host = Host::on(targets)?;
             host.give_peaks(&self.peaks);
             Ok(match opening.ranks {
-                Some(ranks) => Box::new(Ensemble::join(host, Arc::clone(ranks), opening.cancel)?) as Box<dyn Testbed>,
+                Some(ranks) => {
+                    Box::new(Ensemble::join(host, &opened, Arc::clone(ranks), opening.cancel)?) as Box<dyn Testbed>
+                }
                 None => Box::new(host),
             })
         });
@@ -276,7 +279,7 @@ impl Site {
             let before = made.filled.unwrap_or_default();
             let size = place.facts.size_bytes;
             let target = match &place.creation {
-                Creation::Nothing => Target::open(&place.path, place.access)?,
+                Creation::Nothing => ensemble::open(&place.path, place.access)?,
                 Creation::LargerFile => {
                     let target = Target::open(&place.path, Access::Overwrite)?;
                     enlarge(place, &target, seed, opening, before)?;

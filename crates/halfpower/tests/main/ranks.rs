@@ -54,6 +54,37 @@ fn processes_that_measure_together_make_one_sample() {
 }
 
 #[test]
+fn processes_share_one_file_as_workers_do_in_parts_and_interleaved() {
+    let lab = Lab::new();
+    for (run, sharing) in [(1, "parts"), (3, "interleaved")] {
+        let words = format!(
+            "io shared --size=6MiB --op=write --overwrite --request-size=64KiB --requests=32 --verify=stamp --sharing={sharing} \
+             --json"
+        );
+        let Some(done) = mpirun(&lab, 3, &words) else { return };
+        let sample = done.ended(0, "").document();
+        assert_eq!((&sample["workload"]["workers"], &sample["workload"]["sharing"]), (&3.into(), &sharing.into()));
+        assert_eq!((&sample["total"]["requests"], &sample["workload"]["part_of"]), (&96.into(), &Value::Null));
+        // Each of the 96 places was written once, by the worker whose it is.
+        let verified = lab.json(&format!("io shared --verify-run={run}")[..]);
+        assert_eq!(
+            (&verified["verified"]["wrong"], &verified["total"]["bytes"]),
+            (&0.into(), &(6 << 20).into()),
+            "{verified}"
+        );
+    }
+    for (words, reason) in [
+        ("--verify=read-back --pattern=random", "each process verifies what it wrote"),
+        ("--sharing=cursor", "use sharing interleaved"),
+        ("--request-size=4MiB", "1 places for 3 workers"),
+    ] {
+        let words = format!("io shared --op=write --overwrite --requests=9 {words}");
+        let done = mpirun(&lab, 3, &words).unwrap();
+        assert!(done.status != Some(0) && done.stderr.contains(reason), "{words}: {}", done.stderr);
+    }
+}
+
+#[test]
 fn a_study_of_several_processes_is_one_run_and_leaves_no_test_file() {
     let lab = Lab::new();
     lab.write(

@@ -127,11 +127,13 @@ normal=0.1      normal distribution around the middle of the span,
     }
     sharing: Sharing, sharing, Place {
         kind: Kind::Word(Sharing::WORDS),
-        help: "How workers share a sequential pattern: parts, cursor, whole",
-        details: "parts     each worker has a part of its own
-cursor    all workers take the next request of one stream
-whole     each worker covers the whole target; it may hit data that
-          another has just cached",
+        help: "How workers share a sequential pattern: parts, interleaved, cursor, whole",
+        details: "parts        each worker has a part of its own
+interleaved  each worker has every n-th request, of n workers
+cursor       all workers take the next request of one stream
+whole        each worker covers the whole target; it may hit data that
+             another has just cached
+Processes of an MPI launcher that name one file share it as workers do.",
     }
     among: Among, among, Place {
         kind: Kind::Word(Among::EXAMPLES),

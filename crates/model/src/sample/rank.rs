@@ -37,8 +37,11 @@ impl Sample {
         let stragglers = stragglers(&parts);
         let (ranks, samples): (Vec<Rank>, Vec<Sample>) = parts.into_iter().unzip();
         // Their clocks of the day need not agree.
-        let samples = samples.into_iter().map(|sample| Sample { started_at, ..sample }).collect();
-        let mut whole = Sample::together(samples)?;
+        let samples = samples.into_iter().map(|mut sample| {
+            sample.workload.part_of = None;
+            Sample { started_at, ..sample }
+        });
+        let mut whole = Sample::together(samples.collect())?;
         whole.ranks = ranks;
         whole.warnings.extend(stragglers);
         Some(whole)

@@ -90,10 +90,11 @@ impl<'a> Places<'a> {
     ) -> Places<'a> {
         let (position, workers) = workload.position(worker);
         let total = workload.places();
-        let parted = workload.pattern.is_ordered() && workload.sharing == Sharing::Parts;
-        let count = if parted { total / workers } else { total };
+        let is_shared = |sharing| workload.pattern.is_ordered() && workload.sharing == sharing;
+        let (parted, interleaved) = (is_shared(Sharing::Parts), is_shared(Sharing::Interleaved));
+        let count = if parted || interleaved { total / workers } else { total };
         assert!(count > 0, "the span holds a request for every worker");
-        let step = workload.step().0;
+        let step = workload.step().0 * if interleaved { workers } else { 1 };
         let mut first = workload.offset.0;
         // The part of requests of several sizes is in bytes.
         let contiguous = workload.pattern.is_ordered() && !workload.sizes.is_empty();
@@ -101,6 +102,8 @@ impl<'a> Places<'a> {
         let part = if contiguous { room - room % step } else { count * step };
         if parted {
             first += part * position;
+        } else if interleaved {
+            first += workload.step().0 * position;
         }
         let spread = Permutation::new(count, derive_seed(workload.seed, SPREAD));
         let law = match workload.pattern {

@@ -157,12 +157,24 @@ pub struct Workload {
     /// How CPU time is measured.
     #[serde(deserialize_with = "null_as_default")]
     pub cpu_accounting: CpuAccounting,
+    /// Which of several processes this one is, that share the targets; none of one alone. Absent from records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part_of: Option<PartOf>,
     /// Settings of a simulated machine, which override those of the target.
     #[serde(default, skip_serializing_if = "Settings::is_empty", deserialize_with = "null_as_default")]
     pub set: Settings,
     /// Fields that the source of an imported record lacks.
     #[serde(default, skip_serializing_if = "Unknown::is_empty")]
     pub unknown: Unknown,
+}
+
+/// A process among several that share their targets, with as many workers each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PartOf {
+    /// Its number, from 0.
+    pub process: u32,
+    /// How many they are.
+    pub processes: u32,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -213,6 +225,7 @@ impl Default for Workload {
             cpus: Vec::new(),
             cpu_count: None,
             connections: None,
+            part_of: None,
             cpu_accounting: CpuAccounting::Account,
             set: Settings::default(),
             unknown: Unknown::default(),
@@ -311,11 +324,19 @@ impl Workload {
         if matches!(self.layout, Layout::Mirror { .. }) { u64::from(self.targets) } else { 1 }
     }
 
+    /// A worker's number among those of all processes.
+    pub fn number(&self, worker: u32) -> u64 {
+        let before = self.part_of.map_or(0, |part| u64::from(part.process) * u64::from(self.workers));
+        before + u64::from(worker)
+    }
+
     /// A worker's number among those of its target, from 0, and how many they are.
     pub fn position(&self, worker: u32) -> (u64, u64) {
         let groups = if self.layout == Layout::Each { self.targets.clamp(1, self.workers) } else { 1 };
         let group = worker % groups;
-        (u64::from(worker / groups), u64::from((self.workers - group).div_ceil(groups)))
+        let (own, here) = (u64::from(worker / groups), u64::from((self.workers - group).div_ceil(groups)));
+        self.part_of
+            .map_or((own, here), |part| (u64::from(part.process) * here + own, u64::from(part.processes) * here))
     }
 
     /// The smallest size of any request.

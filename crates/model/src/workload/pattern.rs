@@ -111,6 +111,8 @@ words! {
     pub enum Sharing {
         /// Each worker has its own equal part of the span.
         Parts = "parts",
+        /// Each worker has every n-th request, as many as there are workers.
+        Interleaved = "interleaved",
         /// One cursor for all: each worker takes the next request.
         Cursor = "cursor",
         /// Each worker covers the whole span, and may find data in a cache that another has just read.

@@ -58,7 +58,10 @@ pub(super) fn no_equal(workload: &Workload, on_file: bool) -> Option<&'static st
             *pattern == Pattern::Shuffled && many,
             "each of fio's jobs goes to every place, where these workers take turns",
         ),
-        (workload.sharing == Sharing::Cursor && many, "fio's jobs do not take turns in one order"),
+        (
+            matches!(workload.sharing, Sharing::Cursor | Sharing::Interleaved) && many,
+            "fio's jobs do not take turns in one order",
+        ),
         (has_gaps, "fio leaves no gaps between requests in order"),
         (workload.file_state != FileState::Written, "fio does not bring a file into a state between jobs"),
         (workload.closing == Closing::Timed, "fio does not count closing"),
