@@ -203,10 +203,7 @@ impl Host {
     ) -> Result<(Sample, Nanoseconds), MeasureError> {
         let clock = self.clock;
         let mut gate = || {
-            let (at, now) = (instant()?, clock.tick());
-            let ahead = clock.ticks(at.0.saturating_sub(clock.nanoseconds(now)));
-            let behind = clock.ticks(clock.nanoseconds(now).saturating_sub(at.0));
-            let from = now + ahead - behind;
+            let from = clock.tick_at(instant()?);
             pace::wait_until(clock, from, &AtomicBool::new(false));
             Some(from)
         };

@@ -93,6 +93,14 @@ impl Clock {
         }
     }
 
+    /// The tick at an instant, near now.
+    pub(crate) fn tick_at(self, instant: Nanoseconds) -> u64 {
+        let now = self.tick();
+        let ahead = self.ticks(instant.0.saturating_sub(self.nanoseconds(now)));
+        let behind = self.ticks(self.nanoseconds(now).saturating_sub(instant.0));
+        now + ahead - behind
+    }
+
     /// Ticks in a number of nanoseconds.
     pub(crate) fn ticks(self, nanoseconds: u64) -> u64 {
         match self {

@@ -3,6 +3,7 @@
 //! The kernel counts the bytes that block devices read for the program, those of directories and inodes too. Below 64 bytes for
 //! each file, a quarter of the smallest inode, memory answered. On a network there is no such count, so it stays unknown.
 
+use crate::text::counted;
 use halfpower_analysis::statistics::mean_estimate;
 use halfpower_engine::files::{FilePhase, FilesOptions, PhaseRun};
 use halfpower_model::histogram::Histogram;
@@ -25,6 +26,9 @@ pub(crate) struct FileRates {
     /// What was asked for, as keys beside the others.
     #[serde(flatten)]
     pub(crate) options: FilesOptions,
+    /// The host of each process of an MPI launcher, which had as many files and workers each; empty of one alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) hosts: Vec<String>,
     /// Whether everything was carried out.
     pub(crate) is_complete: bool,
     /// Each phase that was completed, in order.
@@ -62,10 +66,26 @@ pub(crate) enum Answerer {
 
 impl FileRates {
     /// What was measured. `is_counted`: the target is on a block device, whose reads the kernel counts.
-    pub(crate) fn new(path: String, options: FilesOptions, runs: Vec<PhaseRun>, is_counted: bool) -> FileRates {
+    pub(crate) fn new(
+        path: String,
+        options: FilesOptions,
+        hosts: Vec<String>,
+        runs: Vec<PhaseRun>,
+        is_counted: bool,
+    ) -> FileRates {
         let of = |phase| runs.iter().filter(|run| run.phase == phase).collect::<Vec<_>>();
         let rates = FilePhase::ALL.into_iter().filter_map(|phase| rates(phase, &of(phase), is_counted)).collect();
-        FileRates { path, options, is_complete: false, runs, rates }
+        FileRates { path, options, hosts, is_complete: false, runs, rates }
+    }
+
+    /// `2 workers`, `2 workers in each of 4 processes on 2 hosts`.
+    pub(crate) fn workers_in_words(&self) -> String {
+        let workers = counted(self.options.workers as usize, "worker");
+        let mut hosts: Vec<&String> = self.hosts.iter().collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        let of = counted(hosts.len(), "host");
+        if hosts.is_empty() { workers } else { format!("{workers} in each of {} processes on {of}", self.hosts.len()) }
     }
 
     /// The phases that answer from what is there.
@@ -169,7 +189,7 @@ mod tests {
             repetitions: 2,
             seed: 1,
         };
-        FileRates::new("/data".to_owned(), options, runs.to_vec(), is_counted)
+        FileRates::new("/data".to_owned(), options, Vec::new(), runs.to_vec(), is_counted)
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! Rank 0 opens its targets before the others open theirs. Where all ranks have the same ones, as on a shared file system, their
 //! workers share them as those of one process do, and rank 0's claims guard them.
 
-use crate::text::refuse;
+use crate::text::{UsageError, refuse};
 use halfpower_engine::mpi::{Patience, Ranks};
 use halfpower_engine::{Access, Clock, Host, Mark, Target, TargetError};
 use halfpower_model::sample::Rank;
@@ -18,6 +18,7 @@ use halfpower_model::{
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::cell::Cell;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -150,7 +151,7 @@ impl Ensemble {
             let are_shared = match ARE_SHARED.get() {
                 Some(are_shared) => *are_shared,
                 None => {
-                    let are_shared = talk.open_all(opened)?;
+                    let are_shared = talk.are_shared(opened)?;
                     *ARE_SHARED.get_or_init(|| are_shared)
                 }
             };
@@ -158,7 +159,7 @@ impl Ensemble {
         }
         let is_same = |(own, first): (&OpenedTarget, &OpenedTarget)| own.mark.is_some() && own.mark == first.mark;
         let are_same = opened.len() == of_first().len() && opened.iter().zip(of_first()).all(is_same);
-        send(&ranks, 0, SHARES, &Ok::<bool, String>(are_same))?;
+        tell_of_targets(&ranks, &Ok(are_same))?;
         let mut host = host;
         follow(&ranks, &mut |workload, instant| {
             let measured = host.measure_from(workload, &mut (), cancel, instant);
@@ -173,17 +174,17 @@ impl Talk {
         1..self.0.count()
     }
 
-    /// Lets all others open their targets, and learns whether they are these.
-    fn open_all(&self, opened: &[OpenedTarget]) -> anyhow::Result<bool> {
-        for rank in self.others() {
-            send(&self.0, rank, OPENED, &opened)?;
-        }
-        let mut same = 0;
-        for rank in self.others() {
-            // They may have files to fill first. A rank that cannot open one says why when it is to measure.
-            let told = receive::<Result<bool, String>>(&self.0, rank, SHARES, Patience::Asleep(LONG));
-            same += usize::from(told.map_err(|error| failed(rank, error))? == Ok(true));
-        }
+    /// Lets all others open their targets, and learns of each whether it has these, or why it has none. They may have files to
+    /// fill first.
+    fn open_all(&self, opened: &[OpenedTarget]) -> anyhow::Result<Vec<Result<bool, String>>> {
+        self.others().try_for_each(|rank| send(&self.0, rank, OPENED, &opened))?;
+        let told = |rank| receive(&self.0, rank, SHARES, Patience::Asleep(LONG)).map_err(|error| failed(rank, error));
+        Ok(self.others().map(told).collect::<Result<_, _>>()?)
+    }
+
+    /// Whether all have the same targets. A rank that has none says why when it is to measure.
+    fn are_shared(&self, opened: &[OpenedTarget]) -> anyhow::Result<bool> {
+        let same = self.open_all(opened)?.iter().filter(|told| **told == Ok(true)).count();
         if same > 0 && same < self.others().len() && opened.iter().any(|target| target.may_be_written) {
             refuse!(
                 "some ranks have the target of rank 0 and others have not; name one for all, or one for each ({{rank}})"
@@ -258,6 +259,93 @@ impl Talk {
             of.drift_s = after.seconds - before.seconds;
         }
         Ok(parts)
+    }
+}
+
+/// Processes that each work in files of their own, and begin together.
+pub(crate) struct Company {
+    talk: Talk,
+    /// Rank 0 has sent this one home.
+    has_ended: Cell<bool>,
+}
+
+impl Company {
+    /// Of all processes. Rank 0 lets the others begin.
+    ///
+    /// # Errors
+    /// MPI's.
+    pub(crate) fn of(ranks: &Arc<Ranks>) -> anyhow::Result<Company> {
+        let company = Company { talk: Talk(Arc::clone(ranks)), has_ended: Cell::new(false) };
+        if ranks.rank() > 0 {
+            tell_of_targets(ranks, &Ok(false))?;
+            return Ok(company);
+        }
+        let told = company.talk.open_all(&[])?;
+        let lacking = (1..).zip(told).find_map(|(rank, told)| Some(format!("rank {rank}: {}", told.err()?)));
+        lacking.map_or(Ok(company), |why| Err(UsageError(why).into()))
+    }
+
+    /// Waits until all are ready; then the start, in this host's time.
+    ///
+    /// # Errors
+    /// If another rank has failed, with its reason, or rank 0 has ended.
+    pub(crate) fn ready(&self) -> io::Result<Nanoseconds> {
+        let Talk(ranks) = &self.talk;
+        if ranks.rank() == 0 {
+            self.receive_all::<()>(READY)?;
+            let offsets = self.talk.offsets().map_err(io::Error::other)?;
+            let start = Nanoseconds(Clock::host().now().0 + AHEAD.0);
+            for (rank, offset) in self.talk.others().zip(offsets) {
+                send(ranks, rank, START, &Nanoseconds((start.0 as f64 + offset.seconds * 1e9) as u64))?;
+            }
+            return Ok(start);
+        }
+        send(ranks, 0, READY, &Ok::<(), String>(()))?;
+        match receive(ranks, 0, ORDER, Patience::Asleep(LONG))? {
+            Order::TellTime => answer_exchanges(ranks)?,
+            Order::End | Order::Measure(_) => {
+                self.has_ended.set(true);
+                return Err(io::Error::other("rank 0 has ended"));
+            }
+        }
+        receive(ranks, 0, START, Patience::Asleep(PATIENCE))
+    }
+
+    /// What every rank has, in their order; none but in rank 0.
+    ///
+    /// # Errors
+    /// As [`ready`](Self::ready).
+    pub(crate) fn gather<T: Serialize + DeserializeOwned>(&self, own: T) -> io::Result<Option<Vec<T>>> {
+        if self.talk.0.rank() == 0 {
+            let others = self.receive_all(RESULT)?;
+            return Ok(Some([own].into_iter().chain(others).collect()));
+        }
+        send(&self.talk.0, 0, RESULT, &Ok::<T, String>(own))?;
+        Ok(None)
+    }
+
+    /// How a rank other than 0 ends, whose result rank 0 has.
+    ///
+    /// # Errors
+    /// What it failed with, or [`Followed`] if rank 0 knows.
+    pub(crate) fn end(&self, measured: anyhow::Result<()>) -> anyhow::Result<()> {
+        if self.has_ended.get() { Err(Followed.into()) } else { measured }
+    }
+
+    /// Tells rank 0 why this rank cannot go on.
+    pub(crate) fn give_up(&self, why: &str) {
+        for tag in [READY, RESULT] {
+            // It may have ended itself.
+            let _ = send(&self.talk.0, 0, tag, &Err::<(), _>(why));
+        }
+    }
+
+    fn receive_all<T: DeserializeOwned>(&self, tag: u8) -> io::Result<Vec<T>> {
+        let from = |rank: u32| {
+            let told: Result<T, String> = receive(&self.talk.0, rank, tag, Patience::Asleep(LONG))?;
+            told.map_err(|why| io::Error::other(format!("rank {rank}: {why}")))
+        };
+        self.talk.others().map(from).collect()
     }
 }
 
@@ -358,12 +446,7 @@ fn follow(ranks: &Ranks, measure: Measure<'_>) -> io::Result<()> {
     loop {
         match receive(ranks, 0, ORDER, Patience::Asleep(LONG))? {
             Order::End => return Ok(()),
-            Order::TellTime => {
-                for _ in 0..EXCHANGES {
-                    ranks.receive(0, PING, Patience::Awake(PATIENCE))?.ok_or_else(silent)?;
-                    send(ranks, 0, PONG, &Clock::host().now())?;
-                }
-            }
+            Order::TellTime => answer_exchanges(ranks)?,
             Order::Measure(workload) => {
                 let mut told = None;
                 let mut instant = || {
@@ -385,6 +468,21 @@ fn follow(ranks: &Ranks, measure: Measure<'_>) -> io::Result<()> {
     }
 }
 
+/// This rank's part in the comparison of clocks.
+fn answer_exchanges(ranks: &Ranks) -> io::Result<()> {
+    for _ in 0..EXCHANGES {
+        ranks.receive(0, PING, Patience::Awake(PATIENCE))?.ok_or_else(silent)?;
+        send(ranks, 0, PONG, &Clock::host().now())?;
+    }
+    Ok(())
+}
+
+/// Tells rank 0, once, whether this one has its targets, or why it has none.
+fn tell_of_targets(ranks: &Ranks, told: &Result<bool, String>) -> io::Result<()> {
+    static TOLD: OnceLock<()> = OnceLock::new();
+    if TOLD.set(()).is_ok() { send(ranks, 0, SHARES, told) } else { Ok(()) }
+}
+
 /// Tells rank 0 whether this one is ready, and asks when to start.
 fn tell_and_ask(ranks: &Ranks, ready: &Result<(), String>) -> io::Result<Option<Nanoseconds>> {
     send(ranks, 0, READY, ready)?;
@@ -394,7 +492,7 @@ fn tell_and_ask(ranks: &Ranks, ready: &Result<(), String>) -> io::Result<Option<
 
 /// Answers the orders of rank 0 with why this rank cannot do them.
 pub(crate) fn follow_without_target(ranks: &Ranks, why: &str) -> io::Result<()> {
-    send(ranks, 0, SHARES, &Err::<bool, _>(why))?;
+    tell_of_targets(ranks, &Err(why.to_owned()))?;
     follow(ranks, &mut |_, _| Err(why.to_owned()))
 }
 

@@ -112,3 +112,28 @@ fn a_rank_that_cannot_measure_is_named_and_nothing_hangs() {
     let alone = mpirun(&lab, 2, "memory --no-store").unwrap();
     assert!(alone.stderr.contains("start this one alone"), "{}", alone.stderr);
 }
+
+#[test]
+fn processes_make_small_files_together_and_leave_none() {
+    let lab = Lab::new();
+    let words = "files place --files=30 --per-directory=8 --workers=2 --repetitions=2 --json";
+    let Some(run) = mpirun(&lab, 3, words) else { return };
+    let reading = run.ended(0, "").document();
+    let figures = &reading["figures"];
+    assert_eq!((figures["hosts"].as_array().unwrap().len(), figures["runs"].as_array().unwrap().len()), (3, 8));
+    for phase in figures["runs"].as_array().unwrap() {
+        assert_eq!(
+            (&phase["files"], phase["worker_files_per_s"].as_array().unwrap().len()),
+            (&90.into(), 6),
+            "{phase}"
+        );
+    }
+    assert_eq!((lab.runs(), names(&lab.place())), (vec![(1, "complete".to_owned())], Vec::new()));
+    assert!(lab.ok("runs show 1").stdout.contains("2 workers in each of 3 processes on 1 host"));
+    // What one rank cannot do, all are told.
+    lab.write("place-1", "no directory");
+    (0..3).step_by(2).for_each(|rank| drop(lab.directory(format!("place-{rank}"))));
+    let failed = mpirun(&lab, 3, "files place-{rank} --files=30").unwrap();
+    assert!(failed.status != Some(0) && failed.stderr.contains("place-1 is no directory"), "{}", failed.stderr);
+    (0..3).step_by(2).for_each(|rank| assert_eq!(names(&lab.path(format!("place-{rank}"))), [""; 0]));
+}

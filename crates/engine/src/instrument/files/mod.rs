@@ -14,9 +14,10 @@ use super::clock::Clock;
 use super::drop_cache::drop_everything;
 use crate::target::TargetError;
 use crate::target::test_tree::TestTree;
-use halfpower_model::Cancel;
+use crate::worker::pace::wait_until;
 use halfpower_model::histogram::Histogram;
 use halfpower_model::random::derive_seed;
+use halfpower_model::{Cancel, Nanoseconds};
 pub use options::{FilePhase, FilesOptions};
 pub use room::refuse;
 use rustix::fs::syncfs;
@@ -52,8 +53,44 @@ pub struct PhaseRun {
     pub storage_read_bytes: Option<u64>,
 }
 
-/// Carries out every repetition in an empty tree. `done` gets each phase that is reported, `progress` the phase, the repetition
-/// from 0 and the number of files so far.
+impl PhaseRun {
+    /// One phase of several processes that began together; none without any.
+    pub fn of_all(parts: Vec<PhaseRun>) -> Option<PhaseRun> {
+        parts.into_iter().reduce(|mut all, part| {
+            all.files += part.files;
+            all.elapsed_s = all.elapsed_s.max(part.elapsed_s);
+            all.flush_s = all.flush_s.zip(part.flush_s).map(|(one, other)| one.max(other));
+            all.worker_files_per_s.extend(part.worker_files_per_s);
+            all.latency_histogram.merge(&part.latency_histogram);
+            part.errors.into_iter().for_each(|(name, count)| *all.errors.entry(name).or_default() += count);
+            let read = all.storage_read_bytes.zip(part.storage_read_bytes);
+            all.storage_read_bytes = read.map(|(one, other)| one + other);
+            all
+        })
+    }
+}
+
+/// What to do around the phases.
+pub trait Around {
+    /// All workers are ready: waits for other processes, and tells when to begin; none for at once.
+    ///
+    /// # Errors
+    /// Ends the run.
+    fn ready(&mut self) -> io::Result<Option<Nanoseconds>> {
+        Ok(None)
+    }
+
+    /// So many files so far, in a repetition from 0.
+    fn progress(&mut self, _phase: FilePhase, _repetition: u32, _files: u64) {}
+
+    /// A phase that is reported.
+    ///
+    /// # Errors
+    /// Ends the run.
+    fn done(&mut self, run: PhaseRun) -> io::Result<()>;
+}
+
+/// Carries out every repetition in an empty tree.
 ///
 /// # Errors
 /// If a file cannot be created, the file system fails, or it was cancelled; the phase at that time is not reported.
@@ -61,8 +98,7 @@ pub fn measure(
     tree: &TestTree,
     options: &FilesOptions,
     cancel: &Cancel,
-    progress: &mut dyn FnMut(FilePhase, u32, u64),
-    done: &mut dyn FnMut(PhaseRun),
+    around: &mut dyn Around,
 ) -> Result<(), TargetError> {
     let fail = |error| failed(tree, 0, error);
     for repetition in 0..options.repetitions {
@@ -78,9 +114,9 @@ pub fn measure(
                 drop_everything().map_err(fail)?;
             }
             let job = Job { phase, options, clock: Clock::host(), cancel, stop: AtomicBool::new(false) };
-            let run = carry_out(tree, &job, &mut workers, &mut |files| progress(phase, repetition, files))?;
+            let run = carry_out(tree, &job, &mut workers, repetition, around)?;
             if is_reported {
-                done(run);
+                around.done(run).map_err(fail)?;
             }
         }
         drop(workers);
@@ -94,10 +130,11 @@ fn carry_out(
     tree: &TestTree,
     job: &Job<'_>,
     workers: &mut [Worker],
-    progress: &mut dyn FnMut(u64),
+    repetition: u32,
+    around: &mut dyn Around,
 ) -> Result<PhaseRun, TargetError> {
     let (phase, so_far, read_before) = (job.phase, AtomicU64::new(0), storage_read_bytes());
-    let mut turns = together(job, workers, &so_far, progress).map_err(|error| failed(tree, 0, error))?;
+    let mut turns = together(job, workers, &so_far, repetition, around).map_err(|error| failed(tree, 0, error))?;
     let (mut latency, mut errors) = (Histogram::default(), BTreeMap::new());
     for turn in &turns {
         latency.merge(&turn.latency);
@@ -136,7 +173,8 @@ fn together(
     job: &Job<'_>,
     workers: &mut [Worker],
     so_far: &AtomicU64,
-    progress: &mut dyn FnMut(u64),
+    repetition: u32,
+    around: &mut dyn Around,
 ) -> io::Result<Vec<Turn>> {
     let gate = &RwLock::new(());
     std::thread::scope(|scope| {
@@ -149,12 +187,16 @@ fn together(
             })
         };
         let started: io::Result<Vec<_>> = workers.iter_mut().map(start).collect();
-        job.stop.store(started.is_err(), Relaxed);
+        let begun = started.and_then(|threads| Ok((threads, around.ready()?)));
+        job.stop.store(begun.is_err(), Relaxed);
+        if let Ok((_, Some(at))) = &begun {
+            wait_until(job.clock, job.clock.tick_at(*at), &job.stop);
+        }
         drop(closed);
-        let threads = started?;
+        let (threads, _) = begun?;
         while threads.iter().any(|thread| !thread.is_finished()) {
             std::thread::sleep(LOOK);
-            progress(so_far.load(Relaxed));
+            around.progress(job.phase, repetition, so_far.load(Relaxed));
         }
         let turns = threads.into_iter().map(|thread| thread.join());
         Ok(turns.map(|turn| turn.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect())
@@ -188,9 +230,18 @@ fn storage_read_bytes() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use halfpower_model::{Bytes, Nanoseconds};
+    use halfpower_model::Bytes;
     use std::fs;
     use std::path::Path;
+
+    struct Then<'a>(&'a mut dyn FnMut(PhaseRun));
+
+    impl Around for Then<'_> {
+        fn done(&mut self, run: PhaseRun) -> io::Result<()> {
+            (self.0)(run);
+            Ok(())
+        }
+    }
 
     fn options(files: u64, workers: u32) -> FilesOptions {
         FilesOptions {
@@ -212,10 +263,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let tree = TestTree::create(directory.path(), "tree").unwrap();
         let mut runs = Vec::new();
-        let measured = measure(&tree, options, &Cancel::default(), &mut |_, _, _| {}, &mut |run| {
+        let mut after = |run: PhaseRun| {
             between(tree.path(), run.phase);
             runs.push(run);
-        });
+        };
+        let measured = measure(&tree, options, &Cancel::default(), &mut Then(&mut after));
         tree.remove().unwrap();
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
         measured.map(|()| runs)
@@ -284,10 +336,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let tree = TestTree::create(directory.path(), "tree").unwrap();
         let (cancel, mut phases) = (Cancel::default(), 0);
-        let cancelled = measure(&tree, &options(20, 2), &cancel, &mut |_, _, _| {}, &mut |_| {
+        let mut after = |_| {
             phases += 1;
             cancel.cancel();
-        });
+        };
+        let cancelled = measure(&tree, &options(20, 2), &cancel, &mut Then(&mut after));
         assert!(matches!(cancelled, Err(TargetError::Interrupted { .. })) && phases == 1);
         drop(tree);
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
@@ -298,7 +351,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let tree = TestTree::create(directory.path(), "tree").unwrap();
         fs::create_dir(tree.path().join("w0")).unwrap();
-        let error = measure(&tree, &options(4, 1), &Cancel::default(), &mut |_, _, _| {}, &mut |_| {}).unwrap_err();
+        let error = measure(&tree, &options(4, 1), &Cancel::default(), &mut Then(&mut |_| {})).unwrap_err();
         assert!(error.to_string().contains("cannot create files in"), "{error}");
     }
 

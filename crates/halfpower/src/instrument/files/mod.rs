@@ -10,12 +10,13 @@ use crate::command::session::{self, Session};
 use crate::reading::files::FileRates;
 use crate::reading::{Figures, Reading};
 use crate::store::RunStatus;
-use crate::target::{self, KeptTestTree, TargetOptions};
-use crate::text::{UsageError, refuse};
+use crate::target::{self, Company, KeptTestTree, TargetOptions};
+use crate::text::{UsageError, causes, refuse};
 use clap::Args;
-use halfpower_engine::files::{self as engine, FilePhase, FilesOptions, PhaseRun};
+use halfpower_engine::files::{self as engine, Around, FilePhase, FilesOptions, PhaseRun};
 use halfpower_model::sample::Warning;
 use halfpower_model::{Bytes, Cancel, Environment, Nanoseconds};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Larger files are streams.
@@ -25,14 +26,16 @@ const EXAMPLES: &str = "\
 Examples:
   halfpower files /mnt/mail            10 000 files of 4 KiB: create, stat, read, delete
   halfpower files /mnt/mail --fsync    each file flushed before the next, as by a mail server
-  halfpower files /mnt/images --files 100000 --size 100KB --workers 8 --cold";
+  halfpower files /mnt/images --files 100000 --size 100KB --workers 8 --cold
+  mpirun -n 8 halfpower files /lustre/test";
 
 /// Measure how many small files per second a directory takes and gives
 ///
 /// Workers create, stat, read and delete files in a new tree of directories below DIRECTORY, which is removed afterwards; nothing
 /// else there is touched. The phases are those of mdtest and elbencho. All workers begin a phase together, each in directories of
 /// its own. Stat and read go in random order, and the bytes that are read are checked. Everything is repeated. What create and
-/// delete leave in memory is written back after the phase; the rate is given without and with that.
+/// delete leave in memory is written back after the phase; the rate is given without and with that. Processes of an MPI launcher
+/// begin each phase together, each with --files of its own.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -113,8 +116,12 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     // Before the free space is checked: what a killed run left may take it.
     target::offer_removal(&mut store, &[directory.to_owned()], &context.console)?;
     let (environment, warnings) = examine(directory, &options)?;
+    let company = context.ranks.as_ref().map(Company::of).transpose()?;
+    let hosts = company.as_ref().map(|company| company.gather(environment.host.clone())).transpose()?.flatten();
+    let hosts = hosts.unwrap_or_default();
     let is_counted = environment.target.device.is_some();
-    let rates = |runs| FileRates::new(directory.display().to_string(), options.clone(), runs, is_counted);
+    let rates =
+        |runs| FileRates::new(directory.display().to_string(), options.clone(), hosts.clone(), runs, is_counted);
     let mut reading = Reading::new(Figures::Files(rates(Vec::new())), environment, started_at);
     (reading.note, reading.warnings) = (arguments.keeping.note.text(), warnings);
     let target = session::stored_targets(&[directory.to_owned()])?.join(", ");
@@ -122,8 +129,11 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let run = store.begin_reading(&context.command(), &target, options.seed, &reading)?;
     let mut session = Session { context, store, run };
     let heeded = context.interrupts.heeded();
-    let (measured, runs) = measure(&mut session, directory, &options, &heeded);
+    let (measured, runs) = measure(&mut session, directory, &options, company.as_ref(), &heeded);
     context.console.end_bar();
+    if let Some(company) = company.filter(|_| context.follows()) {
+        return company.end(measured).map(|()| Ending::Done);
+    }
     let status = match &measured {
         Ok(()) => RunStatus::Complete,
         Err(error) if session::is_interruption(error) => RunStatus::Interrupted,
@@ -183,20 +193,48 @@ fn measure(
     session: &mut Session<'_>,
     directory: &Path,
     options: &FilesOptions,
+    company: Option<&Company>,
     cancel: &Cancel,
 ) -> (anyhow::Result<()>, Vec<PhaseRun>) {
-    let (console, mut runs) = (&session.context.console, Vec::new());
-    let kept = match KeptTestTree::make(directory, options.bytes(), &mut session.store, session.run) {
-        Ok(kept) => kept,
-        Err(error) => return (Err(error), runs),
-    };
-    console.start_bar(options.files);
-    let mut progress = |phase: FilePhase, repetition: u32, files: u64| {
-        let what = format!("{}, repetition {} of {}", phase.word(), repetition + 1, options.repetitions);
-        console.move_bar(files, options.files, "", &what);
-    };
-    let measured = engine::measure(&kept.tree, options, cancel, &mut progress, &mut |run| runs.push(run));
-    let removed = kept.remove(&mut session.store);
-    // The first error explains the other.
-    (measured.map_err(Into::into).and(removed), runs)
+    let mut work = Work { context: session.context, options, company, runs: Vec::new() };
+    let kept = KeptTestTree::make(directory, options.bytes(), &mut session.store, session.run);
+    let measured = kept.and_then(|kept| {
+        session.context.console.start_bar(options.files);
+        let measured = engine::measure(&kept.tree, options, cancel, &mut work);
+        let removed = kept.remove(&mut session.store);
+        // The first error explains the other.
+        measured.map_err(Into::into).and(removed)
+    });
+    if let (Err(error), Some(company)) = (&measured, company) {
+        company.give_up(&causes(error.as_ref()));
+    }
+    (measured, work.runs)
+}
+
+/// What a process does around the phases: alone, or with others.
+struct Work<'a> {
+    context: &'a Context,
+    options: &'a FilesOptions,
+    company: Option<&'a Company>,
+    runs: Vec<PhaseRun>,
+}
+
+impl Around for Work<'_> {
+    fn ready(&mut self) -> io::Result<Option<Nanoseconds>> {
+        self.company.map(Company::ready).transpose()
+    }
+
+    fn progress(&mut self, phase: FilePhase, repetition: u32, files: u64) {
+        let what = format!("{}, repetition {} of {}", phase.word(), repetition + 1, self.options.repetitions);
+        self.context.console.move_bar(files, self.options.files, "", &what);
+    }
+
+    fn done(&mut self, run: PhaseRun) -> io::Result<()> {
+        let run = match self.company {
+            None => Some(run),
+            Some(company) => company.gather(run)?.and_then(PhaseRun::of_all),
+        };
+        self.runs.extend(run);
+        Ok(())
+    }
 }

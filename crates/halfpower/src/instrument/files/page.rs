@@ -54,7 +54,7 @@ fn speed(of: &FileRates) -> String {
         Some((last, [])) => last.clone(),
         Some((last, before)) => format!("{} and {last}", before.join(", ")),
     };
-    format!("{}{}, with {}.", all[..1].to_uppercase(), &all[1..], counted(of.options.workers as usize, "worker"))
+    format!("{}{}, with {}.", all[..1].to_uppercase(), &all[1..], of.workers_in_words())
 }
 
 /// What answered stat and read.
@@ -90,7 +90,7 @@ fn phases(of: &FileRates) -> Section {
     let head = ["phase", "files/s (95 % CI)", "with flush", "p50", "p99", "p99.9", "maximum"];
     let FilesOptions { files, size, per_directory, .. } = &of.options;
     let limit = of.options.duration.map(|limit| format!(", or as many as {limit} allow")).unwrap_or_default();
-    let workers = counted(of.options.workers as usize, "worker");
+    let workers = of.workers_in_words();
     let repetitions = of.rates.iter().map(|rates| rates.files_per_s.repetitions).max().unwrap_or(0);
     let repetitions = counted(repetitions as usize, "repetition");
     let about = format!("{files} files of {size}{limit}, {per_directory} in a directory, {workers}, {repetitions}.");

@@ -147,5 +147,5 @@ fn files() -> FileRates {
     };
     let runs: Vec<PhaseRun> =
         (0..5).flat_map(|round| FilePhase::ALL.into_iter().map(move |phase| run(phase, round))).collect();
-    FileRates { is_complete: true, ..FileRates::new(PATH.to_owned(), options, runs, true) }
+    FileRates { is_complete: true, ..FileRates::new(PATH.to_owned(), options, Vec::new(), runs, true) }
 }
