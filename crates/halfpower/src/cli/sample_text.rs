@@ -5,7 +5,9 @@ use crate::text::{grouped, joined, percent};
 use halfpower_analysis::{attribute, busiest_first, derived_warnings, within_run};
 use halfpower_model::sample::{Block, Direction, Latency, Parallel, Phases, Totals, Verified};
 use halfpower_model::units::{significant, significant_error};
-use halfpower_model::{Bytes, Durability, Nanoseconds, Quantity, Sample, TargetFacts, Workload};
+use halfpower_model::{
+    Bytes, Durability, Nanoseconds, Operation, Personality, Quantity, Sample, TargetFacts, Workload,
+};
 use std::fmt::Write;
 
 /// The text of a sample.
@@ -35,6 +37,7 @@ pub(super) fn summary(sample: &Sample) -> String {
         .chain([("latency", latency(&sample.total.latency_ns))])
         .chain(parts().map(|(name, totals)| (name, latency(&totals.latency_ns))))
         .chain([
+            ("first byte", first_byte(sample)),
             ("response", open.and_then(|open| latency(&open.response_ns))),
             ("lateness", open.and_then(|open| latency(&open.lateness_ns))),
             ("backlog", open.map(|open| format!("{} at most, {} at the end", open.backlog_max, open.backlog_at_end))),
@@ -102,6 +105,17 @@ fn left_unflushed(sample: &Sample) -> Option<String> {
     let written = Workload { durability: Durability::None, ..sample.workload.clone() };
     (sample.environment.target.kind.is_time_virtual() && is_flushed_last && sample.failure.is_some())
         .then(|| format!("{written}, interrupted before all was flushed"))
+}
+
+/// When the first byte of a read's data came: a connection to an object store has one request at a time, so it is the latency without
+/// the time in which data arrived.
+fn first_byte(sample: &Sample) -> Option<String> {
+    let is_read = sample.workload.personality == Personality::S3 && sample.workload.operation == Operation::Read;
+    let connections = sample.connections.as_ref().filter(|_| is_read && sample.total.requests > 0)?;
+    let rest_ns = connections.arriving_s * 1e9 / sample.total.requests as f64;
+    let first_ns = (sample.total.latency_ns.mean? - rest_ns).max(0.0);
+    let [first, rest] = [first_ns, rest_ns].map(|ns| Nanoseconds(ns as u64));
+    Some(format!("{first} after a request on average, its data {rest} more"))
 }
 
 /// CPU time per I/O. The kernel counts it in ticks, so zero in a short sample means unknown.
@@ -221,8 +235,8 @@ pub(super) fn latency(latency: &Latency) -> Option<String> {
 mod tests {
     use super::*;
     use crate::fixtures;
-    use halfpower_model::sample::{Failure, Interval, OpenLoop};
-    use halfpower_model::{Operation, TargetKind};
+    use halfpower_model::TargetKind;
+    use halfpower_model::sample::{Connections, Failure, Interval, OpenLoop};
 
     fn target(path: &str, device: &str) -> TargetFacts {
         let device = Some(device.to_owned());
@@ -275,6 +289,18 @@ mod tests {
         {
             assert!(text.contains(expected), "{expected}: {text}");
         }
+    }
+
+    #[test]
+    fn an_object_store_s_first_byte_is_what_its_data_leave_of_the_latency() {
+        let mut sample = sample(Vec::new());
+        (sample.total.requests, sample.total.latency_ns.mean) = (100, Some(2e6));
+        sample.connections = Some(Connections { connections: 4, arriving_s: 0.15, tcp: None }.into());
+        assert!(!summary(&sample).contains("first byte"), "of no other protocol");
+        sample.workload.personality = Personality::S3;
+        assert!(summary(&sample).contains("  first byte  500 µs after a request on average, its data 1.5 ms more\n"));
+        sample.workload.operation = Operation::Write;
+        assert!(!summary(&sample).contains("first byte"));
     }
 
     #[test]
