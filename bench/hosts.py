@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Several hosts, emulated by network namespaces on a bridge: what the ranks say against what is known.
 
-    bench/hosts.py [--binary target/release/halfpower] [--hosts 2] [--rounds 10]
+    bench/hosts.py [--binary target/release/halfpower] [--hosts 2] [--rounds 10] [--ior PROGRAM]
 
 MPICH's launcher starts one process in each namespace, with a host name of its own. Checked are: every rank's host; that the requests of
 all ranks are those that the server of a shared volume counted (nbdkit's log); how far the ranks began from one another; that a rank
 whose link is held to 5 MB/s is named as the straggler, by its host; and that the end of a killed rank ends the others within ten
-seconds. Needs root, MPICH with its compiler, nbdkit, iproute2. Ends with status 1 where something known was told wrongly.
+seconds. Beside it, by turns, fio's server on each host, and IOR if it is named, read the same file with the same requests: 64 KiB,
+direct, one after another, each host its own part. Needs root, MPICH with its compiler, nbdkit, iproute2, fio. Ends with status 1 where something known was told wrongly.
 """
 
 import argparse
@@ -68,9 +69,60 @@ class Hosts:
             sys.exit(f"{' '.join(words)}: {done.stdout}{done.stderr}")
         return json.loads(done.stdout)
 
+    def of_ior(self, ior, file, part):
+        """MB/s that IOR reads."""
+        words = ["-a", "POSIX", "--posix.odirect", "-t", "64k", "-b", str(part), "-r", "-k", "-E", "-o", file]
+        done = subprocess.run(self.launch(ior, *words), capture_output=True, text=True)
+        rows = [line.split() for line in done.stdout.splitlines() if line.startswith("Max Read:")]
+        if not rows:
+            sys.exit(done.stdout + done.stderr)
+        return float(rows[0][2]) * 1.048576
+
+    def of_fio(self, file, part):
+        """MB/s that fio's servers read."""
+        words = []
+        for number in range(1, self.count + 1):
+            job = Path(self.folder, f"{number}.fio")
+            job.write_text(f"[j]\nfilename={file}\nrw=read\nbs=64k\ndirect=1\nioengine=psync\noffset={(number - 1) * part}\nsize={part}\n")
+            words += [f"--client={NET}.{number}", str(job)]
+        done = subprocess.run([*self.inside(0), "fio", "--output-format=json", *words], capture_output=True, text=True)
+        text = done.stdout[done.stdout.index("{"):]
+        jobs = [job for job in json.loads(text)["client_stats"] if job["jobname"] != "All clients"]
+        return sum(job["read"]["bw_bytes"] for job in jobs) / 1e6
+
     def close(self):
         for name in self.names:
             subprocess.run(["ip", "netns", "delete", name], stderr=subprocess.DEVNULL)
+
+
+def beside(hosts, binary, arguments):
+    """Reads one file by turns with each program; prints medians and least and most."""
+    part = 256 << 20
+    with tempfile.NamedTemporaryFile(dir=arguments.directory) as file:
+        for _ in range(hosts.count * part >> 20):
+            file.write(os.urandom(1 << 20))
+        file.flush()
+        os.fsync(file.fileno())
+        servers = [subprocess.Popen([*hosts.inside(number), "fio", f"--server={NET}.{number}"], stdout=subprocess.DEVNULL)
+                   for number in range(1, hosts.count + 1)]
+        time.sleep(0.5)
+        words = ["io", file.name, "--buffering", "direct", "--personality", "sync", "--bs", "64k", "--requests", str(part >> 16)]
+        programs = {
+            "halfpower": lambda: hosts.measure(binary, *words)["total"]["bytes_per_s"] / 1e6,
+            "fio": lambda: hosts.of_fio(file.name, part),
+        }
+        if arguments.ior:
+            programs["IOR"] = lambda: hosts.of_ior(arguments.ior, file.name, part)
+        try:
+            rates = {name: [] for name in programs}
+            for _ in range(arguments.rounds):
+                for name, rate in programs.items():
+                    rates[name].append(rate())
+        finally:
+            for server in servers:
+                server.kill()
+        for name, all_of in rates.items():
+            print(f"{name} reads {statistics.median(all_of):.0f} MB/s ({min(all_of):.0f} to {max(all_of):.0f})", flush=True)
 
 
 def main():
@@ -78,6 +130,8 @@ def main():
     parser.add_argument("--binary", default="target/release/halfpower")
     parser.add_argument("--hosts", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--ior", type=os.path.abspath, help="IOR's program, built with the same MPI")
+    parser.add_argument("--directory", default=".", help="of the file that all read")
     arguments = parser.parse_args()
     binary, good = os.path.abspath(arguments.binary), True
 
@@ -113,6 +167,7 @@ def main():
             counted, told = log.read_text().count(" Read ") - before, sample["total"]["requests"]
             sums = sum(rank["total"]["requests"] for rank in sample["ranks"])
             tell("requests", counted == told == sums == 500 * arguments.hosts, f"server {counted}, sample {told}, ranks {sums}")
+            beside(hosts, binary, arguments)
             slow = [*hosts.inside(arguments.hosts), "tc", "qdisc", "add", "dev", "eth0", "root", "tbf"]
             subprocess.run([*slow, "rate", "40mbit", "burst", "32kb", "latency", "50ms"], check=True)
             sample = hosts.measure(binary, "io", volume, "--op", "write", "--overwrite", "--bs", "64k", "--depth", "4", "--duration", "1s")
