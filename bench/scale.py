@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Measures how Halfpower keeps up with many samples: a report of one run of 100 000, a comparison of two of 1 000 workloads,
-a list of 100 000 runs; and the pages of `serve` over 100 000 samples, if the program has it.
+a list of 100 000 runs, a sample of 1 000 processes; and the pages of `serve` over 100 000 samples, if the program has it.
 
 A sample is measured here, of a file in the build directory; the runs are made of it, with rates drawn from a seed, and
 written into a store of their own. Prints the wall time, the CPU time and the largest resident memory of each command, best of
@@ -88,6 +88,19 @@ def many_runs(store, count):
         connection.execute("INSERT INTO samples (run_id, cell, block, started_at, record) SELECT id, 0, 0, started_at, '{}' FROM runs WHERE id > 1")
 
 
+def many_ranks(store, count):
+    """Makes the first run's sample one of so many processes. Returns the bytes that rank 0 would get from the others."""
+    with sqlite3.connect(store) as connection:
+        base = base_of(store)
+        record = json.loads(base)
+        rank = {"offset_s": 1e-3, "offset_bound_s": 5e-6, "drift_s": 1e-7, "late_s": 2e-6, "elapsed_s": record["elapsed_s"], "total": record["total"]}
+        record["ranks"] = [{"rank": number, "host": f"host{number}", **rank} for number in range(count)]
+        record["workload"]["workers"] = count
+        record["workers"] *= count
+        connection.execute("UPDATE samples SET record = ?", (json.dumps(record, separators=(",", ":")),))
+    return (count - 1) * len(base)
+
+
 def timed(command, statuses):
     """Wall seconds, CPU seconds and largest resident bytes of a command."""
     began = time.monotonic()
@@ -142,10 +155,15 @@ def main():
         measured(halfpower, directory).rename(runs)
         many_runs(runs, arguments.runs - 1)
         page = directory / "page.html"
+        ranks = directory / "ranks.db"
+        measured(halfpower, directory).rename(ranks)
+        print(f"rank 0 of 1000 gets {many_ranks(ranks, 1000) / 1e6:.1f} MB from the others")
         rows = [
             (f"report of {arguments.cells} workloads", store, ["report", "3", "--output", page], [0], 2.0, None),
             (f"report of {arguments.samples} samples", store, ["report", "2", "--output", page], [0], 5.0, 500e6),
             (f"comparison of two runs of {arguments.cells} workloads", store, ["compare", "3", "4"], [0, 3, 4], 1.0, None),
+            ("a sample of 1000 processes, shown", ranks, ["runs", "show", "1"], [0], 1.0, None),
+            ("the same as a report", ranks, ["report", "1", "--output", page, "--force"], [0], 2.0, None),
             (f"list of {arguments.runs} runs", runs, ["runs"], [0], 1.0, None),
         ]
         missed = False
