@@ -9,6 +9,7 @@
 mod course;
 mod group;
 mod join;
+mod known;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -32,7 +33,9 @@ const EQUAL: f64 = 0.005;
 const SIZES_EQUAL: usize = 3;
 /// A sample faster than the limit by more than this is of a burst.
 const BEYOND: f64 = 0.05;
-/// The same of writes that a cache may hold, against a long sample that varies as the cache fills and empties.
+/// A sample of a burst is faster by more than this; the bucket passes it at the device's own rate.
+const A_LITTLE: f64 = 1.25;
+/// As `BEYOND`, of writes that a cache may hold, against a long sample that varies as the cache fills and empties.
 const BEYOND_CACHE: f64 = 0.1;
 /// How many times as large the largest requests are at least as the smallest, to tell what is counted.
 const APART: u64 = 8;
@@ -101,14 +104,6 @@ pub struct OverTime {
 
 /// Seconds of a step over time.
 pub const STEP_S: f64 = 0.1;
-
-/// What a provider promises, or gives in a burst that may outlast a survey: Amazon EC2 User Guide, "General Purpose SSD volumes"; Azure,
-/// "Managed disk bursting".
-const KNOWN: [(f64, &[f64], &str); 3] = [
-    (3000.0, &[125.0], "what an Amazon EBS gp3 volume includes"),
-    (3000.0, &[128.0, 250.0], "the burst of an Amazon EBS gp2 volume, whose credits last for half an hour or more"),
-    (3500.0, &[170.0], "the burst of an Azure Premium SSD up to P20, whose credits last for half an hour"),
-];
 
 /// A long sample.
 struct Long<'a> {
@@ -210,7 +205,7 @@ fn find(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Limit> {
             limit.confidence = Sureness::Likely;
         }
     }
-    say_what_is_known(&mut limits);
+    known::say_what_is_known(&mut limits);
     limits
 }
 
@@ -257,29 +252,6 @@ fn is_for_each(limit: &Limit, long: &[&Long<'_>]) -> bool {
     };
     let mixes = long.iter().filter(|one| matches!(one.observed.sample.workload.operation, Operation::Mix(_)));
     mixes.map(rate).any(|rate| rate > limit.sustained.value * (1.0 + APART_FOR_EACH))
-}
-
-/// Adds what a pair of limits is known for.
-fn say_what_is_known(limits: &mut [Limit]) {
-    let near = |what: Quantity, value: f64| {
-        let is_near = |limit: &Limit| limit.what == what && (limit.sustained.value / value - 1.0).abs() < SAME;
-        limits.iter().any(is_near)
-    };
-    let is_known = |(requests, rates, _): &&(f64, &[f64], &str)| {
-        let mut rates = rates.iter().map(|rate| rate * f64::from(1 << 20));
-        near(Quantity::RequestsPerSecond, *requests) && rates.any(|rate| near(Quantity::BytesPerSecond, rate))
-    };
-    // The nearest of two that differ by less than the tolerance.
-    let bytes = limits.iter().find(|limit| limit.what == Quantity::BytesPerSecond).map(|limit| limit.sustained.value);
-    let far = |(_, rates, _): &(f64, &[f64], &str)| {
-        let off = |rate: &f64| (rate * f64::from(1 << 20) - bytes.unwrap_or_default()).abs();
-        rates.iter().map(off).fold(f64::INFINITY, f64::min)
-    };
-    let known = KNOWN.iter().filter(is_known).min_by(|one, other| far(one).total_cmp(&far(other)));
-    if let (Some((requests, _, known)), Some(last)) = (known, limits.last_mut()) {
-        last.sentence += &format!(" With {requests} IOPS it is {known}.");
-        last.known = Some(known);
-    }
 }
 
 /// What a long sample shows.
@@ -341,7 +313,15 @@ fn of_operation<'a, 'b: 'a>(
     let (Some(small), Some(large)) = (small, long.max_by_key(|one| (size(one), shown(one)))) else {
         return Vec::new();
     };
-    let is_held = |one: &Long<'_>| is_held(&one.course, one.observed.sample) || one.is_at(known);
+    // Without a burst there is no bucket from which short samples could be a little faster: that is a device whose rate is regular.
+    let is_passed = |one: &Long<'_>| {
+        let (own, rate) = (one.observed.sample.workload.request_size, one.course.bytes_per_s().value);
+        let reached = others.iter().filter(|(size, _)| *size == own).map(|(_, other)| other / rate);
+        let reached: Vec<f64> = reached.filter(|ratio| *ratio > 1.0 - BEYOND).collect();
+        let faster = reached.iter().filter(|ratio| (1.0 + BEYOND..A_LITTLE).contains(*ratio)).count();
+        one.course.burst.is_none() && faster >= 2 && 2 * faster >= reached.len()
+    };
+    let is_held = |one: &Long<'_>| is_held(&one.course, one.observed.sample) && !is_passed(one) || one.is_at(known);
     if size(&large).0 < APART * size(&small).0 {
         // Large requests that moved more in a short time are held by no limit in bytes that would hold the small ones.
         let is_large = |(size, _): &&(Bytes, f64)| size.0 >= APART * small.observed.sample.workload.request_size.0;

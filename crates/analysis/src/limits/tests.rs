@@ -116,6 +116,21 @@ fn what_waits_for_the_cpu_is_at_no_limit() {
 }
 
 #[test]
+fn a_regular_rate_that_short_samples_exceed_a_little_is_the_device_s() {
+    let named = |faster: f64| {
+        let mut run = regular_in_requests();
+        for placed in run.samples.iter_mut().filter(|placed| placed.sample.intervals.is_empty()) {
+            let sample = &mut placed.sample;
+            if sample.workload.request_size == Bytes(4096) && sample.workload.depth > 1 {
+                sample.total.bytes_per_s = BytesPerSecond(faster * 3000.0 * 4096.0);
+            }
+        }
+        crate::analyse(&run.observed()).limits.iter().filter(|limit| limit.what == Quantity::RequestsPerSecond).count()
+    };
+    assert_eq!([1.0, 1.08, 2.0].map(named), [1, 0, 1]);
+}
+
+#[test]
 fn a_limit_in_bytes_is_not_one_of_parts_that_the_disk_needs_not() {
     // Eight times the large requests are the small ones.
     let mut run = run(Some(Bucket(2020.0, 300.0)), Some(Bucket(265e6, 30e6)));
