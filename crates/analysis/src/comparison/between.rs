@@ -32,8 +32,8 @@ const FREEDOM_LEAST: f64 = 2.0;
 /// Stands for a variance that is known.
 const KNOWN: f64 = 1e6;
 
-/// From this share on the verdict's line names other programs.
-const BUSY: f64 = 0.2;
+/// From this share on the verdict names other programs.
+pub(super) const BUSY: f64 = 0.2;
 
 /// The figure of each repetition, by run.
 pub(super) type Runs = Vec<Vec<f64>>;
@@ -52,7 +52,7 @@ fn assumed(figure: Figure) -> f64 {
 
 /// By how much the load varies a figure, as a multiple of its share. A request that needs a CPU waits for the time slice of
 /// another program, which is many times as long.
-fn by_load(figure: Figure) -> f64 {
+pub(super) fn by_load(figure: Figure) -> f64 {
     if figure == Figure::TailLatency { 2.0 } else { 1.0 }
 }
 
@@ -202,7 +202,7 @@ impl Between {
         let others = all.len() - of_basis.len();
         let others =
             if others > 0 { format!(" {others} of {} workloads differ in this.", all.len()) } else { String::new() };
-        let beside = Load::in_words(load).map(|words| format!(" {words}")).unwrap_or_default();
+        let beside = Load::in_words(load, ["before", "after"]).map(|words| format!(" {words}.")).unwrap_or_default();
         Some(Between { sentence: sentence + &others + &beside, basis, variation: share, runs, load })
     }
 }

@@ -1,6 +1,6 @@
 //! Comparisons of runs that vary by a known amount.
 
-use super::tests::{close, compared, one_run, run, standing_of};
+use super::tests::{close, compared, one_run, run, samples, standing_of};
 use super::*;
 use crate::fixtures::{Normal, Run, begins, ends, read, says};
 use halfpower_model::sample::SystemAccount;
@@ -121,6 +121,27 @@ fn runs_beside_other_programs_vary_by_their_share() {
     let busy = beside(0.6e8, 1.2, 60_000_000);
     assert_eq!(several(&beside(1e8, 1.2, 100_000_000), &busy), Standing::Worse);
     assert_eq!(several(&quiet, &busy), Standing::Undecided);
+}
+
+#[test]
+fn pairs_beside_other_programs_vary_by_their_share() {
+    let arms = |user_s: f64| {
+        [1e8, 1.4e8].map(|rate| {
+            let mut made = run(&[(read(4), &close(rate))]);
+            let account = SystemAccount { wall_s: 1.0, user_s, idle_s: 2.0 - user_s, ..SystemAccount::default() };
+            made.samples.iter_mut().for_each(|placed| placed.sample.cpu.system = Some(account));
+            made
+        })
+    };
+    let judged = |user_s: f64| {
+        let [a, b] = arms(user_s);
+        let method = Method { design: Design::Pairs, ..Method::default() };
+        let compared = compare(&samples(&a), &samples(&b), method);
+        (standing_of(&compared, 0), compared.warnings.into_iter().map(|warning| warning.message).collect::<Vec<_>>())
+    };
+    assert_eq!(judged(0.02), (Standing::Better, Vec::new()));
+    let said = "Other programs used 80 % of the CPU time in A and 80 % in B".to_owned();
+    assert_eq!(judged(1.6), (Standing::Undecided, vec![said]));
 }
 
 #[test]

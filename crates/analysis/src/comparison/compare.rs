@@ -1,6 +1,6 @@
 //! Matches workloads of two groups and compares every figure with its margin.
 
-use super::between::{self, Beside, Between, Runs};
+use super::between::{self, BUSY, Beside, Between, Runs};
 use super::change::{Change, ComparedCell, Doubt, Standing};
 use super::copies::{self, are_simulated};
 use super::environment::{self, Difference};
@@ -141,7 +141,11 @@ pub fn compare(before: &[OfRun<'_>], after: &[OfRun<'_>], method: Method<'_>) ->
     let lacking = matching::in_words(&lacking);
     sentence.extend(lacking.map(|fields| format!(" One side does not record {fields}: these may differ.")));
     let differences = environment::differences(&before, &after);
-    let (between_runs, warnings) = (Between::of(&cells, load), Vec::new());
+    let between_runs = Between::of(&cells, load);
+    let is_busy = matches!(method.design, Design::Pairs) && load.iter().any(|load| load.most() >= BUSY);
+    let busy = Load::in_words(load, ["in A", "in B"]).filter(|_| is_busy);
+    let warnings = busy.map(|words| Warning::new("busy", words, "repeat it when nothing else runs"));
+    let warnings = warnings.into_iter().collect();
     if let Some(between) = &between_runs {
         sentence = sentence.replacen(": ", &format!(" ({}): ", between.brief()), 1);
     }
@@ -153,11 +157,11 @@ pub(super) fn run_of_each(runs: &[OfRun<'_>]) -> Vec<usize> {
     runs.iter().enumerate().flat_map(|(run, samples)| samples.iter().map(move |_| run)).collect()
 }
 
-/// The earlier runs that measured the same machine in the same environment.
+/// The earlier runs that measured the same machine in the same environment. They are of the same target, whose path depends on where the
+/// command was typed.
 fn like<'a>(before: &[&Sample], earlier: &[OfRun<'a>]) -> Vec<OfRun<'a>> {
-    let is_like = |run: &&OfRun<'_>| {
-        run.iter().all(|sample| sample.origin.is_none()) && environment::differences(before, run).is_empty()
-    };
+    let are_same = |run: &OfRun<'_>| environment::differences(before, run).iter().all(|of| of.fact.ends_with("path"));
+    let is_like = |run: &&OfRun<'_>| run.iter().all(|sample| sample.origin.is_none()) && are_same(run);
     earlier.iter().filter(is_like).cloned().collect()
 }
 
@@ -190,7 +194,10 @@ fn add_changes(
         let judged = match method.design {
             Design::Pairs => {
                 let blocks: Vec<(f64, f64)> = new.concat().into_iter().zip(old.concat()).collect();
-                Contrast::paired(&blocks, margin).map(|contrast| (contrast, None))
+                // The load comes and goes, so that pairs near in time share it.
+                let most = load.map(Load::most).into_iter().fold(0.0, f64::max);
+                let deviation = if most < BUSY { 0.0 } else { most * between::by_load(figure) };
+                Contrast::paired_beside(&blocks, deviation, margin).map(|contrast| (contrast, None))
             }
             Design::Runs(_) if !single && is_replayed => {
                 Contrast::apart(&new.concat(), &old.concat(), margin).map(|contrast| (contrast, None))

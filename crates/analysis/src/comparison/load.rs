@@ -31,16 +31,17 @@ impl Load {
         self.cpu.max(self.device)
     }
 
-    /// `Other programs used 54 % of the CPU time before and 84 % after.`; none if it is not worth a word.
-    pub(super) fn in_words([before, after]: [Load; 2]) -> Option<String> {
+    /// `Other programs used 54 % of the CPU time before and 84 % after`; none if it is not worth a word.
+    pub(super) fn in_words([before, after]: [Load; 2], [first, second]: [&str; 2]) -> Option<String> {
         let part = |share: fn(Load) -> f64, verb: &str, of: &str| {
             let [one, other] = [before, after].map(share);
-            let percents = format!("{verb} {:.0} % of the {of} before and {:.0} % after", one * 100.0, other * 100.0);
+            let [one_percent, other_percent] = [one, other].map(|share| format!("{:.0} %", share * 100.0));
+            let percents = format!("{verb} {one_percent} of the {of} {first} and {other_percent} {second}");
             (one.max(other) >= WORTH_A_WORD).then_some(percents)
         };
         let words = [part(|load| load.cpu, "used", "CPU time"), part(|load| load.device, "caused", "device's I/O")];
         let words: Vec<String> = words.into_iter().flatten().collect();
-        (!words.is_empty()).then(|| format!("Other programs {}.", words.join(", and ")))
+        (!words.is_empty()).then(|| format!("Other programs {}", words.join(", and ")))
     }
 }
 

@@ -23,12 +23,19 @@ impl Comparison {
             let cells = self.cells.iter().filter(is_of_kind);
             cells.filter(|cell| cell.change(Figure::Throughput).is_some())
         };
-        let best = |kind: Kind| of_kind(kind).max_by(|one, other| most(one).total_cmp(&most(other)));
+        // What a cache takes is another question.
+        let is_direct = |cell: &&ComparedCell| cell.workload.buffering.is_direct();
+        let best = |kind: Kind| {
+            let any_is_direct = of_kind(kind).any(|cell| is_direct(&cell));
+            let cells = of_kind(kind).filter(|cell| is_direct(cell) || !any_is_direct);
+            cells.max_by(|one, other| most(one).total_cmp(&most(other)))
+        };
         let outstanding =
             |cell: &&ComparedCell| (cell.workload.workers, cell.workload.depth, cell.workload.request_size);
+        let shallow = of_kind(Kind::RandomRead).min_by_key(outstanding).filter(|cell| cell.workload.depth == 1);
         let all = [
             ("random reads", best(Kind::RandomRead)),
-            ("low latency", of_kind(Kind::RandomRead).min_by_key(outstanding)),
+            ("low latency", shallow),
             ("random writes", best(Kind::RandomWrite)),
             ("database (70/30)", best(Kind::Mix)),
             ("commits", best(Kind::Commit)),

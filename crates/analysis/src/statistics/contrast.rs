@@ -75,9 +75,18 @@ pub struct Contrast {
 impl Contrast {
     /// From pairs of the same blocks, the new one first. None without pairs or with a figure of zero.
     pub fn paired(blocks: &[(f64, f64)], margin: Margin) -> Option<Contrast> {
+        Contrast::paired_beside(blocks, 0.0, margin)
+    }
+
+    /// The same with a known deviation of each block's logarithm besides, which the blocks do not show.
+    pub(crate) fn paired_beside(blocks: &[(f64, f64)], deviation: f64, margin: Margin) -> Option<Contrast> {
         let logarithms = logarithms(blocks)?;
-        let freedom = logarithms.len() as f64 - 1.0;
-        let variance = variance(&logarithms).map(|variance| (variance / logarithms.len() as f64, freedom));
+        let (count, seen) = (logarithms.len() as f64, variance(&logarithms));
+        let variance = seen.map(|seen| {
+            let all = seen + deviation.powi(2);
+            let freedom = if seen > 0.0 { (all / seen).powi(2) * (count - 1.0) } else { count - 1.0 };
+            (all / count, freedom)
+        });
         let contrast = Contrast::of_logarithm(mean(&logarithms)?, variance, margin);
         Some(Contrast { ratio: Estimate { repetitions: blocks.len() as u32, ..contrast.ratio }, ..contrast })
     }

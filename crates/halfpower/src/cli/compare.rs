@@ -142,7 +142,7 @@ pub(super) fn of_runs(
     let earlier: Vec<OfRun<'_>> = earlier.iter().map(|stored| of_run(stored)).collect();
     let method = Method { margin: threshold, design: Design::Runs(&earlier) };
     let mut comparison = compare(&samples(&before), &samples(&after), method);
-    comparison.warnings = on_memory(before.iter().chain(&after).flat_map(|(_, stored)| stored));
+    comparison.warnings.extend(on_memory(before.iter().chain(&after).flat_map(|(_, stored)| stored)));
     comparison.warnings.extend(warnings);
     for (side, runs) in comparison.sides.iter_mut().zip([&before, &after]) {
         side.of = what(runs);

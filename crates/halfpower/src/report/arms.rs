@@ -28,7 +28,7 @@ impl TwoArms {
         let samples = store.samples(id)?;
         let [a, b] = pairs(&samples, run.plan.as_ref().map_or(0, |plan| plan.cells.len() / 2));
         let mut comparison = compare(&[a], &[b], Method { margin, design: Design::Pairs });
-        comparison.warnings = on_memory(&samples);
+        comparison.warnings.splice(0..0, on_memory(&samples));
         for (side, arm) in comparison.sides.iter_mut().zip(&arms) {
             side.of = arm.describe();
         }

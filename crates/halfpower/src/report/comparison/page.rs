@@ -104,12 +104,14 @@ fn uses(comparison: &Comparison) -> Table {
             let p99 = tail.map(|tail| format!(", p99 {}", figure(tail))).unwrap_or_default();
             figure(rate) + &p99
         };
-        let change = format!("{} %, {}", signed(rate.ratio.value), word(rate.standing));
+        let judged = |change: &Change| format!("{} %, {}", signed(change.ratio.value), word(change.standing));
+        let tail = tail.map(|tail| format!("; p99 {}", judged(tail))).unwrap_or_default();
+        let change = judged(rate) + &tail;
         let workload = &cell.workload;
-        let of = format!("{of}: {}, QD{}", workload.request_size, workload.depth);
+        let of = format!("{of}: {}, QD{}, {}", workload.request_size, workload.depth, workload.buffering);
         Some([of, side(|change| &change.before), side(|change| &change.after), change])
     });
-    Table::new(["Use", before, after, "change of the rate"], rows)
+    Table::new(["Use", before, after, "change"], rows)
 }
 
 /// How many workloads of each figure changed, and how many did not.
@@ -152,13 +154,13 @@ pub(crate) fn comparison_text(comparison: &Comparison, all: bool, medium: Medium
     let all = all || comparison.cells.len() <= FEW;
     let mut page = Page::new(medium);
     page.paragraph("", &[(Style::Strong, &comparison.sentence)]);
+    for warning in &comparison.warnings {
+        page.plain(format!("Warning: {}; {}.", warning.message, warning.remedy));
+    }
     if let Some(between) = &comparison.between_runs {
         page.plain(&between.sentence);
     }
     sides(comparison).for_each(|side| page.plain(side));
-    for warning in &comparison.warnings {
-        page.plain(format!("Warning: {}; {}.", warning.message, warning.remedy));
-    }
     page.table_of(&uses(comparison));
     // They may explain what follows.
     page.table_of(&differences("Differences of the environment", comparison));
