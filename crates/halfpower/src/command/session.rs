@@ -305,8 +305,20 @@ pub(crate) fn write_report(analysed: &Analysed, Place { path, force }: &Place) -
 /// # Errors
 /// If the current directory no longer exists.
 pub(crate) fn stored_targets(targets: &[PathBuf]) -> std::io::Result<Vec<String>> {
-    let absolute = |path: &PathBuf| {
-        if is_path(path) { std::path::absolute(path) } else { Ok(path.clone()) }
+    // One directory has one name in the store. The link in the name of a device, as in by-id, stays.
+    let absolute = |path: &PathBuf| -> std::io::Result<PathBuf> {
+        if !is_path(path) {
+            return Ok(path.clone());
+        }
+        let absolute = std::path::absolute(path)?;
+        let whole = match path.canonicalize() {
+            Ok(whole) if whole.is_dir() => Some(whole),
+            _ => {
+                let parent = absolute.parent().and_then(|parent| parent.canonicalize().ok());
+                parent.zip(absolute.file_name()).map(|(parent, name)| parent.join(name))
+            }
+        };
+        Ok(whole.unwrap_or(absolute))
     };
     targets.iter().map(|path| Ok(absolute(path)?.to_string_lossy().into_owned())).collect()
 }
@@ -314,6 +326,29 @@ pub(crate) fn stored_targets(targets: &[PathBuf]) -> std::io::Result<Vec<String>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_target_has_one_name_in_the_store_and_a_link_keeps_its_own() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        for name in ["a", "b"] {
+            std::fs::create_dir(root.join(name)).unwrap();
+        }
+        std::fs::write(root.join("b/file"), "x").unwrap();
+        std::os::unix::fs::symlink("b/file", root.join("by-id")).unwrap();
+        let name = |path: &str| stored_targets(&[root.join("a").join(path)]).unwrap().remove(0);
+        let is = |path: &str| root.join(path).display().to_string();
+        for (typed, stored) in [
+            ("../b", "b"),
+            ("../b/../b/file", "b/file"),
+            ("../by-id", "by-id"),
+            ("new", "a/new"),
+            ("../b/none", "b/none"),
+        ] {
+            assert_eq!(name(typed), is(stored), "{typed}");
+        }
+        assert_eq!(stored_targets(&[PathBuf::from("sim:hdd-18tb:disk")]).unwrap(), ["sim:hdd-18tb:disk"]);
+    }
 
     #[test]
     fn a_report_is_named_by_host_target_and_time_whatever_they_are() {
