@@ -166,8 +166,11 @@ impl Analysed {
         let plan = self.run.plan.as_ref().filter(|_| self.run.status != RunStatus::Complete)?;
         let measured = self.samples.len();
         let planned = plan.cells.len() * plan.repetitions.min as usize;
-        let planned = if plan.as_needed { String::new() } else { format!(" of {planned}") };
-        Some(format!("The run was stopped after {measured}{planned} samples; its confidence intervals are wider."))
+        let measured = match plan.as_needed {
+            true => counted(measured, "sample"),
+            false => format!("{measured} of {}", counted(planned, "sample")),
+        };
+        Some(format!("The run was stopped after {measured}: its answer is less certain."))
     }
 
     /// The plan in a paragraph, or the source of an imported run.

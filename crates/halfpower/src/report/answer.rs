@@ -26,9 +26,22 @@ pub(crate) fn answer(analysed: &Analysed, tables: &str, medium: Medium) -> Strin
     for note in on_memory(&analysed.samples) {
         page.paragraph("", &[(Style::Caution, &format!("{}; {}.", note.message, note.remedy))]);
     }
+    if let Some(disturbed) = disturbance(analysed) {
+        page.paragraph("", &[(Style::Caution, &disturbed)]);
+    }
     tell(&mut page, analysed);
     close_in_short(&mut page, analysed, tables);
     page.finish()
+}
+
+/// What disturbed the run, if an interval is so wide that it says little.
+fn disturbance(analysed: &Analysed) -> Option<String> {
+    const WIDE: f64 = 0.25;
+    let peaks = &analysed.analysis.verdict.peaks;
+    let is_wide = peaks.iter().any(|best| best.rate.relative_half_width().is_some_and(|share| share > WIDE));
+    let mut warnings = analysed.analysis.warnings.iter().map(|(warning, _)| warning).filter(|_| is_wide);
+    let found = warnings.find(|warning| ["time_stolen", "for_others"].contains(&warning.code.as_str()))?;
+    Some(format!("The figures scatter: {}; {}.", found.message, found.remedy))
 }
 
 /// `(survey: 48 workloads, 240 samples)`.

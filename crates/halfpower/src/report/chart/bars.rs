@@ -30,7 +30,7 @@ pub(crate) fn bars(pyramid: &Pyramid) -> Option<(String, String, Value)> {
     let rates = shown(pyramid).flat_map(rates);
     let (least, most) =
         rates.fold((f64::MAX, 0.0), |(least, most): (f64, f64), rate| (least.min(rate), most.max(rate)));
-    if least >= most {
+    if least >= most || shown(pyramid).count() < 2 {
         return None;
     }
     // Half of the lowest figure must be on the axis too.
@@ -60,9 +60,15 @@ pub(crate) fn bars(pyramid: &Pyramid) -> Option<(String, String, Value)> {
     Some((format!("0 0 {WIDTH} {}", bottom + AXIS), svg, bar_legend(pyramid.bottleneck.is_some())))
 }
 
-/// Levels with a figure.
+/// Levels about which something is known: with an advertised peak, or with another figure than the level below.
 fn shown(pyramid: &Pyramid) -> impl Iterator<Item = &PyramidLevel> {
-    pyramid.levels.iter().filter(|level| level.pap_bytes_per_s.is_some() || level.rap.is_some())
+    let levels = pyramid.levels.iter().enumerate();
+    let below = |number: usize| pyramid.levels[number + 1..].iter().find_map(|level| level.rap);
+    let known = levels.filter(move |(number, level)| {
+        let rap = level.rap.map(|rap| rap.value);
+        level.pap_bytes_per_s.is_some() || rap.is_some() && rap != below(*number).map(|rap| rap.value)
+    });
+    known.map(|(_, level)| level)
 }
 
 fn rates(level: &PyramidLevel) -> impl Iterator<Item = f64> {
