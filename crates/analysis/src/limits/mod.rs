@@ -35,6 +35,8 @@ const SIZES_EQUAL: usize = 3;
 const BEYOND: f64 = 0.05;
 /// A sample of a burst is faster by more than this; the bucket passes it at the device's own rate.
 const A_LITTLE: f64 = 1.25;
+/// The rate that lasts behind a bucket is as exact as this share.
+const EXACT: f64 = 0.003;
 /// As `BEYOND`, of writes that a cache may hold, against a long sample that varies as the cache fills and empties.
 const BEYOND_CACHE: f64 = 0.1;
 /// How many times as large the largest requests are at least as the smallest, to tell what is counted.
@@ -321,7 +323,9 @@ fn of_operation<'a, 'b: 'a>(
         let faster = reached.iter().filter(|ratio| (1.0 + BEYOND..A_LITTLE).contains(*ratio)).count();
         one.course.burst.is_none() && faster >= 2 && 2 * faster >= reached.len()
     };
-    let is_held = |one: &Long<'_>| is_held(&one.course, one.observed.sample) && !is_passed(one) || one.is_at(known);
+    let is_held = |one: &Long<'_>| {
+        is_held(&one.course, one.observed.sample) && !is_passed(one) && !one.falls_as_a_device() || one.is_at(known)
+    };
     if size(&large).0 < APART * size(&small).0 {
         // Large requests that moved more in a short time are held by no limit in bytes that would hold the small ones.
         let is_large = |(size, _): &&(Bytes, f64)| size.0 >= APART * small.observed.sample.workload.request_size.0;
@@ -448,6 +452,13 @@ fn is_same(one: &Estimate, other: &Estimate) -> bool {
 }
 
 impl Long<'_> {
+    /// Whether it fell by little, to a rate that varies more than a bucket's: a device that became slower.
+    fn falls_as_a_device(&self) -> bool {
+        let lasts = self.course.requests_per_s;
+        let falls_little = self.course.burst.is_some_and(|burst| burst.requests_per_s < A_LITTLE * lasts.value);
+        falls_little && lasts.relative_half_width().is_some_and(|share| share > EXACT)
+    }
+
     fn is_of(&self, operation: Operation) -> bool {
         self.observed.sample.workload.operation == operation
     }

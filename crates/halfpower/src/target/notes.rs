@@ -6,7 +6,7 @@ use halfpower_model::sample::Warning;
 use halfpower_model::{LevelName, Quantity, TargetFacts, TargetKind};
 use std::path::Path;
 
-/// The targets of these samples that are memory.
+/// The targets of these samples that are memory, or may be.
 pub(crate) fn on_memory<'a>(samples: impl IntoIterator<Item = &'a StoredSample>) -> Vec<Warning> {
     let mut notes: Vec<Warning> = Vec::new();
     for target in samples.into_iter().flat_map(|stored| stored.sample.environment.all_targets()) {
@@ -21,8 +21,14 @@ pub(crate) fn on_memory<'a>(samples: impl IntoIterator<Item = &'a StoredSample>)
 fn memory(path: &Path, facts: &TargetFacts) -> Option<Warning> {
     let filesystem = facts.filesystem.as_deref().unwrap_or_default();
     let is_memory = halfpower_engine::filesystem::is_memory(filesystem) || facts.transport.as_deref() == Some("ram");
-    let message = || format!("{} is memory, not storage", path.display());
-    is_memory.then(|| Warning::new("memory", message(), "name a path on a disk"))
+    let path = path.display();
+    if is_memory {
+        return Some(Warning::new("memory", format!("{path} is memory, not storage"), "name a path on a disk"));
+    }
+    (facts.transport.as_deref() == Some("loop")).then(|| {
+        let message = format!("{path} is on a loop device, whose file may be in the memory of this host");
+        Warning::new("loop", message, "attach it with losetup --direct-io=on, or name a path on a disk")
+    })
 }
 
 pub(super) fn on(facts: &TargetFacts) -> Vec<Warning> {
