@@ -30,7 +30,7 @@ pub(crate) fn bars(pyramid: &Pyramid) -> Option<(String, String, Value)> {
     let rates = shown(pyramid).flat_map(rates);
     let (least, most) =
         rates.fold((f64::MAX, 0.0), |(least, most): (f64, f64), rate| (least.min(rate), most.max(rate)));
-    if least >= most || shown(pyramid).count() < 2 {
+    if least >= most {
         return None;
     }
     // Half of the lowest figure must be on the axis too.
