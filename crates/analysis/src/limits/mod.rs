@@ -36,7 +36,7 @@ const BEYOND: f64 = 0.05;
 /// A sample of a burst is faster by more than this; the bucket passes it at the device's own rate.
 const A_LITTLE: f64 = 1.25;
 /// The rate that lasts behind a bucket is as exact as this share.
-const EXACT: f64 = 0.003;
+const EXACT: f64 = 0.001;
 /// As `BEYOND`, of writes that a cache may hold, against a long sample that varies as the cache fills and empties.
 const BEYOND_CACHE: f64 = 0.1;
 /// How many times as large the largest requests are at least as the smallest, to tell what is counted.
