@@ -73,10 +73,10 @@ class Hosts:
         """MB/s that IOR reads."""
         words = ["-a", "POSIX", "--posix.odirect", "-t", "64k", "-b", str(part), "-r", "-k", "-E", "-o", file]
         done = subprocess.run(self.launch(ior, *words), capture_output=True, text=True)
-        rows = [line.split() for line in done.stdout.splitlines() if line.startswith("Max Read:")]
+        rows = [line.split() for line in done.stdout.splitlines() if line.startswith("read ")]
         if not rows:
             sys.exit(done.stdout + done.stderr)
-        return float(rows[0][2]) * 1.048576
+        return float(rows[0][1]) * 1.048576
 
     def of_fio(self, file, part):
         """MB/s that fio's servers read."""
