@@ -163,7 +163,7 @@ def main():
             (f"report of {arguments.samples} samples", store, ["report", "2", "--output", page], [0], 5.0, 500e6),
             (f"comparison of two runs of {arguments.cells} workloads", store, ["compare", "3", "4"], [0, 3, 4], 1.0, None),
             ("a sample of 1000 processes, shown", ranks, ["runs", "show", "1"], [0], 1.0, None),
-            ("the same as a report", ranks, ["report", "1", "--output", page, "--force"], [0], 2.0, None),
+            ("the same as a report", ranks, ["report", "1", "--output", directory / "ranks.html", "--force"], [0], 2.0, None),
             (f"list of {arguments.runs} runs", runs, ["runs"], [0], 1.0, None),
         ]
         missed = False
