@@ -23,14 +23,12 @@
 use super::change::{Basis, ComparedCell, Variation};
 use super::figure::Figure;
 use super::load::Load;
-use crate::statistics::{Contrast, Margin, mean, variance};
+use crate::statistics::{Contrast, Margin, mean, variance, with_known};
 use halfpower_model::units::significant;
 use serde::Serialize;
 
 /// From this many degrees of freedom on, measured variation replaces the assumed one: three runs of one state.
 const FREEDOM_LEAST: f64 = 2.0;
-/// Stands for a variance that is known.
-const KNOWN: f64 = 1e6;
 
 /// From this share on the verdict names other programs.
 pub(super) const BUSY: f64 = 0.2;
@@ -50,8 +48,7 @@ fn assumed(figure: Figure) -> f64 {
     }
 }
 
-/// By how much the load varies a figure, as a multiple of its share. A request that needs a CPU waits for the time slice of
-/// another program, which is many times as long.
+/// By how much the load varies a figure, as a multiple of its share. A rule set by hand, by the surveys in docs/decisions/comparison.md.
 pub(super) fn by_load(figure: Figure) -> f64 {
     if figure == Figure::TailLatency { 2.0 } else { 1.0 }
 }
@@ -131,12 +128,6 @@ pub(super) fn change(
     let variance_of_change = variance * (1.0 / of_old.len() as f64 + 1.0 / of_new.len() as f64) + of_sides;
     let contrast = Contrast::of_logarithm(logarithm, Some((variance_of_change, freedom)), margin);
     Some((contrast, Variation { share: variance.sqrt(), freedom, basis, runs }))
-}
-
-/// A variance with its degrees of freedom, and one that is known or assumed, in sum.
-fn with_known(seen: f64, freedom: f64, known: f64) -> Scatter {
-    let all = seen + known;
-    (all, if seen > 0.0 { ((all / seen).powi(2) * freedom).min(KNOWN) } else { KNOWN })
 }
 
 /// The mean variance of groups, by their degrees of freedom, and the sum of these.

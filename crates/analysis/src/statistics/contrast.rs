@@ -10,7 +10,7 @@
 //! Psychology 84 (1999), for changes beyond a margin.
 
 use super::interval::{Interval, estimate, t_share_below};
-use super::mean::{mean, t_quantile, variance};
+use super::mean::{mean, t_quantile, variance, with_known};
 use super::ratio::{Fieller, logarithms, ratio_of_means};
 use halfpower_model::{Estimate, Quantity};
 use serde::{Deserialize, Serialize};
@@ -82,11 +82,8 @@ impl Contrast {
     pub(crate) fn paired_beside(blocks: &[(f64, f64)], deviation: f64, margin: Margin) -> Option<Contrast> {
         let logarithms = logarithms(blocks)?;
         let (count, seen) = (logarithms.len() as f64, variance(&logarithms));
-        let variance = seen.map(|seen| {
-            let all = seen + deviation.powi(2);
-            let freedom = if seen > 0.0 { (all / seen).powi(2) * (count - 1.0) } else { count - 1.0 };
-            (all / count, freedom)
-        });
+        let all = seen.map(|seen| with_known(seen, count - 1.0, deviation.powi(2)));
+        let variance = all.map(|(all, freedom)| (all / count, freedom));
         let contrast = Contrast::of_logarithm(mean(&logarithms)?, variance, margin);
         Some(Contrast { ratio: Estimate { repetitions: blocks.len() as u32, ..contrast.ratio }, ..contrast })
     }

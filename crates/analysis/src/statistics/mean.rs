@@ -39,6 +39,15 @@ pub fn mean_estimate(quantity: Quantity, values: &[f64]) -> Option<Estimate> {
     Some(estimate(quantity, mean(values)?, interval, values.len()))
 }
 
+/// Degrees of freedom of a variance that is known.
+const KNOWN: f64 = 1e6;
+
+/// A variance with its degrees of freedom, and one that is known or assumed, in sum, with the degrees of freedom of that (Satterthwaite).
+pub(crate) fn with_known(seen: f64, freedom: f64, known: f64) -> (f64, f64) {
+    let all = seen + known;
+    (all, if seen > 0.0 { ((all / seen).powi(2) * freedom).min(KNOWN) } else { KNOWN })
+}
+
 /// The mean of logarithms, as a figure, with the 95 % t interval of those: what a ratio of logarithms compares. None without a
 /// value, or if one is not above zero.
 pub(crate) fn geometric_mean_estimate(quantity: Quantity, values: &[f64]) -> Option<Estimate> {

@@ -44,7 +44,7 @@ pub(crate) use interval::estimate;
 pub use lasting_changes::lasting_changes;
 pub(crate) use least_squares::line_through;
 pub use least_squares::{Equation, Fit, Point, least_squares, weighted_line};
-pub(crate) use mean::{geometric_mean_estimate, variance};
+pub(crate) use mean::{geometric_mean_estimate, variance, with_known};
 pub use mean::{is_precise, mean, mean_estimate, mean_interval};
 pub use median::median_estimate;
 pub use ratio::{paired_ratio, ratio_of_means};
