@@ -33,9 +33,9 @@ const EQUAL: f64 = 0.005;
 const SIZES_EQUAL: usize = 3;
 /// A sample faster than the limit by more than this is of a burst.
 const BEYOND: f64 = 0.05;
-/// A sample of a burst is faster by more than this; the bucket passes it at the device's own rate.
+/// A bucket passes a burst at the device's own rate, which is taken to be faster by more than this. Set by hand.
 const A_LITTLE: f64 = 1.25;
-/// The rate that lasts behind a bucket is as exact as this share.
+/// After a smaller fall, a rate that is less exact than this share is taken for the device's. Set by hand.
 const EXACT: f64 = 0.001;
 /// As `BEYOND`, of writes that a cache may hold, against a long sample that varies as the cache fills and empties.
 const BEYOND_CACHE: f64 = 0.1;

@@ -131,6 +131,24 @@ fn a_regular_rate_that_short_samples_exceed_a_little_is_the_device_s() {
 }
 
 #[test]
+fn a_small_fall_to_a_rate_that_varies_is_the_device_s() {
+    let named = |faster: f64| {
+        let mut run = run(None, None);
+        for placed in &mut run.samples {
+            let sample = &mut placed.sample;
+            sample.environment.target.transport = Some("virtio".to_owned());
+            let is_of_it = sample.workload.request_size == Bytes(4096) && sample.workload.operation.writes();
+            for interval in sample.intervals.iter_mut().filter(|interval| is_of_it && interval.at_s < 1.0) {
+                interval.requests = (interval.requests as f64 * faster) as u64;
+                interval.bytes = interval.requests * 4096;
+            }
+        }
+        crate::analyse(&run.observed()).limits.len()
+    };
+    assert_eq!([1.0, 1.15, 1.6].map(named), [0, 0, 1]);
+}
+
+#[test]
 fn a_limit_in_bytes_is_not_one_of_parts_that_the_disk_needs_not() {
     // Eight times the large requests are the small ones.
     let mut run = run(Some(Bucket(2020.0, 300.0)), Some(Bucket(265e6, 30e6)));
