@@ -189,6 +189,17 @@ impl Target {
         Some(Mark(format!("file {} {} {changed_s}.{changed_ns:09}", facts.ino(), facts.size())))
     }
 
+    /// Gives a file that may be overwritten a mark that no copy of it has: its times are set to now.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn mark_anew(&self) -> io::Result<()> {
+        let is_file = self.facts.kind == TargetKind::File && self.may_be_written();
+        let Some(file) = self.file.as_ref().filter(|_| is_file) else { return Ok(()) };
+        let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
+        Ok(rustix::fs::futimens(file, &rustix::fs::Timestamps { last_access: now, last_modification: now })?)
+    }
+
     /// Whether it may be written.
     pub fn may_be_written(&self) -> bool {
         self.access == Access::Overwrite

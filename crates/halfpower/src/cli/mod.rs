@@ -254,10 +254,8 @@ fn join_ranks(command: &Command) -> anyhow::Result<Option<Arc<Ranks>>> {
     if mpi::started_as().is_none() || matches!(command, Command::Mpi(_)) {
         return Ok(None);
     }
-    let is_of_all = |command: &Command| {
-        matches!(command, Command::Io(_) | Command::Run(_) | Command::Limits(_) | Command::Study(_))
-    };
-    if !is_of_all(command) && !matches!(command, Command::Files(_)) {
+    use Command::{Files, Io, Limits, Run, Study};
+    if !matches!(command, Io(_) | Run(_) | Limits(_) | Study(_) | Files(_)) {
         refuse!(
             "of several processes of an MPI launcher, io, run, limits, study run and files make one result; start this one alone"
         );

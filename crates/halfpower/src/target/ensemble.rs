@@ -8,7 +8,7 @@
 //! Rank 0 opens its targets before the others open theirs. Where all ranks have the same ones, as on a shared file system, their
 //! workers share them as those of one process do, and rank 0's claims guard them.
 
-use crate::text::{UsageError, refuse};
+use crate::text::{UsageError, counted, refuse};
 use halfpower_engine::mpi::{Patience, Ranks};
 use halfpower_engine::{Access, Clock, Host, Mark, Target, TargetError};
 use halfpower_model::sample::Rank;
@@ -67,14 +67,27 @@ pub(super) struct OpenedTarget {
 }
 
 impl OpenedTarget {
-    pub(super) fn of(target: &Target) -> OpenedTarget {
-        OpenedTarget { mark: target.mark(), may_be_written: target.may_be_written() }
+    /// Of each. Rank 0 marks files that it may overwrite anew, because a copy of its disk on another host has their marks.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub(super) fn of_all(targets: &[Target], ranks: &Ranks) -> io::Result<Vec<OpenedTarget>> {
+        if ranks.rank() == 0 {
+            targets.iter().try_for_each(Target::mark_anew)?;
+        }
+        let of = |target: &Target| OpenedTarget { mark: target.mark(), may_be_written: target.may_be_written() };
+        Ok(targets.iter().map(of).collect())
     }
 }
 
 /// What rank 0 has opened; empty in rank 0, and in a process of its own.
 fn of_first() -> &'static [OpenedTarget] {
     OF_FIRST.get().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Lets the others open theirs beside rank 0, where none can have the same: all fill files of their own.
+pub(super) fn let_others_open(ranks: &Arc<Ranks>) -> io::Result<()> {
+    if ranks.rank() == 0 { Talk(Arc::clone(ranks)).let_open(&[]) } else { Ok(()) }
 }
 
 /// Opens a target: beside rank 0, which guards it, where that has opened the same one for writing.
@@ -99,7 +112,8 @@ pub(super) fn open(path: &Path, access: Access) -> Result<Target, TargetError> {
 pub(crate) fn wait_for_first(ranks: &Ranks) -> anyhow::Result<()> {
     loop {
         if let Some(bytes) = ranks.receive(0, OPENED, Patience::Asleep(Duration::ZERO))? {
-            OF_FIRST.get_or_init(|| serde_json::from_slice(&bytes).unwrap_or_default());
+            let opened = serde_json::from_slice(&bytes)?;
+            OF_FIRST.get_or_init(|| opened);
             return Ok(());
         }
         // Its first order before it has opened anything is the end.
@@ -174,10 +188,15 @@ impl Talk {
         1..self.0.count()
     }
 
+    /// Lets all others open their targets, once.
+    fn let_open(&self, opened: &[OpenedTarget]) -> io::Result<()> {
+        if is_first_time() { self.others().try_for_each(|rank| send(&self.0, rank, OPENED, &opened)) } else { Ok(()) }
+    }
+
     /// Lets all others open their targets, and learns of each whether it has these, or why it has none. They may have files to
     /// fill first.
     fn open_all(&self, opened: &[OpenedTarget]) -> anyhow::Result<Vec<Result<bool, String>>> {
-        self.others().try_for_each(|rank| send(&self.0, rank, OPENED, &opened))?;
+        self.let_open(opened)?;
         let told = |rank| receive(&self.0, rank, SHARES, Patience::Asleep(LONG)).map_err(|error| failed(rank, error));
         Ok(self.others().map(told).collect::<Result<_, _>>()?)
     }
@@ -410,7 +429,8 @@ fn check_shared(workload: &Workload, processes: u32) -> Result<(), MeasureError>
     let workers = u64::from(processes) * u64::from(workload.workers);
     let is_parted = workload.pattern.is_ordered() && matches!(workload.sharing, Sharing::Parts | Sharing::Interleaved);
     let reason = if is_parted && workload.places() < workers {
-        format!("the target has {} places for {workers} workers of all processes; use a larger one", workload.places())
+        let places = counted(workload.places() as usize, "place");
+        format!("the target has {places} for {workers} workers of all processes; use a larger one")
     } else if workload.sharing == Sharing::Cursor {
         "processes do not share a cursor; use sharing interleaved".to_owned()
     } else if workload.verify != Verify::Off && !is_parted {
@@ -479,8 +499,13 @@ fn answer_exchanges(ranks: &Ranks) -> io::Result<()> {
 
 /// Tells rank 0, once, whether this one has its targets, or why it has none.
 fn tell_of_targets(ranks: &Ranks, told: &Result<bool, String>) -> io::Result<()> {
+    if is_first_time() { send(ranks, 0, SHARES, told) } else { Ok(()) }
+}
+
+/// Whether this process has not told others of its targets yet.
+fn is_first_time() -> bool {
     static TOLD: OnceLock<()> = OnceLock::new();
-    if TOLD.set(()).is_ok() { send(ranks, 0, SHARES, told) } else { Ok(()) }
+    TOLD.set(()).is_ok()
 }
 
 /// Tells rank 0 whether this one is ready, and asks when to start.

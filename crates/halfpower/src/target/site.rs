@@ -237,6 +237,10 @@ impl Site {
             }
             return Ok(Opened { testbed: Box::new(machine.clone()), test_files: Vec::new(), filled: None });
         }
+        let are_own = self.places.iter().all(|place| matches!(place.creation, Creation::TestFile(_)));
+        if let Some(ranks) = opening.ranks.filter(|_| are_own) {
+            ensemble::let_others_open(ranks)?;
+        }
         let mut made = Made::default();
         let opened = self.make_and_open(&mut opening, &mut made);
         // Leftovers that were not adopted.
@@ -244,11 +248,11 @@ impl Site {
             KeptTestFile::adopt(opening.store, left)?.remove(opening.store)?;
         }
         let joined = opened.and_then(|targets| {
-            let opened: Vec<OpenedTarget> = targets.iter().map(OpenedTarget::of).collect();
+            let opened = opening.ranks.map(|ranks| OpenedTarget::of_all(&targets, ranks)).transpose()?;
             let mut host = Host::on(targets)?;
             host.give_peaks(&self.peaks);
-            Ok(match opening.ranks {
-                Some(ranks) => {
+            Ok(match opening.ranks.zip(opened) {
+                Some((ranks, opened)) => {
                     Box::new(Ensemble::join(host, &opened, Arc::clone(ranks), opening.cancel)?) as Box<dyn Testbed>
                 }
                 None => Box::new(host),

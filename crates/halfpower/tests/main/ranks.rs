@@ -76,7 +76,7 @@ fn processes_share_one_file_as_workers_do_in_parts_and_interleaved() {
     for (words, reason) in [
         ("--verify=read-back --pattern=random", "each process verifies what it wrote"),
         ("--sharing=cursor", "use sharing interleaved"),
-        ("--request-size=4MiB", "1 places for 3 workers"),
+        ("--request-size=4MiB", "1 place for 3 workers"),
     ] {
         let words = format!("io shared --op=write --overwrite --requests=9 {words}");
         let done = mpirun(&lab, 3, &words).unwrap();
