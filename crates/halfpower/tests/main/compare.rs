@@ -91,6 +91,7 @@ fn earlier_runs_show_how_runs_vary() {
     assert_eq!(basis("compare 1,2 3,4"), ("named_runs".to_owned(), 4.into()));
     let first = lab.run("compare 1 2").stdout.lines().next().unwrap().to_owned();
     assert!(first.contains("(runs are assumed to vary by "), "{first}");
+    assert_eq!(lab.run("compare 1 2 --verbose").stdout, lab.run("compare 1 2 --all").stdout);
     // Of a simulated machine with the same seed nothing is assumed; another seed is another run.
     for seed in [1, 1, 2] {
         lab.ok(&format!("study run simulated.toml --target=sim:win2k-pentium3:atlas-1 --no-report --seed={seed}")[..]);
