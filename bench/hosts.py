@@ -4,8 +4,8 @@
     bench/hosts.py [--binary target/release/halfpower] [--hosts 2] [--rounds 10] [--ior PROGRAM]
 
 MPICH's launcher starts one process in each namespace, with a host name of its own. Checked are: every rank's host; that the requests of
-all ranks are those that the server of a shared volume counted (nbdkit's log); how far the ranks began from one another; that a rank
-whose link is held to 5 MB/s is named as the straggler, by its host; and that the end of a killed rank ends the others within ten
+all ranks are those that the server of a shared volume counted (nbdkit's log); how far the ranks began from one another; the offsets of
+clocks that time namespaces shift by 1 000 s from host to host, within their bounds; that a rank whose link is held to 5 MB/s is named as the straggler, by its host; and that the end of a killed rank ends the others within ten
 seconds. Beside it, by turns, fio's server on each host, and IOR if it is named, read the same file with the same requests: 64 KiB,
 direct, one after another, each host its own part. Needs root, MPICH with its compiler, nbdkit, iproute2, fio. Ends with status 1 where something known was told wrongly.
 """
@@ -22,6 +22,8 @@ import time
 from pathlib import Path
 
 NET = "192.0.2"
+CLOCK_SOURCE = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+SHIFT_S = 1000
 
 
 class Hosts:
@@ -45,7 +47,10 @@ class Hosts:
         self.shell = Path(folder, "shell")
         self.shell.write_text(
             "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\nn=${1##*.}; shift\n"
-            f"exec ip netns exec hp-{os.getpid()}-$n unshare --uts sh -c \"hostname host$n; $*\"\n"
+            # Of a clock source that is not steady, the program reads the kernel's clock, which can be shifted.
+            f"echo jiffies > {folder}/clock\n[ -n \"$SHIFT\" ] && apart=\"--fork --mount --time --monotonic $((n * SHIFT))\" "
+            f"&& mount='mount --bind {folder}/clock {CLOCK_SOURCE};'\n"
+            f"exec ip netns exec hp-{os.getpid()}-$n unshare --uts $apart sh -c \"hostname host$n; $mount $*\"\n"
         )
         self.shell.chmod(0o755)
 
@@ -56,15 +61,15 @@ class Hosts:
     def inside(self, number):
         return ["ip", "netns", "exec", self.names[number]]
 
-    def launch(self, binary, *words):
-        """The launcher's command."""
+    def launch(self, binary, *words, shift=""):
+        """The launcher's command; `shift` seconds from host to host."""
         hosts = ",".join(f"{NET}.{number}" for number in range(1, self.count + 1))
         launcher = ["mpirun.mpich", "-localhost", f"{NET}.254", "-hosts", hosts, "-ppn", "1", "-launcher", "rsh",
                     "-launcher-exec", self.shell, "-n", str(self.count), binary, *words]
-        return [*self.inside(0), "env", "FI_PROVIDER=tcp", "FI_TCP_IFACE=eth0", f"HALFPOWER_MPI={self.folder}/shim.so", *launcher]
+        return [*self.inside(0), "env", f"SHIFT={shift}", "FI_PROVIDER=tcp", "FI_TCP_IFACE=eth0", f"HALFPOWER_MPI={self.folder}/shim.so", *launcher]
 
-    def measure(self, binary, *words):
-        done = subprocess.run(self.launch(binary, *words, "--json", "--no-store"), capture_output=True, text=True)
+    def measure(self, binary, *words, **options):
+        done = subprocess.run(self.launch(binary, *words, "--json", "--no-store", **options), capture_output=True, text=True)
         if done.returncode:
             sys.exit(f"{' '.join(words)}: {done.stdout}{done.stderr}")
         return json.loads(done.stdout)
@@ -162,6 +167,11 @@ def main():
             tell("hosts", names == [f"host{number}" for number in range(1, arguments.hosts + 1)], names)
             print(f"began after the agreed start: p50 {statistics.median(began):.0f} µs, most {max(began):.0f} µs")
             print(f"offsets: wrong by at most {statistics.median(bounds):.1f} µs at the median, {max(bounds):.1f} µs; drift most {max(drifts):.1f} µs")
+            sample = hosts.measure(binary, "io", volume, "--bs", "4k", "--duration", "300ms", shift=SHIFT_S)
+            wrong = [(rank["offset_s"] - rank["rank"] * SHIFT_S, rank["offset_bound_s"]) for rank in sample["ranks"] if rank["rank"]]
+            words = ", ".join(f"{error * 1e6:+.2f} µs with a bound of {bound * 1e6:.2f}" for error, bound in wrong)
+            clocks = sample["instrument"].get("clock") or sample["environment"].get("clock")
+            tell("shifted clocks", all(abs(error) <= bound for error, bound in wrong), f"{words} ({clocks})")
             before = log.read_text().count(" Read ")
             sample = hosts.measure(binary, "io", volume, "--pattern", "random", "--bs", "4k", "--depth", "4", "--requests", "500")
             counted, told = log.read_text().count(" Read ") - before, sample["total"]["requests"]

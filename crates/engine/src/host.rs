@@ -3,6 +3,7 @@
 use crate::instrument::accounts::Moment;
 use crate::instrument::clock::Clock;
 use crate::instrument::phases::Watching;
+use crate::network::Uploads;
 use crate::personality::{for_personality, null::Null, personalities};
 use crate::record::{self, Context};
 use crate::run;
@@ -168,6 +169,10 @@ impl Host {
     }
 }
 
+fn upload_failed(path: &str, source: io::Error) -> MeasureError {
+    MeasureError::System { action: "upload", subject: path.to_owned(), source }
+}
+
 fn no_memory(source: io::Error) -> MeasureError {
     MeasureError::System { action: "allocate the table of", subject: "blocks to verify".to_owned(), source }
 }
@@ -221,7 +226,7 @@ impl Host {
         let hole_share = chosen.check(workload)?;
         check_memory(workload)?;
         let clock = self.clock;
-        let targets = chosen.reopen(workload)?;
+        let mut targets = chosen.reopen(workload)?;
         chosen.bring_into_state(workload, cancel)?;
         let cached_share_before = chosen.prepare_cache(workload, cancel)?;
         let loop_ns_per_request = loop_cost_ns(workload, clock)?;
@@ -232,7 +237,10 @@ impl Host {
         let ledger = (workload.verify != Verify::Off).then(|| Ledger::new(workload)).transpose().map_err(no_memory)?;
         let volumes = ledger.as_ref().map(|ledger| ledger.volumes(0));
         let mut watched = InterferenceWatch::new(&chosen, workload, observer);
-        let raw = for_personality!(workload.personality,
+        let parts = workload.span.0.div_ceil(workload.request_size.0.max(1));
+        let uploads = Uploads::begin(targets.iter_mut().filter_map(OpenTarget::name_mut), parts);
+        let uploads = uploads.map_err(|source| upload_failed(chosen.path(0), source))?;
+        let mut raw = for_personality!(workload.personality,
             P => run::run::<P>(workload, &targets, clock, volumes, &mut watched, cancel, gate))?;
         let phases = phases.map(|phases| phases.map(Watching::finish));
         let account = Moment::now().zip(cpu_before).map(|(after, before)| after.since(&before, 0.0));
@@ -253,6 +261,7 @@ impl Host {
             block: before.zip(after).map(|(before, after)| disk::between(&before, &after, wall_s)),
             cancelled: cancel.is_cancelled(),
         };
+        raw.granted.obtained.extend(uploads.end().map_err(|source| upload_failed(chosen.path(0), source))?);
         let mut sample = record::sample(workload, &raw, context);
         match phases {
             Some(Ok(phases)) => sample.block.iter_mut().for_each(|block| block.phases = phases.clone().map(Box::new)),

@@ -27,7 +27,7 @@ pub use instrument::inspect::{InstrumentFacts, instruments};
 pub use instrument::phases::{BlockEvent, BlockPoint, RequestRecorder};
 pub use instrument::{drop_cache, files, idle, inspect, link, map, memory};
 pub use network::credentials::{needs_password, remember_password};
-pub use network::is_remote;
+pub use network::{ObjectTree, is_remote};
 pub use personality::personalities;
 pub use personality::plugin::{PluginError, check_plugin};
 pub use run::worker_process;

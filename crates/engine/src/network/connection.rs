@@ -2,6 +2,7 @@
 
 use super::PATIENCE;
 use super::name::Place;
+use super::tls::Session;
 use halfpower_model::sample::Tcp;
 use halfpower_model::{Bytes, Nanoseconds};
 use std::io::{self, ErrorKind};
@@ -23,6 +24,8 @@ pub(crate) struct Socket {
     /// Facts of the kernel about a TCP connection.
     pub(crate) round_trip: Option<Nanoseconds>,
     pub(crate) segment_max: Option<Bytes>,
+    /// Encrypts what is sent.
+    session: Option<Session>,
 }
 
 impl Socket {
@@ -59,7 +62,21 @@ impl Socket {
         let facts = tcp_info(descriptor.as_raw_fd()).map(|facts| facts.first);
         let round_trip = facts.map(|facts| Nanoseconds(u64::from(facts.tcpi_rtt) * 1000));
         let segment_max = facts.map(|facts| Bytes(u64::from(facts.tcpi_snd_mss)));
-        Ok(Socket { descriptor, address, round_trip, segment_max })
+        Ok(Socket { descriptor, address, round_trip, segment_max, session: None })
+    }
+
+    /// Encrypted from here on, as agreed with the server of a name.
+    ///
+    /// # Errors
+    /// The kernel's; if the server is not who it says, with the remedy.
+    pub(super) fn encrypted(self, host: &str) -> io::Result<Socket> {
+        let session = Some(Session::begin(&self.descriptor, host)?);
+        Ok(Socket { session, ..self })
+    }
+
+    /// The version of TLS; none where nothing is encrypted.
+    pub(super) fn encryption(&self) -> Option<&'static str> {
+        self.session.as_ref().map(Session::version)
     }
 
     /// Sends all of it.
@@ -68,10 +85,13 @@ impl Socket {
     /// The kernel's.
     pub(crate) fn send_all(&self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
-            let sent = rustix::net::send(&self.descriptor, bytes, rustix::net::SendFlags::NOSIGNAL)?;
+            let sent = match &self.session {
+                Some(session) => session.send(&self.descriptor, bytes, true)?,
+                None => rustix::net::send(&self.descriptor, bytes, rustix::net::SendFlags::NOSIGNAL)?,
+            };
             bytes = &bytes[sent..];
         }
-        Ok(())
+        self.flush(true).map(drop)
     }
 
     /// Receives exactly as many bytes.
@@ -91,14 +111,12 @@ impl Socket {
     /// # Errors
     /// As [`receive_exactly`](Self::receive_exactly).
     pub(crate) fn receive_some(&self, bytes: &mut [u8]) -> io::Result<usize> {
-        loop {
-            match rustix::net::recv(&self.descriptor, &mut *bytes, rustix::net::RecvFlags::empty()) {
-                Ok((0, _)) => return Err(io::Error::new(ErrorKind::UnexpectedEof, "the server closed the connection")),
-                Ok((count, _)) => return Ok(count),
-                Err(rustix::io::Errno::INTR) => {}
-                Err(rustix::io::Errno::AGAIN) => return Err(silence()),
-                Err(error) => return Err(error.into()),
-            }
+        let mut piece = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+        // SAFETY: the piece is `bytes`.
+        match unsafe { self.receive(std::slice::from_mut(&mut piece), true) } {
+            Ok(0) => Err(io::Error::new(ErrorKind::UnexpectedEof, "the server closed the connection")),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Err(silence()),
+            received => received,
         }
     }
 
@@ -107,6 +125,13 @@ impl Socket {
     /// # Safety
     /// Each piece leads to writable memory that nobody else uses meanwhile.
     pub(super) unsafe fn receive(&self, pieces: &mut [libc::iovec], waits: bool) -> io::Result<usize> {
+        if let Some(session) = &self.session {
+            // What does not fit into the first piece is asked for again.
+            let piece = pieces[0];
+            // SAFETY: by the caller's promise.
+            let bytes = unsafe { std::slice::from_raw_parts_mut(piece.iov_base.cast(), piece.iov_len) };
+            return session.receive(&self.descriptor, bytes, waits);
+        }
         // SAFETY: zeros are a message without address and control data.
         let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
         (message.msg_iov, message.msg_iovlen) = (pieces.as_mut_ptr(), pieces.len() as _);
@@ -122,6 +147,43 @@ impl Socket {
                 },
             }
         }
+    }
+
+    /// Sends of several pieces of memory what the socket takes without waiting; the number of bytes.
+    ///
+    /// # Safety
+    /// Each piece leads to memory that nobody writes meanwhile.
+    unsafe fn send(&self, pieces: &mut [libc::iovec]) -> io::Result<usize> {
+        if let Some(session) = &self.session {
+            // SAFETY: by the caller's promise.
+            let bytes = unsafe { std::slice::from_raw_parts(pieces[0].iov_base.cast(), pieces[0].iov_len) };
+            return session.send(&self.descriptor, bytes, false);
+        }
+        // SAFETY: zeros are a message without address and control data.
+        let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+        (message.msg_iov, message.msg_iovlen) = (pieces.as_mut_ptr(), pieces.len() as _);
+        loop {
+            // SAFETY: the message leads to `pieces`, and these to memory by the caller's promise.
+            let count =
+                unsafe { libc::sendmsg(self.raw(), &raw const message, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) };
+            match usize::try_from(count) {
+                Ok(count) => return Ok(count),
+                Err(_) => match io::Error::last_os_error() {
+                    error if error.kind() == ErrorKind::Interrupted => {}
+                    error => return Err(error),
+                },
+            }
+        }
+    }
+
+    /// Sends what is encrypted; whether the socket took all of it.
+    fn flush(&self, waits: bool) -> io::Result<bool> {
+        self.session.as_ref().map_or(Ok(true), |session| session.flush(&self.descriptor, waits))
+    }
+
+    /// Whether something was received that nobody has read.
+    pub(super) fn has_more(&self) -> bool {
+        self.session.as_ref().is_some_and(Session::has_more)
     }
 
     /// What the kernel counted since the connection began; none of a local socket.
@@ -211,23 +273,16 @@ impl Outbox {
     pub(super) unsafe fn send(&mut self, socket: &Socket) -> io::Result<()> {
         while self.first < self.pieces.len() {
             let upto = self.pieces.len().min(self.first + PIECES_MAX);
-            let pieces = &mut self.pieces[self.first..upto];
-            // SAFETY: zeros are a message without address and control data.
-            let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
-            (message.msg_iov, message.msg_iovlen) = (pieces.as_mut_ptr(), pieces.len() as _);
-            // SAFETY: the message leads to `pieces`, and these to memory by the caller's promise.
-            let count =
-                unsafe { libc::sendmsg(socket.raw(), &raw const message, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) };
-            match usize::try_from(count) {
+            // SAFETY: the caller's promise.
+            match unsafe { socket.send(&mut self.pieces[self.first..upto]) } {
                 Ok(count) => self.pass(count),
-                Err(_) => match io::Error::last_os_error() {
-                    error if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-                    error if error.kind() == ErrorKind::Interrupted => {}
-                    error => return Err(error),
-                },
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
             }
         }
-        self.clear();
+        if socket.flush(false)? {
+            self.clear();
+        }
         Ok(())
     }
 

@@ -210,7 +210,24 @@ impl<P: Protocol> Exchange<P> {
     }
 
     /// Receives once, and ends the transfers that are complete. Waits for the server only if `waits`.
-    pub(crate) fn receive(&mut self, waits: bool, mut ended: Ended<'_>) {
+    pub(crate) fn receive(&mut self, mut waits: bool, mut ended: Ended<'_>) {
+        loop {
+            if let Err(error) = self.receive_some(waits, &mut ended) {
+                return self.break_off(&error, ended);
+            }
+            if !self.socket.has_more() {
+                break;
+            }
+            waits = false;
+        }
+        self.count_incomplete();
+        if !self.held.is_empty() {
+            self.ask_held(&mut ended);
+        }
+    }
+
+    #[inline]
+    fn receive_some(&mut self, waits: bool, ended: &mut Ended<'_>) -> io::Result<()> {
         let nothing = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
         let rest = &mut self.inbox[self.to..];
         let mut pieces = [nothing, libc::iovec { iov_base: rest.as_mut_ptr().cast(), iov_len: rest.len() }];
@@ -221,24 +238,15 @@ impl<P: Protocol> Exchange<P> {
         // SAFETY: the rest of the inbox is borrowed; the other piece is the rest of a read's memory, which is its caller's until its
         // completion.
         let received = match unsafe { self.socket.receive(pieces, waits) } {
-            Err(error) if error.kind() == ErrorKind::WouldBlock && !waits => return,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return self.break_off(&silence(), ended),
-            Err(error) => return self.break_off(&error, ended),
-            Ok(0) => {
-                let error = io::Error::new(ErrorKind::ConnectionReset, "the server closed the connection");
-                return self.break_off(&error, ended);
-            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock && !waits => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(silence()),
+            Err(error) => return Err(error),
+            Ok(0) => return Err(io::Error::new(ErrorKind::ConnectionReset, "the server closed the connection")),
             Ok(received) => received,
         };
         let direct = self.arriving.map_or(0, |arriving| arriving.left.min(received));
         self.to += received - direct;
-        if let Err(error) = self.arrive(direct, &mut ended).and_then(|()| self.read(&mut ended)) {
-            return self.break_off(&io::Error::other(error), ended);
-        }
-        self.count_incomplete();
-        if !self.held.is_empty() {
-            self.ask_held(&mut ended);
-        }
+        self.arrive(direct, ended).and_then(|()| self.read(ended)).map_err(io::Error::other)
     }
 
     /// The data of an answer have begun to arrive and are not complete, or are. Whole answers cost no reading of the clock.

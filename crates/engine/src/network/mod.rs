@@ -10,11 +10,14 @@ pub(crate) mod name;
 pub(crate) mod nbd;
 pub(crate) mod s3;
 pub(crate) mod smb;
+mod tls;
 
 pub(crate) use connection::{Socket, silence, wait};
 pub(crate) use exchange::{Ended, Exchange};
 pub use name::is_remote;
 pub(crate) use name::{Name, Place};
+pub use s3::ObjectTree;
+pub(crate) use s3::{Objects, Uploads};
 
 use crate::personality::interface::{Granted, Transfer};
 use crate::target::Access;

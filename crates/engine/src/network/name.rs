@@ -1,5 +1,5 @@
 //! Names of volumes on servers: `nbd://HOST[:PORT][/EXPORT]`, `nbd+unix:///[EXPORT]?socket=PATH`, as in "The NBD Uniform Resource
-//! Indicator (URI) format" of the protocol's documentation; `smb://[[DOMAIN;]USER@]HOST[:PORT]/SHARE/FILE`; `s3://BUCKET/KEY[?endpoint=http://HOST:PORT]`.
+//! Indicator (URI) format" of the protocol's documentation; `smb://[[DOMAIN;]USER@]HOST[:PORT]/SHARE/FILE`; `s3://BUCKET/KEY[?upload&endpoint=https://HOST:PORT]`.
 
 use super::credentials::Login;
 use halfpower_model::Personality;
@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 /// The ports that IANA lists.
 const NBD_PORT: u16 = 10809;
 const SMB_PORT: u16 = 445;
-const HTTP_PORT: u16 = 80;
+pub(super) const HTTP_PORT: u16 = 80;
+pub(super) const HTTPS_PORT: u16 = 443;
 
 /// A volume's name, understood.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,9 +19,13 @@ pub(crate) struct Name {
     pub(crate) text: String,
     pub(crate) protocol: Personality,
     pub(crate) place: Place,
+    /// Whether the connection is encrypted by TLS.
+    pub(crate) is_encrypted: bool,
     /// The volume at the server; empty for its default.
     pub(crate) export: String,
     pub(crate) login: Login,
+    /// Of an object that is written in parts: the number of its upload, empty before that has begun.
+    pub(crate) upload: Option<String>,
 }
 
 /// Where a server listens.
@@ -62,7 +67,7 @@ impl Name {
         let protocol = if is_smb { Personality::Smb } else { Personality::Nbd };
         let name = |place, login| {
             let export = decoded(path).ok_or_else(broken)?;
-            Ok(Name { text: text.to_owned(), protocol, place, export, login })
+            Ok(Name { text: text.to_owned(), protocol, place, is_encrypted: false, export, login, upload: None })
         };
         if scheme == "nbd+unix" {
             let socket = query.split('&').find_map(|part| part.strip_prefix("socket=")).and_then(decoded);
@@ -95,33 +100,38 @@ impl Name {
     /// An object, or a row of objects, of the store at the endpoint that the name or the environment has.
     fn of_objects(text: &str, rest: &str) -> Result<Name, String> {
         let form =
-            "name it like s3://BUCKET/KEY or s3://BUCKET/PREFIX/, with ?endpoint=http://HOST:PORT or AWS_ENDPOINT_URL";
+            "name it like s3://BUCKET/KEY or s3://BUCKET/PREFIX/, with ?endpoint=https://HOST:PORT or AWS_ENDPOINT_URL";
         let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let named =
-            query.split('&').filter(|part| !part.is_empty()).map(|part| part.strip_prefix("endpoint=").ok_or(part));
-        let named = named
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|part| format!("{text} has `{part}`, which is not known; {form}"))?;
+        let (mut endpoint, mut upload) = (None, None);
+        for part in query.split('&').filter(|part| !part.is_empty()) {
+            match part.strip_prefix("endpoint=") {
+                Some(named) => endpoint = Some(named.to_owned()),
+                None if part == "upload" => upload = Some(String::new()),
+                None => return Err(format!("{text} has `{part}`, which is not known; {form}")),
+            }
+        }
+        if upload.is_some() && path.ends_with('/') {
+            return Err(format!("{text} is a row of objects, each put whole; leave ?upload out, or name one object"));
+        }
         if path.starts_with('/') || !path.contains('/') {
             return Err(format!("{text} names no object; {form}"));
         }
         let login = Login::of_objects()?;
         let of = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let endpoint = named.first().map(|named| (*named).to_owned());
         let endpoint = endpoint.or_else(|| of("AWS_ENDPOINT_URL_S3")).or_else(|| of("AWS_ENDPOINT_URL"));
-        let endpoint = endpoint.unwrap_or_else(|| format!("http://s3.{}.amazonaws.com", login.domain));
-        let authority = endpoint.strip_prefix("http://").map(|authority| authority.trim_end_matches('/'));
-        let Some((host, port)) = authority.and_then(|authority| host_and_port(authority, HTTP_PORT)) else {
-            return Err(match endpoint.starts_with("https:") {
-                true => {
-                    "the endpoint is https, and TLS is not supported; name it with http://, or a proxy that adds TLS"
-                        .to_owned()
-                }
-                false => format!("the endpoint is no http://HOST:PORT; {form}"),
-            });
+        let endpoint = endpoint.unwrap_or_else(|| format!("https://s3.{}.amazonaws.com", login.domain));
+        let (scheme, authority) = endpoint.split_once("://").unwrap_or_default();
+        let usual = match scheme {
+            "http" => HTTP_PORT,
+            "https" => HTTPS_PORT,
+            _ => return Err(format!("the endpoint is no http://HOST:PORT or https://HOST:PORT; {form}")),
         };
+        let place = host_and_port(authority.trim_end_matches('/'), usual);
+        let (host, port) = place.ok_or_else(|| format!("the endpoint names no server; {form}"))?;
         let export = decoded(path).ok_or_else(|| format!("{text}: a % is not followed by two digits; {form}"))?;
-        Ok(Name { text: text.to_owned(), protocol: Personality::S3, place: Place::Tcp { host, port }, export, login })
+        let place = Place::Tcp { host, port };
+        let is_encrypted = usual == HTTPS_PORT;
+        Ok(Name { text: text.to_owned(), protocol: Personality::S3, place, is_encrypted, export, login, upload })
     }
 }
 

@@ -41,6 +41,14 @@ impl<F> OpenTarget<F> {
         }
     }
 
+    /// The name of a server's volume; none of a file or device.
+    pub(crate) fn name_mut(&mut self) -> Option<&mut Name> {
+        match self {
+            OpenTarget::File(_) => None,
+            OpenTarget::Remote(name) => Some(name),
+        }
+    }
+
     /// The volume of a server.
     ///
     /// # Errors

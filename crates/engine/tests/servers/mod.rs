@@ -120,6 +120,36 @@ pub(crate) fn object_store() -> Option<Server> {
     Some(Server::start(&mut command, directory, name, || TcpStream::connect(("127.0.0.1", port)).is_ok()))
 }
 
+/// The same store by TLS, and the file of its certificate; none, with a message, where what it takes is not installed.
+#[allow(dead_code, reason = "one of the two test programs does not use it")]
+pub(crate) fn encrypted(store: &Server) -> Option<(Server, PathBuf)> {
+    if !answers_to("socat", "-V") || !answers_to("openssl", "version") {
+        return None;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let [settings, key, certificate] = ["settings", "key", "certificate"].map(|name| directory.path().join(name));
+    // Of the address, and of no authority.
+    let text = "[req]\ndistinguished_name = name\nx509_extensions = facts\nprompt = no\n[name]\nCN = store\n\
+                [facts]\nbasicConstraints = critical, CA:FALSE\nsubjectAltName = IP:127.0.0.1\n";
+    std::fs::write(&settings, text).unwrap();
+    let mut command = Command::new("openssl");
+    command.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]);
+    command.arg("-config").arg(&settings).arg("-keyout").arg(&key).arg("-out").arg(&certificate);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let listen = format!(
+        "OPENSSL-LISTEN:{port},bind=127.0.0.1,reuseaddr,fork,verify=0,cert={},key={}",
+        certificate.display(),
+        key.display()
+    );
+    let mut command = Command::new("socat");
+    command.arg(listen).arg(store.name.replace("http://", "TCP:"));
+    let name = format!("https://127.0.0.1:{port}");
+    let listens = || TcpStream::connect(("127.0.0.1", port)).is_ok();
+    Some((Server::start(&mut command, directory, name, listens), certificate))
+}
+
 /// NFS-Ganesha with a directory as `share`, by NFSv4 alone, as its configuration shows; its name has FILE for a file there.
 /// None, with a message, where it cannot be run: by other users, without its part for files, on a file system without handles.
 #[allow(dead_code, reason = "one of the two test programs does not use it")]

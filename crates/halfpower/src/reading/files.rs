@@ -44,11 +44,11 @@ pub(crate) struct PhaseRates {
     pub(crate) phase: FilePhase,
     /// Files per second.
     pub(crate) files_per_s: Estimate,
-    /// The same with the time of writing back at the end; none if the phase changes nothing.
+    /// The same with the time of writing back at the end; none if the phase leaves nothing in memory.
     pub(crate) flushed_files_per_s: Option<Estimate>,
     /// The slowest worker in its own time, the mean of all, and the fastest; none of one alone.
     pub(crate) worker_files_per_s: Option<[f64; 3]>,
-    /// Latency of one file.
+    /// Latency of one file; of one directory that was listed.
     pub(crate) latency_ns: Latency,
     /// What answered; none if unknown, or if the phase changes something.
     pub(crate) answered_by: Option<Answerer>,
@@ -88,9 +88,9 @@ impl FileRates {
         if hosts.is_empty() { workers } else { format!("{workers} in each of {} processes on {of}", self.hosts.len()) }
     }
 
-    /// The phases that answer from what is there.
+    /// The phases that answer from what is there. Names that are listed take too few bytes to tell what answered.
     pub(crate) fn lookups(&self) -> impl Iterator<Item = &PhaseRates> {
-        self.rates.iter().filter(|rates| !rates.phase.changes())
+        self.rates.iter().filter(|rates| is_lookup(rates.phase))
     }
 
     /// Whether a file was not as it was left.
@@ -120,6 +120,10 @@ impl FileRates {
     }
 }
 
+fn is_lookup(phase: FilePhase) -> bool {
+    matches!(phase, FilePhase::Stat | FilePhase::Read)
+}
+
 /// The rates of a phase; none if no repetition was completed.
 fn rates(phase: FilePhase, runs: &[&PhaseRun], is_counted: bool) -> Option<PhaseRates> {
     let estimate = |seconds: &dyn Fn(&PhaseRun) -> f64| {
@@ -132,10 +136,10 @@ fn rates(phase: FilePhase, runs: &[&PhaseRun], is_counted: bool) -> Option<Phase
     Some(PhaseRates {
         phase,
         files_per_s: estimate(&|run| run.elapsed_s)?,
-        flushed_files_per_s: estimate(&flushed).filter(|_| phase.changes()),
+        flushed_files_per_s: estimate(&flushed).filter(|_| runs.iter().all(|run| run.flush_s.is_some())),
         worker_files_per_s: spread(runs),
         latency_ns: Latency::of(&latency),
-        answered_by: answerer(runs).filter(|_| is_counted && !phase.changes()),
+        answered_by: answerer(runs).filter(|_| is_counted && is_lookup(phase)),
     })
 }
 

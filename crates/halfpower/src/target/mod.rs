@@ -22,7 +22,7 @@ pub(crate) use options::TargetOptions;
 pub(crate) use overwrite::{Overwrite, is_same_name};
 pub(crate) use place::{Creation, Place};
 pub(crate) use site::{Contents, Opened, Opening, Site};
-pub(crate) use test_file::KeptTestTree;
+pub(crate) use test_file::{KeptTestTree, new_tree_name};
 
 use crate::text::{UsageError, refuse, usage};
 use halfpower_engine::{Access, NULL_TARGET, Target, refuse_same};

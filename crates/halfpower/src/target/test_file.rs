@@ -110,6 +110,11 @@ fn take(store: &mut Store, left: &store::TestFile) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// A name for many small files that no run has given before.
+pub(crate) fn new_tree_name() -> String {
+    new_name(TestKind::Tree)
+}
+
 fn new_name(kind: TestKind) -> String {
     let mut salt = u64::from(std::process::id()) ^ (jiff::Timestamp::now().as_nanosecond() as u64);
     store::TestFile::name_of(kind, random::split_mix(&mut salt))

@@ -4,7 +4,8 @@
 pub(super) mod servers;
 
 use super::support::*;
-use servers::{ACCESS_KEY, PASSWORD, nbdkit, object_store, samba};
+use servers::{ACCESS_KEY, PASSWORD, encrypted, nbdkit, object_store, samba};
+use std::process::Command;
 
 #[test]
 fn a_served_volume_is_measured_and_only_overwritten_when_it_is_named() {
@@ -136,17 +137,20 @@ fn a_password_is_in_no_output() {
     assert!(!said.contains("Xy7"), "{said}");
 }
 
+/// The program with the keys of the object store's user.
+fn with_keys(lab: &Lab, words: &str, secret: &str) -> Command {
+    let mut command = lab.command(words);
+    command.env("AWS_ACCESS_KEY_ID", ACCESS_KEY).env("AWS_SECRET_ACCESS_KEY", secret);
+    command
+}
+
 #[test]
 fn objects_are_put_got_and_deleted_and_parts_of_one_are_read() {
     let lab = Lab::new();
     let Some(store) = object_store() else { return };
     let endpoint = &store.name;
     let row = format!("s3://bucket/row/?endpoint={endpoint}");
-    let with = |words: &str, secret: &str| {
-        let mut command = lab.command(words);
-        command.env("AWS_ACCESS_KEY_ID", ACCESS_KEY).env("AWS_SECRET_ACCESS_KEY", secret);
-        outcome(command)
-    };
+    let with = |words: &str, secret: &str| outcome(with_keys(&lab, words, secret));
     let s3 = |words: &str| with(words, PASSWORD);
     s3(&format!("io {row}")).ended(1, "write them first");
     let write = format!("io {row} --op=write --request-size=64KiB --size=1MiB --depth=4 --verify=read_back --json");
@@ -172,7 +176,85 @@ fn objects_are_put_got_and_deleted_and_parts_of_one_are_read() {
     s3(&format!("io {} --requests=9", one.replace("/one", "/none"))).ended(1, "check the bucket and the name");
     let wrong = with(&format!("io {one}"), "Xy7other").ended(1, "check the access key");
     lab.ends(format!("io {one}"), 1, "AWS_ACCESS_KEY_ID");
-    lab.ends("io s3://bucket/one?endpoint=https://127.0.0.1", 1, "TLS");
+    lab.ends("io s3://bucket/one?endpoint=ftp://127.0.0.1", 1, "https://HOST:PORT");
     let store = std::fs::read(lab.store()).unwrap();
     assert!(!wrong.stderr.contains("Xy7") && !String::from_utf8_lossy(&store).contains("Xy7"));
+}
+
+#[test]
+fn an_object_is_put_in_parts_and_given_up_where_parts_are_missing() {
+    let lab = Lab::new();
+    let Some(store) = object_store() else { return };
+    let upload = format!("s3://bucket/one?upload&endpoint={}", store.name);
+    let s3 = |words: &str| outcome(with_keys(&lab, words, PASSWORD));
+    let write = format!("io {upload} --op=write --request-size=5MiB --size=20MiB --json");
+    s3(&write).ended(2, "--overwrite");
+    let sample = s3(&format!("{write} --overwrite --bytes=20MiB --depth=3")).ended(0, "").document();
+    assert_eq!((&sample["total"]["requests"], &sample["total"]["errors"]), (&4.into(), &0.into()));
+    assert!(sample["instrument"]["obtained"].to_string().contains("put together of 4 parts"), "{sample}");
+    assert_eq!(std::fs::metadata(store.file("bucket/one")).unwrap().len(), 20 << 20);
+    std::fs::remove_file(store.file("bucket/one")).unwrap();
+    let before = names(&store.file("."));
+    let sample = s3(&format!("{write} --overwrite --bytes=15MiB")).ended(0, "").document();
+    assert!(sample["instrument"]["obtained"].to_string().contains("given up, as 3 of 4 parts"), "{sample}");
+    assert!(!store.file("bucket/one").exists());
+    assert_eq!(names(&store.file(".")), before, "no part stays");
+    s3(&format!("io {upload} --size=20MiB")).ended(2, "without ?upload");
+    s3(&format!("{write} --overwrite --size=1TiB")).ended(2, "10000 parts");
+    s3(&format!("{write} --overwrite --bytes=20MiB --verify=read_back")).ended(2, "leave --verify out");
+    lab.ends(format!("io {}", upload.replace("/one", "/row/")), 1, "leave ?upload out");
+}
+
+#[test]
+fn an_object_store_is_measured_by_tls_if_its_certificate_is_trusted() {
+    let lab = Lab::new();
+    let Some(store) = object_store() else { return };
+    let Some((server, certificate)) = encrypted(&store) else { return };
+    let row = |endpoint: &str| format!("s3://bucket/row/?endpoint={endpoint}");
+    let s3 = |words: String| {
+        let mut command = with_keys(&lab, &words, PASSWORD);
+        command.env("AWS_CA_BUNDLE", &certificate);
+        outcome(command)
+    };
+    let name = row(&server.name);
+    // Larger than what one record of TLS holds, and than what a socket takes at once.
+    let write =
+        format!("io {name} --op=write --request-size=3MiB --size=24MiB --depth=3 --overwrite --verify=read_back");
+    let sample = s3(format!("{write} --bytes=24MiB --json")).ended(0, "").document();
+    assert_eq!((&sample["verified"]["wrong"], &sample["verified"]["blocks"]), (&0.into(), &(24 << 8).into()));
+    assert!(sample["environment"]["target"]["server"]["agreed"].to_string().contains("TLS 1.3"), "{sample}");
+    let read = s3(format!("io {name} --request-size=3MiB --pattern=random --requests=40 --depth=4 --json"));
+    assert_eq!(read.ended(0, "").document()["total"]["bytes"], 40 * (3 << 20));
+    let small = format!(
+        "io {} --request-size=4KiB --requests=200 --depth=8 --connections=3 --json",
+        name.replace("row/?", "row/0000000000?")
+    );
+    assert_eq!(s3(small).ended(0, "").document()["total"]["requests"], 200);
+    // Nobody here trusts it unasked, a certificate holds for its name alone, and the store itself speaks no TLS.
+    outcome(with_keys(&lab, &format!("io {name}"), PASSWORD)).ended(1, "AWS_CA_BUNDLE");
+    s3(format!("io {}", row(&server.name.replace("127.0.0.1", "localhost")))).ended(1, "is not trusted");
+    s3(format!("io {}", row(&store.name.replace("http:", "https:")))).ended(1, "http://");
+}
+
+#[test]
+fn small_objects_are_put_examined_listed_read_and_deleted() {
+    let lab = Lab::new();
+    let Some(store) = object_store() else { return };
+    let name = format!("s3://bucket/small&/?endpoint={}", store.name);
+    std::fs::create_dir(store.file("bucket/small&")).unwrap();
+    std::fs::write(store.file("bucket/small&/theirs"), "mine").unwrap();
+    let words = format!("files {name} --files=30 --per-directory=8 --workers=2 --size=5KB --repetitions=2 --json");
+    let s3 = |words: &str| outcome(with_keys(&lab, words, PASSWORD));
+    let reading = s3(&format!("{words} --phases=create,stat,list,read,delete")).ended(0, "").document();
+    let runs = reading["figures"]["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 10);
+    for run in runs {
+        assert_eq!((&run["files"], &run["errors"]), (&30.into(), &serde_json::json!({})), "{run}");
+    }
+    assert_eq!(reading["environment"]["target"]["path"], name.as_str());
+    s3(&format!("{words} --phases=create")).ended(0, "");
+    assert!(lab.page(1).contains("Create is PUT"));
+    // Only what was put is deleted.
+    assert_eq!(names(&store.file("bucket/small&")), ["theirs"]);
+    s3(&words.replace("bucket", "none")).ended(1, "check the bucket");
 }

@@ -52,6 +52,10 @@ fn every_file_is_counted_stored_and_shown() {
 
     let some = lab.json("files place --files=7 --size=0 --fsync --phases=delete,create --repetitions=1 --no-store");
     assert_eq!(phases(&some), ["create", "delete"].map(|phase| (phase.to_owned(), 7)));
+    let listed = lab.json("files place --files=30 --per-directory=8 --phases=list --repetitions=1 --no-store");
+    assert_eq!(phases(&listed), [("list".to_owned(), 30)]);
+    let bins = listed["figures"]["runs"][0]["latency_histogram"]["bins"].as_array().unwrap();
+    assert_eq!(bins.iter().map(|bin| bin[1].as_u64().unwrap()).sum::<u64>(), 4, "one latency of each directory");
     let short = lab.json("files place --files=60 --duration=1us --repetitions=1 --no-store");
     assert_eq!(phases(&short)[1], ("stat".to_owned(), 1), "what was created is looked at");
     assert_eq!((names(&lab.place()).len(), lab.runs().len()), (0, 1));
@@ -137,8 +141,11 @@ fn what_cannot_be_measured_is_refused_and_nothing_is_made() {
         ("files none", 2, "none does not exist; name a directory"),
         ("files file", 2, "file is no directory"),
         ("files null:", 2, "name a directory"),
+        ("files s3://bucket/one", 1, "s3://BUCKET/PREFIX/"),
+        ("files nbd://host/one", 1, "s3://BUCKET/PREFIX/"),
+        ("files s3://bucket/row/ --cold", 2, "--cold is for file systems"),
         ("files sim:hdd-18tb:disk", 2, "is simulated; files needs"),
-        ("files place --phases=create,open", 2, "use create, stat, read or delete"),
+        ("files place --phases=create,open", 2, "use create, stat, list, read or delete"),
         ("files place --files=3 --workers=4", 2, "4 workers have no file each"),
         ("files place --size=65MiB", 2, "use up to 64 MiB"),
         ("files place --duration=0", 2, "--duration is 0"),

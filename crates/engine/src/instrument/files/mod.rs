@@ -1,4 +1,5 @@
-//! Many small files: how fast a file system creates, examines, reads and deletes them, in a new tree of directories.
+//! Many small files: how fast a file system creates, examines, lists, reads and deletes them, in a new tree of directories; or an
+//! object store as many objects.
 //!
 //! The phases are those of mdtest (LLNL, part of IOR) and elbencho. Each worker is a thread with directories of its own, and all
 //! begin a phase together. Files are created and deleted in the order of their names, examined and read in random order. Names
@@ -6,12 +7,14 @@
 //! file. The program's own part is two readings of the clock per file, and outside the latency the name and the contents of a
 //! file. Directories are made before and removed after, outside the time.
 
+mod home;
 mod options;
 mod room;
 mod worker;
 
 use super::clock::Clock;
 use super::drop_cache::drop_everything;
+use crate::network::ObjectTree;
 use crate::target::TargetError;
 use crate::target::test_tree::TestTree;
 use crate::worker::pace::wait_until;
@@ -24,6 +27,7 @@ use rustix::fs::syncfs;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -31,6 +35,39 @@ use worker::{Job, Turn, Worker};
 
 /// Interval between reports of progress.
 const LOOK: Duration = Duration::from_millis(10);
+
+/// Where files are made.
+#[derive(Clone, Copy, Debug)]
+pub enum Place<'a> {
+    /// In directories.
+    Tree(&'a TestTree),
+    /// In an object store: create is PUT, stat HEAD, list LIST, read GET, delete DELETE.
+    Objects(&'a ObjectTree),
+}
+
+impl Place<'_> {
+    fn empty(self) -> Result<(), TargetError> {
+        match self {
+            Place::Tree(tree) => tree.empty(),
+            Place::Objects(tree) => tree.empty(),
+        }
+    }
+
+    /// Writes back what is in memory; false for objects, which are stored when the server answers.
+    fn flush(self) -> io::Result<bool> {
+        match self {
+            Place::Tree(tree) => Ok(syncfs(tree.folder()).map(|()| true)?),
+            Place::Objects(_) => Ok(false),
+        }
+    }
+
+    fn path(self) -> PathBuf {
+        match self {
+            Place::Tree(tree) => tree.path().to_owned(),
+            Place::Objects(tree) => tree.target(),
+        }
+    }
+}
 
 /// One phase of one repetition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,11 +78,11 @@ pub struct PhaseRun {
     pub files: u64,
     /// From the first start of a worker to the last end.
     pub elapsed_s: f64,
-    /// How long writing back what it left in memory took; none if it changes nothing.
+    /// How long writing back what it left in memory took; none if it leaves nothing there.
     pub flush_s: Option<f64>,
     /// Files per second of each worker, in its own time.
     pub worker_files_per_s: Vec<f64>,
-    /// Latency of each file.
+    /// Latency of each file; of each directory that was listed.
     pub latency_histogram: Histogram,
     /// Files that it did not work for, by the name of the error.
     pub errors: BTreeMap<String, u64>,
@@ -95,15 +132,15 @@ pub trait Around {
 /// # Errors
 /// If a file cannot be created, the file system fails, or it was cancelled; the phase at that time is not reported.
 pub fn measure(
-    tree: &TestTree,
+    place: Place<'_>,
     options: &FilesOptions,
     cancel: &Cancel,
     around: &mut dyn Around,
 ) -> Result<(), TargetError> {
-    let fail = |error| failed(tree, 0, error);
+    let fail = |error| failed(place, 0, error);
     for repetition in 0..options.repetitions {
         let seed = derive_seed(options.seed, u64::from(repetition));
-        let prepare = |number| Worker::prepare(tree.folder(), number, options, seed, cancel);
+        let prepare = |number| Worker::prepare(place, number, options, seed, cancel);
         let mut workers: Vec<Worker> = (0..options.workers).map(prepare).collect::<io::Result<_>>().map_err(fail)?;
         for phase in FilePhase::ALL {
             let is_reported = options.phases.contains(&phase);
@@ -114,51 +151,50 @@ pub fn measure(
                 drop_everything().map_err(fail)?;
             }
             let job = Job { phase, options, clock: Clock::host(), cancel, stop: AtomicBool::new(false) };
-            let run = carry_out(tree, &job, &mut workers, repetition, around)?;
+            let run = carry_out(place, &job, &mut workers, repetition, around)?;
             if is_reported {
                 around.done(run).map_err(fail)?;
             }
         }
         drop(workers);
-        tree.empty()?;
+        place.empty()?;
     }
     Ok(())
 }
 
 /// Carries out one phase with all workers, and writes back what it left.
 fn carry_out(
-    tree: &TestTree,
+    place: Place<'_>,
     job: &Job<'_>,
     workers: &mut [Worker],
     repetition: u32,
     around: &mut dyn Around,
 ) -> Result<PhaseRun, TargetError> {
     let (phase, so_far, read_before) = (job.phase, AtomicU64::new(0), storage_read_bytes());
-    let mut turns = together(job, workers, &so_far, repetition, around).map_err(|error| failed(tree, 0, error))?;
+    let mut turns = together(job, workers, &so_far, repetition, around).map_err(|error| failed(place, 0, error))?;
     let (mut latency, mut errors) = (Histogram::default(), BTreeMap::new());
     for turn in &turns {
         latency.merge(&turn.latency);
         turn.errors.iter().for_each(|(name, count)| *errors.entry(name.clone()).or_default() += count);
     }
+    let files = turns.iter().map(|turn| turn.files).sum();
     if let Some(error) = turns.iter_mut().find_map(|turn| turn.failure.take()) {
-        return Err(failed(tree, latency.count(), error));
+        return Err(failed(place, files, error));
     }
     if job.cancel.is_cancelled() {
-        return Err(TargetError::Interrupted { path: tree.path().display().to_string() });
+        return Err(TargetError::Interrupted { path: place.path().display().to_string() });
     }
     let read_bytes = storage_read_bytes().zip(read_before).map(|(now, before)| now.saturating_sub(before));
     let flushing = Instant::now();
-    if phase.changes() {
-        syncfs(tree.folder()).map_err(|error| failed(tree, latency.count(), error.into()))?;
-    }
-    let flush_s = phase.changes().then(|| flushing.elapsed().as_secs_f64());
+    let is_flushed = phase.changes() && place.flush().map_err(|error| failed(place, files, error))?;
+    let flush_s = is_flushed.then(|| flushing.elapsed().as_secs_f64());
     let seconds = |from: u64, to: u64| job.clock.nanoseconds(to.saturating_sub(from)) as f64 / 1e9;
     let first = turns.iter().map(|turn| turn.started).min().unwrap_or_default();
     let last = turns.iter().map(|turn| turn.ended).max().unwrap_or_default();
-    let rate = |turn: &Turn| turn.latency.count() as f64 / seconds(turn.started, turn.ended);
+    let rate = |turn: &Turn| turn.files as f64 / seconds(turn.started, turn.ended);
     Ok(PhaseRun {
         phase,
-        files: latency.count(),
+        files,
         elapsed_s: seconds(first, last),
         flush_s,
         worker_files_per_s: turns.iter().map(rate).collect(),
@@ -204,8 +240,9 @@ fn together(
 }
 
 /// Why the files cannot be created, with the remedy.
-fn failed(tree: &TestTree, files: u64, error: io::Error) -> TargetError {
-    let directory = tree.path().parent().unwrap_or(tree.path()).display();
+fn failed(place: Place<'_>, files: u64, error: io::Error) -> TargetError {
+    let path = place.path();
+    let directory = path.parent().unwrap_or(&path).display();
     TargetError::Rejected(match error.raw_os_error() {
         Some(libc::EINTR) => return TargetError::Interrupted { path: directory.to_string() },
         Some(libc::EAGAIN) => "too many threads; use fewer --workers, or raise ulimit -u".to_owned(),
@@ -217,7 +254,7 @@ fn failed(tree: &TestTree, files: u64, error: io::Error) -> TargetError {
                  --size, or name another directory"
             )
         }
-        _ => return TargetError::from_io("create files in", tree.path(), error),
+        _ => return TargetError::from_io("create files in", &path, error),
     })
 }
 
@@ -267,7 +304,7 @@ mod tests {
             between(tree.path(), run.phase);
             runs.push(run);
         };
-        let measured = measure(&tree, options, &Cancel::default(), &mut Then(&mut after));
+        let measured = measure(Place::Tree(&tree), options, &Cancel::default(), &mut Then(&mut after));
         tree.remove().unwrap();
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
         measured.map(|()| runs)
@@ -293,7 +330,9 @@ mod tests {
         let phases: Vec<FilePhase> = runs.iter().map(|run| run.phase).collect();
         assert_eq!(phases, [FilePhase::ALL, FilePhase::ALL].concat());
         for run in &runs {
-            assert_eq!((run.files, run.latency_histogram.count(), run.worker_files_per_s.len()), (11, 11, 3));
+            // Four files and four of three workers, in directories of four.
+            let steps = if run.phase == FilePhase::List { 3 } else { 11 };
+            assert_eq!((run.files, run.latency_histogram.count(), run.worker_files_per_s.len()), (11, steps, 3));
             assert!(run.errors.is_empty() && run.elapsed_s > 0.0 && run.flush_s.is_some() == run.phase.changes());
         }
     }
@@ -312,9 +351,10 @@ mod tests {
             |run: &PhaseRun| run.errors.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>();
         assert_eq!(errors(&runs[0]), [""; 0]);
         assert_eq!(errors(&runs[1]), ["ENOENT 1", "wrong_size 1"]);
-        assert_eq!(errors(&runs[2]), ["ENOENT 1", "wrong_data 1", "wrong_size 1"]);
-        assert_eq!(errors(&runs[3]), ["ENOENT 1"]);
-        assert_eq!(runs.iter().map(|run| run.files).collect::<Vec<_>>(), [12, 10, 9, 11]);
+        assert_eq!(errors(&runs[2]), ["wrong_number 1"]);
+        assert_eq!(errors(&runs[3]), ["ENOENT 1", "wrong_data 1", "wrong_size 1"]);
+        assert_eq!(errors(&runs[4]), ["ENOENT 1"]);
+        assert_eq!(runs.iter().map(|run| run.files).collect::<Vec<_>>(), [12, 10, 8, 9, 11]);
     }
 
     #[test]
@@ -328,7 +368,7 @@ mod tests {
     fn a_limit_of_time_ends_a_phase_and_the_next_ones_have_what_is_there() {
         let short = FilesOptions { duration: Some(Nanoseconds(1)), ..options(50, 1) };
         let files: Vec<u64> = runs(&short, |_, _| {}).unwrap().iter().map(|run| run.files).collect();
-        assert_eq!(files, [1; 8]);
+        assert_eq!(files, [1; 10]);
     }
 
     #[test]
@@ -340,7 +380,7 @@ mod tests {
             phases += 1;
             cancel.cancel();
         };
-        let cancelled = measure(&tree, &options(20, 2), &cancel, &mut Then(&mut after));
+        let cancelled = measure(Place::Tree(&tree), &options(20, 2), &cancel, &mut Then(&mut after));
         assert!(matches!(cancelled, Err(TargetError::Interrupted { .. })) && phases == 1);
         drop(tree);
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
@@ -351,7 +391,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let tree = TestTree::create(directory.path(), "tree").unwrap();
         fs::create_dir(tree.path().join("w0")).unwrap();
-        let error = measure(&tree, &options(4, 1), &Cancel::default(), &mut Then(&mut |_| {})).unwrap_err();
+        let error =
+            measure(Place::Tree(&tree), &options(4, 1), &Cancel::default(), &mut Then(&mut |_| {})).unwrap_err();
         assert!(error.to_string().contains("cannot create files in"), "{error}");
     }
 
@@ -360,12 +401,12 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let tree = TestTree::create(directory.path(), "tree").unwrap();
         for (error, reason) in [(libc::ENOSPC, "no space or no inodes left"), (libc::EDQUOT, "(disk quota)")] {
-            let message = failed(&tree, 7, io::Error::from_raw_os_error(error)).to_string();
+            let message = failed(Place::Tree(&tree), 7, io::Error::from_raw_os_error(error)).to_string();
             let place = directory.path().display().to_string();
             assert!(message.contains(&place) && message.contains(reason), "{message}");
             assert!(message.contains("after 7 files") && message.contains("fewer --files"), "{message}");
         }
-        let message = failed(&tree, 0, io::Error::from_raw_os_error(libc::EAGAIN)).to_string();
+        let message = failed(Place::Tree(&tree), 0, io::Error::from_raw_os_error(libc::EAGAIN)).to_string();
         assert!(message.contains("fewer --workers"), "{message}");
     }
 }

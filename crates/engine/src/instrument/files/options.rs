@@ -11,6 +11,8 @@ pub enum FilePhase {
     Create,
     /// Look at its facts.
     Stat,
+    /// Read the names in its directory.
+    List,
     /// Open it, read it, close it; its bytes are checked.
     Read,
     /// Remove it.
@@ -46,11 +48,12 @@ pub struct FilesOptions {
 
 impl FilePhase {
     /// Every phase, in order.
-    pub const ALL: [FilePhase; 4] = [FilePhase::Create, FilePhase::Stat, FilePhase::Read, FilePhase::Delete];
+    pub const ALL: [FilePhase; 5] =
+        [FilePhase::Create, FilePhase::Stat, FilePhase::List, FilePhase::Read, FilePhase::Delete];
 
     /// Its word.
     pub fn word(self) -> &'static str {
-        ["create", "stat", "read", "delete"][self as usize]
+        ["create", "stat", "list", "read", "delete"][self as usize]
     }
 
     /// Whether it changes the file system.

@@ -1,17 +1,16 @@
-//! One thread with directories and files of its own.
+//! One thread with files of its own.
 
+use super::Place;
+use super::home::Home;
 use super::options::{FilePhase, FilesOptions};
 use crate::errno;
 use crate::instrument::clock::Clock;
-use crate::target::own_entries::DIRECTORY;
 use halfpower_model::histogram::Histogram;
 use halfpower_model::permutation::Permutation;
 use halfpower_model::random::{Random, derive_seed};
 use halfpower_model::{Cancel, Data};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fsync, mkdirat, openat, statat, unlinkat};
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::{AsFd, IntoRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Every unit of this size differs between files, so that no layer below can store one for all.
@@ -21,6 +20,7 @@ const REPORTED: u64 = 64;
 /// Names of errors that no call returned.
 const WRONG_SIZE: &str = "wrong_size";
 const WRONG_DATA: &str = "wrong_data";
+const WRONG_NUMBER: &str = "wrong_number";
 
 /// What all workers do.
 pub(super) struct Job<'a> {
@@ -38,7 +38,9 @@ pub(super) struct Turn {
     /// Ticks of the clock.
     pub(super) started: u64,
     pub(super) ended: u64,
-    /// Of each file that it worked for.
+    /// Files that it worked for.
+    pub(super) files: u64,
+    /// Of each, or of each directory that was listed.
     pub(super) latency: Histogram,
     pub(super) errors: BTreeMap<String, u64>,
     /// Why it ended early.
@@ -47,12 +49,10 @@ pub(super) struct Turn {
 
 /// The files of a worker.
 pub(super) struct Worker {
-    folder: OwnedFd,
+    home: Home,
     /// Its files; those that exist, after they were created.
     files: u64,
     per_directory: u64,
-    /// Open directories; none until the first file in them.
-    directories: Vec<Option<OwnedFd>>,
     seed: u64,
     /// The contents of the file at hand, and what was read.
     wanted: Vec<u8>,
@@ -60,75 +60,77 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// Makes its directories.
+    /// Makes its directories, or connects to its store.
     ///
     /// # Errors
-    /// When the file system fails; `EINTR` if it was cancelled.
+    /// When the file system or the server fails; `EINTR` if it was cancelled.
     pub(super) fn prepare(
-        tree: impl AsFd,
+        place: Place<'_>,
         number: u32,
         options: &FilesOptions,
         seed: u64,
         cancel: &Cancel,
     ) -> io::Result<Worker> {
-        let own = format!("w{number}");
-        mkdirat(&tree, &own, Mode::RWXU)?;
-        let folder = openat(&tree, &own, DIRECTORY, Mode::empty())?;
         let (files, per_directory) = (options.of_worker(number), options.per_directory);
-        let directories = files.div_ceil(per_directory);
-        for directory in 0..directories {
-            if cancel.is_cancelled() {
-                return Err(io::Error::from_raw_os_error(libc::EINTR));
-            }
-            mkdirat(&folder, format!("d{directory}"), Mode::RWXU)?;
-        }
+        let own = format!("w{number}");
+        let home = match place {
+            Place::Tree(tree) => Home::in_folder(tree.folder(), &own, files.div_ceil(per_directory), cancel)?,
+            Place::Objects(tree) => Home::Bucket { objects: tree.connect()?, own },
+        };
         let seed = derive_seed(seed, u64::from(number));
         let (mut wanted, found) = (vec![0; options.size.0 as usize], vec![0; options.size.0 as usize]);
         Data::Incompressible.fill(&mut wanted, &mut Random::new(seed));
-        let directories = (0..directories).map(|_| None).collect();
-        Ok(Worker { folder, files, per_directory, directories, seed, wanted, found })
+        Ok(Worker { home, files, per_directory, seed, wanted, found })
     }
 
     /// Does its part of a phase; `so_far` follows.
     pub(super) fn carry_out(&mut self, job: &Job<'_>, so_far: &AtomicU64) -> Turn {
         let (phase, clock) = (job.phase, job.clock);
-        let order = (!phase.changes()).then(|| Permutation::new(self.files, self.seed));
+        // Of the files in a directory, listing takes one step.
+        let in_step = if phase == FilePhase::List { self.per_directory } else { 1 };
+        let steps = self.files.div_ceil(in_step);
+        let order = (!phase.changes()).then(|| Permutation::new(steps, self.seed));
         let started = clock.tick();
         let end = job.options.duration.map_or(u64::MAX, |limit| started.saturating_add(clock.ticks(limit.0)));
         let mut turn = Turn { started, ended: started, ..Turn::default() };
-        let mut done = 0;
-        while done < self.files && turn.ended < end && !job.cancel.is_cancelled() && !job.stop.load(Relaxed) {
-            let file = order.as_ref().map_or(done, |order| order.at(done));
+        let (mut done, mut reported) = (0, 0);
+        while done < steps && turn.ended < end && !job.cancel.is_cancelled() && !job.stop.load(Relaxed) {
+            let file = order.as_ref().map_or(done, |order| order.at(done)) * in_step;
+            let files = in_step.min(self.files - file);
             let name = format!("f{}", file % self.per_directory);
             self.mark(file);
             let from = clock.tick();
-            let result = self.work_for(file, &name, job);
+            let result = self.work_for(file / self.per_directory, &name, files, job);
             turn.ended = clock.tick();
             let wrong = match result {
-                Ok(true) if phase != FilePhase::Read || self.found == self.wanted => None,
-                Ok(true) => Some(WRONG_DATA.to_owned()),
-                Ok(false) => Some(WRONG_SIZE.to_owned()),
-                Err(error) if phase == FilePhase::Create => {
+                Ok(()) if phase != FilePhase::Read || self.found == self.wanted => None,
+                Ok(()) => Some(WRONG_DATA.to_owned()),
+                Err(Wrong::Known(name)) => Some(name.to_owned()),
+                Err(Wrong::Failed(error)) if phase == FilePhase::Create => {
                     job.stop.store(true, Relaxed);
                     turn.failure = Some(error);
                     break;
                 }
-                Err(error) => Some(errno::name(error.raw_os_error().unwrap_or_default())),
+                Err(Wrong::Failed(error)) => Some(errno::name(error.raw_os_error().unwrap_or(libc::EIO))),
             };
             match wrong {
                 Some(name) => *turn.errors.entry(name).or_default() += 1,
-                None => turn.latency.record(clock.nanoseconds(turn.ended.saturating_sub(from))),
+                None => {
+                    turn.files += files;
+                    turn.latency.record(clock.nanoseconds(turn.ended.saturating_sub(from)));
+                }
             }
             done += 1;
-            if done.is_multiple_of(REPORTED) {
-                so_far.fetch_add(REPORTED, Relaxed);
+            reported += files;
+            if reported >= REPORTED {
+                so_far.fetch_add(reported, Relaxed);
+                reported = 0;
             }
         }
         if phase == FilePhase::Create {
             self.files = done;
         }
-        // An open directory would stay in the caches that are dropped before the next phase.
-        self.directories.iter_mut().for_each(|directory| *directory = None);
+        self.home.leave();
         turn
     }
 
@@ -140,57 +142,35 @@ impl Worker {
         }
     }
 
-    /// The operation of a phase on a file; false if the file has another size.
-    fn work_for(&mut self, file: u64, name: &str, job: &Job<'_>) -> io::Result<bool> {
-        let place = (file / self.per_directory) as usize;
-        let directory = match &mut self.directories[place] {
-            Some(directory) => directory,
-            none => none.insert(openat(&self.folder, format!("d{place}"), DIRECTORY, Mode::empty())?),
-        };
-        let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match job.phase {
+    /// The operation of a phase on a file, or on the files of a directory.
+    fn work_for(&mut self, directory: u64, name: &str, files: u64, job: &Job<'_>) -> Result<(), Wrong> {
+        let Worker { home, wanted, found, .. } = self;
+        let (is_right, otherwise) = match job.phase {
             FilePhase::Create => {
-                let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
-                let made = openat(directory, name, flags, Mode::RUSR | Mode::WUSR)?;
-                let mut rest = self.wanted.as_slice();
-                while !rest.is_empty() {
-                    match rustix::io::write(&made, rest)? {
-                        0 => return Err(io::ErrorKind::WriteZero.into()),
-                        moved => rest = &rest[moved..],
-                    }
-                }
-                if job.options.fsync {
-                    fsync(&made)?;
-                }
-                close(made)?;
+                home.create(directory, name, wanted, job.options.fsync)?;
+                (true, WRONG_SIZE)
             }
-            FilePhase::Stat => {
-                let facts = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
-                let is_file = FileType::from_raw_mode(facts.st_mode) == FileType::RegularFile;
-                return Ok(is_file && facts.st_size as usize == self.wanted.len());
+            FilePhase::Stat => (home.size(directory, name)? == Some(wanted.len() as u64), WRONG_SIZE),
+            FilePhase::List => (home.list(directory)? == files, WRONG_NUMBER),
+            FilePhase::Read => (home.read(directory, name, found)?, WRONG_SIZE),
+            FilePhase::Delete => {
+                home.delete(directory, name)?;
+                (true, WRONG_SIZE)
             }
-            FilePhase::Read => {
-                let opened = openat(directory, name, flags | OFlags::RDONLY, Mode::empty())?;
-                let mut moved = 0;
-                while moved < self.found.len() {
-                    match rustix::io::read(&opened, &mut self.found[moved..])? {
-                        0 => return Ok(false),
-                        more => moved += more,
-                    }
-                }
-                close(opened)?;
-            }
-            FilePhase::Delete => unlinkat(directory, name, AtFlags::empty())?,
-        }
-        Ok(true)
+        };
+        if is_right { Ok(()) } else { Err(Wrong::Known(otherwise)) }
     }
 }
 
-/// Closes a file. On network file systems this is where a full disk is reported.
-fn close(file: OwnedFd) -> io::Result<()> {
-    // SAFETY: the descriptor was owned and is given up here, so it is closed once.
-    match unsafe { libc::close(file.into_raw_fd()) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
+/// Why a file does not count.
+enum Wrong {
+    /// It is not as it was left.
+    Known(&'static str),
+    Failed(io::Error),
+}
+
+impl From<io::Error> for Wrong {
+    fn from(error: io::Error) -> Wrong {
+        Wrong::Failed(error)
     }
 }

@@ -1,31 +1,38 @@
 //! S3, the protocol of object stores, over HTTP/1.1: one request at a time on each connection.
 //!
-//! `s3://BUCKET/KEY` is an object, of which parts are read. `s3://BUCKET/PREFIX/` is a row of objects of one request each, PREFIX/0000000000
-//! and so on: a read gets one, a write puts one, a trim deletes one. Not spoken: TLS, uploads in parts, redirects. Source: Amazon's S3 API
-//! reference.
+//! `s3://BUCKET/KEY` is an object, of which parts are read. `s3://BUCKET/KEY?upload` is an object that is written, a part a request.
+//! `s3://BUCKET/PREFIX/` is a row of objects of one request each, PREFIX/0000000000 and so on: a read gets one, a write puts one, a
+//! trim deletes one. Over TLS where the endpoint is https. Not spoken: redirects. Source: Amazon's S3 API reference.
 
 mod http;
+mod objects;
 mod signing;
 #[cfg(test)]
 mod tests;
+mod upload;
 
+use super::name::{HTTP_PORT, HTTPS_PORT};
 use super::{Answer, Name, Place, Protocol, Refusal, Socket, Volume};
 use crate::personality::interface::{Granted, Transfer};
 use crate::target::Access;
 use halfpower_model::stream::RequestKind;
-use halfpower_model::{Bytes, Personality, Server, Workload};
+use halfpower_model::{Bytes, Operation, Personality, Server, Verify, Workload};
 use http::Head;
+pub use objects::ObjectTree;
+pub(crate) use objects::Objects;
 use signing::{Signer, encoded};
 use std::fmt::Write as _;
 use std::io;
 use std::time::SystemTime;
+use upload::PARTS_MAX;
+pub(crate) use upload::Uploads;
 
 /// The longest answer with text, a list of a thousand objects.
 const TEXT_MAX: usize = 4 << 20;
 /// Objects in a list, and the most lists of a row.
 const LISTED: usize = 1000;
 const LISTS_MAX: usize = 1000;
-/// A row without objects can become as long.
+/// A row without objects, and an upload, can become as long.
 const ROW_MAX: Bytes = Bytes(1 << 40);
 /// The largest object that one request puts.
 const PUT_MAX: Bytes = Bytes(5 << 30);
@@ -41,6 +48,10 @@ pub(crate) struct S3 {
     path: String,
     /// Size of the objects of a row, 0 where it is not known; none of an object.
     each: Option<u64>,
+    /// The number of an upload, empty before it has begun; none of anything else.
+    upload: Option<String>,
+    /// The size of its parts.
+    part: u64,
     /// The request without an answer: its tag and its kind.
     asked: Option<(u32, RequestKind)>,
     /// The second of the last request, and its time in words.
@@ -56,25 +67,31 @@ impl Protocol for S3 {
         let (mut s3, socket) = S3::again(name, access)?;
         let (bucket, key) = name.export.split_once('/').unwrap_or((&name.export, ""));
         let (login, is_row) = (&name.login, s3.each.is_some());
-        let (size, each) =
-            if is_row { s3.row(&socket, bucket, key, access == Access::Read)? } else { (s3.object(&socket)?, None) };
+        let (size, each) = match () {
+            () if is_row => s3.row(&socket, bucket, key, access == Access::Read)?,
+            () if s3.upload.is_some() => (ROW_MAX, None),
+            () => (s3.object(&socket)?, None),
+        };
         if is_row && access == Access::Read && size.0 == 0 {
             return Err(io::Error::other(format!(
                 "there are no objects of ours; write them first: halfpower io {} --op write --request-size 4MiB --size 1GiB --overwrite",
                 name.text
             )));
         }
+        let is_written = is_row || s3.upload.is_some();
         let kind = if is_row { "objects" } else { "parts of an object" };
         let who = if login.user.is_empty() { "unsigned requests" } else { "signed requests" };
         let volume = Volume {
             size: if size.0 == 0 && is_row { ROW_MAX } else { size },
             alignment: each.unwrap_or(Bytes(1)),
-            read_only: (!is_row)
-                .then_some("an object is only read in part; to write, name a row of objects: s3://BUCKET/PREFIX/"),
+            read_only: (!is_written).then_some(
+                "an object is only read in part; to write, name a row of objects, s3://BUCKET/PREFIX/, or an upload in parts, \
+                 s3://BUCKET/KEY?upload",
+            ),
             server: Server {
                 protocol: Personality::S3,
                 address: socket.address.clone(),
-                agreed: [kind, who, "HTTP/1.1", "TCP_NODELAY"].map(str::to_owned).to_vec(),
+                agreed: [kind, who, "HTTP/1.1", "TCP_NODELAY"].into_iter().chain(socket.encryption()).map(str::to_owned).collect(),
                 request_max_bytes: each.unwrap_or(PUT_MAX),
                 round_trip: socket.round_trip,
                 segment_max_bytes: socket.segment_max,
@@ -87,14 +104,20 @@ impl Protocol for S3 {
     /// Without a look at the objects, of which a list may be long.
     fn again(name: &Name, _: Access) -> io::Result<(Self, Socket)> {
         let Place::Tcp { host, port } = &name.place else { return Err(io::Error::other("S3 is spoken over TCP")) };
-        let (socket, login) = (Socket::connect(&name.place)?, &name.login);
+        let (mut socket, login) = (Socket::connect(&name.place)?, &name.login);
+        if name.is_encrypted {
+            socket = socket.encrypted(host)?;
+        }
+        let usual = if name.is_encrypted { HTTPS_PORT } else { HTTP_PORT };
         let signer = (!login.user.is_empty())
             .then(|| Signer::new(&login.user, &login.password, &login.token, login.domain.as_str()));
         let s3 = S3 {
-            host: if *port == 80 { host.clone() } else { format!("{host}:{port}") },
+            host: if *port == usual { host.clone() } else { format!("{host}:{port}") },
             signer,
             path: format!("/{}", encoded(&name.export, true)),
             each: name.export.ends_with('/').then_some(0),
+            upload: name.upload.clone(),
+            part: 0,
             asked: None,
             now: (u64::MAX, String::new()),
             text: String::new(),
@@ -129,6 +152,34 @@ impl Protocol for S3 {
             }
             *each = size;
         }
+        if self.upload.is_some() {
+            let (part, span) = (workload.request_size.0, workload.span.0);
+            if workload.operation != Operation::Write {
+                return refuse("an upload is only written; read the object without ?upload".to_owned());
+            }
+            if !workload.sizes.is_empty()
+                || !workload.offset.0.is_multiple_of(part)
+                || !workload.step().0.is_multiple_of(part)
+            {
+                return refuse(
+                    "a request is a part; use one --request-size, and offsets in multiples of it".to_owned(),
+                );
+            }
+            if span.div_ceil(part) > PARTS_MAX {
+                return refuse(format!(
+                    "an upload has at most {PARTS_MAX} parts; use a larger --request-size, or a smaller --size"
+                ));
+            }
+            if workload.verify == Verify::ReadBack || workload.part_of.is_some() {
+                let what = if workload.part_of.is_some() {
+                    "is of one process; use {rank} in its name"
+                } else {
+                    "cannot be read; leave --verify out"
+                };
+                return refuse(format!("an upload {what}"));
+            }
+            self.part = part;
+        }
         Ok(Granted { obtained: vec!["HTTP/1.1".to_owned()], refused: Vec::new() })
     }
 
@@ -142,24 +193,24 @@ impl Protocol for S3 {
             let cause = "the server ends its connection after a request; let it keep connections open".to_owned();
             return Err(Refusal { errno: libc::ECONNRESET, cause });
         }
-        let method = match (kind, self.each) {
-            (RequestKind::Read, _) => "GET",
-            (RequestKind::Write, Some(_)) => "PUT",
-            (RequestKind::Trim, Some(_)) => "DELETE",
+        let method = match (kind, self.each.is_some(), self.upload.is_some()) {
+            (RequestKind::Read, _, false) => "GET",
+            (RequestKind::Write, true, _) | (RequestKind::Write, _, true) => "PUT",
+            (RequestKind::Trim, true, _) => "DELETE",
             _ => return Err(Refusal { errno: libc::EOPNOTSUPP, cause: "an object is only read in part".to_owned() }),
         };
-        let (mut path, mut more) = (String::new(), String::new());
+        let (mut path, mut query, mut more) = (self.path.clone(), String::new(), String::new());
         match self.each {
-            Some(each) => drop(write!(path, "{}{:0DIGITS$}", self.path, offset / each.max(1))),
+            Some(each) => drop(write!(path, "{:0DIGITS$}", offset / each.max(1))),
+            None if self.upload.is_some() => self.part(offset / self.part.max(1) + 1, &mut query),
             None => {
-                path.push_str(&self.path);
                 let _ = write!(more, "Range: bytes={offset}-{}\r\n", offset + u64::from(length).max(1) - 1);
             }
         }
         if kind == RequestKind::Write {
             let _ = write!(more, "Content-Length: {length}\r\n");
         }
-        self.request(method, &path, "", &more);
+        self.request(method, &path, &query, &more);
         head.extend(self.text.as_bytes());
         self.asked = Some((tag, kind));
         Ok(())
@@ -216,11 +267,29 @@ impl S3 {
         self.text.push_str("\r\n");
     }
 
-    /// Sends a request and receives its answer; the body of one to HEAD is left out.
-    fn call(&mut self, socket: &Socket, method: &str, path: &str, query: &str) -> io::Result<(Head, String)> {
-        self.request(method, path, query, "");
-        socket.send_all(self.text.as_bytes())?;
+    /// Puts a request with its body together.
+    fn message(&mut self, method: &str, path: &str, query: &str, body: &[u8], message: &mut Vec<u8>) {
+        let has_body = method == "POST" || method == "PUT";
+        let length = if has_body { format!("Content-Length: {}\r\n", body.len()) } else { String::new() };
+        self.request(method, path, query, &length);
+        message.clear();
+        message.extend(self.text.as_bytes());
+        message.extend(body);
+    }
+
+    /// Sends a request with a body and receives its answer; the body of one to HEAD is left out.
+    fn call(
+        &mut self,
+        socket: &Socket,
+        method: &str,
+        path: &str,
+        query: &str,
+        body: &str,
+    ) -> io::Result<(Head, String)> {
         let mut bytes = Vec::new();
+        self.message(method, path, query, body.as_bytes(), &mut bytes);
+        socket.send_all(&bytes)?;
+        bytes.clear();
         let (head, body) = loop {
             let mut some = [0; 8192];
             let count = socket.receive_some(&mut some)?;
@@ -255,7 +324,7 @@ impl S3 {
     /// The size of an object.
     fn object(&mut self, socket: &Socket) -> io::Result<Bytes> {
         let path = self.path.clone();
-        let (head, _) = self.call(socket, "HEAD", &path, "")?;
+        let (head, _) = self.call(socket, "HEAD", &path, "", "")?;
         head.length.map(Bytes).ok_or_else(|| io::Error::other("the server does not say how long the object is"))
     }
 
@@ -275,7 +344,7 @@ impl S3 {
                 format!("continuation-token={}&", encoded(&token, false))
             };
             let query = format!("{of}list-type=2&max-keys={LISTED}&prefix={}", encoded(prefix, false));
-            let (_, text) = self.call(socket, "GET", &format!("/{}", encoded(bucket, false)), &query)?;
+            let (_, text) = self.call(socket, "GET", &format!("/{}", encoded(bucket, false)), &query, "")?;
             for object in http::texts(&text, "Contents") {
                 let of = |tag: &str| http::texts(object, tag).next().unwrap_or_default();
                 let name = of("Key").rsplit('/').next().unwrap_or_default();

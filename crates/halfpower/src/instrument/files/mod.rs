@@ -13,9 +13,10 @@ use crate::store::RunStatus;
 use crate::target::{self, Company, KeptTestTree, TargetOptions};
 use crate::text::{UsageError, causes, refuse};
 use clap::Args;
-use halfpower_engine::files::{self as engine, Around, FilePhase, FilesOptions, PhaseRun};
+use halfpower_engine::files::{self as engine, Around, FilePhase, FilesOptions, PhaseRun, Place};
+use halfpower_engine::{Access, ObjectTree, Target, is_remote};
 use halfpower_model::sample::Warning;
-use halfpower_model::{Bytes, Cancel, Environment, Nanoseconds};
+use halfpower_model::{Bytes, Cancel, Environment, Nanoseconds, TargetFacts};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -27,19 +28,21 @@ Examples:
   halfpower files /mnt/mail            10 000 files of 4 KiB: create, stat, read, delete
   halfpower files /mnt/mail --fsync    each file flushed before the next, as by a mail server
   halfpower files /mnt/images --files 100000 --size 100KB --workers 8 --cold
+  halfpower files s3://bench/small/ --workers 32 --phases create,stat,list,read,delete
   mpirun -n 8 halfpower files /lustre/test";
 
 /// Measure how many small files per second a directory takes and gives
 ///
 /// Workers create, stat, read and delete files in a new tree of directories below DIRECTORY, which is removed afterwards; nothing
-/// else there is touched. The phases are those of mdtest and elbencho. All workers begin a phase together, each in directories of
+/// else there is touched. The phases are those of mdtest and elbencho; list reads the names in each directory. Of an object store
+/// each file is an object, and create, stat, list, read and delete are PUT, HEAD, LIST, GET and DELETE. All workers begin a phase together, each in directories of
 /// its own. Stat and read go in random order, and the bytes that are read are checked. Everything is repeated. What create and
 /// delete leave in memory is written back after the phase; the rate is given without and with that. Processes of an MPI launcher
 /// begin each phase together, each with --files of its own.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// A directory
+    /// A directory, or objects: s3://BUCKET/PREFIX/
     #[arg(value_name = "DIRECTORY")]
     directory: PathBuf,
     /// Number of files, of all workers together
@@ -54,7 +57,7 @@ pub(crate) struct Arguments {
     /// Workers: threads with directories of their own
     #[arg(long, value_name = "N", visible_alias = "numjobs", default_value_t = 1, value_parser = count::<u32>)]
     workers: u32,
-    /// Phases to measure; files are created and removed in any case
+    /// Phases to measure, of create, stat, list, read and delete; files are created and removed in any case
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "create,stat,read,delete", value_parser = phase)]
     phases: Vec<FilePhase>,
     /// Flush each file (fsync) before it is closed
@@ -78,7 +81,7 @@ pub(crate) struct Arguments {
 
 fn phase(text: &str) -> Result<FilePhase, String> {
     let found = FilePhase::ALL.into_iter().find(|phase| phase.word() == text);
-    found.ok_or_else(|| "use create, stat, read or delete".to_owned())
+    found.ok_or_else(|| "use create, stat, list, read or delete".to_owned())
 }
 
 impl Arguments {
@@ -115,7 +118,8 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let mut store = session::open_store(context, !arguments.keeping.no_store)?;
     // Before the free space is checked: what a killed run left may take it.
     target::offer_removal(&mut store, &[directory.to_owned()], &context.console)?;
-    let (environment, warnings) = examine(directory, &options)?;
+    let (environment, warnings) =
+        if is_remote(directory) { examine_store(directory, &options)? } else { examine(directory, &options)? };
     let company = context.ranks.as_ref().map(Company::of).transpose()?;
     let hosts = company.as_ref().map(|company| company.gather(environment.host.clone())).transpose()?.flatten();
     let hosts = hosts.unwrap_or_default();
@@ -166,11 +170,36 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
 
 fn refuse_other_than_directory(path: &Path) -> Result<(), UsageError> {
     command::refuse_simulated(&[path.to_owned()], "files", "it has no file system, only a volume")?;
-    if !path.is_dir() {
+    if !path.is_dir() && !is_remote(path) {
         let what = if path.exists() { "is no directory" } else { "does not exist" };
         refuse!("{} {what}; name a directory, in which the files are made", path.display());
     }
     Ok(())
+}
+
+/// The host and the object store.
+fn examine_store(name: &Path, options: &FilesOptions) -> anyhow::Result<(Environment, Vec<Warning>)> {
+    if let Some(option) =
+        [(options.fsync, "--fsync"), (options.cold, "--cold")].iter().find_map(|(is, of)| is.then_some(of))
+    {
+        refuse!(
+            "{option} is for file systems: an object is stored when the server answers, and no cache of this host has it"
+        );
+    }
+    let tree = ObjectTree::below(name, &target::new_tree_name())?;
+    let opened = Target::open(&tree.target(), Access::Overwrite)?;
+    let facts = TargetFacts { path: name.display().to_string(), ..opened.facts().clone() };
+    refuse_buffers(options, halfpower_engine::environment(facts, Vec::new()))
+        .map(|environment| (environment, Vec::new()))
+}
+
+/// Rejects workers whose buffers take more than half of the memory.
+fn refuse_buffers(options: &FilesOptions, environment: Environment) -> anyhow::Result<Environment> {
+    let buffers = Bytes(2 * options.size.0 * u64::from(options.workers));
+    if buffers.0 > environment.memory_bytes.0 / 2 {
+        refuse!("the workers need {buffers} of memory; use fewer --workers, or a smaller --size");
+    }
+    Ok(environment)
 }
 
 /// The host and the directory, and what would make the figures something else than those of a file system on a disk.
@@ -178,11 +207,7 @@ fn examine(directory: &Path, options: &FilesOptions) -> anyhow::Result<(Environm
     engine::refuse(directory, options).map_err(UsageError)?;
     let (targets, size) = (vec![directory.to_owned()], Some(options.bytes()));
     let site = target::examine(&TargetOptions { targets, size, size_is_fixed: true, ..TargetOptions::default() })?;
-    let environment = site.environment();
-    let buffers = Bytes(2 * options.size.0 * u64::from(options.workers));
-    if buffers.0 > environment.memory_bytes.0 / 2 {
-        refuse!("the workers need {buffers} of memory; use fewer --workers, or a smaller --size");
-    }
+    let environment = refuse_buffers(options, site.environment())?;
     // Direct I/O plays no part here.
     let notes = site.notes.into_iter().filter(|note| note.code != "no_direct").collect();
     Ok((environment, notes))
@@ -197,14 +222,23 @@ fn measure(
     cancel: &Cancel,
 ) -> (anyhow::Result<()>, Vec<PhaseRun>) {
     let mut work = Work { context: session.context, options, company, runs: Vec::new() };
-    let kept = KeptTestTree::make(directory, options.bytes(), &mut session.store, session.run);
-    let measured = kept.and_then(|kept| {
-        session.context.console.start_bar(options.files);
-        let measured = engine::measure(&kept.tree, options, cancel, &mut work);
-        let removed = kept.remove(&mut session.store);
-        // The first error explains the other.
-        measured.map_err(Into::into).and(removed)
-    });
+    let measured = if is_remote(directory) {
+        ObjectTree::below(directory, &target::new_tree_name()).map_err(Into::into).and_then(|tree| {
+            session.context.console.start_bar(options.files);
+            let measured = engine::measure(Place::Objects(&tree), options, cancel, &mut work);
+            let removed = tree.empty();
+            measured.and(removed).map_err(Into::into)
+        })
+    } else {
+        let kept = KeptTestTree::make(directory, options.bytes(), &mut session.store, session.run);
+        kept.and_then(|kept| {
+            session.context.console.start_bar(options.files);
+            let measured = engine::measure(Place::Tree(&kept.tree), options, cancel, &mut work);
+            let removed = kept.remove(&mut session.store);
+            // The first error explains the other.
+            measured.map_err(Into::into).and(removed)
+        })
+    };
     if let (Err(error), Some(company)) = (&measured, company) {
         company.give_up(&causes(error.as_ref()));
     }

@@ -5,8 +5,10 @@ use crate::reading::files::{Answerer, FileRates, PhaseRates};
 use crate::report::table::{Table, or_dash};
 use crate::text::counted;
 use halfpower_engine::files::{FilePhase, FilesOptions};
+use halfpower_engine::is_remote;
 use halfpower_model::sample::Latency;
 use halfpower_model::{Estimate, Nanoseconds, Quantity};
+use std::path::Path;
 
 const UNIT: &str = " files/s";
 
@@ -23,16 +25,30 @@ pub(crate) fn page(of: &FileRates) -> Page {
         unfinished: (!of.is_complete).then(|| format!("Not finished: {done} of {asked} were completed.")),
         bars: (most > 0.0).then(|| ("Files per second", of.rates.iter().map(bar).collect())),
         sections: [phases(of)].into_iter().chain(workers(of)).collect(),
-        method: vec![
-            "Each worker is a thread with directories of its own; all begin a phase together. A rate is the files of all workers \
-             over the time from the first start to the last end. Files are created and deleted in the order of their names, \
-             examined and read in random order. Directories are made before and removed after, outside the time.",
-            "A latency is that of one file: create is open, write, fsync if asked for, and close; read is open, read and close. \
-             Names are looked up in open directories. “With flush” adds the time in which the file system then writes back what is \
-             still in memory (syncfs), with what other programs left there.",
-        ],
+        method: method(of),
         ..Page::default()
     }
+}
+
+fn method(of: &FileRates) -> Vec<&'static str> {
+    let (own, one) = if is_remote(Path::new(&of.path)) {
+        (
+            "Each worker is a thread with a connection and objects of its own; all begin a phase together. Create is PUT, stat HEAD, \
+             list LIST of the objects below one name, read GET, delete DELETE.",
+            "A latency is that of one request, and of a list of up to 1 000 objects.",
+        )
+    } else {
+        (
+            "Each worker is a thread with directories of its own; all begin a phase together. Directories are made before and \
+             removed after, outside the time.",
+            "A latency is that of one file: create is open, write, fsync if asked for, and close; read is open, read and close; \
+             that of list is of one directory. Names are looked up in open directories. “With flush” adds the time in which the \
+             file system then writes back what is still in memory (syncfs), with what other programs left there.",
+        )
+    };
+    let order = "A rate is the files of all workers over the time from the first start to the last end. Files are created and \
+                 deleted in the order of their names, examined, listed and read in random order.";
+    vec![own, order, one]
 }
 
 /// `Creates 45 200 files of 4 KiB per second (12 000 with a flush at the end), stats 310 000, …`.
@@ -75,7 +91,7 @@ fn answered(of: &FileRates) -> Option<String> {
         }
         (false, false) => format!("The storage answered {words}, at least in part; --cold drops the caches before."),
     };
-    (!words.is_empty()).then_some(text)
+    (!words.is_empty() && !is_remote(Path::new(&of.path))).then_some(text)
 }
 
 /// Every phase in a row.
