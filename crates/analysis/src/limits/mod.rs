@@ -35,6 +35,8 @@ const SIZES_EQUAL: usize = 3;
 const BEYOND: f64 = 0.05;
 /// A bucket passes a burst at the device's own rate, which is taken to be faster by more than this. Set by hand.
 const A_LITTLE: f64 = 1.25;
+/// A device that becomes slower may have been as many times as fast. Set by hand.
+const FELL: f64 = 1.5;
 /// After a smaller fall, a rate that is less exact than this share is taken for the device's. Set by hand.
 const EXACT: f64 = 0.001;
 /// As `BEYOND`, of writes that a cache may hold, against a long sample that varies as the cache fills and empties.
@@ -279,12 +281,19 @@ pub fn shown_by(sample: &Sample) -> Shown {
 }
 
 /// Whether a limiter held a long sample at its end: it fell to a regular rate, or that of a virtual disk was regular while requests
-/// waited, but not for the CPU. What waits takes longer than the fastest; a device that is not saturated gives regular rates too.
+/// waited, but not for the CPU or a program. What waits takes longer than the fastest; a device that is not saturated gives regular rates too.
 fn is_held(course: &Course, sample: &Sample) -> bool {
     let latency = &sample.total.latency_ns;
     let waits = latency.p50.zip(latency.min).is_some_and(|(p50, min)| p50 as f64 >= WAITING * min as f64);
     let for_cpu = sample.cpu.system.is_some_and(|account| account.busy_s >= FULL * account.total_s());
-    course.is_regular && (course.burst.is_some() || waits && !for_cpu && is_virtual(&sample.environment))
+    let is_a_providers = is_virtual(&sample.environment) && !is_served_here(&sample.environment);
+    course.is_regular && (course.burst.is_some() || waits && !for_cpu && is_a_providers)
+}
+
+/// Whether a program of this host serves a target: its pace is that of its thread, which may be as regular.
+fn is_served_here(environment: &Environment) -> bool {
+    let is_fuse = |target: &TargetFacts| target.filesystem.as_deref().is_some_and(|kind| kind.starts_with("fuse"));
+    environment.all_targets().any(is_fuse)
 }
 
 /// Whether what is seen as a disk is a program's or a provider's.
@@ -455,7 +464,7 @@ impl Long<'_> {
     /// Whether it fell by little, to a rate that varies more than a bucket's: a device that became slower.
     fn falls_as_a_device(&self) -> bool {
         let lasts = self.course.requests_per_s;
-        let falls_little = self.course.burst.is_some_and(|burst| burst.requests_per_s < A_LITTLE * lasts.value);
+        let falls_little = self.course.burst.is_some_and(|burst| burst.requests_per_s < FELL * lasts.value);
         falls_little && lasts.relative_half_width().is_some_and(|share| share > EXACT)
     }
 
