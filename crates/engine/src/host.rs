@@ -16,7 +16,7 @@ use crate::worker::ledger::Ledger;
 use crate::worker::pace;
 use crate::worker::recorder::Snapshot;
 use halfpower_model::environment::PersonalityFacts;
-use halfpower_model::sample::{Totals, Verified};
+use halfpower_model::sample::{Failure, Totals, Verified};
 use halfpower_model::{
     BlockPhases, Bytes, BytesPerSecond, CachePolicy, Cancel, Environment, GivenPeak, Limits, MeasureError, Nanoseconds,
     Observer, Personality as Name, Sample, SubmitBatch, TargetFacts, Testbed, Verify, WorkerKind, Workload,
@@ -169,10 +169,6 @@ impl Host {
     }
 }
 
-fn upload_failed(path: &str, source: io::Error) -> MeasureError {
-    MeasureError::System { action: "upload", subject: path.to_owned(), source }
-}
-
 fn no_memory(source: io::Error) -> MeasureError {
     MeasureError::System { action: "allocate the table of", subject: "blocks to verify".to_owned(), source }
 }
@@ -239,7 +235,8 @@ impl Host {
         let mut watched = InterferenceWatch::new(&chosen, workload, observer);
         let parts = workload.span.0.div_ceil(workload.request_size.0.max(1));
         let uploads = Uploads::begin(targets.iter_mut().filter_map(OpenTarget::name_mut), parts);
-        let uploads = uploads.map_err(|source| upload_failed(chosen.path(0), source))?;
+        let failed = |source| MeasureError::System { action: "upload", subject: chosen.path(0).to_owned(), source };
+        let uploads = uploads.map_err(failed)?;
         let mut raw = for_personality!(workload.personality,
             P => run::run::<P>(workload, &targets, clock, volumes, &mut watched, cancel, gate))?;
         let phases = phases.map(|phases| phases.map(Watching::finish));
@@ -261,8 +258,12 @@ impl Host {
             block: before.zip(after).map(|(before, after)| disk::between(&before, &after, wall_s)),
             cancelled: cancel.is_cancelled(),
         };
-        raw.granted.obtained.extend(uploads.end().map_err(|source| upload_failed(chosen.path(0), source))?);
+        let ended = uploads.end().map(|words| raw.granted.obtained.extend(words));
         let mut sample = record::sample(workload, &raw, context);
+        if let Err(error) = ended {
+            let message = format!("the upload of {} did not end: {error}", chosen.path(0));
+            sample.failure.get_or_insert(Failure { code: "EIO".to_owned(), message });
+        }
         match phases {
             Some(Ok(phases)) => sample.block.iter_mut().for_each(|block| block.phases = phases.clone().map(Box::new)),
             Some(Err(why)) => sample.instrument.refused.push(format!("block_phases: {why}")),

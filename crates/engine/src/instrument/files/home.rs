@@ -15,7 +15,7 @@ pub(super) enum Home {
         directories: Vec<Option<OwnedFd>>,
     },
     Bucket {
-        objects: Objects,
+        objects: Box<Objects>,
         /// Before the name of a directory.
         own: String,
     },

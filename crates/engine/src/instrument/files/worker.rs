@@ -75,7 +75,7 @@ impl Worker {
         let own = format!("w{number}");
         let home = match place {
             Place::Tree(tree) => Home::in_folder(tree.folder(), &own, files.div_ceil(per_directory), cancel)?,
-            Place::Objects(tree) => Home::Bucket { objects: tree.connect()?, own },
+            Place::Objects(tree) => Home::Bucket { objects: Box::new(tree.connect()?), own },
         };
         let seed = derive_seed(seed, u64::from(number));
         let (mut wanted, found) = (vec![0; options.size.0 as usize], vec![0; options.size.0 as usize]);

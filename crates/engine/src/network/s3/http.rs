@@ -93,7 +93,9 @@ pub(super) fn explained(head: &Head, bytes: &[u8]) -> Result<Option<(String, usi
     let body = String::from_utf8_lossy(&body);
     let of = |tag: &str| texts(&body, tag).next().unwrap_or_default().to_owned();
     let (code, message) = (of("Code"), of("Message"));
-    let words: String = format!("{code}: {message}").chars().filter(|letter| !letter.is_control()).take(200).collect();
+    let separator = if message.is_empty() { "" } else { ": " };
+    let words: String =
+        format!("{code}{separator}{message}").chars().filter(|letter| !letter.is_control()).take(200).collect();
     let known = if code.is_empty() { format!("HTTP status {}", head.status) } else { words };
     Ok(Some((known, end)))
 }
