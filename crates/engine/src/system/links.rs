@@ -76,8 +76,14 @@ fn other(directory: &Path, name: &str, above: Option<&Link>) -> Option<Link> {
     if is("mmc") && !name.contains(':') && directory.parent().is_some_and(|parent| name_of(parent) == "mmc_host") {
         return unknown(LinkKind::Mmc, "the kernel does not report the card's rate");
     }
-    if is("nvme") && text(directory.join("transport")).is_some_and(|transport| transport != "pcie") {
-        return unknown(LinkKind::Network, "a network does not report its bandwidth");
+    if is("nvme")
+        && let Some(transport) = text(directory.join("transport")).filter(|transport| transport != "pcie")
+    {
+        // `traddr=192.0.2.1,trsvcid=4420,src_addr=192.0.2.2`
+        let address = text(directory.join("address")).unwrap_or_default();
+        let server = address.split(',').find_map(|part| part.strip_prefix("traddr="));
+        let to = server.map(|server| format!(" to {server}")).unwrap_or_default();
+        return unknown(LinkKind::Network, &format!("{transport}{to}, which does not report its bandwidth"));
     }
     let has_own =
         above.is_some_and(|link| matches!(link.kind, LinkKind::Sata | LinkKind::Ata | LinkKind::Sas | LinkKind::Usb));
