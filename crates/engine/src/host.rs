@@ -3,7 +3,7 @@
 use crate::instrument::accounts::Moment;
 use crate::instrument::clock::Clock;
 use crate::instrument::phases::Watching;
-use crate::network::Uploads;
+use crate::network::s3::upload::Uploads;
 use crate::personality::{for_personality, null::Null, personalities};
 use crate::record::{self, Context};
 use crate::run;

@@ -16,8 +16,6 @@ pub(crate) use connection::{Socket, silence, wait};
 pub(crate) use exchange::{Ended, Exchange};
 pub use name::is_remote;
 pub(crate) use name::{Name, Place};
-pub use s3::ObjectTree;
-pub(crate) use s3::{Objects, Uploads};
 
 use crate::personality::interface::{Granted, Transfer};
 use crate::target::Access;

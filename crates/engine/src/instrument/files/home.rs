@@ -1,6 +1,6 @@
 //! Where the files of a worker are: in directories of its own, or among the objects of a store.
 
-use crate::network::Objects;
+use crate::network::s3::objects::Objects;
 use crate::target::own_entries::DIRECTORY;
 use halfpower_model::Cancel;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fsync, mkdirat, openat, statat, unlinkat};

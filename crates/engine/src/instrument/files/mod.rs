@@ -14,7 +14,7 @@ mod worker;
 
 use super::clock::Clock;
 use super::drop_cache::drop_everything;
-use crate::network::ObjectTree;
+use crate::network::s3::objects::ObjectTree;
 use crate::target::TargetError;
 use crate::target::test_tree::TestTree;
 use crate::worker::pace::wait_until;

@@ -5,11 +5,11 @@
 //! trim deletes one. Over TLS where the endpoint is https. Not spoken: redirects. Source: Amazon's S3 API reference.
 
 mod http;
-mod objects;
+pub(crate) mod objects;
 mod signing;
 #[cfg(test)]
 mod tests;
-mod upload;
+pub(crate) mod upload;
 
 use super::name::{HTTP_PORT, HTTPS_PORT};
 use super::{Answer, Name, Place, Protocol, Refusal, Socket, Volume};
@@ -18,14 +18,10 @@ use crate::target::Access;
 use halfpower_model::stream::RequestKind;
 use halfpower_model::{Bytes, Operation, Personality, Server, Verify, Workload};
 use http::Head;
-pub use objects::ObjectTree;
-pub(crate) use objects::Objects;
 use signing::{Signer, encoded};
 use std::fmt::Write as _;
 use std::io;
 use std::time::SystemTime;
-use upload::PARTS_MAX;
-pub(crate) use upload::Uploads;
 
 /// The longest answer with text, a list of a thousand objects.
 const TEXT_MAX: usize = 4 << 20;
@@ -36,6 +32,8 @@ const LISTS_MAX: usize = 1000;
 const ROW_MAX: Bytes = Bytes(1 << 40);
 /// The largest object that one request puts.
 const PUT_MAX: Bytes = Bytes(5 << 30);
+/// The most parts of an upload.
+const PARTS_MAX: u64 = 10_000;
 /// Digits of an object's number.
 const DIGITS: usize = 10;
 
@@ -328,6 +326,18 @@ impl S3 {
         head.length.map(Bytes).ok_or_else(|| io::Error::other("the server does not say how long the object is"))
     }
 
+    /// A list of objects, from a token on, empty for the first; it becomes that of the next, empty for none.
+    fn list(&mut self, socket: &Socket, bucket: &str, prefix: &str, token: &mut String) -> io::Result<String> {
+        let from = match token.as_str() {
+            "" => String::new(),
+            token => format!("continuation-token={}&", encoded(token, false)),
+        };
+        let query = format!("{from}list-type=2&max-keys={LISTED}&prefix={}", encoded(prefix, false));
+        let (_, text) = self.call(socket, "GET", &format!("/{}", encoded(bucket, false)), &query, "")?;
+        *token = http::texts(&text, "NextContinuationToken").next().unwrap_or_default().to_owned();
+        Ok(text)
+    }
+
     /// The size of a row of objects, and of each; of no object, nothing.
     fn row(
         &mut self,
@@ -338,13 +348,7 @@ impl S3 {
     ) -> io::Result<(Bytes, Option<Bytes>)> {
         let (mut count, mut each, mut token) = (0_u64, None, String::new());
         for _ in 0..LISTS_MAX {
-            let of = if token.is_empty() {
-                String::new()
-            } else {
-                format!("continuation-token={}&", encoded(&token, false))
-            };
-            let query = format!("{of}list-type=2&max-keys={LISTED}&prefix={}", encoded(prefix, false));
-            let (_, text) = self.call(socket, "GET", &format!("/{}", encoded(bucket, false)), &query, "")?;
+            let text = self.list(socket, bucket, prefix, &mut token)?;
             for object in http::texts(&text, "Contents") {
                 let of = |tag: &str| http::texts(object, tag).next().unwrap_or_default();
                 let name = of("Key").rsplit('/').next().unwrap_or_default();
@@ -359,7 +363,6 @@ impl S3 {
                     Some(number) => count = number + 1,
                 }
             }
-            token = http::texts(&text, "NextContinuationToken").next().unwrap_or_default().to_owned();
             if token.is_empty() {
                 return Ok((Bytes(count.saturating_mul(each.unwrap_or(0))), each.map(Bytes)));
             }

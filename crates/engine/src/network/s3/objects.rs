@@ -2,7 +2,7 @@
 
 use super::http::{self, Head, errno_of, texts};
 use super::signing::encoded;
-use super::{LISTED, Name, S3, Socket};
+use super::{LISTS_MAX, Name, S3, Socket};
 use crate::network::Protocol;
 use crate::target::{Access, TargetError};
 use std::io;
@@ -40,7 +40,7 @@ impl ObjectTree {
     pub fn empty(&self) -> Result<(), TargetError> {
         let delete = || {
             let mut objects = self.connect()?;
-            loop {
+            for _ in 0..LISTS_MAX {
                 // The first ones that are left.
                 let keys = objects.list("", &mut String::new())?;
                 if keys.is_empty() {
@@ -48,6 +48,7 @@ impl ObjectTree {
                 }
                 keys.iter().try_for_each(|key| objects.delete(key))?;
             }
+            Err(io::Error::other("the server lists them still"))
         };
         delete().map_err(|error: io::Error| {
             TargetError::Rejected(format!("cannot delete the objects below {}: {error}", self.0.text))
@@ -127,20 +128,12 @@ impl Objects {
     pub(crate) fn list(&mut self, below: &str, token: &mut String) -> io::Result<Vec<String>> {
         self.stay_connected()?;
         let (bucket, prefix) = self.name.export.split_once('/').unwrap_or((&self.name.export, ""));
-        let from = match token.as_str() {
-            "" => String::new(),
-            token => format!("continuation-token={}&", encoded(token, false)),
-        };
-        let prefixed = encoded(&format!("{prefix}{below}"), false);
-        let query = format!("{from}list-type=2&max-keys={LISTED}&prefix={prefixed}");
-        let path = format!("/{}", encoded(bucket, false));
         self.s3.closes = true;
-        let (_, text) = self.s3.call(&self.socket, "GET", &path, &query, "")?;
+        let text = self.s3.list(&self.socket, bucket, &format!("{prefix}{below}"), token)?;
         // A key ends like the names that a run gives; before that it is the user's, with characters that XML escapes.
         let own = prefix.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
         let mark = format!("{own}/");
         let key = |object| Some(texts(object, "Key").next()?.rsplit_once(&mark)?.1.to_owned());
-        *token = texts(&text, "NextContinuationToken").next().unwrap_or_default().to_owned();
         Ok(texts(&text, "Contents").filter_map(key).collect())
     }
 

@@ -10,9 +10,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
 
-/// The most parts of an object.
-pub(super) const PARTS_MAX: u64 = 10_000;
-
 /// Uploads that were begun. Those that are not ended are given up when dropped.
 #[derive(Debug)]
 pub(crate) struct Uploads {
