@@ -190,7 +190,7 @@ fn an_object_is_put_in_parts_and_given_up_where_parts_are_missing() {
     let write = format!("io {upload} --op=write --request-size=5MiB --size=20MiB --json");
     s3(&write).ended(2, "--overwrite");
     let sample = s3(&format!("{write} --overwrite --bytes=20MiB --depth=3")).ended(0, "").document();
-    assert_eq!((&sample["total"]["requests"], &sample["total"]["errors"]), (&4.into(), &0.into()));
+    assert_eq!((&sample["total"]["requests"], &sample["total"]["errors"]), (&4.into(), &serde_json::json!({})));
     assert!(sample["instrument"]["obtained"].to_string().contains("put together of 4 parts"), "{sample}");
     assert_eq!(std::fs::metadata(store.file("bucket/one")).unwrap().len(), 20 << 20);
     std::fs::remove_file(store.file("bucket/one")).unwrap();
@@ -201,9 +201,9 @@ fn an_object_is_put_in_parts_and_given_up_where_parts_are_missing() {
     assert!(sample["instrument"]["obtained"].to_string().contains("given up, as 3 of 4 parts"), "{sample}");
     assert!(!store.file("bucket/one").exists());
     assert_eq!(parts(), [""; 0], "no part stays");
-    s3(&format!("io {upload} --size=20MiB")).ended(2, "without ?upload");
-    s3(&format!("{write} --overwrite --size=1TiB")).ended(2, "10000 parts");
-    s3(&format!("{write} --overwrite --bytes=20MiB --verify=read_back")).ended(2, "leave --verify out");
+    s3(&format!("io {upload} --size=20MiB")).ended(1, "without ?upload");
+    s3(&format!("{} --overwrite", write.replace("20MiB", "1TiB"))).ended(1, "10000 parts");
+    s3(&format!("{write} --overwrite --bytes=20MiB --verify=read_back")).ended(1, "leave --verify out");
     lab.ends(format!("io {}", upload.replace("/one", "/row/")), 1, "leave ?upload out");
 }
 
