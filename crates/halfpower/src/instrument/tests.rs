@@ -140,7 +140,7 @@ fn the_answer_about_files_names_what_answered_and_every_row_fits_a_terminal() {
     };
     let answered = |rates: &mut FileRates, by: [Option<Answerer>; 2]| {
         rates.rates[1].answered_by = by[0];
-        rates.rates[2].answered_by = by[1];
+        rates.rates[3].answered_by = by[1];
     };
     let (memory, storage) = (Some(Answerer::Memory), Some(Answerer::Storage));
     for (cold, by, expected) in [
@@ -159,8 +159,7 @@ fn the_answer_about_files_names_what_answered_and_every_row_fits_a_terminal() {
         assert!(text(&reading).contains(expected), "{}", text(&reading));
     }
     let few = of(&|rates| {
-        rates.rates.remove(1);
-        rates.rates.remove(0);
+        rates.rates.drain(..3);
         (rates.options.size, rates.is_complete) = (Bytes(0), false);
     });
     let shown = text(&few);

@@ -128,7 +128,7 @@ fn files() -> FileRates {
         seed: 1,
     };
     let run = |phase: FilePhase, round: u32| {
-        let latency_ns = [22_000, 1600, 4800, 9000][phase as usize];
+        let latency_ns = [22_000, 1600, 900, 4800, 9000][phase as usize];
         let mut latency = Histogram::default();
         for file in 0..20_000 {
             latency.record(if file % 500 == 0 { latency_ns * 40 } else { latency_ns + file % 7 * 100 });
