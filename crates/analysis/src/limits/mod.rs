@@ -286,14 +286,13 @@ fn is_held(course: &Course, sample: &Sample) -> bool {
     let latency = &sample.total.latency_ns;
     let waits = latency.p50.zip(latency.min).is_some_and(|(p50, min)| p50 as f64 >= WAITING * min as f64);
     let for_cpu = sample.cpu.system.is_some_and(|account| account.busy_s >= FULL * account.total_s());
-    let is_a_providers = is_virtual(&sample.environment) && !is_served_here(&sample.environment);
+    // A program of this host goes at the pace of its thread, which may be as regular.
+    let is_a_providers = is_virtual(&sample.environment) && !sample.environment.all_targets().any(is_fuse);
     course.is_regular && (course.burst.is_some() || waits && !for_cpu && is_a_providers)
 }
 
-/// Whether a program of this host serves a target: its pace is that of its thread, which may be as regular.
-fn is_served_here(environment: &Environment) -> bool {
-    let is_fuse = |target: &TargetFacts| target.filesystem.as_deref().is_some_and(|kind| kind.starts_with("fuse"));
-    environment.all_targets().any(is_fuse)
+fn is_fuse(target: &TargetFacts) -> bool {
+    target.filesystem.as_deref().is_some_and(|filesystem| filesystem.starts_with("fuse"))
 }
 
 /// Whether what is seen as a disk is a program's or a provider's.
@@ -303,7 +302,7 @@ pub(crate) fn is_virtual(environment: &Environment) -> bool {
     let is_virtual = |target: &TargetFacts| {
         target.transport.as_deref().is_some_and(|transport| by_transport.contains(&transport))
             || target.model.as_deref().is_some_and(|model| by_model.iter().any(|word| model.contains(word)))
-            || target.filesystem.as_deref().is_some_and(|filesystem| filesystem.starts_with("fuse"))
+            || is_fuse(target)
     };
     environment.all_targets().all(is_virtual)
 }
