@@ -226,6 +226,11 @@ impl Host {
         chosen.bring_into_state(workload, cancel)?;
         let cached_share_before = chosen.prepare_cache(workload, cancel)?;
         let loop_ns_per_request = loop_cost_ns(workload, clock)?;
+        // Before anything is counted.
+        let parts = workload.span.0.div_ceil(workload.request_size.0.max(1));
+        let uploads = Uploads::begin(targets.iter_mut().filter_map(OpenTarget::name_mut), parts);
+        let failed = |source| MeasureError::System { action: "upload", subject: chosen.path(0).to_owned(), source };
+        let uploads = uploads.map_err(failed)?;
         let counters = chosen.counters();
         let phases = (workload.block_phases == BlockPhases::On).then(|| Watching::start(&chosen.disks()));
         let before = counters.as_ref().and_then(|counters| counters.read());
@@ -233,10 +238,6 @@ impl Host {
         let ledger = (workload.verify != Verify::Off).then(|| Ledger::new(workload)).transpose().map_err(no_memory)?;
         let volumes = ledger.as_ref().map(|ledger| ledger.volumes(0));
         let mut watched = InterferenceWatch::new(&chosen, workload, observer);
-        let parts = workload.span.0.div_ceil(workload.request_size.0.max(1));
-        let uploads = Uploads::begin(targets.iter_mut().filter_map(OpenTarget::name_mut), parts);
-        let failed = |source| MeasureError::System { action: "upload", subject: chosen.path(0).to_owned(), source };
-        let uploads = uploads.map_err(failed)?;
         let mut raw = for_personality!(workload.personality,
             P => run::run::<P>(workload, &targets, clock, volumes, &mut watched, cancel, gate))?;
         let phases = phases.map(|phases| phases.map(Watching::finish));
