@@ -24,7 +24,7 @@ pub(crate) struct Socket {
     /// Facts of the kernel about a TCP connection.
     pub(crate) round_trip: Option<Nanoseconds>,
     pub(crate) segment_max: Option<Bytes>,
-    /// Encrypts what is sent.
+    /// The keys, if the connection is encrypted.
     session: Option<Session>,
 }
 
@@ -176,7 +176,7 @@ impl Socket {
         }
     }
 
-    /// Sends what is encrypted; whether the socket took all of it.
+    /// Sends the encrypted bytes; whether the socket took all of it.
     fn flush(&self, waits: bool) -> io::Result<bool> {
         self.session.as_ref().map_or(Ok(true), |session| session.flush(&self.descriptor, waits))
     }

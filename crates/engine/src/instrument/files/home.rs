@@ -1,4 +1,4 @@
-//! Where the files of a worker are: in directories of its own, or among the objects of a store.
+//! Where the files of a worker are: in its own directories, or among the objects of a store.
 
 use crate::network::s3::objects::Objects;
 use crate::target::own_entries::DIRECTORY;
@@ -22,7 +22,7 @@ pub(super) enum Home {
 }
 
 impl Home {
-    /// Makes so many directories below one of its own.
+    /// Makes its own directory, and this number of directories in it.
     ///
     /// # Errors
     /// When the file system fails; `EINTR` if it was cancelled.
@@ -62,7 +62,7 @@ impl Home {
         close(made)
     }
 
-    /// The size of a file; none of what is no file.
+    /// The size of a file; none if it is a directory, a link or the like.
     pub(super) fn size(&mut self, directory: u64, name: &str) -> io::Result<Option<u64>> {
         let directory = match self {
             Home::Bucket { objects, own } => return objects.size(&format!("{own}/d{directory}/{name}")),
@@ -73,7 +73,7 @@ impl Home {
         Ok(is_file.then_some(facts.st_size as u64))
     }
 
-    /// Reads a file; false if it is shorter than `data`, or has another size where that can be told.
+    /// Reads a file; false if it is shorter than `data`, of a store also if it is longer.
     pub(super) fn read(&mut self, directory: u64, name: &str, data: &mut [u8]) -> io::Result<bool> {
         let directory = match self {
             Home::Bucket { objects, own } => return objects.get(&format!("{own}/d{directory}/{name}"), data),

@@ -32,7 +32,7 @@ const LISTS_MAX: usize = 1000;
 const ROW_MAX: Bytes = Bytes(1 << 40);
 /// The largest object that one request puts.
 const PUT_MAX: Bytes = Bytes(5 << 30);
-/// The most parts of an upload.
+/// Maximum number of parts of an upload.
 const PARTS_MAX: u64 = 10_000;
 /// Digits of an object's number.
 const DIGITS: usize = 10;
@@ -46,7 +46,7 @@ pub(crate) struct S3 {
     path: String,
     /// Size of the objects of a row, 0 where it is not known; none of an object.
     each: Option<u64>,
-    /// The number of an upload, empty before it has begun; none of anything else.
+    /// The number of an upload, encoded, empty before it has begun; none of anything else.
     upload: Option<String>,
     /// The size of its parts.
     part: u64,
@@ -114,7 +114,7 @@ impl Protocol for S3 {
             signer,
             path: format!("/{}", encoded(&name.export, true)),
             each: name.export.ends_with('/').then_some(0),
-            upload: name.upload.clone(),
+            upload: name.upload.as_deref().map(|number| encoded(number, false)),
             part: 0,
             asked: None,
             now: (u64::MAX, String::new()),
@@ -134,14 +134,13 @@ impl Protocol for S3 {
         if workload.durability.every().is_some() || workload.operation.has(RequestKind::Flush) {
             return refuse("an object is stored when the server answers; leave --durability out".to_owned());
         }
+        let size = workload.request_size.0;
+        let are_whole = workload.offset.0.is_multiple_of(size) && workload.step().0.is_multiple_of(size);
+        if (self.each.is_some() || self.upload.is_some()) && !(workload.sizes.is_empty() && are_whole) {
+            let what = if self.upload.is_some() { "a part" } else { "an object" };
+            return refuse(format!("a request is {what}; use one --request-size, and offsets in multiples of it"));
+        }
         if let Some(each) = &mut self.each {
-            let size = workload.request_size.0;
-            let step = workload.step().0;
-            if !workload.sizes.is_empty() || !workload.offset.0.is_multiple_of(size) || !step.is_multiple_of(size) {
-                return refuse(
-                    "a request is an object; use one --request-size, and offsets in multiples of it".to_owned(),
-                );
-            }
             if *each > 0 && *each != size {
                 return refuse(format!(
                     "the objects there have {}; use that as --request-size, or another name",
@@ -151,32 +150,21 @@ impl Protocol for S3 {
             *each = size;
         }
         if self.upload.is_some() {
-            let (part, span) = (workload.request_size.0, workload.span.0);
-            if workload.operation != Operation::Write {
-                return refuse("an upload is only written; read the object without ?upload".to_owned());
+            let refused = match () {
+                () if workload.operation != Operation::Write => "is only written; read the object without ?upload",
+                () if workload.part_of.is_some() => "is of one process; use {rank} in its name",
+                () if workload.verify == Verify::ReadBack => "cannot be read; leave --verify out",
+                () => "",
+            };
+            if !refused.is_empty() {
+                return refuse(format!("an upload {refused}"));
             }
-            if !workload.sizes.is_empty()
-                || !workload.offset.0.is_multiple_of(part)
-                || !workload.step().0.is_multiple_of(part)
-            {
-                return refuse(
-                    "a request is a part; use one --request-size, and offsets in multiples of it".to_owned(),
-                );
-            }
-            if span.div_ceil(part) > PARTS_MAX {
+            if workload.span.0.div_ceil(size) > PARTS_MAX {
                 return refuse(format!(
                     "an upload has at most {PARTS_MAX} parts; use a larger --request-size, or a smaller --size"
                 ));
             }
-            if workload.verify == Verify::ReadBack || workload.part_of.is_some() {
-                let what = if workload.part_of.is_some() {
-                    "is of one process; use {rank} in its name"
-                } else {
-                    "cannot be read; leave --verify out"
-                };
-                return refuse(format!("an upload {what}"));
-            }
-            self.part = part;
+            self.part = size;
         }
         Ok(Granted { obtained: vec!["HTTP/1.1".to_owned()], refused: Vec::new() })
     }
@@ -248,6 +236,14 @@ impl Protocol for S3 {
     }
 }
 
+/// Receives more of an answer.
+fn receive_more(socket: &Socket, bytes: &mut Vec<u8>) -> io::Result<()> {
+    let mut some = [0; 8192];
+    let count = socket.receive_some(&mut some)?;
+    bytes.extend(&some[..count]);
+    Ok(())
+}
+
 impl S3 {
     /// Puts a request without data together. `more` are further lines of its header.
     fn request(&mut self, method: &str, path: &str, query: &str, more: &str) {
@@ -289,9 +285,7 @@ impl S3 {
         socket.send_all(&bytes)?;
         bytes.clear();
         let (head, body) = loop {
-            let mut some = [0; 8192];
-            let count = socket.receive_some(&mut some)?;
-            bytes.extend(&some[..count]);
+            receive_more(socket, &mut bytes)?;
             let Some(head) = http::head(&bytes).map_err(io::Error::other)? else { continue };
             if method == "HEAD" {
                 break (head, Vec::new());

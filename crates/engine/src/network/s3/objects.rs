@@ -2,13 +2,13 @@
 
 use super::http::{self, Head, errno_of, texts};
 use super::signing::encoded;
-use super::{LISTS_MAX, Name, S3, Socket};
+use super::{LISTS_MAX, Name, S3, Socket, receive_more};
 use crate::network::Protocol;
 use crate::target::{Access, TargetError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The objects that a run puts below a name of its own, and removes.
+/// The objects that a run puts below its own name, and removes.
 #[derive(Debug)]
 pub struct ObjectTree(Name);
 
@@ -146,7 +146,7 @@ impl Objects {
         self.socket.send_all(&self.bytes)?;
         self.bytes.clear();
         loop {
-            self.receive()?;
+            receive_more(&self.socket, &mut self.bytes)?;
             if let Some(head) = http::head(&self.bytes).map_err(io::Error::other)? {
                 return Ok(head);
             }
@@ -164,15 +164,8 @@ impl Objects {
                     errno => Err(io::Error::from_raw_os_error(errno)),
                 };
             }
-            self.receive()?;
+            receive_more(&self.socket, &mut self.bytes)?;
         }
-    }
-
-    fn receive(&mut self) -> io::Result<()> {
-        let mut some = [0; 8192];
-        let count = self.socket.receive_some(&mut some)?;
-        self.bytes.extend(&some[..count]);
-        Ok(())
     }
 
     fn stay_connected(&mut self) -> io::Result<()> {

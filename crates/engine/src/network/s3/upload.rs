@@ -2,7 +2,6 @@
 //! is there, else given up, so that nothing stays that would be stored and paid for.
 
 use super::http::texts;
-use super::signing::encoded;
 use super::{Name, S3, Socket};
 use crate::network::Protocol;
 use crate::target::Access;
@@ -73,7 +72,7 @@ impl Drop for Uploads {
 impl S3 {
     /// What names its upload in a query.
     fn upload_id(&self) -> String {
-        format!("uploadId={}", encoded(self.upload.as_deref().unwrap_or_default(), false))
+        format!("uploadId={}", self.upload.as_deref().unwrap_or_default())
     }
 
     /// The query of a part.
