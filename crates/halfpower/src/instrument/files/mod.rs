@@ -120,6 +120,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     target::offer_removal(&mut store, &[directory.to_owned()], &context.console)?;
     let (environment, warnings) =
         if is_remote(directory) { examine_store(directory, &options)? } else { examine(directory, &options)? };
+    refuse_buffers(&options, &environment)?;
     let company = context.ranks.as_ref().map(Company::of).transpose()?;
     let hosts = company.as_ref().map(|company| company.gather(environment.host.clone())).transpose()?.flatten();
     let hosts = hosts.unwrap_or_default();
@@ -189,17 +190,16 @@ fn examine_store(name: &Path, options: &FilesOptions) -> anyhow::Result<(Environ
     let tree = ObjectTree::below(name, &target::new_tree_name())?;
     let opened = Target::open(&tree.target(), Access::Overwrite)?;
     let facts = TargetFacts { path: name.display().to_string(), ..opened.facts().clone() };
-    refuse_buffers(options, halfpower_engine::environment(facts, Vec::new()))
-        .map(|environment| (environment, Vec::new()))
+    Ok((halfpower_engine::environment(facts, Vec::new()), Vec::new()))
 }
 
 /// Rejects workers whose buffers take more than half of the memory.
-fn refuse_buffers(options: &FilesOptions, environment: Environment) -> anyhow::Result<Environment> {
+fn refuse_buffers(options: &FilesOptions, environment: &Environment) -> Result<(), UsageError> {
     let buffers = Bytes(2 * options.size.0 * u64::from(options.workers));
     if buffers.0 > environment.memory_bytes.0 / 2 {
         refuse!("the workers need {buffers} of memory; use fewer --workers, or a smaller --size");
     }
-    Ok(environment)
+    Ok(())
 }
 
 /// The host and the directory, and what would make the figures something else than those of a file system on a disk.
@@ -207,7 +207,7 @@ fn examine(directory: &Path, options: &FilesOptions) -> anyhow::Result<(Environm
     engine::refuse(directory, options).map_err(UsageError)?;
     let (targets, size) = (vec![directory.to_owned()], Some(options.bytes()));
     let site = target::examine(&TargetOptions { targets, size, size_is_fixed: true, ..TargetOptions::default() })?;
-    let environment = refuse_buffers(options, site.environment())?;
+    let environment = site.environment();
     // Direct I/O plays no part here.
     let notes = site.notes.into_iter().filter(|note| note.code != "no_direct").collect();
     Ok((environment, notes))
@@ -222,22 +222,17 @@ fn measure(
     cancel: &Cancel,
 ) -> (anyhow::Result<()>, Vec<PhaseRun>) {
     let mut work = Work { context: session.context, options, company, runs: Vec::new() };
+    let mut measure_in = |place: Place<'_>| {
+        session.context.console.start_bar(options.files);
+        engine::measure(place, options, cancel, &mut work).map_err(anyhow::Error::from)
+    };
+    // The first error explains that of the removal.
     let measured = if is_remote(directory) {
-        ObjectTree::below(directory, &target::new_tree_name()).map_err(Into::into).and_then(|tree| {
-            session.context.console.start_bar(options.files);
-            let measured = engine::measure(Place::Objects(&tree), options, cancel, &mut work);
-            let removed = tree.empty();
-            measured.and(removed).map_err(Into::into)
-        })
+        let tree = ObjectTree::below(directory, &target::new_tree_name()).map_err(Into::into);
+        tree.and_then(|tree| measure_in(Place::Objects(&tree)).and(tree.empty().map_err(Into::into)))
     } else {
         let kept = KeptTestTree::make(directory, options.bytes(), &mut session.store, session.run);
-        kept.and_then(|kept| {
-            session.context.console.start_bar(options.files);
-            let measured = engine::measure(Place::Tree(&kept.tree), options, cancel, &mut work);
-            let removed = kept.remove(&mut session.store);
-            // The first error explains the other.
-            measured.map_err(Into::into).and(removed)
-        })
+        kept.and_then(|kept| measure_in(Place::Tree(&kept.tree)).and(kept.remove(&mut session.store)))
     };
     if let (Err(error), Some(company)) = (&measured, company) {
         company.give_up(&causes(error.as_ref()));
