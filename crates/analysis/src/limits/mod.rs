@@ -573,10 +573,7 @@ impl Limit {
             );
         };
         let beyond = (burst - self.sustained.value) * seconds;
-        let amount = match self.what {
-            Quantity::BytesPerSecond => self.what.format(beyond).replace("/s", ""),
-            _ => format!("{beyond:.0} requests"),
-        };
+        let amount = self.what.format(beyond).replace("/s", "").replace("IOPS", "requests");
         let (burst, length) = (self.what.format(burst), Nanoseconds::from_seconds(seconds));
         let refill = self.what.format(self.refill_per_s.unwrap_or(self.sustained.value));
         format!(

@@ -12,6 +12,9 @@ use halfpower_analysis::{Analysis, CellSummary, Context, Observed, analyse_with}
 use halfpower_model::names::names;
 use halfpower_model::{Finding, FindingCode, Nanoseconds, Offer, Operation, Quantity, Reach};
 
+/// Writes that ran for less than this share of the reads' time were ended by the write budget.
+const BUDGET_ENDED: f64 = 0.9;
+
 /// A stored run, analysed.
 #[derive(Debug)]
 pub(crate) struct Analysed {
@@ -212,22 +215,31 @@ impl Analysed {
         if !limits.is_empty() || !self.looks_for_limits() {
             return limits.iter().map(|limit| limit.sentence.clone()).collect();
         }
-        let given = [(Operation::Read, "reads"), (Operation::Write, "writes")].into_iter().filter_map(|(of, name)| {
+        let of_one = [(Operation::Read, "reads"), (Operation::Write, "writes")].map(|(of, name)| {
             let rate = |what| sustained(&self.analysis, what, of).map(|(rate, _)| what.format(rate.value));
             let rates: Vec<String> =
                 [Quantity::RequestsPerSecond, Quantity::BytesPerSecond].into_iter().filter_map(rate).collect();
-            let samples = self.samples.iter().map(|stored| &stored.sample);
-            let seen_s = samples.filter(|sample| sample.workload.operation == of).map(|sample| sample.elapsed_s);
-            let seen = Nanoseconds::from_seconds(seen_s.fold(0.0, f64::max));
-            (!rates.is_empty()).then(|| format!("{name} {} for up to {seen}", rates.join(" and ")))
+            let samples = || self.samples.iter().filter(|stored| stored.sample.workload.operation == of);
+            let seen_s = samples().map(|stored| stored.sample.elapsed_s).fold(0.0, f64::max);
+            let seen = Nanoseconds::from_seconds(seen_s);
+            let given = (!rates.is_empty()).then(|| format!("{name} {} for up to {seen}", rates.join(" and ")));
+            (given, seen_s, samples().map(|stored| stored.id).collect::<Vec<_>>())
         });
-        let given = given.collect::<Vec<_>>().join("; ");
+        let [(reads, reads_s, of_reads), (writes, writes_s, of_writes)] = of_one;
+        let given = [reads, writes].into_iter().flatten().collect::<Vec<_>>().join("; ");
         if given.is_empty() {
             return vec!["Too little was measured to find a limit; run it again.".to_owned()];
         }
-        vec![format!(
-            "No rate limit was seen: {given}. A cache or credits that last longer show with a longer --duration."
-        )]
+        let more = if writes_s < BUDGET_ENDED * reads_s { ", for writes with a larger --write-budget" } else { "" };
+        let seen = format!(
+            "No rate limit was seen: {given}. A cache or credits that last longer show with a longer --duration{more}."
+        );
+        let is_of_one = |finding: &&Finding| {
+            let of = |samples: &[i64]| finding.samples.iter().any(|id| samples.contains(id));
+            finding.code == FindingCode::Drift && (of(&of_reads) || of(&of_writes))
+        };
+        let changed = self.analysis.findings.iter().filter(is_of_one).map(|finding| finding.sentence.clone());
+        std::iter::once(seen).chain(changed).collect()
     }
 
     /// Whether the run looks for limits, so that its answer is a course over time.
