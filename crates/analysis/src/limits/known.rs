@@ -7,7 +7,11 @@ use halfpower_model::Quantity;
 /// "Managed disk bursting".
 const KNOWN: [(f64, &[f64], &str); 3] = [
     (3000.0, &[125.0], "what an Amazon EBS gp3 volume includes"),
-    (3000.0, &[128.0, 250.0], "the burst of an Amazon EBS gp2 volume, whose credits last for half an hour or more"),
+    (
+        3000.0,
+        &[128.0, 250.0],
+        "the burst of an Amazon EBS gp2 volume, which falls to 3 IOPS per GiB when its credits are used up",
+    ),
     (3500.0, &[170.0], "the burst of an Azure Premium SSD up to P20, whose credits last for half an hour"),
 ];
 

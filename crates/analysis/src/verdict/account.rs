@@ -168,8 +168,10 @@ fn setting(part: &Part<'_>) -> Option<String> {
 fn hardware(part: &Part<'_>) -> Option<String> {
     let words = match part.pace.owner? {
         Owner::Cpu => "use larger requests or a faster CPU",
-        Owner::Bus | Owner::Controller | Owner::Link => "use a faster link",
-        Owner::Device if part.is_virtual => "ask its provider for a faster disk",
+        Owner::Bus => "use a faster bus",
+        Owner::Controller => "use a faster controller",
+        Owner::Link => "use a faster link",
+        Owner::Device if part.is_virtual => "ask the provider of the disk for a faster one",
         Owner::Device => "use a faster device, or several",
         Owner::Server => "measure on the server, which tells its own part from its storage",
         _ => return None,

@@ -88,8 +88,9 @@ fn small_files(evidence: &Evidence<'_>) -> Option<Advice> {
     let mut together = of(Kind::SequentialWrite);
     together.retain(|cell| cell.workload.durability == Durability::FlushAtEnd && order(cell) == order(each));
     let (together, _) = best(&together)?;
-    let rate = together.own_rate()?;
-    let gain = rate.value / each.rate(Quantity::BytesPerSecond)?.value;
+    let [rate, of_each] = [together, each].map(|cell| cell.rate(Quantity::RequestsPerSecond));
+    let rate = Estimate { quantity: Quantity::FilesPerSecond, ..rate? };
+    let gain = rate.value / of_each?.value;
     Some(Advice {
         of: SMALL_FILES,
         request_size: [together.workload.request_size; 2],
@@ -164,10 +165,10 @@ fn advice(of: &'static str, candidates: &[&Cell<'_>], cells: &[CellSummary]) -> 
     let scatter = Scatter::between_runs(candidates.iter().copied());
     // A cell of a burst reaches the rate that lasts.
     let outran = cells.iter().filter(|one| one.is_burst && are_comparable(&one.workload, choice.workload, WAYS));
-    let near = candidates.iter().filter(|cell| scatter.may_reach(SHARE_OF_BEST, cell, best));
+    let near = || candidates.iter().copied().filter(|cell| scatter.may_reach(SHARE_OF_BEST, cell, best));
     let same_way =
         |one: &Workload| one.buffering == choice.workload.buffering && one.durability == choice.workload.durability;
-    let all = near.map(|cell| cell.workload).chain(outran.map(|one| &one.workload));
+    let all = near().map(|cell| cell.workload).chain(outran.map(|one| &one.workload));
     let all: Vec<&Workload> = all.filter(|one| same_way(one)).collect();
     let alike = |is_same: &dyn Fn(&Workload) -> bool, value: fn(&Workload) -> u64| {
         let own = value(choice.workload);
@@ -177,28 +178,36 @@ fn advice(of: &'static str, candidates: &[&Cell<'_>], cells: &[CellSummary]) -> 
     let size = alike(&|workload| workload.depth == choice.workload.depth, |workload| workload.request_size.0);
     let same_size = |workload: &Workload| workload.request_size == choice.workload.request_size;
     let depth = alike(&same_size, |workload| u64::from(workload.depth));
-    let [p50, p99] = latencies(choice, cells);
+    // Its figures are those of the first of them; for random reads the queue for low latency is told beside it.
+    let is_within = |cell: &&Cell<'_>| {
+        let workload = cell.workload;
+        let in_size = (size[0]..=size[1]).contains(&workload.request_size.0);
+        same_way(workload) && in_size && (depth[0]..=depth[1]).contains(&u64::from(workload.depth))
+    };
+    let first = near().filter(is_within).min_by_key(|cell| order(cell));
+    let shown = first.filter(|_| of != RANDOM_READS).unwrap_or(choice);
+    let [p50, p99] = latencies(shown, cells);
     // What a program does that was not told otherwise: the smallest buffered requests, one after another.
     let is_plain = |cell: &&&Cell<'_>| cell.workload.buffering == Buffering::Buffered;
-    let others = || candidates.iter().filter(|cell| cell.number != choice.number);
+    let others = || candidates.iter().filter(|cell| cell.number != shown.number);
     let obvious =
         others().filter(is_plain).min_by_key(|cell| order(cell)).or_else(|| others().min_by_key(|cell| order(cell)));
     let gain = obvious
         .filter(|obvious| rate(obvious) > 0.0)
-        .map(|obvious| (rate(choice) / rate(obvious), place(obvious.workload)))
+        .map(|obvious| (rate(shown) / rate(obvious), place(obvious.workload)))
         .filter(|(gain, _)| *gain > GAIN_MIN);
     Some(Advice {
         of,
         request_size: size.map(Bytes),
         depth: depth.map(|depth| depth as u32),
         buffering: caching(choice.workload),
-        rate: choice.own_rate()?,
+        rate: shown.own_rate()?,
         gain,
         p50,
         p99,
         settings: settings(choice, candidates),
-        workload: choice.workload.clone(),
-        cell: choice.number,
+        workload: shown.workload.clone(),
+        cell: shown.number,
     })
 }
 
@@ -257,7 +266,7 @@ impl Advice {
     }
 }
 
-/// `use QD16–32 for random requests (at most QD4 for low latency, p99 2 ms) and, for streams, 64 KiB–1 MiB at QD8, direct`
+/// `use QD16–32 for random reads (at most QD4 for low latency, p99 2 ms) and, for streams, 64 KiB–1 MiB at QD8, direct`
 pub(super) fn words_of(advice: &[Advice]) -> Option<String> {
     let of = |name: &str| advice.iter().find(|advice| advice.of == name);
     let random = of(RANDOM_READS).map(|advice| {
@@ -267,7 +276,7 @@ pub(super) fn words_of(advice: &[Advice]) -> Option<String> {
             format!(" ({} for low latency{p99})", quick.depths())
         });
         let quick = quick.unwrap_or_default();
-        format!("{} for random requests{quick}", advice.depths())
+        format!("{} for random reads{quick}", advice.depths())
     });
     let streams = of("streaming")
         .map(|advice| format!("for streams, {} at {}, {}", advice.sizes(), advice.depths(), advice.buffering));

@@ -15,7 +15,7 @@ use crate::kind::Kind;
 use crate::limits::Limit;
 use crate::pyramid::Pyramid;
 use crate::summary::CellSummary;
-use crate::wording::{listed, place, reaches_storage, requests, sentence};
+use crate::wording::{place, reaches_storage, requests, sentence};
 pub use account::Account;
 pub use advice::Advice;
 use halfpower_model::{Bytes, Durability, Estimate, Nanoseconds, Operation, Workload};
@@ -115,8 +115,8 @@ fn written(evidence: &Evidence<'_>) -> Bytes {
     Bytes(samples.map(|one| one.sample.total.bytes).sum())
 }
 
-/// `Reads for up to 6 s: 1.92 GB/s sequential and 52 000 IOPS random (4 KiB, p99 1.2 ms); writes, 8 GiB in all: …, 900 IOPS with
-/// fsync.` Or `sustained reads: …`, `sustained writes: …`, of those whose burst was seen to end.
+/// `Reads over 6 s: 1.92 GB/s sequential, 52 000 IOPS random (4 KiB, p99 1.2 ms); writes over 8 GiB: …,
+/// 900 fsync/s.` Or `sustained reads: …`, `sustained writes: …`, of those whose burst was seen to end.
 fn gives(peaks: &[Best], seen: Option<Nanoseconds>, written: Bytes) -> Option<String> {
     let of = |kind: Kind| peaks.iter().find(|best| best.kind == kind.name());
     // A wide interval belongs to the figure.
@@ -133,28 +133,37 @@ fn gives(peaks: &[Best], seen: Option<Nanoseconds>, written: Bytes) -> Option<St
             let size = is_first.then(|| best.workload.request_size.to_string());
             let p99 = best.p99.map(|p99| format!("p99 {}", Nanoseconds(p99)));
             let is_flushed = best.workload.durability == Durability::FlushAtEnd;
-            let flushed = is_flushed.then(|| "buffered and flushed".to_owned());
-            let notes: Vec<String> = [size, flushed, p99].into_iter().flatten().collect();
+            let flushed = if is_flushed { " if buffered and flushed" } else { "" };
+            let notes: Vec<String> = [size, p99].into_iter().flatten().collect();
             let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
-            figure(best) + word(" random") + &notes
+            figure(best) + word(" random") + flushed + &notes
         });
         let rates: Vec<String> = [sequential, random].into_iter().flatten().collect();
-        (!rates.is_empty()).then(|| listed(&rates))
+        (!rates.is_empty()).then(|| rates.join(", "))
     };
     let kinds = [[Kind::SequentialRead, Kind::RandomRead], [Kind::SequentialWrite, Kind::RandomWrite]];
     let sizes = [Kind::RandomRead, Kind::RandomWrite].map(|kind| Some(of(kind)?.workload.request_size));
     let are_alike = kinds.as_flattened().iter().all(|kind| of(*kind).is_some()) && sizes[0] == sizes[1];
     let reads = rates(kinds[0], true).map(|rates| match seen {
-        Some(seen) => format!("reads for up to {seen}: {rates}"),
+        Some(seen) => format!("reads over {seen}: {rates}"),
         None => format!("sustained reads: {rates}"),
     });
-    let commits = of(Kind::Commit).map(|best| format!(", {} with fsync", figure(best))).unwrap_or_default();
+    let commits = of(Kind::Commit).map(|best| format!(", {}", figure(best).replace("IOPS", "fsync/s")));
+    let commits = commits.unwrap_or_default();
     let writes = rates(kinds[1], !are_alike).map(|rates| match written {
         Bytes(0) => format!("sustained writes: {rates}{commits}"),
-        all => format!("writes, {all} in all: {rates}{commits}"),
+        all => format!("writes over {all}: {rates}{commits}"),
     });
     let all: Vec<String> = [reads, writes].into_iter().flatten().collect();
     (!all.is_empty()).then(|| sentence(&all.join("; ")))
+}
+
+impl Verdict {
+    /// Leaves out what to do, where the figures are of memory.
+    pub fn advise_nothing(&mut self) {
+        self.advice.clear();
+        self.sentences.truncate(1 + usize::from(self.bottleneck.sentence().is_some()));
+    }
 }
 
 impl Bottlenecks {
@@ -163,13 +172,19 @@ impl Bottlenecks {
         if operation == Operation::Write { self.writes.as_ref() } else { self.reads.as_ref() }
     }
 
-    /// `for more, flush less often`; none if several would give more of this or that.
+    /// `for more, raise nr_requests (now 64)`, or `for faster reads, …; for faster writes, …`; none where several would do.
     fn remedies(&self) -> Option<String> {
-        let accounts = [&self.reads, &self.writes].into_iter().flatten();
-        let mut all: Vec<String> = accounts.flat_map(|account| &account.remedies).cloned().collect();
-        all.dedup();
-        let [only] = &all[..] else { return None };
-        Some(format!("for more, {only}"))
+        let only = |account: &Option<Account>| match &account.as_ref()?.remedies[..] {
+            [only] => Some(only.clone()),
+            _ => None,
+        };
+        let [reads, writes] = [&self.reads, &self.writes].map(only);
+        if reads == writes || self.reads.is_none() || self.writes.is_none() {
+            return reads.or(writes).map(|only| format!("for more, {only}"));
+        }
+        let of = |name: &str, only: Option<String>| only.map(|only| format!("for faster {name}, {only}"));
+        let all: Vec<String> = [of("reads", reads), of("writes", writes)].into_iter().flatten().collect();
+        Some(all.join("; "))
     }
 
     /// Both in a sentence; none if nothing was measured.
@@ -177,7 +192,7 @@ impl Bottlenecks {
         match (&self.reads, &self.writes) {
             (Some(reads), Some(writes)) if reads.words() == writes.words() => Some(reads.sentence("reads and writes")),
             (Some(reads), Some(writes)) => {
-                Some(sentence(&format!("{}; {}", reads.claim("reads"), writes.claim("writes"))))
+                Some(sentence(&format!("{}; that of writes is {}", reads.claim("reads"), writes.words())))
             }
             (Some(reads), None) => Some(reads.sentence("reads")),
             (None, Some(writes)) => Some(writes.sentence("writes")),

@@ -6,6 +6,7 @@ use crate::simulator::paper_figures::{PaperFigure, paper_figures};
 use crate::simulator::published::figures;
 use crate::store::{Run, RunId, RunKind, RunStatus, Store, StoredSample};
 use crate::study::LIMITS;
+use crate::target::notes::on_memory;
 use crate::text::counted;
 use halfpower_analysis::comparison::{Noise, against_itself};
 use halfpower_analysis::{Analysis, CellSummary, Context, Observed, analyse_with};
@@ -55,7 +56,10 @@ impl Analysed {
 
     fn of(run: Run, samples: Vec<StoredSample>, context: &Context<'_>) -> Self {
         let observed = observed(&samples);
-        let analysis = analyse_with(&observed, context);
+        let mut analysis = analyse_with(&observed, context);
+        if on_memory(&samples).iter().any(|note| note.code == "memory") {
+            analysis.verdict.advise_nothing();
+        }
         let noise = if run.kind == RunKind::Aa { against_itself(&observed, run.seed) } else { None };
         let of_paper = run.plan.as_ref().filter(|plan| !plan.figures.is_empty());
         let mut paper_figures =

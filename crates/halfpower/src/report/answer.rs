@@ -9,8 +9,8 @@ use crate::target::notes::on_memory;
 use crate::target_name::is_time_virtual;
 use crate::text::{counted, percent};
 use halfpower_analysis::{Advice, Best};
-use halfpower_model::Nanoseconds;
 use halfpower_model::units::significant;
+use halfpower_model::{Nanoseconds, Operation};
 use std::path::Path;
 
 /// About one screen; `tables` is where the rest is.
@@ -52,10 +52,11 @@ fn about(analysed: &Analysed) -> String {
     format!("({simulated}{}: {workloads}, {samples})", analysed.run.name)
 }
 
-/// How many workloads were skipped, how many warnings there are, and where they are.
+/// How many workloads were skipped, how many warnings of samples there are, and where they are.
 fn close_in_short(page: &mut Page, analysed: &Analysed, tables: &str) {
     let skipped = analysed.skipped().iter().map(|of| of.cells).sum::<usize>();
-    let mut more = vec![counted(analysed.analysis.warnings.len(), "warning"), format!("{skipped} not run")];
+    let mut more =
+        vec![format!("{} on samples", counted(analysed.analysis.warnings.len(), "note")), format!("{skipped} not run")];
     more.retain(|words| !words.starts_with('0'));
     let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join(", ")) };
     page.plain(format!("Tables and evidence{more}: {}", tables));
@@ -67,32 +68,35 @@ pub(super) fn tell(page: &mut Page, analysed: &Analysed) {
     for sentence in &verdict.sentences {
         page.paragraph("", &[(Style::Strong, sentence)]);
     }
-    page.table_of(&peaks(&verdict.peaks));
+    // The mix is that of the database below.
+    let is_below = verdict.advice.iter().any(|advice| advice.of == "database");
+    let shown = verdict.peaks.iter().filter(|best| !(is_below && matches!(best.workload.operation, Operation::Mix(_))));
+    page.table_of(&peaks(shown));
     page.table_of(&advice(&verdict.advice));
 }
 
-fn peaks(peaks: &[Best]) -> Table {
+fn peaks<'a>(peaks: impl Iterator<Item = &'a Best>) -> Table {
     let row = |best: &Best| {
         let [p50, p99] = [best.p50, best.p99].map(|latency| or_dash(latency.map(Nanoseconds)));
         [best.kind.clone(), best.rate.to_string(), best.at.clone(), p50, p99]
     };
-    Table::new(["Best", "rate (95 % CI)", "at", "p50", "p99"], peaks.iter().map(row))
+    Table::new(["Best", "rate (95 % CI)", "at", "p50", "p99"], peaks.map(row))
 }
 
 fn advice(advice: &[Advice]) -> Table {
     let row = |advice: &Advice| {
         let most = advice.at_most();
-        let rate = format!("{most}{}", advice.rate.quantity.format(advice.rate.value));
-        let gain = advice.gain.as_ref().map(|(gain, _)| format!("{most}{} ×", significant(*gain)));
-        // Surveys flush buffered writes only.
-        let setting = advice.setting().replace("buffered, flushed", "flushed");
+        let rate = format!("{most}{}", advice.rate.quantity.format(advice.rate.value).replace(" files", ""));
+        let gain = advice.gain.as_ref().map(|(gain, _)| format!("{most}{}", significant(*gain)));
+        // As above: what is not buffered is direct, and buffered writes are flushed.
+        let setting = advice.setting().replace("buffered, flushed", "flushed").replace(", direct", "");
         [advice.of.to_owned(), setting, rate, or_dash(gain), or_dash(advice.p99.map(Nanoseconds))]
     };
     // The verdict has the queues for random reads and for low latency.
     let uses = advice.iter().filter(|advice| !["random reads", "low latency"].contains(&advice.of));
     // Of the smallest requests, like all that is obvious.
     let over = advice.iter().find_map(|advice| Some(advice.gain.as_ref()?.1.replace(", ", " ")));
-    let over = over.map_or_else(|| "gain".to_owned(), |obvious| format!("over {obvious}"));
+    let over = over.map_or_else(|| "gain".to_owned(), |obvious| format!("× {obvious}"));
     Table::new(["For", "use", "rate", &over, "p99"], uses.map(row))
 }
 
