@@ -101,6 +101,19 @@ fn a_survey_ends_with_an_answer_on_a_screen_and_its_tables_have_the_half_power_s
 }
 
 #[test]
+fn nothing_is_advised_for_memory() {
+    let mut analysed = run(&Study::builtin("survey").unwrap());
+    for stored in &mut analysed.samples {
+        stored.sample.environment.target.filesystem = Some("tmpfs".to_owned());
+    }
+    let analysed = analysed.again();
+    let answer = super::answer(&analysed, "halfpower runs show 1", columns(80));
+    assert!(answer.contains("is memory, not storage") && answer.contains("The bottleneck of reads"), "{answer}");
+    assert!(!answer.contains("Use ") && !answer.contains("\nFor "), "{answer}");
+    assert_eq!(analysed.json()["verdict"]["advice"], serde_json::json!([]));
+}
+
+#[test]
 fn the_summary_keeps_to_its_width_and_is_plain_without_colour() {
     let analysed = run(&fixed());
     for width in [20, 44, 120] {
