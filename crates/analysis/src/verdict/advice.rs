@@ -165,10 +165,10 @@ fn advice(of: &'static str, candidates: &[&Cell<'_>], cells: &[CellSummary]) -> 
     let scatter = Scatter::between_runs(candidates.iter().copied());
     // A cell of a burst reaches the rate that lasts.
     let outran = cells.iter().filter(|one| one.is_burst && are_comparable(&one.workload, choice.workload, WAYS));
-    let near = || candidates.iter().copied().filter(|cell| scatter.may_reach(SHARE_OF_BEST, cell, best));
+    let near = candidates.iter().filter(|cell| scatter.may_reach(SHARE_OF_BEST, cell, best));
     let same_way =
         |one: &Workload| one.buffering == choice.workload.buffering && one.durability == choice.workload.durability;
-    let all = near().map(|cell| cell.workload).chain(outran.map(|one| &one.workload));
+    let all = near.map(|cell| cell.workload).chain(outran.map(|one| &one.workload));
     let all: Vec<&Workload> = all.filter(|one| same_way(one)).collect();
     let alike = |is_same: &dyn Fn(&Workload) -> bool, value: fn(&Workload) -> u64| {
         let own = value(choice.workload);
@@ -178,36 +178,28 @@ fn advice(of: &'static str, candidates: &[&Cell<'_>], cells: &[CellSummary]) -> 
     let size = alike(&|workload| workload.depth == choice.workload.depth, |workload| workload.request_size.0);
     let same_size = |workload: &Workload| workload.request_size == choice.workload.request_size;
     let depth = alike(&same_size, |workload| u64::from(workload.depth));
-    // Its figures are those of the first of them; for random reads the queue for low latency is told beside it.
-    let is_within = |cell: &&Cell<'_>| {
-        let workload = cell.workload;
-        let in_size = (size[0]..=size[1]).contains(&workload.request_size.0);
-        same_way(workload) && in_size && (depth[0]..=depth[1]).contains(&u64::from(workload.depth))
-    };
-    let first = near().filter(is_within).min_by_key(|cell| order(cell));
-    let shown = first.filter(|_| of != RANDOM_READS).unwrap_or(choice);
-    let [p50, p99] = latencies(shown, cells);
+    let [p50, p99] = latencies(choice, cells);
     // What a program does that was not told otherwise: the smallest buffered requests, one after another.
     let is_plain = |cell: &&&Cell<'_>| cell.workload.buffering == Buffering::Buffered;
-    let others = || candidates.iter().filter(|cell| cell.number != shown.number);
+    let others = || candidates.iter().filter(|cell| cell.number != choice.number);
     let obvious =
         others().filter(is_plain).min_by_key(|cell| order(cell)).or_else(|| others().min_by_key(|cell| order(cell)));
     let gain = obvious
         .filter(|obvious| rate(obvious) > 0.0)
-        .map(|obvious| (rate(shown) / rate(obvious), place(obvious.workload)))
+        .map(|obvious| (rate(choice) / rate(obvious), place(obvious.workload)))
         .filter(|(gain, _)| *gain > GAIN_MIN);
     Some(Advice {
         of,
         request_size: size.map(Bytes),
         depth: depth.map(|depth| depth as u32),
         buffering: caching(choice.workload),
-        rate: shown.own_rate()?,
+        rate: choice.own_rate()?,
         gain,
         p50,
         p99,
         settings: settings(choice, candidates),
-        workload: shown.workload.clone(),
-        cell: shown.number,
+        workload: choice.workload.clone(),
+        cell: choice.number,
     })
 }
 
@@ -248,6 +240,16 @@ impl Advice {
             return format!("{}, one flush for all", self.sizes());
         }
         format!("{}, {}, {}", self.sizes(), self.depths(), self.buffering)
+    }
+
+    /// ` (64K QD32)`, where rate and latency are not those of the first of the values that are alike.
+    pub fn of_which(&self) -> String {
+        let size = self.workload.request_size;
+        let in_short = || size.to_string().replace(" KiB", "K").replace(" MiB", "M");
+        let size = (size != self.request_size[0]).then(in_short);
+        let depth = (self.workload.depth != self.depth[0]).then(|| format!("QD{}", self.workload.depth));
+        let parts: Vec<String> = [size, depth].into_iter().flatten().collect();
+        if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(" ")) }
     }
 
     fn sizes(&self) -> String {

@@ -90,14 +90,13 @@ fn advice(advice: &[Advice]) -> Table {
         let gain = advice.gain.as_ref().map(|(gain, _)| format!("{most}{}", significant(*gain)));
         // As above: what is not buffered is direct, and buffered writes are flushed.
         let setting = advice.setting().replace("buffered, flushed", "flushed").replace(", direct", "");
-        [advice.of.to_owned(), setting, rate, or_dash(gain), or_dash(advice.p99.map(Nanoseconds))]
+        let p99 = advice.p99.map(|p99| format!("{}{}", Nanoseconds(p99), advice.of_which()));
+        [advice.of.to_owned(), setting, rate, or_dash(gain), or_dash(p99)]
     };
     // The verdict has the queues for random reads and for low latency.
     let uses = advice.iter().filter(|advice| !["random reads", "low latency"].contains(&advice.of));
-    // Of the smallest requests, like all that is obvious.
-    let over = advice.iter().find_map(|advice| Some(advice.gain.as_ref()?.1.replace(", ", " ")));
-    let over = over.map_or_else(|| "gain".to_owned(), |obvious| format!("× {obvious}"));
-    Table::new(["For", "use", "rate", &over, "p99"], uses.map(row))
+    // The setting that is obvious is one small request at a time.
+    Table::new(["For", "use", "rate", "× QD1", "p99"], uses.map(row))
 }
 
 /// How to do I/O here, in words to type; nothing if nothing is advised.

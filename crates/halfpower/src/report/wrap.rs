@@ -25,8 +25,8 @@ const UNBROKEN: &str = "\u{a0}";
 const WIDTH_MIN: usize = 20;
 /// Indent of the rows of a table, in columns.
 const ROW_INDENT: usize = 2;
-/// Gap between two columns of a table.
-const COLUMN_GAP: usize = 2;
+/// Gaps between two columns of a table; the first with which it fits.
+const COLUMN_GAPS: [usize; 2] = [2, 1];
 /// Minimum width in which a last column is broken into lines.
 const LAST_COLUMN_MIN: usize = 32;
 
@@ -84,8 +84,8 @@ impl Page {
         };
         let widths: Vec<usize> = (0..head.len()).map(width_of).collect();
         let last = if widths.len() == 2 { widths[1].min(LAST_COLUMN_MIN) } else { widths[widths.len() - 1] };
-        let needed = widths[..widths.len() - 1].iter().map(|width| width + COLUMN_GAP).sum::<usize>() + last;
-        if needed > width.max(WIDTH_MIN) {
+        let needed = |gap: usize| widths[..widths.len() - 1].iter().map(|width| width + gap).sum::<usize>() + last;
+        let Some(gap) = COLUMN_GAPS.into_iter().find(|gap| needed(*gap) <= width.max(WIDTH_MIN)) else {
             // Too narrow for its columns.
             let others = format!("({})", head[1..].join(" · "));
             self.paragraph("", &[(Style::Plain, &head[0]), (Style::Quiet, &others)]);
@@ -94,9 +94,9 @@ impl Page {
                 self.paragraph("    ", &[(Style::Strong, &row[1..].join(" · "))]);
             }
             return;
-        }
-        let name =
-            |indent: usize, text: &str| format!("{:indent$}{}", "", padded(text, widths[0] + COLUMN_GAP - indent));
+        };
+        let widths: Vec<usize> = widths.iter().map(|width| width + gap).collect();
+        let name = |indent: usize, text: &str| format!("{:indent$}{}", "", padded(text, widths[0] - indent));
         self.paragraph(&name(0, &head[0]), &cells(&head[1..], &widths[1..], Style::Quiet));
         for row in rows {
             self.paragraph(&name(ROW_INDENT, &row[0]), &cells(&row[1..], &widths[1..], Style::Strong));
@@ -151,7 +151,7 @@ fn cells(texts: &[String], widths: &[usize], style: Style) -> Vec<(Style, String
         if column == last {
             return text.clone();
         }
-        padded(text, widths[column] + COLUMN_GAP - 1).replace(' ', UNBROKEN)
+        padded(text, widths[column] - 1).replace(' ', UNBROKEN)
     });
     let spans = texts.flat_map(|text| {
         let end = text.find(" (").or_else(|| text.find(&format!("{UNBROKEN}("))).unwrap_or(text.len());
@@ -243,7 +243,9 @@ mod tests {
                read   3 GB/s (1 MiB)  5 µs\n  \
                write  none            10 µs\n"
         );
-        assert_eq!(table(29), "\nPeak (figure · cost)\n  read\n    3 GB/s (1 MiB) · 5 µs\n  write\n    none · 10 µs\n");
+        let closer = "\nPeak    figure         cost\n  read  3 GB/s (1 MiB) 5 µs\n  write none           10 µs\n";
+        assert_eq!((table(29).as_str(), table(28).as_str()), (closer, closer));
+        assert_eq!(table(27), "\nPeak (figure · cost)\n  read\n    3 GB/s (1 MiB) · 5 µs\n  write\n    none · 10 µs\n");
     }
 
     proptest! {
