@@ -78,7 +78,7 @@ fn within(cell: &Cell<'_>) -> Option<Finding> {
         ),
         Trend::FellInSteps => (
             format!("fell from {high} to {low}"),
-            format!("throughput fell {times}, from {high} to {low} ({change} of the initial rate)"),
+            format!("throughput changed {times}, from {high} at first to {low} at last ({change} of the initial rate)"),
         ),
         Trend::Rose => (
             format!("rose from {high} to {low}"),
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(burst[0].brief, "fell: 301 MB/s for 1 s, then 99.9 MB/s");
         assert!((burst[0].estimates[0].value - 1.0 / 3.0).abs() < 0.01);
         let throttled = run_of(5, &levels(&[(10, 30.0), (10, 20.0), (10, 10.0)])).findings(FindingCode::Drift);
-        says(&throttled[0].sentence, "fell 2 times, from 30");
+        says(&throttled[0].sentence, "changed 2 times, from 30");
         let rose = run_of(1, &levels(&[(8, 10.0), (20, 20.0)])).findings(FindingCode::Drift);
         says(&rose[0].sentence, "rose from");
         let disturbed = run_of(1, &levels(&[(10, 20.0), (10, 10.0), (10, 20.0)])).findings(FindingCode::Drift);

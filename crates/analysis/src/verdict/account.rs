@@ -12,7 +12,7 @@ use crate::kind::Kind;
 use crate::limits::{Limit, is_virtual};
 use crate::pyramid::Pyramid;
 use crate::wording::{listed, sentence};
-use halfpower_model::{Operation, Pattern, Quantity};
+use halfpower_model::{Durability, Operation, Pattern, Quantity};
 use serde::Serialize;
 
 const LARGE: &str = "large";
@@ -48,6 +48,8 @@ struct Part<'a> {
     pace: &'a Attribution,
     outstanding: u64,
     is_virtual: bool,
+    /// Whether one flush follows all writes, so that there is no fewer.
+    is_flushed_once: bool,
     /// The kernel's maximum of requests at the device, if more are outstanding.
     queue: Option<u64>,
 }
@@ -156,7 +158,7 @@ fn setting(part: &Part<'_>) -> Option<String> {
         Owner::ThrottledBandwidth | Owner::ThrottledRequests => "raise the limit of the control group",
         Owner::DirtyPages => "write with direct I/O",
         Owner::ReadBeforeWrite => "write whole blocks",
-        Owner::Flushes => "flush less often",
+        Owner::Flushes if !part.is_flushed_once => "flush less often",
         Owner::DelayedAcknowledgement => "set TCP_NODELAY at the server",
         Owner::Credits => "raise the server's credits, or use larger requests",
         Owner::Depth => return Some(format!("queue more than {} requests", part.outstanding)),
@@ -202,7 +204,8 @@ fn parts<'a>(operation: Operation, evidence: &Evidence<'_>, paces: &'a Paces) ->
             (owner, _) => owner.map_or("unknown", Owner::name).to_owned(),
         };
         let (sureness, reason) = (pace.sureness, pace.reason.clone());
-        Some(Part { requests, name, sureness, reason, pace, outstanding, is_virtual, queue })
+        let is_flushed_once = cell.workload.durability == Durability::FlushAtEnd;
+        Some(Part { requests, name, sureness, reason, pace, outstanding, is_virtual, is_flushed_once, queue })
     };
     kinds.into_iter().filter_map(part).collect()
 }

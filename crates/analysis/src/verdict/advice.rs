@@ -9,6 +9,7 @@ use crate::comparable::{Axis, are_comparable};
 use crate::comparison::ASSUMED_OF_P99;
 use crate::evidence::{Evidence, best};
 use crate::kind::Kind;
+use crate::limits::is_virtual;
 use crate::statistics::{mean, variance};
 use crate::summary::CellSummary;
 use crate::wording::{caching, place};
@@ -217,7 +218,10 @@ fn settings(choice: &Cell<'_>, candidates: &[&Cell<'_>]) -> Vec<String> {
     let scheduler = match (target.rotational, target.scheduler.as_deref()) {
         _ if workload.pattern.is_ordered() => None,
         (Some(false), Some(now @ ("mq-deadline" | "bfq" | "kyber"))) => Some(format!("scheduler none (now {now})")),
-        (Some(true), Some(now @ "none")) => Some(format!("scheduler mq-deadline (now {now})")),
+        // Virtual disks are said to be rotating unless their host says otherwise.
+        (Some(true), Some(now @ "none")) if !is_virtual(&first.sample.environment) => {
+            Some(format!("scheduler mq-deadline (now {now})"))
+        }
         _ => None,
     };
     let queue = target.requests_max.filter(|now| choice.outstanding() > *now);
@@ -280,8 +284,12 @@ pub(super) fn words_of(advice: &[Advice]) -> Option<String> {
         let quick = quick.unwrap_or_default();
         format!("{} for random reads{quick}", advice.depths())
     });
-    let streams = of("streaming")
-        .map(|advice| format!("for streams, {} at {}, {}", advice.sizes(), advice.depths(), advice.buffering));
-    let all: Vec<String> = [random, streams].into_iter().flatten().collect();
-    (!all.is_empty()).then(|| format!("use {}", all.join(" and, ")))
+    let streams =
+        of("streaming").map(|advice| format!("{} at {}, {}", advice.sizes(), advice.depths(), advice.buffering));
+    match (random, streams) {
+        (Some(random), Some(streams)) => Some(format!("use {random} and, for streams, {streams}")),
+        (random, streams) => {
+            random.or(streams.map(|streams| format!("{streams}, for streams"))).map(|one| format!("use {one}"))
+        }
+    }
 }

@@ -8,6 +8,9 @@ use crate::wording::reaches_storage;
 use halfpower_model::sample::Latency;
 use halfpower_model::{Bytes, Durability, Histogram};
 
+/// A rate that lasts differs by more from the mean with the burst before it.
+const BURST: f64 = 0.1;
+
 /// The cells of a kind that show the storage with all targets.
 pub(super) fn of_kind<'a>(cells: impl IntoIterator<Item = &'a Cell<'a>>, kind: Kind) -> Vec<&'a Cell<'a>> {
     let counts = |cell: &&'a Cell<'a>| Kind::of(cell.workload) == Some(kind) && reaches_storage(cell.workload);
@@ -21,6 +24,11 @@ pub(super) fn of_kind<'a>(cells: impl IntoIterator<Item = &'a Cell<'a>>, kind: K
 pub(super) fn latencies(cell: &Cell<'_>, cells: &[CellSummary]) -> [Option<u64>; 2] {
     let is_commit = Kind::of(cell.workload) == Some(Kind::Commit);
     if cell.workload.durability != Durability::None && !is_commit {
+        return [None; 2];
+    }
+    // Latencies of a burst and of what lasts are those of neither.
+    let whole = mean(&cell.repetitions.iter().map(|one| one.sample.total.requests_per_s).collect::<Vec<_>>());
+    if whole.is_none_or(|whole| (whole / cell.mean_requests_per_s() - 1.0).abs() > BURST) {
         return [None; 2];
     }
     let own = cells.iter().find(|summary| summary.cell == cell.number).map(|summary| summary.latency);

@@ -191,6 +191,10 @@ fn transport(disk: &Path) -> Option<String> {
     let by_place =
         [("/usb", "usb"), ("/virtio", "virtio"), ("VMBUS", "hyper-v"), ("/vmbus", "hyper-v"), ("/host", "scsi")];
     let name = name_of(disk);
+    if std::fs::read_to_string(disk.join("loop/dio")).is_ok_and(|direct| direct.trim() == "1") {
+        // Its file is not in the page cache of this host.
+        return Some("loop with direct I/O".to_owned());
+    }
     if let Some((_, transport)) = by_name.iter().find(|(prefix, _)| name.starts_with(prefix)) {
         return Some((*transport).to_owned());
     }

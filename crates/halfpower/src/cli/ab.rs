@@ -86,7 +86,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let targets = arguments.plan.set.on(&[arguments.a.clone(), b.clone()])?;
     let hooks = [&arguments.before_a, &arguments.before_b];
     let is_one = targets[0] == targets[1];
-    if is_one && hooks[0] == hooks[1] {
+    if is_one && hooks.iter().all(|hook| hook.is_none()) {
         refuse!(
             "A and B are the same: {}; name two targets, or apply two settings with --before-a and --before-b",
             targets[0].display()

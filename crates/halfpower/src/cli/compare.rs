@@ -104,7 +104,7 @@ pub(super) fn threshold(text: &str) -> Result<Margin, String> {
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
-    let store = session::open_store(context, true)?;
+    let store = session::read_store(context)?;
     let named = arguments.before.0.iter().chain(&arguments.after.0).filter(|_| arguments.report.is_some());
     let of = named.map(|run| Ok(store.run(*run)?.identity())).collect::<anyhow::Result<Vec<_>>>()?.join("+");
     let report = arguments.report.as_ref().map(|path| (path, Output::report(path, &of, arguments.force)));

@@ -38,7 +38,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     if let Some(path) = arguments.output.as_deref().filter(|path| !path.is_dir()) {
         Output::new_file(path).check()?;
     }
-    let store = session::open_store(context, true)?;
+    let store = session::read_store(context)?;
     store.run(arguments.run)?;
     let samples = store.samples(arguments.run)?;
     if samples.is_empty() {

@@ -34,7 +34,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
-    let store = session::open_store(context, true)?;
+    let store = session::read_store(context)?;
     let Course { target, runs, workloads: mut all } = Course::up_to(&store, arguments.run)?;
     if let Some(words) = &arguments.workload {
         all.retain(|one| words.split_whitespace().all(|word| one.name.contains(word.trim_end_matches(','))));

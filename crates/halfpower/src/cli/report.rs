@@ -70,7 +70,7 @@ enum Reported {
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
-    let store = session::open_store(context, true)?;
+    let store = session::read_store(context)?;
     let runs = arguments.runs.iter().map(|run| Ok(store.run(*run)?)).collect::<anyhow::Result<Vec<Run>>>()?;
     if arguments.figures.is_none() && arguments.format == Format::Html {
         return page(context, arguments, &store, &runs);

@@ -42,7 +42,7 @@ enum Action {
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
-    let store = session::open_store(context, true);
+    let store = session::read_store(context);
     let mut store = match &arguments.action {
         Some(Action::Repair) => return repair(context, store),
         _ => store?,

@@ -99,6 +99,17 @@ pub(crate) fn open_store(context: &Context, keep: bool) -> anyhow::Result<Store>
     Ok(store)
 }
 
+/// The store that the user named or the default one, to read what is in it; an empty one where it does not exist.
+///
+/// # Errors
+/// If there is none where the user named one.
+pub(crate) fn read_store(context: &Context) -> anyhow::Result<Store> {
+    let path = store_path(context)?;
+    let is_there = path.try_exists().unwrap_or(true);
+    anyhow::ensure!(is_there || context.global.store.is_none(), "there is no store {}; check --store", path.display());
+    open_store(context, is_there)
+}
+
 /// Where the store is.
 pub(crate) fn store_path(context: &Context) -> anyhow::Result<PathBuf> {
     Ok(context.global.store.clone().map_or_else(Store::default_path, Ok)?)

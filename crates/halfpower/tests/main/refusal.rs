@@ -88,6 +88,11 @@ fn wrong_usage_has_status_2() {
     }
     lab.refuses("study resume 7", 1, "there is no run 7");
     lab.refuses("report 7", 1, "there is no run 7");
+    // What only reads makes no store.
+    for reads in ["runs", "report 7", "compare 1 2", "history 7", "export 7"] {
+        lab.ends(format!("{reads} --store=none/x.db"), 1, "there is no store none/x.db; check --store");
+    }
+    assert!(!lab.path("none").exists());
 }
 
 #[test]
@@ -164,14 +169,14 @@ fn a_store_that_cannot_be_used_is_named() {
     let lab = Lab::new();
     lab.data_file("data", 256);
     lab.write("text.db", "this is no database, and long enough to differ from an empty one");
-    for (store, needle) in [
-        ("place", "place is not a store of Halfpower"),
-        ("/proc/none/results.db", "--no-store"),
-        ("text.db", "is not a store of Halfpower"),
-        ("data/below.db", "data/below.db"),
+    for (store, needle, to_read) in [
+        ("place", "place is not a store of Halfpower", "place is not a store of Halfpower"),
+        ("/proc/none/results.db", "--no-store", "there is no store"),
+        ("text.db", "is not a store of Halfpower", "is not a store of Halfpower"),
+        ("data/below.db", "data/below.db", "data/below.db"),
     ] {
         lab.refuses(format!("io data --requests=9 --store={store}"), 1, needle);
-        lab.refuses(format!("runs --store={store}"), 1, needle);
+        lab.refuses(format!("runs --store={store}"), 1, to_read);
     }
     let mut homeless = lab.command("runs");
     homeless.env_remove("XDG_DATA_HOME").env_remove("HOME");

@@ -202,6 +202,11 @@ fn what_is_expected_is_compared_with_what_lasts() {
     let hot = lab.run(hot).ended(0, "").stdout.replace('\n', " ");
     assert!(hot.contains("longer --duration, for writes with a larger --write-budget. Sequential reads"), "{hot}");
     assert!(hot.contains("Possible causes: thermal throttling"), "{hot}");
+    // Latencies of the burst are not those of what lasts.
+    let survey = lab.json("run --quick --no-report sim:cloud-gp3:burst --set gp2.limits.request-credits=20000");
+    let peaks = survey["verdict"]["peaks"].as_array().unwrap();
+    let random = peaks.iter().find(|peak| peak["kind"] == "random read").unwrap();
+    assert!(random["rate"]["value"].as_f64().unwrap() < 310.0 && random["p50"].is_null(), "{random}");
     lab.run(format!("{limits} --expect latency=3")).ended(2, "neither iops=N nor throughput=RATE");
 }
 

@@ -393,6 +393,17 @@ impl Running {
         self
     }
 
+    /// Waits until something holds, which its end would prevent.
+    pub(crate) fn until_it(mut self, what: &str, mut holds: impl FnMut() -> bool) -> Running {
+        wait_for(what, || {
+            if self.has_ended() {
+                panic!("{what}: {}", Outcome::of(self.child.take().unwrap().wait_with_output().unwrap()).stderr);
+            }
+            holds()
+        });
+        self
+    }
+
     /// Signals it and waits for its end.
     pub(crate) fn end(mut self, signal: rustix::process::Signal) -> Outcome {
         self.signal(signal);
@@ -509,6 +520,9 @@ impl Loop {
         if !is_root() {
             return None;
         }
+        // Two that look for a free device open one another's, and what is open is not written.
+        static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+        let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let attached = Command::new("losetup").args(["--find", "--show", option]).arg(file).output();
         let Some(output) = attached.ok().filter(|output| output.status.success()) else {
             skip("no loop device is to be had");

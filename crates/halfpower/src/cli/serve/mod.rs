@@ -45,6 +45,7 @@ pub(super) struct Arguments {
 const LOOK: Duration = Duration::from_millis(100);
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
+    crate::command::session::read_store(context)?;
     let path = crate::command::session::store_path(context)?;
     let shelf = Shelf::open(path)?;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));

@@ -233,8 +233,8 @@ fn everything_below_a_partition_is_checked() {
         hash(&image)
     };
     let stamped = written();
-    let _writer = lab.start(format!("io {} --op=write --duration=50s --overwrite --no-store", disk.name()));
-    wait_for("the disk to be written", || written() != stamped);
+    let writer = lab.start(format!("io {} --op=write --duration=50s --overwrite --no-store", disk.name()));
+    let _writer = writer.until_it("the disk to be written", || written() != stamped);
     let outcome = lab.run(format!("io {part} --verify-run=1"));
     assert!(outcome.status == Some(1) || outcome.stdout.contains(" 0 wrong"), "{}", outcome.stdout);
     let warned = ["exclusive lock on loop", "open for writing"].iter().any(|words| outcome.stderr.contains(words));
