@@ -141,6 +141,7 @@ pub fn compare(before: &[OfRun<'_>], after: &[OfRun<'_>], method: Method<'_>) ->
     let lacking = matching::in_words(&lacking);
     sentence.extend(lacking.map(|fields| format!(" One side does not record {fields}: these may differ.")));
     let differences = environment::differences(&before, &after);
+    sentence.extend(environment::throttled(&differences, names));
     let between_runs = Between::of(&cells, load);
     let is_busy = matches!(method.design, Design::Pairs) && load.iter().any(|load| load.most() >= BUSY);
     let busy = Load::in_words(load, ["in A", "in B"]).filter(|_| is_busy);

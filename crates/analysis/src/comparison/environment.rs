@@ -51,6 +51,16 @@ pub(super) fn differences(before: &[&Sample], after: &[&Sample]) -> Vec<Differen
         .collect()
 }
 
+/// That control groups throttle the target otherwise on one side, with the first limit that differs.
+pub(super) fn throttled(differences: &[Difference], sides: [&str; 2]) -> Option<String> {
+    let rate = |one: &&Difference| one.fact.contains("limits.") && one.fact.ends_with("_per_s");
+    let Difference { fact, before, after } = differences.iter().find(rate)?;
+    let what = fact.rsplit('.').next()?.trim_end_matches("_per_s").replace('_', " ");
+    let of = |values: &[String]| if values == [UNKNOWN] { "none".to_owned() } else { values.join(", ") + "/s" };
+    let [one, other] = sides.map(|side| if side.len() > 1 { side.to_owned() } else { format!("in {side}") });
+    Some(format!(" The control group's limit of {what} differs: {} {one}, {} {other}.", of(before), of(after)))
+}
+
 /// The values of each fact.
 fn facts(samples: &[&Sample]) -> BTreeMap<String, Vec<String>> {
     let mut facts = BTreeMap::new();

@@ -3,6 +3,8 @@
 use super::*;
 use crate::fixtures::{Normal, Run, around, begins, buffered, deep, ends, random, read, says, write};
 use crate::statistics::Margin;
+use halfpower_model::environment::DeviceLimit;
+use halfpower_model::reading::inspect::Limit;
 use halfpower_model::sample::Parallel;
 use halfpower_model::{Bytes, BytesPerSecond, CachePolicy, Durability, Quantity, Sample, WorkerKind, Workload};
 
@@ -342,6 +344,18 @@ fn what_the_two_were_measured_on_is_reported_where_it_differs() {
             r#"target.scheduler ["unknown"] ["bfq"]"#,
         ]
     );
+}
+
+#[test]
+fn a_throttle_on_one_side_is_in_the_first_sentences() {
+    let made = || run(&[(read(4), &close(1e8))]);
+    let (before, mut after) = (made(), made());
+    let limit = Limit { read_requests_per_s: Some(16_000), ..Limit::default() };
+    let limit = DeviceLimit { device: "loop0".to_owned(), limit };
+    after.samples.iter_mut().for_each(|placed| placed.sample.environment.target.limits = vec![limit.clone()]);
+    let said = "The control group's limit of read requests differs: none before, 16000/s after.";
+    assert!(compared(&before, &after).sentence.ends_with(said), "{}", compared(&before, &after).sentence);
+    assert!(!compared(&before, &before).sentence.contains("control group"));
 }
 
 #[test]
