@@ -88,7 +88,8 @@ pub(super) fn verdict(all: &[History], runs: &[RunSummary], target: &str) -> Str
     let changed: Vec<&History> = all.iter().filter(|one| !one.changes.is_empty()).collect();
     let of = format!("over {} on {target}", counted(runs.len(), "run"));
     if all.is_empty() {
-        return format!("No workload is in two runs {of}.");
+        let last = runs.last().map(|run| format!(", the last of them run {}; name a later one", run.id));
+        return format!("No workload is in two runs {of}{}.", last.unwrap_or_default());
     }
     if changed.is_empty() {
         let are_few = all.iter().all(|one| one.means.len() < CHANGE_VALUES_MIN);

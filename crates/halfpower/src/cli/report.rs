@@ -104,7 +104,12 @@ fn load(store: &Store, run: &Run, arguments: &Arguments) -> anyhow::Result<Repor
 
 /// The page of a run, or of several.
 fn page(context: &Context, arguments: &Arguments, store: &Store, runs: &[Run]) -> anyhow::Result<Ending> {
-    let named = || session::report_name(&runs[0].environment.host, &runs[0].target, runs[0].started_at, 1);
+    let named = || {
+        // Of several by their numbers: the first has a page of its own.
+        let several = || runs.iter().map(|run| run.id.to_string()).collect::<Vec<_>>().join("-");
+        let name = if runs.len() > 1 { format!("runs {}", several()) } else { runs[0].target.clone() };
+        session::report_name(&runs[0].environment.host, &name, runs[0].started_at, 1)
+    };
     let place = Place { path: arguments.output.clone().unwrap_or_else(named), force: arguments.force };
     let of: Vec<String> = runs.iter().map(Run::identity).collect();
     let (of, path) = (of.join("+"), &place.path);

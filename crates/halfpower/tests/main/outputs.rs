@@ -73,6 +73,8 @@ fn a_report_of_another_run_is_replaced_only_by_force_and_several_runs_are_in_one
     lab.json_of_status("compare 1 2 --report=c.html");
     lab.refuses("compare 2 1 --report=c.html", 1, "of another run");
 
+    lab.ok("report 1 2 3");
+    assert!(names(&lab.path(".")).iter().any(|name| name.contains("-runs-1-2-3-")));
     lab.ok("report 1 2 3 --output=several.html");
     let page = lab.read("several.html");
     for text in ["<h1>Runs 1, 2, 3</h1>", "run 2: reads", "Run 3 against run 1: Undecided: the two have no workload"] {
