@@ -230,11 +230,12 @@ impl Analysed {
             (given, seen_s, samples().map(|stored| stored.id).collect::<Vec<_>>())
         });
         let [(reads, reads_s, of_reads), (writes, writes_s, of_writes)] = of_one;
+        let is_cut = writes.is_some() && writes_s < BUDGET_ENDED * reads_s;
         let given = [reads, writes].into_iter().flatten().collect::<Vec<_>>().join("; ");
         if given.is_empty() {
             return vec!["Too little was measured to find a limit; run it again.".to_owned()];
         }
-        let more = if writes_s < BUDGET_ENDED * reads_s { ", for writes with a larger --write-budget" } else { "" };
+        let more = if is_cut { ", for writes with a larger --write-budget" } else { "" };
         let seen = format!(
             "No rate limit was seen: {given}. A cache or credits that last longer show with a longer --duration{more}."
         );

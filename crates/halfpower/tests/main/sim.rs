@@ -202,6 +202,8 @@ fn what_is_expected_is_compared_with_what_lasts() {
     let hot = lab.run(hot).ended(0, "").stdout.replace('\n', " ");
     assert!(hot.contains("longer --duration, for writes with a larger --write-budget. Sequential reads"), "{hot}");
     assert!(hot.contains("Possible causes: thermal throttling"), "{hot}");
+    let reads = lab.run("limits --no-report --no-store sim:sata-ssd:filled --no-writes").ended(0, "").stdout;
+    assert!(reads.contains("No rate limit") && !reads.contains("budget"), "{reads}");
     // Latencies of the burst are not those of what lasts.
     let survey = lab.json("run --quick --no-report sim:cloud-gp3:burst --set gp2.limits.request-credits=20000");
     let peaks = survey["verdict"]["peaks"].as_array().unwrap();
