@@ -161,7 +161,7 @@ fn setting(part: &Part<'_>) -> Option<String> {
         Owner::Flushes if !part.is_flushed_once => "flush less often",
         Owner::DelayedAcknowledgement => "set TCP_NODELAY at the server",
         Owner::Credits => "raise the server's credits, or use larger requests",
-        Owner::Depth => return Some(format!("queue more than {} requests", part.outstanding)),
+        Owner::Depth => return Some(format!("try more than QD{}", part.outstanding)),
         _ => return None,
     };
     Some(words.to_owned())
