@@ -99,15 +99,24 @@ pub(crate) fn open_store(context: &Context, keep: bool) -> anyhow::Result<Store>
     Ok(store)
 }
 
-/// The store that the user named or the default one, to read what is in it; an empty one where it does not exist.
+/// The store to read from; an empty one if there is no default store yet.
 ///
 /// # Errors
-/// If there is none where the user named one.
+/// If the user named a store that does not exist.
 pub(crate) fn read_store(context: &Context) -> anyhow::Result<Store> {
-    let path = store_path(context)?;
-    let is_there = path.try_exists().unwrap_or(true);
-    anyhow::ensure!(is_there || context.global.store.is_none(), "there is no store {}; check --store", path.display());
+    let is_there = path_to_read(context)?.try_exists().unwrap_or(true);
     open_store(context, is_there)
+}
+
+/// Where that store is.
+///
+/// # Errors
+/// As [`read_store`].
+pub(crate) fn path_to_read(context: &Context) -> anyhow::Result<PathBuf> {
+    let path = store_path(context)?;
+    let may_be_read = context.global.store.is_none() || path.try_exists().unwrap_or(true);
+    anyhow::ensure!(may_be_read, "there is no store {}; check --store", path.display());
+    Ok(path)
 }
 
 /// Where the store is.

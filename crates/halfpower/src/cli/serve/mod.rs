@@ -45,8 +45,7 @@ pub(super) struct Arguments {
 const LOOK: Duration = Duration::from_millis(100);
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
-    crate::command::session::read_store(context)?;
-    let path = crate::command::session::store_path(context)?;
+    let path = crate::command::session::path_to_read(context)?;
     let shelf = Shelf::open(path)?;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
     let listener = TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))?;
