@@ -393,17 +393,6 @@ impl Running {
         self
     }
 
-    /// Waits until something holds, which its end would prevent.
-    pub(crate) fn until_it(mut self, what: &str, mut holds: impl FnMut() -> bool) -> Running {
-        wait_for(what, || {
-            if self.has_ended() {
-                panic!("{what}: {}", Outcome::of(self.child.take().unwrap().wait_with_output().unwrap()).stderr);
-            }
-            holds()
-        });
-        self
-    }
-
     /// Signals it and waits for its end.
     pub(crate) fn end(mut self, signal: rustix::process::Signal) -> Outcome {
         self.signal(signal);
@@ -520,7 +509,7 @@ impl Loop {
         if !is_root() {
             return None;
         }
-        // Two that look for a free device open one another's, and what is open is not written.
+        // Two searches for a free device open each other's device, and an open device is not written.
         static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
         let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let attached = Command::new("losetup").args(["--find", "--show", option]).arg(file).output();

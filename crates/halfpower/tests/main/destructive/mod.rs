@@ -227,14 +227,15 @@ fn everything_below_a_partition_is_checked() {
     // Verification rejects or reports a concurrent writer.
     let part = part.to_str().unwrap();
     lab.ok(format!("io {part} --op=write --verify=stamp --requests=40 --overwrite"));
-    // The page cache of the device below holds what is written, until it is flushed.
+    // Written data stay in the page cache of the device below until it is flushed.
     let written = || {
         File::open(&below.device).unwrap().sync_all().unwrap();
         hash(&image)
     };
     let stamped = written();
     let writer = lab.start(format!("io {} --op=write --duration=50s --overwrite --no-store", disk.name()));
-    let _writer = writer.until_it("the disk to be written", || written() != stamped);
+    let writer = writer.until("the disk to be written", || written() != stamped);
+    assert!(written() != stamped, "{}", writer.wait().stderr);
     let outcome = lab.run(format!("io {part} --verify-run=1"));
     assert!(outcome.status == Some(1) || outcome.stdout.contains(" 0 wrong"), "{}", outcome.stdout);
     let warned = ["exclusive lock on loop", "open for writing"].iter().any(|words| outcome.stderr.contains(words));
