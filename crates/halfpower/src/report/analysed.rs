@@ -223,13 +223,13 @@ impl Analysed {
             let rate = |what| sustained(&self.analysis, what, of).map(|(rate, _)| what.format(rate.value));
             let rates: Vec<String> =
                 [Quantity::RequestsPerSecond, Quantity::BytesPerSecond].into_iter().filter_map(rate).collect();
-            let samples = || self.samples.iter().filter(|stored| stored.sample.workload.operation == of);
-            let seen_s = samples().map(|stored| stored.sample.elapsed_s).fold(0.0, f64::max);
+            let samples = self.samples.iter().filter(|stored| stored.sample.workload.operation == of);
+            let seen_s = samples.map(|stored| stored.sample.elapsed_s).fold(0.0, f64::max);
             let seen = Nanoseconds::from_seconds(seen_s);
             let given = (!rates.is_empty()).then(|| format!("{name} {} for up to {seen}", rates.join(" and ")));
-            (given, seen_s, samples().map(|stored| stored.id).collect::<Vec<_>>())
+            (given, seen_s)
         });
-        let [(reads, reads_s, of_reads), (writes, writes_s, of_writes)] = of_one;
+        let [(reads, reads_s), (writes, writes_s)] = of_one;
         let is_cut = writes.is_some() && writes_s < BUDGET_ENDED * reads_s;
         let given = [reads, writes].into_iter().flatten().collect::<Vec<_>>().join("; ");
         if given.is_empty() {
@@ -239,11 +239,11 @@ impl Analysed {
         let seen = format!(
             "No rate limit was seen: {given}. A cache or credits that last longer show with a longer --duration{more}."
         );
-        let is_of_one = |finding: &&Finding| {
-            let of = |samples: &[i64]| finding.samples.iter().any(|id| samples.contains(id));
-            finding.code == FindingCode::Drift && (of(&of_reads) || of(&of_writes))
+        let is_given = |stored: &&StoredSample| !matches!(stored.sample.workload.operation, Operation::Mix(_));
+        let is_of_it = |finding: &&Finding| {
+            self.samples.iter().filter(is_given).any(|stored| finding.samples.contains(&stored.id))
         };
-        let changed = self.analysis.findings.iter().filter(is_of_one).map(|finding| finding.sentence.clone());
+        let changed = self.findings(FindingCode::Drift).filter(is_of_it).map(|finding| finding.sentence.clone());
         std::iter::once(seen).chain(changed).collect()
     }
 
