@@ -119,9 +119,9 @@ pub fn compare(before: &[OfRun<'_>], after: &[OfRun<'_>], method: Method<'_>) ->
     let earlier: Vec<Option<&Group<'_, '_>>> = pairs.iter().map(|(before, _)| of_cell(before)).collect();
     let load = [&before, &after].map(|samples| Load::of(samples));
     Figure::ALL.into_iter().for_each(|figure| add_changes(&mut cells, &pairs, (&earlier, load), figure, method));
-    let names = match method.design {
-        Design::Runs(_) => ["before", "after"],
-        Design::Pairs => ["A", "B"],
+    let (names, places) = match method.design {
+        Design::Runs(_) => (["before", "after"], ["before", "after"]),
+        Design::Pairs => (["A", "B"], ["in A", "in B"]),
     };
     let sides = names.map(|name| Side { name, of: String::new() });
     let (mut outcome, mut sentence) =
@@ -141,10 +141,10 @@ pub fn compare(before: &[OfRun<'_>], after: &[OfRun<'_>], method: Method<'_>) ->
     let lacking = matching::in_words(&lacking);
     sentence.extend(lacking.map(|fields| format!(" One side does not record {fields}: these may differ.")));
     let differences = environment::differences(&before, &after);
-    sentence.extend(environment::throttled(&differences, names));
+    sentence.extend(environment::throttled(&differences, places));
     let between_runs = Between::of(&cells, load);
     let is_busy = matches!(method.design, Design::Pairs) && load.iter().any(|load| load.most() >= BUSY);
-    let busy = Load::in_words(load, ["in A", "in B"]).filter(|_| is_busy);
+    let busy = Load::in_words(load, places).filter(|_| is_busy);
     let warnings = busy.map(|words| Warning::new("busy", words, "repeat it when nothing else runs"));
     let warnings = warnings.into_iter().collect();
     if let Some(between) = &between_runs {

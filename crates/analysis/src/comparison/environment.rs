@@ -1,6 +1,6 @@
 //! Differences between the environments of two groups.
 
-use halfpower_model::Sample;
+use halfpower_model::{Quantity, Sample};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -52,12 +52,13 @@ pub(super) fn differences(before: &[&Sample], after: &[&Sample]) -> Vec<Differen
 }
 
 /// That control groups throttle the target otherwise on one side, with the first limit that differs.
-pub(super) fn throttled(differences: &[Difference], sides: [&str; 2]) -> Option<String> {
-    let rate = |one: &&Difference| one.fact.contains("limits.") && one.fact.ends_with("_per_s");
-    let Difference { fact, before, after } = differences.iter().find(rate)?;
-    let what = fact.rsplit('.').next()?.trim_end_matches("_per_s").replace('_', " ");
-    let of = |values: &[String]| if values == [UNKNOWN] { "none".to_owned() } else { values.join(", ") + "/s" };
-    let [one, other] = sides.map(|side| if side.len() > 1 { side.to_owned() } else { format!("in {side}") });
+pub(super) fn throttled(differences: &[Difference], [one, other]: [&str; 2]) -> Option<String> {
+    let is_rate = |one: &&Difference| one.fact.contains("limits.") && one.fact.ends_with("_per_s");
+    let Difference { fact, before, after } = differences.iter().find(is_rate)?;
+    let quantity = if fact.contains("bytes") { Quantity::BytesPerSecond } else { Quantity::RequestsPerSecond };
+    let what = if fact.contains("read_") { "reads" } else { "writes" };
+    let rate = |value: &String| value.parse().map_or_else(|_| "none".to_owned(), |rate| quantity.format(rate));
+    let of = |values: &[String]| values.iter().map(rate).collect::<Vec<_>>().join(", ");
     Some(format!(" The control group's limit of {what} differs: {} {one}, {} {other}.", of(before), of(after)))
 }
 

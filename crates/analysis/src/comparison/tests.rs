@@ -353,7 +353,7 @@ fn a_throttle_on_one_side_is_in_the_first_sentences() {
     let limit = Limit { read_requests_per_s: Some(16_000), ..Limit::default() };
     let limit = DeviceLimit { device: "loop0".to_owned(), limit };
     after.samples.iter_mut().for_each(|placed| placed.sample.environment.target.limits = vec![limit.clone()]);
-    let said = "The control group's limit of read requests differs: none before, 16000/s after.";
+    let said = "The control group's limit of reads differs: none before, 16\u{202f}000 IOPS after.";
     assert!(compared(&before, &after).sentence.ends_with(said), "{}", compared(&before, &after).sentence);
     assert!(!compared(&before, &before).sentence.contains("control group"));
 }
