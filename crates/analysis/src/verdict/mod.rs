@@ -108,7 +108,7 @@ fn longest_read(evidence: &Evidence<'_>) -> Option<Nanoseconds> {
     Some(Nanoseconds((if longest_s < 1.0 { longest_s } else { longest_s.round() } * 1e9) as u64))
 }
 
-/// The most that a sample wrote to storage. What many short ones wrote says less: a cache may have emptied between them.
+/// The maximum that a sample wrote to storage. The sum of short samples says less: a cache may have emptied between them.
 fn written(evidence: &Evidence<'_>) -> Bytes {
     let writes = evidence.cells.iter().filter(|cell| cell.workload.operation == Operation::Write);
     let samples = writes.filter(|cell| reaches_storage(cell.workload)).flat_map(|cell| &cell.repetitions);

@@ -105,7 +105,7 @@ fn load(store: &Store, run: &Run, arguments: &Arguments) -> anyhow::Result<Repor
 /// The page of a run, or of several.
 fn page(context: &Context, arguments: &Arguments, store: &Store, runs: &[Run]) -> anyhow::Result<Ending> {
     let named = || {
-        // Of several by their numbers: the first has a page of its own.
+        // Several are named by their numbers: the first run has its own page.
         let several = || runs.iter().map(|run| run.id.to_string()).collect::<Vec<_>>().join("-");
         let name = if runs.len() > 1 { format!("runs {}", several()) } else { runs[0].target.clone() };
         session::report_name(&runs[0].environment.host, &name, runs[0].started_at, 1)

@@ -88,7 +88,7 @@ fn advice(advice: &[Advice]) -> Table {
         let most = advice.at_most();
         let rate = format!("{most}{}", advice.rate.quantity.format(advice.rate.value).replace(" files", ""));
         let gain = advice.gain.as_ref().map(|(gain, _)| format!("{most}{}", significant(*gain)));
-        // As above: what is not buffered is direct, and buffered writes are flushed.
+        // As above: requests are direct unless buffered, and buffered writes are flushed.
         let setting = advice.setting().replace("buffered, flushed", "flushed").replace(", direct", "");
         let p99 = advice.p99.map(|p99| format!("{}{}", Nanoseconds(p99), advice.of_which()));
         [advice.of.to_owned(), setting, rate, or_dash(gain), or_dash(p99)]
