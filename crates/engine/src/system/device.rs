@@ -191,7 +191,7 @@ fn transport(disk: &Path) -> Option<String> {
     let by_place =
         [("/usb", "usb"), ("/virtio", "virtio"), ("VMBUS", "hyper-v"), ("/vmbus", "hyper-v"), ("/host", "scsi")];
     let name = name_of(disk);
-    if std::fs::read_to_string(disk.join("loop/dio")).is_ok_and(|direct| direct.trim() == "1") {
+    if number::<u8>(disk.join("loop/dio")) == Some(1) {
         // Its file is not in the page cache of this host.
         return Some("loop with direct I/O".to_owned());
     }

@@ -151,6 +151,23 @@ fn the_disk_of_the_root_file_system_is_never_written() {
 }
 
 #[test]
+fn a_loop_device_with_direct_io_is_not_taken_for_memory() {
+    let lab = Lab::new();
+    let file = lab.data_file("image", 4096);
+    for (direct, is_warned) in [("off", true), ("on", false)] {
+        let Some(device) = Loop::with(&format!("--direct-io={direct}"), &file) else { return };
+        let name = device.device.file_name().unwrap().to_str().unwrap();
+        if std::fs::read_to_string(format!("/sys/block/{name}/loop/dio")).unwrap().trim()
+            != ["1", "0"][usize::from(is_warned)]
+        {
+            return skip("this file system has no direct I/O for loop devices");
+        }
+        let done = lab.run(format!("io {} --requests=9 --no-store", device.name())).ended(0, "");
+        assert_eq!(done.stderr.contains("may be in the memory of this host"), is_warned, "{}", done.stderr);
+    }
+}
+
+#[test]
 fn memory_that_looks_like_a_disk_is_recognised() {
     let Some(zram) = NewZram::new() else { return };
     let lab = Lab::new();
