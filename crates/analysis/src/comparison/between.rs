@@ -125,8 +125,9 @@ pub(super) fn change(
         }
     };
     let of_sides = if are_several { (of_before - of_after).powi(2) } else { 0.0 };
-    let variance_of_change = variance * (1.0 / of_old.len() as f64 + 1.0 / of_new.len() as f64) + of_sides;
-    let contrast = Contrast::of_logarithm(logarithm, Some((variance_of_change, freedom)), margin);
+    let of_means = variance * (1.0 / of_old.len() as f64 + 1.0 / of_new.len() as f64);
+    let of_change = with_known(of_means, freedom, of_sides);
+    let contrast = Contrast::of_logarithm(logarithm, Some(of_change), margin);
     Some((contrast, Variation { share: variance.sqrt(), freedom, basis, runs }))
 }
 

@@ -76,11 +76,12 @@ pub(super) fn of(cells: &[ComparedCell], are_arms: bool, is_one_target: bool) ->
     let are_all_single = changes().all(|(_, change)| change.single || change.figure != Figure::Throughput);
     let is_found = undecided.is_empty() && !better.is_empty();
     if are_all_single && !is_found || undecided.len() > once {
-        let found = if found.is_empty() { unfound(changes().map(|(_, change)| change)) } else { found };
+        let doubts = doubts(&undecided);
+        let unfound = || if doubts.is_empty() { unfound(changes().map(|(_, change)| change)) } else { String::new() };
+        let found = if found.is_empty() { unfound() } else { found };
         let why =
             if 2 * once > undecided.len() { "one sample only" } else { "too much scatter, or too few repetitions" };
         let of = format!("{} of {throughputs} throughputs", undecided.len());
-        let doubts = doubts(undecided.iter().filter_map(|(_, change)| change.doubt));
         return (Outcome::Undecided, format!("Undecided: {why}, for {of}{doubts}.{found}"));
     }
     let not_judged = match once {
@@ -109,11 +110,14 @@ fn unfound<'a>(changes: impl Iterator<Item = &'a Change>) -> String {
     factors.get(factors.len() / 2).map(in_words).unwrap_or_default()
 }
 
-/// Why some are undecided, in a few words.
-fn doubts(doubts: impl Iterator<Item = Doubt>) -> String {
-    let doubts: Vec<Doubt> = doubts.collect();
-    doubts.first().map_or_else(String::new, |Doubt::OneOfMany { workloads }| {
-        format!("; {} of them would be significant alone, but not among {workloads} comparisons", doubts.len())
+/// Which are undecided among so many only, in a few words, with the largest of them. The changes are sorted.
+fn doubts(undecided: &[&(&ComparedCell, &Change)]) -> String {
+    let doubtful = || undecided.iter().filter_map(|(cell, change)| Some((*cell, *change, change.doubt?)));
+    doubtful().next().map_or_else(String::new, |(cell, change, Doubt::OneOfMany { workloads })| {
+        let (count, words) = (doubtful().count(), words(change));
+        let largest = format!("{words} ({})", cell.name);
+        let of = if count == 1 { format!("one, {largest},") } else { format!("{count} of them, up to {largest},") };
+        format!("; {of} would be significant alone, but not among {workloads} comparisons")
     })
 }
 
