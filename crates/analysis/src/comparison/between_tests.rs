@@ -58,6 +58,17 @@ fn a_tenth_is_found_with_five_runs_a_side() {
 }
 
 #[test]
+fn a_longer_burst_before_the_same_rate_is_no_change() {
+    let runs = [60e6, 300e6].map(crate::limits::tests::limited_with);
+    let [before, after] = runs.each_ref().map(one_run);
+    let compared = compare(&[before], &[after], Method::default());
+    let large = compared.cells.iter().find(|cell| cell.workload.request_size.0 == 1 << 20 && cell.workload.depth == 32);
+    let change = large.unwrap().change(Figure::Throughput).unwrap();
+    assert!((change.before.value / 60e6 - 1.0).abs() < 0.02, "{change:?}");
+    assert!((change.ratio.value - 1.0).abs() < 0.02, "{change:?}");
+}
+
+#[test]
 fn the_first_line_says_how_runs_vary() {
     let mut normal = Normal::new(3);
     let runs = made_runs(&mut normal, 6, [1e8, 0.03, 0.01]);
@@ -121,6 +132,7 @@ fn runs_beside_other_programs_vary_by_their_share() {
     let busy = beside(0.6e8, 1.2, 60_000_000);
     assert_eq!(several(&beside(1e8, 1.2, 100_000_000), &busy), Standing::Worse);
     assert_eq!(several(&quiet, &busy), Standing::Undecided);
+    assert_eq!(several(&quiet, &beside(0.2e8, 1.2, 20_000_000)), Standing::Worse, "by more than their share explains");
 }
 
 #[test]

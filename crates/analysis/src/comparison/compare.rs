@@ -18,7 +18,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// Settings that do not separate workloads, and so do not name them.
-pub(super) const NO_PART: [&str; 4] = ["duration", "requests", "bytes", "interval"];
+pub(super) const NO_PART: [&str; 5] = ["duration", "requests", "bytes", "warmup", "interval"];
 
 /// The samples of a run.
 pub type OfRun<'a> = Vec<&'a Sample>;
@@ -82,12 +82,16 @@ pub struct Comparison {
 }
 
 /// Compares two groups of runs; failed samples are skipped.
-pub fn compare(before: &[OfRun<'_>], after: &[OfRun<'_>], method: Method<'_>) -> Comparison {
-    let [before_runs, after_runs] = [before, after].map(run_of_each);
-    let (before, after) = (before.concat(), after.concat());
+pub fn compare<'a>(before: &[OfRun<'a>], after: &[OfRun<'a>], method: Method<'_>) -> Comparison {
+    let origins_of = |runs: &[OfRun<'a>]| match method.design {
+        Design::Runs(_) => matching::lasting(runs),
+        // Those of a pair are measured one after the other.
+        Design::Pairs => (runs.concat(), Vec::new()),
+    };
+    let ((before, before_origins), (after, after_origins)) = (origins_of(before), origins_of(after));
     let Sides { workloads: [of_before, of_after], spans, lacking } = machine::with_settings(&before, &after);
-    let before_cells = gather(&of_before, &before_runs);
-    let after_cells = gather(&of_after, &after_runs);
+    let before_cells = gather(&of_before, &before_origins);
+    let after_cells = gather(&of_after, &after_origins);
     let all: Vec<&Workload> = before_cells.iter().chain(&after_cells).map(|cell| cell.workload).collect();
     let no_part = if spans == Spans::Any { [&NO_PART[..], &["size"]].concat() } else { NO_PART.to_vec() };
     let mut names = halfpower_model::names::names(&all, &no_part);
@@ -110,10 +114,10 @@ pub fn compare(before: &[OfRun<'_>], after: &[OfRun<'_>], method: Method<'_>) ->
         Design::Runs(earlier) => like(&before, earlier),
         Design::Pairs => Vec::new(),
     };
-    let earlier_runs = run_of_each(&earlier);
+    let (earlier, origins) = matching::lasting(&earlier);
     let earlier: Vec<(Cow<'_, Workload>, &Sample)> =
-        earlier.concat().into_iter().map(|sample| (Cow::Borrowed(&sample.workload), sample)).collect();
-    let earlier = gather(&earlier, &earlier_runs);
+        earlier.into_iter().map(|sample| (Cow::Borrowed(&sample.workload), sample)).collect();
+    let earlier = gather(&earlier, &origins);
     let index = Index::of(earlier.iter().map(|group| group.workload), Spans::Equal);
     let of_cell = |before: &Group<'_, '_>| index.find(before.workload).map(|place| &earlier[place]);
     let earlier: Vec<Option<&Group<'_, '_>>> = pairs.iter().map(|(before, _)| of_cell(before)).collect();
@@ -153,11 +157,6 @@ pub fn compare(before: &[OfRun<'_>], after: &[OfRun<'_>], method: Method<'_>) ->
     Comparison { sides, outcome, sentence, warnings, between_runs, differences, cells, only_before, only_after }
 }
 
-/// The run of each sample.
-pub(super) fn run_of_each(runs: &[OfRun<'_>]) -> Vec<usize> {
-    runs.iter().enumerate().flat_map(|(run, samples)| samples.iter().map(move |_| run)).collect()
-}
-
 /// The earlier runs that measured the same machine in the same environment. They are of the same target, whose path depends on where the
 /// command was typed.
 fn like<'a>(before: &[&Sample], earlier: &[OfRun<'a>]) -> Vec<OfRun<'a>> {
@@ -182,7 +181,7 @@ fn add_changes(
             samples.all(|sample| sample.is_known("total.requests_per_s") && sample.total.requests_per_s > 0.0);
         let by_requests = before.workload.pattern == Pattern::Random && are_counted;
         let of_bytes = !by_requests && before.samples.iter().all(|sample| sample.total.bytes_per_s.0 > 0.0);
-        let by_run = |group: &Group<'_, '_>| group.by_run(|sample| figure.of(sample, of_bytes));
+        let by_run = |group: &Group<'_, '_>| group.by_run(|sample, lasts| figure.of(sample, of_bytes, lasts));
         (of_bytes, [by_run(before), by_run(after), earlier.map(by_run).unwrap_or_default()])
     };
     let figures: Vec<_> = pairs.iter().zip(earlier).map(of_pair).collect();

@@ -70,8 +70,8 @@ impl Figure {
         }
     }
 
-    /// The figure of a sample, if known.
-    pub(super) fn of(self, sample: &Sample, of_bytes: bool) -> Option<f64> {
+    /// The figure of a sample, if known. Of its throughput this share lasts.
+    pub(super) fn of(self, sample: &Sample, of_bytes: bool, lasts: f64) -> Option<f64> {
         let figure = match self {
             Figure::Throughput if of_bytes => sample.total.bytes_per_s.0,
             Figure::Throughput => sample.is_known("total.requests_per_s").then_some(sample.total.requests_per_s)?,
@@ -92,6 +92,7 @@ impl Figure {
                 is_known.then(|| (lower.user_s + lower.system_s) * 1e6 / sample.total.requests as f64)?
             }
         };
+        let figure = if self.is_throughput() { figure * lasts } else { figure };
         (figure.is_finite() && figure > 0.0).then_some(figure)
     }
 }

@@ -1,7 +1,7 @@
 //! Each workload over many runs, and where its level changed.
 
-use super::compare::{NO_PART, OfRun, run_of_each};
-use super::matching::{Group, gather};
+use super::compare::{NO_PART, OfRun};
+use super::matching::{Group, gather, lasting};
 use crate::statistics::{change_points, mean};
 use halfpower_model::{Quantity, Workload};
 use serde::Serialize;
@@ -31,16 +31,20 @@ pub struct History {
 
 /// The workloads that the last run and at least one other measured, in the order of their first samples.
 pub fn history(runs: &[OfRun<'_>]) -> Vec<History> {
-    let samples: Vec<_> = runs.concat().into_iter().map(|sample| (Cow::Borrowed(&sample.workload), sample)).collect();
-    let groups = gather(&samples, &run_of_each(runs));
+    let (samples, origins) = lasting(runs);
+    let samples: Vec<_> = samples.into_iter().map(|sample| (Cow::Borrowed(&sample.workload), sample)).collect();
+    let groups = gather(&samples, &origins);
     let workloads: Vec<&Workload> = groups.iter().map(|group| group.workload).collect();
     let names = halfpower_model::names::names(&workloads, &NO_PART);
     let of = |(group, name): (&Group<'_, '_>, String)| {
         let of_runs = group.runs();
         (of_runs.len() > 1 && of_runs.last() == Some(&(runs.len() - 1))).then_some(())?;
         let quantity = group.samples.first()?.rate().0;
-        let means: Vec<f64> =
-            group.by_run(|sample| Some(sample.rate().1)).iter().filter_map(|rates| mean(rates)).collect();
+        let means: Vec<f64> = group
+            .by_run(|sample, lasts| Some(sample.rate().1 * lasts))
+            .iter()
+            .filter_map(|rates| mean(rates))
+            .collect();
         let logarithms: Vec<f64> = means.iter().map(|mean| mean.ln()).collect();
         logarithms.iter().all(|one| one.is_finite()).then_some(())?;
         let changes = change_points(&logarithms, RESOLUTION);

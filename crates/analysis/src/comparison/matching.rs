@@ -1,6 +1,7 @@
 //! Matches equal workloads of two groups, wherever they are in their plans.
 
-use crate::comparable::{bare, fields, same_span};
+use crate::comparable::{Axis, bare, fields, same_span};
+use crate::limits;
 use crate::wording::listed;
 use halfpower_model::{Sample, Workload};
 use serde_json::{Map, Value};
@@ -34,13 +35,13 @@ impl<'a> Index<'a> {
 
     /// The place of the first equal one.
     pub(super) fn find(&self, workload: &Workload) -> Option<usize> {
-        let alike = self.places.get(&bare(workload, &[]))?;
+        let alike = self.places.get(&bare(workload, &[Axis::Warmup]))?;
         let is_same = |other: &Workload| self.spans == Spans::Any || same_span(other, workload);
         alike.iter().find(|(other, _)| is_same(other)).map(|(_, place)| *place)
     }
 
     fn add(&mut self, workload: &'a Workload, place: usize) {
-        self.places.entry(bare(workload, &[])).or_default().push((workload, place));
+        self.places.entry(bare(workload, &[Axis::Warmup])).or_default().push((workload, place));
     }
 }
 
@@ -49,8 +50,27 @@ pub(super) struct Group<'w, 'a> {
     /// With the settings of its machine (`machine`).
     pub(super) workload: &'w Workload,
     pub(super) samples: Vec<&'a Sample>,
-    /// The run of each.
-    runs: Vec<usize>,
+    /// Where each comes from.
+    origins: Vec<Origin>,
+}
+
+/// Where a sample comes from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    /// Its run.
+    pub(super) run: usize,
+    /// Its rate that lasts, as a share of its own.
+    pub(super) lasts: f64,
+}
+
+/// The samples of runs, without those of a burst.
+pub(super) fn lasting<'a>(runs: &[Vec<&'a Sample>]) -> (Vec<&'a Sample>, Vec<Origin>) {
+    let of_run = |(run, samples): (usize, &Vec<&'a Sample>)| {
+        let shares = limits::shares_that_last(samples);
+        let one = move |(sample, lasts): (&'a Sample, Option<f64>)| Some((sample, Origin { run, lasts: lasts? }));
+        samples.iter().copied().zip(shares).filter_map(one).collect::<Vec<_>>()
+    };
+    runs.iter().enumerate().flat_map(of_run).unzip()
 }
 
 /// A field's name without its unit.
@@ -100,19 +120,19 @@ fn differing(
 }
 
 impl Group<'_, '_> {
-    /// A figure of each sample, by run; empty unless all have it, because a mean over some would be of other samples.
-    pub(super) fn by_run(&self, figure: impl Fn(&Sample) -> Option<f64>) -> Vec<Vec<f64>> {
+    /// A figure of each sample and its share that lasts, by run; empty unless all have it, because a mean over some would be of other samples.
+    pub(super) fn by_run(&self, figure: impl Fn(&Sample, f64) -> Option<f64>) -> Vec<Vec<f64>> {
         let mut runs: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-        for (run, sample) in self.runs.iter().zip(&self.samples) {
-            let Some(figure) = figure(sample) else { return Vec::new() };
-            runs.entry(*run).or_default().push(figure);
+        for (origin, sample) in self.origins.iter().zip(&self.samples) {
+            let Some(figure) = figure(sample, origin.lasts) else { return Vec::new() };
+            runs.entry(origin.run).or_default().push(figure);
         }
         runs.into_values().collect()
     }
 
     /// The runs that have samples of it.
     pub(super) fn runs(&self) -> Vec<usize> {
-        let runs: std::collections::BTreeSet<usize> = self.runs.iter().copied().collect();
+        let runs: std::collections::BTreeSet<usize> = self.origins.iter().map(|origin| origin.run).collect();
         runs.into_iter().collect()
     }
 
@@ -122,20 +142,20 @@ impl Group<'_, '_> {
     }
 }
 
-/// Samples by workload, in the order of their first ones; failed ones are skipped. `runs` has the run of each sample.
-pub(super) fn gather<'w, 'a>(samples: &'w [(Cow<'_, Workload>, &'a Sample)], runs: &[usize]) -> Vec<Group<'w, 'a>> {
+/// Samples by workload, in the order of their first ones; failed ones are skipped. `origins` has that of each sample.
+pub(super) fn gather<'w, 'a>(samples: &'w [(Cow<'_, Workload>, &'a Sample)], origins: &[Origin]) -> Vec<Group<'w, 'a>> {
     let mut groups: Vec<Group<'w, 'a>> = Vec::new();
     let mut index = Index::default();
-    let runs = runs.iter().copied().chain(std::iter::repeat(0));
-    for ((workload, sample), run) in samples.iter().zip(runs).filter(|((_, sample), _)| crate::cells::is_usable(sample))
-    {
+    let origins = origins.iter().copied().chain(std::iter::repeat(Origin { run: 0, lasts: 1.0 }));
+    let usable = samples.iter().zip(origins).filter(|((_, sample), _)| crate::cells::is_usable(sample));
+    for ((workload, sample), origin) in usable {
         let place = index.find(workload).unwrap_or_else(|| {
             index.add(workload, groups.len());
-            groups.push(Group { workload, samples: Vec::new(), runs: Vec::new() });
+            groups.push(Group { workload, samples: Vec::new(), origins: Vec::new() });
             groups.len() - 1
         });
         groups[place].samples.push(sample);
-        groups[place].runs.push(run);
+        groups[place].origins.push(origin);
     }
     groups
 }

@@ -14,14 +14,15 @@ mod known;
 pub(crate) mod tests;
 
 use crate::attribution::{FULL, Sureness};
-use crate::cells::{Cell, Observed, is_in_buffer};
+use crate::cells::{Cell, Observed, gather, is_in_buffer};
+use crate::comparable::{Axis, bare};
 use course::{Course, continues};
 use halfpower_model::{
     Bytes, Environment, Estimate, Nanoseconds, Operation, Pattern, Quantity, Sample, TargetFacts, Workload,
 };
 use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 /// A sample that may have filled a write cache lasts so long.
 const LONG_S: f64 = 0.5;
@@ -41,6 +42,8 @@ const FELL: f64 = 1.5;
 const EXACT: f64 = 0.001;
 /// As `BEYOND`, of writes that a cache may hold, against a long sample that varies as the cache fills and empties.
 const BEYOND_CACHE: f64 = 0.1;
+/// A long sample within a write cache bounds those that wrote less than one in so many of its bytes. Set by hand.
+const MANY: u64 = 4;
 /// How many times as large the largest requests are at least as the smallest, to tell what is counted.
 const APART: u64 = 8;
 /// Requests as which the kernel may pass on one where the largest that the device takes is unknown.
@@ -121,9 +124,37 @@ pub(crate) fn of(cells: &mut [Cell<'_>]) -> Vec<Limit> {
     let limits = find(cells, &courses);
     let lasting = lasting(cells, &courses);
     for (cell, courses) in cells.iter_mut().zip(&courses) {
-        leave_bursts_out(cell, courses, &limits, &lasting);
+        let parts = parts_that_last(cell, courses, &limits, &lasting);
+        leave_bursts_out(cell, &parts);
     }
     limits
+}
+
+/// The rate that lasts of each sample of a run, as a share of its own; none of a burst.
+pub(crate) fn shares_that_last(samples: &[&Sample]) -> Vec<Option<f64>> {
+    let mut numbers: HashMap<Workload, u32> = HashMap::new();
+    let observed = samples.iter().enumerate().map(|(place, sample)| {
+        let next = numbers.len() as u32;
+        let cell = *numbers.entry(bare(&sample.workload, &[Axis::Warmup])).or_insert(next);
+        Observed { id: place as i64, cell, block: place as u32, sample }
+    });
+    let observed: Vec<Observed<'_>> = observed.collect();
+    let cells = gather(&observed);
+    let courses: Vec<Vec<Option<Course>>> = cells.iter().map(|cell| courses_of(&cell.repetitions)).collect();
+    let (limits, lasting) = (find(&cells, &courses), lasting(&cells, &courses));
+    let mut shares = vec![Some(1.0); samples.len()];
+    for (cell, courses) in cells.iter().zip(&courses) {
+        let parts = parts_that_last(cell, courses, &limits, &lasting);
+        for (one, part) in cell.repetitions.iter().zip(parts) {
+            let of_end = |course: Course| course.requests_per_s.value / one.sample.total.requests_per_s;
+            shares[one.id as usize] = match part {
+                Part::None => None,
+                Part::Whole => Some(1.0),
+                Part::End(course) => Some(of_end(course)).filter(|share| share.is_finite()),
+            };
+        }
+    }
+    shares
 }
 
 /// The long samples over time, of each cell that has one.
@@ -391,9 +422,13 @@ struct Lasting {
     bytes_per_s: f64,
     /// Whether only those that a write cache may hold do not.
     of_cache: bool,
+    /// By how much others exceed it.
+    beyond: f64,
+    /// It bounds samples of so many bytes at most.
+    bytes_max: u64,
 }
 
-/// What lasted of each kind that fell after a burst, and of each that wrote more than a cache holds.
+/// What lasted of each kind that fell after a burst, and of each that wrote more than a cache holds, or many times as much as others.
 fn lasting(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Lasting> {
     let of = |(cell, courses): (&Cell<'_>, &Vec<Option<Course>>)| {
         let kind = kind(cell.workload);
@@ -401,34 +436,42 @@ fn lasting(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Lasting> 
         let fell = fell.max_by(|one, other| one.requests_per_s.value.total_cmp(&other.requests_per_s.value));
         let fell = fell.map(|course| {
             let (requests_per_s, bytes_per_s) = (course.requests_per_s.value, course.bytes_per_s().value);
-            Lasting { kind, requests_per_s, bytes_per_s, of_cache: false }
+            Lasting { kind, requests_per_s, bytes_per_s, of_cache: false, beyond: BEYOND, bytes_max: u64::MAX }
         });
         let long = cell.repetitions.iter().map(|one| one.sample).find(|sample| sample.elapsed_s >= LONG_S);
-        let long = long.filter(|sample| sample.workload.operation.writes() && !is_in_buffer(sample)).map(|sample| {
+        let long = long.filter(|sample| sample.workload.operation.writes()).map(|sample| {
             let (requests_per_s, bytes_per_s) = (sample.total.requests_per_s, sample.total.bytes_per_s.0);
-            Lasting { kind, requests_per_s, bytes_per_s, of_cache: true }
+            let (beyond, bytes_max) = match is_in_buffer(sample) {
+                true => (FELL - 1.0, sample.total.bytes / MANY),
+                false => (BEYOND_CACHE, u64::MAX),
+            };
+            Lasting { kind, requests_per_s, bytes_per_s, of_cache: true, beyond, bytes_max }
         });
         [fell, long].into_iter().flatten().collect::<Vec<_>>()
     };
     cells.iter().zip(courses).flat_map(of).collect()
 }
 
-/// Keeps the rates of a cell that last: of a long sample that at its end, of others those within the limits and within what lasts
-/// in a cell of its kind, which may be a cache that fills up. A cell without any is of a burst.
-fn leave_bursts_out(cell: &mut Cell<'_>, courses: &[Option<Course>], limits: &[Limit], lasting: &[Lasting]) {
-    let with_burst = |course: &Option<Course>| course.filter(|course| course.burst.is_some());
+/// The part of a sample whose rate lasts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Part {
+    None,
+    Whole,
+    End(Course),
+}
+
+/// What lasts of each repetition: of a long sample the end, others if they are within the limits and within what lasts in a cell of
+/// their kind, which may be a cache that fills up.
+fn parts_that_last(cell: &Cell<'_>, courses: &[Option<Course>], limits: &[Limit], lasting: &[Lasting]) -> Vec<Part> {
     // What a cache of the device empties at, it does for buffered writes too.
     let own = kind(cell.workload);
     let is_of = |one: &&Lasting| one.kind == own || one.of_cache && (one.kind.0, one.kind.1) == (own.0, own.1);
     let of_kind: Vec<&Lasting> = lasting.iter().filter(is_of).collect();
-    if of_kind.is_empty() && limits.is_empty() {
-        return;
-    }
     let exceeds = |one: &Lasting, sample: &Sample| {
-        let beyond = if one.of_cache { BEYOND_CACHE } else { BEYOND };
         // More requests that are smaller, or fewer that are larger, may last.
-        sample.total.requests_per_s > one.requests_per_s * (1.0 + beyond)
-            && sample.total.bytes_per_s.0 > one.bytes_per_s * (1.0 + beyond)
+        sample.total.bytes <= one.bytes_max
+            && sample.total.requests_per_s > one.requests_per_s * (1.0 + one.beyond)
+            && sample.total.bytes_per_s.0 > one.bytes_per_s * (1.0 + one.beyond)
     };
     let is_beyond_all = |sample: &Sample, of_cache: bool| {
         let mut those = of_kind.iter().filter(|one| one.of_cache == of_cache).peekable();
@@ -439,11 +482,22 @@ fn leave_bursts_out(cell: &mut Cell<'_>, courses: &[Option<Course>], limits: &[L
             || is_in_buffer(sample) && is_beyond_all(sample, true)
             || limits.iter().any(|limit| limit.is_beyond(sample))
     };
+    let part = |(one, course): (&Observed<'_>, &Option<Course>)| match course {
+        Some(course) if course.burst.is_some() => Part::End(*course),
+        _ if is_beyond(one.sample) => Part::None,
+        _ => Part::Whole,
+    };
+    cell.repetitions.iter().zip(courses).map(part).collect()
+}
+
+/// Keeps the rates of a cell that last. A cell without any is of a burst.
+fn leave_bursts_out(cell: &mut Cell<'_>, parts: &[Part]) {
     let rates = |field: &str, own: fn(&Sample) -> f64, of_end: fn(&Course) -> f64| -> Vec<f64> {
-        let known = cell.repetitions.iter().zip(courses).filter(|(one, _)| one.sample.is_known(field));
-        let rate = |(one, course): (&Observed<'_>, &Option<Course>)| match with_burst(course) {
-            Some(course) => Some(of_end(&course)),
-            None => (!is_beyond(one.sample)).then(|| own(one.sample)),
+        let known = cell.repetitions.iter().zip(parts).filter(|(one, _)| one.sample.is_known(field));
+        let rate = |(one, part): (&Observed<'_>, &Part)| match part {
+            Part::End(course) => Some(of_end(course)),
+            Part::Whole => Some(own(one.sample)),
+            Part::None => None,
         };
         known.filter_map(rate).collect()
     };
@@ -584,13 +638,16 @@ impl Limit {
 
     /// Whether a sample is faster than the limit allows for long.
     pub(crate) fn is_beyond(&self, sample: &Sample) -> bool {
-        let (operation, total) = (sample.workload.operation, &sample.total);
-        let rate = match self.what {
+        let own = match (self.operation, sample.workload.operation) {
+            (Some(Operation::Read), Operation::Mix(_)) => sample.read.as_ref(),
+            (Some(Operation::Write), Operation::Mix(_)) => sample.write.as_ref(),
+            (limited, of) => limited.is_none_or(|limited| limited == of).then_some(&sample.total),
+        };
+        let rate = own.map_or(0.0, |total| match self.what {
             Quantity::BytesPerSecond => total.bytes_per_s.0,
             _ => total.requests_per_s,
-        };
-        let is_of = self.operation.is_none_or(|of| of == operation);
+        });
         // A rate that is likely a limit is none for a sample beyond it.
-        self.confidence == Sureness::Sure && is_of && rate > self.sustained.value * (1.0 + BEYOND)
+        self.confidence == Sureness::Sure && rate > self.sustained.value * (1.0 + BEYOND)
     }
 }

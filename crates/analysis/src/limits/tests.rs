@@ -76,7 +76,12 @@ pub(crate) fn regular_in_requests() -> Run {
 
 /// A limit of 60 MB/s with a burst.
 pub(crate) fn limited() -> Run {
-    run(None, Some(Bucket(60e6, 300e6)))
+    limited_with(300e6)
+}
+
+/// The same with a burst of so many bytes.
+pub(crate) fn limited_with(burst: f64) -> Run {
+    run(None, Some(Bucket(60e6, burst)))
 }
 
 #[test]

@@ -175,10 +175,13 @@ pub(crate) fn comparison_text(comparison: &Comparison, all: bool, medium: Medium
     for (which, cells) in only(comparison) {
         page.gap();
         if all {
-            page.plain(format!("Only {which}, so not compared:"));
+            page.plain(format!("Measured, or lasting, only {which}, so not compared:"));
             cells.iter().for_each(|cell| page.paragraph("  ", &[(Style::Plain, cell)]));
         } else {
-            page.plain(format!("Only {which}, so not compared: {}.", counted(cells.len(), "workload")));
+            page.plain(format!(
+                "Measured, or lasting, only {which}, so not compared: {}.",
+                counted(cells.len(), "workload")
+            ));
         }
     }
     page.finish()
