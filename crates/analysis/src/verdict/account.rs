@@ -84,9 +84,16 @@ pub(super) fn of(
         let may_fall = limits.iter().all(|limit| limit.burst.is_none());
         let may_be_a_cache = limits.iter().all(|limit| limit.may_be_a_cache(all));
         let merges = merges_before(operation, evidence, &limits);
+        // The host of a virtual disk may limit writes alone.
+        let is_cache = may_be_a_cache
+            && evidence.cells.iter().flat_map(|cell| &cell.repetitions).any(|one| !is_virtual(&one.sample.environment));
         let remedy = (!may_be_a_cache).then(|| "raise the limit of the volume or of its host".to_owned());
         return Some(Account {
-            level: format!("a limit of {}", listed(&rates)),
+            level: format!(
+                "{} {}",
+                if is_cache { "a write cache that fills up:" } else { "a limit of" },
+                listed(&rates)
+            ),
             confidence,
             evidence: limits.iter().map(|limit| limit.sentence.clone()).collect(),
             ruled_out,
@@ -98,7 +105,7 @@ pub(super) fn of(
                     None => Some("it may be a burst"),
                     known => known,
                 },
-                may_be_a_cache.then_some("or of a write cache that fills up"),
+                (may_be_a_cache && !is_cache).then_some("or of a write cache that fills up"),
                 merges,
             ]),
         });

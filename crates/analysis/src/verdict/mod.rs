@@ -18,7 +18,7 @@ use crate::summary::CellSummary;
 use crate::wording::{place, reaches_storage, requests, sentence};
 pub use account::Account;
 pub use advice::Advice;
-use halfpower_model::{Bytes, BytesPerSecond, Durability, Estimate, Nanoseconds, Operation, Workload};
+use halfpower_model::{Bytes, BytesPerSecond, Durability, Estimate, Nanoseconds, Operation, Quantity, Workload};
 use kinds::{latencies, of_kind};
 pub use next::next;
 use serde::Serialize;
@@ -64,6 +64,9 @@ pub struct Best {
     pub cell: u32,
 }
 
+const READS: [Kind; 2] = [Kind::SequentialRead, Kind::RandomRead];
+const WRITES: [Kind; 2] = [Kind::SequentialWrite, Kind::RandomWrite];
+
 /// The answer that the cells give.
 pub(crate) fn of(
     evidence: &Evidence<'_>,
@@ -76,16 +79,34 @@ pub(crate) fn of(
     let account = |operation| account::of(operation, evidence, paces, limits, pyramids);
     let bottleneck = Bottlenecks { reads: account(Operation::Read), writes: account(Operation::Write) };
     let advice = advice::of(evidence, cells);
-    // Without the end of a burst, credits, a cache or a fast area may have had room for more.
-    let ended = |limit: &&Limit| limit.burst.is_some();
-    let is_limited = limits.iter().filter(ended).any(|limit| limit.operation != Some(Operation::Read));
-    let is_free = !limits.iter().filter(ended).any(|limit| limit.operation != Some(Operation::Write));
-    let seen = longest_read(evidence).filter(|_| is_free);
-    let gives = gives(&peaks, seen, if is_limited { Bytes(0) } else { written(evidence) });
+    let seen = longest_read(evidence).filter(|_| !are_held(&peaks, READS, Operation::Read, limits));
+    let are_writes_held = are_held(&peaks, WRITES, Operation::Write, limits);
+    let written = if are_writes_held { Bytes(0) } else { written(evidence) };
+    let gives = gives(&peaks, seen, written);
     let limited = bottleneck.sentence();
     let to_do = [advice::words_of(&advice), bottleneck.remedies()].into_iter().flatten().collect::<Vec<_>>().join("; ");
     let to_do = (!to_do.is_empty()).then(|| sentence(&to_do));
     Verdict { sentences: [gives, limited, to_do].into_iter().flatten().collect(), bottleneck, peaks, advice }
+}
+
+/// Whether each peak is at a limit that lasts: its burst was seen to end, or a control group sets it. Else credits, a cache or a
+/// fast area may have had room for more.
+fn are_held(peaks: &[Best], kinds: [Kind; 2], operation: Operation, limits: &[Limit]) -> bool {
+    /// A peak is at a limit from this share of it on.
+    const NEAR: f64 = 0.8;
+    let is_at = |best: &Best, limit: &Limit| {
+        let size = best.workload.request_size.0 as f64;
+        let rate = match (best.rate.quantity == Quantity::BytesPerSecond, limit.what == Quantity::BytesPerSecond) {
+            (true, false) => best.rate.value / size,
+            (false, true) => best.rate.value * size,
+            _ => best.rate.value,
+        };
+        rate >= NEAR * limit.sustained.value
+    };
+    let is_of = |limit: &&Limit| limit.operation.is_none_or(|of| of == operation);
+    let lasts = |limit: &&Limit| limit.burst.is_some() || limit.group.is_some();
+    let is_held = |best: &Best| limits.iter().filter(is_of).filter(lasts).any(|limit| is_at(best, limit));
+    kinds.iter().filter_map(|kind| peaks.iter().find(|best| best.kind == kind.name())).all(is_held)
 }
 
 fn peak(evidence: &Evidence<'_>, cells: &[CellSummary], kind: Kind) -> Option<Best> {
@@ -115,7 +136,7 @@ fn written(evidence: &Evidence<'_>) -> Bytes {
     Bytes(samples.map(|one| one.sample.total.bytes).max().unwrap_or(0))
 }
 
-/// `Reads over 6 s: 1.92 GB/s sequential, 52 000 IOPS random (4 KiB, p99 1.2 ms); writes over 3.2 GB: …,
+/// `Reads over 6 s: 1.92 GB/s sequential, 52 000 IOPS random (4 KiB, p99 1.2 ms); writes over 3.2 GB, which a cache may hold: …,
 /// 900 fsync/s.` Or `sustained reads: …`, `sustained writes: …`, of those whose burst was seen to end.
 fn gives(peaks: &[Best], seen: Option<Nanoseconds>, written: Bytes) -> Option<String> {
     let of = |kind: Kind| peaks.iter().find(|best| best.kind == kind.name());
@@ -141,7 +162,7 @@ fn gives(peaks: &[Best], seen: Option<Nanoseconds>, written: Bytes) -> Option<St
         let rates: Vec<String> = [sequential, random].into_iter().flatten().collect();
         (!rates.is_empty()).then(|| rates.join(", "))
     };
-    let kinds = [[Kind::SequentialRead, Kind::RandomRead], [Kind::SequentialWrite, Kind::RandomWrite]];
+    let kinds = [READS, WRITES];
     let sizes = [Kind::RandomRead, Kind::RandomWrite].map(|kind| Some(of(kind)?.workload.request_size));
     let are_alike = kinds.as_flattened().iter().all(|kind| of(*kind).is_some()) && sizes[0] == sizes[1];
     let reads = rates(kinds[0], true).map(|rates| match seen {
@@ -154,7 +175,7 @@ fn gives(peaks: &[Best], seen: Option<Nanoseconds>, written: Bytes) -> Option<St
         Bytes(0) => format!("sustained writes: {rates}{commits}"),
         Bytes(all) => {
             let all = BytesPerSecond(all as f64).to_string().replace("/s", "");
-            format!("writes over {all}: {rates}{commits}")
+            format!("writes over {all}, which a cache may hold: {rates}{commits}")
         }
     });
     let all: Vec<String> = [reads, writes].into_iter().flatten().collect();
