@@ -40,6 +40,8 @@ const LUMP_S: f64 = 0.15;
 const IN_LUMPS: f64 = 0.9;
 /// A rate lasts if its interval is no wider than this share on a side and one request in a window.
 const PRECISE: f64 = 0.03;
+/// The same of a limiter's rate without a burst before. Set by hand: that of a virtual disk without a limit has 0.5 % and more.
+const EXACT: f64 = 0.002;
 /// The requests done by a limiter deviate from a straight line by so many seconds of the rate at most, and by those outstanding, which
 /// may complete together: what a busy host delays, a bucket lets through afterwards. A device's deviations add up.
 const REGULAR_S: f64 = 0.05;
@@ -55,6 +57,8 @@ pub(crate) struct Course {
     pub(crate) burst: Option<Burst>,
     /// Whether the rate at the end varies less than a device's does.
     pub(crate) is_regular: bool,
+    /// Whether it varies no more than a limiter's, which lets through later what was delayed.
+    pub(crate) is_exact: bool,
     /// Length of the part with that rate.
     pub(crate) seconds: f64,
     /// Whether the rate falls so late that what lasts is not known.
@@ -122,7 +126,7 @@ impl Course {
         let requests_per_s = mean_estimate(Quantity::RequestsPerSecond, &rates)?;
         // A window begins and ends between two requests.
         let one = WINDOWS as f64 / (end_s - from_s);
-        let is_precise = requests_per_s.low.is_some_and(|low| low >= (1.0 - PRECISE) * per_s - one);
+        let is_within = |share: f64| requests_per_s.low.is_some_and(|low| low >= (1.0 - share) * per_s - one);
         let lump = if is_in_lumps { outstanding } else { outstanding.min(REGULAR_S * per_s) };
         let allowed = REGULAR_S * per_s + lump + 1.0;
         let burst = Burst { seconds: burst_s, requests_per_s: done.at(burst_s) / burst_s, requests };
@@ -137,7 +141,8 @@ impl Course {
             requests_per_s,
             request_bytes: sample.total.bytes as f64 / sample.total.requests.max(1) as f64,
             burst,
-            is_regular: settles && is_precise && done.spread(from_s) <= allowed,
+            is_regular: settles && is_within(PRECISE) && done.spread(from_s) <= allowed,
+            is_exact: is_within(EXACT),
             seconds: if burst.is_some() { end_s - burst_s } else { end_s },
             falls_late: !settles && last_per_s < (1.0 - FALL) * done.at(latest_s) / latest_s || done.drops_at(end_s),
         })

@@ -274,7 +274,7 @@ pub fn shown_by(sample: &Sample) -> Shown {
     }
 }
 
-/// Whether a limiter held a long sample at its end: it fell to a regular rate, or that of a virtual disk was regular while requests
+/// Whether a limiter held a long sample at its end: it fell to a regular rate, or that of a virtual disk was exact while requests
 /// waited, but not for the CPU or a program. What waits takes longer than the fastest; a device that is not saturated gives regular rates too.
 fn is_held(course: &Course, sample: &Sample) -> bool {
     let latency = &sample.total.latency_ns;
@@ -282,7 +282,7 @@ fn is_held(course: &Course, sample: &Sample) -> bool {
     let for_cpu = sample.cpu.system.is_some_and(|account| account.busy_s >= FULL * account.total_s());
     // A program of this host goes at the pace of its thread, which may be as regular.
     let is_a_providers = is_virtual(&sample.environment) && !sample.environment.all_targets().any(is_fuse);
-    course.is_regular && (course.burst.is_some() || waits && !for_cpu && is_a_providers)
+    course.is_regular && (course.burst.is_some() || waits && !for_cpu && is_a_providers && course.is_exact)
 }
 
 fn is_fuse(target: &TargetFacts) -> bool {

@@ -117,7 +117,7 @@ fn what_waits_for_the_cpu_is_at_no_limit() {
         }
         crate::analyse(&run.observed()).limits.len()
     };
-    assert_eq!([named(10.0), named(19.0)], [2, 0]);
+    assert_eq!([named(10.0), named(19.0)], [1, 0]);
 }
 
 #[test]

@@ -81,8 +81,16 @@ pub(crate) fn of(
     let advice = advice::of(evidence, cells);
     let seen = longest_read(evidence).filter(|_| !are_held(&peaks, READS, Operation::Read, limits));
     let are_writes_held = are_held(&peaks, WRITES, Operation::Write, limits);
-    let written = if are_writes_held { Bytes(0) } else { written(evidence) };
-    let gives = gives(&peaks, seen, written);
+    let of_writes = match written(evidence) {
+        written if written.0 == 0 || are_writes_held => "sustained writes".to_owned(),
+        written => {
+            let amount = BytesPerSecond(written.0 as f64).to_string().replace("/s", "");
+            // A limit says itself that it may be of a burst.
+            let is_limited = limits.iter().any(|limit| limit.operation != Some(Operation::Read));
+            format!("writes over {amount}{}", if is_limited { "" } else { ", which a cache may hold" })
+        }
+    };
+    let gives = gives(&peaks, seen, &of_writes);
     let limited = bottleneck.sentence();
     let to_do = [advice::words_of(&advice), bottleneck.remedies()].into_iter().flatten().collect::<Vec<_>>().join("; ");
     let to_do = (!to_do.is_empty()).then(|| sentence(&to_do));
@@ -138,7 +146,7 @@ fn written(evidence: &Evidence<'_>) -> Bytes {
 
 /// `Reads over 6 s: 1.92 GB/s sequential, 52 000 IOPS random (4 KiB, p99 1.2 ms); writes over 3.2 GB, which a cache may hold: …,
 /// 900 fsync/s.` Or `sustained reads: …`, `sustained writes: …`, of those whose burst was seen to end.
-fn gives(peaks: &[Best], seen: Option<Nanoseconds>, written: Bytes) -> Option<String> {
+fn gives(peaks: &[Best], seen: Option<Nanoseconds>, of_writes: &str) -> Option<String> {
     let of = |kind: Kind| peaks.iter().find(|best| best.kind == kind.name());
     // A wide interval belongs to the figure.
     const WIDE: f64 = 0.25;
@@ -171,13 +179,7 @@ fn gives(peaks: &[Best], seen: Option<Nanoseconds>, written: Bytes) -> Option<St
     });
     let commits = of(Kind::Commit).map(|best| format!(", {}", figure(best).replace("IOPS", "fsync/s")));
     let commits = commits.unwrap_or_default();
-    let writes = rates(kinds[1], !are_alike).map(|rates| match written {
-        Bytes(0) => format!("sustained writes: {rates}{commits}"),
-        Bytes(all) => {
-            let all = BytesPerSecond(all as f64).to_string().replace("/s", "");
-            format!("writes over {all}, which a cache may hold: {rates}{commits}")
-        }
-    });
+    let writes = rates(kinds[1], !are_alike).map(|rates| format!("{of_writes}: {rates}{commits}"));
     let all: Vec<String> = [reads, writes].into_iter().flatten().collect();
     (!all.is_empty()).then(|| sentence(&all.join("; ")))
 }
