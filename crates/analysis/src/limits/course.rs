@@ -186,14 +186,16 @@ impl Done {
         }
         // What was outstanding when the time was over is awaited, but nothing new is issued.
         let duration_s = sample.workload.limits.duration.map_or(f64::INFINITY, |duration| duration.seconds());
+        // After that of the first worker, the rate is of fewer targets.
+        let end_s = sample.workers.iter().map(|worker| worker.elapsed_s).fold(duration_s, f64::min);
         let mut sum = 0.0;
-        let counted = sample.intervals.iter().take_while(|interval| interval.at_s <= duration_s + 1e-6);
+        let counted = sample.intervals.iter().take_while(|interval| interval.at_s <= end_s + 1e-6);
         let done = counted.map(|interval| {
             sum += interval.requests as f64;
             (interval.at_s, sum)
         });
         let done: Vec<(f64, f64)> = std::iter::once((0.0, 0.0)).chain(done).collect();
-        (sum > 0.0).then_some(Done(done))
+        (sum > 0.0 && done.len() > INTERVALS_MIN).then_some(Done(done))
     }
 
     /// By a time, in proportion within an interval.
@@ -278,7 +280,7 @@ impl Done {
 mod tests {
     use super::*;
     use crate::fixtures::{Normal, Run, random, read};
-    use halfpower_model::sample::Interval;
+    use halfpower_model::sample::{Interval, WorkerTotals};
     use halfpower_model::{Limits, Nanoseconds, Workload};
 
     /// Six seconds of 20 ms each, at rates given by the time.
@@ -312,6 +314,24 @@ mod tests {
         // A tenth of a second, as QEMU's throttle allows.
         let short = course_of(|at_s| if at_s < 0.01 { 6850.0 } else { 1000.0 }).unwrap().burst.unwrap();
         assert!((short.requests - 117.0).abs() < 2.0, "{short:?}");
+    }
+
+    #[test]
+    fn what_is_left_when_a_worker_has_done_its_share_is_no_rate_that_lasts() {
+        let mut run = Run::of([(Workload { limits: Limits::default(), ..random(read(4)) }, [1e6])]);
+        let sample = &mut run.samples[0].sample;
+        let interval = |number: u32| Interval {
+            at_s: f64::from(number + 1) * 0.02,
+            requests: if number < 125 { 2000 } else { 100 },
+            bytes: 0,
+            latency_p50_ns: None,
+            latency_p99_ns: None,
+        };
+        sample.intervals = (0..300).map(interval).collect();
+        assert!(Course::of(sample).unwrap().burst.is_some());
+        sample.workers = [2.5, 6.0].map(|elapsed_s| WorkerTotals { elapsed_s, ..WorkerTotals::default() }).to_vec();
+        let course = Course::of(sample).unwrap();
+        assert!(course.burst.is_none() && (course.requests_per_s.value - 100_000.0).abs() < 1.0, "{course:?}");
     }
 
     #[test]

@@ -192,12 +192,12 @@ fn find(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Limit> {
         let all = limits.clone();
         limits.retain(|limit| {
             let is_long = limit.burst_seconds.is_some_and(|burst_s| burst_s > SHORT_S);
-            !limit.may_be_a_cache(&all) || is_long || limit.group.is_some()
+            !limit.may_be_a_cache(&all) || is_long
         });
     }
     limits.iter_mut().for_each(|limit| limit.sentence = limit.words());
     let caches: Vec<bool> = limits.iter().map(|limit| limit.may_be_a_cache(&limits)).collect();
-    for (limit, _) in limits.iter_mut().zip(caches).filter(|(limit, may_be)| *may_be && limit.group.is_none()) {
+    for (limit, _) in limits.iter_mut().zip(caches).filter(|(_, may_be)| *may_be) {
         limit.sentence += " None was found for reads: a write cache that fills up shows this too.";
         if !are_virtual {
             limit.confidence = Sureness::Likely;
@@ -453,6 +453,7 @@ impl Limit {
     /// Whether it may be a write cache that fills up: reads have none of its kind.
     pub(crate) fn may_be_a_cache(&self, all: &[Limit]) -> bool {
         self.burst.is_some()
+            && self.group.is_none()
             && all.iter().all(|limit| limit.operation == Some(Operation::Write) || limit.what != self.what)
     }
 
