@@ -87,7 +87,9 @@ pub(super) fn of(
         // The host of a virtual disk may limit writes alone.
         let is_cache = may_be_a_cache
             && evidence.cells.iter().flat_map(|cell| &cell.repetitions).any(|one| !is_virtual(&one.sample.environment));
-        let remedy = (!may_be_a_cache).then(|| "raise the limit of the volume or of its host".to_owned());
+        let is_of_group = limits.iter().any(|limit| limit.group.is_some());
+        let holder = if is_of_group { "the control group" } else { "the volume or of its host" };
+        let remedy = (!may_be_a_cache).then(|| format!("raise the limit of {holder}"));
         return Some(Account {
             level: format!(
                 "{} {}",
