@@ -87,7 +87,7 @@ pub(crate) fn of(
             let amount = BytesPerSecond(written.0 as f64).to_string().replace("/s", "");
             // A limit says itself that it may be of a burst.
             let is_limited = limits.iter().any(|limit| limit.operation != Some(Operation::Read));
-            format!("writes over {amount}{}", if is_limited { "" } else { ", which a cache may hold" })
+            if is_limited { format!("writes over {amount}") } else { format!("first {amount} of writes") }
         }
     };
     let gives = gives(&peaks, seen, &of_writes);
@@ -144,7 +144,7 @@ fn written(evidence: &Evidence<'_>) -> Bytes {
     Bytes(samples.map(|one| one.sample.total.bytes).max().unwrap_or(0))
 }
 
-/// `Reads over 6 s: 1.92 GB/s sequential, 52 000 IOPS random (4 KiB, p99 1.2 ms); writes over 3.2 GB, which a cache may hold: …,
+/// `Reads over 6 s: 1.92 GB/s sequential, 52 000 IOPS random (4 KiB, p99 1.2 ms); first 3.2 GB of writes: …,
 /// 900 fsync/s.` Or `sustained reads: …`, `sustained writes: …`, of those whose burst was seen to end.
 fn gives(peaks: &[Best], seen: Option<Nanoseconds>, of_writes: &str) -> Option<String> {
     let of = |kind: Kind| peaks.iter().find(|best| best.kind == kind.name());

@@ -37,7 +37,7 @@ fn it_says_what_the_storage_gives_what_limits_it_and_what_to_do() {
     assert_eq!(
         sentences,
         [
-            "Reads over 1 s: 200 MB/s sequential, 41\u{202f}000 IOPS random (4 KiB); writes over 163 MB, which a cache may hold: 160 MB/s, \
+            "Reads over 1 s: 200 MB/s sequential, 41\u{202f}000 IOPS random (4 KiB); first 163 MB of writes: 160 MB/s, \
              20\u{202f}500 IOPS, 500 fsync/s.",
             "The bottleneck of reads and writes is the device (likely).",
             "Use QD16–32 for random reads and, for streams, 64 KiB–1 MiB at QD8, direct; for more, use a faster \

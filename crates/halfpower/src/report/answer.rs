@@ -44,12 +44,11 @@ fn disturbance(analysed: &Analysed) -> Option<String> {
     Some(format!("The figures scatter: {}; {}.", found.message, found.remedy))
 }
 
-/// `(survey: 48 workloads, 240 samples)`.
+/// `(survey: 240 samples)`.
 fn about(analysed: &Analysed) -> String {
-    let [workloads, samples] = [(analysed.analysis.cells.len(), "workload"), (analysed.samples.len(), "sample")]
-        .map(|(count, of)| counted(count, of));
+    let samples = counted(analysed.samples.len(), "sample");
     let simulated = if is_time_virtual(Path::new(&analysed.run.target)) { "simulated; " } else { "" };
-    format!("({simulated}{}: {workloads}, {samples})", analysed.run.name)
+    format!("({simulated}{}: {samples})", analysed.run.name)
 }
 
 /// How many workloads were skipped, how many warnings of samples there are, and where they are.
@@ -75,12 +74,17 @@ pub(super) fn tell(page: &mut Page, analysed: &Analysed) {
     page.table_of(&advice(&verdict.advice));
 }
 
-fn peaks<'a>(peaks: impl Iterator<Item = &'a Best>) -> Table {
+fn peaks<'a>(peaks: impl Iterator<Item = &'a Best> + Clone) -> Table {
+    // What all have is in the head.
+    let workers = peaks.clone().map(|best| best.workload.workers).max().unwrap_or(1);
+    let is_shared = workers > 1 && peaks.clone().all(|best| best.workload.workers == workers);
+    let shared = if is_shared { format!(" × {workers} workers") } else { String::new() };
     let row = |best: &Best| {
         let [p50, p99] = [best.p50, best.p99].map(|latency| or_dash(latency.map(Nanoseconds)));
-        [best.kind.clone(), best.rate.to_string(), best.at.clone(), p50, p99]
+        [best.kind.clone(), best.rate.to_string(), best.at.replace(&shared, ""), p50, p99]
     };
-    Table::new(["Best", "rate (95 % CI)", "at", "p50", "p99"], peaks.map(row))
+    let at = if is_shared { format!("at,{shared}") } else { "at".to_owned() };
+    Table::new(["Best", "rate (95 % CI)", &at, "p50", "p99"], peaks.map(row))
 }
 
 fn advice(advice: &[Advice]) -> Table {
