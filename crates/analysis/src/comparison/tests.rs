@@ -46,6 +46,17 @@ pub(super) fn standing_of(comparison: &Comparison, cell: usize) -> Standing {
 }
 
 #[test]
+fn what_is_better_comes_before_what_is_undecided() {
+    let before = run(&[(read(4), &close(1e8)), (write(4), &[1e8, 3e8, 2e8])]);
+    let after = run(&[(read(4), &close(9e8)), (write(4), &[2e8, 1e8, 3e8])]);
+    let compared = compared(&before, &after);
+    assert_eq!(compared.outcome, Outcome::Undecided);
+    begins(&compared.sentence, "Improved (");
+    says(&compared.sentence, "9 times higher");
+    ends(&compared.sentence, "Undecided: too much scatter, or too few repetitions, for 1 of 2 throughputs.");
+}
+
+#[test]
 fn workloads_meet_whatever_their_place_and_seed() {
     let before = run(&[(read(4), &close(1e8)), (write(64), &around(5e8)), (read(8), &around(2e8))]);
     let seeded = Workload { seed: 77, ..write(64) };

@@ -82,7 +82,11 @@ pub(super) fn of(cells: &[ComparedCell], are_arms: bool, is_one_target: bool) ->
         let why =
             if 2 * once > undecided.len() { "one sample only" } else { "too much scatter, or too few repetitions" };
         let of = format!("{} of {throughputs} throughputs", undecided.len());
-        return (Outcome::Undecided, format!("Undecided: {why}, for {of}{doubts}.{found}"));
+        let sentence = match better.is_empty() {
+            true => format!("Undecided: {why}, for {of}{doubts}.{found}"),
+            false => format!("{}: {}. Undecided: {why}, for {of}{doubts}.", improved(are_arms), listed(&better)),
+        };
+        return (Outcome::Undecided, sentence);
     }
     let not_judged = match once {
         0 => String::new(),
@@ -90,12 +94,15 @@ pub(super) fn of(cells: &[ComparedCell], are_arms: bool, is_one_target: bool) ->
         _ => format!(" {once} that were measured once are not judged."),
     };
     if !better.is_empty() {
-        let verdict = if are_arms { "B is better" } else { "Improved" };
-        return (Outcome::Improved, format!("{verdict}: {}.{not_judged}", listed(&better)));
+        return (Outcome::Improved, format!("{}: {}.{not_judged}", improved(are_arms), listed(&better)));
     }
     let judged = throughputs - once;
     let sentence = format!("Equivalent: none of {judged} throughputs changed by more than the margin.{not_judged}");
     (Outcome::Equivalent, sentence)
+}
+
+fn improved(are_arms: bool) -> &'static str {
+    if are_arms { "B is better" } else { "Improved" }
 }
 
 /// ` No change was found; one of less than a factor of 1.6 would not be.`, at the median of the throughputs; empty without intervals.
