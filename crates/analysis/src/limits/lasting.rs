@@ -1,6 +1,7 @@
 //! What of each workload's samples lasts: neither a burst, nor what a write cache holds.
 
 use super::course::Course;
+use super::group::exceeds_configured;
 use super::{BEYOND, FELL, Limit, courses_of, find};
 use crate::cells::{Cell, Observed, gather, is_in_buffer};
 use crate::comparable::{Axis, bare};
@@ -120,6 +121,7 @@ fn of_cell(cell: &Cell<'_>, courses: &[Option<Course>], limits: &[Limit], lastin
         is_beyond_all(sample, false)
             || is_in_buffer(sample) && is_beyond_all(sample, true)
             || limits.iter().any(|limit| limit.is_beyond(sample))
+            || exceeds_configured(sample)
     };
     let part = |(one, course): (&Observed<'_>, &Option<Course>)| match course {
         Some(course) if course.burst.is_some() => Part::End(*course),

@@ -374,9 +374,15 @@ fn a_limit_that_a_control_group_sets_is_named_whatever_its_rate_shows() {
         placed.sample.environment.target.limits = vec![DeviceLimit { device: "sda".to_owned(), limit: limit.clone() }];
     }
     let limits = crate::analyse(&run.observed()).limits;
-    let [limit] = &limits[..] else { panic!("{limits:?}") };
-    assert_eq!((limit.what, limit.operation), (Quantity::BytesPerSecond, Some(Operation::Write)));
-    assert!(limit.sentence.ends_with("sustained, which the control group blkio:/batch allows."), "{}", limit.sentence);
+    let [found] = &limits[..] else { panic!("{limits:?}") };
+    assert_eq!((found.what, found.operation), (Quantity::BytesPerSecond, Some(Operation::Write)));
+    assert!(found.sentence.ends_with("sustained, which the control group blkio:/batch allows."), "{}", found.sentence);
+    // Short writes beyond it are of a burst, whatever the long ones show.
+    let short = run.add(write(64), &[3e9]);
+    let placed = run.samples.iter_mut().find(|placed| placed.cell == short).unwrap();
+    placed.sample.environment.target.limits = vec![DeviceLimit { device: "sda".to_owned(), limit }];
+    placed.sample.write = Some(placed.sample.total.clone());
+    assert!(crate::analyse(&run.observed()).cells.iter().any(|cell| cell.cell == short && cell.is_burst));
 }
 
 #[test]
