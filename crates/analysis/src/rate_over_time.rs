@@ -30,12 +30,19 @@ pub(crate) enum Trend {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Levels(pub(crate) Vec<(f64, f64)>);
 
+/// The intervals until the first worker has done its share; afterwards fewer targets are measured.
+pub(crate) fn of_all_workers(sample: &Sample) -> &[Interval] {
+    let end_s = sample.workers.iter().map(|worker| worker.elapsed_s).fold(f64::INFINITY, f64::min);
+    let count = sample.intervals.partition_point(|interval| interval.at_s <= end_s + 1e-6);
+    &sample.intervals[..count]
+}
+
 /// Start of each full interval in seconds, and its rate.
 fn rates(sample: &Sample, amount: fn(&Interval) -> u64) -> Vec<(f64, f64)> {
     let spacing_s = sample.workload.interval.seconds();
     let mut from_s = 0.0;
     let mut rates = Vec::new();
-    for interval in &sample.intervals {
+    for interval in of_all_workers(sample) {
         let length_s = interval.at_s - from_s;
         // The last interval may be cut short.
         if length_s > 0.5 * spacing_s && length_s > 0.0 {

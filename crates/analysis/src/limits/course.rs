@@ -3,6 +3,7 @@
 //! A token bucket of size σ that refills at ρ lets through at most σ + ρt in any time t (Cruz, IEEE Transactions on Information Theory
 //! 37, 1991). With the rate of the end as ρ, the burst is the surplus over ρt that stays. It ends where that is reached.
 
+use crate::rate_over_time::of_all_workers;
 use crate::statistics::{mean, mean_estimate};
 use halfpower_model::{Estimate, Quantity, Sample};
 
@@ -186,10 +187,8 @@ impl Done {
         }
         // What was outstanding when the time was over is awaited, but nothing new is issued.
         let duration_s = sample.workload.limits.duration.map_or(f64::INFINITY, |duration| duration.seconds());
-        // After that of the first worker, the rate is of fewer targets.
-        let end_s = sample.workers.iter().map(|worker| worker.elapsed_s).fold(duration_s, f64::min);
         let mut sum = 0.0;
-        let counted = sample.intervals.iter().take_while(|interval| interval.at_s <= end_s + 1e-6);
+        let counted = of_all_workers(sample).iter().take_while(|interval| interval.at_s <= duration_s + 1e-6);
         let done = counted.map(|interval| {
             sum += interval.requests as f64;
             (interval.at_s, sum)
