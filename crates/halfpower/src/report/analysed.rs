@@ -236,14 +236,16 @@ impl Analysed {
             return vec!["Too little was measured to find a limit; run it again.".to_owned()];
         }
         let more = if is_cut { ", for writes with a larger --write-budget" } else { "" };
-        let seen = format!(
-            "No rate limit was seen: {given}. A cache or credits that last longer show with a longer --duration{more}."
-        );
         let is_given = |stored: &&StoredSample| !matches!(stored.sample.workload.operation, Operation::Mix(_));
         let is_of_it = |finding: &&Finding| {
             self.samples.iter().filter(is_given).any(|stored| finding.samples.contains(&stored.id))
         };
         let changed = self.findings(FindingCode::Drift).filter(is_of_it).map(|finding| finding.sentence.clone());
+        let changed: Vec<String> = changed.collect();
+        let but = if changed.is_empty() { ":" } else { ", but rates changed. On average:" };
+        let seen = format!(
+            "No rate limit was seen{but} {given}. A cache or credits that last longer show with a longer --duration{more}."
+        );
         std::iter::once(seen).chain(changed).collect()
     }
 
