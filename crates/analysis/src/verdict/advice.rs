@@ -9,7 +9,7 @@ use crate::comparable::{Axis, are_comparable};
 use crate::comparison::ASSUMED_OF_P99;
 use crate::evidence::{Evidence, best};
 use crate::kind::Kind;
-use crate::limits::is_virtual;
+use crate::limits::{Limit, is_virtual};
 use crate::statistics::{mean, variance};
 use crate::summary::CellSummary;
 use crate::wording::{caching, place};
@@ -64,7 +64,7 @@ pub struct Advice {
     pub cell: u32,
 }
 
-pub(super) fn of(evidence: &Evidence<'_>, cells: &[CellSummary]) -> Vec<Advice> {
+pub(super) fn of(evidence: &Evidence<'_>, cells: &[CellSummary], limits: &[Limit]) -> Vec<Advice> {
     let uses = [
         (RANDOM_READS, Kind::RandomRead),
         ("database", Kind::Mix),
@@ -74,7 +74,7 @@ pub(super) fn of(evidence: &Evidence<'_>, cells: &[CellSummary]) -> Vec<Advice> 
     let mut all: Vec<Advice> = Vec::new();
     for (name, kind) in uses {
         let candidates = of_kind(evidence.cells.iter().copied(), kind);
-        let Some(most) = advice(name, &candidates, cells) else { continue };
+        let Some(most) = advice(name, &candidates, cells, limits) else { continue };
         let quick = if kind == Kind::RandomRead { with_low_latency(&most, &candidates, cells) } else { None };
         all.extend([Some(most), quick].into_iter().flatten());
     }
@@ -155,7 +155,7 @@ pub(super) fn good_enough<'a>(cells: &[&'a Cell<'a>], best: &'a Cell<'a>) -> &'a
     good.min_by_key(|cell| order(cell)).unwrap_or(best)
 }
 
-fn advice(of: &'static str, candidates: &[&Cell<'_>], cells: &[CellSummary]) -> Option<Advice> {
+fn advice(of: &'static str, candidates: &[&Cell<'_>], cells: &[CellSummary], limits: &[Limit]) -> Option<Advice> {
     // Of several machines or ways to verify there is no common best.
     let is_comparable = |cell: &&Cell<'_>| are_comparable(cell.workload, candidates[0].workload, WAYS);
     if candidates.len() < 2 || !candidates.iter().all(is_comparable) {
@@ -164,8 +164,14 @@ fn advice(of: &'static str, candidates: &[&Cell<'_>], cells: &[CellSummary]) -> 
     let (best, _) = best(candidates)?;
     let choice = good_enough(candidates, best);
     let scatter = Scatter::between_runs(candidates.iter().copied());
-    // A cell of a burst reaches the rate that lasts.
+    // A cell of a burst reaches the rate that lasts, unless its requests are too small for a limit of those.
+    let reaches = |workload: &Workload, limit: &Limit| {
+        let unit = if limit.what == Quantity::BytesPerSecond { 1.0 } else { workload.request_size.0 as f64 };
+        let is_of = limit.operation.is_none_or(|of| of == workload.operation);
+        !is_of || limit.sustained.value * unit >= SHARE_OF_BEST * best.mean_bytes_per_s()
+    };
     let outran = cells.iter().filter(|one| one.is_burst && are_comparable(&one.workload, choice.workload, WAYS));
+    let outran = outran.filter(|one| limits.iter().all(|limit| reaches(&one.workload, limit)));
     let near = candidates.iter().filter(|cell| scatter.may_reach(SHARE_OF_BEST, cell, best));
     let same_way =
         |one: &Workload| one.buffering == choice.workload.buffering && one.durability == choice.workload.durability;

@@ -2,8 +2,8 @@
 
 use crate::fixtures::{Run, around, block, buffered, deep, flushed, random, read, write};
 use crate::{Sureness, Verdict, analyse};
-use halfpower_model::sample::Block;
-use halfpower_model::{Bytes, Durability, Histogram, Verify, Workload};
+use halfpower_model::sample::{Block, WorkerTotals};
+use halfpower_model::{Bytes, BytesPerSecond, Durability, Histogram, TargetFacts, Verify, Workload};
 
 fn verdict(run: &Run) -> Verdict {
     analyse(&run.observed()).verdict
@@ -67,6 +67,26 @@ fn a_limit_is_the_bottleneck_whatever_else_was_busy() {
             .iter()
             .all(|best| best.workload.request_size.0 as f64 * best.rate.value < 61e6 || best.rate.value < 61e6)
     );
+}
+
+#[test]
+fn targets_of_which_one_is_much_slower_are_told_apart() {
+    let told = |slow: f64| {
+        let mut run = Run::default();
+        run.add(Workload { targets: 2, workers: 2, ..deep(8, read(1024)) }, &around(2e9));
+        for placed in &mut run.samples {
+            let environment = &mut *placed.sample.environment;
+            environment.target.path = "/srv/a/halfpower-0123.test".to_owned();
+            let other = TargetFacts { path: "/srv/b/halfpower-4567.test".to_owned(), ..environment.target.clone() };
+            environment.more_targets = vec![other];
+            let worker =
+                |rate| WorkerTotals { elapsed_s: 1.0, bytes_per_s: BytesPerSecond(rate), ..Default::default() };
+            placed.sample.workers = vec![worker(2e9 - slow), worker(slow)];
+        }
+        verdict(&run).sentences.swap_remove(0)
+    };
+    assert!(told(5e7).ends_with("; of sequential reads /srv/a has 1.95 GB/s, /srv/b 50 MB/s."), "{}", told(5e7));
+    assert!(!told(9e8).contains("/srv"), "{}", told(9e8));
 }
 
 #[test]
