@@ -195,6 +195,13 @@ fn what_is_expected_is_compared_with_what_lasts() {
         said.contains("Reads and writes sustain 300 IOPS") && said.contains("300 IOPS ± 0.1 % sustained; 2"),
         "{said}"
     );
+    let long = lab.run("limits --no-report --no-store sim:cloud-gp3:burst --duration 30m").ended(0, "").stdout;
+    assert!(long.contains("The write budget ended writes after "), "{long}");
+    let set = "--set gp2.limits.request-credits=30000";
+    let io =
+        "io sim:cloud-gp3:burst --op read --pattern random --request-size 4KiB --depth 32 --duration 60s --no-store";
+    let io = lab.run(format!("{io} {set}")).ended(0, "").stdout;
+    assert!(io.contains("over time   fell: 12.3 MB/s for 11 s, then 1.25 MB/s"), "{io}");
     let free = lab.run("limits --no-report --no-store sim:sata-ssd:filled").ended(0, "").stdout;
     assert!(free.contains("No rate limit was seen: reads 72\u{202f}4"), "{free}");
     // A drive that grows hot and cools down again has no rate that lasts.
