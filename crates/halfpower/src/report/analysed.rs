@@ -13,9 +13,6 @@ use halfpower_analysis::{Analysis, CellSummary, Context, Observed, analyse_with}
 use halfpower_model::names::names;
 use halfpower_model::{Finding, FindingCode, Nanoseconds, Offer, Operation, Quantity, Reach};
 
-/// Writes that ran for less than this share of the reads' time were ended by the write budget.
-const BUDGET_ENDED: f64 = 0.9;
-
 /// A stored run, analysed.
 #[derive(Debug)]
 pub(crate) struct Analysed {
@@ -216,26 +213,35 @@ impl Analysed {
     /// The limits in words. Without any, a run that looks for them gives its rates and for how long they were seen.
     pub(super) fn limits_in_words(&self) -> Vec<String> {
         let limits = &self.analysis.limits;
-        if !limits.is_empty() || !self.looks_for_limits() {
-            return limits.iter().map(|limit| limit.sentence.clone()).collect();
+        let mut words: Vec<String> = limits.iter().map(|limit| limit.sentence.clone()).collect();
+        if !self.looks_for_limits() {
+            return words;
+        }
+        let is_at_budget = |stored: &&StoredSample| {
+            let (workload, written) = (&stored.sample.workload, stored.sample.total.bytes);
+            workload.operation == Operation::Write && workload.limits.bytes.is_some_and(|most| written >= most.0)
+        };
+        let ended_s = self.samples.iter().filter(is_at_budget).map(|stored| stored.sample.elapsed_s).reduce(f64::max);
+        if !limits.is_empty() {
+            words.extend(ended_s.map(|ended_s| {
+                let after = Nanoseconds::from_seconds(ended_s);
+                format!("The write budget ended writes after {after}: a larger --write-budget follows them for longer.")
+            }));
+            return words;
         }
         let of_one = [(Operation::Read, "reads"), (Operation::Write, "writes")].map(|(of, name)| {
             let rate = |what| sustained(&self.analysis, what, of).map(|(rate, _)| what.format(rate.value));
             let rates: Vec<String> =
                 [Quantity::RequestsPerSecond, Quantity::BytesPerSecond].into_iter().filter_map(rate).collect();
             let samples = self.samples.iter().filter(|stored| stored.sample.workload.operation == of);
-            let seen_s = samples.map(|stored| stored.sample.elapsed_s).fold(0.0, f64::max);
-            let seen = Nanoseconds::from_seconds(seen_s);
-            let given = (!rates.is_empty()).then(|| format!("{name} {} for up to {seen}", rates.join(" and ")));
-            (given, seen_s)
+            let seen = Nanoseconds::from_seconds(samples.map(|stored| stored.sample.elapsed_s).fold(0.0, f64::max));
+            (!rates.is_empty()).then(|| format!("{name} {} for up to {seen}", rates.join(" and ")))
         });
-        let [(reads, reads_s), (writes, writes_s)] = of_one;
-        let is_cut = writes.is_some() && writes_s < BUDGET_ENDED * reads_s;
-        let given = [reads, writes].into_iter().flatten().collect::<Vec<_>>().join("; ");
+        let given = of_one.into_iter().flatten().collect::<Vec<_>>().join("; ");
         if given.is_empty() {
             return vec!["Too little was measured to find a limit; run it again.".to_owned()];
         }
-        let more = if is_cut { ", for writes with a larger --write-budget" } else { "" };
+        let more = if ended_s.is_some() { ", for writes with a larger --write-budget" } else { "" };
         let is_given = |stored: &&StoredSample| !matches!(stored.sample.workload.operation, Operation::Mix(_));
         let is_of_it = |finding: &&Finding| {
             self.samples.iter().filter(is_given).any(|stored| finding.samples.contains(&stored.id))
