@@ -195,7 +195,10 @@ fn what_is_expected_is_compared_with_what_lasts() {
         said.contains("Reads and writes sustain 300 IOPS") && said.contains("300 IOPS ± 0.1 % sustained; 2"),
         "{said}"
     );
-    let long = lab.run("limits --no-report --no-store sim:cloud-gp3:burst --duration 30m").ended(0, "").stdout;
+    let long = lab
+        .run("limits --no-report --no-store sim:cloud-gp3:burst --duration 30s --write-budget 64MiB")
+        .ended(0, "")
+        .stdout;
     assert!(long.contains("The write budget ended writes after "), "{long}");
     let set = "--set gp2.limits.request-credits=30000";
     let io =
