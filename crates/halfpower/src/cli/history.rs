@@ -87,6 +87,9 @@ impl Course {
 pub(super) fn verdict(all: &[History], runs: &[RunSummary], target: &str) -> String {
     let changed: Vec<&History> = all.iter().filter(|one| !one.changes.is_empty()).collect();
     let of = format!("over {} on {target}", counted(runs.len(), "run"));
+    if let ([only], true) = (runs, all.is_empty()) {
+        return format!("Run {} is the first on {target}: name a later one, up to which the history goes.", only.id);
+    }
     if all.is_empty() {
         let last = runs.last().map(|run| format!(", the last of them run {}; name a later one", run.id));
         return format!("No workload is in two runs {of}{}.", last.unwrap_or_default());
