@@ -15,7 +15,7 @@ const BEYOND_CACHE: f64 = 0.1;
 /// A long sample within a write cache bounds those that wrote less than one in so many of its bytes. Set by hand.
 const MANY: u64 = 4;
 
-/// The rate that lasts of each sample of a run, as a share of its own; none of a burst.
+/// The rate that lasts of each sample of a run, as a share of its own; none of a burst, unless there is nothing else.
 pub(crate) fn shares_that_last(samples: &[&Sample]) -> Vec<Option<f64>> {
     let mut numbers: HashMap<Workload, u32> = HashMap::new();
     let observed = samples.iter().enumerate().map(|(place, sample)| {
@@ -38,7 +38,7 @@ pub(crate) fn shares_that_last(samples: &[&Sample]) -> Vec<Option<f64>> {
             };
         }
     }
-    shares
+    if shares.iter().all(Option::is_none) { vec![Some(1.0); samples.len()] } else { shares }
 }
 
 /// Operation, pattern, whether it is direct.
@@ -85,7 +85,7 @@ fn lasting(cells: &[Cell<'_>], courses: &[Vec<Option<Course>>]) -> Vec<Lasting> 
     cells.iter().zip(courses).flat_map(of).collect()
 }
 
-/// The part of a sample whose rate lasts.
+/// The part of a sample whose rate lasts, with the course of its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Part {
     None,
