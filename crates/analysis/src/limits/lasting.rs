@@ -2,7 +2,7 @@
 
 use super::course::Course;
 use super::group::exceeds_configured;
-use super::{BEYOND, FELL, Limit, courses_of, find};
+use super::{BEYOND, FELL, Limit, with_parts};
 use crate::cells::{Cell, Observed, gather, is_in_buffer};
 use crate::comparable::{Axis, bare};
 use halfpower_model::{Operation, Pattern, Sample, Workload};
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 const LONG_S: f64 = 0.5;
 /// As `BEYOND`, of writes that a cache may hold, against a long sample that varies as the cache fills and empties.
 const BEYOND_CACHE: f64 = 0.1;
-/// A long sample within a write cache bounds those that wrote less than one in so many of its bytes. Set by hand.
+/// A long sample within a write cache bounds samples that wrote less than this part of its bytes: a quarter. Set by hand.
 const MANY: u64 = 4;
 
 /// The rate that lasts of each sample of a run, as a share of its own; none of a burst, unless there is nothing else.
@@ -25,10 +25,9 @@ pub(crate) fn shares_that_last(samples: &[&Sample]) -> Vec<Option<f64>> {
     });
     let observed: Vec<Observed<'_>> = observed.collect();
     let cells = gather(&observed);
-    let courses: Vec<Vec<Option<Course>>> = cells.iter().map(|cell| courses_of(&cell.repetitions)).collect();
-    let limits = find(&cells, &courses);
+    let (_, parts) = with_parts(&cells);
     let mut shares = vec![Some(1.0); samples.len()];
-    for (cell, parts) in cells.iter().zip(parts(&cells, &courses, &limits)) {
+    for (cell, parts) in cells.iter().zip(parts) {
         for (one, part) in cell.repetitions.iter().zip(parts) {
             let of_end = |course: Course| course.requests_per_s.value / one.sample.total.requests_per_s;
             shares[one.id as usize] = match part {
@@ -57,7 +56,7 @@ struct Lasting {
     of_cache: bool,
     /// By how much others exceed it.
     beyond: f64,
-    /// It bounds samples of so many bytes at most.
+    /// The maximum of bytes of a sample that it bounds.
     bytes_max: u64,
 }
 

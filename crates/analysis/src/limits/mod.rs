@@ -18,6 +18,7 @@ use crate::attribution::{FULL, Sureness};
 use crate::cells::{Cell, Observed};
 use course::{Course, continues};
 use halfpower_model::{Bytes, Environment, Estimate, Nanoseconds, Operation, Quantity, Sample, TargetFacts};
+use lasting::Part;
 pub(crate) use lasting::shares_that_last;
 use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
@@ -113,11 +114,17 @@ struct Long<'a> {
 
 /// The limits that long samples show. Cells keep only rates that last.
 pub(crate) fn of(cells: &mut [Cell<'_>]) -> Vec<Limit> {
+    let (limits, parts) = with_parts(cells);
+    cells.iter_mut().zip(&parts).for_each(|(cell, parts)| lasting::leave_bursts_out(cell, parts));
+    limits
+}
+
+/// The same, and what lasts of each repetition of each cell.
+fn with_parts(cells: &[Cell<'_>]) -> (Vec<Limit>, Vec<Vec<Part>>) {
     let courses: Vec<Vec<Option<Course>>> = cells.iter().map(|cell| courses_of(&cell.repetitions)).collect();
     let limits = find(cells, &courses);
     let parts = lasting::parts(cells, &courses, &limits);
-    cells.iter_mut().zip(&parts).for_each(|(cell, parts)| lasting::leave_bursts_out(cell, parts));
-    limits
+    (limits, parts)
 }
 
 /// The long samples over time, of each cell that has one.
