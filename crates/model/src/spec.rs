@@ -241,11 +241,16 @@ fn check_cpus(workload: &Workload, environment: &Environment) -> Result<(), Reso
 
 /// Checks stride, offset, alignment and sizes against each other and against direct I/O.
 fn check_places(workload: &Workload, environment: &Environment) -> Result<(), ResolveError> {
-    if let Pattern::Strided { stride } = workload.pattern
-        && (stride < workload.step() || !stride.0.is_multiple_of(workload.step().0))
+    let step = workload.step();
+    let lengths = match workload.pattern {
+        Pattern::Strided { stride } => vec![("the stride", stride)],
+        Pattern::Runs { length, gap } => vec![("the length of a run", length), ("the gap", gap)],
+        _ => Vec::new(),
+    };
+    if let Some((what, bytes)) =
+        lengths.into_iter().find(|(_, bytes)| *bytes < step || !bytes.0.is_multiple_of(step.0))
     {
-        let step = workload.step();
-        return contradiction(format!("the stride is {stride}; it must be a multiple of {step}, a request's step"));
+        return contradiction(format!("{what} is {bytes}; it must be a multiple of {step}, a request's step"));
     }
     let alignment = environment.direct_alignment().filter(|_| workload.buffering.is_direct());
     let Some(alignment) = alignment.filter(|_| environment.target.kind != TargetKind::Null) else { return Ok(()) };

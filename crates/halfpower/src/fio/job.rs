@@ -445,6 +445,9 @@ impl<'a> Settings<'a> {
     }
 
     fn pattern(&self, direction: &Direction<'_>, request_size: u64) -> Result<String, String> {
+        if let Some(zones) = self.zones(direction)? {
+            return Ok(zones);
+        }
         if !direction.is_random {
             return match direction.gap {
                 0 => Ok("sequential".to_owned()),
@@ -471,6 +474,24 @@ impl<'a> Settings<'a> {
             }
             _ => Err(self.wrong("random_distribution", "use random, zipf, pareto, normal or zoned")),
         }
+    }
+
+    /// The pattern of `zonemode=strided`, which zonesize alone means too; none without zones.
+    fn zones(&self, direction: &Direction<'_>) -> Result<Option<String>, String> {
+        match self.get("zonemode").or(self.get("zonesize").map(|_| "strided")) {
+            None | Some("none") => return Ok(None),
+            Some("strided") if direction.is_random || direction.gap != 0 => {
+                return Err(self.wrong("zonemode", "zones are for rw=read, write, trim and rw without a number"));
+            }
+            Some("strided") => {}
+            Some(_) => return Err(self.wrong("zonemode", "zones of the device itself are not used; use strided")),
+        }
+        let length = self.sized("zonesize")?.ok_or_else(|| self.wrong("zonemode", "it needs zonesize"))?;
+        if self.sized("zonerange")?.is_some_and(|range| range != length) {
+            return Err(self.wrong("zonerange", "a zone is read once and whole; leave it out"));
+        }
+        let gap = self.sized("zoneskip")?.filter(|gap| *gap > 0);
+        Ok(gap.map(|gap| format!("runs={length}B/{gap}B")))
     }
 
     fn engine(&self) -> Result<&'static str, String> {

@@ -54,6 +54,8 @@ fn a_job_is_a_workload_with_a_worker_for_each_clone() {
     );
     let flags = "--name=a --ioengine=pvsync2 --hipri --nowait=1 --direct=1 --size=1m";
     assert_eq!(told(flags), ["0.1 a.0.0: sequential read, 4 KiB, QD1, direct, hipri,nowait, 1 MiB"]);
+    let zones = "--name=a --rw=read --bs=64k --size=1g --zonemode=strided --zonesize=1m --zoneskip=8m";
+    assert_eq!(told(zones), ["0.1 a.0.0: runs=1MiB/8MiB read, 64 KiB, QD1, buffered, 1 GiB"]);
     let other = told("--name=b --nowait=1 --size=1m");
     assert_eq!(other, ["command line: nowait=1: only pvsync2 has such requests; use ioengine=pvsync2"]);
 }
@@ -71,6 +73,10 @@ fn refused_options_are_named_with_what_to_do() {
     assert_eq!(told("--name=a --rw=read"), ["command line: job a: a file that has to be made needs size or filesize"]);
     assert_eq!(told("--name=a --rw=read --size=4q"), ["command line: size=4q: it is no size, like 4k, 1g or 4096"]);
     assert_eq!(told("--name=a --size=1m --ioengine=rbd").len(), 1);
+    let zones = |rw: &str, more: &str| told(&format!("--name=a --size=1g --zonesize=1m --rw={rw}{more}"));
+    assert!(zones("randread", "")[0].ends_with("zones are for rw=read, write, trim and rw without a number"));
+    assert!(zones("read", " --zonemode=zbd")[0].ends_with("zones of the device itself are not used; use strided"));
+    assert!(zones("read", " --zonerange=2m")[0].ends_with("a zone is read once and whole; leave it out"));
     // Nothing overflows; what the target has no room for is refused there.
     let far = told("--name=a --rw=read --size=512p --filesize=512p --nrfiles=1 --offset_increment=512p --numjobs=64");
     assert_eq!(far.len(), 64);

@@ -55,6 +55,11 @@ enum Order {
     Down,
     /// With this stride; at the end again from the start plus one place.
     Strided(u64),
+    /// Up, in runs of this many places of each period.
+    Runs {
+        run: u64,
+        period: u64,
+    },
     /// Up, but the last place before all others.
     LastFirst,
 }
@@ -108,10 +113,12 @@ impl<'a> Places<'a> {
         let spread = Permutation::new(count, derive_seed(workload.seed, SPREAD));
         let law = match workload.pattern {
             _ if contiguous => Law::Contiguous { part, next: random.below(count) * step },
-            Pattern::Sequential | Pattern::Reverse | Pattern::Strided { .. } => {
+            Pattern::Sequential | Pattern::Reverse | Pattern::Strided { .. } | Pattern::Runs { .. } => {
                 let grows = workload.file_state.grows();
+                let order = order(workload, count);
+                let count = order.visited(count);
                 let start = if grows || cursor.is_some() { 0 } else { random.below(count) };
-                Law::Ordered(Ordered { order: order(workload, count), count, next: start, shared: cursor })
+                Law::Ordered(Ordered { order, count, next: start, shared: cursor })
             }
             Pattern::Random => Law::Uniform(count),
             Pattern::Shuffled => {
@@ -173,6 +180,10 @@ fn order(workload: &Workload, count: u64) -> Order {
         _ if workload.file_state == crate::workload::FileState::LastFirst => Order::LastFirst,
         Pattern::Reverse => Order::Down,
         Pattern::Strided { stride } => Order::Strided((stride.0 / workload.step().0).clamp(1, count)),
+        Pattern::Runs { length, gap } => {
+            let run = (length.0 / workload.step().0).clamp(1, count);
+            Order::Runs { run, period: run.saturating_add(gap.0 / workload.step().0) }
+        }
         _ => Order::Up,
     }
 }
@@ -186,6 +197,16 @@ fn contiguous(part: u64, next: &mut u64, request: &Request, step: u64) -> u64 {
     let place = *next;
     *next += length.next_multiple_of(step);
     place
+}
+
+impl Order {
+    /// How many of so many places it comes to.
+    fn visited(self, count: u64) -> u64 {
+        match self {
+            Order::Runs { run, period } => count / period * run + (count % period).min(run),
+            _ => count,
+        }
+    }
 }
 
 impl Ordered<'_> {
@@ -203,6 +224,7 @@ impl Ordered<'_> {
             Order::Up => index,
             Order::Down => self.count - 1 - index,
             Order::Strided(stride) => strided(index, self.count, stride),
+            Order::Runs { run, period } => index / run * period + index % run,
             Order::LastFirst => index.checked_sub(1).unwrap_or(self.count - 1),
         }
     }

@@ -62,6 +62,17 @@ fn a_shared_cursor_gives_each_place_to_one_worker() {
 }
 
 #[test]
+fn runs_leave_out_the_gap_after_each() {
+    // 256 blocks of 4 KiB: runs of 3, and 7 left out after each; the last run begins at 250.
+    let workload = Workload { pattern: "runs=12KiB/28KiB".parse().unwrap(), ..workload() };
+    let runs: Vec<u64> = (0..26).flat_map(|run| [0, 1, 2].map(|block| run * 10 + block)).collect();
+    let places = blocks(&of(&workload, 0, 2 * runs.len()));
+    let start = runs.iter().position(|block| *block == places[0]).expect("it begins in a run");
+    let expected: Vec<u64> = runs.iter().cycle().skip(start).take(2 * runs.len()).copied().collect();
+    assert_eq!(places, expected);
+}
+
+#[test]
 fn shuffled_covers_each_place_once_a_round() {
     let workload = Workload { pattern: Pattern::Shuffled, workers: 4, ..workload() };
     let all: Vec<Vec<u64>> = (0..4).map(|worker| blocks(&of(&workload, worker, 128))).collect();

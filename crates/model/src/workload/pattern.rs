@@ -18,6 +18,13 @@ pub enum Pattern {
         /// Distance between the starts of two requests.
         stride: Bytes,
     },
+    /// Ascending from the start in runs, with a gap after each; at the end again from the start.
+    Runs {
+        /// Length of a run.
+        length: Bytes,
+        /// What is left out after it.
+        gap: Bytes,
+    },
     /// Uniform.
     Random,
     /// In random order, each offset once before any repeats.
@@ -120,15 +127,16 @@ words! {
     }
 }
 
-const CHOICES: &str = "sequential, reverse, strided=SIZE, random, shuffled, zipf=THETA, pareto=SHARE, hot_cold=80/20, \
+const CHOICES: &str = "sequential, reverse, strided=SIZE, runs=LENGTH/GAP, random, shuffled, zipf=THETA, pareto=SHARE, hot_cold=80/20, \
                        zoned=50/5:30/15:20/80, normal=DEVIATION";
 
 impl Pattern {
     /// An example of every pattern.
-    pub const EXAMPLES: [&'static str; 10] = [
+    pub const EXAMPLES: [&'static str; 11] = [
         "sequential",
         "reverse",
         "strided=1MiB",
+        "runs=1MiB/3MiB",
         "random",
         "shuffled",
         "zipf=0.99",
@@ -140,7 +148,7 @@ impl Pattern {
 
     /// Whether each offset follows from the one before.
     pub fn is_ordered(self) -> bool {
-        matches!(self, Pattern::Sequential | Pattern::Reverse | Pattern::Strided { .. })
+        matches!(self, Pattern::Sequential | Pattern::Reverse | Pattern::Strided { .. } | Pattern::Runs { .. })
     }
 }
 
@@ -192,6 +200,7 @@ fn choices(text: &str) -> &'static str {
     let Some((word, _)) = text.split_once('=') else { return CHOICES };
     match settled(word, &["hot_cold"]) {
         "strided" => "strided=SIZE, like strided=1MiB",
+        "runs" => "runs=LENGTH/GAP, like runs=256MiB/2GiB",
         "zipf" => "zipf=0.001 to zipf=10, with three decimals at most",
         "pareto" => "pareto=0.001 to pareto=0.5, with three decimals at most",
         "zoned" => {
@@ -210,6 +219,10 @@ forms!(Pattern, choices, {
     "shuffled" => Shuffled,
 }, {
     "strided" => Strided { stride: stride } = |text: &str| text.parse().ok(),
+    "runs" => Runs { length: length, gap: gap } = |text: &str| {
+        let (length, gap) = text.split_once('/')?;
+        Some((length.parse().ok()?, gap.parse().ok()?))
+    },
     "zipf" => Zipf { theta: theta } = within(1, 10_000),
     "pareto" => Pareto { share: share } = within(1, 500),
     "hot_cold" => HotCold { requests_percent: requests, places_percent: places } = percents,

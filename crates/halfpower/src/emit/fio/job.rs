@@ -48,6 +48,7 @@ pub(super) fn no_equal(workload: &Workload, on_file: bool) -> Option<&'static st
         ),
         (own_options, "fio sets these options of a ring itself"),
         (*pattern == Pattern::Reverse, "going down, fio never reaches the last place"),
+        (matches!(pattern, Pattern::Runs { .. }) && many, "each of fio's jobs goes to every zone"),
         (matches!(pattern, Pattern::Strided { .. }), "fio's strides come to the same places in each pass"),
         (
             matches!(pattern, Pattern::Normal { .. }),

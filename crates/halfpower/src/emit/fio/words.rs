@@ -39,6 +39,11 @@ pub(crate) fn words(workload: &Workload) -> Vec<(&'static str, &'static str, Str
         _ => None,
     };
     put("pattern", "random_distribution", distribution);
+    if let Pattern::Runs { length, gap } = workload.pattern {
+        put("pattern", "zonemode", Some("strided".to_owned()));
+        put("pattern", "zonesize", bytes(length));
+        put("pattern", "zoneskip", bytes(gap));
+    }
     // Offsets may repeat; with its map, fio visits each once.
     put("pattern", "norandommap", switch(workload.pattern != Pattern::Shuffled).filter(|_| !is_ordered));
     put("offset", "offset", bytes(workload.offset));

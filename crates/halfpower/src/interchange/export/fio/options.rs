@@ -25,6 +25,7 @@ pub(super) fn of(sample: &Sample) -> Result<Map<String, Value>, &'static str> {
     }
     match workload.pattern {
         Pattern::Sequential
+        | Pattern::Runs { .. }
         | Pattern::Shuffled
         | Pattern::Random
         | Pattern::Zipf { .. }

@@ -113,8 +113,15 @@ impl Options {
 
     fn pattern(&self, random: bool) -> Option<Pattern> {
         if !random {
-            return (self.get("percentage_random").is_none() && self.get("zonemode").is_none())
-                .then_some(Pattern::Sequential);
+            let is_whole = self.get("percentage_random").is_none() && self.get("zonerange").is_none();
+            return match self.get("zonemode").unwrap_or("none") {
+                "none" if is_whole => Some(Pattern::Sequential),
+                "strided" if is_whole => {
+                    let size = |name| bytes(self.get(name)?, 1024).map(Bytes);
+                    Some(Pattern::Runs { length: size("zonesize")?, gap: size("zoneskip")? })
+                }
+                _ => None,
+            };
         }
         let distribution = self.get("random_distribution").unwrap_or("random");
         let (law, parameter) = distribution.split_once(':').unwrap_or((distribution, ""));
