@@ -84,6 +84,7 @@ pub(crate) fn rank(workload: &Workload) -> impl Ord + use<> {
         Operation::Mix(_) => 2,
         Operation::Trim => 3,
         Operation::Flush => 4,
+        Operation::TrimWrite => 5,
     };
     (
         operation,

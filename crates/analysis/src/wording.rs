@@ -15,6 +15,7 @@ pub(crate) fn requests(operation: Operation) -> String {
         Operation::Write => "writes".to_owned(),
         Operation::Trim => "trims".to_owned(),
         Operation::Flush => "flushes".to_owned(),
+        Operation::TrimWrite => "trims, each with a write".to_owned(),
         Operation::Mix(mix) => format!("mixed requests ({} % reads)", mix.percent(RequestKind::Read)),
     }
 }

@@ -247,8 +247,7 @@ fn check_places(workload: &Workload, environment: &Environment) -> Result<(), Re
         Pattern::Runs { length, gap } => vec![("the length of a run", length), ("the gap", gap)],
         _ => Vec::new(),
     };
-    if let Some((what, bytes)) =
-        lengths.into_iter().find(|(_, bytes)| *bytes < step || !bytes.0.is_multiple_of(step.0))
+    if let Some((what, bytes)) = lengths.into_iter().find(|(_, bytes)| *bytes < step || !bytes.0.is_multiple_of(step.0))
     {
         return contradiction(format!("{what} is {bytes}; it must be a multiple of {step}, a request's step"));
     }

@@ -26,6 +26,8 @@ pub struct RequestStream<'a> {
     sizes: [Weighted; 4],
     request_size: u32,
     is_plain: bool,
+    /// The trim whose bytes are to be written next.
+    trimmed: Option<Request>,
 }
 
 /// Sizes of a kind with cumulative weights.
@@ -59,6 +61,7 @@ impl<'a> RequestStream<'a> {
             sizes: RequestKind::ALL.map(weighted),
             request_size: workload.request_size.0 as u32,
             is_plain: workload.sizes.is_empty() && !workload.operation.has(RequestKind::Flush),
+            trimmed: None,
         }
     }
 
@@ -79,8 +82,29 @@ impl<'a> RequestStream<'a> {
             }
             return;
         }
+        if self.operation == Operation::TrimWrite {
+            batch.iter_mut().for_each(|request| *request = self.trim_or_write());
+            return;
+        }
+        self.draw(batch);
+    }
+
+    fn trim_or_write(&mut self) -> Request {
+        if let Some(trim) = self.trimmed.take() {
+            return Request { kind: RequestKind::Write, ..trim };
+        }
+        let mut trim = [Request::default()];
+        self.draw(&mut trim);
+        self.trimmed = Some(trim[0]);
+        trim[0]
+    }
+
+    fn draw(&mut self, batch: &mut [Request]) {
         match self.operation.only() {
             Some(kind) => batch.iter_mut().for_each(|request| request.kind = kind),
+            None if self.operation == Operation::TrimWrite => {
+                batch.iter_mut().for_each(|request| request.kind = RequestKind::Trim);
+            }
             None => batch.iter_mut().for_each(|request| request.kind = draw_kind(self.operation, &mut self.choices)),
         }
         batch.iter_mut().for_each(|request| request.length = self.request_size);

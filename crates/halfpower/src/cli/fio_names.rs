@@ -10,7 +10,7 @@ use halfpower_model::{Buffering, Durability, Operation, Pattern, Personality, Wo
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "fio's option names (also --bs, --iodepth, --numjobs, --runtime and --ramp_time)")]
 pub(super) struct FioArguments {
-    /// Sets --op and --pattern: read, write, trim, randread, randwrite, randtrim, rw, randrw
+    /// Sets --op and --pattern: read, write, trim, rw, trimwrite, or these with `rand` before
     #[arg(long, value_name = "RW", conflicts_with_all = ["operation", "pattern"])]
     rw: Option<Direction>,
     /// Sets the mix: percent of the requests of rw and randrw that read [default: 50]
@@ -50,7 +50,8 @@ impl std::str::FromStr for Direction {
         match word {
             "rw" => Ok(Direction { only: None, pattern }),
             "read" | "write" | "trim" => Ok(Direction { only: word.parse().ok(), pattern }),
-            _ => Err(format!("`{text}` is not one of read, write, trim, randread, randwrite, randtrim, rw, randrw")),
+            "trimwrite" => Ok(Direction { only: Some(Operation::TrimWrite), pattern }),
+            _ => Err(format!("`{text}` is not one of read, write, trim, rw, trimwrite, or these with `rand` before")),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::units::{bytes, think, time};
 use crate::sanitize::sanitize;
 use crate::text::once;
 use halfpower_engine::{Access, Target, is_remote};
-use halfpower_model::{Buffering, Bytes, KEYS, Nanoseconds, WorkloadSpec};
+use halfpower_model::{Buffering, Bytes, KEYS, Nanoseconds, Operation, WorkloadSpec};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -185,8 +185,9 @@ impl<'a> Settings<'a> {
         let (is_random, kind) = text.strip_prefix("rand").map_or((false, text), |kind| (true, kind));
         let kind = match kind {
             "read" | "write" | "trim" => kind,
+            "trimwrite" => "trim_write",
             "rw" | "readwrite" => "mix",
-            _ => return Err(self.wrong("rw", "use read, write, trim, rw, randread, randwrite, randtrim or randrw")),
+            _ => return Err(self.wrong("rw", "use read, write, trim, rw, trimwrite, or these with rand before")),
         };
         let backwards = number.strip_prefix('-');
         let gap = match number {
@@ -392,7 +393,9 @@ impl<'a> Settings<'a> {
         if !(self.is_on("time_based") && spec.duration.is_some()) {
             let loops = self.number("loops", 1, 1 << 20)?;
             let once = self.sized("io_size")?.unwrap_or(span.saturating_sub(offset));
-            spec.bytes = Some(Bytes(once.saturating_mul(loops)));
+            // Each byte is trimmed and written.
+            let times = if spec.operation == Some(Operation::TrimWrite) { 2 } else { 1 };
+            spec.bytes = Some(Bytes(once.saturating_mul(loops).saturating_mul(times)));
         }
         Ok(Some(Bytes(span.div_ceil(count))).filter(|_| !files.iter().any(|file| is_device(file))))
     }

@@ -37,6 +37,8 @@ impl Settings<'_> {
             "read" => vec![kind(0)],
             "write" => vec![kind(1)],
             "trim" => vec![kind(2)],
+            "trim_write" if kind(1) == kind(2) => vec![kind(1)],
+            "trim_write" => return Err(self.wrong(name, "trims and their writes have one size")),
             _ if kind(0) == kind(1) => vec![kind(0)],
             _ => vec![kind(0), kind(1)],
         })

@@ -26,7 +26,7 @@ pub(crate) const OPTIONS: &[Row] = &[
     ("filename", "", Same, "files, joined by `:`; several form one volume, one request to each in turn"),
     ("directory", "", Same, "files are made there and removed afterwards; of several, joined by `:`, each job takes one"),
     ("filename_format", "", Same, "$jobname, $jobnum and $filenum"),
-    ("rw", "readwrite", Same, "all forms but trimwrite; a number behind `:` is a gap of sequential requests, or backwards; of random ones it is refused"),
+    ("rw", "readwrite", Same, "a number behind `:` is a gap of sequential requests, or backwards; of random ones it is refused"),
     ("rwmixread", "", Same, ""),
     ("rwmixwrite", "", Same, ""),
     ("bs", "blocksize", Same, "sizes of reads, writes and trims, joined by commas"),

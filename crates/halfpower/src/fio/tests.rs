@@ -56,6 +56,10 @@ fn a_job_is_a_workload_with_a_worker_for_each_clone() {
     assert_eq!(told(flags), ["0.1 a.0.0: sequential read, 4 KiB, QD1, direct, hipri,nowait, 1 MiB"]);
     let zones = "--name=a --rw=read --bs=64k --size=1g --zonemode=strided --zonesize=1m --zoneskip=8m";
     assert_eq!(told(zones), ["0.1 a.0.0: runs=1MiB/8MiB read, 64 KiB, QD1, buffered, 1 GiB"]);
+    assert_eq!(
+        told("--name=a --rw=randtrimwrite --size=1m --filename=x"),
+        ["0.1 x: shuffled trim_write, 4 KiB, QD1, buffered, 2 MiB"]
+    );
     let other = told("--name=b --nowait=1 --size=1m");
     assert_eq!(other, ["command line: nowait=1: only pvsync2 has such requests; use ioengine=pvsync2"]);
 }

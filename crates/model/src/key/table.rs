@@ -93,7 +93,7 @@ const INSTANT: Nanoseconds = Nanoseconds(1);
 
 keys! {
     operation: Operation, operation, Requests {
-        kind: Kind::Word(&["read", "write", "trim", "flush", "mix=70", "mix=read:60,write:30,trim:10"]),
+        kind: Kind::Word(&["read", "write", "trim", "flush", "trim_write", "mix=70", "mix=read:60,write:30,trim:10"]),
         value_name: "OP",
         aliases: &["op"],
         fio: "rw, rwmixread",
@@ -101,6 +101,7 @@ keys! {
         details: "trim       discard blocks: on a device, or as a hole in a file;
            their data is lost
 flush      flush the write cache; has no size and no offset
+trim_write trim, then write the same bytes
 mix=70     70 % reads, 30 % writes, drawn request by request
 mix=read:60,write:30,trim:9,flush:1     any shares that add up to 100",
     }
@@ -112,6 +113,7 @@ mix=read:60,write:30,trim:9,flush:1     any shares that add up to 100",
                 around at the end
 reverse         the same, descending
 strided=1MiB    a fixed stride between request offsets
+runs=1MiB/3MiB  1 MiB in order, then 3 MiB left out, and so on
 random          uniform
 shuffled        every offset once, in random order, then again
 zipf=0.99       the k-th most popular offset is chosen in proportion

@@ -73,6 +73,20 @@ fn runs_leave_out_the_gap_after_each() {
 }
 
 #[test]
+fn what_is_trimmed_is_written_next() {
+    for pattern in ["sequential", "random"] {
+        let workload = Workload { operation: Operation::TrimWrite, pattern: pattern.parse().unwrap(), ..workload() };
+        let mut stream = RequestStream::new(&workload, 0, None);
+        // Batches of an odd number part a pair.
+        let requests: Vec<Request> = (0..6).flat_map(|_| take(&mut stream, 7)).collect();
+        for pair in requests.chunks(2) {
+            assert_eq!((pair[0].kind, pair[1].kind), (RequestKind::Trim, RequestKind::Write), "{pattern}");
+            assert_eq!((pair[0].offset, pair[0].length), (pair[1].offset, pair[1].length), "{pattern}");
+        }
+    }
+}
+
+#[test]
 fn shuffled_covers_each_place_once_a_round() {
     let workload = Workload { pattern: Pattern::Shuffled, workers: 4, ..workload() };
     let all: Vec<Vec<u64>> = (0..4).map(|worker| blocks(&of(&workload, worker, 128))).collect();

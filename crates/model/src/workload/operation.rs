@@ -78,6 +78,8 @@ pub enum Operation {
     Trim,
     /// Flushes only.
     Flush,
+    /// A trim, then a write of the same bytes, and so on.
+    TrimWrite,
     /// Several kinds, drawn at random.
     Mix(Mix),
 }
@@ -90,7 +92,7 @@ pub struct Mix {
 }
 
 const CHOICES: &str =
-    "read, write, trim, flush, mix=PERCENT (share of reads, 1 to 99), mix=read:60,write:30,trim:9,flush:1";
+    "read, write, trim, flush, trim_write, mix=PERCENT (share of reads, 1 to 99), mix=read:60,write:30,trim:9,flush:1";
 
 impl Mix {
     /// Reads and writes; none unless reads are 1 to 99 %.
@@ -129,6 +131,7 @@ impl Operation {
     pub fn percent(self, kind: RequestKind) -> u8 {
         match self {
             Operation::Mix(mix) => mix.percent(kind),
+            Operation::TrimWrite => 50 * u8::from(matches!(kind, RequestKind::Trim | RequestKind::Write)),
             only => 100 * u8::from(only.only() == Some(kind)),
         }
     }
@@ -140,7 +143,7 @@ impl Operation {
             Operation::Write => Some(RequestKind::Write),
             Operation::Trim => Some(RequestKind::Trim),
             Operation::Flush => Some(RequestKind::Flush),
-            Operation::Mix(_) => None,
+            Operation::TrimWrite | Operation::Mix(_) => None,
         }
     }
 
@@ -190,7 +193,7 @@ fn mix(text: &str) -> Option<Mix> {
     (percent.iter().map(|percent| u32::from(*percent)).sum::<u32>() == 100).then_some(Mix { percent })
 }
 
-forms!(Operation, |_| CHOICES, { "read" => Read, "write" => Write, "trim" => Trim, "flush" => Flush, },
+forms!(Operation, |_| CHOICES, { "read" => Read, "write" => Write, "trim" => Trim, "flush" => Flush, "trim_write" => TrimWrite, },
     { "mix" => Mix { 0: mix } = mix, });
 
 /// Weighted sizes by operation. Written `4KiB:70/64KiB:30` for every operation, or

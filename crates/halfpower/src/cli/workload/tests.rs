@@ -90,6 +90,7 @@ fn the_names_of_fio_give_the_same_workload() {
         ("--rw randrw --rwmixread 70", "--op mix=70 --pattern random"),
         ("--rw trim", "--op trim --pattern sequential"),
         ("--rw randtrim", "--op trim --pattern random"),
+        ("--rw randtrimwrite", "--op trim_write --pattern random"),
         ("--ioengine psync --direct=0", "--personality sync --buffering buffered"),
         ("--ioengine pvsync2 --direct 1", "--personality vectored --buffering direct"),
         ("--ioengine mmap", "--personality mmap"),
@@ -104,7 +105,7 @@ fn the_names_of_fio_give_the_same_workload() {
     for (fio, needle) in [
         ("--ioengine=splice", "--personality"),
         ("--direct=2", "use 0 or 1"),
-        ("--rw=trimwrite", "randread"),
+        ("--rw=writetrim", "trimwrite"),
         ("--rw=read --rwmixread=70", "--rwmixread goes with"),
         ("--rw=rw --rwmixread=100", "use 1 to 99"),
         ("--rw=write --fsync=0", "write a whole number of 1 or more"),

@@ -25,7 +25,8 @@ pub(super) fn no_equal(workload: &Workload, on_file: bool) -> Option<&'static st
     let Workload { operation, pattern, personality, rw_flags, sizes, limits, .. } = workload;
     let (_, on_one_target) = workload.position(0);
     let many = on_one_target > 1;
-    let trims_in_a_mix = operation.has(RequestKind::Trim) && *operation != Operation::Trim;
+    let trims_in_a_mix =
+        operation.has(RequestKind::Trim) && !matches!(operation, Operation::Trim | Operation::TrimWrite);
     let own_options = ITS_OWN.iter().any(|option| workload.ring.wish(*option) != Wish::Default);
     let has_gaps = pattern.is_ordered() && sizes.is_empty() && workload.step() != workload.request_size;
     let is_verified = workload.verify != Verify::Off;
@@ -34,7 +35,7 @@ pub(super) fn no_equal(workload: &Workload, on_file: bool) -> Option<&'static st
     let rate_of_requests = matches!(workload.rate, Some(Rate::Requests(_)));
     let reasons = [
         (operation.has(RequestKind::Flush) || trims_in_a_mix, "fio mixes reads and writes only"),
-        (*operation == Operation::Trim && on_file, "fio trims devices, and no files"),
+        (operation.has(RequestKind::Trim) && on_file, "fio trims devices, and no files"),
         (workload.layout != Layout::Each, "fio makes no stripes and no mirrors"),
         (*personality == Personality::Plugin, "fio does not load Halfpower's plug-ins"),
         (*personality == Personality::Nvme, "fio sends such commands to another device, /dev/ng, not to this"),

@@ -26,7 +26,7 @@ pub(crate) fn words(workload: &Workload) -> Vec<(&'static str, &'static str, Str
     let is_ordered = workload.pattern.is_ordered();
     let random = if is_ordered { "" } else { "rand" };
     let is_mix = matches!(workload.operation, Operation::Mix(_));
-    let kind = if is_mix { "rw".to_owned() } else { workload.operation.to_string() };
+    let kind = if is_mix { "rw".to_owned() } else { workload.operation.to_string().replace('_', "") };
     put("operation", "rw", Some(format!("{random}{kind}")));
     put("operation", "rwmixread", is_mix.then(|| workload.operation.percent(RequestKind::Read).to_string()));
     let distribution = match workload.pattern {

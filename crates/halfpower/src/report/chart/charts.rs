@@ -118,7 +118,7 @@ impl Group<'_> {
     /// `random reads`, `random requests, mix=70`.
     fn plural(&self) -> String {
         match self.operation {
-            Operation::Mix(_) => format!("{} requests, {}", self.pattern, self.operation),
+            Operation::TrimWrite | Operation::Mix(_) => format!("{} requests, {}", self.pattern, self.operation),
             _ => format!("{}s", self.name()),
         }
     }

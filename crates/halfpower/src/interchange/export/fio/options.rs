@@ -20,8 +20,10 @@ pub(super) fn of(sample: &Sample) -> Result<Map<String, Value>, &'static str> {
     let mut options = Map::new();
     let mut put = |key: &str, value: String| drop(options.insert(key.to_owned(), Value::String(value)));
     let operation = workload.operation;
-    if operation.has(RequestKind::Flush) || (operation.has(RequestKind::Trim) && operation != Operation::Trim) {
-        return Err("fio's jobs read, write, trim, or mix reads and writes");
+    if operation.has(RequestKind::Flush)
+        || (operation.has(RequestKind::Trim) && !matches!(operation, Operation::Trim | Operation::TrimWrite))
+    {
+        return Err("fio's jobs read, write, trim, trim and write, or mix reads and writes");
     }
     match workload.pattern {
         Pattern::Sequential

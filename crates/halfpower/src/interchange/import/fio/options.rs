@@ -105,6 +105,7 @@ impl Options {
             "read" => Operation::Read,
             "write" => Operation::Write,
             "trim" => Operation::Trim,
+            "trimwrite" => Operation::TrimWrite,
             "rw" | "readwrite" => of_reads(reads).filter(|operation| operation.only().is_none())?,
             _ => return None,
         };
@@ -311,7 +312,9 @@ mod tests {
 
     #[test]
     fn what_has_no_counterpart_is_unknown() {
-        assert_eq!(spec(json!({ "rw": "trimwrite" })).operation, None);
+        assert_eq!(spec(json!({ "rw": "trimwrite" })).operation, Some(Operation::TrimWrite));
+        let zones = |zones: &str| spec(json!({ "zonemode": zones, "zonesize": "1m", "zoneskip": "3m" })).pattern;
+        assert_eq!((zones("strided"), zones("zbd")), ("runs=1MiB/3MiB".parse().ok(), None));
         assert_eq!(spec(json!({ "rw": "write:8" })).operation, None);
         assert_eq!(spec(json!({ "bssplit": "4k/50:64k/50" })).request_size, None);
         assert_eq!(spec(json!({ "bs": "4k,64k" })).request_size, None);
