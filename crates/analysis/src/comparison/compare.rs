@@ -8,6 +8,7 @@ use super::figure::Figure;
 use super::load::Load;
 use super::machine::{self, Sides};
 use super::matching::{self, Group, Index, Spans, gather};
+use super::programs::Habit;
 use super::verdict::{self, Outcome};
 use crate::resolution::{no_finer, no_finer_ratio};
 use crate::statistics::{Contrast, Margin, Verdict, geometric_mean_estimate, mean, mean_estimate, verdicts};
@@ -89,7 +90,7 @@ pub fn compare<'a>(before: &[OfRun<'a>], after: &[OfRun<'a>], method: Method<'_>
         Design::Pairs => (runs.concat(), Vec::new()),
     };
     let ((before, before_origins), (after, after_origins)) = (origins_of(before), origins_of(after));
-    let Sides { workloads: [of_before, of_after], spans, lacking } = machine::with_settings(&before, &after);
+    let Sides { workloads: [of_before, of_after], spans, lacking, habits } = machine::with_settings(&before, &after);
     let before_cells = gather(&of_before, &before_origins);
     let after_cells = gather(&of_after, &after_origins);
     let all: Vec<&Workload> = before_cells.iter().chain(&after_cells).map(|cell| cell.workload).collect();
@@ -144,6 +145,7 @@ pub fn compare<'a>(before: &[OfRun<'a>], after: &[OfRun<'a>], method: Method<'_>
     let lacking: Vec<&str> = lacking.fields().collect();
     let lacking = matching::in_words(&lacking);
     sentence.extend(lacking.map(|fields| format!(" One side does not record {fields}: these may differ.")));
+    sentence.extend(habits.into_iter().map(Habit::sentence));
     let differences = environment::differences(&before, &after);
     sentence.extend(environment::throttled(&differences, places));
     let between_runs = Between::of(&cells, load);

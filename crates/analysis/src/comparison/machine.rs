@@ -2,7 +2,7 @@
 //! by `--set` and by the scripts of `plan --emit`. Both mean the same machine, and so the same workload.
 
 use super::matching::{Group, Index, Spans, gather};
-use super::programs::by_both;
+use super::programs::{Both, Habit, by_both};
 use halfpower_model::{Sample, Settings, TargetKind, Unknown, Workload};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -31,6 +31,8 @@ pub(super) struct Sides<'a> {
     pub(super) spans: Spans,
     /// Fields that one side does not record and that so do not count.
     pub(super) lacking: Unknown,
+    /// Differences between the programs that do not count either.
+    pub(super) habits: Vec<Habit>,
 }
 
 /// Both sides, matched so that more of their workloads are common. Either the settings in all targets' names of both sides are
@@ -45,7 +47,7 @@ pub(super) fn with_settings<'a>(before: &[&'a Sample], after: &[&'a Sample]) -> 
     let one_machine = [without(&before, &of_both), without(&after, &of_both)];
     let two_machines = [without(&before, &of_before), without(&after, &of_after)];
     let of_one = meet(&one_machine, Spans::Equal);
-    let of = |workloads, spans| Sides { workloads, spans, lacking: Unknown::default() };
+    let of = |workloads, spans| Sides { workloads, spans, lacking: Unknown::default(), habits: Vec::new() };
     if of_before != of_after && meet(&two_machines, Spans::Equal) > of_one {
         return of(two_machines, Spans::Equal);
     }
@@ -55,10 +57,10 @@ pub(super) fn with_settings<'a>(before: &[&'a Sample], after: &[&'a Sample]) -> 
     if meet(&two_machines, Spans::Any) > 0 {
         return of(two_machines, Spans::Any);
     }
-    if let Some((workloads, lacking)) = by_both(&two_machines) {
+    if let Some(Both { workloads, lacking, habits }) = by_both(&two_machines) {
         let first = [Spans::Equal, Spans::Any].into_iter().find(|spans| meet(&workloads, *spans) > 0);
         if let Some(spans) = first {
-            return Sides { workloads, spans, lacking };
+            return Sides { workloads, spans, lacking, habits };
         }
     }
     of(one_machine, Spans::Equal)

@@ -2,13 +2,39 @@
 
 use super::machine::WithSettings;
 use crate::comparable::bare;
-use halfpower_model::{Unknown, Workload};
+use halfpower_model::{Pattern, Unknown, WorkerKind, Workload};
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Both sides without the fields that one of them lacks, and these fields; none if they lack the same. Workloads that differ
-/// only in such a field keep it, so they match nothing.
-pub(super) fn by_both<'a>(sides: &[WithSettings<'a>; 2]) -> Option<([WithSettings<'a>; 2], Unknown)> {
+/// A difference between programs rather than between workloads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Habit {
+    /// The workers of one are threads, and those of the other processes.
+    Workers,
+    /// One comes to each place once before it repeats any, and the other draws each anew.
+    Places,
+}
+
+impl Habit {
+    pub(super) fn sentence(self) -> &'static str {
+        match self {
+            Habit::Workers => " Workers are threads on one side and processes on the other.",
+            Habit::Places => " On one side each place comes once before any repeats, on the other each is drawn anew.",
+        }
+    }
+}
+
+/// What both sides have in common by the settings that both record.
+pub(super) struct Both<'a> {
+    pub(super) workloads: [WithSettings<'a>; 2],
+    /// The settings that one of them lacks.
+    pub(super) lacking: Unknown,
+    pub(super) habits: Vec<Habit>,
+}
+
+/// Both sides without the fields that one of them lacks; none if they lack the same. Workloads that differ only in such a
+/// field keep it, so they match nothing.
+pub(super) fn by_both<'a>(sides: &[WithSettings<'a>; 2]) -> Option<Both<'a>> {
     let workloads = || sides.iter().flatten().map(|(workload, _)| workload);
     let unknown: BTreeSet<&str> = workloads().flat_map(|workload| workload.unknown.fields()).collect();
     let is_known = |field: &&str| workloads().any(|workload| workload.is_known(field));
@@ -16,12 +42,31 @@ pub(super) fn by_both<'a>(sides: &[WithSettings<'a>; 2]) -> Option<([WithSetting
     if lacking.is_empty() {
         return None;
     }
-    let reduced = sides.each_ref().map(|side| reduced_side(side, &lacking));
-    Some((reduced, lacking))
+    let differ = |is_first: fn(&Workload) -> bool, is_other: fn(&Workload) -> bool| {
+        let all = |side: usize, is: fn(&Workload) -> bool| sides[side].iter().all(|(workload, _)| is(workload));
+        all(0, is_first) && all(1, is_other) || all(1, is_first) && all(0, is_other)
+    };
+    let workers = differ(|one| is(one, WorkerKind::Thread), |one| is(one, WorkerKind::Process));
+    let places = differ(|one| !has(one, Pattern::Random), |one| !has(one, Pattern::Shuffled));
+    let are_several = workloads().any(|workload| workload.workers > 1);
+    let are_random =
+        workloads().any(|one| has(one, Pattern::Random)) && workloads().any(|one| has(one, Pattern::Shuffled));
+    let habits = [(Habit::Workers, workers && are_several), (Habit::Places, places && are_random)];
+    let habits: Vec<Habit> = habits.into_iter().filter(|(_, differs)| *differs).map(|(habit, _)| habit).collect();
+    let workloads = sides.each_ref().map(|side| reduced_side(side, &lacking, &habits));
+    Some(Both { workloads, lacking, habits })
 }
 
-fn reduced_side<'a>(side: &WithSettings<'a>, lacking: &Unknown) -> WithSettings<'a> {
-    let reduced: Vec<Workload> = side.iter().map(|(workload, _)| reduced(workload, lacking)).collect();
+fn is(workload: &Workload, kind: WorkerKind) -> bool {
+    workload.is_known("processes") && workload.worker_kind == kind
+}
+
+fn has(workload: &Workload, pattern: Pattern) -> bool {
+    workload.is_known("pattern") && workload.pattern == pattern
+}
+
+fn reduced_side<'a>(side: &WithSettings<'a>, lacking: &Unknown, habits: &[Habit]) -> WithSettings<'a> {
+    let reduced: Vec<Workload> = side.iter().map(|(workload, _)| reduced(workload, lacking, habits)).collect();
     let mut told_apart: HashMap<Workload, HashSet<Workload>> = HashMap::new();
     for (reduced, (workload, _)) in reduced.iter().zip(side) {
         told_apart.entry(bare(reduced, &[])).or_default().insert(bare(workload, &[]));
@@ -34,10 +79,13 @@ fn reduced_side<'a>(side: &WithSettings<'a>, lacking: &Unknown) -> WithSettings<
     pairs.map(unless_ambiguous).collect()
 }
 
-fn reduced(workload: &Workload, lacking: &Unknown) -> Workload {
+fn reduced(workload: &Workload, lacking: &Unknown, habits: &[Habit]) -> Workload {
     let unknown = workload.unknown.fields().chain(lacking.fields()).collect();
     let mut reduced = Workload { unknown, ..workload.clone() };
-    if workload.workers == 1 {
+    if habits.contains(&Habit::Places) && reduced.pattern == Pattern::Shuffled {
+        reduced.pattern = Pattern::Random;
+    }
+    if workload.workers == 1 || habits.contains(&Habit::Workers) {
         // A lone process does what a lone thread does.
         reduced.worker_kind = Default::default();
     }

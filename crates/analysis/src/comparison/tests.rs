@@ -6,7 +6,9 @@ use crate::statistics::Margin;
 use halfpower_model::environment::DeviceLimit;
 use halfpower_model::reading::inspect::Limit;
 use halfpower_model::sample::Parallel;
-use halfpower_model::{Bytes, BytesPerSecond, CachePolicy, Durability, Quantity, Sample, WorkerKind, Workload};
+use halfpower_model::{
+    Bytes, BytesPerSecond, CachePolicy, Durability, Pattern, Quantity, Sample, WorkerKind, Workload,
+};
 
 /// Each block as a run of its own.
 pub(super) fn samples(run: &Run) -> Vec<OfRun<'_>> {
@@ -263,6 +265,19 @@ fn two_programs_are_compared_by_the_settings_that_both_record() {
     let met = compared(&before, &run(&[(warm.clone(), &close(2e8)), (deep(9, read(4)), &close(1e8))]));
     assert_eq!((standing_of(&met, 0), met.only_after.len()), (Standing::Better, 1));
     ends(&met.sentence, "One side does not record cache and ring: these may differ.");
+    // Each program has its kind of workers.
+    let several = |kind, unknown: &[&str]| Workload {
+        worker_kind: kind,
+        workers: 2,
+        unknown: unknown.iter().copied().collect(),
+        ..read(4)
+    };
+    let fio = run(&[(several(WorkerKind::Process, &["cache"]), &close(1e8))]);
+    let ours = compared(&fio, &run(&[(several(WorkerKind::Thread, &[]), &close(2e8))]));
+    ends(&ours.sentence, "these may differ. Workers are threads on one side and processes on the other.");
+    let once = Workload { pattern: Pattern::Shuffled, unknown: ["cache"].into_iter().collect(), ..random(read(4)) };
+    let anew = compared(&run(&[(once, &close(1e8))]), &run(&[(random(read(4)), &close(2e8))]));
+    ends(&anew.sentence, "On one side each place comes once before any repeats, on the other each is drawn anew.");
     // Two that differ only in such a setting match nothing.
     let ambiguous = compared(&before, &run(&[(warm, &close(2e8)), (read(4), &close(1e8))]));
     ends(&ambiguous.sentence, "The closest pair differs in processes, and in cache and ring, unknown on one side.");
