@@ -23,7 +23,7 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> 
         "the program was the bottleneck, not the storage".to_owned(),
         &program_remedy(sample),
     );
-    let cold = workload.cache == CachePolicy::Cold;
+    let cold = matches!(workload.cache, CachePolicy::Cold | CachePolicy::ColdEachPass);
     let cached = sample.cached_share_before.unwrap_or(0.0);
     warn(
         cold && cached > 0.01,

@@ -22,8 +22,15 @@ const WINDOWS: u64 = 64;
 /// The kernel's, also if write-back fails.
 pub fn make_cold(file: &File, span: Bytes) -> io::Result<()> {
     settle(file)?;
-    fadvise(file, 0, NonZeroU64::new(span.0), Advice::DontNeed)?;
-    Ok(())
+    drop_clean(file, span)
+}
+
+/// Drops the first `span` bytes from the page cache, but for dirty pages.
+///
+/// # Errors
+/// The kernel's.
+pub fn drop_clean(file: &File, span: Bytes) -> io::Result<()> {
+    Ok(fadvise(file, 0, NonZeroU64::new(span.0), Advice::DontNeed)?)
 }
 
 /// Writes back dirty pages, so that the next measurement does not pay for the last.

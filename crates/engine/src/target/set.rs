@@ -139,7 +139,7 @@ impl Chosen<'_> {
             let Some(file) = &target.file else { return Ok(None) };
             match workload.cache {
                 CachePolicy::Keep => cache::settle(file),
-                CachePolicy::Cold => cache::make_cold(file, part),
+                CachePolicy::Cold | CachePolicy::ColdEachPass => cache::make_cold(file, part),
                 CachePolicy::Warm => cache::make_warm(file, part, cancel),
             }
             .map_err(|source| target.failed("prepare the cache for", source))?;

@@ -5,11 +5,12 @@ use super::ledger::{Page, Volumes};
 use super::pace::{Lateness, Pace};
 use crate::instrument::clock::Clock;
 use crate::personality::interface::{Personality, Transfer};
+use crate::system::cache::drop_clean;
 use crate::target::Opened;
 use halfpower_model::content::Freshener;
 use halfpower_model::random::derive_seed;
 use halfpower_model::stream::{Request, RequestKind};
-use halfpower_model::{Closing, Durability, FileState, Layout, Workload};
+use halfpower_model::{CachePolicy, Closing, Durability, FileState, Layout, Sharing, Workload};
 use std::io;
 use std::time::Duration;
 
@@ -39,6 +40,8 @@ pub(crate) struct Extras<'a> {
     until: u64,
     /// The rest of the worker's share of a limit in bytes with requests of several sizes.
     bytes_left: Option<u64>,
+    /// Bytes until the page cache is dropped for another pass.
+    pass_left: Option<u64>,
 }
 
 /// Flushes between writes.
@@ -68,6 +71,14 @@ fn bytes_of_several_sizes(workload: &Workload) -> Option<u64> {
     Some(limit.0.div_ceil(u64::from(workload.workers)))
 }
 
+/// Bytes of a worker's pass over the span, in whole requests.
+fn pass(workload: &Workload) -> u64 {
+    let (_, on_one_target) = workload.position(0);
+    let sharers = if workload.sharing == Sharing::Whole { 1 } else { u64::from(on_one_target.max(1)) };
+    let bytes = (workload.span.0 - workload.offset.0) / sharers;
+    (bytes - bytes % workload.request_size.0).max(1)
+}
+
 /// Whether a step after the last request counts: a flush, or closing the targets.
 pub(crate) fn has_timed_end(workload: &Workload) -> bool {
     workload.durability == Durability::FlushAtEnd || workload.closing == Closing::Timed
@@ -95,6 +106,7 @@ impl<'a> Extras<'a> {
             || workload.closing == Closing::Timed
             || workload.layout != Layout::Each
             || bytes_of_several_sizes(workload).is_some()
+            || workload.cache == CachePolicy::ColdEachPass
             || has_ledger
     }
 
@@ -120,6 +132,7 @@ impl<'a> Extras<'a> {
             files,
             until: u64::MAX,
             bytes_left: None,
+            pass_left: (workload.cache == CachePolicy::ColdEachPass).then(|| pass(workload)),
         }
     }
 
@@ -163,6 +176,14 @@ impl<'a> Extras<'a> {
         if self.flushes.as_ref().is_some_and(|flushes| flushes.writes >= flushes.every) {
             return if outstanding == 0 { Admission::Flush } else { Admission::Wait };
         }
+        if self.pass_left == Some(0) {
+            if outstanding > 0 {
+                return Admission::Wait;
+            }
+            // As far as the kernel does it: what remains is measured as what it is.
+            self.files.iter().for_each(|target| drop(drop_clean(&target.file, self.workload.span)));
+            self.pass_left = Some(pass(self.workload));
+        }
         if let Some((request, arrived_at)) = self.held.take() {
             return Admission::Held(request, arrived_at);
         }
@@ -188,6 +209,9 @@ impl<'a> Extras<'a> {
         }
         if let Some(flushes) = &mut self.flushes {
             flushes.writes += u32::from(request.kind == RequestKind::Write);
+        }
+        if let Some(left) = &mut self.pass_left {
+            *left = left.saturating_sub(u64::from(request.length));
         }
         true
     }

@@ -42,7 +42,7 @@ pub fn memory_speed(sample: &Sample) -> Option<Warning> {
     let remedy = match workload.cache {
         CachePolicy::Cold if came_around(sample) => once_over(workload),
         // At most one pass: another program read it, or the cache was not dropped.
-        CachePolicy::Cold => "set buffering to direct".to_owned(),
+        CachePolicy::Cold | CachePolicy::ColdEachPass => "set buffering to direct".to_owned(),
         CachePolicy::Keep | CachePolicy::Warm => "set cache to cold, or buffering to direct".to_owned(),
     };
     match sample.block.as_ref().and_then(share_of_device(asked)) {

@@ -54,6 +54,8 @@ words! {
         Keep = "keep",
         /// The span is dropped from the cache; the rest that remains is recorded.
         Cold = "cold",
+        /// The same, and again before a worker begins another pass over the span.
+        ColdEachPass = "cold_each_pass",
         /// The span is read into the cache.
         Warm = "warm",
     }
