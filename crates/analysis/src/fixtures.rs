@@ -214,8 +214,7 @@ pub(crate) fn intervals(length_s: f64, megabytes: impl IntoIterator<Item = f64>)
         at_s: f64::from(index) * length_s,
         requests: (level * length_s * 1e3) as u64,
         bytes: (level * length_s * 1e6) as u64,
-        latency_p50_ns: None,
-        latency_p99_ns: None,
+        ..Interval::default()
     };
     (1..).zip(megabytes).map(interval).collect()
 }

@@ -165,9 +165,11 @@ impl Histogram {
     /// needs one value.
     pub fn quantile(&self, quantile: f64) -> Option<u64> {
         let beyond = (self.count as f64 * (1.0 - quantile)).round();
-        if self.count == 0 || (quantile > 0.5 && beyond < 10.0) {
-            return None;
-        }
+        self.value_at(quantile).filter(|_| quantile <= 0.5 || beyond >= 10.0)
+    }
+
+    /// The same of any number of values, for formats that have every percentile; none without values.
+    pub fn value_at(&self, quantile: f64) -> Option<u64> {
         let rank = ((self.count as f64 * quantile).ceil() as u64).max(1);
         let mut seen = 0;
         let (bucket, _) = self.bins().find(|(_, count)| {

@@ -24,8 +24,8 @@ pub use part::{Part, PartKind, Wait, WaitFor};
 pub use rank::Rank;
 pub use rate::rate_not_reached;
 pub use record::{
-    ContextSwitches, Counters, Cpu, CpuTime, DepthMean, Failure, Histograms, Instrument, Interval, KernelThread,
-    MEASURE_LONGER, OpenLoop, Parallel, Program, SCHEMA, Sample, Soaker, SystemAccount, Verified, Warning,
-    WorkerTotals,
+    ContextSwitches, Counters, Cpu, CpuTime, DepthMean, Failure, Histograms, Instrument, Interval, IntervalPart,
+    KernelThread, MEASURE_LONGER, OpenLoop, Parallel, Program, SCHEMA, Sample, Soaker, SystemAccount, Verified,
+    Warning, WorkerTotals,
 };
 pub use totals::{Latency, Totals};

@@ -304,8 +304,7 @@ fn record(workload: &Workload, machine: &Machine, environment: Environment, outc
         at_s: ((index + 1) as f64 * spacing.seconds()).min(elapsed_s),
         requests: *requests,
         bytes: *bytes,
-        latency_p50_ns: None,
-        latency_p99_ns: None,
+        ..Interval::default()
     };
     let mut sample = Sample {
         elapsed_s,

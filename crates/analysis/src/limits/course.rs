@@ -293,8 +293,7 @@ mod tests {
                 at_s: f64::from(number + 1) * 0.02,
                 requests: (rate(f64::from(number) * 0.02) * 0.02).round() as u64,
                 bytes: 0,
-                latency_p50_ns: None,
-                latency_p99_ns: None,
+                ..Interval::default()
             })
             .collect();
         sample.total.requests = 1000;
@@ -323,8 +322,7 @@ mod tests {
             at_s: f64::from(number + 1) * 0.02,
             requests: if number < 125 { 2000 } else { 100 },
             bytes: 0,
-            latency_p50_ns: None,
-            latency_p99_ns: None,
+            ..Interval::default()
         };
         sample.intervals = (0..300).map(interval).collect();
         assert!(Course::of(sample).unwrap().burst.is_some());
@@ -344,8 +342,7 @@ mod tests {
                 at_s: f64::from(number + 1) * 0.01,
                 requests: requests(number),
                 bytes: 0,
-                latency_p50_ns: None,
-                latency_p99_ns: None,
+                ..Interval::default()
             };
             (sample.intervals, sample.elapsed_s) = ((0..600).map(interval).collect(), 6.0);
             sample.clone()

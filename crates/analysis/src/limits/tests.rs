@@ -48,7 +48,7 @@ fn run(requests: Option<Bucket>, bytes: Option<Bucket>) -> Run {
                     let before = done as u64;
                     done += rate * 0.02;
                     let requests = done as u64 - before;
-                    Interval { at_s, requests, bytes: requests * size, latency_p50_ns: None, latency_p99_ns: None }
+                    Interval { at_s, requests, bytes: requests * size, ..Interval::default() }
                 })
                 .collect();
             // What is not long is of a full bucket, and one outstanding needs less than the limits.
@@ -262,7 +262,7 @@ fn a_peak_is_not_of_a_cache_that_a_longer_sample_empties_in_lumps() {
         .map(|number| {
             let requests = if number % 10 < 3 { 12 } else { 0 };
             let at_s = f64::from(number + 1) * 0.02;
-            Interval { at_s, requests, bytes: requests << 20, latency_p50_ns: None, latency_p99_ns: None }
+            Interval { at_s, requests, bytes: requests << 20, ..Interval::default() }
         })
         .collect();
     let short = run.add(Workload { request_size: Bytes(1 << 18), ..long.clone() }, &[592e6; 5]);
@@ -292,7 +292,7 @@ fn a_peak_is_not_of_a_cache_that_a_longer_sample_of_the_kind_fills() {
         .map(|number| {
             let requests = (rate(number, noise()) * 0.02).round() as u64;
             let at_s = f64::from(number + 1) * 0.02;
-            Interval { at_s, requests, bytes: requests << 20, latency_p50_ns: None, latency_p99_ns: None }
+            Interval { at_s, requests, bytes: requests << 20, ..Interval::default() }
         })
         .collect();
     run.add(Workload { request_size: Bytes(1 << 18), ..long.clone() }, &[2e9; 5]);
@@ -323,7 +323,7 @@ fn regular(megabytes: [f64; 3]) -> Vec<String> {
                     let requests = done(number) - done(number - 1);
                     let bytes = requests * sample.workload.request_size.0;
                     let at_s = f64::from(number) * 0.02;
-                    Interval { at_s, requests, bytes, latency_p50_ns: None, latency_p99_ns: None }
+                    Interval { at_s, requests, bytes, ..Interval::default() }
                 })
                 .collect();
             let latency = &mut sample.total.latency_ns;

@@ -3,8 +3,10 @@
 use super::state::{Event, Shared};
 use crate::instrument::accounts::Accounts;
 use crate::worker::recorder::Snapshot;
-use halfpower_model::sample::{Heat, Interval};
-use halfpower_model::{Bytes, BytesPerSecond, Cancel, Histogram, Nanoseconds, Observer, Progress};
+use halfpower_model::sample::{Heat, Interval, IntervalPart};
+use halfpower_model::{
+    Bytes, BytesPerSecond, Cancel, Histogram, Nanoseconds, Observer, Operation, Progress, RequestKind,
+};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -90,11 +92,16 @@ pub(super) fn watch(
 struct Moment {
     at_ns: u64,
     counts: Snapshot,
+    /// Reads and writes alone, if a workload mixes them.
+    parts: Option<[Snapshot; 2]>,
 }
 
 impl Moment {
     fn of(shared: &Shared<'_>, at_ns: u64) -> Self {
-        Moment { at_ns, counts: Snapshot::of(shared.records.iter().flat_map(|record| &record.kinds)) }
+        let of = |kind| Snapshot::of(shared.records.iter().map(|record| &record.kinds[kind as usize]));
+        let is_mixed = matches!(shared.workload.operation, Operation::Mix(_));
+        let parts = is_mixed.then(|| [RequestKind::Read, RequestKind::Write].map(of));
+        Moment { at_ns, counts: Snapshot::of(shared.records.iter().flat_map(|record| &record.kinds)), parts }
     }
 
     fn at_s(&self) -> f64 {
@@ -108,12 +115,22 @@ impl Moment {
 
     fn interval(&self, since: &Moment) -> Interval {
         let latencies = self.latencies(since);
+        let nothing = Snapshot::default();
+        let part = |number: usize| {
+            let now = &self.parts.as_ref()?[number];
+            let then = since.parts.as_ref().map_or(&nothing, |parts| &parts[number]);
+            let latencies = now.since(then);
+            let (requests, bytes) = (latencies.count(), now.bytes - then.bytes);
+            Some(IntervalPart { requests, bytes, latency_p50_ns: latencies.quantile(0.50) })
+        };
         Interval {
             at_s: self.at_s(),
             requests: latencies.count(),
             bytes: self.counts.bytes - since.counts.bytes,
             latency_p50_ns: latencies.quantile(0.50),
             latency_p99_ns: latencies.quantile(0.99),
+            read: part(0),
+            write: part(1),
         }
     }
 

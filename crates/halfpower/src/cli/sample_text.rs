@@ -353,8 +353,7 @@ mod tests {
                 at_s: f64::from(index) / 100.0,
                 requests: 1,
                 bytes: u64::from(index * 7919 % 101) * 1000 + if index <= 60 { first } else { 1_000_000 },
-                latency_p50_ns: None,
-                latency_p99_ns: None,
+                ..Interval::default()
             };
             (1..=300).map(interval).collect()
         };

@@ -215,7 +215,7 @@ pub struct Histograms {
 }
 
 /// One interval of a sample.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Its end, from the start of the measured part.
     pub at_s: f64,
@@ -229,6 +229,23 @@ pub struct Interval {
     pub latency_p50_ns: Option<u64>,
     /// Its 99th percentile.
     pub latency_p99_ns: Option<u64>,
+    /// Its reads, if a workload mixes reads and writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<IntervalPart>,
+    /// Its writes, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write: Option<IntervalPart>,
+}
+
+/// Requests of one kind in an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct IntervalPart {
+    /// Requests completed in it.
+    pub requests: u64,
+    /// Bytes completed in it.
+    pub bytes: u64,
+    /// Their median latency.
+    pub latency_p50_ns: Option<u64>,
 }
 
 /// Mean number of requests outstanding over all workers.

@@ -1,11 +1,12 @@
 //! Samples that were measured at the same time, as one.
 
 use super::record::{CpuTime, DepthMean, Histograms, OpenLoop, Parallel};
-use super::{Interval, Latency, Sample, Totals};
+use super::{Interval, IntervalPart, Latency, Sample, Totals};
 use crate::environment::Environment;
 use crate::histogram::Histogram;
 use crate::origin::Unknown;
 use crate::units::{Bytes, BytesPerSecond};
+use crate::workload::RequestKind;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -154,6 +155,20 @@ fn at_first_finish(samples: &[Sample]) -> u64 {
     samples.iter().map(|one| (one.total.bytes as f64 * first_s / one.elapsed_s.max(first_s)) as u64).sum()
 }
 
+impl Sample {
+    /// The requests of a kind in an interval; none if they are not known apart.
+    pub fn of_kind(&self, interval: &Interval, kind: RequestKind) -> Option<IntervalPart> {
+        let Interval { requests, bytes, latency_p50_ns, read, write, .. } = *interval;
+        let is_alone = self.workload.is_known("operation") && self.workload.operation.only() == Some(kind);
+        match kind {
+            _ if is_alone => Some(IntervalPart { requests, bytes, latency_p50_ns }),
+            RequestKind::Read => read,
+            RequestKind::Write => write,
+            _ => None,
+        }
+    }
+}
+
 /// By the number of the interval since the first start; percentiles of several are unknown.
 fn intervals(samples: &[Sample], length_s: f64, from_start_s: impl Fn(&Sample) -> f64) -> Vec<Interval> {
     let mut whole: Vec<Interval> = Vec::new();
@@ -165,14 +180,20 @@ fn intervals(samples: &[Sample], length_s: f64, from_start_s: impl Fn(&Sample) -
                     there.at_s = there.at_s.max(interval.at_s + skipped as f64 * length_s);
                     there.requests += interval.requests;
                     there.bytes += interval.bytes;
+                    for (there, part) in [(&mut there.read, interval.read), (&mut there.write, interval.write)] {
+                        *there = there.zip(part).map(|(one, other)| IntervalPart {
+                            requests: one.requests + other.requests,
+                            bytes: one.bytes + other.bytes,
+                            latency_p50_ns: None,
+                        });
+                    }
                 }
                 None => {
                     let empty = |number: usize| Interval {
                         at_s: (number + 1) as f64 * length_s,
                         requests: 0,
                         bytes: 0,
-                        latency_p50_ns: None,
-                        latency_p99_ns: None,
+                        ..Interval::default()
                     };
                     whole.extend((whole.len()..skipped + number).map(empty));
                     let at_s = interval.at_s + skipped as f64 * length_s;

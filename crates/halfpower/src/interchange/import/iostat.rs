@@ -135,7 +135,7 @@ impl Disk {
     fn add(&mut self, read: Did, write: Did, at_s: f64, [depth_s, busy_s]: [f64; 2]) {
         let both = read.plus(write);
         let (requests, bytes) = (both.requests.round() as u64, both.bytes.round() as u64);
-        self.intervals.push(Interval { at_s, requests, bytes, latency_p50_ns: None, latency_p99_ns: None });
+        self.intervals.push(Interval { at_s, requests, bytes, ..Interval::default() });
         (self.read, self.write) = (self.read.plus(read), self.write.plus(write));
         self.depth_s += depth_s;
         self.busy_s += busy_s;

@@ -209,8 +209,7 @@ fn a_run_of_single_repetitions_is_headed_by_no_intervals() {
         at_s: f64::from(index) / 100.0,
         requests: 1,
         bytes: 1_000_000 + u64::from(index * 7919 % 101) * 1000,
-        latency_p50_ns: None,
-        latency_p99_ns: None,
+        ..Interval::default()
     };
     sample.intervals = (1..=200).map(interval).collect();
     let analysed = analysed.again();

@@ -200,6 +200,7 @@ impl Log {
             bytes: 0,
             latency_p50_ns: part.quantile(0.5),
             latency_p99_ns: part.quantile(0.99),
+            ..Interval::default()
         });
         if course.intervals.len() == 1 {
             course.histogram = part.packed();
