@@ -10,7 +10,7 @@ mod job;
 mod words;
 
 pub(crate) use job::{has_whole_rate, pace};
-pub(crate) use words::{ENGINES, bytes, engine, words};
+pub(crate) use words::{bytes, engine, words};
 
 use super::emission::{Emission, Trial, comment, is_test_file, name};
 use crate::target::{Creation, Place};

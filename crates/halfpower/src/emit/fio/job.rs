@@ -5,8 +5,8 @@ use halfpower_model::content::Data;
 use halfpower_model::stream::RequestKind;
 use halfpower_model::workload::{RwFlag, Thousandths};
 use halfpower_model::{
-    Arrivals, CachePolicy, Closing, CpuAccounting, FileState, Layout, Operation, Pattern, Personality, Rate,
-    RingOption, Sharing, SubmitBatch, Verify, Wish, Workload,
+    Arrivals, CachePolicy, Closing, CpuAccounting, Durability, FileState, Layout, Operation, Pattern, Personality,
+    Rate, RingOption, Sharing, SubmitBatch, Verify, Wish, Workload,
 };
 
 type Settings = Vec<(&'static str, String)>;
@@ -134,7 +134,7 @@ pub(super) fn settings(workload: &Workload, volume: usize, is_null: bool) -> Res
     ]);
     settings.push(match workload.cache {
         CachePolicy::Keep => ("invalidate", "0".to_owned()),
-        CachePolicy::Cold => ("invalidate", "1".to_owned()),
+        CachePolicy::Cold | CachePolicy::ColdEachPass => ("invalidate", "1".to_owned()),
         CachePolicy::Warm => ("pre_read", "1".to_owned()),
     });
     if workload.operation.writes() {
@@ -184,7 +184,9 @@ fn engine_options(workload: &Workload, is_null: bool) -> Settings {
         if wish(RingOption::RegisteredFiles) != Wish::Declined {
             on("registerfiles");
         }
-        if wish(RingOption::RegisteredBuffers) != Wish::Declined {
+        // fio 3.42 gives its flushes such a buffer, too, which the kernel refuses.
+        let flushes = matches!(workload.durability, Durability::Fsync { .. } | Durability::Fdatasync { .. });
+        if wish(RingOption::RegisteredBuffers) != Wish::Declined && !flushes {
             on("fixedbufs");
         }
         if wish(RingOption::Sqpoll) == Wish::Asked {

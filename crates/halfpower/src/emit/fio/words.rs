@@ -4,11 +4,10 @@ use halfpower_model::{
     Bytes, Durability, Nanoseconds, Operation, Pattern, Personality, RequestKind, WorkerKind, Workload,
 };
 
-/// fio's engines with the same personality; the first one is the closest.
-pub(crate) const ENGINES: [(Personality, &str); 10] = [
+/// fio's engines with the same personality.
+const ENGINES: [(Personality, &str); 9] = [
     (Personality::Sync, "psync"),
     (Personality::Vectored, "pvsync2"),
-    (Personality::Vectored, "pvsync"),
     (Personality::Libaio, "libaio"),
     (Personality::IoUring, "io_uring"),
     (Personality::Nvme, "io_uring_cmd"),
