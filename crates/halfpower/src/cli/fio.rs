@@ -11,13 +11,13 @@ use crate::fio::job::{self, Ends, Work};
 use crate::fio::job_file::{Place, Request, read_command_line};
 use crate::fio::run::{Files, Group};
 use crate::fio::study::study_of;
-use crate::interchange::export::{FioOutput, fio_jobs};
+use crate::interchange::export::{FioGroup, FioOutput, fio_jobs};
 use crate::output::Output;
 use crate::sanitize::sanitize;
 use crate::store::{NewRun, RunKind, RunStatus};
 use crate::text::{once, plural, refuse};
 use clap::Args;
-use halfpower_model::Bytes;
+use halfpower_model::{Bytes, Limits};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -51,19 +51,27 @@ pub(super) struct Arguments {
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     let request = read_command_line(&arguments.words)?;
-    let printed = match request.format.as_str() {
-        "" => None,
-        "json" | "json+" => Some(FioOutput::Json),
-        "normal" => Some(FioOutput::Normal),
-        "terse" => Some(FioOutput::Terse),
+    if request.version {
+        context.console.print_line(&format!("halfpower-{}", env!("CARGO_PKG_VERSION")))?;
+        return Ok(Ending::Done);
+    }
+    let form = |format: &String| match format.as_str() {
+        "json" => Ok(FioOutput::Json),
+        "json+" => Ok(FioOutput::JsonPlus),
+        "normal" => Ok(FioOutput::Normal),
+        "terse" => Ok(FioOutput::Terse),
         other => refuse!(
             "--output-format={other} is not written; use json, json+, normal or terse, or leave it out for a summary"
         ),
     };
+    let forms = request.formats.iter().map(form).collect::<anyhow::Result<Vec<_>>>()?;
     if let Some(path) = &request.output {
         Output::new_file(path).check()?;
     }
     let works = job::works(&request.jobs)?;
+    for (path, _) in works.iter().flat_map(Work::logs) {
+        Output::new_file(&path).check()?;
+    }
     if request.parse_only {
         return show(context, &works);
     }
@@ -90,15 +98,19 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let measured = measure(context, arguments, &request, &works, &paths, &files);
     let removed = files.remove();
     let (groups, status) = measured?;
-    let text = match printed {
-        Some(form) => {
-            let jobs = groups.iter().map(|group| (group.name.as_str(), &group.given[..], &group.sample));
-            fio_jobs(jobs, form).map_err(|reason| anyhow::anyhow!("fio's output cannot have this run: {reason}"))?
-        }
-        None => {
-            let each = groups.iter().map(|group| format!("{}: {}", group.name, sample_text::summary(&group.sample)));
-            each.collect::<Vec<_>>().join("\n")
-        }
+    let text = if forms.is_empty() {
+        let each = groups.iter().map(|group| format!("{}: {}", group.name, sample_text::summary(&group.sample)));
+        each.collect::<Vec<_>>().join("\n")
+    } else {
+        let global = job::given(&request.jobs[0].settings[..request.jobs[0].global]);
+        let reported = groups.iter().map(|Group { name, number, given, sample, .. }| FioGroup {
+            name,
+            group: *number,
+            given,
+            sample,
+        });
+        fio_jobs(&reported.collect::<Vec<_>>(), &global, &forms)
+            .map_err(|reason| anyhow::anyhow!("fio's output cannot have this run: {reason}"))?
     };
     match &request.output {
         Some(path) => Output::new_file(path).write(&text)?,
@@ -111,8 +123,8 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         context.console.message(&failure.message);
     }
     removed?;
-    for (path, text) in groups.iter().zip(1..).flat_map(|(group, number)| group.logs(number)) {
-        Output::new_file(&path).write(&text)?;
+    for (path, text) in groups.iter().flat_map(|group| &group.logs) {
+        Output::new_file(path).write(text)?;
     }
     Ok(match status {
         RunStatus::Complete => Ending::Done,
@@ -144,10 +156,27 @@ pub(super) fn study_from(path: &str) -> anyhow::Result<String> {
 
 /// What the jobs come to, a line for each worker.
 fn show(context: &Context, works: &[Work]) -> anyhow::Result<Ending> {
-    for work in works {
+    let planned = works.iter().map(|work| {
         let files: Vec<String> = work.files.iter().map(|file| file.display().to_string()).collect();
         let workload = work.spec.imported(None);
-        let line = format!("stage {}, {}: {workload}, on {}", work.stage + 1, work.name, files.join(", "));
+        let Limits { duration, requests, bytes } = workload.limits;
+        let until = [
+            bytes.map(|bytes| bytes.to_string()),
+            requests.map(|requests| format!("{requests} requests")),
+            duration.map(|duration| format!("{duration} at most")),
+        ];
+        let until = until.into_iter().flatten().collect::<Vec<_>>().join(", ");
+        (work, files, workload, until)
+    });
+    if context.global.json {
+        let planned = planned.map(|(work, files, workload, _)| {
+            serde_json::json!({ "stage": work.stage + 1, "job": work.name, "files": files, "workload": workload })
+        });
+        context.console.print_json(&planned.collect::<Vec<_>>())?;
+        return Ok(Ending::Done);
+    }
+    for (work, files, workload, until) in planned {
+        let line = format!("stage {}, {}: {workload}, {until}, on {}", work.stage + 1, work.name, files.join(", "));
         context.console.print_line(&sanitize(&line))?;
     }
     Ok(Ending::Done)

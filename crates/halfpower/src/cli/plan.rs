@@ -52,6 +52,12 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         refuse!("--emit {form} is no JSON document; leave --json out, or --emit for the plan as JSON");
     }
     if fio::is_job_file(&arguments.study) {
+        if arguments.emit != Form::Table || arguments.target.is_given() || arguments.plan.size.is_some() {
+            refuse!(
+                "fio's jobs name their own files and sizes; make a study of them with `halfpower study from {}`, and plan that",
+                sanitize(&arguments.study)
+            );
+        }
         return fio::plan(context, &arguments.study);
     }
     let study = super::study::load(&arguments.study)?;

@@ -26,6 +26,10 @@ pub(crate) struct TargetArgument {
 }
 
 impl TargetArgument {
+    pub(crate) fn is_given(&self) -> bool {
+        !self.targets.is_empty()
+    }
+
     /// The study and its targets. A study of a simulated machine that runs on other targets has each workload once on each,
     /// without the machine's settings.
     ///

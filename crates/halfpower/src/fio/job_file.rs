@@ -51,31 +51,28 @@ pub(crate) struct Job {
     pub(crate) name: String,
     pub(crate) place: Place,
     pub(crate) settings: Vec<Setting>,
+    /// How many of them are global ones.
+    pub(crate) global: usize,
 }
 
 /// What fio's command line asks for besides jobs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Request {
     pub(crate) jobs: Vec<Job>,
-    /// `--output-format`; empty for ours.
-    pub(crate) format: String,
+    /// `--output-format` and its short forms; empty for ours.
+    pub(crate) formats: Vec<String>,
     pub(crate) output: Option<PathBuf>,
     /// Whether nothing is to be run.
     pub(crate) parse_only: bool,
+    /// Whether the version is all that is asked for.
+    pub(crate) version: bool,
 }
 
-/// Options of fio's command line that change nothing here.
-const WITHOUT_EFFECT: [&str; 9] = [
-    "eta",
-    "eta-newline",
-    "eta-interval",
-    "max-jobs",
-    "alloc-size",
-    "terse-version",
-    "bandwidth-log",
-    "warnings-fatal",
-    "minimal",
-];
+/// Options of fio's command line that change nothing here: those with a value, and those without.
+const WITHOUT_EFFECT: ([&str; 8], [&str; 2]) = (
+    ["eta", "eta-newline", "eta-interval", "max-jobs", "alloc-size", "status-interval", "trigger-timeout", "debug"],
+    ["bandwidth-log", "warnings-fatal"],
+);
 
 /// Reads fio's command line: job files, or jobs that begin with `--name`.
 ///
@@ -85,8 +82,11 @@ pub(crate) fn read_command_line(words: &[String]) -> anyhow::Result<Request> {
     let (mut request, mut files, mut sections) = (Request::default(), Vec::new(), Vec::new());
     let mut reader = Reader::default();
     let mut words = words.iter().peekable();
+    let mut is_read_only = false;
     while let Some(word) = words.next() {
-        let Some(option) = word.strip_prefix("--") else {
+        // fio takes one dash as well.
+        let Some(option) = word.strip_prefix("--").or_else(|| word.strip_prefix('-').filter(|rest| rest.len() > 1))
+        else {
             files.push(PathBuf::from(word));
             continue;
         };
@@ -98,10 +98,23 @@ pub(crate) fn read_command_line(words: &[String]) -> anyhow::Result<Request> {
         match name {
             "section" => sections.push(value()?),
             "output" => request.output = Some(value()?.into()),
-            "output-format" => request.format = value()?,
+            "output-format" => request.formats = value()?.split(',').map(str::to_owned).collect(),
+            "minimal" => request.formats = vec!["terse".to_owned()],
+            "append-terse" => request.formats.push("terse".to_owned()),
+            "terse-version" => match value()?.as_str() {
+                "3" => {}
+                other => refuse!("--terse-version={other} is not written; use 3"),
+            },
             "parse-only" => request.parse_only = true,
+            "version" => request.version = true,
+            "readonly" => is_read_only = true,
+            "showcmd" => refuse!("--showcmd does not exist; --parse-only shows what the jobs come to"),
+            "client" | "server" | "remote-config" => {
+                refuse!("--{name} does not exist; see halfpower run --help for several hosts")
+            }
             "name" => reader.begin(&value()?, Place::CommandLine)?,
-            _ if WITHOUT_EFFECT.contains(&name) => {}
+            _ if WITHOUT_EFFECT.1.contains(&name) => {}
+            _ if WITHOUT_EFFECT.0.contains(&name) => drop(value()?),
             _ if given.is_none() && table::is_flag(name) => reader.set(name, "", Place::CommandLine),
             _ => reader.set(name, &value()?, Place::CommandLine),
         }
@@ -126,7 +139,14 @@ pub(crate) fn read_command_line(words: &[String]) -> anyhow::Result<Request> {
         }
         request.jobs.retain(|job| sections.contains(&job.name));
     }
-    if request.jobs.is_empty() {
+    let is_write = |set: &Setting| {
+        table::of(&set.name).is_some_and(|(name, ..)| *name == "rw")
+            && !matches!(set.value.as_str(), "read" | "randread")
+    };
+    if let Some(set) = request.jobs.iter().flat_map(|job| &job.settings).find(|set| is_read_only && is_write(set)) {
+        refuse!("{}: {}={} writes, and --readonly forbids it", set.place, set.name, set.value);
+    }
+    if request.jobs.is_empty() && !request.version {
         refuse!("there is no job; name a job file, or give a job, like --name=job --rw=randread --size=1g");
     }
     Ok(request)
@@ -152,7 +172,8 @@ impl Reader {
             refuse!("{place}: more than {JOBS_MAX} jobs are too many; leave some out with --section");
         }
         self.own = Some(self.jobs.len());
-        self.jobs.push(Job { name: name.to_owned(), place, settings: self.global.clone() });
+        let (settings, global) = (self.global.clone(), self.global.len());
+        self.jobs.push(Job { name: name.to_owned(), place, settings, global });
         Ok(())
     }
 
@@ -270,7 +291,7 @@ mod tests {
         let request =
             read_command_line(&words("--bs=8k --name=a --rw randread --direct=1 --output-format=json --name b"))
                 .unwrap();
-        assert_eq!((request.jobs.len(), request.format.as_str()), (2, "json"));
+        assert_eq!((request.jobs.len(), &request.formats[..]), (2, &["json".to_owned()][..]));
         assert_eq!(request.jobs[1].settings.len(), 1);
         assert!(read_command_line(&words("--bs=8k")).is_err(), "no job");
     }

@@ -9,3 +9,4 @@ pub(crate) mod table;
 #[cfg(test)]
 mod tests;
 pub(crate) mod units;
+mod workload;

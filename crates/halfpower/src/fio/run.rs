@@ -5,7 +5,7 @@ use crate::target::Overwrite;
 use crate::text::{UsageError, refuse};
 use halfpower_engine::test_file::TestFile;
 use halfpower_engine::{Access, Host, Target, is_remote};
-use halfpower_model::{Bytes, Cancel, Environment, MeasureError, Sample, Testbed, Workload, random};
+use halfpower_model::{Bytes, Cancel, Environment, MeasureError, RequestKind, Sample, Testbed, Workload, random};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Barrier, Mutex};
@@ -22,35 +22,53 @@ pub(crate) struct Group {
     /// The first job's name.
     pub(crate) name: String,
     pub(crate) sample: Sample,
-    /// Names of the logs of bandwidth, IOPS and latency; empty for none.
-    pub(crate) logs: [String; 3],
-    /// Settings of the first job as they were given.
+    /// Logs of all jobs.
+    pub(crate) logs: Logs,
+    /// Own settings of the first job as they were given.
     pub(crate) given: Vec<(String, String)>,
+    /// Those that run at the same time have one number.
+    pub(crate) number: usize,
 }
 
-impl Group {
-    /// Its logs as fio writes them, by their names: milliseconds, value, direction, size, offset. `number` counts groups from 1.
-    pub(crate) fn logs(&self, number: usize) -> Vec<(PathBuf, String)> {
-        let Sample { workload, intervals, .. } = &self.sample;
-        // Of several kinds an interval has the sum.
-        let direction = workload.operation.only().map_or(0, |kind| kind as u8);
-        let mut logs = Vec::new();
-        for (name, what) in self.logs.iter().zip(["bw", "iops", "lat"]).filter(|(name, _)| !name.is_empty()) {
+/// Logs of a job with their names: an average of each interval.
+type Logs = Vec<(PathBuf, String)>;
+
+impl Work {
+    /// Its logs by their names, without figures.
+    pub(crate) fn logs(&self) -> Vec<(PathBuf, &'static str)> {
+        let names = ["bw", "iops", "lat"].into_iter().zip(&self.logs).filter(|(_, name)| !name.is_empty());
+        // Of latencies there are three; that of the submission is counted with the whole.
+        let all = names.flat_map(|(what, name)| {
+            let also = [Some(what), (what == "lat").then_some("clat")];
+            also.into_iter()
+                .flatten()
+                .map(move |what| (PathBuf::from(format!("{name}_{what}.{}.log", self.thread)), what))
+        });
+        all.collect()
+    }
+
+    /// The same as fio writes them: milliseconds, value, direction, and two figures that averages do not have.
+    fn logs_of(&self, sample: &Sample) -> Logs {
+        let written = |(path, what): (PathBuf, &str)| {
             let (mut text, mut before_s) = (String::new(), 0.0);
-            for interval in intervals {
+            for interval in &sample.intervals {
                 let length_s = (interval.at_s - before_s).max(1e-9);
                 before_s = interval.at_s;
-                let value = match what {
-                    "bw" => interval.bytes as f64 / 1024.0 / length_s,
-                    "iops" => interval.requests as f64 / length_s,
-                    _ => interval.latency_p50_ns.unwrap_or_default() as f64,
-                };
-                let (at_ms, size) = ((interval.at_s * 1e3).round(), workload.request_size.0);
-                text += &format!("{at_ms}, {value:.0}, {direction}, {size}, 0, 0\n");
+                for (direction, kind) in
+                    [RequestKind::Read, RequestKind::Write, RequestKind::Trim].into_iter().enumerate()
+                {
+                    let Some(part) = sample.of_kind(interval, kind).filter(|part| part.requests > 0) else { continue };
+                    let value = match what {
+                        "bw" => part.bytes as f64 / 1024.0 / length_s,
+                        "iops" => part.requests as f64 / length_s,
+                        _ => part.latency_p50_ns.unwrap_or_default() as f64,
+                    };
+                    text += &format!("{:.0}, {value:.0}, {direction}, 0, 0\n", interval.at_s * 1e3);
+                }
             }
-            logs.push((PathBuf::from(format!("{name}_{what}.{number}.log")), text));
-        }
-        logs
+            (path, text)
+        };
+        self.logs().into_iter().map(written).collect()
     }
 }
 
@@ -182,15 +200,29 @@ impl Files {
             let panicked = || MeasureError::Unsupported("a worker broke down".to_owned());
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(panicked()))).collect()
         });
-        let mut groups: BTreeMap<usize, (&Work, Vec<Sample>)> = BTreeMap::new();
+        let mut groups: BTreeMap<usize, (&Work, Vec<Sample>, Logs)> = BTreeMap::new();
         for (work, sample) in works.iter().zip(measured) {
-            groups.entry(work.group).or_insert((work, Vec::new())).1.push(sample?);
+            let (_, samples, logs) = groups.entry(work.group).or_insert((work, Vec::new(), Vec::new()));
+            samples.push(sample?);
+            logs.extend(samples.last().into_iter().flat_map(|sample| work.logs_of(sample)));
         }
-        let group = |(work, samples): (&Work, Vec<Sample>)| {
-            let (name, logs, given) = (work.name.clone(), work.logs.clone(), work.given.clone());
-            Some(Group { name, sample: Sample::together(samples)?, logs, given })
+        let group = |(work, samples, logs): (&Work, Vec<Sample>, Logs)| {
+            let (name, given) = (work.name.clone(), work.given.clone());
+            Some(Group { name, sample: Sample::together(samples)?, logs, given, number: work.number })
         };
-        let groups = groups.into_values().filter_map(group).collect();
+        let mut groups: Vec<Group> = groups.into_values().filter_map(group).collect();
+        if groups.len() > 1 {
+            // The kernel counted the requests of all groups at a device.
+            let devices: Vec<Vec<String>> = groups
+                .iter()
+                .map(|group| group.sample.environment.devices().into_iter().map(str::to_owned).collect())
+                .collect();
+            for (group, own) in groups.iter_mut().zip(&devices) {
+                let is_shared =
+                    devices.iter().filter(|other| other.iter().any(|device| own.contains(device))).count() > 1;
+                group.sample.block.take_if(|_| is_shared);
+            }
+        }
         let ended = *ended();
         Ok((groups, ended))
     }

@@ -5,13 +5,21 @@ use super::job::{Direction, Settings};
 /// Maximum number of sizes of `bsrange`.
 const SIZES_MAX: usize = 16;
 
+/// Of requests without a size.
+const DEFAULT_SIZE: u64 = 4096;
+
 /// Sizes with their weights.
 type Weighted = Vec<(u64, u64)>;
 
 impl Settings<'_> {
     pub(super) fn has_several_sizes(&self) -> bool {
         ["bsrange", "bssplit"].iter().any(|name| self.get(name).is_some())
-            || self.get("bs").is_some_and(|bs| bs.contains(','))
+            || self.get("bs").is_some_and(|bs| bs.contains([',', '-']))
+    }
+
+    /// The smallest size.
+    pub(super) fn smallest(&self, direction: &Direction<'_>) -> Result<u64, String> {
+        Ok(self.sizes(direction)?.iter().flatten().map(|(size, _)| *size).min().unwrap_or(4096).max(1))
     }
 
     /// Sizes with their weights, those of reads and of writes if they differ.
@@ -19,19 +27,13 @@ impl Settings<'_> {
         let name = ["bssplit", "bsrange"].into_iter().find(|name| self.get(name).is_some()).unwrap_or("bs");
         let of = |text: &str| match name {
             "bssplit" => self.split(text),
-            "bsrange" => self.range(text),
-            _ => Ok(vec![(self.size(text, name)?, 1)]),
+            "bs" if !text.contains('-') => Ok(vec![(self.size(text, name)?, 1)]),
+            _ => self.range(text, name),
         };
         let text = self.get(name).unwrap_or("4k");
-        // A kind without its own size has the one before.
-        let mut kinds: Vec<Weighted> = Vec::new();
-        for part in text.split(',') {
-            let sizes = match kinds.last() {
-                Some(last) if part.is_empty() => last.clone(),
-                _ => of(part)?,
-            };
-            kinds.push(sizes);
-        }
+        // An empty part is the default; a kind without a part has the one before.
+        let part = |part: &str| if part.is_empty() { Ok(vec![(DEFAULT_SIZE, 1)]) } else { of(part) };
+        let kinds: Vec<Weighted> = text.split(',').map(part).collect::<Result<_, _>>()?;
         let kind = |number: usize| kinds[number.min(kinds.len() - 1)].clone();
         Ok(match direction.kind {
             "read" => vec![kind(0)],
@@ -62,10 +64,10 @@ impl Settings<'_> {
         if sizes.is_empty() { Err(wrong()) } else { Ok(sizes) }
     }
 
-    fn range(&self, text: &str) -> Result<Weighted, String> {
-        let wrong = || self.wrong("bsrange", "use SMALLEST-LARGEST, like 4k-64k");
+    fn range(&self, text: &str, name: &str) -> Result<Weighted, String> {
+        let wrong = || self.wrong(name, "use SMALLEST-LARGEST, like 4k-64k");
         let (low, high) = text.split_once(['-', ':']).ok_or_else(wrong)?;
-        let (low, high) = (self.size(low, "bsrange")?, self.size(high, "bsrange")?);
+        let (low, high) = (self.size(low, name)?, self.size(high, name)?);
         let sizes = std::iter::successors(Some(low), |size| size.checked_mul(2))
             .take_while(|size| *size <= high)
             .take(SIZES_MAX);

@@ -21,7 +21,10 @@ pub(crate) fn study_of(name: &str, works: &[Work]) -> String {
     let seconds = works.iter().filter_map(|work| work.spec.duration).map(|duration| duration.seconds());
     let seconds = seconds.fold(0.0, f64::max);
     let size: Option<Bytes> = works.iter().filter_map(|work| work.file_size).max();
-    let head = format!("# The jobs of {name}, one after another, on any target.\n\n");
+    let head = format!(
+        "# The jobs of {name}, one after another, on any target. Each trial takes the time below; bytes and numbers of\n\
+         # requests of a job are left out, and all sweeps have the largest size.\n\n"
+    );
     let question = "What does the storage give to these jobs?";
     study_text(&head, name, question, size, if seconds > 0.0 { seconds } else { SECONDS }, &sweeps)
 }

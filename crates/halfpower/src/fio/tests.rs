@@ -65,12 +65,44 @@ fn a_job_is_a_workload_with_a_worker_for_each_clone() {
 }
 
 #[test]
+fn sizes_places_and_mixes_are_as_in_fio() {
+    for (job, expected) in [
+        // A file larger than what is moved.
+        ("--rw=read --size=4m --filesize=16m", "sequential read, 4 KiB, QD1, buffered, 4 MiB"),
+        // The last of two counts.
+        ("--rw=randrw --size=1m --rwmixread=70 --rwmixwrite=20", "shuffled mix=80, 4 KiB, QD1, buffered, 1 MiB"),
+        // An empty part is the default, a missing one the part before it.
+        ("--rw=write --size=1m --bs=8k,,16k", "sequential write, 4 KiB, QD1, buffered, 1 MiB"),
+        ("--rw=write --size=1m --bs=,8k", "sequential write, 8 KiB, QD1, buffered, 1 MiB"),
+        ("--rw=read --size=1m --bs=8k-16k", "sequential read, 8KiB:1/16KiB:1, QD1, buffered, 1 MiB"),
+        // What is left is too short for a request.
+        ("--rw=read --size=1000k --bs=64k", "sequential read, 64 KiB, QD1, buffered, 960 KiB"),
+        (
+            "--rw=read --size=1m --offset=25% --io_size=50%",
+            "sequential read, 4 KiB, QD1, buffered, shifted by 256 KiB, 512 KiB",
+        ),
+        ("--rw=read --size=0x1000", "sequential read, 4 KiB, QD1, buffered, 4 KiB"),
+        ("--rw=read --size=1m --direct=1 --buffered=1", "sequential read, 4 KiB, QD1, buffered, 1 MiB"),
+        ("--rw=randread --size=1m --rate_iops=500,200", "shuffled read, 4 KiB, QD1, buffered, at most 500/s, 1 MiB"),
+    ] {
+        assert_eq!(told(&format!("--name=a --filename=x {job}")), [format!("0.1 x: {expected}")], "{job}");
+    }
+    // A job finds the file of one before it.
+    let later = told("--name=a --rw=write --size=1m --filename=x --name=b --stonewall --rw=read --filename=x");
+    assert_eq!(later[1], "1.2 x: sequential read, 4 KiB, QD1, buffered, 1 MiB");
+    let far = told("--name=a --rw=read --filesize=1m --offset=2m");
+    assert_eq!(far, ["command line: offset=2m: it is beyond the end"]);
+    let small = told("--name=a --rw=read --size=2k");
+    assert_eq!(small, ["command line: size=2k: it is less than a request"]);
+}
+
+#[test]
 fn refused_options_are_named_with_what_to_do() {
     assert_eq!(
         told("--name=a --rw=randread:8 --size=1g --latency_target=5 --no_such=1"),
         [
             "command line: latency_target: it is refused: run it at several depths; the report has the depth for a latency",
-            "command line: no_such: fio's manual or Halfpower's list has no such option",
+            "command line: no_such: it is no option of fio's that Halfpower knows; leave it out if the job means the same without it",
             "command line: rw=randread:8: runs of random requests are refused; leave the number out",
         ]
     );
@@ -82,7 +114,7 @@ fn refused_options_are_named_with_what_to_do() {
     assert!(zones("read", " --zonemode=zbd")[0].ends_with("zones of the device itself are not used; use strided"));
     assert!(zones("read", " --zonerange=2m")[0].ends_with("a zone is read once and whole; leave it out"));
     // Nothing overflows; what the target has no room for is refused there.
-    let far = told("--name=a --rw=read --size=512p --filesize=512p --nrfiles=1 --offset_increment=512p --numjobs=64");
+    let far = told("--name=a --rw=read --size=512p --nrfiles=1 --offset_increment=512p --numjobs=64");
     assert_eq!(far.len(), 64);
 }
 

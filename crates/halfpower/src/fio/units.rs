@@ -2,9 +2,12 @@
 
 use halfpower_model::{Nanoseconds, Think};
 
-/// A number of bytes: `4k`, `64kb`, `1m`, `512`. With a base of 1024, `ki` is 1000, and the other way round.
+/// A number of bytes: `4k`, `64kb`, `1m`, `512`, `0x1000`. With a base of 1024, `ki` is 1000, and the other way round.
 pub(crate) fn bytes(text: &str, base: u64) -> Option<u64> {
     let lower = text.trim().to_ascii_lowercase();
+    if let Some(digits) = lower.strip_prefix("0x") {
+        return u64::from_str_radix(digits, 16).ok().filter(|bytes| *bytes <= 1 << 60);
+    }
     let digits = lower.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let unit = lower[digits.len()..].trim_end_matches('b');
     let (unit, base) =
@@ -19,6 +22,11 @@ pub(crate) fn think(pause: &str, every: Option<&str>) -> Option<Think> {
     let pause = time(&if is_number { format!("{pause}us") } else { pause.to_owned() })?;
     let every = every.map_or(Some(1), |count| count.parse().ok())?;
     (pause.0 > 0 && every > 0).then_some(Think { pause, every })
+}
+
+/// Whether the value of an option that is on or off is on; without one it is.
+pub(crate) fn is_on(value: &str) -> bool {
+    !matches!(value, "0" | "false")
 }
 
 /// A time: `30`, `30s`, `500ms`, `2m`, `1h`.

@@ -29,7 +29,8 @@ pub(crate) fn study_text(
         let keys = KEYS.iter().filter(|key| !OUTSIDE.contains(&key.name) && key.about.given == Given::Both);
         for key in keys.filter(|key| key.is_said(spec)) {
             let value = key.exact(&workload).unwrap_or_default();
-            let is_number = value.parse::<u64>().is_ok();
+            // A list of CPUs is a text, also of one.
+            let is_number = key.name != "cpus" && value.parse::<u64>().is_ok();
             let _ = writeln!(text, "{} = {}", key.name, if is_number { value } else { quoted(&value) });
         }
     }

@@ -31,6 +31,8 @@ fn a_job_file_runs_in_stages_and_its_files_are_removed() {
     // Each clone reads each place once.
     assert_eq!(exported.lines().map(requests).collect::<Vec<_>>(), [512, 256]);
 
+    assert!(lab.ok("fio --readonly a.fio --section=both --output-format=json,terse").stdout.ends_with("%\n"));
+    lab.refuses("fio --readonly a.fio", 2, "a.fio:10: rw=write writes, and --readonly forbids it");
     let json = lab.ok("fio a.fio --section=later --output-format=json").stdout;
     assert!(json.contains("\"fio version\": \"halfpower-"), "{json}");
     lab.write("again.json", json);
@@ -49,7 +51,10 @@ fn jobs_are_planned_and_become_a_study() {
     let lab = Lab::new();
     lab.write("a.fio", JOBS);
     let plan = lab.ok("plan a.fio").stdout;
-    assert!(plan.contains("stage 1, both: shuffled read, 4 KiB, QD1, buffered, on "), "{plan}");
+    assert!(plan.contains("stage 1, both: shuffled read, 4 KiB, QD1, buffered, 1 MiB, on "), "{plan}");
+    let planned = lab.json("plan a.fio");
+    assert_eq!((&planned[2]["stage"], &planned[2]["workload"]["limits"]["bytes"]), (&2.into(), &(1 << 20).into()));
+    lab.refuses("plan a.fio --emit fio", 2, "make a study of them with `halfpower study from a.fio`");
     lab.ok("study from a.fio --output a.toml");
     let study = lab.read("a.toml");
     assert!(study.contains("[[sweep]]\nname = \"both\"\n") && study.contains("workers = 2"), "{study}");
@@ -84,6 +89,16 @@ fn logs_have_an_average_for_each_interval_and_a_job_pauses() {
     let log = lab.read("l_iops.1.log");
     let ends_ms: Vec<u64> = log.lines().map(|line| line.split(", ").next().unwrap().parse().unwrap()).collect();
     assert!(ends_ms.len() >= 4 && ends_ms.last() >= Some(&480), "{log}");
+    // Of each clone, and of reads and writes apart.
+    lab.ok("fio --name=a --size=1m --rw=randrw --numjobs=2 --group_reporting --write_lat_log=m");
+    for name in ["m_lat.1.log", "m_clat.2.log"] {
+        let log = lab.read(name);
+        let kinds: Vec<&str> =
+            log.lines().filter_map(|line| line.split_once(", ")?.1.split_once(", ")).map(|(_, rest)| rest).collect();
+        assert_eq!(kinds, ["0, 0, 0", "1, 0, 0"], "{log}");
+    }
+    lab.refuses("fio --name=a --size=1m --write_bw_log=none/l", 1, "cannot make l_bw.1.log in none");
+    assert!(!lab.path("a.0.0").exists(), "made before the refusal");
 }
 
 #[test]
@@ -111,4 +126,14 @@ fn existing_data_is_kept_and_what_has_no_meaning_is_refused() {
     assert!(told.stderr.contains("b.fio:4: ioengine=rbd: use psync"), "{}", told.stderr);
     lab.refuses("fio none.fio", 1, "cannot read none.fio");
     lab.refuses("fio a.fio --output-format=xml", 2, "use json, json+, normal or terse");
+}
+
+#[test]
+fn a_job_is_the_same_workload_in_fio_s_results() {
+    let lab = Lab::new();
+    let job = "fio --name=a --size=8m --bs=4k --rw=randrw --rwmixread=70 --iodepth=4 --ioengine=libaio --fsync=8";
+    lab.write("a.json", lab.ok(format!("{job} --output-format=json+")).stdout);
+    lab.json("import a.json");
+    let compared = lab.run("compare 1 2 --json").document();
+    assert_eq!(compared["cells"].as_array().unwrap().len(), 1, "{}", compared["sentence"]);
 }

@@ -21,7 +21,7 @@ use clap::ValueEnum;
 use std::borrow::Cow;
 
 pub(crate) use exported::Exported;
-pub(crate) use fio::{Printed as FioOutput, files as fio_files, of_jobs as fio_jobs};
+pub(crate) use fio::{Printed as FioOutput, Reported as FioGroup, files as fio_files, of_jobs as fio_jobs};
 
 /// What can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -184,7 +184,7 @@ const VARIANTS: &[Case<'_>] = &[
     (
         "fio/ordinary-fio.txt",
         "(R) 4096B-4096B, (W) 4096B-4096B => (R) 64.0KiB-64.0KiB, (W) 64.0KiB-64.0KiB",
-        "\nrandom read, 64 KiB, QD8 × 2 workers\n",
+        "\nshuffled read, 64 KiB, QD8 × 2 workers\n",
     ),
     (
         "fio/json-plus.json",

@@ -14,7 +14,7 @@ use crate::interchange::percentiles;
 use crate::sanitize::{sanitize_json, sanitize_lines};
 use crate::store::StoredSample;
 use halfpower_model::histogram::{Histogram, bucket_middle};
-use halfpower_model::sample::{Latency, Totals};
+use halfpower_model::sample::{Interval, Latency, Totals};
 use halfpower_model::{RequestKind, Sample};
 use serde_json::{Map, Value, json};
 
@@ -50,31 +50,65 @@ fn document(stored: &StoredSample) -> Result<Value, &'static str> {
 /// fio's forms of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Printed {
-    /// With histograms (json+), which a reader of plain JSON ignores.
+    /// Without histograms.
     Json,
+    /// With histograms (json+).
+    JsonPlus,
     Normal,
     Terse,
 }
 
-/// Groups of jobs with their names and given options, as fio prints them.
-pub(crate) fn of_jobs<'s>(
-    jobs: impl Iterator<Item = (&'s str, &'s [(String, String)], &'s Sample)> + Clone,
-    form: Printed,
-) -> Result<String, &'static str> {
-    let each = jobs.clone().enumerate().map(|(number, (name, options, sample))| {
-        let options = options.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
-        let mut job = job(sample, options)?;
-        job.insert("jobname".to_owned(), json!(name));
-        job.insert("groupid".to_owned(), json!(number));
+/// Options by their names.
+type Given = [(String, String)];
+
+/// A group of jobs that is reported together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reported<'s> {
+    pub(crate) name: &'s str,
+    /// Number of the jobs that run together.
+    pub(crate) group: usize,
+    /// Its own options.
+    pub(crate) given: &'s Given,
+    pub(crate) sample: &'s Sample,
+}
+
+/// Groups of jobs as fio prints them, in each form; `global` has the options of all.
+///
+/// # Errors
+/// If figures that fio has are unknown.
+pub(crate) fn of_jobs(groups: &[Reported<'_>], global: &Given, forms: &[Printed]) -> Result<String, &'static str> {
+    let options = |given: &Given| given.iter().map(|(name, value)| (name.clone(), json!(value))).collect::<Map<_, _>>();
+    let each = groups.iter().map(|group| {
+        let mut job = job(group.sample, options(group.given))?;
+        job.insert("jobname".to_owned(), json!(group.name));
+        job.insert("groupid".to_owned(), json!(group.group));
         Ok(job)
     });
     let each = each.collect::<Result<Vec<_>, &'static str>>()?;
-    let document = around(each, jobs.map(|(.., sample)| sample));
-    Ok(match form {
-        Printed::Json => text(&document),
+    let mut document = around(each, groups.iter().map(|group| group.sample));
+    if !global.is_empty() {
+        document["global options"] = options(global).into();
+    }
+    let form = |form: &Printed| match form {
+        Printed::JsonPlus => text(&document),
+        Printed::Json => text(&without_bins(document.clone())),
         Printed::Normal => sanitize_lines(&printed::normal(&document)).into_owned(),
         Printed::Terse => sanitize_lines(&printed::terse(&document)).into_owned(),
-    })
+    };
+    Ok(forms.iter().map(form).collect())
+}
+
+/// As fio's plain JSON: percentiles are those of `clat_ns`, as by default.
+fn without_bins(mut document: Value) -> Value {
+    for job in document["jobs"].as_array_mut().into_iter().flatten() {
+        for direction in ["read", "write", "trim", "sync"] {
+            for (family, key) in [("lat_ns", "bins"), ("clat_ns", "bins"), ("lat_ns", "percentile")] {
+                let family = job[direction].get_mut(family).and_then(Value::as_object_mut);
+                family.filter(|_| (direction, key) != ("sync", "percentile")).map(|family| family.remove(key));
+            }
+        }
+    }
+    document
 }
 
 /// The document around jobs: the program, and when the last of them ended.
@@ -85,19 +119,39 @@ fn around<'s>(jobs: Vec<Map<String, Value>>, samples: impl Iterator<Item = &'s S
         let elapsed_ms = (sample.elapsed_s * 1e3).round() as u64;
         sample.is_known("started_at").then(|| sample.started_at.as_millisecond().saturating_add_unsigned(elapsed_ms))
     };
-    if let Some(end_ms) = samples.filter_map(end_ms).max() {
+    if let Some(end_ms) = samples.clone().filter_map(end_ms).max() {
         document["timestamp"] = json!(end_ms / 1000);
         document["timestamp_ms"] = json!(end_ms);
+        let end = jiff::Timestamp::from_millisecond(end_ms);
+        document["time"] = json!(end.map(|end| end.strftime("%a %b %e %H:%M:%S %Y").to_string()).unwrap_or_default());
     }
+    // A device's counts are those of all jobs that ran.
+    let mut disks = samples.clone().filter_map(disk).collect::<Vec<_>>();
+    disks.truncate(if samples.count() == 1 { 1 } else { 0 });
+    document["disk_util"] = disks.into();
     document
+}
+
+/// What the kernel counted at the only device of a sample.
+fn disk(sample: &Sample) -> Option<Value> {
+    let block = sample.block.as_ref().filter(|block| sample.is_known("block") && block.devices == 1)?;
+    let (read, write) = (block.read?, block.write?);
+    let device = sample.environment.devices().into_iter().next().unwrap_or_default();
+    Some(json!({
+        "name": device,
+        "read_ios": read.requests, "write_ios": write.requests,
+        "read_sectors": read.bytes / 512, "write_sectors": write.bytes / 512,
+        "read_merges": block.merges, "write_merges": 0,
+        "util": block.busy_fraction * 100.0,
+    }))
 }
 
 /// A sample as a group of jobs with these options, without a name.
 fn job(sample: &Sample, options: Map<String, Value>) -> Result<Map<String, Value>, &'static str> {
-    let elapsed_ms = (sample.elapsed_s * 1e3).round() as u64;
-    if !sample.is_known("elapsed_s") || elapsed_ms == 0 {
-        return Err("fio counts milliseconds, and it took none that is known");
+    if !sample.is_known("elapsed_s") || sample.elapsed_s <= 0.0 {
+        return Err("fio's rates are over a time, and it took none that is known");
     }
+    let elapsed_ms = ((sample.elapsed_s * 1e3).round() as u64).max(1);
     let mut job = Map::new();
     let mut put = |key: &str, value: Value| drop(job.insert(key.to_owned(), value));
     if !sample.workload.set.is_empty() {
@@ -111,10 +165,13 @@ fn job(sample: &Sample, options: Map<String, Value>) -> Result<Map<String, Value
     put("job options", Value::Object(options));
     let mut histogram = Histogram::default();
     for (key, kind) in DIRECTIONS {
-        let (totals, counts) = part(sample, kind)?;
-        put(key, direction(sample, totals, counts, elapsed_ms));
+        let (part, counts) = direction(sample, kind, elapsed_ms)?;
+        put(key, part);
         counts.iter().for_each(|counts| histogram.merge(counts));
     }
+    put("sync", flushes(sample));
+    put("eta", json!(0));
+    put("elapsed", json!(elapsed_ms.div_ceil(1000)));
     for (key, classes) in ["latency_ns", "latency_us", "latency_ms"].into_iter().zip(classes(&histogram)) {
         put(key, classes);
     }
@@ -126,21 +183,31 @@ fn job(sample: &Sample, options: Map<String, Value>) -> Result<Map<String, Value
         put("usr_cpu", percent(sample.cpu.lower.user_s));
         put("sys_cpu", percent(sample.cpu.lower.system_s));
     }
-    if sample.is_known("depth_mean") && sample.is_known("depth_mean.counted") {
-        put("iodepth_level", depth_levels(sample.depth_mean.counted / f64::from(sample.workload.workers.max(1))));
+    // fio's format has these always; what is not counted here is 0.
+    let switches = sample.cpu.context_switches.as_ref().map(|all| all.voluntary + all.involuntary);
+    put("ctx", json!(switches.unwrap_or_default()));
+    put("majf", json!(0));
+    put("minf", json!(0));
+    let depth = if sample.workload.is_known("depth") { sample.workload.depth } else { 0 };
+    let levels = |names: [&str; 7], is_counted: bool| {
+        let level = |name: &str| (name.to_owned(), json!(if is_counted && name == "1" { 100.0 } else { 0.0 }));
+        names.into_iter().map(level).collect::<Map<_, _>>().into()
+    };
+    put("iodepth_level", levels(["1", "2", "4", "8", "16", "32", ">=64"], depth == 1));
+    put("iodepth_submit", levels(["0", "4", "8", "16", "32", "64", ">=64"], false));
+    put("iodepth_complete", levels(["0", "4", "8", "16", "32", "64", ">=64"], false));
+    if depth > 0 {
+        put("latency_depth", json!(depth));
+        for (key, value) in
+            [("target", 0.0), ("target_ns", 0.0), ("percentile", 100.0), ("window", 0.0), ("window_us", 0.0)]
+        {
+            put(&format!("latency_{key}"), json!(value));
+        }
     }
     if sample.is_known("started_at") {
         put("job_start", json!(sample.started_at.as_millisecond()));
     }
     Ok(job)
-}
-
-/// Shares of the requests by the queue depth of a job: all at the mean one, in fio's classes.
-fn depth_levels(depth: f64) -> Value {
-    let class = (depth.round().max(1.0) as u64).ilog2().min(6) as usize;
-    let names = ["1", "2", "4", "8", "16", "32", ">=64"];
-    let level = |(index, name): (usize, &str)| (name.to_owned(), json!(if index == class { 100.0 } else { 0.0 }));
-    names.into_iter().enumerate().map(level).collect::<Map<_, _>>().into()
 }
 
 /// Totals and latencies of one kind; none if the workload has no such requests.
@@ -166,72 +233,88 @@ fn part(sample: &Sample, kind: RequestKind) -> Result<(Option<&Totals>, Option<&
     Ok((totals, histogram.as_ref().filter(|histogram| histogram.count() > 0)))
 }
 
-fn direction(sample: &Sample, totals: Option<&Totals>, histogram: Option<&Histogram>, elapsed_ms: u64) -> Value {
+fn direction(sample: &Sample, kind: RequestKind, elapsed_ms: u64) -> Result<(Value, Option<&Histogram>), &'static str> {
+    let (totals, histogram) = part(sample, kind)?;
     let nothing = Totals::default();
-    let alone = sample.workload.is_known("operation") && sample.workload.operation.only().is_some();
-    let rates = if totals.is_some() && alone { rates(sample) } else { Vec::new() };
+    let rates = if totals.is_some() { rates(sample, kind) } else { Vec::new() };
     let runtime_ms = if totals.is_some() { elapsed_ms } else { 0 };
     let totals = totals.unwrap_or(&nothing);
-    let (mean, deviation) = mean_and_deviation(&rates);
-    let least = rates.iter().copied().fold(f64::INFINITY, f64::min).min(mean);
-    let most = rates.iter().copied().fold(0.0, f64::max);
     let mut part = json!({
         "io_bytes": totals.bytes,
         "io_kbytes": totals.bytes >> 10,
         "bw_bytes": totals.bytes_per_s.0.round() as u64,
-        "bw": (totals.bytes_per_s.0 / 1024.0).round() as u64,
+        "bw": (totals.bytes_per_s.0 / 1024.0) as u64,
         "iops": totals.requests_per_s,
         "runtime": runtime_ms,
         "total_ios": totals.requests,
-        "slat_ns": latency(Latency::default(), 0),
-        "lat_ns": latency(totals.latency_ns, histogram.map_or(totals.requests, Histogram::count)),
-        "iops_min": least.round() as u64,
-        "iops_max": most.round() as u64,
-        "iops_mean": mean,
-        "iops_stddev": deviation,
-        "iops_samples": rates.len(),
+        "drop_ios": 0,
+        "slat_ns": latency(Latency::default(), None, 0),
+        "lat_ns": latency(totals.latency_ns, histogram, totals.requests),
     });
+    // Readers of fio's results look there first.
+    part["clat_ns"] = part["lat_ns"].clone();
     if sample.is_known("total.short_transfers") {
         part["short_ios"] = json!(totals.short_transfers);
     }
-    if let Some(histogram) = histogram {
-        let name = |percent: f64| format!("{percent:.6}");
-        let percentiles = PERCENTILES.iter().filter_map(|p| Some((name(*p), json!(histogram.quantile(p / 100.0)?))));
-        part["lat_ns"]["percentile"] = percentiles.collect::<Map<_, _>>().into();
-        let bins = histogram.bins().map(|(bucket, count)| (bucket_middle(bucket).to_string(), json!(count)));
-        part["lat_ns"]["bins"] = bins.collect::<Map<_, _>>().into();
+    for (name, deviation, of) in [("iops", "stddev", 0), ("bw", "dev", 1)] {
+        let values: Vec<f64> = rates.iter().map(|rate| rate[of]).collect();
+        let (mean, stddev) = mean_and_deviation(&values);
+        part[format!("{name}_min")] =
+            json!(values.iter().copied().fold(f64::INFINITY, f64::min).min(mean).round() as u64);
+        part[format!("{name}_max")] = json!(values.iter().copied().fold(0.0, f64::max).round() as u64);
+        part[format!("{name}_mean")] = json!(mean);
+        part[format!("{name}_{deviation}")] = json!(stddev);
+        part[format!("{name}_samples")] = json!(values.len());
     }
-    // Readers of fio's results look there first.
-    part["clat_ns"] = part["lat_ns"].clone();
-    part
+    part["bw_agg"] = json!(if rates.is_empty() { 0.0 } else { 100.0 });
+    Ok((part, histogram))
 }
 
-/// A family of latencies; N is 0 if nothing was counted, as in fio.
-fn latency(mut latency: Latency, count: u64) -> Value {
+/// Flushes, which fio counts apart.
+fn flushes(sample: &Sample) -> Value {
+    let flush = sample.flush.as_deref().filter(|_| sample.is_known("flush.requests"));
+    let of = flush.map(|flush| (flush.requests, flush.latency_ns)).unwrap_or_default();
+    json!({ "total_ios": of.0, "lat_ns": latency(of.1, sample.latency_histogram.flush.as_ref(), of.0) })
+}
+
+/// A family of latencies; N is 0 if nothing was counted, as in fio. Percentiles and bins are those of the histogram, if there is one.
+fn latency(mut latency: Latency, histogram: Option<&Histogram>, requests: u64) -> Value {
     let known = latency.mean.is_some();
     let mut family = json!({
         "min": latency.min.unwrap_or_default(),
         "max": latency.max.unwrap_or_default(),
         "mean": latency.mean.unwrap_or_default(),
         "stddev": latency.stddev.unwrap_or_default(),
-        "N": if known { count } else { 0 },
+        "N": if known { histogram.map_or(requests, Histogram::count) } else { 0 },
     });
-    for (percent, value) in &percentiles(&mut latency)[1..7] {
-        if let Some(value) = value {
-            family["percentile"][format!("{percent:.6}")] = json!(value);
+    let name = |percent: f64| format!("{percent:.6}");
+    let Some(histogram) = histogram.filter(|histogram| histogram.count() > 0) else {
+        for (percent, value) in &percentiles(&mut latency)[1..7] {
+            if let Some(value) = value {
+                family["percentile"][name(*percent)] = json!(value);
+            }
         }
-    }
+        return family;
+    };
+    let percentiles = PERCENTILES.iter().filter_map(|p| Some((name(*p), json!(histogram.value_at(p / 100.0)?))));
+    family["percentile"] = percentiles.collect::<Map<_, _>>().into();
+    let bins = histogram.bins().map(|(bucket, count)| (bucket_middle(bucket).to_string(), json!(count)));
+    family["bins"] = bins.collect::<Map<_, _>>().into();
     family
 }
 
-/// IOPS of each interval.
-fn rates(sample: &Sample) -> Vec<f64> {
+/// IOPS and KiB/s of requests of a kind, in each interval.
+fn rates(sample: &Sample, kind: RequestKind) -> Vec<[f64; 2]> {
     if !sample.is_known("intervals.requests") {
         return Vec::new();
     }
     let starts = [0.0].into_iter().chain(sample.intervals.iter().map(|interval| interval.at_s));
-    let lengths = starts.zip(&sample.intervals).map(|(start, interval)| (interval.at_s - start, interval.requests));
-    lengths.filter(|(length_s, _)| *length_s > 0.0).map(|(length_s, requests)| requests as f64 / length_s).collect()
+    let lengths = starts.zip(&sample.intervals).map(|(start, interval)| (interval.at_s - start, interval));
+    let rate = |(length_s, interval): (f64, &Interval)| {
+        let of = sample.of_kind(interval, kind)?;
+        Some([of.requests as f64, of.bytes as f64 / 1024.0].map(|amount| amount / length_s))
+    };
+    lengths.filter(|(length_s, _)| *length_s > 0.0).filter_map(rate).collect()
 }
 
 fn mean_and_deviation(values: &[f64]) -> (f64, f64) {

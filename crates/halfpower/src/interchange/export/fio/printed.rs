@@ -1,9 +1,11 @@
 //! fio's ordinary and terse outputs (version 3), made from its JSON, so that they agree. Source: fio's HOWTO, "Interpreting
 //! the output" and "Terse output", and outputs of 3.33.
 
+use crate::fio::units::{bytes, is_on};
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, BytesPerSecond};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Percentiles that a terse line has room for.
@@ -94,12 +96,44 @@ fn terse_direction(line: &mut String, of: &Value) {
     let _ = write!(line, ";{least};{most};{share:.6}%;{:.6};{:.6}", bandwidth("iops_mean"), bandwidth("iops_stddev"));
 }
 
+/// An option of a job, or of all.
+fn given<'d>(document: &'d Value, job: &'d Value, name: &str) -> Option<&'d str> {
+    job["job options"][name].as_str().or_else(|| document["global options"][name].as_str())
+}
+
+/// The line that begins a job: its kind, sizes, engine and depth.
+fn begins(document: &Value, job: &Value) -> String {
+    let of = |name: &str, default: &'static str| given(document, job, name).unwrap_or(default).to_owned();
+    let all = of("bs", "4k");
+    let parts: Vec<&str> = all.split(',').collect();
+    let sizes = ["R", "W", "T"].iter().enumerate().map(|(kind, name)| {
+        let part = parts.get(kind).or(parts.last()).filter(|part| !part.is_empty()).unwrap_or(&"4k");
+        let range = given(document, job, "bsrange").unwrap_or(part);
+        let (low, high) = range.split_once('-').unwrap_or((range, range));
+        let [low, high] = [low, high].map(|size| bytes(size, 1024).unwrap_or_default());
+        format!("({name}) {low}B-{high}B")
+    });
+    let sizes = sizes.collect::<Vec<_>>().join(", ");
+    let (name, group, rw) = (text(&job["jobname"]), &job["groupid"], of("rw", "read"));
+    format!(
+        "{name}: (g={group}): rw={rw}, bs={sizes}, ioengine={}, iodepth={}",
+        of("ioengine", "psync"),
+        of("iodepth", "1")
+    )
+}
+
 /// fio's ordinary output.
 pub(super) fn normal(document: &Value) -> String {
     let mut page = String::new();
     for job in jobs(document) {
+        let _ = writeln!(page, "{}", begins(document, job));
+    }
+    let _ = writeln!(page, "{}\n", text(&document["fio version"]));
+    for job in jobs(document) {
         let (name, group) = (text(&job["jobname"]), &job["groupid"]);
-        let _ = writeln!(page, "{name}: (groupid={group}, jobs=1): err= {}: pid=0", job["error"]);
+        let is_group = given(document, job, "group_reporting").is_some_and(is_on);
+        let clones = given(document, job, "numjobs").filter(|_| is_group).unwrap_or("1");
+        let _ = writeln!(page, "{name}: (groupid={group}, jobs={clones}): err= {}: pid=0", job["error"]);
         for direction in ["read", "write", "trim"].into_iter().filter(|name| number(&job[name]["total_ios"]) > 0.0) {
             normal_direction(&mut page, direction, &job[direction]);
         }
@@ -118,12 +152,23 @@ pub(super) fn normal(document: &Value) -> String {
             }
         }
         let (user, system) = (number(&job["usr_cpu"]), number(&job["sys_cpu"]));
-        let _ = writeln!(page, "  cpu          : usr={user:.2}%, sys={system:.2}%, ctx=0, majf=0, minf=0");
+        let _ = writeln!(page, "  cpu          : usr={user:.2}%, sys={system:.2}%, ctx={}, majf=0, minf=0", job["ctx"]);
+        for (line, key) in [("IO depths    ", "level"), ("   submit    ", "submit"), ("   complete  ", "complete")] {
+            let levels = &job[format!("iodepth_{key}")];
+            let names = if key == "level" {
+                ["1", "2", "4", "8", "16", "32", ">=64"]
+            } else {
+                ["0", "4", "8", "16", "32", "64", ">=64"]
+            };
+            let levels: Vec<String> =
+                names.iter().map(|name| format!("{name}={:.1}%", number(&levels[name]))).collect();
+            let _ = writeln!(page, "  {line}: {}", levels.join(", "));
+        }
         let count = |name: &str| number(&job[name]["total_ios"]) as u64;
         let short = |name: &str| number(&job[name]["short_ios"]) as u64;
         let _ = writeln!(
             page,
-            "     issued rwts: total={},{},{},{} short={},{},{},0 dropped=0,0,0,0\n",
+            "     issued rwts: total={},{},{},{} short={},{},{},0 dropped=0,0,0,0",
             count("read"),
             count("write"),
             count("trim"),
@@ -133,19 +178,43 @@ pub(super) fn normal(document: &Value) -> String {
             short("trim"),
         );
     }
-    for job in jobs(document) {
-        let _ = writeln!(page, "Run status group {} (all jobs):", job["groupid"]);
-        for direction in ["read", "write", "trim"].into_iter().filter(|name| number(&job[name]["total_ios"]) > 0.0) {
-            let of = &job[direction];
-            let (rate, runtime) = (both(number(&of["bw_bytes"]), "/s"), number(&of["runtime"]) as u64);
-            let (binary, decimal) = &rate;
-            let (io, io_decimal) = both(number(&of["io_bytes"]), "");
+    let mut groups: BTreeMap<u64, Vec<&Value>> = BTreeMap::new();
+    jobs(document).for_each(|job| groups.entry(number(&job["groupid"]) as u64).or_default().push(job));
+    for (group, jobs) in groups {
+        let _ = writeln!(page, "\nRun status group {group} (all jobs):");
+        for direction in ["read", "write", "trim"] {
+            let of: Vec<&Value> =
+                jobs.iter().map(|job| &job[direction]).filter(|of| number(&of["total_ios"]) > 0.0).collect();
+            let all = |name: &str| of.iter().map(|of| number(&of[name])).collect::<Vec<_>>();
+            let ends = |all: &[f64]| {
+                (all.iter().copied().fold(f64::INFINITY, f64::min), all.iter().copied().fold(0.0, f64::max))
+            };
+            let (rates, amount) = (all("bw_bytes"), all("io_bytes").iter().sum::<f64>());
+            let (least_ms, longest_ms) = ends(&all("runtime"));
+            if of.is_empty() {
+                continue;
+            }
+            let rate = |rate: f64| both(rate, "/s");
+            let (least, most) = ends(&rates);
+            let ((rate, decimal), (least, least_decimal), (most, most_decimal)) =
+                (rate(amount * 1e3 / longest_ms.max(1.0)), rate(least), rate(most));
+            let (io, io_decimal) = both(amount, "");
             let name = direction.to_uppercase();
             let _ = writeln!(
                 page,
-                "{name:>7}: bw={binary} ({decimal}), {binary}-{binary} ({decimal}-{decimal}), io={io} ({io_decimal}), run={runtime}-{runtime}msec"
+                "{name:>7}: bw={rate} ({decimal}), {least}-{most} ({least_decimal}-{most_decimal}), io={io} ({io_decimal}), run={least_ms}-{longest_ms}msec"
             );
         }
+    }
+    for disk in document["disk_util"].as_array().into_iter().flatten() {
+        let of = |name: &str| number(&disk[name]) as u64;
+        let (name, util) = (text(&disk["name"]), number(&disk["util"]));
+        let (ios, merges) = ((of("read_ios"), of("write_ios")), (of("read_merges"), of("write_merges")));
+        let _ = writeln!(
+            page,
+            "\nDisk stats (read/write):\n  {name}: ios={}/{}, merge={}/{}, util={util:.2}%",
+            ios.0, ios.1, merges.0, merges.1
+        );
     }
     page
 }

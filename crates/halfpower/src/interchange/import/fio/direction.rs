@@ -40,7 +40,9 @@ impl Direction {
         hold_together(collected, runtime_ms, (requests as f64, per_s), (bytes as f64, bytes_per_s));
         let family = family(part);
         let (latency, histogram) = family.map_or((Latency::default(), None), |(name, unit, family)| {
-            if name.starts_with("clat") {
+            // Where no submission was counted, it is no part of another latency either.
+            let mean = |family: &str| part.get(family)?.get("mean").and_then(figure);
+            if name.starts_with("clat") && (mean("slat_ns") != Some(0.0) || mean("lat_ns") != mean("clat_ns")) {
                 let message = "latencies are fio's clat, from the end of the submission on";
                 collected.doubt("completion_latency", message, "run fio with --lat_percentiles=1 for the whole");
             }

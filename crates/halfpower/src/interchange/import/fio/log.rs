@@ -260,7 +260,7 @@ fn windows_of_rates(
 
 /// An interval without requests.
 fn interval(end_ms: u64) -> Interval {
-    Interval { at_s: end_ms as f64 / 1e3, requests: 0, bytes: 0, latency_p50_ns: None, latency_p99_ns: None }
+    Interval { at_s: end_ms as f64 / 1e3, requests: 0, bytes: 0, ..Interval::default() }
 }
 
 /// The windows of a log's lines in sequence.

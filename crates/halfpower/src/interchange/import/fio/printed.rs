@@ -188,7 +188,7 @@ fn options_of(text: &str) -> Value {
     match same.and_then(|(size, _)| amount(size)) {
         Some(size) => options.insert("bs".to_owned(), json!(size.to_string())),
         // Several sizes, of which the shares are not printed.
-        None => options.insert("bsrange".to_owned(), json!("")),
+        None => options.insert("bsrange".to_owned(), json!("several")),
     };
     options.into()
 }
