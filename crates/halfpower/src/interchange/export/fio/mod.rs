@@ -193,9 +193,9 @@ fn job(sample: &Sample, options: Map<String, Value>) -> Result<Map<String, Value
         let level = |name: &str| (name.to_owned(), json!(if is_counted && name == "1" { 100.0 } else { 0.0 }));
         names.into_iter().map(level).collect::<Map<_, _>>().into()
     };
-    put("iodepth_level", levels(["1", "2", "4", "8", "16", "32", ">=64"], depth == 1));
-    put("iodepth_submit", levels(["0", "4", "8", "16", "32", "64", ">=64"], false));
-    put("iodepth_complete", levels(["0", "4", "8", "16", "32", "64", ">=64"], false));
+    put("iodepth_level", levels(printed::LEVELS, depth == 1));
+    put("iodepth_submit", levels(printed::BATCHES, false));
+    put("iodepth_complete", levels(printed::BATCHES, false));
     if depth > 0 {
         put("latency_depth", json!(depth));
         for (key, value) in

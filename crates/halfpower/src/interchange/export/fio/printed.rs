@@ -16,6 +16,11 @@ const CLASSES: [(&str, &[&str]); 2] = [
     ("latency_ms", &["2", "4", "10", "20", "50", "100", "250", "500", "750", "1000", "2000", ">=2000"]),
 ];
 
+const KINDS: [&str; 3] = ["read", "write", "trim"];
+/// Depths, and numbers of requests in a batch, as fio tells them apart.
+pub(super) const LEVELS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
+pub(super) const BATCHES: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
+
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or(0.0)
 }
@@ -53,7 +58,7 @@ pub(super) fn terse(document: &Value) -> String {
         }
         let (user, system) = (number(&job["usr_cpu"]), number(&job["sys_cpu"]));
         let _ = write!(lines, ";{user:.6}%;{system:.6}%;0;0;0");
-        for level in ["1", "2", "4", "8", "16", "32", ">=64"] {
+        for level in LEVELS {
             let _ = write!(lines, ";{:.1}%", number(&job["iodepth_level"][level]));
         }
         // What took less than 1 µs is in the first class here.
@@ -130,93 +135,74 @@ pub(super) fn normal(document: &Value) -> String {
     }
     let _ = writeln!(page, "{}\n", text(&document["fio version"]));
     for job in jobs(document) {
-        let (name, group) = (text(&job["jobname"]), &job["groupid"]);
         let is_group = given(document, job, "group_reporting").is_some_and(is_on);
         let clones = given(document, job, "numjobs").filter(|_| is_group).unwrap_or("1");
-        let _ = writeln!(page, "{name}: (groupid={group}, jobs={clones}): err= {}: pid=0", job["error"]);
-        for direction in ["read", "write", "trim"].into_iter().filter(|name| number(&job[name]["total_ios"]) > 0.0) {
-            normal_direction(&mut page, direction, &job[direction]);
-        }
-        for (unit, name) in [("latency_ns", "nsec"), ("latency_us", "usec"), ("latency_ms", "msec")] {
-            let classes = job[unit].as_object().into_iter().flatten().filter(|(_, share)| number(share) > 0.0);
-            let mut classes: Vec<(u64, String)> = classes
-                .map(|(class, share)| {
-                    let order = class.trim_start_matches(">=").parse::<u64>().unwrap_or_default();
-                    (order + u64::from(class.starts_with('>')), format!("{class}={:.2}%", number(share)))
-                })
-                .collect();
-            classes.sort();
-            if !classes.is_empty() {
-                let classes: Vec<String> = classes.into_iter().map(|(_, class)| class).collect();
-                let _ = writeln!(page, "  lat ({name})   : {}", classes.join(", "));
-            }
-        }
-        let (user, system) = (number(&job["usr_cpu"]), number(&job["sys_cpu"]));
-        let _ = writeln!(page, "  cpu          : usr={user:.2}%, sys={system:.2}%, ctx={}, majf=0, minf=0", job["ctx"]);
-        for (line, key) in [("IO depths    ", "level"), ("   submit    ", "submit"), ("   complete  ", "complete")] {
-            let levels = &job[format!("iodepth_{key}")];
-            let names = if key == "level" {
-                ["1", "2", "4", "8", "16", "32", ">=64"]
-            } else {
-                ["0", "4", "8", "16", "32", "64", ">=64"]
-            };
-            let levels: Vec<String> =
-                names.iter().map(|name| format!("{name}={:.1}%", number(&levels[name]))).collect();
-            let _ = writeln!(page, "  {line}: {}", levels.join(", "));
-        }
-        let count = |name: &str| number(&job[name]["total_ios"]) as u64;
-        let short = |name: &str| number(&job[name]["short_ios"]) as u64;
-        let _ = writeln!(
-            page,
-            "     issued rwts: total={},{},{},{} short={},{},{},0 dropped=0,0,0,0",
-            count("read"),
-            count("write"),
-            count("trim"),
-            number(&job["sync"]["total_ios"]) as u64,
-            short("read"),
-            short("write"),
-            short("trim"),
-        );
+        let (name, group, error) = (text(&job["jobname"]), &job["groupid"], &job["error"]);
+        let _ = writeln!(page, "{name}: (groupid={group}, jobs={clones}): err= {error}: pid=0");
+        normal_job(&mut page, job);
     }
     let mut groups: BTreeMap<u64, Vec<&Value>> = BTreeMap::new();
     jobs(document).for_each(|job| groups.entry(number(&job["groupid"]) as u64).or_default().push(job));
     for (group, jobs) in groups {
         let _ = writeln!(page, "\nRun status group {group} (all jobs):");
-        for direction in ["read", "write", "trim"] {
-            let of: Vec<&Value> =
-                jobs.iter().map(|job| &job[direction]).filter(|of| number(&of["total_ios"]) > 0.0).collect();
-            let all = |name: &str| of.iter().map(|of| number(&of[name])).collect::<Vec<_>>();
-            let ends = |all: &[f64]| {
-                (all.iter().copied().fold(f64::INFINITY, f64::min), all.iter().copied().fold(0.0, f64::max))
-            };
-            let (rates, amount) = (all("bw_bytes"), all("io_bytes").iter().sum::<f64>());
-            let (least_ms, longest_ms) = ends(&all("runtime"));
-            if of.is_empty() {
-                continue;
-            }
-            let rate = |rate: f64| both(rate, "/s");
-            let (least, most) = ends(&rates);
-            let ((rate, decimal), (least, least_decimal), (most, most_decimal)) =
-                (rate(amount * 1e3 / longest_ms.max(1.0)), rate(least), rate(most));
-            let (io, io_decimal) = both(amount, "");
-            let name = direction.to_uppercase();
-            let _ = writeln!(
-                page,
-                "{name:>7}: bw={rate} ({decimal}), {least}-{most} ({least_decimal}-{most_decimal}), io={io} ({io_decimal}), run={least_ms}-{longest_ms}msec"
-            );
-        }
+        KINDS.iter().for_each(|kind| normal_group(&mut page, kind, &jobs));
     }
     for disk in document["disk_util"].as_array().into_iter().flatten() {
-        let of = |name: &str| number(&disk[name]) as u64;
-        let (name, util) = (text(&disk["name"]), number(&disk["util"]));
-        let (ios, merges) = ((of("read_ios"), of("write_ios")), (of("read_merges"), of("write_merges")));
-        let _ = writeln!(
-            page,
-            "\nDisk stats (read/write):\n  {name}: ios={}/{}, merge={}/{}, util={util:.2}%",
-            ios.0, ios.1, merges.0, merges.1
-        );
+        let both = |what: &str| format!("{}/{}", disk[format!("read_{what}")], disk[format!("write_{what}")]);
+        let (name, ios, merges, util) = (text(&disk["name"]), both("ios"), both("merges"), number(&disk["util"]));
+        let _ = writeln!(page, "\nDisk stats (read/write):\n  {name}: ios={ios}, merge={merges}, util={util:.2}%");
     }
     page
+}
+
+fn normal_job(page: &mut String, job: &Value) {
+    for kind in KINDS.into_iter().filter(|kind| number(&job[kind]["total_ios"]) > 0.0) {
+        normal_direction(page, kind, &job[kind]);
+    }
+    for (unit, name) in [("latency_ns", "nsec"), ("latency_us", "usec"), ("latency_ms", "msec")] {
+        let classes = job[unit].as_object().into_iter().flatten().filter(|(_, share)| number(share) > 0.0);
+        let order =
+            |class: &str| class.trim_start_matches(">=").parse().unwrap_or(0) + u64::from(class.starts_with('>'));
+        let class = |(class, share): (&String, &Value)| (order(class), format!("{class}={:.2}%", number(share)));
+        let mut classes: Vec<(u64, String)> = classes.map(class).collect();
+        classes.sort();
+        if !classes.is_empty() {
+            let classes: Vec<String> = classes.into_iter().map(|(_, class)| class).collect();
+            let _ = writeln!(page, "  lat ({name})   : {}", classes.join(", "));
+        }
+    }
+    let (user, system) = (number(&job["usr_cpu"]), number(&job["sys_cpu"]));
+    let _ = writeln!(page, "  cpu          : usr={user:.2}%, sys={system:.2}%, ctx={}, majf=0, minf=0", job["ctx"]);
+    for (line, key) in [("IO depths    ", "level"), ("   submit    ", "submit"), ("   complete  ", "complete")] {
+        let names = if key == "level" { LEVELS } else { BATCHES };
+        let levels = names.map(|name| format!("{name}={:.1}%", number(&job[format!("iodepth_{key}")][name])));
+        let _ = writeln!(page, "  {line}: {}", levels.join(", "));
+    }
+    let count = |key: &str| KINDS.map(|kind| (number(&job[kind][key]) as u64).to_string()).join(",");
+    let (total, flushes, short) = (count("total_ios"), &job["sync"]["total_ios"], count("short_ios"));
+    let _ = writeln!(page, "     issued rwts: total={total},{flushes} short={short},0 dropped=0,0,0,0");
+}
+
+/// A kind of requests of the jobs that ran together.
+fn normal_group(page: &mut String, kind: &str, jobs: &[&Value]) {
+    let all = |name: &str| -> Vec<f64> {
+        let of = jobs.iter().map(|job| &job[kind]).filter(|of| number(&of["total_ios"]) > 0.0);
+        of.map(|of| number(&of[name])).collect()
+    };
+    let least = |all: &[f64]| all.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = |all: &[f64]| all.iter().copied().fold(0.0, f64::max);
+    let (rates, times, moved) = (all("bw_bytes"), all("runtime"), all("io_bytes").iter().sum::<f64>());
+    if rates.is_empty() {
+        return;
+    }
+    let rates = [moved * 1e3 / most(&times).max(1.0), least(&rates), most(&rates)].map(|rate| both(rate, "/s"));
+    let [(rate, decimal), (low, low_decimal), (high, high_decimal)] = rates;
+    let ((io, io_decimal), from, to) = (both(moved, ""), least(&times), most(&times));
+    let _ = writeln!(
+        page,
+        "{:>7}: bw={rate} ({decimal}), {low}-{high} ({low_decimal}-{high_decimal}), io={io} ({io_decimal}), run={from}-{to}msec",
+        kind.to_uppercase()
+    );
 }
 
 fn normal_direction(page: &mut String, direction: &str, of: &Value) {
