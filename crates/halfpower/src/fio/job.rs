@@ -287,7 +287,8 @@ impl<'a> Settings<'a> {
                 None => Err(self.wrong("size", "a file that has to be made needs size or filesize")),
             };
         };
-        let block = self.smallest(&self.direction()?)?;
+        let direction = self.direction()?;
+        let block = self.smallest(&direction)?;
         let offset = self.amount("offset", there.or(Some(whole)))?.unwrap_or_default();
         let offset = if self.get("offset").is_some_and(|text| text.ends_with('%')) {
             offset.checked_next_multiple_of(block).unwrap_or(u64::MAX)
@@ -305,9 +306,14 @@ impl<'a> Settings<'a> {
             (None, Some(size), Some(there)) if self.get("size").is_some_and(|text| text.ends_with('%')) => {
                 there.min(offset.saturating_add(size))
             }
+            // Each file has as much, in whole requests.
+            (None, Some(size), _) if count > 1 => size / count / block * block * count,
             (None, Some(size), _) => offset.saturating_add(size),
             (None, None, _) => whole,
         };
+        if span < block {
+            return Err(self.wrong("size", "it is less than a request"));
+        }
         if offset >= span {
             return Err(self.wrong(
                 if self.get("offset").is_some() { "offset" } else { "offset_increment" },
@@ -318,12 +324,13 @@ impl<'a> Settings<'a> {
         spec.offset = (offset > 0).then_some(Bytes(offset));
         if !(self.is_on("time_based") && spec.duration.is_some()) {
             let region = span.saturating_sub(offset);
-            let once = self.amount("io_size", Some(region))?.unwrap_or(size.unwrap_or(region).min(region));
-            if once < block {
-                return Err(self.wrong("size", "it is less than a request"));
-            }
-            // What is left of a pass and too short for a request is not moved.
-            let once = if spec.request_size.is_some() { once / block * block } else { once };
+            let pass = size.unwrap_or(region).min(region);
+            // What is left of a pass and too short for a request is not moved; a pass ends at the end of the file.
+            let gap = u64::try_from(direction.gap).unwrap_or_default();
+            let whole = |bytes: u64| if spec.request_size.is_some() { bytes / block * block } else { bytes };
+            let pass = if gap > 0 { pass.div_ceil(block + gap) * block } else { whole(pass) };
+            let once =
+                self.amount("io_size", Some(region))?.map_or(pass, |bytes| whole(bytes.saturating_add(block - 1)));
             // Each byte is trimmed and written.
             let times = if spec.operation == Some(Operation::TrimWrite) { 2 } else { 1 };
             let times = self.number("loops", 1, 1 << 20)? * times;
