@@ -242,6 +242,7 @@ impl Settings<'_> {
             "libaio" | "posixaio" => "libaio",
             "io_uring" => "io_uring",
             "io_uring_cmd" if self.get("cmd_type").is_none_or(|kind| kind == "nvme") => "nvme",
+            "io_uring_cmd" => return Err(self.wrong("cmd_type", "use nvme")),
             "sg" => "sg",
             "null" => "null",
             "nbd" => "nbd",
