@@ -86,6 +86,9 @@ impl Args for ReplayArguments {
                 "depth" => "Most requests outstanding [default: 256, fewer if they are large]",
                 "size" => "Bytes of the target that are used [default: as many as the trace does]",
                 "requests" => "Requests to replay [default: all]",
+                "cache" => {
+                    "State of the page cache before the replay: keep, cold (empty), warm (filled) [default: keep]"
+                }
                 "duration" => "End after this time, with the trace or before [default: with the trace]",
                 _ => return command.arg(argument(key)),
             };

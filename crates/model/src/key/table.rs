@@ -308,7 +308,7 @@ dontcache   drop the data from the page cache afterwards, where the file
         fio: "iodepth_batch",
         help: "Requests submitted with one call, at most: auto or a number",
         details: "auto    one; up to 32 while requests complete during their submission, as
-        from the page cache; always one at a ‹rate›
+        from the page cache; always one at a given rate
 N       larger batches use less CPU time, but the device waits for the
         first one",
         unsimulated: Some("requests that are submitted together: each is issued by itself"),

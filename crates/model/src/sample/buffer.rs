@@ -49,7 +49,9 @@ pub fn in_write_cache(sample: &Sample, cache: Option<Bytes>) -> Option<Warning> 
         let kept = kept.unwrap_or("part of it may still be in the device's write cache".to_owned());
         format!("{written} were written without a flush: {kept}")
     })?;
-    warning.remedy += ", or durability to flush_at_end";
+    if workload.trace.is_none() {
+        warning.remedy += ", or durability to flush_at_end";
+    }
     Some(warning)
 }
 
@@ -63,7 +65,10 @@ fn few(
 ) -> Option<Warning> {
     let written = Bytes(sample.write.as_ref().filter(|write| applies && write.bytes > 0)?.bytes);
     let enough = holds.map_or(ENOUGH_FOR_ANY, |holds| Bytes(holds.0.saturating_mul(ENOUGH)));
-    let remedy = format!("set bytes to at least {enough} per repetition");
+    let remedy = match sample.workload.trace {
+        Some(_) => format!("replay a trace that writes at least {enough}"),
+        None => format!("set bytes to at least {enough} per repetition"),
+    };
     (written < enough).then(|| Warning::new(code, message(written), remedy))
 }
 
@@ -74,6 +79,7 @@ mod tests {
     use crate::sample::Totals;
     use crate::units::Nanoseconds;
     use crate::workload::Workload;
+    use crate::workload::trace::Trace;
 
     type Judge = fn(&Sample, Option<Bytes>) -> Option<Warning>;
 
@@ -112,6 +118,8 @@ mod tests {
         assert!(
             said(32, None, &direct()).unwrap().contains("be in the device's write cache; set bytes to at least 1 GiB")
         );
+        let replay = Workload { trace: Some(Trace::of_nothing()), ..direct() };
+        assert!(said(32, Some(16), &replay).unwrap().ends_with("; replay a trace that writes at least 160 MiB"));
         let enough = [(160, Some(16)), (1024, None), (32, Some(0))];
         assert_eq!(enough.map(|(mib, cache)| said(mib, cache, &direct())), [None, None, None]);
         for (workload, is_said) in [

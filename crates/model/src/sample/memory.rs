@@ -33,7 +33,11 @@ pub fn memory_speed(sample: &Sample) -> Option<Warning> {
         && let Some(what) = not_stored(sample)
     {
         let message = format!("nothing waited until the writes were stored{what}");
-        return Some(Warning::new(MEMORY_SPEED, message, "set durability to flush_at_end, or buffering to direct"));
+        let remedy = match workload.trace {
+            Some(_) => "set buffering to direct",
+            None => "set durability to flush_at_end, or buffering to direct",
+        };
+        return Some(Warning::new(MEMORY_SPEED, message, remedy));
     }
     let asked = sample.read.as_ref().map(|read| read.bytes).filter(|bytes| *bytes > 0)?;
     if workload.cache == CachePolicy::Warm {
@@ -110,6 +114,9 @@ pub fn came_around(sample: &Sample) -> bool {
 
 /// The remedy that limits reads to one pass.
 pub fn once_over(workload: &Workload) -> String {
+    if workload.trace.is_some() {
+        return "set buffering to direct".to_owned();
+    }
     let said = workload.once_over().exactly();
     let without_warmup = if workload.warmup.0 > 0 { " without a warm-up" } else { "" };
     format!("set bytes to {said}{without_warmup}, use a larger target, or set buffering to direct")
@@ -125,6 +132,7 @@ mod tests {
     use crate::environment::Environment;
     use crate::sample::{Direction, Totals};
     use crate::units::{Bytes, Nanoseconds};
+    use crate::workload::trace::Trace;
     use crate::workload::{Buffering, Operation};
 
     fn message(workload: Workload, device_bytes: Option<u64>) -> Option<String> {
@@ -170,6 +178,10 @@ mod tests {
             memory_speed(&sample).map(|warning| warning.message)
         };
         assert_eq!([stored(0.9, write()), stored(0.09, write())], [None, Some(memory.to_owned())]);
+        let remedy = |workload| warned(workload, None).map(|warning| warning.remedy);
+        assert!(remedy(write()).is_some_and(|remedy| remedy.contains("durability")));
+        let replay = Workload { trace: Some(Trace::of_nothing()), ..write() };
+        assert_eq!(remedy(replay).as_deref(), Some("set buffering to direct"), "the others are keys of `io` alone");
         let part = |message: Option<String>| message.is_some_and(|text| text.ends_with("storage is slower than this"));
         assert!(part(stored(0.1, write())) && stored(0.89, write()).is_some_and(|message| message.contains("89 % of")));
         // The device's count has what the warm-up wrote in it, what goes to it are pages, and each side of a mirror has all.

@@ -122,6 +122,15 @@ pub struct Trace {
     pub entries: Option<Arc<dyn Entries>>,
 }
 
+impl Trace {
+    /// A trace without requests.
+    #[cfg(test)]
+    pub(crate) fn of_nothing() -> Trace {
+        let (name, digest) = Default::default();
+        Trace { name, digest, contents: Contents::default(), speed: Speed::Max, entries: None }
+    }
+}
+
 impl PartialEq for Trace {
     fn eq(&self, other: &Self) -> bool {
         (&self.digest, &self.contents, self.speed) == (&other.digest, &other.contents, other.speed)

@@ -179,6 +179,14 @@ fn rows() -> String {
 }
 
 #[test]
+fn a_replay_s_help_names_its_own_options_only() {
+    let help = ReplayArguments::augment_args(Command::new("replay")).render_long_help().to_string();
+    let named: BTreeSet<&str> = help.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-').collect();
+    let others: Vec<&Key> = KEYS.iter().filter(|key| !OF_REPLAY.contains(&key.name)).collect();
+    assert_eq!(others.iter().find(|key| named.contains(&*option_of(key.name))).map(|key| key.name), None, "{help}");
+}
+
+#[test]
 fn the_format_lists_every_key() {
     const MARKS: [&str; 2] = ["<!-- settings -->\n", "<!-- /settings -->"];
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/FORMAT.md");
