@@ -53,7 +53,7 @@ pub(crate) fn of(cell: &Cell<'_>) -> Option<BlockLayer> {
         requeued: each(|phases| phases.requeued),
         read_amplification: amplification(|block| block.read),
         write_amplification: amplification(|block| block.write),
-        busy: part(mean(blocks.iter().map(|block| block.busy_fraction))),
+        busy: part(mean(cell.repetitions.iter().filter_map(|observed| observed.sample.device_busy()))),
     })
 }
 

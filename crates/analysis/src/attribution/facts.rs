@@ -74,7 +74,7 @@ pub(super) struct Facts<'a> {
     pub(super) threads: Option<f64>,
     /// Configured outstanding requests.
     pub(super) outstanding: u64,
-    /// Share of the time with a request at the device; none without counters.
+    /// Share of the time with a request at the device; none without counters, or if the run was too short for them.
     pub(super) at_device: Option<f64>,
     /// Whether the workers poll, and so always use a CPU.
     pub(super) polls: bool,
@@ -96,7 +96,7 @@ impl<'a> Facts<'a> {
             waiting: sample.cpu.waited_s.map(share),
             threads: sample.cpu.threads_s.map(share),
             outstanding: u64::from(workload.depth) * u64::from(workload.workers),
-            at_device: sample.block.as_ref().map(|block| block.busy_fraction),
+            at_device: sample.device_busy(),
             polls: polls(sample),
         }
     }

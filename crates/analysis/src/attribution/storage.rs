@@ -235,7 +235,9 @@ pub(super) fn device(facts: &Facts<'_>) -> Option<Standing> {
         return None;
     }
     let Some(busy) = facts.at_device else {
-        return if facts.is_null() { None } else { open("the device: it has no counters") };
+        let why =
+            if facts.sample.block.is_some() { "the run was too short for its counters" } else { "it has no counters" };
+        return if facts.is_null() { None } else { open(format!("the device: {why}")) };
     };
     let had = facts.had("it", busy);
     match medium(facts) {

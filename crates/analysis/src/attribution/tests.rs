@@ -101,6 +101,19 @@ pub(super) fn deep_reads() -> Sample {
 }
 
 #[test]
+fn a_run_of_a_few_ticks_says_nothing_of_the_device() {
+    let mut sample = deep_reads();
+    busy(&mut sample, 0.0);
+    assert!(of(&sample).further().contains("the device (it had requests outstanding 0 % of the time)"));
+    sample.elapsed_s = 0.01;
+    let found = of(&sample);
+    let words = found.brief() + &found.further();
+    assert!(
+        words.contains("the device: the run was too short for its counters") && !words.contains("0 % of the time)")
+    );
+}
+
+#[test]
 fn a_clean_sample_names_nobody_and_says_what_it_ruled_out() {
     let found = of(&deep_reads());
     assert_eq!((found.owner, found.sureness), (None, None));

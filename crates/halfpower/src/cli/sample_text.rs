@@ -49,7 +49,7 @@ pub(super) fn summary(sample: &Sample) -> String {
             ("busy", Some(busy).filter(|busy| !busy.is_empty())),
             ("measured", Some(measured(sample))),
             ("this run", precision(sample)),
-            ("device", sample.block.as_ref().map(served)),
+            ("device", sample.block.as_ref().map(|block| served(block, sample.device_busy()))),
             ("block layer", phases.map(block_layer)),
         ])
         .chain(sample.parallel.iter().flat_map(side_by_side))
@@ -159,13 +159,13 @@ fn machine(sample: &Sample) -> Option<String> {
 }
 
 /// The device's requests and bytes.
-fn served(block: &Block) -> String {
+fn served(block: &Block, busy: Option<f64>) -> String {
     let amplification = |direction: Option<Direction>, name: &str| {
         Some(format!("{} times the bytes {name}", significant(direction?.amplification?)))
     };
     let moved = joined([amplification(block.read, "read"), amplification(block.write, "written")]);
     let moved = if moved.is_empty() { format!("{} moved", Bytes(block.bytes)) } else { moved };
-    let (outstanding, merged) = (block.outstanding(&percent(block.busy_fraction)), block.merges);
+    let outstanding = busy.map(|busy| format!(", {}", block.outstanding(&percent(busy)))).unwrap_or_default();
     // A direction without requests of ours: blocks that are written in part, metadata of the file system, other programs.
     let not_ours = |direction: Option<Direction>, of: Option<Direction>| {
         let is_ours = of.is_some_and(|of| of.amplification.is_some());
@@ -179,7 +179,7 @@ fn served(block: &Block) -> String {
     let besides = besides.map(|(Direction { requests, bytes, .. }, did, these)| {
         format!("; meanwhile it {did} {} in {requests} requests, for others or for {these}", Bytes(bytes))
     });
-    format!("{moved} in {requests} requests, {merged} merged, {outstanding}{}", besides.unwrap_or_default())
+    format!("{moved} in {requests} requests, {} merged{outstanding}{}", block.merges, besides.unwrap_or_default())
 }
 
 /// Time of the requests in the block layer, and how many were split, merged or requeued.
@@ -314,8 +314,8 @@ mod tests {
     fn the_device_s_requests_are_reported() {
         let direction = |requests, bytes, amplification| Some(Direction { requests, bytes, amplification });
         let served = |read, write| {
-            let (requests, bytes, merges, devices, busy_fraction) = (12, 1 << 20, 3, 1, 0.25);
-            served(&Block { requests, bytes, merges, devices, busy_fraction, read, write, ..Block::default() })
+            let (requests, bytes, merges, devices) = (12, 1 << 20, 3, 1);
+            served(&Block { requests, bytes, merges, devices, read, write, ..Block::default() }, Some(0.25))
         };
         let (mib, busy) = (1 << 20, "3 merged, requests outstanding 25 % of the time");
         let (plain, amplified) = (direction(8, mib, None), direction(4, 4 * mib, Some(1.25)));

@@ -1,5 +1,6 @@
 //! The device's work during a sample and the dirty memory, by the kernel's counters.
 
+use super::record::Sample;
 use super::totals::Latency;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,17 @@ impl Block {
     pub fn outstanding(&self, share: &str) -> String {
         let mean = if self.devices > 1 { format!(", the mean of {} devices", self.devices) } else { String::new() };
         format!("requests outstanding {share} of the time{mean}")
+    }
+}
+
+/// The kernel counts busy time in ticks of 1 to 10 ms, which are too coarse for a shorter time.
+const BUSY_COUNTED_S: f64 = 0.1;
+
+impl Sample {
+    /// Share of the time with a request outstanding at the device; none without counters, or if the run was too short for them.
+    pub fn device_busy(&self) -> Option<f64> {
+        let counted_s = self.elapsed_s + self.workload.warmup.seconds();
+        self.block.as_ref().filter(|_| counted_s >= BUSY_COUNTED_S).map(|block| block.busy_fraction)
     }
 }
 
