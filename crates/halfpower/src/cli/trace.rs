@@ -40,8 +40,8 @@ pub(super) struct Arguments {
 enum Action {
     /// Record the requests of a block device (needs root)
     ///
-    /// Requests are recorded as programs issue them to the device, before the kernel merges or splits them. Ctrl-C ends it
-    /// too. Write the trace to another device: otherwise its own writes are in it.
+    /// Requests of all programs are recorded as they issue them to the device, before the kernel merges or splits them.
+    /// Ctrl-C ends it too. Write the trace to another device: otherwise its own writes are in it.
     Record {
         /// A block device, or a path on it
         device: PathBuf,
@@ -176,6 +176,10 @@ fn record_device(
     if recorded.lost > 0 {
         let message = format!("{} events were lost: the device was faster than the recording", recorded.lost);
         context.console.message(&message);
+    }
+    if recorded.unfinished > 0 {
+        let requests = counted(recorded.unfinished as usize, "request");
+        context.console.message(&format!("{requests} without a completion from the kernel: their latency is unknown"));
     }
     say(context, &recorded.file, "the kernel", output)
 }

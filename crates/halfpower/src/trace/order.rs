@@ -101,6 +101,16 @@ impl Ordering {
 
     /// Counts a completed part against the requests in it. One request may be completed in parts, several at once.
     fn complete(&mut self, at_ns: u64, done: &Request) {
+        // Of several that are alike, the last: the completion of an earlier one may not have been seen.
+        let alike = self.open.range((done.offset, 0)..(done.offset + 1, 0)).rev().map(|(key, number)| (*key, *number));
+        for (key, number) in alike {
+            let pending = &mut self.pending[(number - self.first) as usize];
+            if pending.request == *done && !pending.is_done && pending.left == u64::from(done.length) {
+                (pending.is_done, pending.latency_ns) = (true, Some(at_ns.saturating_sub(pending.at_ns)));
+                self.open.remove(&key);
+                return;
+            }
+        }
         let end = done.offset + u64::from(done.length);
         let mut overlapping: Vec<(u64, u64)> = Vec::new();
         for (key, number) in self.open.range(..(end, 0)).rev() {
@@ -208,6 +218,15 @@ mod tests {
         ];
         let expected = [(0, 0, Some(100), 1), (10, 65536, Some(40), 2), (60, 8192, Some(40), 2)];
         assert_eq!(entries(true, &events), expected);
+    }
+
+    #[test]
+    fn a_completion_that_was_not_seen_leaves_the_latency_unknown() {
+        let events = [at(0, 0, 4096), at(9, 8192, 4096), done(20, 8192, 4096), at(1000, 0, 4096), done(1100, 0, 4096)];
+        let expected = [(0, 0, None, 0), (9, 8192, Some(11), 1), (1000, 0, Some(100), 1)];
+        assert_eq!(entries(true, &events), expected);
+        let twice = [at(0, 0, 4096), at(10, 0, 4096), done(100, 0, 4096), done(120, 0, 4096)];
+        assert_eq!(entries(true, &twice), [(0, 0, Some(120), 1), (10, 0, Some(90), 2)]);
     }
 
     #[test]

@@ -4,8 +4,8 @@ use super::file::{TraceFile, TraceWriter};
 use super::order::{Event, Ordering};
 use anyhow::{Context as _, Result, anyhow};
 use halfpower_engine::{BlockEvent, BlockPoint, RequestRecorder};
-use halfpower_model::Cancel;
 use halfpower_model::trace::Entry;
+use halfpower_model::{Cancel, RequestKind};
 use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -19,6 +19,8 @@ pub(crate) struct Recorded {
     pub(crate) file: TraceFile,
     /// Events that found no room in the kernel's rings.
     pub(crate) lost: u64,
+    /// Requests whose completion the kernel did not report, or which were outstanding at the end.
+    pub(crate) unfinished: u64,
 }
 
 /// Records a device for so long, or until it is cancelled.
@@ -38,8 +40,9 @@ pub(crate) fn record(
     ordering.await_completions();
     let (began, mut events, mut lost, mut requests) = (Instant::now(), Vec::new(), 0, 0);
     let mut is_over = false;
-    let mut failed = None;
+    let (mut failed, mut unfinished) = (None, 0);
     let mut give = |entry: Entry| {
+        unfinished += u64::from(entry.latency.is_none() && entry.request.kind != RequestKind::Flush);
         if failed.is_none() {
             failed = writer.add(&entry).err();
         }
@@ -58,7 +61,7 @@ pub(crate) fn record(
     events.iter().for_each(|event| ordering.take(event_of(event), &mut give));
     ordering.finish(&mut give);
     failed.map_or(Ok(()), Err).context("cannot write the trace")?;
-    Ok(Recorded { file: writer.finish()?, lost })
+    Ok(Recorded { file: writer.finish()?, lost, unfinished })
 }
 
 fn event_of(event: &BlockEvent) -> Event {

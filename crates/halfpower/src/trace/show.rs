@@ -1,7 +1,7 @@
 //! The figures of a trace as text: what it is first, then a table and a map.
 
 use super::statistics::{BURSTS, COLUMNS, EVEN, OfKind, Statistics};
-use crate::text::{joined, percent, sparkline};
+use crate::text::{percent, sparkline};
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds, RequestKind};
 use std::fmt::Write as _;
@@ -43,12 +43,12 @@ pub(crate) fn text(name: &str, of: &Statistics) -> String {
         row(&mut text, kind);
     }
     let outstanding = of.contents.outstanding;
-    let depth =
-        of.depth_mean.map(|mean| format!("{} outstanding on average, {outstanding} at most", significant(mean)));
+    let depth = of
+        .depth_mean
+        .map(|mean| format!("\noutstanding, of all programs: {} on average, {outstanding} at most", significant(mean)));
     let gaps =
         [of.gap_p50_ns, of.gap_p99_ns].map(|gap| gap.map_or("none".to_owned(), |gap| Nanoseconds(gap).to_string()));
-    let gaps = format!("gaps p50 {}, p99 {}", gaps[0], gaps[1]);
-    let _ = writeln!(text, "\n{}", joined([Some(gaps), depth]));
+    let _ = writeln!(text, "\ngaps p50 {}, p99 {}{}", gaps[0], gaps[1], depth.unwrap_or_default());
     let _ = writeln!(text, "{} accessed of the first {}", Bytes(of.working_set_bytes), of.contents.end);
     let caches = of.cache_serves.iter().filter(|(bytes, _)| *bytes < 2 * of.working_set_bytes.max(1 << 23));
     let caches: Vec<String> = caches.map(|(bytes, share)| format!("{} {}", Bytes(*bytes), percent(*share))).collect();

@@ -170,6 +170,9 @@ impl Gatherer {
         let mean = self.sum / windows;
         let variance = self.squares / windows - mean * mean;
         let latencies: u64 = self.kinds.iter().map(|counts| counts.latency.count()).sum();
+        // Those whose latency is unknown took as long as the others.
+        let moving = contents.total() - contents.requests[RequestKind::Flush as usize];
+        let outstanding = per_s(self.latency_sum / 1e9 / latencies as f64 * moving as f64);
         let of_kind = |(kind, counts): (RequestKind, Counts)| {
             let mut sizes: Vec<(u32, u64)> = counts.sizes.into_iter().collect();
             sizes.sort_unstable_by_key(|(size, count)| (std::cmp::Reverse(*count), *size));
@@ -194,7 +197,8 @@ impl Gatherer {
             dispersion: if mean > 0.0 { variance / mean } else { 0.0 },
             gap_p50_ns: self.gaps.quantile(0.5),
             gap_p99_ns: self.gaps.quantile(0.99),
-            depth_mean: (latencies > 0).then(|| self.latency_sum / seconds / 1e9),
+            depth_mean: (latencies > 0 && contents.duration.0 > 0)
+                .then_some(outstanding.min(contents.outstanding.into())),
             working_set_bytes: self.reuse.working_set() as u64,
             cache_serves: CACHES.map(|bits| (1 << bits, self.reuse.served(bits))).to_vec(),
             hottest_fifth: self.reuse.of_the_hottest_fifth(),
