@@ -14,23 +14,21 @@ const MARKS: [char; 5] = [' ', '░', '▒', '▓', '█'];
 /// The page of a trace on the terminal, at most 80 columns wide.
 pub(crate) fn text(name: &str, of: &Statistics) -> String {
     let mut text = String::new();
-    let rate = significant(of.requests_per_s);
-    let bytes = of.contents.bytes.iter().sum::<u64>() as f64 / of.duration().seconds().max(1e-9);
+    let bytes = of.contents.bytes.iter().sum::<u64>() as f64 / of.duration().seconds();
+    let rate = match of.duration().0 {
+        0 => "at one time".to_owned(),
+        _ => format!("{} IOPS and {} on average", significant(of.requests_per_s), BytesPerSecond(bytes)),
+    };
     let mean = Bytes(of.mean_bytes().round() as u64);
-    let _ = writeln!(
-        text,
-        "{name}: {} requests in {}, {rate} IOPS and {} on average",
-        of.contents.total(),
-        of.duration(),
-        BytesPerSecond(bytes),
-    );
+    let _ = writeln!(text, "{name}: {} requests in {}, {rate}", of.contents.total(), of.duration(),);
     let reads = percent(of.share(RequestKind::Read));
     let _ =
         writeln!(text, "{reads} reads, requests of {mean} on average, {} sequential.", percent(of.sequential_share()));
     let arrivals = match of.dispersion {
-        ..EVEN => "even".to_owned(),
-        EVEN..BURSTS => "at random".to_owned(),
-        times => format!("in bursts ({} times the variance of random ones)", significant(times)),
+        None => "not characterised (the trace is shorter than 0.2 s)".to_owned(),
+        Some(..EVEN) => "even".to_owned(),
+        Some(EVEN..BURSTS) => "at random".to_owned(),
+        Some(times) => format!("in bursts ({} times the variance of random ones)", significant(times)),
     };
     let busiest = of.busiest_second;
     let _ = writeln!(text, "Arrivals are {arrivals}; the busiest second has {busiest} requests.\n");

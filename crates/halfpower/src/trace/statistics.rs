@@ -13,6 +13,8 @@ const ENDS: usize = 32;
 const SIZES: usize = 4096;
 /// Window in which arrivals are counted.
 const WINDOW_NS: u64 = 10_000_000;
+/// Fewer windows do not show how requests arrive: of so few, independent arrivals are outside of EVEN to BURSTS by chance.
+const WINDOWS_MIN: u64 = 20;
 /// Arrivals with a smaller dispersion are even, with this one or a larger in bursts.
 pub(crate) const EVEN: f64 = 0.5;
 pub(crate) const BURSTS: f64 = 2.0;
@@ -45,8 +47,8 @@ pub(crate) struct Statistics {
     pub(crate) requests_per_s: f64,
     /// Requests of the busiest second.
     pub(crate) busiest_second: u64,
-    /// Variance of the arrivals in 10 ms over their mean: 1 for independent arrivals, 0 for even ones.
-    pub(crate) dispersion: f64,
+    /// Variance of the arrivals in 10 ms over their mean: 1 for independent arrivals, 0 for even ones; none of a short trace.
+    pub(crate) dispersion: Option<f64>,
     pub(crate) gap_p50_ns: Option<u64>,
     pub(crate) gap_p99_ns: Option<u64>,
     /// Mean number outstanding, by Little's law; none if the trace has no latencies.
@@ -154,6 +156,7 @@ impl Gatherer {
         self.map[row][share(at, self.contents.duration.0, COLUMNS)] += 1;
     }
 
+    /// Adds a window that is over; the last one of a trace is not.
     fn end_window(&mut self) {
         let count = std::mem::take(&mut self.in_window) as f64;
         self.sum += count;
@@ -161,14 +164,13 @@ impl Gatherer {
     }
 
     /// The figures.
-    pub(crate) fn finish(mut self) -> Statistics {
-        self.end_window();
+    pub(crate) fn finish(self) -> Statistics {
         let contents = self.contents;
-        let seconds = contents.duration.seconds().max(1e-9);
+        let per_s = |amount: f64| if contents.duration.0 > 0 { amount / contents.duration.seconds() } else { 0.0 };
         // Windows without any count too.
-        let windows = (contents.duration.0 / WINDOW_NS + 1) as f64;
-        let mean = self.sum / windows;
-        let variance = self.squares / windows - mean * mean;
+        let windows = contents.duration.0 / WINDOW_NS;
+        let mean = self.sum / windows as f64;
+        let variance = self.squares / windows as f64 - mean * mean;
         let latencies: u64 = self.kinds.iter().map(|counts| counts.latency.count()).sum();
         // Those whose latency is unknown took as long as the others.
         let moving = contents.total() - contents.requests[RequestKind::Flush as usize];
@@ -192,9 +194,9 @@ impl Gatherer {
         Statistics {
             contents,
             kinds: RequestKind::ALL.into_iter().zip(self.kinds).filter_map(of_kind).collect(),
-            requests_per_s: contents.total() as f64 / seconds,
+            requests_per_s: per_s(contents.total() as f64),
             busiest_second: self.busiest_second,
-            dispersion: if mean > 0.0 { variance / mean } else { 0.0 },
+            dispersion: (windows >= WINDOWS_MIN && mean > 0.0).then(|| variance / mean),
             gap_p50_ns: self.gaps.quantile(0.5),
             gap_p99_ns: self.gaps.quantile(0.99),
             depth_mean: (latencies > 0 && contents.duration.0 > 0)

@@ -49,8 +49,12 @@ fn spec(of: &Statistics) -> WorkloadSpec {
         request_size: one_size.then_some(request_size),
         sizes: (!one_size).then_some(sizes),
         depth: Some(if outstanding == 0 { 64 } else { outstanding.min(1024) }),
-        size: Some(Bytes(of.working_set_bytes.max(16 * request_size.0).next_multiple_of(1 << 20))),
-        arrivals: Some(if of.dispersion < EVEN { Arrivals::Constant } else { Arrivals::Poisson }),
+        size: Some(Bytes(span(of, pattern).max(16 * request_size.0).next_multiple_of(1 << 20))),
+        arrivals: Some(if of.dispersion.is_some_and(|dispersion| dispersion < EVEN) {
+            Arrivals::Constant
+        } else {
+            Arrivals::Poisson
+        }),
         rate: Some(Rate::Requests(of.requests_per_s.round().max(1.0) as u64)),
         ..WorkloadSpec::default()
     }
@@ -86,9 +90,10 @@ pub(crate) fn study(name: &str, of: &Statistics) -> String {
     let mut head = format!("# The closest workload to the trace {name}, and how far it is off:\n#\n");
     let _ = writeln!(head, "# {:<26} {:>12} {:>12}", "", "trace", "this");
     let bytes = |bytes: f64| Bytes(bytes.round() as u64).to_string();
+    let variance = |of: &Statistics| of.dispersion.map_or("–".to_owned(), significant);
     let rows = [
         ("requests/s", significant(of.requests_per_s), significant(synthetic.requests_per_s)),
-        ("variance of arrivals", significant(of.dispersion), significant(synthetic.dispersion)),
+        ("variance of arrivals", variance(of), variance(&synthetic)),
         ("reads", percent(of.share(RequestKind::Read)), percent(synthetic.share(RequestKind::Read))),
         ("mean size", bytes(of.mean_bytes()), bytes(synthetic.mean_bytes())),
         ("sequential", percent(of.sequential_share()), percent(synthetic.sequential_share())),

@@ -26,6 +26,12 @@ fn a_trace_is_shown_imported_and_replayed() {
     );
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 
+    // Its last window is not over, and a short trace has too few.
+    lab.write("part.csv", msr(404));
+    assert_eq!(lab.json("trace show part.csv")["dispersion"], 0.0);
+    lab.write("short.csv", msr(150));
+    assert!(lab.ok("trace show short.csv").stdout.contains("Arrivals are not characterised"));
+
     let imported = lab.json("trace import web.csv --output web.trace");
     assert_eq!(imported["contents"]["requests"], serde_json::json!([300, 100, 0, 0]));
     assert_eq!(lab.json("trace show web.trace"), lab.json("trace show web.csv"));
