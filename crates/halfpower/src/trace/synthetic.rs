@@ -60,6 +60,28 @@ fn spec(of: &Statistics) -> WorkloadSpec {
     }
 }
 
+/// The bytes in which the pattern accesses as many different ones as the trace: from these to all that the trace reaches, if it
+/// accesses few twice.
+fn span(of: &Statistics, pattern: Pattern) -> u64 {
+    let accessed = of.working_set_bytes as f64;
+    let moved = of.contents.bytes[..2].iter().sum::<u64>() as f64;
+    let hot = if matches!(pattern, Pattern::HotCold { .. }) { of.hottest_fifth } else { 0.2 };
+    let distinct = |size: f64| match pattern {
+        Pattern::Sequential => moved.min(size),
+        // Of independent requests to each part, as in drawing with replacement.
+        _ => [(hot, 0.2), (1.0 - hot, 0.8)]
+            .iter()
+            .map(|(share, part)| part * size * -(-share * moved / (part * size)).exp_m1())
+            .sum(),
+    };
+    let (mut low, mut high) = (accessed, accessed.max(of.contents.end.0 as f64));
+    for _ in 0..64 {
+        let middle = low.midpoint(high);
+        *if distinct(middle) <= accessed { &mut low } else { &mut high } = middle;
+    }
+    low as u64
+}
+
 /// The figures of a workload's own stream.
 fn statistics(workload: &Workload, requests: u64) -> Statistics {
     let each = |mut add: Box<dyn FnMut(&Entry) + '_>| {
@@ -99,6 +121,7 @@ pub(crate) fn study(name: &str, of: &Statistics) -> String {
         ("sequential", percent(of.sequential_share()), percent(synthetic.sequential_share())),
         ("to the hottest fifth", percent(of.hottest_fifth), percent(synthetic.hottest_fifth)),
         ("bytes accessed", bytes(of.working_set_bytes as f64), bytes(synthetic.working_set_bytes as f64)),
+        ("of the first", of.contents.end.to_string(), synthetic.contents.end.to_string()),
     ];
     for (what, trace, this) in rows {
         let _ = writeln!(head, "# {what:<26} {trace:>12} {this:>12}");

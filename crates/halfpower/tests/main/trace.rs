@@ -106,4 +106,16 @@ fn the_closest_workload_is_a_study_that_runs() {
     lab.ok("study check like.toml");
     let plan: Value = lab.json("plan like.toml --target sim:nvme-gen4:steady");
     assert!(plan.to_string().contains("mix=75"), "{plan}");
+    // Few random requests, each elsewhere: the span is all that the trace reaches.
+    let far = |number: u64| format!("{number} 0 {} 8 1\n", number * 7 % 16 * 2560);
+    lab.write("far.disksim", (0..16).map(far).collect::<String>());
+    let study = lab.ok("trace to-study far.disksim").stdout;
+    assert!(
+        study.contains("size = \"19MiB\"") && study.contains("bytes accessed                   64 KiB       64 KiB"),
+        "{study}"
+    );
+    // Of requests to the same places again and again it is these.
+    let near = |number: u64| format!("{number} 0 {} 8 1\n", number % 16 * 8);
+    lab.write("near.disksim", far(15) + &(16..1600).map(near).collect::<String>());
+    assert!(lab.ok("trace to-study near.disksim").stdout.contains("size = \"1MiB\""));
 }
