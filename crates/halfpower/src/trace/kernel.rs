@@ -8,6 +8,7 @@ use halfpower_model::stream::{Request, RequestKind};
 use std::io::{self, BufRead, Read};
 
 const SECTOR: u64 = 512;
+const FLUSH: Request = Request { offset: 0, length: 0, kind: RequestKind::Flush };
 
 /// Which events are requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +31,7 @@ impl Issue {
 pub(super) fn parsed(line: &str, issue: Issue) -> Result<Option<(&str, Event)>, ()> {
     let mut words = line.split_whitespace();
     let mut next = || words.next();
-    let (Some(device), Some(_), Some(_), Some(time), Some(_), Some(action), Some(kind)) =
+    let (Some(device), Some(_), Some(_), Some(time), Some(_), Some(action), Some(letters)) =
         (next(), next(), next(), next(), next(), next(), next())
     else {
         return Err(());
@@ -42,12 +43,15 @@ pub(super) fn parsed(line: &str, issue: Issue) -> Result<Option<(&str, Event)>, 
         return Err(());
     }
     let is_issue = matches!((action, issue), ("Q", Issue::Queued) | ("D", Issue::Driver));
-    let (Some(kind), true) = (RequestKind::of_letters(kind.as_bytes()), is_issue || action == "C") else {
+    let (Some(kind), true) = (RequestKind::of_letters(letters.as_bytes()), is_issue || action == "C") else {
         return Ok(None);
     };
     let at_ns = super::columns::decimal(time.as_bytes(), 1_000_000_000).ok_or(())?;
-    // A flush has no place.
     let Some(sector) = next() else { return Ok(None) };
+    // A flush has no place; the name of the process follows.
+    if is_issue && letters.starts_with('F') && sector.starts_with('[') {
+        return Ok(Some((device, Event::Issued { at_ns, request: FLUSH, latency_ns: None })));
+    }
     let (sector, plus, count) = (sector.parse::<u64>(), next(), next().map(str::parse::<u64>));
     let (Ok(sector), Some("+"), Some(Ok(count))) = (sector, plus, count) else { return Ok(None) };
     let length = count.checked_mul(SECTOR).and_then(|bytes| u32::try_from(bytes).ok()).ok_or(())?;
@@ -101,16 +105,18 @@ impl<R: BufRead> Records<R> {
         let (at_ns, sector, length, action, device) = (long(8), long(16), short(24), short(28), short(36));
         let data = u64::from(u16::from_ne_bytes([record[46], record[47]]));
         io::copy(&mut self.source.by_ref().take(data), &mut io::sink())?;
-        // In the upper half: read, write, …, notify (10), discard (13).
+        // In the upper half: read, write, flush, …, notify (10), discard (13).
         let has = |bit: u32| action >> 16 & 1 << bit != 0;
         let kind = match (has(13), has(1), has(0)) {
             (true, ..) => RequestKind::Trim,
             (_, true, _) => RequestKind::Write,
             (.., true) => RequestKind::Read,
+            _ if has(2) => RequestKind::Flush,
             _ => return Ok(Some(None)),
         };
         let request = Request { offset: sector.saturating_mul(SECTOR), length, kind };
         let event = match action & 0xffff {
+            1 if has(2) && length == 0 => Some(Event::Issued { at_ns, request: FLUSH, latency_ns: None }),
             _ if has(10) || length == 0 => None,
             1 => Some(Event::Issued { at_ns, request, latency_ns: None }),
             8 => Some(Event::Completed { at_ns, request }),
@@ -146,6 +152,9 @@ mod tests {
         let expected = Event::Issued { at_ns: 9_507_758, request, latency_ns: None };
         assert_eq!(parsed(line, Issue::Queued), Ok(Some(("8,0", expected))));
         assert_eq!(parsed(line, Issue::Driver), Ok(None));
+        let flush = Event::Issued { at_ns: 9_507_758, request: FLUSH, latency_ns: None };
+        let without_data = line.replace("  W 223490 + 8", "FWS");
+        assert_eq!(parsed(&without_data, Issue::Queued), Ok(Some(("8,0", flush))));
         let done = "8,0 1 12 0.0101 0 C WS 223490 + 8 [0]";
         assert_eq!(parsed(done, Issue::Queued), Ok(Some(("8,0", Event::Completed { at_ns: 10_100_000, request }))));
         assert_eq!(parsed("8,0 1 12 0.0101 0 m N cfq workload slice:300", Issue::Queued), Ok(None));
@@ -164,13 +173,13 @@ mod tests {
 
     #[test]
     fn records_of_blktrace_are_read() {
-        let record = |at: u64, action: u32| {
+        let record = |at: u64, action: u32, length: u32| {
             let mut record = Vec::new();
             record.extend((MAGIC | 7).to_ne_bytes());
             record.extend(1_u32.to_ne_bytes());
             record.extend(at.to_ne_bytes());
             record.extend(2048_u64.to_ne_bytes());
-            for word in [4096_u32, action, 55, 8 << 20, 0] {
+            for word in [length, action, 55, 8 << 20, 0] {
                 record.extend(word.to_ne_bytes());
             }
             record.extend(0_u16.to_ne_bytes());
@@ -178,12 +187,14 @@ mod tests {
             record.extend([1, 2]);
             record
         };
-        let file = [record(5, 1 << 16 | 1), record(7, 1 << 26 | 1), record(9, 1 << 16 | 8)].concat();
+        let file = [(5, 1 << 16 | 1, 4096), (6, 1 << 18 | 1, 0), (7, 1 << 26 | 1, 4096), (9, 1 << 16 | 8, 4096)];
+        let file = file.map(|(at, action, length)| record(at, action, length)).concat();
         assert!(is_binary(&file));
         let events: Vec<_> = Records::new(file.as_slice()).map(Result::unwrap).collect();
         let request = Request { offset: 1 << 20, length: 4096, kind: RequestKind::Read };
         let issued = Event::Issued { at_ns: 5, request, latency_ns: None };
-        assert_eq!(events, [(8 << 20, issued), (8 << 20, Event::Completed { at_ns: 9, request })]);
+        let flush = Event::Issued { at_ns: 6, request: FLUSH, latency_ns: None };
+        assert_eq!(events, [(8 << 20, issued), (8 << 20, flush), (8 << 20, Event::Completed { at_ns: 9, request })]);
         let cut = Records::new(&file[..40]).next().unwrap();
         assert!(cut.unwrap_err().to_string().contains("record 1 is cut short"));
     }
