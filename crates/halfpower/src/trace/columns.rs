@@ -26,6 +26,8 @@ pub(super) struct Columns {
 }
 
 const SECTOR: u64 = 512;
+/// An hour: times that count from the first completion have requests that were issued before.
+const BEFORE_NS: u64 = 3_600_000_000_000;
 
 /// A word that begins with R or W, or is D for a discard.
 fn by_letter(word: &[u8]) -> Option<RequestKind> {
@@ -156,7 +158,10 @@ impl Columns {
             Some(column) => Some(number(column)?),
             None => None,
         };
-        let at_ns = if self.at_is_end { at_ns.saturating_sub(latency_ns.unwrap_or(0)) } else { at_ns };
+        let at_ns = match self.at_is_end {
+            true => at_ns.saturating_add(BEFORE_NS).saturating_sub(latency_ns.unwrap_or(0)),
+            false => at_ns,
+        };
         let request = Request { offset: number(self.offset)?, length, kind: self.kind.1(field(self.kind.0))? };
         let device = self.device.map_or(b"".as_slice(), field);
         Some((device, Event::Issued { at_ns, request, latency_ns }))
@@ -217,7 +222,7 @@ mod tests {
     fn biosnoop_is_read_by_its_heading() {
         let columns = biosnoop("TIME(s)     COMM           PID     DISK      T SECTOR     BYTES  LAT(ms)").unwrap();
         let line = "0.004100    Web Content    1234    nvme0n1   W 2048       4096      1.50";
-        let expected = ("nvme0n1".into(), 2_600_000, 2048 * 512, 4096, RequestKind::Write, Some(1_500_000));
+        let expected = ("nvme0n1".into(), BEFORE_NS + 2_600_000, 2048 * 512, 4096, RequestKind::Write, Some(1_500_000));
         assert_eq!(read(&columns, line), Some(expected));
         assert!(biosnoop("TIME(ms)   DISK   COMM   PID   LAT(ms)").is_none());
     }
