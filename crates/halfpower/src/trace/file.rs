@@ -20,7 +20,7 @@ const ENTRY: usize = 28;
 /// Entries read at a time.
 const CHUNK: usize = 4096;
 /// Offsets have 7 bytes.
-const MAX_OFFSET: u64 = (1 << 56) - 1;
+pub(super) const MAX_OFFSET: u64 = (1 << 56) - 1;
 
 /// An open trace.
 #[derive(Debug)]

@@ -22,7 +22,7 @@ use crate::input::{Input, Times};
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::ValueEnum;
 use columns::Columns;
-use file::TraceWriter;
+use file::{MAX_OFFSET, TraceWriter};
 use halfpower_model::sample::Warning;
 use halfpower_model::trace::Entry;
 use iolog::Iolog;
@@ -194,6 +194,11 @@ impl Sink<'_> {
             }
             (None, None) => self.device = Some(device.to_vec()),
             _ => {}
+        }
+        if let Event::Issued { request, .. } = event
+            && request.offset.saturating_add(request.length.into()) > MAX_OFFSET
+        {
+            bail!("it has a request at byte {}, which no device has; is it of another format?", request.offset);
         }
         let (writer, failed) = (&mut self.writer, &mut self.failed);
         let mut give = |entry: Entry| {
