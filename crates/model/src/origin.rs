@@ -58,6 +58,11 @@ impl Unknown {
         }
     }
 
+    /// Whether both share their fields.
+    pub fn is(&self, other: &Unknown) -> bool {
+        self.0.is(&other.0)
+    }
+
     /// Shares equal fields with another set.
     pub fn share(&mut self, other: &Unknown) {
         self.0.share(&other.0);

@@ -35,7 +35,7 @@ use crate::input::{Input, Times};
 use clap::ValueEnum;
 use error::Fault;
 use halfpower_model::sample::{Interval, Warning};
-use halfpower_model::{Sample, TargetFacts};
+use halfpower_model::{Sample, TargetFacts, Unknown};
 use pieces::Pieces;
 use std::io::Read as _;
 use std::path::Path;
@@ -52,6 +52,10 @@ const MAX_INTERVALS: usize = 100_000;
 const MAX_MEMORY: usize = 40 << 20;
 /// Minimum memory of a sample besides its struct: origin, small texts, the allocator's overhead.
 const BESIDE: usize = 600;
+/// Memory of the name of an unknown field.
+const FIELD: usize = 100;
+/// Samples before one whose parts it may share: those of a file may alternate.
+const SHARED_WITH: usize = 4;
 /// Maximum number of notes on a file.
 const MAX_NOTES: usize = 1_000;
 
@@ -257,7 +261,7 @@ impl Collected {
         self.take_checked(sample)
     }
 
-    /// Adds a sample; its parts that equal those of the one before are shared.
+    /// Adds a sample; its parts that equal those of one of the last before are shared.
     fn take_checked(&mut self, mut sample: Sample) -> Result<(), Fault> {
         if self.samples.len() == MAX_SAMPLES {
             return Err(Fault::whole(format!("it has more than {MAX_SAMPLES} records; split it")));
@@ -267,10 +271,9 @@ impl Collected {
             return Err(Fault::whole(format!("it has more than {MAX_INTERVALS} intervals; split it")));
         }
         sample.latency_histogram.pack();
-        if let Some(before) = self.samples.last() {
-            sample.share(before);
-        }
-        self.memory += memory_of(&sample, self.samples.last());
+        let before = &self.samples[self.samples.len().saturating_sub(SHARED_WITH)..];
+        before.iter().for_each(|before| sample.share(before));
+        self.memory += memory_of(&sample, before);
         if self.memory > MAX_MEMORY {
             let most = MAX_MEMORY >> 20;
             return Err(Fault::whole(format!("its samples take more than {most} MiB of memory; split it")));
@@ -318,15 +321,19 @@ impl Collected {
     }
 }
 
-/// The memory of a sample in bytes, without the parts shared with the one before. Its texts are no longer than the
-/// file.
-fn memory_of(sample: &Sample, before: Option<&Sample>) -> usize {
-    let own_environment = before.is_none_or(|before| !sample.environment.is(&before.environment));
+/// The memory of a sample in bytes, without the parts shared with those before. Its texts are no longer than the file.
+fn memory_of(sample: &Sample, before: &[Sample]) -> usize {
+    let own_environment = before.iter().all(|before| !sample.environment.is(&before.environment));
+    let unknown = |of: fn(&Sample) -> Option<&Unknown>| {
+        let own = of(sample).filter(|own| !before.iter().filter_map(of).any(|other| own.is(other)));
+        own.map_or(0, |own| own.fields().count() * FIELD)
+    };
+    let unknown = unknown(|one| Some(&one.workload.unknown)) + unknown(|one| Some(&one.origin.as_ref()?.unknown));
     let environment = if own_environment {
         size_of_val(&*sample.environment) + sample.environment.more_targets.len() * (size_of::<TargetFacts>() + BESIDE)
     } else {
         0
     };
     let lists = sample.intervals.len() * size_of::<Interval>() + size_of_val(&sample.workers[..]);
-    size_of::<Sample>() + BESIDE + environment + lists + sample.latency_histogram.memory()
+    size_of::<Sample>() + BESIDE + environment + unknown + lists + sample.latency_histogram.memory()
 }

@@ -41,23 +41,26 @@ pub(super) fn is_dd(source: Source<'_>) -> bool {
     source.text.contains(" records in") && source.text.contains(" copied, ")
 }
 
-/// Each copy. Whether it read or wrote the storage is not in the report.
+/// Each copy, by the line behind its records: those of `status=progress` have none. Whether it read or wrote the storage is not in
+/// the report.
 pub(super) fn read_dd(source: Source<'_>) -> Result<Collected, Fault> {
     let mut collected = Collected::default();
     let mut records = None;
     for (line, text) in lines(source.text) {
         if let Some(count) = text.strip_suffix(" records in") {
             // Whole and partial ones.
-            records = count.split_once('+').and_then(|(whole, part)| whole.parse::<u64>().ok().filter(|_| part == "0"));
+            let whole = |(whole, part): (&str, &str)| whole.parse::<u64>().ok().filter(|_| part == "0");
+            records = Some(count.split_once('+').and_then(whole));
         }
         let Some((moved, rest)) = text.split_once(" bytes").filter(|(_, rest)| rest.contains(" copied, ")) else {
             continue;
         };
+        let Some(records) = records.take() else { continue };
         let wrong = || Fault::at(line, "it has no bytes and seconds, like `4096 bytes copied, 0.5 s, 8.2 kB/s`");
         let bytes: u64 = moved.trim().parse().map_err(|_| wrong())?;
         let seconds = rest.split_once(" copied, ").and_then(|(_, rest)| number(rest.split_once(' ')?.0));
         let seconds = seconds.filter(|seconds| *seconds > 0.0).ok_or_else(wrong)?;
-        let size = records.take().filter(|count| *count > 0 && bytes.is_multiple_of(*count)).map(|count| bytes / count);
+        let size = records.filter(|count| *count > 0 && bytes.is_multiple_of(*count)).map(|count| bytes / count);
         let spec = WorkloadSpec {
             pattern: Some(Pattern::Sequential),
             request_size: size.map(Bytes),
@@ -217,7 +220,8 @@ pub(super) fn is_sysbench(source: Source<'_>) -> bool {
 /// Each run. Latencies are in hundredths of a millisecond, and those of flushes are among them: mean and maximum are taken.
 pub(super) fn read_sysbench(source: Source<'_>) -> Result<Collected, Fault> {
     let mut collected = Collected::default();
-    let all: Vec<(u64, &str)> = lines(source.text).collect();
+    let all = super::text::lines(source.text).map(|line| line.map(|(number, text)| (number, text.trim())));
+    let all = all.collect::<Result<Vec<(u64, &str)>, Fault>>()?;
     for run in all.chunk_by(|_, (_, next)| !next.starts_with("sysbench ")) {
         let text = run.iter().map(|(_, text)| *text).collect::<Vec<_>>().join("\n");
         if is_sysbench(Source { text: &text, ..source }) {

@@ -196,6 +196,12 @@ const VARIANTS: &[Case<'_>] = &[
     ("fio/fio-2.json", "4000 => 4096000", "\"bytes\":4096000"),
     ("fio-log/a_iops.1.log", "200, 1 => 210, 1 & 800, 9 => 795, 9", "\"at_s\":0.795"),
     ("fio-log/idle_bw.1.log", "", "idle_windows: for 1."),
+    // Behind `status=progress`.
+    (
+        "dd/dd.txt",
+        "200+0 records in => 1 bytes (1 B) copied, 1 s\r2 bytes (2 B) copied, 2 s\n200+0 records in",
+        "!line\":1,",
+    ),
     // Several jobs in one log.
     ("fio-log/a_clat_hist.1.log", "808, 0, => 108, 0,", "latency_from_buckets"),
     // Microseconds shown in milliseconds; the library's own way and that of those who show what they count are no others.
@@ -227,6 +233,27 @@ fn mistakes_and_variants_are_reported() {
         };
         assert!(is_as_expected, "{seed} {edits}: {expected}: {outcome}");
     }
+}
+
+#[test]
+fn terse_output_of_all_requests_as_one_is_of_no_kind() {
+    let text = std::fs::read_to_string(seeds().join("fio/terse.txt")).unwrap();
+    let mut fields: Vec<&str> = text.split(';').collect();
+    fields.drain(46..87);
+    let imported = import_bytes("a", fields.join(";").as_bytes(), None).unwrap();
+    let [sample] = &imported.samples[..] else { panic!("{imported:?}") };
+    assert_eq!((sample.total.requests, &sample.read), (2048, &None));
+}
+
+#[test]
+fn samples_that_alternate_share_what_is_unknown() {
+    let copies = "1+0 records in\n1 bytes copied, 1 s\n1+1 records in\n1 bytes copied, 1 s\n".repeat(3);
+    let samples = import_bytes("a", copies.as_bytes(), Some(Format::Dd)).unwrap().samples;
+    let unknown = |index: usize| (&samples[index].workload.unknown, &samples[index].origin.as_ref().unwrap().unknown);
+    let ((one, of_one), (other, of_other)) = (unknown(0), unknown(4));
+    assert!(one.is(other) && of_one.is(of_other) && !one.is(unknown(3).0));
+    let empty = "\n".repeat(2_000_001) + "File operations:\nreads/s:\n";
+    assert!(import_bytes("a", empty.as_bytes(), Some(Format::Sysbench)).is_err());
 }
 
 #[test]
