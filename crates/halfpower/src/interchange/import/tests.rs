@@ -195,6 +195,13 @@ const VARIANTS: &[Case<'_>] = &[
     ("fio/clients.json", ": 1, => : 9e18, & 989 => 9e18 & 10}} => 9e18}}", "histogram_left_out"),
     ("fio/fio-2.json", "4000 => 4096000", "\"bytes\":4096000"),
     ("fio-log/a_iops.1.log", "200, 1 => 210, 1 & 800, 9 => 795, 9", "\"at_s\":0.795"),
+    // Windows with a block size, and with log_window_value=both.
+    ("fio-log/a_iops.1.log", "0, 0\n => 4096, 0\n", "\"requests_per_s\":9518.75"),
+    (
+        "fio-log/a_bw.1.log",
+        ", 0, 0, 0\n => , 99999, 0, 0, 0\n & , 1, 0, 0\n => , 99999, 1, 0, 0\n",
+        "\"bytes_per_s\":38988800.0",
+    ),
     ("fio-log/idle_bw.1.log", "", "idle_windows: for 1."),
     // Behind `status=progress`.
     (

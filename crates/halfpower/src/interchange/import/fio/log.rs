@@ -86,6 +86,12 @@ pub(in super::super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
         let message = "it has the times of submissions alone, which no sample has; import the lat or clat log";
         return Err(Fault::whole(message));
     }
+    // With log_window_value=both the maximum is behind the mean, and the direction one column further.
+    let has_maxima = |line: &str| {
+        let fields: Vec<Option<u64>> = line.split(',').take(5).map(whole).collect();
+        matches!(fields[..], [_, Some(mean), Some(most), Some(..3), Some(0)] if most >= mean.max(3))
+    };
+    let has_maxima = kind != Kind::Histogram && source.text.lines().any(has_maxima);
     let mut directions: [Direction; 3] = Default::default();
     for line in lines(source.text) {
         let (line, text) = line?;
@@ -98,7 +104,7 @@ pub(in super::super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
             count.ok_or_else(|| Fault::at(line, format!("column {}, {what}, is not a number", index + 1)))
         };
         // A histogram log has no column for the value.
-        let behind = usize::from(kind != Kind::Histogram);
+        let behind = usize::from(kind != Kind::Histogram) + usize::from(has_maxima);
         let mut entry = Entry {
             line,
             at_ms: count(0, "the time")?,
@@ -170,8 +176,9 @@ impl Direction {
         let mut sample = Sample::imported(spec.imported(None), Environment::unknown("", None), from);
         let over_s = entries.iter().map(|entry| entry.at_ms).max().unwrap_or(0) as f64 / 1e3;
         lasted(&mut sample, over_s);
-        // Lines of requests have a block size, those of windows have 0.
-        let is_of_requests = entries.iter().all(|entry| entry.request_bytes > 0);
+        // Lines of requests have a block size, those of windows have 0. A request counts as one.
+        let is_one = |entry: &Entry| kind != Kind::Requests || entry.value == 1;
+        let is_of_requests = entries.iter().all(|entry| entry.request_bytes > 0 && is_one(entry));
         let figures = match kind {
             Kind::Histogram => {
                 let message = "smallest, largest and mean latency are those of the histogram's buckets";
