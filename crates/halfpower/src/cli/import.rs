@@ -5,7 +5,7 @@ use crate::command::{
     context::{Context, Ending},
     session,
 };
-use crate::interchange::import::{Format, ImportError, import};
+use crate::interchange::import::{Format, ImportError, import, logs};
 use crate::store::{NewRun, RunId, RunKind, Staged};
 use crate::text::{counted, refuse};
 use anyhow::Context as _;
@@ -88,7 +88,7 @@ impl File<'_> {
 /// Most files of a folder.
 const FILES_MAX: usize = 1000;
 
-/// The file, or those of the folder by name; hidden ones and folders in it are left out.
+/// The file, or those of the folder by name, fio's logs by job; hidden ones, empty ones and folders in it are left out.
 fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -100,8 +100,8 @@ fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
         refuse!("{} has more than {FILES_MAX} files; name a folder with those of one run", path.display());
     }
     let is_hidden = |file: &Path| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-    files.retain(|file| file.is_file() && !is_hidden(file));
-    files.sort();
+    files.retain(|file| file.metadata().is_ok_and(|of| of.is_file() && of.len() > 0) && !is_hidden(file));
+    files.sort_by_cached_key(|file| (logs::job_of(file), file.clone()));
     Ok(files)
 }
 
@@ -125,8 +125,19 @@ fn stage<'a>(staged: &Staged<'_>, number: usize, path: &'a Path, format: Option<
         }
         Ok(staged.add(number, cell, block, &sample)?)
     };
+    // Of the logs of one job in a folder.
+    let (mut held, mut job) = (Vec::new(), None);
     for file in files_of(path)? {
-        match import(&file, format, &mut keep) {
+        let its = logs::job_of(&file).map(|(job, _)| job).filter(|_| path.is_dir());
+        if its != job {
+            held.drain(..).try_for_each(&mut keep)?;
+            job = its;
+        }
+        let mut take = |sample: Sample| match &job {
+            Some(job) => logs::gather(&mut held, job, sample).map_or(Ok(()), &mut keep),
+            None => keep(sample),
+        };
+        match import(&file, format, &mut take) {
             Ok((format, more)) => {
                 formats.push(format);
                 warnings.extend(more);
@@ -138,6 +149,7 @@ fn stage<'a>(staged: &Staged<'_>, number: usize, path: &'a Path, format: Option<
             Err(error) => return Err(error),
         }
     }
+    held.into_iter().try_for_each(&mut keep)?;
     let Some(format) = formats.first().copied() else {
         refuse!("{} has no file of a known form", path.display());
     };

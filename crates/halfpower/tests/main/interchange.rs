@@ -70,6 +70,10 @@ fn a_folder_is_one_run() {
     lab.directory("results");
     lab.write("results/a_bw.1.log", "500, 4000, 0, 4096, 0\n1000, 4000, 0, 4096, 0\n");
     lab.write("results/a_iops.1.log", "500, 1000, 0, 4096, 0\n1000, 1000, 0, 4096, 0\n");
+    lab.write("results/a_bw.2.log", "500, 9000, 0, 0, 0\n1000, 9000, 0, 0, 0\n");
+    lab.write("results/a_iops.2.log", "500, 2000, 0, 0, 0\n1000, 2000, 0, 0, 0\n");
+    lab.write("results/a_lat.1.log", "500, 4000, 0, 4096, 0\n1000, 4000, 0, 4096, 0\n");
+    lab.write("results/a_slat.1.log", "");
     lab.write("results/notes", "of no form");
     let imported = lab.json("import results");
     assert_eq!((&imported["samples"], &imported["format"]), (&2.into(), &"fio-log".into()));

@@ -18,6 +18,7 @@ mod iostat;
 mod iozone;
 mod json;
 mod jsonl;
+pub(crate) mod logs;
 mod pieces;
 mod plain;
 mod record;
