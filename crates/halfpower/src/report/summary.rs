@@ -16,6 +16,7 @@ use crate::simulator::paper_figures::PaperFigure;
 use crate::study::VOLUME;
 use crate::text::{bar, counted, joined, once};
 use halfpower_analysis::CellSummary;
+use halfpower_model::units::significant;
 use halfpower_model::{Environment, Estimate, Finding, FindingCode, Origin, Quantity, Reach, Sample};
 
 /// Further findings with their names. Those that make other figures wrong come first.
@@ -289,15 +290,32 @@ fn cells(analysed: &Analysed) -> Table {
     let is_known = |estimate: &Estimate| estimate.repetitions > 0;
     let measured = || analysed.named_cells().filter(|(cell, _)| figures(cell).iter().any(is_known));
     let latencies = |cell: &CellSummary| [cell.latency.p50, cell.latency.p99];
-    let has_latencies = measured().any(|(cell, _)| latencies(cell).iter().any(Option::is_some));
+    // Of the flushes of a cell's only sample.
+    let flushes = |cell: &CellSummary| {
+        let [alone] = cell.samples[..] else { return None };
+        let sample = &analysed.samples.iter().find(|stored| stored.id == alone)?.sample;
+        sample.flush.as_ref().filter(|flush| flush.latency_ns.p50.is_some()).cloned()
+    };
+    let has_latencies =
+        measured().any(|(cell, _)| latencies(cell).iter().any(Option::is_some) || flushes(cell).is_some());
     let columns = if has_latencies { 5 } else { 3 };
-    let row = |(cell, name): (&CellSummary, &str)| {
-        let [throughput, rate] = given(cell);
-        let [p50, p99] = latencies(cell).map(latency_text);
-        [name.to_owned(), throughput, rate, p50, p99].into_iter().take(columns).collect::<Vec<_>>()
+    let rows = |(cell, name): (&CellSummary, &str)| {
+        let row = |name: String, [throughput, rate]: [String; 2], latencies: [Option<u64>; 2]| {
+            let [p50, p99] = latencies.map(latency_text);
+            [name, throughput, rate, p50, p99].into_iter().take(columns).collect::<Vec<_>>()
+        };
+        let flushes = flushes(cell).map(|flush| {
+            let [p50, p99] = [flush.latency_ns.p50, flush.latency_ns.p99];
+            row(
+                format!("{name}: fsync"),
+                ["–".to_owned(), format!("{} IOPS", significant(flush.requests_per_s))],
+                [p50, p99],
+            )
+        });
+        std::iter::once(row(name.to_owned(), given(cell), latencies(cell))).chain(flushes)
     };
     let head = ["Workload", "throughput", "IOPS", "p50", "p99"].into_iter().take(columns);
-    Table { head: head.map(str::to_owned).collect(), rows: measured().map(row).collect() }
+    Table { head: head.map(str::to_owned).collect(), rows: measured().flat_map(rows).collect() }
 }
 
 /// What an imported file says and the record has no field for, each once.

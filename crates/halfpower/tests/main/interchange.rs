@@ -76,8 +76,13 @@ fn a_folder_is_one_run() {
     lab.write("results/a_slat.1.log", "");
     lab.write("results/notes", "of no form");
     let imported = lab.json("import results");
+    // One of each job, with the figures of all its logs.
     assert_eq!((&imported["samples"], &imported["format"]), (&2.into(), &"fio-log".into()));
-    assert!(codes(&imported).contains(&"file_left_out".to_owned()), "{imported}");
+    assert_eq!(codes(&imported), ["file_left_out"], "{imported}");
+    let [one, two] = &lab.records()[..] else { panic!("two samples") };
+    assert_eq!((&one["read"]["latency_ns"]["max"], &one["total"]["requests"]), (&4000.into(), &2.into()), "{one}");
+    let figures = (&two["total"]["bytes_per_s"], &two["total"]["requests_per_s"], &two["intervals"][1]["requests"]);
+    assert_eq!(figures, (&9_216_000.0.into(), &2000.0.into(), &1000.into()), "{two}");
     lab.directory("empty");
     lab.refuses("import empty", 2, "empty has no file of a known form");
 }
@@ -113,6 +118,8 @@ fn fio_jobs_of_one_time_are_one_sample() {
     let flushed = r#","sync":{"total_ios":100,"lat_ns":{"min":5,"max":900,"mean":100.0,"stddev":1.0,"percentile":{"50.000000":90}}}"#;
     let flush = &imported(&[fio_job(0, r#""rw":"write","fsync":"1""#, flushed)])[0]["flush"];
     assert_eq!((&flush["requests"], &flush["latency_ns"]["p50"]), (&100.into(), &90.into()));
+    let shown = lab.ok("runs show 7").words();
+    assert!(shown.contains("read: fsync – 100 IOPS 90 ns –"), "{shown}");
     assert_eq!(imported(&[fio_job(0, "", r#","error":28"#)])[0]["failure"]["code"], "ENOSPC");
 }
 
