@@ -186,6 +186,17 @@ const VARIANTS: &[Case<'_>] = &[
         "(R) 4096B-4096B, (W) 4096B-4096B => (R) 64.0KiB-64.0KiB, (W) 64.0KiB-64.0KiB",
         "\nshuffled read, 64 KiB, QD8 × 2 workers\n",
     ),
+    // A job that only wrote: its reads are the verification.
+    ("fio/ordinary-fio.txt", "rw=randrw => rw=write", "verification: "),
+    ("fio/ordinary-fio.txt", "rw=randrw => rw=write", "total: {\"bytes\":8028160,"),
+    ("fio/ordinary-fio.txt", "  read: IOPS=20.0k => mixed: IOPS=20.0k", "total: {\"bytes\":163840000,"),
+    ("fio/ordinary-fio.txt", "  read: IOPS=20.0k => mixed: IOPS=20.0k", "!read: {\"bytes\":163840000,"),
+    (
+        "fio/ordinary-fio.txt",
+        "0,980,0,0 => 0,980,0,90 &   cpu          : usr=1 => fsync/fdatasync/sync_file_range/syncfs:\n sync (usec): min=5, max=90, \
+         avg=20.00, stdev=1.00\n sync percentiles (usec):\n | 50.0th=[   30]\n  cpu          : usr=1",
+        "flush: {\"latency_ns\":{\"max\":90000,\"mean\":20000.0,\"min\":5000,\"p50\":30000,\"stddev\":1000.0},\"requests\":90,",
+    ),
     (
         "fio/json-plus.json",
         "\"read_ios\": 8479 => \"read_sectors\": 67832, \"write_sectors\": 9576, \"read_ios\": 8479",

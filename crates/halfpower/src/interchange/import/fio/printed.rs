@@ -1,7 +1,7 @@
 //! fio's ordinary output and its terse one (version 3), as the JSON that fio writes of the same jobs.
 //!
-//! Ordinary output rounds: requests are those issued, rates are worked out. Terse output does not say the workload. Neither says
-//! whether a job was direct.
+//! Ordinary output rounds: requests are those issued, rates are worked out. Terse output does not say the workload, nor whether its
+//! reads verified the writes, nor of how many jobs its CPU time is. Neither says whether a job was direct.
 //!
 //! Source: fio's HOWTO, "Normal output" and "Terse output".
 
@@ -12,10 +12,12 @@ use crate::fio::units::bytes;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// Fields of a job in terse output up to its CPU time, and those of a direction.
-const TERSE_CPU: usize = 87;
+/// Fields of a job in terse output before its first direction, and those of a direction.
+const TERSE_FIRST: usize = 5;
 const TERSE_DIRECTION: usize = 41;
-const KINDS: [&str; 3] = ["read", "write", "trim"];
+/// Kinds of requests, and all as one with `unified_rw_reporting`.
+const KINDS: [&str; 4] = ["read", "write", "trim", MIXED];
+const MIXED: &str = "mixed";
 
 /// Whether it is terse or ordinary output of fio.
 pub(super) fn is_printed(text: &str) -> bool {
@@ -51,21 +53,22 @@ fn terse(text: &str) -> Result<(String, Vec<Value>), Fault> {
             let message = format!("terse output of version {}; run fio with --terse-version=3", fields[0]);
             return Err(Fault::at(line, message));
         }
-        if fields.len() <= TERSE_CPU + 1 {
+        // Behind the directions is the CPU time, in percent. With unified_rw_reporting there is one direction of all requests.
+        let firsts = (TERSE_FIRST..fields.len()).step_by(TERSE_DIRECTION);
+        let firsts: Vec<usize> = firsts.take_while(|first| !fields[*first].ends_with('%')).collect();
+        let is_mixed = firsts.len() == 1;
+        if fields.len() <= TERSE_FIRST + TERSE_DIRECTION * if is_mixed { 1 } else { 2 } {
             return Err(Fault::at(line, format!("the job has {} fields only; is it cut short?", fields.len())));
         }
         version = fields[1].to_owned();
-        let percent = |text: &str| number(text.trim_end_matches('%'));
-        let mut job = json!({ "jobname": fields[2], "groupid": whole(fields[3]), "error": whole(fields[4]),
-            "usr_cpu": percent(fields[TERSE_CPU]), "sys_cpu": percent(fields[TERSE_CPU + 1]) });
-        let mut longest_ms = 0;
-        for (kind, first) in KINDS.into_iter().zip([5, 5 + TERSE_DIRECTION]) {
+        let mut job = json!({ "jobname": fields[2], "groupid": whole(fields[3]), "error": whole(fields[4]) });
+        let kinds = if is_mixed { [MIXED].as_slice() } else { &KINDS[..2] };
+        for (kind, first) in kinds.iter().zip(firsts) {
             let of = |at: usize| {
                 number(fields[first + at])
                     .ok_or_else(|| Fault::at(line, format!("field {} is not a number", first + at + 1)))
             };
             let (kib, bw, iops, runtime_ms) = (of(0)?, of(1)?, of(2)?, of(3)?);
-            longest_ms = longest_ms.max(runtime_ms as u64);
             let ends = |at: usize| {
                 Ok(json!({ "min": of(at)?, "max": of(at + 1)?, "mean": of(at + 2)?, "stddev": of(at + 3)? }))
             };
@@ -73,11 +76,10 @@ fn terse(text: &str) -> Result<(String, Vec<Value>), Fault> {
             let percentiles = fields[first + 12..first + 32].iter().filter_map(|field| field.split_once("%="));
             let percentiles = percentiles.filter_map(|(percent, us)| Some((percent.to_owned(), json!(number(us)?))));
             clat["percentile"] = percentiles.filter(|(percent, _)| percent != "0").collect::<Map<_, _>>().into();
-            job[kind] = json!({ "io_bytes": (kib * 1024.0) as u64, "io_kbytes": kib as u64, "bw": bw, "iops": iops,
+            job[*kind] = json!({ "io_bytes": (kib * 1024.0) as u64, "io_kbytes": kib as u64, "bw": bw, "iops": iops,
                 "runtime": runtime_ms as u64, "total_ios": (iops * runtime_ms / 1e3).round() as u64,
                 "clat": clat, "lat": ends(32)? });
         }
-        job["job_runtime"] = longest_ms.into();
         jobs.push(job);
     }
     Ok((version, jobs))
@@ -85,7 +87,8 @@ fn terse(text: &str) -> Result<(String, Vec<Value>), Fault> {
 
 fn ordinary(text: &str) -> Result<(String, Vec<Value>), Fault> {
     let mut version = String::new();
-    let mut options: BTreeMap<&str, Value> = BTreeMap::new();
+    // Options by job, operations by group.
+    let (mut options, mut operations) = (BTreeMap::<&str, Value>::new(), BTreeMap::<Option<u64>, Vec<Value>>::new());
     let mut jobs: Vec<Value> = Vec::new();
     // Of the job that is read: its options, the kind of requests, and the latency whose percentiles follow.
     let (mut own, mut workers, mut kind, mut family) = (Value::Null, 1_u64, "", String::new());
@@ -94,7 +97,10 @@ fn ordinary(text: &str) -> Result<(String, Vec<Value>), Fault> {
         let wrong = |what: &str| Fault::at(line, format!("{what} is not as fio prints it"));
         let trimmed = text.trim();
         if let Some((name, rest)) = text.split_once(": (g=") {
-            options.insert(name, options_of(rest));
+            let own = options_of(rest);
+            let group = rest.split_once(')').and_then(|(group, _)| whole(group));
+            operations.entry(group).or_default().push(own["rw"].clone());
+            options.insert(name, own);
         } else if text.starts_with("fio-") {
             version = trimmed.to_owned();
         } else if let Some((name, rest)) = text.split_once(": (groupid=") {
@@ -107,8 +113,9 @@ fn ordinary(text: &str) -> Result<(String, Vec<Value>), Fault> {
             own = options.get(name).cloned().unwrap_or(json!({}));
             own["numjobs"] = json!(workers.to_string());
             own["group_reporting"] = json!("1");
-            let error = after("err=").unwrap_or(0);
-            jobs.push(json!({ "jobname": name, "groupid": group, "error": error, "job options": own }));
+            jobs.push(
+                json!({ "jobname": name, "groupid": group, "error": after("err=").unwrap_or(0), "job options": own }),
+            );
         } else if let Some(job) = jobs.last_mut() {
             if let Some(of) = KINDS.into_iter().find(|kind| trimmed.starts_with(&format!("{kind}: IOPS="))) {
                 kind = of;
@@ -127,17 +134,23 @@ fn ordinary(text: &str) -> Result<(String, Vec<Value>), Fault> {
                 let ns = |key: &str| of.get(key).map(|value| value * unit_ns(unit));
                 let summary = json!({ "min": ns("min").map(|ns| ns as u64), "max": ns("max").map(|ns| ns as u64),
                     "mean": ns("avg"), "stddev": ns("stdev") });
-                if ["lat", "clat"].contains(&name) && !kind.is_empty() {
+                if kind == "sync" && name == kind {
+                    job[kind]["lat_ns"] = summary;
+                } else if ["lat", "clat"].contains(&name) && !kind.is_empty() {
                     job[kind][format!("{name}_ns")] = summary;
                 }
             } else if let Some((name, unit)) = trimmed.split_once(" percentiles (") {
+                let name = if name == "sync" { "lat" } else { name };
                 family = format!("{name}_ns {}", unit.trim_end_matches("):"));
+            } else if trimmed.starts_with("fsync/fdatasync/sync_file_range") {
+                kind = "sync";
             } else if let Some(percentiles) = trimmed.strip_prefix('|') {
                 let (name, unit) = family.split_once(' ').unwrap_or(("clat_ns", "usec"));
                 for (percent, value) in percentiles.split(',').filter_map(|part| part.split_once("th=[")) {
+                    let percent = number(percent).ok_or_else(|| wrong("a percentile"))?;
                     let ns = number(value.trim_end_matches(']')).map(|value| (value * unit_ns(unit)) as u64);
                     if !kind.is_empty() && job[kind][name].is_object() {
-                        job[kind][name]["percentile"][format!("{}0000", percent.trim())] = json!(ns);
+                        job[kind][name]["percentile"][format!("{percent:.6}")] = json!(ns);
                     }
                 }
             } else if let Some(cpu) = trimmed.strip_prefix("cpu").and_then(|rest| rest.trim_start().strip_prefix(':')) {
@@ -145,11 +158,16 @@ fn ordinary(text: &str) -> Result<(String, Vec<Value>), Fault> {
                 (job["usr_cpu"], job["sys_cpu"]) = (json!(of.get("usr")), json!(of.get("sys")));
             } else if let Some(totals) = trimmed.strip_prefix("issued rwt").and_then(|rest| rest.split_once("total=")) {
                 let totals = totals.1.split_whitespace().next().unwrap_or_default();
-                for (kind, total) in KINDS.into_iter().zip(totals.split(',')) {
-                    let total = whole(total).ok_or_else(|| wrong("the number of requests"))?;
-                    if let Some(part) = job.get_mut(kind) {
-                        count_requests(part, total, &own);
-                    }
+                let totals: Option<Vec<u64>> = totals.split(',').map(whole).collect();
+                let totals = totals.ok_or_else(|| wrong("the number of requests"))?;
+                issued(job, &totals, &own);
+                // A group that wrote only read for its verification, before or behind the writes.
+                let wrote = |rw: &Value| *rw == "write" || *rw == "randwrite";
+                let only_wrote = operations.get(&job["groupid"].as_u64()).is_some_and(|all| all.iter().all(wrote));
+                if job.get("read").is_some() && only_wrote {
+                    job["job options"]["verify"] = "unnamed".into();
+                    let each = KINDS[..3].iter().filter_map(|kind| job.get(kind)?.get("runtime")?.as_u64());
+                    job["job_runtime"] = each.sum::<u64>().saturating_mul(workers).into();
                 }
                 kind = "";
             }
@@ -158,11 +176,23 @@ fn ordinary(text: &str) -> Result<(String, Vec<Value>), Fault> {
     Ok((version, jobs))
 }
 
+/// Sets the requests of a job: its reads, writes, trims and flushes.
+fn issued(job: &mut Value, totals: &[u64], options: &Value) {
+    for (kind, total) in ["read", "write", "trim", "sync"].into_iter().zip(totals) {
+        if let Some(part) = job.get_mut(kind) {
+            count_requests(part, *total, options);
+        }
+    }
+    if let Some(part) = job.get_mut(MIXED) {
+        count_requests(part, totals.iter().take(3).fold(0, |sum, total| sum.saturating_add(*total)), options);
+    }
+}
+
 /// Sets the requests of a kind, its rate, and its bytes if all have one size.
 fn count_requests(part: &mut Value, requests: u64, options: &Value) {
+    part["total_ios"] = requests.into();
     let Some(ms) = part.get("runtime").and_then(Value::as_u64) else { return };
     let seconds = (ms as f64 / 1e3).max(1e-9);
-    part["total_ios"] = requests.into();
     part["iops"] = json!(requests as f64 / seconds);
     let size = options.get("bs").and_then(Value::as_str).and_then(|size| bytes(size, 1024));
     if let Some(moved) = size.and_then(|size| requests.checked_mul(size)) {
