@@ -2,7 +2,8 @@
 
 set shell := ["bash", "-euo", "pipefail", "-c"]
 
-output := env("CARGO_TARGET_DIR", "target") / "test-output.txt"
+target := env("CARGO_TARGET_DIR", "target")
+output := target / "test-output.txt"
 
 _list:
     @just --list --unsorted
@@ -12,7 +13,7 @@ check: test tidy format-check lint doc deny msrv instructions packages results
 
 # Every test of every crate, in a program that has Parquet and `serve`; what a passing test prints is shown, so that none is skipped in silence
 test:
-    mkdir -p '{{ parent_directory(output) }}'
+    mkdir -p '{{ target }}'
     cargo test --workspace --features halfpower/parquet,halfpower/serve --locked -- --show-output 2>&1 | tee '{{ output }}'
 
 # The property tests with new random cases
@@ -28,8 +29,8 @@ golden:
 studies:
     INSTA_UPDATE=always cargo test -p halfpower --bin halfpower --locked -- pages::
     cargo build --release -p halfpower --locked
-    mkdir -p '{{ parent_directory(output) }}/studies'
-    for study in nt4 win2000; do '{{ parent_directory(output) }}/release/halfpower' study run $study --no-store --report '{{ parent_directory(output) }}'/studies/$study.html >/dev/null; done
+    mkdir -p '{{ target }}/studies'
+    for study in nt4 win2000; do '{{ target }}/release/halfpower' study run $study --no-store --report '{{ target }}'/studies/$study.html >/dev/null; done
     git status --short -- docs/studies
 
 # Format the sources
@@ -86,14 +87,14 @@ instructions:
 # The program on disks of known rates, in a virtual machine of our own; NAMES of vm/tests, or all
 vm *NAMES:
     cargo build --release --locked
-    vm/test '{{ parent_directory(output) }}/release/halfpower' {{ NAMES }}
+    vm/test '{{ target }}/release/halfpower' {{ NAMES }}
 
 # The packages on a clean Debian, where their tools and mmdebstrap are
 packages:
     @.ci/packages
 
 # Manual pages, completions and licences, for the packages
-package-files binary="target/release/halfpower":
+package-files binary=(target / "release/halfpower"):
     rm -rf target/package && mkdir -p target/package/{man,completions} target/package/wheel/data/share/{man/man1,doc/halfpower}
     '{{ binary }}' man target/package/man
     for shell in bash zsh fish; do '{{ binary }}' completions $shell > target/package/completions/halfpower.$shell; done
