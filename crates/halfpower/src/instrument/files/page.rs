@@ -129,11 +129,27 @@ fn plain(rate: f64) -> String {
     Quantity::FilesPerSecond.format(rate).replacen(UNIT, "", 1)
 }
 
-/// The same with its interval, always as a share, so that a row fits a terminal.
+/// The same with its interval as a share, so that a row fits a terminal; above ± 100 % the interval alone.
 fn with_interval(rate: Estimate) -> String {
     let text = rate.to_string();
-    match rate.high.filter(|_| text.contains('[')) {
-        Some(high) => format!("{} ± {:.0} %", plain(rate.value), ((high / rate.value - 1.0) * 100.0).ceil()),
+    match rate.low.zip(rate.high).filter(|_| text.contains('[')) {
+        Some((low, high)) if high > 2.0 * rate.value => format!("{} to {}", plain(low), plain(high)),
+        Some((_, high)) => format!("{} ± {:.0} %", plain(rate.value), ((high / rate.value - 1.0) * 100.0).ceil()),
         None => text.replacen(UNIT, "", 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_has_its_interval_as_a_share_up_to_100_percent_and_then_alone() {
+        let rate = Quantity::FilesPerSecond;
+        let shown = |low, high| {
+            with_interval(Estimate { quantity: rate, value: 120.0, low: Some(low), high: Some(high), repetitions: 3 })
+        };
+        assert_eq!([shown(117.6, 122.4), shown(65.0, 220.0)], ["120 ± 2 %", "120 ± 84 %"]);
+        assert_eq!(shown(51.0, 281.0), "51 to 281");
     }
 }
