@@ -11,12 +11,13 @@ use crate::fio::job::{self, Ends, Work};
 use crate::fio::job_file::{Place, Request, read_command_line};
 use crate::fio::run::{Files, Group};
 use crate::fio::study::study_of;
+use crate::fio::table;
 use crate::interchange::export::{FioGroup, FioOutput, fio_jobs};
 use crate::output::Output;
 use crate::sanitize::sanitize;
 use crate::store::{NewRun, RunKind, RunStatus};
-use crate::text::{once, plural, refuse};
-use clap::Args;
+use crate::text::{UsageError, once, plural, refuse};
+use clap::{Arg, Args, Command, CommandFactory};
 use halfpower_model::{Bytes, Limits};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,7 +31,7 @@ Examples:
   halfpower fio --name=a --rw=randread --bs=4k --iodepth=32 --ioengine=io_uring --direct=1 --size=1g
   halfpower fio job.fio --output-format=json --output=result.json
 
-Options of Halfpower stand before the job file. docs/FIO.md says of each of fio's options what becomes of it.";
+Halfpower's own options come before the job file. docs/FIO.md says of each of fio's options what becomes of it.";
 
 /// Run fio's job files, or a job given with fio's options
 ///
@@ -50,6 +51,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
+    refuse_own_options(&arguments.words)?;
     let request = read_command_line(&arguments.words)?;
     if request.version {
         context.console.print_line(&format!("halfpower-{}", env!("CARGO_PKG_VERSION")))?;
@@ -131,6 +133,20 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         RunStatus::Interrupted => Ending::Interrupted,
         _ => Ending::Failed,
     })
+}
+
+/// Refuses options of Halfpower among fio's words.
+fn refuse_own_options(words: &[String]) -> Result<(), UsageError> {
+    let all = super::Cli::command();
+    let own = all.get_arguments().chain(all.find_subcommand("fio").into_iter().flat_map(Command::get_arguments));
+    let own: Vec<_> = own.filter_map(Arg::get_long).filter(|name| table::of(name).is_none()).collect();
+    let mut names = words.iter().filter_map(|word| word.strip_prefix("--")?.split('=').next());
+    if let Some(name) = names.find(|name| own.contains(name)) {
+        refuse!(
+            "--{name} is an option of Halfpower; put it before the job file and fio's options: halfpower fio --{name} …"
+        );
+    }
+    Ok(())
 }
 
 /// The jobs of a file.

@@ -119,6 +119,7 @@ fn existing_data_is_kept_and_what_has_no_meaning_is_refused() {
     lab.write("a.fio", JOBS);
     lab.refuses("fio a.fio", 2, "kept exists and would be overwritten; add --overwrite=kept before the job file");
     lab.refuses("fio --overwrite a.fio", 2, "give --overwrite=kept");
+    lab.refuses("fio a.fio --no-store", 2, "put it before the job file and fio's options: halfpower fio --no-store");
     assert_eq!(lab.read("kept"), "data");
     assert!(!lab.path("both.0.0").exists(), "made before the refusal");
     lab.write("b.fio", "[a]\nsize=1m\nlatency_target=5\nioengine=rbd\n");
