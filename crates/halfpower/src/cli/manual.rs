@@ -3,7 +3,7 @@
 use crate::command::context::{Context, Ending};
 use anyhow::Context as _;
 use clap::{Args, Command};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const COMPLETIONS: &str = "\
 Examples:
@@ -60,16 +60,28 @@ pub(super) fn completions(context: &Context, arguments: &Completions, mut comman
 }
 
 pub(super) fn man(context: &Context, arguments: &Man, command: Command) -> anyhow::Result<Ending> {
+    let mut command = command.disable_help_subcommand(true);
+    command.build();
     match &arguments.directory {
-        Some(directory) => {
-            let failed = || format!("cannot write to {}", directory.display());
-            clap_mangen::generate_to(command, directory).with_context(failed)?;
-        }
-        None => {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(command).render(&mut page)?;
-            context.console.print(&String::from_utf8(page)?)?;
-        }
+        Some(to) => write_pages(&command, to).with_context(|| format!("cannot write to {}", to.display()))?,
+        None => context.console.print(&page(command)?.1)?,
     }
     Ok(Ending::Done)
+}
+
+/// Writes the pages of a command and of those below it.
+fn write_pages(command: &Command, directory: &Path) -> anyhow::Result<()> {
+    command.get_subcommands().try_for_each(|below| write_pages(below, directory))?;
+    let (name, text) = page(command.clone())?;
+    Ok(std::fs::write(directory.join(name), text)?)
+}
+
+/// A page with its file's name.
+fn page(command: Command) -> anyhow::Result<(String, String)> {
+    let page = clap_mangen::Man::new(command).source(concat!("halfpower ", env!("CARGO_PKG_VERSION")));
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    // Examples keep their lines.
+    let text = String::from_utf8(text)?.replace(".SH EXTRA\n", ".SH EXAMPLES\n.nf\n");
+    Ok((page.get_filename(), text.replace(".nf\nExamples:\n", ".nf\n")))
 }

@@ -255,5 +255,8 @@ fn a_shell_gets_completions_and_man_its_pages() {
     lab.directory("pages");
     lab.ok("man pages");
     assert!(lab.read("pages/halfpower-run.1").contains("write\\-budget"));
+    let page = lab.read("pages/halfpower-files.1");
+    assert!(page.contains(concat!("\"halfpower ", env!("CARGO_PKG_VERSION"), "\"")), "{page}");
+    assert!(page.contains(".SH EXAMPLES\n.nf\n  halfpower files "), "{page}");
     lab.refuses("man missing", 1, "cannot write to missing");
 }
