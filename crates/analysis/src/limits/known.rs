@@ -33,7 +33,7 @@ pub(super) fn say_what_is_known(limits: &mut [Limit]) {
     };
     let known = KNOWN.iter().filter(is_known).min_by(|one, other| far(one).total_cmp(&far(other)));
     if let (Some((requests, _, known)), Some(last)) = (known, limits.last_mut()) {
-        last.sentence += &format!(" With {requests} IOPS it is {known}.");
+        last.sentence += &format!(" With {} it is {known}.", Quantity::RequestsPerSecond.format(*requests));
         last.known = Some(known);
     }
 }
