@@ -100,8 +100,12 @@ package-files binary=(target / "release/halfpower"):
     for shell in bash zsh fish; do '{{ binary }}' completions $shell > target/package/completions/halfpower.$shell; done
     mv target/package/completions/halfpower.zsh target/package/completions/_halfpower
     .ci/licences > target/package/LICENCES
+    cat LICENSE-MIT <(echo) LICENSE-APACHE > target/package/copyright
     cp target/package/man/* target/package/wheel/data/share/man/man1
     cp target/package/LICENCES target/package/wheel/data/share/doc/halfpower
+    install -Dm 644 target/package/completions/halfpower.bash target/package/wheel/data/share/bash-completion/completions/halfpower
+    install -Dm 644 target/package/completions/_halfpower -t target/package/wheel/data/share/zsh/site-functions
+    install -Dm 644 target/package/completions/halfpower.fish -t target/package/wheel/data/share/fish/vendor_completions.d
 
 # target/debian/halfpower_….deb; needs cargo-deb (`cargo install cargo-deb`)
 deb:
