@@ -125,6 +125,8 @@ container:
 
 # The documents as a site, in target/book; needs mdbook
 book:
+    rm -rf target/book-source && mkdir -p target/book-source
+    git ls-files -z '*.md' docs examples include machines studies 'LICENSE-*' | xargs -0 cp --parents --target-directory target/book-source
     mdbook build
 
 # The results of the last `just test`

@@ -52,7 +52,7 @@ fn is_command(line: &str) -> bool {
 }
 
 #[test]
-fn the_documents_name_commands_and_files_that_exist() {
+fn the_documents_name_commands_that_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let docs = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
     let pages: Vec<_> = docs.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
@@ -71,10 +71,38 @@ fn the_documents_name_commands_and_files_that_exist() {
                 commands += 1;
             }
         }
-        for link in text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()) {
-            let is_elsewhere = link.is_empty() || link.contains("://");
-            assert!(is_elsewhere || page.with_file_name(link).exists(), "{shown}: {link}");
-        }
     }
     assert!(commands > 30, "{commands}");
+}
+
+/// Where the links of a page lead, those to other sites left out.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    text.split("](").skip(1).filter_map(|rest| rest.split(')').next()).filter(|link| !link.contains("://"))
+}
+
+/// The address of a line that is a heading, as mdBook makes it.
+fn address(line: &str) -> Option<String> {
+    let is_kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+    let heading: String = line.strip_prefix('#')?.chars().filter(is_kept).collect();
+    Some(heading.trim().to_lowercase().replace(' ', "-"))
+}
+
+#[test]
+fn every_link_of_the_site_leads_to_a_page_and_heading_or_to_a_copied_file() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).canonicalize().unwrap();
+    let read = |path: &Path| fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let pages: Vec<_> = links(&read(&root.join("SUMMARY.md"))).map(|link| root.join(link)).collect();
+    // As `just book` copies them.
+    let copied = ["docs", "examples", "include", "machines", "studies", "LICENSE-MIT", "LICENSE-APACHE"];
+    for page in &pages {
+        for link in links(&read(page)) {
+            let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+            let target = if file.is_empty() { page.clone() } else { page.with_file_name(file) };
+            let target = target.canonicalize().unwrap_or_default();
+            let is_copied = copied.iter().any(|of| target.starts_with(root.join(of))) && target.is_file();
+            let is_there = pages.contains(&target) || is_copied && target.extension().is_none_or(|end| end != "md");
+            let has_heading = heading.is_empty() || read(&target).lines().filter_map(address).any(|it| it == heading);
+            assert!(is_there && has_heading, "{}: {link}", page.display());
+        }
+    }
 }
