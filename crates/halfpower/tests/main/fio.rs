@@ -77,6 +77,13 @@ fn results_are_printed_as_fio_prints_them() {
     assert!(normal.contains("a: (groupid=0, jobs=1): err= 0:") && normal.contains("  read: IOPS="), "{normal}");
     assert!(normal.contains("issued rwts: total=2048,0,0,0 short=0,0,0,0"), "{normal}");
     assert!(normal.contains("   READ: bw=") && normal.contains("io=8MiB (8.39MB)"), "{normal}");
+    // Both come back.
+    for (name, text) in [("terse.txt", &terse), ("normal.txt", &normal)] {
+        lab.write(name, text);
+        assert_eq!(lab.json(format!("import {name}"))["samples"], 1);
+    }
+    let again = lab.ok("export 4").stdout;
+    assert!(again.contains(r#""pattern":"shuffled""#) && again.contains(r#""requests":2048"#), "{again}");
 }
 
 #[test]

@@ -24,8 +24,13 @@ pub(super) fn is_printed(text: &str) -> bool {
     is_ordinary(text) || text.lines().any(is_terse)
 }
 
+/// Whether a text begins with a version of fio, or with ours in its place.
+fn is_version(text: &str) -> bool {
+    ["fio-", "halfpower-"].iter().any(|program| text.starts_with(program))
+}
+
 fn is_terse(line: &str) -> bool {
-    line.split_once(';').is_some_and(|(version, rest)| whole(version).is_some() && rest.starts_with("fio-"))
+    line.split_once(';').is_some_and(|(version, rest)| whole(version).is_some() && is_version(rest))
 }
 
 fn is_ordinary(text: &str) -> bool {
@@ -101,7 +106,7 @@ fn ordinary(text: &str) -> Result<(String, Vec<Value>), Fault> {
             let group = rest.split_once(')').and_then(|(group, _)| whole(group));
             operations.entry(group).or_default().push(own["rw"].clone());
             options.insert(name, own);
-        } else if text.starts_with("fio-") {
+        } else if is_version(text) {
             version = trimmed.to_owned();
         } else if let Some((name, rest)) = text.split_once(": (groupid=") {
             let after = |key: &str| {
