@@ -74,7 +74,7 @@ fn bytes_of_several_sizes(workload: &Workload) -> Option<u64> {
 /// Bytes of a worker's pass over the span, in whole requests.
 fn pass(workload: &Workload) -> u64 {
     let (_, on_one_target) = workload.position(0);
-    let sharers = if workload.sharing == Sharing::Whole { 1 } else { u64::from(on_one_target.max(1)) };
+    let sharers = if workload.sharing == Sharing::Whole { 1 } else { on_one_target.max(1) };
     let bytes = (workload.span.0 - workload.offset.0) / sharers;
     (bytes - bytes % workload.request_size.0).max(1)
 }
