@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 pub(super) enum Habit {
     /// The workers of one are threads, and those of the other processes.
     Workers,
-    /// One comes to each place once before it repeats any, and the other draws each anew.
+    /// One uses each place once before it repeats any, and the other draws each anew.
     Places,
 }
 

@@ -180,7 +180,7 @@ impl<'a> Extras<'a> {
             if outstanding > 0 {
                 return Admission::Wait;
             }
-            // As far as the kernel does it: what remains is measured as what it is.
+            // The kernel may keep pages; reads of them count like the others.
             self.files.iter().for_each(|target| drop(drop_clean(&target.file, self.workload.span)));
             self.pass_left = Some(pass(self.workload));
         }

@@ -312,7 +312,7 @@ impl<'a> Settings<'a> {
             (None, None, _) => whole,
         };
         if span < block {
-            return Err(self.wrong("size", "it is less than a request"));
+            return Err(self.wrong("size", "it is smaller than one block (bs)"));
         }
         if offset >= span {
             return Err(self.wrong(
@@ -325,7 +325,7 @@ impl<'a> Settings<'a> {
         if !(self.is_on("time_based") && spec.duration.is_some()) {
             let region = span.saturating_sub(offset);
             let pass = size.unwrap_or(region).min(region);
-            // What is left of a pass and too short for a request is not moved; a pass ends at the end of the file.
+            // A rest that is shorter than a block is not moved; a pass ends at the end of the file.
             let gap = u64::try_from(direction.gap).unwrap_or_default();
             let whole = |bytes: u64| if spec.request_size.is_some() { bytes / block * block } else { bytes };
             let pass = if gap > 0 { pass.div_ceil(block + gap) * block } else { whole(pass) };

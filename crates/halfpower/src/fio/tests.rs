@@ -67,7 +67,7 @@ fn a_job_is_a_workload_with_a_worker_for_each_clone() {
 #[test]
 fn sizes_places_and_mixes_are_as_in_fio() {
     for (job, expected) in [
-        // A file larger than what is moved.
+        // The file is larger than the bytes that are moved.
         ("--rw=read --size=4m --filesize=16m", "sequential read, 4 KiB, QD1, buffered, 4 MiB"),
         // The last of two counts.
         ("--rw=randrw --size=1m --rwmixread=70 --rwmixwrite=20", "shuffled mix=80, 4 KiB, QD1, buffered, 1 MiB"),
@@ -75,7 +75,7 @@ fn sizes_places_and_mixes_are_as_in_fio() {
         ("--rw=write --size=1m --bs=8k,,16k", "sequential write, 4 KiB, QD1, buffered, 1 MiB"),
         ("--rw=write --size=1m --bs=,8k", "sequential write, 8 KiB, QD1, buffered, 1 MiB"),
         ("--rw=read --size=1m --bs=8k-16k", "sequential read, 8KiB:1/16KiB:1, QD1, buffered, 1 MiB"),
-        // What is left is too short for a request.
+        // The rest is shorter than a block.
         ("--rw=read --size=1000k --bs=64k", "sequential read, 64 KiB, QD1, buffered, 960 KiB"),
         (
             "--rw=read --size=1m --offset=25% --io_size=50%",
@@ -93,7 +93,7 @@ fn sizes_places_and_mixes_are_as_in_fio() {
     let far = told("--name=a --rw=read --filesize=1m --offset=2m");
     assert_eq!(far, ["command line: offset=2m: it is beyond the end"]);
     let small = told("--name=a --rw=read --size=2k");
-    assert_eq!(small, ["command line: size=2k: it is less than a request"]);
+    assert_eq!(small, ["command line: size=2k: it is smaller than one block (bs)"]);
 }
 
 #[test]

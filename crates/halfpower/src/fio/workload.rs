@@ -8,7 +8,7 @@ use halfpower_model::{Buffering, Bytes, KEYS, Nanoseconds, WorkloadSpec};
 type Given = (&'static str, &'static str, String);
 
 impl Settings<'_> {
-    /// The keys of a workload of so many files, in parts: each part, or why it has no counterpart.
+    /// The keys of a workload with this number of files, in parts: each part, or why it has no counterpart.
     fn parts(&self, files: usize) -> Vec<Result<Vec<Given>, String>> {
         let mut parts = vec![self.method(), self.ends(), self.think()];
         match self.direction() {
@@ -44,7 +44,7 @@ impl Settings<'_> {
         keys.iter().try_fold(spec, |spec, given| Ok(spec.or(&self.read(given)?)))
     }
 
-    /// The workload of a job that has run, as far as it has a counterpart: what has none, and what `unknown` says, is not set.
+    /// The workload of a job that has run. Keys without a counterpart, and those that are `unknown`, are not set.
     pub(crate) fn known(&self, unknown: impl Fn(&str) -> bool) -> WorkloadSpec {
         let cpus = self.get("cpus_allowed").map(|cpus| ("cpus", "cpus_allowed", cpus.to_owned()));
         let keys = self.parts(1).into_iter().flatten().flatten().chain(cpus).filter(|(key, ..)| !unknown(key));

@@ -183,7 +183,7 @@ fn job(sample: &Sample, options: Map<String, Value>) -> Result<Map<String, Value
         put("usr_cpu", percent(sample.cpu.lower.user_s));
         put("sys_cpu", percent(sample.cpu.lower.system_s));
     }
-    // fio's format has these always; what is not counted here is 0.
+    // fio's format always has these; figures that are not counted here are 0.
     let switches = sample.cpu.context_switches.as_ref().map(|all| all.voluntary + all.involuntary);
     put("ctx", json!(switches.unwrap_or_default()));
     put("majf", json!(0));

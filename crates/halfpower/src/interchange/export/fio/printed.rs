@@ -17,7 +17,7 @@ const CLASSES: [(&str, &[&str]); 2] = [
 ];
 
 const KINDS: [&str; 3] = ["read", "write", "trim"];
-/// Depths, and numbers of requests in a batch, as fio tells them apart.
+/// fio's classes of depths, and of requests in a batch.
 pub(super) const LEVELS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
 pub(super) const BATCHES: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
 
