@@ -19,7 +19,7 @@ impl Habit {
     pub(super) fn sentence(self) -> &'static str {
         match self {
             Habit::Workers => " Workers are threads on one side and processes on the other.",
-            Habit::Places => " On one side each place comes once before any repeats, on the other each is drawn anew.",
+            Habit::Places => " One side uses each offset once before it repeats any; the other draws each at random.",
         }
     }
 }

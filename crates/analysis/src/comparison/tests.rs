@@ -277,7 +277,7 @@ fn two_programs_are_compared_by_the_settings_that_both_record() {
     ends(&ours.sentence, "these may differ. Workers are threads on one side and processes on the other.");
     let once = Workload { pattern: Pattern::Shuffled, unknown: ["cache"].into_iter().collect(), ..random(read(4)) };
     let anew = compared(&run(&[(once, &close(1e8))]), &run(&[(random(read(4)), &close(2e8))]));
-    ends(&anew.sentence, "On one side each place comes once before any repeats, on the other each is drawn anew.");
+    ends(&anew.sentence, "One side uses each offset once before it repeats any; the other draws each at random.");
     // Two that differ only in such a setting match nothing.
     let ambiguous = compared(&before, &run(&[(warm, &close(2e8)), (read(4), &close(1e8))]));
     ends(&ambiguous.sentence, "The closest pair differs in processes, and in cache and ring, unknown on one side.");

@@ -157,7 +157,7 @@ fn a_run_of_fio_is_compared_with_ours_by_what_both_record() {
     assert_eq!(compared["cells"].as_array().unwrap().len(), 1, "{sentence}");
     assert!(sentence.contains("One side does not record"), "{sentence}");
     assert!(
-        sentence.ends_with("each place comes once before any repeats, on the other each is drawn anew."),
+        sentence.ends_with("uses each offset once before it repeats any; the other draws each at random."),
         "{sentence}"
     );
 }
