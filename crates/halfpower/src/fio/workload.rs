@@ -202,8 +202,10 @@ impl Settings<'_> {
         let (law, number) =
             self.get("random_distribution").and_then(|text| text.split_once(':')).unwrap_or(("random", ""));
         match law {
-            // Every place once, unless sizes differ.
-            "random" if self.is_on("norandommap") || self.has_several_sizes() => Ok("random".to_owned()),
+            // Every place once, unless requests may overlap.
+            "random" if self.is_on("norandommap") || self.has_several_sizes() || self.get("blockalign").is_some() => {
+                Ok("random".to_owned())
+            }
             "random" => Ok("shuffled".to_owned()),
             "zipf" | "pareto" | "zoned" => Ok(format!("{law}={number}")),
             "normal" => {
