@@ -95,10 +95,18 @@ pub(super) fn apart(before: &[Group<'_, '_>], after: &[Group<'_, '_>]) -> Option
         let of = |group: &Group<'_, '_>| (group.workload.clone(), fields(&bare(group.workload, &[])));
         groups.iter().take(LOOKED_AT).map(of).collect()
     };
+    let unsure = before.iter().chain(after).find(|group| !group.is_of_one_workload());
     let (before, after) = (first(before), first(after));
     let pairs = before.iter().flat_map(|one| after.iter().map(move |other| differing(one, other)));
     let keys = pairs.min_by_key(|(both, one)| (both.len() + one.len(), both.len()))?;
     let one_sided = in_words(&keys.1).map(|keys| format!("{keys}, unknown on one side"));
+    if let Some(group) = unsure.filter(|_| keys.0.is_empty() && keys.1.is_empty()) {
+        let lacking: Vec<&str> = group.workload.lacks().collect();
+        let lacking = in_words(&lacking).unwrap_or_default();
+        return Some(format!(
+            "Several samples that do not record {lacking} may be of unlike workloads; compare one with one."
+        ));
+    }
     let words: Vec<String> = in_words(&keys.0).into_iter().chain(one_sided).collect();
     Some(format!("The closest pair differs in {}.", words.join(", and in ")))
 }
@@ -136,9 +144,9 @@ impl Group<'_, '_> {
         runs.into_iter().collect()
     }
 
-    /// Whether all samples surely have one workload; with unknown fields they may differ.
+    /// Whether all samples surely have one workload; with fields that they do not record they may differ.
     pub(super) fn is_of_one_workload(&self) -> bool {
-        self.samples.len() == 1 || self.workload.is_described()
+        self.samples.len() == 1 || self.samples.iter().all(|sample| sample.workload.is_described())
     }
 }
 

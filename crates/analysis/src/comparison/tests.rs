@@ -123,6 +123,8 @@ fn samples_of_unknown_depth_are_not_taken_for_one_workload() {
     let (one, several) = (run(&[(unknown.clone(), &[1e8])]), run(&[(unknown, &close(1e8))]));
     assert_eq!(compared(&one, &one).cells.len(), 1);
     assert_eq!((compared(&one, &several).cells.len(), compared(&several, &one).cells.len()), (0, 0));
+    let sentence = compared(&one, &several).sentence;
+    ends(&sentence, "Several samples that do not record depth may be of unlike workloads; compare one with one.");
 }
 
 #[test]
@@ -265,6 +267,10 @@ fn two_programs_are_compared_by_the_settings_that_both_record() {
     let met = compared(&before, &run(&[(warm.clone(), &close(2e8)), (deep(9, read(4)), &close(1e8))]));
     assert_eq!((standing_of(&met, 0), met.only_after.len()), (Standing::Better, 1));
     ends(&met.sentence, "One side does not record cache and ring: these may differ.");
+    // Several samples of ours are of one workload, also where the other side does not record its depth.
+    let without = Workload { unknown: ["depth", "cache"].into_iter().collect(), ..read(4) };
+    let deep = compared(&run(&[(without, &[1e8])]), &run(&[(read(4), &close(2e8))]));
+    assert_eq!(deep.cells.len(), 1, "{}", deep.sentence);
     // Each program has its kind of workers.
     let several = |kind, unknown: &[&str]| Workload {
         worker_kind: kind,

@@ -270,8 +270,13 @@ impl Workload {
 
     /// Whether enough is known for claims, and to treat two equal workloads as the same. Imported ones may lack fields.
     pub fn is_described(&self) -> bool {
+        self.lacks().next().is_none()
+    }
+
+    /// The fields that are needed for that and unknown.
+    pub fn lacks(&self) -> impl Iterator<Item = &'static str> {
         let needed = ["operation", "pattern", "request_size", "depth", "workers", "buffering"];
-        self.unknown.is_empty() || needed.iter().all(|field| self.is_known(field))
+        needed.into_iter().filter(|field| !self.is_known(field))
     }
 
     /// Pattern and operation as far as known: `random read`, `write`.
