@@ -104,13 +104,15 @@ pub(super) fn deep_reads() -> Sample {
 fn a_run_of_a_few_ticks_says_nothing_of_the_device() {
     let mut sample = deep_reads();
     busy(&mut sample, 0.0);
-    assert!(of(&sample).further().contains("the device (it had requests outstanding 0 % of the time)"));
+    let ruled_out = "the device (it had requests outstanding";
+    assert!(of(&sample).further().contains(ruled_out), "{}", of(&sample).further());
+    // As much in proportion.
     sample.elapsed_s = 0.01;
+    ran(&mut sample, 0.002, 0.0001);
     let found = of(&sample);
     let words = found.brief() + &found.further();
-    assert!(
-        words.contains("the device: the run was too short for its counters") && !words.contains("0 % of the time)")
-    );
+    assert!(words.contains("the device: the run was too short for its counters"), "{words}");
+    assert!(!words.contains(ruled_out), "{words}");
 }
 
 #[test]
