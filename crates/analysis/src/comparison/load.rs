@@ -15,6 +15,9 @@ pub struct Load {
     pub cpu: f64,
     /// Share of the device's bytes that were for others; 0 if not known.
     pub device: f64,
+    /// Whether the CPU time was counted.
+    #[serde(skip)]
+    pub(super) is_counted: bool,
 }
 
 impl Load {
@@ -23,7 +26,8 @@ impl Load {
             let shares: Vec<f64> = samples.iter().filter_map(|sample| share(sample)).collect();
             mean(&shares).unwrap_or(0.0)
         };
-        Load { cpu: of(cpu_for_others), device: of(share_for_others) }
+        let is_counted = samples.iter().any(|sample| cpu_for_others(sample).is_some());
+        Load { cpu: of(cpu_for_others), device: of(share_for_others), is_counted }
     }
 
     /// The larger share.
@@ -36,7 +40,11 @@ impl Load {
         let part = |share: fn(Load) -> f64, verb: &str, of: &str| {
             let [one, other] = [before, after].map(share);
             let [one_percent, other_percent] = [one, other].map(|share| format!("{:.0} %", share * 100.0));
-            let percents = format!("{verb} {one_percent} of the {of} {first} and {other_percent} {second}");
+            let percents = match (before.is_counted, after.is_counted) {
+                (true, true) => format!("{verb} {one_percent} of the {of} {first} and {other_percent} {second}"),
+                (true, false) => format!("{verb} {one_percent} of the {of} {first}"),
+                _ => format!("{verb} {other_percent} of the {of} {second}"),
+            };
             (one.max(other) >= WORTH_A_WORD).then_some(percents)
         };
         let words = [part(|load| load.cpu, "used", "CPU time"), part(|load| load.device, "caused", "device's I/O")];

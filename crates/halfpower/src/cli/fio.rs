@@ -18,7 +18,8 @@ use crate::sanitize::sanitize;
 use crate::store::{NewRun, RunKind, RunStatus};
 use crate::text::{UsageError, once, plural, refuse};
 use clap::{Arg, Args, Command, CommandFactory};
-use halfpower_model::{Bytes, Limits};
+use halfpower_model::sample::Warning;
+use halfpower_model::{Bytes, Limits, Sample};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -198,6 +199,29 @@ fn show(context: &Context, works: &[Work]) -> anyhow::Result<Ending> {
     Ok(Ending::Done)
 }
 
+/// The samples of groups that ran at the same time: one of those that did the same.
+fn stored(groups: &[Group]) -> Vec<Sample> {
+    let mut alike: Vec<Vec<&Group>> = Vec::new();
+    for group in groups {
+        let is_like = |other: &Group| {
+            group.name == other.name || group.sample.workload.clone_of_job() == other.sample.workload.clone_of_job()
+        };
+        match alike.iter_mut().find(|of| is_like(of[0])) {
+            Some(of) => of.push(group),
+            None => alike.push(vec![group]),
+        }
+    }
+    let count = alike.len();
+    let whole = |of: Vec<&Group>| Sample::together(of.into_iter().map(|group| group.sample.clone()).collect());
+    let mut samples: Vec<Sample> = alike.into_iter().filter_map(whole).collect();
+    if count > 1 {
+        let message = format!("{count} jobs ran at the same time; each sample is of one of them");
+        let warning = Warning::new("ran_together", message, "add them up, or measure one at a time");
+        samples.iter_mut().for_each(|sample| sample.warnings.push(warning.clone()));
+    }
+    samples
+}
+
 /// Runs all stages and stores a sample for each group; also returns how it ended.
 fn measure(
     context: &Context,
@@ -223,7 +247,7 @@ fn measure(
         environment: &environment,
     })?;
     let heeded = context.interrupts.heeded();
-    let (mut measured, mut status) = (Vec::<Group>::new(), RunStatus::Complete);
+    let (mut measured, mut samples, mut status) = (Vec::<Group>::new(), 0, RunStatus::Complete);
     let stages: Vec<&[Work]> = works.chunk_by(|one, next| one.stage == next.stage).collect();
     for (number, stage) in stages.iter().enumerate() {
         let what = once(stage.iter().map(|work| work.name.clone())).join(", ");
@@ -245,6 +269,7 @@ fn measure(
                 return Err(error);
             }
         };
+        let mut of_stage = Vec::new();
         for mut group in groups {
             group.sample.note = arguments.keeping.note.text();
             match group.sample.failure.as_ref().map(|failure| failure.code.as_str()) {
@@ -252,9 +277,13 @@ fn measure(
                 Some("interrupted") => status = RunStatus::Interrupted,
                 Some(_) => status = RunStatus::Failed,
             }
-            store.add_sample(run, measured.len(), 0, &group.sample)?;
-            measured.push(group);
+            of_stage.push(group);
         }
+        for sample in stored(&of_stage) {
+            store.add_sample(run, samples, 0, &sample)?;
+            samples += 1;
+        }
+        measured.extend(of_stage);
         if status != RunStatus::Complete || ended == Ends::Run {
             break;
         }

@@ -77,6 +77,11 @@ pub(crate) fn works(jobs: &[Job]) -> Result<Vec<Work>, JobErrors> {
     for job in jobs {
         let settings = Settings::of(job);
         wrong.extend(settings.refused());
+        if let Some(waited) = settings.get("wait_for")
+            && works.iter().all(|work| work.name != waited)
+        {
+            wrong.push(settings.wrong("wait_for", "there is no such job before it"));
+        }
         let waits = settings.is_on("stonewall") || settings.get("wait_for").is_some();
         if waits && works.last().is_some_and(|last| last.stage == stage) {
             stage += 1;
@@ -147,7 +152,10 @@ impl<'a> Settings<'a> {
                         .to_owned()
                 }
                 Some((.., How::Refused, what)) if !is_off => format!("it is refused: {what}"),
-                Some(_) => return None,
+                Some(_) => match table::values(name).filter(|known| !known.contains(&set.value.as_str())) {
+                    Some(known) => format!("`{}` is not one of its values: {}", set.value, known[1..].join(", ")),
+                    None => return None,
+                },
             };
             Some(format!("{}: {}: {message}", set.place, set.name))
         };
@@ -185,7 +193,9 @@ impl<'a> Settings<'a> {
 
     pub(super) fn size(&self, text: &str, name: &str) -> Result<u64, String> {
         let base = if self.get("kb_base") == Some("1000") { 1000 } else { 1024 };
-        bytes(text, base).ok_or_else(|| self.wrong(name, "it is no size, like 4k, 1g or 4096"))
+        let wrong =
+            if text.contains('-') { "a range is refused; give one size" } else { "it is no size, like 4k, 1g or 4096" };
+        bytes(text, base).ok_or_else(|| self.wrong(name, wrong))
     }
 
     pub(super) fn sized(&self, name: &str) -> Result<Option<u64>, String> {
@@ -193,7 +203,11 @@ impl<'a> Settings<'a> {
     }
 
     pub(super) fn time(&self, name: &str) -> Result<Option<Nanoseconds>, String> {
-        let time = |text| time(text).ok_or_else(|| self.wrong(name, "it is no time, like 30s or 2m"));
+        let time = |text: &str| {
+            let wrong =
+                if text.contains('-') { "a range is refused; give one time" } else { "it is no time, like 30s or 2m" };
+            time(text).ok_or_else(|| self.wrong(name, wrong))
+        };
         self.get(name).map(time).transpose()
     }
 
@@ -222,7 +236,8 @@ impl<'a> Settings<'a> {
         let files = self.files(clone)?;
         let mut spec = self.spec(files.len(), clone)?;
         let file_size = self.place(&mut spec, &files, clone, planned)?;
-        let seed = self.get("randseed").and_then(|seed| seed.parse().ok()).unwrap_or(1_u64);
+        let seed = |text: &str| text.parse().map_err(|_| self.wrong("randseed", "it is no whole number"));
+        let seed: u64 = self.get("randseed").map_or(Ok(1), seed)?;
         spec.seed = Some(seed.wrapping_mul(SEEDS).wrapping_add(clone));
         let delay = self.time("startdelay")?.unwrap_or_default();
         let log = |name: &str| match self.get(name) {
@@ -287,8 +302,7 @@ impl<'a> Settings<'a> {
                 None => Err(self.wrong("size", "a file that has to be made needs size or filesize")),
             };
         };
-        let direction = self.direction()?;
-        let block = self.smallest(&direction)?;
+        let block = self.smallest(&self.direction()?)?;
         let offset = self.amount("offset", there.or(Some(whole)))?.unwrap_or_default();
         let offset = if self.get("offset").is_some_and(|text| text.ends_with('%')) {
             offset.checked_next_multiple_of(block).unwrap_or(u64::MAX)
@@ -325,12 +339,10 @@ impl<'a> Settings<'a> {
         if !(self.is_on("time_based") && spec.duration.is_some()) {
             let region = span.saturating_sub(offset);
             let pass = size.unwrap_or(region).min(region);
-            // A rest that is shorter than a block is not moved; a pass ends at the end of the file.
-            let gap = u64::try_from(direction.gap).unwrap_or_default();
+            // A rest that is shorter than a block is not moved.
             let whole = |bytes: u64| if spec.request_size.is_some() { bytes / block * block } else { bytes };
-            let pass = if gap > 0 { pass.div_ceil(block + gap) * block } else { whole(pass) };
-            let once =
-                self.amount("io_size", Some(region))?.map_or(pass, |bytes| whole(bytes.saturating_add(block - 1)));
+            let bytes = self.amount("io_size", Some(region))?.map(|bytes| bytes.saturating_add(block - 1));
+            let once = whole(bytes.unwrap_or(pass));
             // Each byte is trimmed and written.
             let times = if spec.operation == Some(Operation::TrimWrite) { 2 } else { 1 };
             let times = self.number("loops", 1, 1 << 20)? * times;

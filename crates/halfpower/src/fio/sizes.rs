@@ -57,7 +57,8 @@ impl Settings<'_> {
                 share => sizes.push((size, share.parse().map_err(|_| wrong())?)),
             }
         }
-        let rest = 100_u64.checked_sub(sizes.iter().map(|(_, share)| share).sum()).ok_or_else(wrong)?;
+        let rest = 100_u64.checked_sub(sizes.iter().map(|(_, share)| share).sum());
+        let rest = rest.ok_or_else(|| self.wrong("bssplit", "its shares are more than 100 %"))?;
         let count = open.len() as u64;
         sizes.extend(open.into_iter().map(|size| (size, (rest / count).max(1))));
         sizes.retain(|(_, share)| *share > 0);

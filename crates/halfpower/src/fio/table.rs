@@ -332,3 +332,63 @@ pub(crate) fn of(name: &str) -> Option<&'static Row> {
 pub(crate) fn is_flag(name: &str) -> bool {
     FLAGS.contains(&name)
 }
+
+/// Values of an option that is on or off. Of each the first is for none.
+const SWITCH: &[&str] = &["", "0", "1", "false", "true"];
+/// Values of `sync`.
+const SYNC: &[&str] = &["", "0", "1", "none", "sync", "dsync"];
+/// Options that are on or off.
+const SWITCHES: [&str; 17] = [
+    "direct",
+    "buffered",
+    "invalidate",
+    "pre_read",
+    "end_fsync",
+    "fsync_on_close",
+    "time_based",
+    "norandommap",
+    "group_reporting",
+    "new_group",
+    "stonewall",
+    "do_verify",
+    "zero_buffers",
+    "exitall",
+    "sqthread_poll",
+    "nowait",
+    "uncached",
+];
+/// Methods of `verify`.
+const VERIFY: &[&str] = &[
+    "",
+    "0",
+    "none",
+    "null",
+    "1",
+    "md5",
+    "crc64",
+    "crc32c",
+    "crc32c-intel",
+    "crc32",
+    "crc16",
+    "crc7",
+    "xxhash",
+    "sha512",
+    "sha256",
+    "sha1",
+    "sha3-224",
+    "sha3-256",
+    "sha3-384",
+    "sha3-512",
+    "meta",
+    "pattern",
+    "pattern_hdr",
+];
+
+/// The values of an option, if they are few.
+pub(crate) fn values(name: &str) -> Option<&'static [&'static str]> {
+    match name {
+        "sync" => Some(SYNC),
+        "verify" => Some(VERIFY),
+        _ => SWITCHES.contains(&name).then_some(SWITCH),
+    }
+}

@@ -90,6 +90,16 @@ fn sizes_places_and_mixes_are_as_in_fio() {
     // A job finds the file of one before it.
     let later = told("--name=a --rw=write --size=1m --filename=x --name=b --stonewall --rw=read --filename=x");
     assert_eq!(later[1], "1.2 x: sequential read, 4 KiB, QD1, buffered, 1 MiB");
+    for (job, message) in [
+        ("--direct=foo", "direct: `foo` is not one of its values: 0, 1, false, true"),
+        ("--filesize=1m-4m", "filesize=1m-4m: a range is refused; give one size"),
+        ("--startdelay=1-3", "startdelay=1-3: a range is refused; give one time"),
+        ("--bssplit=4k/60:8k/60", "bssplit=4k/60:8k/60: its shares are more than 100 %"),
+        ("--wait_for=b", "wait_for=b: there is no such job before it"),
+        ("--iodepth=foo", "iodepth=foo: use 1 to 4294967295"),
+    ] {
+        assert_eq!(told(&format!("--name=a --filename=x --size=1m {job}")), [format!("command line: {message}")]);
+    }
     let far = told("--name=a --rw=read --filesize=1m --offset=2m");
     assert_eq!(far, ["command line: offset=2m: it is beyond the end"]);
     let small = told("--name=a --rw=read --size=2k");

@@ -97,8 +97,9 @@ impl Settings<'_> {
     fn method(&self) -> Result<Vec<Given>, String> {
         let engine = self.engine()?;
         let is_queued = matches!(engine, "libaio" | "io_uring" | "nvme" | "sg" | "null" | "nbd");
-        let depth = self.get("iodepth").filter(|_| is_queued).unwrap_or("1");
-        let mut keys = vec![("personality", "ioengine", engine.to_owned()), ("depth", "iodepth", depth.to_owned())];
+        let depth = self.number("iodepth", 1, u64::from(u32::MAX))?;
+        let depth = if is_queued { depth } else { 1 };
+        let mut keys = vec![("personality", "ioengine", engine.to_owned()), ("depth", "iodepth", depth.to_string())];
         for (key, from) in [("submit_batch", "iodepth_batch"), ("wait_batch", "iodepth_batch_complete_min")] {
             let value = self.get(from).filter(|value| is_queued && *value != "0");
             keys.extend(value.map(|value| (key, from, value.to_owned())));
@@ -314,7 +315,9 @@ impl Settings<'_> {
         }
         let is_half = self.operation(direction)? == "mix=50" && rates[0] == rates[1];
         if rates.len() > 1 && !is_half {
-            return Err(self.wrong(name, "reads and writes have one rate together; use one rate and rwmixread=50"));
+            return Err(
+                self.wrong(name, "reads and writes have one rate together; give both half of it, with rwmixread=50")
+            );
         }
         Ok(())
     }

@@ -33,6 +33,13 @@ fn a_job_file_runs_in_stages_and_its_files_are_removed() {
 
     assert!(lab.ok("fio --readonly a.fio --section=both --output-format=json,terse").stdout.ends_with("%\n"));
     lab.refuses("fio --readonly a.fio", 2, "a.fio:10: rw=write writes, and --readonly forbids it");
+    // Clones that fio reports apart are one sample, too; jobs that do something else are named.
+    lab.ok("fio --size=1m --name=c --rw=randread --numjobs=2 --name=d --rw=read");
+    let exported: Vec<serde_json::Value> =
+        lab.ok("export 3").stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |sample: &serde_json::Value| (sample["total"]["requests"].clone(), sample["workload"]["workers"].clone());
+    assert_eq!(exported.iter().map(of).collect::<Vec<_>>(), [(512.into(), 2.into()), (256.into(), 1.into())]);
+    assert!(exported[0]["warnings"].to_string().contains("2 jobs ran at the same time"), "{}", exported[0]["warnings"]);
     let json = lab.ok("fio a.fio --section=later --output-format=json").stdout;
     assert!(json.contains("\"fio version\": \"halfpower-"), "{json}");
     lab.write("again.json", json);

@@ -1,6 +1,6 @@
 //! Samples that were measured at the same time, as one.
 
-use super::record::{CpuTime, DepthMean, Histograms, OpenLoop, Parallel};
+use super::record::{ContextSwitches, CpuTime, DepthMean, Histograms, OpenLoop, Parallel};
 use super::{Interval, IntervalPart, Latency, Sample, Totals};
 use crate::environment::Environment;
 use crate::histogram::Histogram;
@@ -215,7 +215,12 @@ fn add_cpu(whole: &mut Sample, samples: &[Sample]) {
     cpu.lower_us_per_request = each_us(cpu.lower.user_s + cpu.lower.system_s);
     cpu.upper_us_per_request = cpu.upper_s.and_then(each_us);
     cpu.waited_s = samples.iter().map(|one| one.cpu.waited_s).sum();
-    (cpu.clocks_per_byte, cpu.instructions_per_byte, cpu.counters, cpu.context_switches) = (None, None, None, None);
+    (cpu.clocks_per_byte, cpu.instructions_per_byte, cpu.counters) = (None, None, None);
+    let switches = |of: fn(&ContextSwitches) -> u64| {
+        samples.iter().map(|one| one.cpu.context_switches.as_ref().map(of)).sum::<Option<u64>>()
+    };
+    let both = switches(|all| all.voluntary).zip(switches(|all| all.involuntary));
+    cpu.context_switches = both.map(|(voluntary, involuntary)| ContextSwitches { voluntary, involuntary });
 }
 
 /// One workload with all workers; what differs is unknown.

@@ -268,6 +268,11 @@ impl Workload {
         !self.unknown.has(field)
     }
 
+    /// The same of one worker and target with any seed: of clones of a job it is equal.
+    pub fn clone_of_job(&self) -> Workload {
+        Workload { workers: 1, targets: 1, seed: 0, ..self.clone() }
+    }
+
     /// Whether enough is known for claims, and to treat two equal workloads as the same. Imported ones may lack fields.
     pub fn is_described(&self) -> bool {
         self.lacks().next().is_none()

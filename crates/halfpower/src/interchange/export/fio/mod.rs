@@ -79,7 +79,9 @@ pub(crate) struct Reported<'s> {
 pub(crate) fn of_jobs(groups: &[Reported<'_>], global: &Given, forms: &[Printed]) -> Result<String, &'static str> {
     let options = |given: &Given| given.iter().map(|(name, value)| (name.clone(), json!(value))).collect::<Map<_, _>>();
     let each = groups.iter().map(|group| {
-        let mut job = job(group.sample, options(group.given))?;
+        let mut given = options(group.given);
+        given.insert("name".to_owned(), json!(group.name));
+        let mut job = job(group.sample, given)?;
         job.insert("jobname".to_owned(), json!(group.name));
         job.insert("groupid".to_owned(), json!(group.group));
         Ok(job)
@@ -142,6 +144,7 @@ fn disk(sample: &Sample) -> Option<Value> {
         "read_ios": read.requests, "write_ios": write.requests,
         "read_sectors": read.bytes / 512, "write_sectors": write.bytes / 512,
         "read_merges": block.merges, "write_merges": 0,
+        "read_ticks": 0, "write_ticks": 0, "in_queue": 0,
         "util": block.busy_fraction * 100.0,
     }))
 }
@@ -314,7 +317,11 @@ fn rates(sample: &Sample, kind: RequestKind) -> Vec<[f64; 2]> {
         let of = sample.of_kind(interval, kind)?;
         Some([of.requests as f64, of.bytes as f64 / 1024.0].map(|amount| amount / length_s))
     };
-    lengths.filter(|(length_s, _)| *length_s > 0.0).filter_map(rate).collect()
+    // The rest at the end is no interval.
+    let least_s = sample.workload.interval.seconds() / 2.0;
+    let is_whole =
+        |(number, (length_s, _)): &(usize, (f64, &Interval))| *length_s > 0.0 && (*number == 0 || *length_s >= least_s);
+    lengths.enumerate().filter(is_whole).filter_map(|(_, interval)| rate(interval)).collect()
 }
 
 fn mean_and_deviation(values: &[f64]) -> (f64, f64) {

@@ -17,7 +17,7 @@ use super::{Collected, Format, Source};
 use crate::text::once;
 use direction::Direction;
 use halfpower_model::sample::{self, Block, Failure, Warning};
-use halfpower_model::{Nanoseconds, Operation, RequestKind, Sample, Workload, WorkloadSpec};
+use halfpower_model::{Nanoseconds, Operation, RequestKind, Sample, WorkloadSpec};
 use options::Options;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -127,7 +127,7 @@ fn read_document(document: &Document, source: Source<'_>, collected: &mut Collec
 /// Jobs that ran at the same time: as one sample, if they did the same.
 fn take_together(jobs: Vec<Sample>, collected: &mut Collected) -> Result<(), Fault> {
     let count = jobs.len();
-    let alike = |one: &Sample| Workload { workers: 1, targets: 1, seed: 0, ..one.workload.clone() };
+    let alike = |one: &Sample| one.workload.clone_of_job();
     let are_alike = jobs.windows(2).all(|pair| alike(&pair[0]) == alike(&pair[1]));
     if count > 1 && !are_alike {
         let message = format!("{count} jobs ran at the same time; each sample is of one of them");
