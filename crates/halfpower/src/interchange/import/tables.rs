@@ -4,8 +4,8 @@ use super::error::Fault;
 use super::record::{Figures, fill, fill_only, of_reads, origin, size};
 use super::text::{lines, number};
 use super::{Collected, Format, Source};
-use halfpower_model::sample::Latency;
-use halfpower_model::{Bytes, Environment, Operation, Pattern, Sample, WorkerKind, WorkloadSpec};
+use halfpower_model::sample::{Latency, Warning};
+use halfpower_model::{Arrivals, Bytes, Environment, Operation, Pattern, Rate, Sample, WorkerKind, WorkloadSpec};
 
 pub(super) const KIB: f64 = 1024.0;
 pub(super) const MIB: f64 = 1048576.0;
@@ -66,6 +66,8 @@ pub(super) fn read_vdbench(source: Source<'_>) -> Result<Collected, Fault> {
 fn vdbench_sample(source: Source<'_>, row: &Row<'_>) -> Result<Sample, Fault> {
     let reads = row.figure("rdpct").or_else(|| row.figure("read%"));
     let operation = reads.filter(|reads| *reads <= 100.0).and_then(|reads| of_reads(reads.round() as u8));
+    // Without a limit it is `max`.
+    let rate = row.figure("reqrate").filter(|rate| *rate >= 1.0).map(|rate| Rate::Requests(rate.round() as u64));
     let spec = WorkloadSpec {
         operation,
         // The share of requests that go elsewhere than to the place behind the last.
@@ -79,6 +81,8 @@ fn vdbench_sample(source: Source<'_>, row: &Row<'_>) -> Result<Sample, Fault> {
         workers: row.count("threads"),
         processes: Some(WorkerKind::Thread),
         size: row.figure("lunsize").and_then(|gib| size((gib * KIB * MIB) as u64)),
+        arrivals: rate.map(|_| Arrivals::Closed),
+        rate,
         ..WorkloadSpec::default()
     };
     let from = origin(Format::Vdbench, source, Some(row.line), row.text("Run"), row.text("version"));
@@ -103,17 +107,23 @@ fn vdbench_sample(source: Source<'_>, row: &Row<'_>) -> Result<Sample, Fault> {
     Ok(sample)
 }
 
-/// Names of bonnie++'s columns that are read, by their numbers.
+/// Names of bonnie++'s columns that are read, by their numbers in format 1.98, which 2.00 writes.
 const BONNIE: [(usize, usize, &str); 3] = [(11, 39, "put_block"), (17, 42, "get_block"), (19, 43, "seeks")];
 
-/// Whether a line is of bonnie++'s CSV.
-fn is_bonnie_line(line: &str) -> bool {
-    line.starts_with("1.9") && line.split(',').count() > 43
+/// The number of columns that a line of bonnie++'s CSV lacks: those of seeks and their processes, before `putc`, are new
+/// in format 1.98. None of other lines.
+fn bonnie_lacks(line: &str) -> Option<usize> {
+    let lacks = match line.split(',').next()? {
+        "1.96" | "1.97" => 2,
+        "1.98" | "1.99" => 0,
+        _ => return None,
+    };
+    (line.split(',').count() > 43 - lacks).then_some(lacks)
 }
 
 /// Whether bonnie++ printed it; its CSV comes last, if it is not alone.
 pub(super) fn is_bonnie(source: Source<'_>) -> bool {
-    source.text.lines().any(is_bonnie_line)
+    source.text.lines().any(|line| bonnie_lacks(line).is_some())
 }
 
 /// Block writes, block reads and seeks of each run. A tenth of the blocks that are sought is written, too.
@@ -124,14 +134,13 @@ pub(super) fn read_bonnie(source: Source<'_>) -> Result<Collected, Fault> {
     let mut collected = Collected::default();
     for line in lines(source.text) {
         let (line, text) = line?;
-        if !is_bonnie_line(text) {
-            continue;
-        }
+        let Some(lacks) = bonnie_lacks(text) else { continue };
         let fields: Vec<&str> = text.split(',').collect();
         let [span, chunk] = [fields[5], fields[6]].map(|text| crate::fio::units::bytes(text, 1024));
         let span = span.ok_or_else(|| Fault::at(line, format!("the size `{}` is none", fields[5])))?;
+        let chunk = chunk.filter(|size| *size > 0);
         for (at, latency, name) in BONNIE {
-            let Some(rate) = number(fields[at]).filter(|rate| *rate > 0.0) else {
+            let Some(rate) = number(fields[at - lacks]).filter(|rate| *rate > 0.0) else {
                 let message = format!("line {line}: {name} has no figure: it was left out or took too short a time");
                 collected.note("figure_missing", message, "measure with a larger size (-s)");
                 continue;
@@ -142,23 +151,29 @@ pub(super) fn read_bonnie(source: Source<'_>) -> Result<Collected, Fault> {
                 _ => (None, Pattern::Random),
             };
             let is_seek = operation.is_none();
-            let request = chunk.filter(|size| *size > 0).unwrap_or(8192);
+            let request = chunk.unwrap_or(8192);
+            let workers = if is_seek { (lacks == 0).then_some(8) } else { Some(3) };
             let spec = WorkloadSpec {
                 operation,
                 pattern: Some(pattern),
                 request_size: Some(Bytes(request)),
                 depth: Some(1),
-                workers: fields[if is_seek { 8 } else { 3 }].parse().ok(),
+                workers: workers.and_then(|at| fields[at].parse().ok()),
                 processes: Some(WorkerKind::Process),
                 size: Some(Bytes(span)),
                 ..WorkloadSpec::default()
             };
             let from = origin(Format::Bonnie, source, Some(line), Some(name), Some(fields[1]));
             let mut sample = Sample::imported(spec.imported(None), Environment::unknown("", None), from);
+            if chunk.is_none() {
+                let message = "the CSV names no chunk size: bonnie++'s default of 8 KiB is assumed as request size";
+                let remedy = "check that -s had no chunk size, as in -s 64G:4k";
+                sample.warnings.push(Warning::new("request_size_assumed", message, remedy));
+            }
             let figures = Figures {
                 requests_per_s: Some(if is_seek { rate } else { rate * KIB / request as f64 }),
                 bytes_per_s: (!is_seek).then_some(rate * KIB),
-                latency: Latency { max: bonnie_time(fields[latency]), ..Latency::default() },
+                latency: Latency { max: bonnie_time(fields[latency - lacks]), ..Latency::default() },
                 ..Figures::default()
             };
             if is_seek {
@@ -182,4 +197,25 @@ fn bonnie_time(text: &str) -> Option<u64> {
         _ => return None,
     };
     digits.parse::<u64>().ok()?.checked_mul(factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::import_bytes;
+
+    #[test]
+    fn bonnie_of_format_1_97_has_two_columns_fewer() {
+        let (files, latencies) = (",".repeat(16), "15000us,8000us,9000us,7000us,3000us,2000us");
+        let rates = "723,99,142439,13,98394,9,2500,99,244588,12,410.2,15";
+        let row = format!("1.97,1.97,host,1,1410000000,16G,,{rates},16{files},{latencies},,,,,,\n");
+        let imported = import_bytes("a", row.as_bytes(), None).unwrap();
+        let figures = imported.samples.iter().map(|sample| {
+            let of = &sample.total;
+            (of.requests_per_s, of.latency_ns.max.unwrap_or_default(), sample.workload.is_known("workers"))
+        });
+        let expected =
+            [(142_439.0 / 8.0, 8_000_000, true), (244_588.0 / 8.0, 3_000_000, true), (410.2, 2_000_000, false)];
+        assert_eq!(figures.collect::<Vec<_>>(), expected);
+        assert_eq!(imported.warnings[0].code, "request_size_assumed");
+    }
 }
