@@ -8,14 +8,14 @@ mod output;
 mod xml;
 
 use super::error::Fault;
-use super::record::{Figures, fill, lasted, of_reads, origin, size};
+use super::record::{Figures, began, fill, lasted, of_reads, origin, size};
 use super::text::{number, whole};
 use super::{Collected, Format, Source};
 use crate::interchange::percentiles;
 use halfpower_model::sample::Latency;
 use halfpower_model::{
-    Buffering, Bytes, Environment, Nanoseconds, Operation, Origin, Pattern, RequestKind, Sample, WorkerKind,
-    WorkloadSpec,
+    Arrivals, Buffering, Bytes, Environment, Nanoseconds, Operation, Origin, Pattern, Rate, RequestKind, Sample,
+    WorkerKind, WorkloadSpec,
 };
 use xml::Element;
 
@@ -40,6 +40,7 @@ pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
     }
     let version = results.child("System").and_then(|system| system.child("Tool")).and_then(|tool| tool.text("Version"));
     let host = results.child("System").and_then(|system| system.text("ComputerName"));
+    let start = results.child("System").and_then(|system| system.text("RunTime")).and_then(utc);
     let profiles: Vec<Element<'_>> = results
         .child("Profile")
         .and_then(|profile| profile.child("TimeSpans"))
@@ -55,6 +56,7 @@ pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
         let from = facts(source, line, number + 1, version);
         let mut sample = of_span(span, profiles.get(number).copied(), from)?;
         sample.environment.host = host.unwrap_or_default().to_owned();
+        start.into_iter().filter(|_| number == 0).for_each(|start| began(&mut sample, start));
         collected.take(sample)?;
     }
     Ok(collected)
@@ -62,6 +64,18 @@ pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
 
 fn facts(source: Source<'_>, line: u64, number: usize, version: Option<&str>) -> Origin {
     origin(Format::Diskspd, source, Some(line), Some(&format!("time span {number}")), version)
+}
+
+/// `2026/01/09 10:00:00 UTC`: the start of the program, so of its first time span.
+fn utc(text: &str) -> Option<jiff::Timestamp> {
+    let civil = jiff::civil::DateTime::strptime("%Y/%m/%d %H:%M:%S", text.strip_suffix(" UTC")?).ok()?;
+    jiff::tz::TimeZone::UTC.to_timestamp(civil).ok()
+}
+
+/// The limit of all threads, from that of each: in IOPS, or in bytes per millisecond.
+fn rate_of(each: u64, is_iops: bool, threads: Option<u32>) -> Option<Rate> {
+    let all = each.checked_mul(u64::from(threads?)).filter(|all| *all > 0)?;
+    if is_iops { Some(Rate::Requests(all)) } else { all.checked_mul(1000).map(Rate::Bytes) }
 }
 
 /// A figure, which must be a number if it exists.
@@ -85,6 +99,14 @@ fn of_span(span: Element<'_>, profile: Option<Element<'_>>, from: Origin) -> Res
     }
     let mut spec = profile.map_or_else(WorkloadSpec::default, spec_of);
     spec.workers = span.text("ThreadCount").and_then(|count| count.parse().ok());
+    let limit = profile.and_then(|profile| {
+        let mut targets = profile.child("Targets")?.all("Target");
+        let first = targets.next()?;
+        if targets.next().is_some() { None } else { first.child("Throughput") }
+    });
+    let is_iops = |limit: Element<'_>| limit.attribute("unit") == Some("IOPS");
+    spec.rate = limit.and_then(|limit| rate_of(whole(limit.own_text())?, is_iops(limit), spec.workers));
+    spec.arrivals = spec.rate.map(|_| Arrivals::Closed);
     let mut paths = span.all("Thread").flat_map(|thread| thread.all("Target")).filter_map(|target| target.text("Path"));
     let first = paths.next().unwrap_or_default();
     let path = if paths.all(|path| path == first) { first } else { "" };

@@ -2,13 +2,14 @@
 //! those they share. The table of CPUs, whose columns differ between versions, is left out.
 
 use super::super::error::Fault;
-use super::super::record::{Figures, fill, lasted, size};
+use super::super::record::{Figures, began, fill, lasted, size};
 use super::super::text::{lines, number, whole};
 use super::super::{Collected, Source};
-use super::{facts, nanoseconds, of_writes, put};
+use super::{facts, nanoseconds, of_writes, put, rate_of, utc};
 use halfpower_model::sample::Latency;
 use halfpower_model::{
-    Buffering, Bytes, Environment, Nanoseconds, Operation, Pattern, RequestKind, Sample, WorkerKind, WorkloadSpec,
+    Arrivals, Buffering, Bytes, Environment, Nanoseconds, Operation, Pattern, RequestKind, Sample, WorkerKind,
+    WorkloadSpec,
 };
 
 /// Whether it is a text of diskspd.
@@ -24,6 +25,9 @@ struct Reader {
     targets: Vec<(String, WorkloadSpec)>,
     duration: Option<Nanoseconds>,
     warmup: Option<Nanoseconds>,
+    /// Limit of each thread, and whether it is in IOPS.
+    limit: Option<(u64, bool)>,
+    start: Option<jiff::Timestamp>,
     spans: usize,
     span: Option<Span>,
     collected: Collected,
@@ -54,6 +58,10 @@ pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
         if text.starts_with("Results for timespan") {
             reader.finish(source)?;
             reader.span = Some(Span { line, ..Span::default() });
+        } else if text.starts_with("Input parameters:") {
+            // Of a further run in the file.
+            reader.finish(source)?;
+            reader = Reader { collected: reader.collected, ..Reader::default() };
         } else if let Some(span) = &mut reader.span {
             span.read(line, text)?;
         } else {
@@ -75,6 +83,10 @@ impl Reader {
             self.duration = seconds(time);
         } else if let Some(time) = after("warm up time:") {
             self.warmup = seconds(time);
+        } else if let Some(time) = after("start time:") {
+            self.start = utc(time);
+        } else if let Some((each, unit)) = after("throughput rate-limited to").and_then(|limit| limit.split_once(' ')) {
+            self.limit = whole(each).map(|each| (each, unit == "IOPS"));
         }
         let Some((_, target)) = self.targets.last_mut() else { return };
         let is_direct = target.buffering.is_some_and(Buffering::is_direct);
@@ -109,6 +121,12 @@ impl Reader {
         if span.parts[0].is_none() {
             return Err(Fault::at(span.line, "the time span has no totals; is the file cut short?"));
         }
+        if span.parts.iter().any(Option::is_none) {
+            let message = format!("the time span on line {} has no totals of reads and of writes", span.line);
+            self.collected.doubt("cut_short", message, "check that diskspd ended and the file is complete");
+        }
+        let limit = self.limit.filter(|_| self.targets.len() == 1);
+        let rate = limit.and_then(|(each, is_iops)| rate_of(each, is_iops, span.threads));
         let alike = self.targets.windows(2).all(|pair| pair[0].1 == pair[1].1);
         let (path, spec) = self.targets.first().filter(|_| alike).cloned().unwrap_or_default();
         let spec = WorkloadSpec {
@@ -116,6 +134,8 @@ impl Reader {
             processes: Some(WorkerKind::Thread),
             duration: self.duration,
             warmup: self.warmup,
+            arrivals: rate.map(|_| Arrivals::Closed),
+            rate,
             ..spec
         };
         let environment = Environment::unknown(if self.targets.len() == 1 { &path } else { "" }, None);
@@ -128,6 +148,7 @@ impl Reader {
             }
         }
         lasted(&mut sample, seconds);
+        self.start.into_iter().filter(|_| self.spans == 1).for_each(|start| began(&mut sample, start));
         self.collected.take(sample)
     }
 }
@@ -179,5 +200,53 @@ fn percentile(name: &str) -> Option<f64> {
         "3-nines" => Some(99.9),
         "4-nines" => Some(99.99),
         _ => number(name.strip_suffix("th")?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::import_bytes;
+    use halfpower_model::{Arrivals, Rate};
+
+    const RUN: &str = include_str!("../seeds/diskspd/results.txt");
+
+    #[test]
+    fn a_second_run_in_a_file_has_its_own_settings() {
+        let second = RUN.replace("block size: 64KiB", "block size: 4KiB").replace("duration: 10s", "duration: 20s");
+        let samples = import_bytes("a", format!("{RUN}\n{second}").as_bytes(), None).unwrap().samples;
+        let settings = samples.iter().map(|one| (one.workload.request_size.0, one.workload.limits.duration));
+        let seconds = |seconds| Some(halfpower_model::Nanoseconds::from_seconds(seconds));
+        assert_eq!(settings.collect::<Vec<_>>(), [(65536, seconds(10.0)), (4096, seconds(20.0))]);
+    }
+
+    #[test]
+    fn the_limit_is_that_of_all_threads_and_the_start_is_in_utc() {
+        let start = "System information:\n\n\tstart time: 2026/01/09 10:00:00 UTC\n\nResults for timespan 1";
+        for (limit, rate) in [("500 IOPS", Rate::Requests(1000)), ("1000 B/ms", Rate::Bytes(2_000_000))] {
+            let limited = format!("per thread: 2\n\t\tthroughput rate-limited to {limit}\n");
+            let text = RUN.replace("per thread: 2\n", &limited).replace("thread count:\t\t1", "thread count:\t\t2");
+            let text = text.replace("Results for timespan 1", start);
+            let samples = import_bytes("a", text.as_bytes(), None).unwrap().samples;
+            let workload = &samples[0].workload;
+            assert_eq!((workload.arrivals, workload.rate), (Arrivals::Closed, Some(rate)));
+            assert_eq!(samples[0].started_at.to_string(), "2026-01-09T10:00:00Z");
+        }
+        let xml = include_str!("../seeds/diskspd/results.xml");
+        let limited = xml.replace("<WriteRatio>", "<Throughput unit=\"IOPS\">500</Throughput><WriteRatio>");
+        let limited = limited.replace("<Tool>", "<RunTime>2026/01/09 10:00:00 UTC</RunTime><Tool>");
+        let samples = import_bytes("a", limited.as_bytes(), None).unwrap().samples;
+        assert_eq!(samples[0].workload.rate, Some(Rate::Requests(1000)));
+        assert_eq!(samples[0].started_at.to_string(), "2026-01-09T10:00:00Z");
+    }
+
+    #[test]
+    fn a_file_without_totals_of_reads_is_cut_short() {
+        let cut = &RUN[..RUN.find("Read IO").unwrap()];
+        let codes = |text: &str| {
+            let warnings = import_bytes("a", text.as_bytes(), None).unwrap().warnings;
+            warnings.into_iter().map(|warning| warning.code).collect::<Vec<_>>()
+        };
+        assert_eq!((codes(cut).len(), codes(RUN).len()), (1, 0));
+        assert_eq!(codes(cut)[0], "cut_short");
     }
 }

@@ -33,6 +33,10 @@ impl<'d> Element<'d> {
         self.child(name).map(Element::own_text)
     }
 
+    pub(super) fn attribute(self, name: &str) -> Option<&'d str> {
+        self.0.attribute(name)
+    }
+
     /// Its text, trimmed.
     pub(super) fn own_text(self) -> &'d str {
         self.0.text().unwrap_or_default().trim()
