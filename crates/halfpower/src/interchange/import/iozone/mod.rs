@@ -30,6 +30,8 @@ struct Head {
     asynchronous: bool,
     /// Whether figures are IOPS.
     counts_operations: bool,
+    /// Whether figures are µs per operation (`-N`).
+    in_microseconds: bool,
     files: Vec<String>,
 }
 
@@ -109,6 +111,7 @@ impl Head {
         ] {
             *flag |= lower.starts_with(start);
         }
+        self.in_microseconds |= lower.starts_with("microseconds/op mode");
         self.counts_operations |= lower.starts_with("ops mode") || lower.starts_with("output is in ops");
     }
 

@@ -139,10 +139,14 @@ fn take(
     spec.size = bytes(Some(size));
     spec.bytes = spec.size;
     let mut sample = head.sample(source, line, name, &spec, Some(1), collected);
-    let per_request = if head.counts_operations { figure } else { figure / record_kib as f64 };
-    let bytes_per_s = per_request * (record_kib << 10) as f64;
-    let figures = Figures { requests_per_s: Some(per_request), bytes_per_s: Some(bytes_per_s), ..Figures::default() };
-    fill_only(&mut sample, figures);
+    let requests_per_s = match (head.counts_operations, head.in_microseconds) {
+        (true, _) => figure,
+        (_, true) => 1e6 / figure,
+        _ => figure / record_kib as f64,
+    };
+    let requests_per_s = Some(requests_per_s).filter(|rate| rate.is_finite());
+    let bytes_per_s = requests_per_s.map(|rate| rate * (record_kib << 10) as f64);
+    fill_only(&mut sample, Figures { requests_per_s, bytes_per_s, ..Figures::default() });
     collected.take(sample)
 }
 
@@ -168,4 +172,19 @@ fn whole_kib(number: f64) -> Option<u64> {
 /// `"1024"`, up to 2^50 KB.
 fn quoted(word: &str) -> Option<u64> {
     whole(word.strip_prefix('"')?.strip_suffix('"')?).filter(|kib| (1..=1 << 50).contains(kib))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::import_bytes;
+
+    #[test]
+    fn microseconds_per_operation_become_rates() {
+        let head = "Output is in kBytes/sec";
+        let text = include_str!("../seeds/iozone/ordinary.txt").replace("101000", "   500");
+        let text = text.replace(head, "Microseconds/op Mode. Output is in microseconds per operation.");
+        let samples = import_bytes("a", text.as_bytes(), None).unwrap().samples;
+        let total = &samples[0].total;
+        assert_eq!((total.requests_per_s, total.bytes_per_s.0), (2000.0, 8_192_000.0));
+    }
 }

@@ -84,6 +84,11 @@ impl Reader {
     /// Creates the sample of the last test.
     pub(super) fn finish(&mut self, source: Source<'_>, collected: &mut Collected) -> Result<(), Fault> {
         let Some(test) = self.test.take() else { return Ok(()) };
+        if test.head.in_microseconds {
+            let message = format!("line {}: a sum over processes in µs per operation is left out", test.line);
+            collected.note("test_left_out", message, "run iozone -t without -N");
+            return Ok(());
+        }
         let record = bytes(test.head.record_kib);
         let Some(mut spec) = tests_named::workload_of(&test.name, &test.head, record) else {
             let message = format!("line {}: the test `{}` is left out", test.line, test.name);
