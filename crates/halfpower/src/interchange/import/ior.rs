@@ -1,7 +1,7 @@
 //! IOR's JSON (`-O summaryFormat=json`) and ordinary output: a sample for each access of each repetition.
 //!
 //! MiB are 2^20 bytes. Bandwidth is over the whole time, including open and close; IOPS are IOR's own. Direct I/O is an option
-//! of the back end and is not printed: the command line has `-B` or `odirect`, or a POSIX back end is buffered.
+//! of the back end and is not printed: the command line has `-B`, `odirect` or `O_DIRECT`, or a POSIX back end is buffered.
 //! The `latency` of a result is left out, because its meaning changed between versions.
 
 use super::error::Fault;
@@ -227,9 +227,24 @@ fn printed_sample(
 
 /// The buffering of IOR, by its back end and command line; none if a script may say another.
 fn buffering(api: &str, command: &str) -> Option<Buffering> {
-    let mut words = command.split([' ', '"', '=']);
-    if words.clone().any(|word| word == "-B" || word.ends_with("odirect")) {
+    let command = command.replace("O_DIRECT=0", "");
+    let mut words = command.split([' ', '"', '=', ',']);
+    let is_direct = |word: &str| ["odirect", "O_DIRECT"].iter().any(|name| word.ends_with(name));
+    if words.clone().any(|word| word == "-B" || is_direct(word)) {
         return Some(Buffering::Direct);
     }
     (api == "POSIX" && !command.is_empty() && words.all(|word| word != "-f")).then_some(Buffering::Buffered)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn direct_is_an_option_by_several_names() {
+        for option in ["-B", "--posix.odirect", "-O useO_DIRECT=1", "-O summaryFormat=json,useO_DIRECT=1"] {
+            assert_eq!(buffering("POSIX", &format!("ior {option} -w")), Some(Buffering::Direct), "{option}");
+        }
+        assert_eq!(buffering("POSIX", "ior -O useO_DIRECT=0 -w"), Some(Buffering::Buffered));
+    }
 }
