@@ -6,7 +6,7 @@
 
 use super::error::Fault;
 use super::json::{self, documents};
-use super::record::{Figures, fill, fill_only, histogram, lasted, origin, size};
+use super::record::{Figures, began, fill, fill_only, histogram, lasted, origin, size};
 use super::text::{lines, number, whole};
 use super::{Collected, Format, Source};
 use halfpower_model::sample::Latency;
@@ -204,6 +204,10 @@ impl Phase<'_> {
         if let Some(elapsed_ms) = elapsed_ms {
             lasted(&mut sample, elapsed_ms / 1e3);
         }
+        // Only a time with a zone is one.
+        if let Some(start) = self.text("ISO date", "/iso_start_date").and_then(|text| text.parse().ok()) {
+            began(&mut sample, start);
+        }
         collected.take(sample)
     }
 
@@ -232,5 +236,22 @@ impl Phase<'_> {
             size: self.count("file size", "/config/file_size")?.and_then(size),
             ..WorkloadSpec::default()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::import_bytes;
+
+    #[test]
+    fn a_phase_starts_when_its_date_with_a_zone_is() {
+        let text = include_str!("seeds/elbencho/results.csv");
+        let zoned = text.replace("T10:00:00,", "T10:00:00.250+0200,");
+        let start = |text: &str| import_bytes("a", text.as_bytes(), None).unwrap().samples[0].clone();
+        assert!(!start(text).is_known("started_at"));
+        assert_eq!(start(&zoned).started_at.to_string(), "2026-11-10T08:00:00.25Z");
+        let date = "{\"iso_start_date\": \"2026-11-10T10:00:00.250+0200\", \"phase_type\": \"READ\"";
+        let json = include_str!("seeds/elbencho/results.json").replace("{\"phase_type\": \"READ\"", date);
+        assert_eq!(start(&json).started_at.to_string(), "2026-11-10T08:00:00.25Z");
     }
 }
