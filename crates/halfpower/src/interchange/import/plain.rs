@@ -2,10 +2,10 @@
 
 use super::error::Fault;
 use super::json::{Document, count, documents, figure};
-use super::record::{Figures, fill, fill_only, histogram, lasted, origin};
+use super::record::{Figures, fill, fill_only, histogram, lasted, of_reads, origin};
 use super::text::number;
 use super::{Collected, Format, Source};
-use halfpower_model::sample::Latency;
+use halfpower_model::sample::{Latency, Warning};
 use halfpower_model::workload::Mix;
 use halfpower_model::{
     Buffering, Bytes, Durability, Environment, Operation, Pattern, Personality, RequestKind, Sample, WorkerKind,
@@ -45,12 +45,17 @@ pub(super) fn is_dd(source: Source<'_>) -> bool {
 /// the report.
 pub(super) fn read_dd(source: Source<'_>) -> Result<Collected, Fault> {
     let mut collected = Collected::default();
-    let mut records = None;
+    let mut records: Option<Option<u64>> = None;
+    // Whole and partial ones.
+    let whole = |(whole, part): (&str, &str)| whole.parse().ok().filter(|_| part == "0");
     for (line, text) in lines(source.text) {
         if let Some(count) = text.strip_suffix(" records in") {
-            // Whole and partial ones.
-            let whole = |(whole, part): (&str, &str)| whole.parse::<u64>().ok().filter(|_| part == "0");
             records = Some(count.split_once('+').and_then(whole));
+        }
+        if let Some(count) = text.strip_suffix(" records out") {
+            // With ibs and obs, either may be the size of the storage's requests.
+            let out = count.split_once('+').and_then(whole);
+            records = records.map(|records| records.filter(|records| Some(*records) == out));
         }
         let Some((moved, rest)) = text.split_once(" bytes").filter(|(_, rest)| rest.contains(" copied, ")) else {
             continue;
@@ -88,7 +93,7 @@ pub(super) fn is_ioping(source: Source<'_>) -> bool {
 /// What ioping says of its requests.
 struct Ping<'a> {
     target: &'a str,
-    operation: Operation,
+    operation: Option<Operation>,
     size: Option<u64>,
     seconds: f64,
     figures: Figures,
@@ -102,7 +107,7 @@ impl Ping<'_> {
     fn keep(self, source: Source<'_>, line: u64, collected: &mut Collected) -> Result<(), Fault> {
         let Ping { figures, latencies: each, .. } = self;
         let spec = WorkloadSpec {
-            operation: Some(self.operation),
+            operation: self.operation,
             request_size: self.size.map(Bytes),
             depth: Some(1),
             workers: Some(1),
@@ -133,6 +138,15 @@ impl Ping<'_> {
     }
 }
 
+/// The operation of the requests that are listed; with `-G` reads and writes alternate.
+fn pinged(reads: bool, writes: bool) -> Option<Operation> {
+    match (reads, writes) {
+        (true, true) => of_reads(50),
+        (false, true) => Some(Operation::Write),
+        _ => Some(Operation::Read),
+    }
+}
+
 /// Each report, with the latency of each request where they are listed. Rates are over the time of the requests: ioping pauses
 /// between them.
 pub(super) fn read_ioping(source: Source<'_>) -> Result<Collected, Fault> {
@@ -143,11 +157,12 @@ pub(super) fn read_ioping(source: Source<'_>) -> Result<Collected, Fault> {
         }
         return Ok(collected);
     }
-    let (mut latencies, mut size) = (Vec::new(), None);
+    let (mut latencies, mut size, mut reads, mut writes) = (Vec::new(), None, false, false);
     let mut lines = lines(source.text);
     while let Some((line, text)) = lines.next() {
         if let Some((request, rest)) = text.split_once("<<<").or_else(|| text.split_once(">>>")) {
             size = amount(request, &SIZES).map(|size| size as u64);
+            (reads, writes) = (reads || text.contains("<<<"), writes || text.contains(">>>"));
             let taken = rest.split_once("time=").and_then(|(_, time)| amount(time, &TIMES));
             latencies.extend(taken.filter(|_| !rest.contains("(warmup)")).map(|taken| taken as u64));
         }
@@ -161,7 +176,8 @@ pub(super) fn read_ioping(source: Source<'_>) -> Result<Collected, Fault> {
         let [completed, moved, iops, rate] = parts[..] else { return Err(wrong()) };
         let (count, taken) = completed.split_once(" requests completed in ").ok_or_else(wrong)?;
         let seconds = amount(taken, &TIMES).ok_or_else(wrong)? / 1e9;
-        let operation = if moved.ends_with("written") { Operation::Write } else { Operation::Read };
+        let operation = pinged(reads, writes || moved.ends_with("written"));
+        (reads, writes) = (false, false);
         let figures = Figures {
             requests: count.trim().parse().ok(),
             bytes: amount(moved, &SIZES).map(|bytes| bytes as u64),
@@ -181,20 +197,32 @@ pub(super) fn read_ioping(source: Source<'_>) -> Result<Collected, Fault> {
 
 /// A list of requests (`io`), and of their sums (`stat`).
 fn read_ioping_json(source: Source<'_>, document: &Document, collected: &mut Collected) -> Result<(), Fault> {
-    let (mut latencies, mut last) = (Vec::new(), None);
-    for entry in document.value.as_array().into_iter().flatten() {
+    let entries = document.value.as_array().map(Vec::as_slice).unwrap_or_default();
+    // With -p, a total of all periods closes the list.
+    let counts: Vec<u64> = entries.iter().filter_map(|entry| count(entry.pointer("/stat/count")?)).collect();
+    let all = |periods: &[u64]| periods.iter().fold(0_u64, |sum, count| sum.saturating_add(*count));
+    let has_total = counts.split_last().is_some_and(|(last, rest)| !rest.is_empty() && *last >= all(rest));
+    let (mut latencies, mut last, mut reads, mut writes, mut periods) = (Vec::new(), None, false, false, 0);
+    for entry in entries {
         if let Some(request) = entry.get("io") {
             last = Some(request);
+            let is_write = request.get("operation").and_then(Value::as_str) == Some("write");
+            (reads, writes) = (reads || !is_write, writes || is_write);
             let counts = request.get("ignored").and_then(Value::as_bool) != Some(true);
             latencies.extend(request.get("time").and_then(count).filter(|_| counts));
         }
         let Some(sums) = entry.get("stat") else { continue };
+        periods += 1;
+        if has_total && periods == counts.len() {
+            let message = "the total of all periods is left out";
+            collected.note("total_left_out", message, "nothing to do: each period is a sample");
+            break;
+        }
         let of = |key: &str| sums.get(key).and_then(figure);
         let wrong = || Fault::at(document.line, "`stat` has no time of the requests");
-        let is_write = last.and_then(|one| one.get("operation")?.as_str()).is_some_and(|kind| kind == "write");
         let ping = Ping {
             target: entry.pointer("/target/path").and_then(Value::as_str).unwrap_or_default(),
-            operation: if is_write { Operation::Write } else { Operation::Read },
+            operation: pinged(reads, writes),
             size: last.and_then(|one| one.get("size").and_then(count)),
             seconds: of("time").filter(|ns| *ns > 0.0).ok_or_else(wrong)? / 1e9,
             figures: Figures {
@@ -217,7 +245,8 @@ pub(super) fn is_sysbench(source: Source<'_>) -> bool {
     source.text.contains("File operations:") && source.text.contains("reads/s:")
 }
 
-/// Each run. Latencies are in hundredths of a millisecond, and those of flushes are among them: mean and maximum are taken.
+/// Each run. Latencies are in hundredths of a millisecond, and those of flushes are among them: mean and maximum are
+/// taken. The mean is the sum over the number of events, because a rounded one contradicts the rate.
 pub(super) fn read_sysbench(source: Source<'_>) -> Result<Collected, Fault> {
     let mut collected = Collected::default();
     let all = super::text::lines(source.text).map(|line| line.map(|(number, text)| (number, text.trim())));
@@ -253,12 +282,11 @@ fn sysbench_run(source: Source<'_>, text: &str, line: u64) -> Result<Sample, Fau
         None if of("Calling fsync() at the end of test, Enabled").is_some() => Some(Durability::FlushAtEnd),
         None => Some(Durability::None),
     };
-    let buffering = match of("Extra file open flags:") {
-        Some("(none)") => Some(Buffering::Buffered),
-        Some("direct") => Some(Buffering::Direct),
-        Some("sync" | "dsync") => Some(Buffering::Through),
-        _ => None,
-    };
+    let buffering = of("Extra file open flags:").and_then(|flags| {
+        let has = |names: [&str; 2]| flags.split([' ', ',']).any(|flag| names.contains(&flag));
+        let (direct, through) = (has(["direct", "directio"]), has(["sync", "dsync"]));
+        (direct || through || flags == "(none)").then(|| Buffering::of(direct, through))
+    });
     let is_sync = text.contains("Using synchronous I/O mode");
     let spec = WorkloadSpec {
         operation,
@@ -293,7 +321,16 @@ fn sysbench_run(source: Source<'_>, text: &str, line: u64) -> Result<Sample, Fau
         }
     };
     let ms = |label: &str| figure(label).filter(|ms| *ms > 0.0).map(|ms| ms * 1e6);
-    let latency = Latency { mean: ms("avg:"), max: ms("max:").map(|ns| ns as u64), ..Latency::default() };
+    let events = figure("total number of events:").filter(|events| *events > 0.0);
+    let exact = ms("sum:").zip(events).map(|(sum, events)| sum / events);
+    // From 0.1 ms on, rounding changes it by less than 5 %.
+    let mean = exact.or_else(|| ms("avg:").filter(|ns| *ns >= 1e5));
+    let latency = Latency { mean, max: ms("max:").map(|ns| ns as u64), ..Latency::default() };
+    if figure("fsyncs/s:").is_some_and(|per_s| per_s > 0.0) {
+        let message = "mean and maximum latency include fsyncs: those of requests alone are not reported";
+        let remedy = "for these, run sysbench with --file-fsync-freq=0 --file-fsync-end=off";
+        sample.warnings.push(Warning::new("latency_with_flushes", message, remedy));
+    }
     fill(&mut sample, None, Figures { latency, ..of_rate(reads + writes) });
     for (kind, per_s) in [(RequestKind::Read, reads), (RequestKind::Write, writes)] {
         if per_s > 0.0 {
@@ -308,4 +345,68 @@ fn sysbench_run(source: Source<'_>, text: &str, line: u64) -> Result<Sample, Fau
 fn sysbench_size(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     amount(&format!("{digits} {}", &text[digits.len()..]), &SIZES).map(|size| size as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Imported, import_bytes};
+    use halfpower_model::{Buffering, Operation};
+
+    const SYSBENCH: &str = include_str!("seeds/sysbench/sysbench.txt");
+
+    fn imported(text: &str) -> Imported {
+        import_bytes("a", text.as_bytes(), None).unwrap()
+    }
+
+    #[test]
+    fn sysbench_names_its_flags() {
+        for (flags, buffering) in [
+            ("directio", Buffering::Direct),
+            ("direct", Buffering::Direct),
+            ("dsync", Buffering::Through),
+            ("sync", Buffering::Through),
+        ] {
+            let text = SYSBENCH.replace("(none)", flags);
+            assert_eq!(imported(&text).samples[0].workload.buffering, buffering, "{flags}");
+        }
+    }
+
+    #[test]
+    fn the_mean_of_sysbench_agrees_with_its_rate() {
+        let Imported { samples, warnings, .. } = imported(&SYSBENCH.replace("48970.46", "98970.46"));
+        assert_eq!(samples[0].total.latency_ns.mean, Some(976.1e6 / 83359.0));
+        assert_eq!(warnings[0].code, "latency_with_flushes");
+        let rounded = imported(&SYSBENCH.replace("sum:", "total:").replace("1633.85", "0.00"));
+        assert_eq!((rounded.samples[0].total.latency_ns.mean, rounded.warnings.len()), (None, 0));
+    }
+
+    #[test]
+    fn dd_with_two_sizes_has_an_unknown_request_size() {
+        let text = "2048+0 records in\n16+0 records out\n1048576 bytes (1.0 MB, 1.0 MiB) copied, 0.5 s, 2.1 MB/s\n";
+        for (text, is_known) in [(text.to_owned(), false), (text.replace("16+0", "2048+0"), true)] {
+            assert_eq!(imported(&text).samples[0].workload.is_known("request_size"), is_known);
+        }
+    }
+
+    #[test]
+    fn ioping_alternates_reads_and_writes() {
+        let text = include_str!("seeds/ioping/ioping.txt")
+            .replace("<<< /data (ext4 /dev/vda 252.0 GiB): request=3", ">>> /d: request=3");
+        let json = include_str!("seeds/ioping/ping.json").replacen("\"write\"", "\"read\"", 2);
+        for text in [text, json] {
+            assert!(matches!(imported(&text).samples[0].workload.operation, Operation::Mix(_)));
+        }
+    }
+
+    #[test]
+    fn the_total_of_ioping_is_no_period() {
+        let stat = |count: u64| {
+            format!("{{\"stat\": {{\"count\": {count}, \"time\": 500000, \"mdev\": 1}}, \"fstype\": \"\"}}")
+        };
+        let text = format!("[{}]", [5, 5, 5, 19].map(stat).join(","));
+        let Imported { samples, warnings, .. } = imported(&text);
+        assert_eq!(samples.iter().map(|sample| sample.total.requests).collect::<Vec<_>>(), [5, 5, 5]);
+        assert_eq!(warnings[0].code, "total_left_out");
+        assert_eq!(imported(&format!("[{}]", stat(19))).samples.len(), 1);
+    }
 }
