@@ -17,6 +17,9 @@ pub(crate) enum ImportError {
          of our own exports only jsonl comes back"
     )]
     Unknown { file: String, what: String },
+    /// It has no contents.
+    #[error("{file}: it is empty; import the file that the program wrote")]
+    Blank { file: String },
     /// Its format is known, but it has no result.
     #[error("{file}: it has no result that could be read as {format}; is it complete, and is that its form?")]
     Empty { file: String, format: &'static str },

@@ -128,9 +128,17 @@ struct Collected {
 }
 
 /// What marks an output of a program in a form that is not read, and how to get one that is.
-const OTHERS: [(&str, &str); 2] = [
+const OTHERS: [(&str, &str); 7] = [
+    ("Vdbench summary report", "vdbench's summary.html; import flatfile.html of the same folder"),
     ("Starting RD=", "vdbench's log; import flatfile.html of its output folder"),
     ("Completed operations", "elbencho's live output; run it with --csvfile FILE or --jsonfile FILE"),
+    ("RESULT TYPE", "elbencho's console table; run it with --jsonfile FILE or --csvfile FILE"),
+    ("%util", "iostat's table; use `iostat -x -t -o JSON 1 60`"),
+    ("--Sequential Output--", "bonnie++'s table without its CSV, the last line; `bonnie++ -q` prints that line alone"),
+    (
+        "Threads fairness:",
+        "sysbench's output of another test or version; only that of `sysbench fileio run` of 1.0 is read",
+    ),
 ];
 
 /// A format: its word, the program that writes it, and the functions that recognise and read it.
@@ -230,6 +238,7 @@ pub(crate) fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> 
     let source = Source { name, text: &text };
     let format = match format.or_else(|| Format::recognise(source)) {
         Some(format) => format,
+        None if text.trim().is_empty() => return Err(ImportError::Blank { file: name.to_owned() }),
         None => {
             let known = OTHERS.iter().find(|(mark, _)| text.contains(mark)).map(|(_, what)| *what);
             let what = known.map(|what| format!(" (it looks like {what})")).unwrap_or_default();

@@ -300,3 +300,21 @@ fn a_distance_of_lines_that_a_record_cannot_hold_is_unknown() {
         assert_eq!(imported.samples[0].workload.is_known("interval_s"), is_known, "{ms}");
     }
 }
+
+#[test]
+fn other_outputs_are_rejected_by_the_name_of_their_program() {
+    for (text, expected) in [
+        (
+            "OPERATION   RESULT TYPE         FIRST DONE   LAST DONE\n",
+            "elbencho's console table; run it with --jsonfile",
+        ),
+        ("Device            r/s     rkB/s   rrqm/s  %rrqm  aqu-sz  %util\n", "iostat -x -t -o JSON"),
+        ("Version  1.97       ------Sequential Output------ --Sequential Input- --Random-\n", "`bonnie++ -q`"),
+        ("sysbench 1.0.20\nCPU speed:\nThreads fairness:\n", "only that of `sysbench fileio run`"),
+        ("Vdbench summary report, created 10:00:00\n", "flatfile.html"),
+        (" \n", "a: it is empty; "),
+    ] {
+        let message = import_bytes("a", text.as_bytes(), None).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
+    }
+}

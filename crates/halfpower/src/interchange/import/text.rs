@@ -10,19 +10,33 @@ const MAX_LINES: u64 = 2_000_000;
 /// Beyond any figure of storage: bytes, requests or nanoseconds.
 const MAX_NUMBER: f64 = 9e18;
 
-/// Text in UTF-8, or in UTF-16 with a byte order mark, as PowerShell writes it. Invalid bytes become U+FFFD.
+/// Text in UTF-8, or in UTF-16 with a byte order mark, as PowerShell writes it. Invalid bytes become U+FFFD. Colours of
+/// terminals are removed.
 pub(super) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     let wide = |unit: fn([u8; 2]) -> u16| {
         let units = bytes[2..].chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
         let characters = char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER));
         Cow::Owned(characters.collect())
     };
-    match bytes {
+    let text = match bytes {
         [0xff, 0xfe, ..] => wide(u16::from_le_bytes),
         [0xfe, 0xff, ..] => wide(u16::from_be_bytes),
         [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest),
         _ => String::from_utf8_lossy(bytes),
-    }
+    };
+    if text.contains(CONTROL) { without_controls(&text).into() } else { text }
+}
+
+/// What begins a control sequence (ECMA-48): parameters follow, and a letter.
+const CONTROL: &str = "\u{1b}[";
+
+fn without_controls(text: &str) -> String {
+    let mut parts = text.split(CONTROL);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |kept, part| {
+        let rest = part.trim_start_matches(|c: char| (' '..='?').contains(&c));
+        kept + rest.strip_prefix(|c: char| ('@'..='~').contains(&c)).unwrap_or(rest)
+    })
 }
 
 /// The lines with their numbers, from 1.
@@ -87,6 +101,7 @@ mod tests {
         assert_eq!(decoded(b"\xef\xbb\xbfa"), "a");
         assert_eq!(decoded(b"\xff\xfe"), "");
         assert_eq!(decoded(b"a\xe9b"), "a\u{fffd}b");
+        assert_eq!(decoded(b"a\x1b[1;31mb\x1b[0m\nc\x1b[2"), "ab\nc");
     }
 
     #[test]
