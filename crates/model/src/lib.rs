@@ -43,7 +43,7 @@ pub use testbed::{Cancel, MeasureError, Observer, Progress, Testbed};
 pub use units::{Bytes, BytesPerSecond, Nanoseconds};
 pub use workload::trace::{self, Trace};
 pub use workload::{
-    Among, Arrivals, BlockPhases, Buffering, CachePolicy, Closing, CpuAccounting, CpuList, Durability, FileState,
-    Layout, Limits, NamedPersonality, Operation, Pattern, Personality, Plugin, Rate, RingOption, RingOptions, RwFlag,
-    RwFlags, Settings, Sharing, Sizes, SubmitBatch, Think, Verify, Wish, WorkerKind, Workload,
+    Advise, Among, Arrivals, BlockPhases, Buffering, CachePolicy, Closing, CpuAccounting, CpuList, Durability,
+    FileState, Layout, Limits, NamedPersonality, Operation, Pattern, Personality, Plugin, Rate, RingOption,
+    RingOptions, RwFlag, RwFlags, Settings, Sharing, Sizes, SubmitBatch, Think, Verify, Wish, WorkerKind, Workload,
 };

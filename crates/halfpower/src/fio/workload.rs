@@ -133,7 +133,17 @@ impl Settings<'_> {
             false if !is_direct && self.get("invalidate") != Some("0") => "cold_each_pass",
             false => "keep",
         };
-        keys.extend([("buffering", "direct", buffering.to_owned()), ("cache", "invalidate", cache.to_owned())]);
+        let advise = match self.get("fadvise_hint") {
+            _ if is_direct || engine == "mmap" => "off",
+            Some("0" | "none") => "off",
+            None | Some("1") => "on",
+            Some(_) => return Err(self.wrong("fadvise_hint", "use 1, which is by the pattern, or 0")),
+        };
+        keys.extend([
+            ("buffering", "direct", buffering.to_owned()),
+            ("cache", "invalidate", cache.to_owned()),
+            ("advise", "fadvise_hint", advise.to_owned()),
+        ]);
         Ok(keys)
     }
 

@@ -6,9 +6,9 @@ use crate::units::{Bytes, Nanoseconds};
 use crate::words::Value;
 use crate::workload::trace::Trace;
 use crate::workload::{
-    Among, Arrivals, BlockPhases, Buffering, CachePolicy, Closing, CpuAccounting, CpuList, Durability, FileState,
-    Layout, NamedPersonality, Operation, Pattern, Personality, Plugin, Rate, RingOptions, RwFlags, Settings, Sharing,
-    Sizes, SubmitBatch, Think, Verify, WorkerKind,
+    Advise, Among, Arrivals, BlockPhases, Buffering, CachePolicy, Closing, CpuAccounting, CpuList, Durability,
+    FileState, Layout, NamedPersonality, Operation, Pattern, Personality, Plugin, Rate, RingOptions, RwFlags, Settings,
+    Sharing, Sizes, SubmitBatch, Think, Verify, WorkerKind,
 };
 
 /// Largest request.
@@ -173,6 +173,13 @@ none        direct and through (O_DIRECT and O_DSYNC)",
 cold    drop the target from it; sequential reads then end after one
         pass, unless ‹bytes› or ‹requests› ask for more
 warm    read the target into it",
+    }
+    advise: Advise, advise, Method {
+        fio: "fadvise_hint",
+        help: "Advise the kernel of the pattern (posix_fadvise)",
+        details: "It reads ahead further for sequential requests, and not at all for
+random ones.",
+        unsimulated: Some("a kernel that is advised"),
     }
     file_state: FileState, file_state, Requests {
         kind: Kind::Word(FileState::WORDS),

@@ -68,6 +68,14 @@ words! {
         Process = "on",
     }
 
+    /// Whether the kernel is advised of the pattern.
+    pub enum Advise {
+        /// It is not.
+        Off = "off",
+        /// By posix_fadvise: sequential or random.
+        On = "on",
+    }
+
     /// Whether block-layer phases are traced.
     pub enum BlockPhases {
         /// Not traced.

@@ -16,8 +16,8 @@ pub mod trace;
 pub use crate::words::ChoiceError;
 pub use flags::{RwFlag, RwFlags};
 pub use method::{
-    Among, BlockPhases, Buffering, CachePolicy, CpuAccounting, CpuList, Layout, MirrorReads, Personality, SubmitBatch,
-    WorkerKind,
+    Advise, Among, BlockPhases, Buffering, CachePolicy, CpuAccounting, CpuList, Layout, MirrorReads, Personality,
+    SubmitBatch, WorkerKind,
 };
 pub use operation::{Mix, Operation, Request, RequestKind, Sizes};
 pub use pattern::{Pattern, Sharing, Thousandths, Zones};
@@ -124,6 +124,9 @@ pub struct Workload {
     /// State of the page cache before.
     #[serde(deserialize_with = "null_as_default")]
     pub cache: CachePolicy,
+    /// Whether the kernel is advised of the pattern.
+    #[serde(default, skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub advise: Advise,
     /// State of the file before.
     #[serde(deserialize_with = "null_as_default")]
     pub file_state: FileState,
@@ -215,6 +218,7 @@ impl Default for Workload {
             warmup: Nanoseconds(0),
             interval: Nanoseconds(1_000_000_000),
             cache: CachePolicy::Keep,
+            advise: Advise::Off,
             file_state: FileState::Written,
             durability: Durability::None,
             closing: Closing::Untimed,

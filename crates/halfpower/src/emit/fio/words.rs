@@ -1,7 +1,7 @@
 //! fio's options for a workload, as far as it has the same: for job files, and for exported results.
 
 use halfpower_model::{
-    Bytes, Durability, Nanoseconds, Operation, Pattern, Personality, RequestKind, WorkerKind, Workload,
+    Advise, Bytes, Durability, Nanoseconds, Operation, Pattern, Personality, RequestKind, WorkerKind, Workload,
 };
 
 /// fio's engines with the same personality.
@@ -50,6 +50,7 @@ pub(crate) fn words(workload: &Workload) -> Vec<(&'static str, &'static str, Str
     put("processes", "thread", switch(workload.worker_kind == WorkerKind::Thread));
     put("buffering", "direct", switch(workload.buffering.is_direct()));
     put("buffering", "sync", Some(if workload.buffering.is_through() { "dsync" } else { "none" }.to_owned()));
+    put("advise", "fadvise_hint", (workload.advise == Advise::On).then(|| "1".to_owned()));
     let (key, every) = match workload.durability {
         Durability::None => ("fsync", None),
         Durability::FlushAtEnd => ("end_fsync", Some(1)),
