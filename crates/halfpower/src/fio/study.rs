@@ -14,7 +14,8 @@ pub(crate) fn study_of(name: &str, works: &[Work]) -> String {
     let sweeps: Vec<(String, WorkloadSpec)> = jobs
         .iter()
         .map(|((_, name), works)| {
-            let spec = works[0].spec.clone();
+            // Simulated machines take no advice.
+            let spec = WorkloadSpec { advise: None, ..works[0].spec.clone() };
             (name.clone(), WorkloadSpec { workers: Some(works.len() as u32), ..spec })
         })
         .collect();

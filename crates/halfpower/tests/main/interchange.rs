@@ -147,7 +147,7 @@ fn a_run_of_fio_is_compared_with_ours_by_what_both_record() {
     let lab = Lab::new();
     lab.data_file("file", 64);
     lab.ok("io file --pattern=random --depth=4 --buffering=buffered --personality=io_uring --requests=100");
-    let options = r#"{"filename":"file","rw":"randread","bs":"4k","iodepth":"4","ioengine":"io_uring","direct":"0","invalidate":"0","size":"64k"}"#;
+    let options = r#"{"filename":"file","rw":"randread","bs":"4k","iodepth":"4","ioengine":"io_uring","direct":"0","invalidate":"0","fadvise_hint":"0","size":"64k"}"#;
     let read = r#"{"io_bytes":409600,"bw":400,"iops":100,"runtime":1000,"total_ios":100}"#;
     let job = format!(r#"{{"jobname":"a","groupid":0,"job options":{options},"read":{read}}}"#);
     lab.write("f.json", format!(r#"{{"fio version":"fio-3.33","jobs":[{job}]}}"#));
@@ -172,7 +172,7 @@ fn several_files_are_a_run_each_and_one_bad_one_keeps_all_out() {
     // A damaged file whose format is known by its name is rejected with the place of the fault.
     lab.write("a.hlog", "0.1,1.0,2.0,HISTE\n");
     lab.ends("import trace.csv b.csv", 1, "b.csv:3: column 2, IO/s, is `-1`");
-    lab.ends("import empty.txt", 1, "--format");
+    lab.ends("import empty.txt", 1, "empty.txt: it is empty");
     lab.ends("import other.txt", 1, "--format");
     lab.ends("import a.hlog", 1, "a.hlog:1: the histogram is not base64, or was cut off");
     assert!(lab.run("runs").stderr.contains("empty"));
