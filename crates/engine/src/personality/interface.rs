@@ -3,9 +3,9 @@
 use crate::buffers::Buffers;
 use crate::network::Name;
 use crate::target::{OpenTarget, Opened};
-use halfpower_model::Workload;
 use halfpower_model::sample::Connections;
 use halfpower_model::stream::RequestKind;
+use halfpower_model::{Advise, Workload};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::time::Duration;
@@ -54,7 +54,17 @@ impl Setup<'_> {
         if self.targets.is_empty() {
             return Err(io::Error::other("null: works with the null personality only"));
         }
-        self.targets.iter().map(|target| target.file()?.reopen()).collect()
+        let open = |target: &OpenTarget| {
+            let opened = target.file()?.reopen()?;
+            if self.workload.advise == Advise::On {
+                let is_ordered = self.workload.pattern.is_ordered();
+                let advice = if is_ordered { rustix::fs::Advice::Sequential } else { rustix::fs::Advice::Random };
+                // A file that does not take it has no read-ahead.
+                let _ = rustix::fs::fadvise(&opened.file, 0, None, advice);
+            }
+            Ok(opened)
+        };
+        self.targets.iter().map(open).collect()
     }
 
     /// The volumes of servers that the targets are.

@@ -7,7 +7,7 @@ use super::reopened::{OpenTarget, Opened, flags_for, leave_no_trace, open_again}
 use crate::errno;
 use crate::network::{self, Name, Volume};
 use crate::system::{Root, filesystem, number, numbers};
-use halfpower_model::{Advise, Bytes, MeasureError, TargetFacts, TargetKind, Workload};
+use halfpower_model::{Bytes, MeasureError, TargetFacts, TargetKind, Workload};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -252,12 +252,6 @@ impl Target {
             let remedy = errno::limit_remedy(&source).map(|remedy| format!("; {remedy}")).unwrap_or_default();
             MeasureError::System { action: "open", subject: format!("{}{remedy}", self.facts.path), source }
         })?;
-        if workload.advise == Advise::On {
-            let is_ordered = workload.pattern.is_ordered();
-            let advice = if is_ordered { rustix::fs::Advice::Sequential } else { rustix::fs::Advice::Random };
-            // What does not take it, like a pipe, has no read-ahead.
-            let _ = rustix::fs::fadvise(&file, 0, None, advice);
-        }
         let (kind, size) = (self.facts.kind, self.facts.size_bytes);
         Ok(Some(OpenTarget::File(Opened { file, kind, size, flags: flags.bits() })))
     }

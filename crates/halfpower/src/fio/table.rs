@@ -108,7 +108,7 @@ pub(crate) const OPTIONS: &[Row] = &[
     ("file_service_type", "", Near, "one request to each file in turn"),
     ("openfiles", "", Ignored, "all files are open"),
     ("fallocate", "", Ignored, "files hold data before the first request"),
-    ("fadvise_hint", "fadvise", Near, "on by default, as in fio, for buffered requests; random jobs still read ahead here. The values random and sequential are refused"),
+    ("fadvise_hint", "fadvise", Same, "on by default, as in fio, for buffered requests; random and sequential are refused"),
     ("opendir", "", Refused, "directories are not searched; name the files with filename"),
     ("lockfile", "", Refused, "files are not locked between jobs"),
     ("unique_filename", "", Ignored, "hosts do not share files here"),
