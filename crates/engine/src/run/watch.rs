@@ -75,12 +75,13 @@ pub(super) fn watch(
                 last_shown = moment.clone();
             }
             if interval_is_over {
+                let moment = moment.with_parts(shared);
                 watched.intervals.push(moment.interval(&last));
                 last = moment;
             }
         }
     }
-    let end = Moment::of(shared, clock.nanoseconds(clock.tick().saturating_sub(measure_from)));
+    let end = Moment::of(shared, clock.nanoseconds(clock.tick().saturating_sub(measure_from))).with_parts(shared);
     let rest = end.interval(&last);
     watched.intervals.extend((rest.requests > 0).then_some(rest));
     watched.heat.add(end.at_s(), &end.latencies(&last_shown));
@@ -92,16 +93,20 @@ pub(super) fn watch(
 struct Moment {
     at_ns: u64,
     counts: Snapshot,
-    /// Reads and writes alone, if a workload mixes them.
+    /// Reads and writes alone, at the end of an interval of a workload that mixes them.
     parts: Option<[Snapshot; 2]>,
 }
 
 impl Moment {
     fn of(shared: &Shared<'_>, at_ns: u64) -> Self {
+        Moment { at_ns, counts: Snapshot::of(shared.records.iter().flat_map(|record| &record.kinds)), parts: None }
+    }
+
+    /// The same at the end of an interval.
+    fn with_parts(self, shared: &Shared<'_>) -> Self {
         let of = |kind| Snapshot::of(shared.records.iter().map(|record| &record.kinds[kind as usize]));
         let is_mixed = matches!(shared.workload.operation, Operation::Mix(_));
-        let parts = is_mixed.then(|| [RequestKind::Read, RequestKind::Write].map(of));
-        Moment { at_ns, counts: Snapshot::of(shared.records.iter().flat_map(|record| &record.kinds)), parts }
+        Moment { parts: is_mixed.then(|| [RequestKind::Read, RequestKind::Write].map(of)), ..self }
     }
 
     fn at_s(&self) -> f64 {
@@ -115,12 +120,10 @@ impl Moment {
 
     fn interval(&self, since: &Moment) -> Interval {
         let latencies = self.latencies(since);
-        let nothing = Snapshot::default();
         let part = |number: usize| {
-            let now = &self.parts.as_ref()?[number];
-            let then = since.parts.as_ref().map_or(&nothing, |parts| &parts[number]);
-            let latencies = now.since(then);
-            let (requests, bytes) = (latencies.count(), now.bytes - then.bytes);
+            let (now, then) = (&self.parts.as_ref()?[number], since.parts.as_ref().map(|parts| &parts[number]));
+            let latencies = then.map_or_else(|| now.histogram(), |then| now.since(then));
+            let (requests, bytes) = (latencies.count(), now.bytes - then.map_or(0, |then| then.bytes));
             Some(IntervalPart { requests, bytes, latency_p50_ns: latencies.quantile(0.50) })
         };
         Interval {
