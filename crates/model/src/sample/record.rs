@@ -15,6 +15,7 @@ use crate::origin::{Origin, null_as_default};
 use crate::shared::Shared;
 use crate::stream::Request;
 use crate::units::{Bytes, BytesPerSecond, Nanoseconds};
+use crate::workload::RequestKind;
 use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
 
@@ -246,6 +247,20 @@ pub struct IntervalPart {
     pub bytes: u64,
     /// Their median latency.
     pub latency_p50_ns: Option<u64>,
+}
+
+impl Sample {
+    /// The requests of a kind in an interval; none if they are not known apart.
+    pub fn of_kind(&self, interval: &Interval, kind: RequestKind) -> Option<IntervalPart> {
+        let Interval { requests, bytes, latency_p50_ns, read, write, .. } = *interval;
+        let is_alone = self.workload.is_known("operation") && self.workload.operation.only() == Some(kind);
+        match kind {
+            _ if is_alone => Some(IntervalPart { requests, bytes, latency_p50_ns }),
+            RequestKind::Read => read,
+            RequestKind::Write => write,
+            _ => None,
+        }
+    }
 }
 
 /// Mean number of requests outstanding over all workers.

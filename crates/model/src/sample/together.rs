@@ -6,7 +6,6 @@ use crate::environment::Environment;
 use crate::histogram::Histogram;
 use crate::origin::Unknown;
 use crate::units::{Bytes, BytesPerSecond};
-use crate::workload::RequestKind;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -153,20 +152,6 @@ fn open_loop(samples: &[Sample], response: Option<&Histogram>) -> Option<OpenLoo
 fn at_first_finish(samples: &[Sample]) -> u64 {
     let first_s = samples.iter().map(|one| one.elapsed_s).fold(f64::INFINITY, f64::min);
     samples.iter().map(|one| (one.total.bytes as f64 * first_s / one.elapsed_s.max(first_s)) as u64).sum()
-}
-
-impl Sample {
-    /// The requests of a kind in an interval; none if they are not known apart.
-    pub fn of_kind(&self, interval: &Interval, kind: RequestKind) -> Option<IntervalPart> {
-        let Interval { requests, bytes, latency_p50_ns, read, write, .. } = *interval;
-        let is_alone = self.workload.is_known("operation") && self.workload.operation.only() == Some(kind);
-        match kind {
-            _ if is_alone => Some(IntervalPart { requests, bytes, latency_p50_ns }),
-            RequestKind::Read => read,
-            RequestKind::Write => write,
-            _ => None,
-        }
-    }
 }
 
 /// By the number of the interval since the first start; percentiles of several are unknown.
