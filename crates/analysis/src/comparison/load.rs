@@ -15,9 +15,9 @@ pub struct Load {
     pub cpu: f64,
     /// Share of the device's bytes that were for others; 0 if not known.
     pub device: f64,
-    /// Whether the CPU time was counted.
+    /// Whether they are known: the CPU time, and the device's bytes.
     #[serde(skip)]
-    pub(super) is_counted: bool,
+    pub(super) are_known: [bool; 2],
 }
 
 impl Load {
@@ -26,8 +26,9 @@ impl Load {
             let shares: Vec<f64> = samples.iter().filter_map(|sample| share(sample)).collect();
             mean(&shares).unwrap_or(0.0)
         };
-        let is_counted = samples.iter().any(|sample| cpu_for_others(sample).is_some());
-        Load { cpu: of(cpu_for_others), device: of(share_for_others), is_counted }
+        let are_known = [cpu_for_others, share_for_others]
+            .map(|of: fn(&Sample) -> Option<f64>| samples.iter().any(|sample| of(sample).is_some()));
+        Load { cpu: of(cpu_for_others), device: of(share_for_others), are_known }
     }
 
     /// The larger share.
@@ -37,17 +38,18 @@ impl Load {
 
     /// `Other programs used 54 % of the CPU time before and 84 % after`; none if it is not worth a word.
     pub(super) fn in_words([before, after]: [Load; 2], [first, second]: [&str; 2]) -> Option<String> {
-        let part = |share: fn(Load) -> f64, verb: &str, of: &str| {
+        let part = |kind: usize, share: fn(Load) -> f64, verb: &str, of: &str| {
             let [one, other] = [before, after].map(share);
             let [one_percent, other_percent] = [one, other].map(|share| format!("{:.0} %", share * 100.0));
-            let percents = match (before.is_counted, after.is_counted) {
+            let percents = match (before.are_known[kind], after.are_known[kind]) {
                 (true, true) => format!("{verb} {one_percent} of the {of} {first} and {other_percent} {second}"),
                 (true, false) => format!("{verb} {one_percent} of the {of} {first}"),
                 _ => format!("{verb} {other_percent} of the {of} {second}"),
             };
             (one.max(other) >= WORTH_A_WORD).then_some(percents)
         };
-        let words = [part(|load| load.cpu, "used", "CPU time"), part(|load| load.device, "caused", "device's I/O")];
+        let words =
+            [part(0, |load| load.cpu, "used", "CPU time"), part(1, |load| load.device, "caused", "device's I/O")];
         let words: Vec<String> = words.into_iter().flatten().collect();
         (!words.is_empty()).then(|| format!("Other programs {}", words.join(", and ")))
     }
