@@ -4,7 +4,7 @@
 
 use crate::machine::Machine;
 use crate::volume::Volume;
-use halfpower_model::{FileState, KEYS, Key, MeasureError, RequestKind, SubmitBatch, Workload};
+use halfpower_model::{CachePolicy, FileState, KEYS, Key, MeasureError, RequestKind, SubmitBatch, Workload};
 
 /// Refuses what is not simulated of a machine's volume.
 ///
@@ -19,7 +19,7 @@ pub(crate) fn refuse(machine: &Machine, workload: &Workload) -> Result<(), Measu
 }
 
 /// What volumes are not asked.
-fn of_the_volume(machine: &Machine, workload: &Workload) -> [(bool, &'static str); 6] {
+fn of_the_volume(machine: &Machine, workload: &Workload) -> [(bool, &'static str); 7] {
     let has = |kind| workload.operation.has(kind);
     let moves_none = has(RequestKind::Trim) || has(RequestKind::Flush);
     let limits = workload.limits;
@@ -41,6 +41,7 @@ fn of_the_volume(machine: &Machine, workload: &Workload) -> [(bool, &'static str
             "trims and flushes through a page cache or a share; use --buffering direct on a local volume, or --durability for flushes",
         ),
         (workload.file_state == FileState::Sparse, "sparse files; use another --file-state"),
+        (workload.cache == CachePolicy::ColdEachPass, "a cache that is dropped again; use --cache cold"),
         (
             limits.duration.is_none() && limits.requests.is_none() && limits.bytes.is_none(),
             "runs without an end; use --duration, --requests or --bytes",

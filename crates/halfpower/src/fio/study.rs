@@ -3,6 +3,7 @@
 use super::job::Work;
 use crate::study::study_text;
 use crate::text::grouped;
+use halfpower_model::CachePolicy::{Cold, ColdEachPass};
 use halfpower_model::{Bytes, WorkloadSpec};
 
 /// Length of a trial where no job has one.
@@ -14,8 +15,9 @@ pub(crate) fn study_of(name: &str, works: &[Work]) -> String {
     let sweeps: Vec<(String, WorkloadSpec)> = jobs
         .iter()
         .map(|((_, name), works)| {
-            // Simulated machines take no advice.
-            let spec = WorkloadSpec { advise: None, ..works[0].spec.clone() };
+            // Simulated machines take no advice, and drop a cache once.
+            let cache = works[0].spec.cache.map(|cache| if cache == ColdEachPass { Cold } else { cache });
+            let spec = WorkloadSpec { advise: None, cache, ..works[0].spec.clone() };
             (name.clone(), WorkloadSpec { workers: Some(works.len() as u32), ..spec })
         })
         .collect();

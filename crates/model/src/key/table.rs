@@ -168,11 +168,12 @@ none        direct and through (O_DIRECT and O_DSYNC)",
         kind: Kind::Word(CachePolicy::WORDS),
         value_name: "STATE",
         fio: "invalidate, pre_read",
-        help: "State of the page cache before the workload: keep, cold, warm; cold_each_pass drops it again before each pass",
-        details: "keep    as it is
-cold    drop the target from it; sequential reads then end after one
-        pass, unless ‹bytes› or ‹requests› ask for more
-warm    read the target into it",
+        help: "State of the page cache before the workload: keep, cold, cold_each_pass, warm",
+        details: "keep            as it is
+cold            drop the target from it; sequential reads then end after
+                one pass, unless ‹bytes› or ‹requests› ask for more
+cold_each_pass  drop it again before each pass of a worker
+warm            read the target into it",
     }
     advise: Advise, advise, Method {
         fio: "fadvise_hint",
