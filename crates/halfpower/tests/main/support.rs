@@ -15,7 +15,7 @@ use tempfile::TempDir;
 /// The program under test.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_halfpower");
 /// Time limit of every wait.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(240);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The user id of nobody.
 const NOBODY: u32 = 65_534;
