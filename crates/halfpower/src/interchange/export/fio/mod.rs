@@ -17,6 +17,7 @@ use halfpower_model::histogram::{Histogram, bucket_middle};
 use halfpower_model::sample::{Interval, Latency, Totals};
 use halfpower_model::{RequestKind, Sample};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 pub(crate) use files::files;
 
@@ -86,7 +87,16 @@ pub(crate) fn of_jobs(groups: &[Reported<'_>], global: &Given, forms: &[Printed]
         job.insert("groupid".to_owned(), json!(group.group));
         Ok(job)
     });
-    let each = each.collect::<Result<Vec<_>, &'static str>>()?;
+    let mut each = each.collect::<Result<Vec<_>, &'static str>>()?;
+    for (direction, _) in DIRECTIONS {
+        let rate = |job: &Map<String, Value>, name: &str| job[direction][name].as_f64().unwrap_or_default();
+        let mut all: BTreeMap<usize, f64> = BTreeMap::new();
+        groups.iter().zip(&each).for_each(|(group, job)| *all.entry(group.group).or_default() += rate(job, "bw"));
+        for (group, job) in groups.iter().zip(&mut each) {
+            let share = 100.0 * rate(job, "bw_mean") / all[&group.group].max(1.0);
+            job[direction]["bw_agg"] = json!(share.min(100.0));
+        }
+    }
     let mut document = around(each, groups.iter().map(|group| group.sample));
     if !global.is_empty() {
         document["global options"] = options(global).into();
@@ -128,9 +138,8 @@ fn around<'s>(jobs: Vec<Map<String, Value>>, samples: impl Iterator<Item = &'s S
         document["time"] = json!(end.map(|end| end.strftime("%a %b %e %H:%M:%S %Y").to_string()).unwrap_or_default());
     }
     // A device's counts are those of all jobs that ran.
-    let mut disks = samples.clone().filter_map(disk).collect::<Vec<_>>();
-    disks.truncate(if samples.count() == 1 { 1 } else { 0 });
-    document["disk_util"] = disks.into();
+    let only = samples.clone().next().filter(|_| samples.count() == 1);
+    document["disk_util"] = only.and_then(disk).into_iter().collect();
     document
 }
 
@@ -269,7 +278,8 @@ fn direction(sample: &Sample, kind: RequestKind, elapsed_ms: u64) -> Result<(Val
         part[format!("{name}_{deviation}")] = json!(stddev);
         part[format!("{name}_samples")] = json!(values.len());
     }
-    part["bw_agg"] = json!(if rates.is_empty() { 0.0 } else { 100.0 });
+    // The share of all jobs is known with them.
+    part["bw_agg"] = json!(0.0);
     Ok((part, histogram))
 }
 
