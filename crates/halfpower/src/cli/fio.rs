@@ -11,14 +11,13 @@ use crate::fio::job::{self, Ends, Work};
 use crate::fio::job_file::{Place, Request, read_command_line};
 use crate::fio::run::{Files, Group};
 use crate::fio::study::study_of;
-use crate::fio::table;
+use crate::fio::{ran_together, table};
 use crate::interchange::export::{FioGroup, FioOutput, fio_jobs};
 use crate::output::Output;
 use crate::sanitize::sanitize;
 use crate::store::{NewRun, RunKind, RunStatus};
 use crate::text::{UsageError, once, plural, refuse};
 use clap::{Arg, Args, Command, CommandFactory};
-use halfpower_model::sample::Warning;
 use halfpower_model::{Bytes, Limits, Sample};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -215,9 +214,7 @@ fn stored(groups: &[Group]) -> Vec<Sample> {
     let whole = |of: Vec<&Group>| Sample::together(of.into_iter().map(|group| group.sample.clone()).collect());
     let mut samples: Vec<Sample> = alike.into_iter().filter_map(whole).collect();
     if count > 1 {
-        let message = format!("{count} jobs ran at the same time; each sample is of one of them");
-        let warning = Warning::new("ran_together", message, "add them up, or measure one at a time");
-        samples.iter_mut().for_each(|sample| sample.warnings.push(warning.clone()));
+        samples.iter_mut().for_each(|sample| sample.warnings.push(ran_together(count)));
     }
     samples
 }

@@ -267,6 +267,10 @@ impl<'a> Settings<'a> {
         })
     }
 
+    fn is_percent(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|text| text.ends_with('%'))
+    }
+
     /// An amount, or a percentage of another; none if that is not known.
     fn amount(&self, name: &str, of: Option<u64>) -> Result<Option<u64>, String> {
         let Some(percent) = self.get(name).and_then(|text| text.strip_suffix('%')) else { return self.sized(name) };
@@ -304,11 +308,8 @@ impl<'a> Settings<'a> {
         };
         let block = self.smallest(&self.direction()?)?;
         let offset = self.amount("offset", there.or(Some(whole)))?.unwrap_or_default();
-        let offset = if self.get("offset").is_some_and(|text| text.ends_with('%')) {
-            offset.checked_next_multiple_of(block).unwrap_or(u64::MAX)
-        } else {
-            offset
-        };
+        let unit = if self.is_percent("offset") { block } else { 1 };
+        let offset = offset.checked_next_multiple_of(unit).unwrap_or(u64::MAX);
         let step = self.amount("offset_increment", there.or(Some(whole)))?.unwrap_or_default().saturating_mul(clone);
         let offset = offset.saturating_add(step);
         if offset > 0 && count > 1 {
@@ -317,9 +318,7 @@ impl<'a> Settings<'a> {
         let span = match (each, size, there) {
             (Some(each), ..) => each,
             // A percentage is of the file.
-            (None, Some(size), Some(there)) if self.get("size").is_some_and(|text| text.ends_with('%')) => {
-                there.min(offset.saturating_add(size))
-            }
+            (None, Some(size), Some(there)) if self.is_percent("size") => there.min(offset.saturating_add(size)),
             // Each file has as much, in whole requests.
             (None, Some(size), _) if count > 1 => size / count / block * block * count,
             (None, Some(size), _) => offset.saturating_add(size),

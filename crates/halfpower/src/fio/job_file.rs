@@ -110,7 +110,7 @@ pub(crate) fn read_command_line(words: &[String]) -> anyhow::Result<Request> {
             "readonly" => is_read_only = true,
             "showcmd" => refuse!("--showcmd does not exist; --parse-only shows what the jobs come to"),
             "client" | "server" | "remote-config" => {
-                refuse!("--{name} does not exist; see halfpower run --help for several hosts")
+                refuse!("--{name} does not exist; for several hosts use mpirun, see halfpower mpi --help")
             }
             "name" => reader.begin(&value()?, Place::CommandLine)?,
             _ if WITHOUT_EFFECT.1.contains(&name) => {}

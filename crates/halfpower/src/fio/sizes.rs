@@ -19,7 +19,7 @@ impl Settings<'_> {
 
     /// The smallest size.
     pub(super) fn smallest(&self, direction: &Direction<'_>) -> Result<u64, String> {
-        Ok(self.sizes(direction)?.iter().flatten().map(|(size, _)| *size).min().unwrap_or(4096).max(1))
+        Ok(self.sizes(direction)?.iter().flatten().map(|(size, _)| *size).min().unwrap_or(DEFAULT_SIZE).max(1))
     }
 
     /// Sizes with their weights, those of reads and of writes if they differ.

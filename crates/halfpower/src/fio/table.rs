@@ -337,23 +337,16 @@ pub(crate) fn is_flag(name: &str) -> bool {
 const SWITCH: &[&str] = &["", "0", "1", "false", "true"];
 /// Values of `sync`.
 const SYNC: &[&str] = &["", "0", "1", "none", "sync", "dsync"];
-/// Options that are on or off.
-const SWITCHES: [&str; 17] = [
+/// Options that are on or off and take a value, besides those that need none.
+const SWITCHES: [&str; 10] = [
     "direct",
     "buffered",
     "invalidate",
     "pre_read",
     "end_fsync",
     "fsync_on_close",
-    "time_based",
-    "norandommap",
-    "group_reporting",
-    "new_group",
-    "stonewall",
     "do_verify",
     "zero_buffers",
-    "exitall",
-    "sqthread_poll",
     "nowait",
     "uncached",
 ];
@@ -389,6 +382,8 @@ pub(crate) fn values(name: &str) -> Option<&'static [&'static str]> {
     match name {
         "sync" => Some(SYNC),
         "verify" => Some(VERIFY),
-        _ => SWITCHES.contains(&name).then_some(SWITCH),
+        // A number of threads is taken for threads.
+        "thread" => None,
+        _ => (SWITCHES.contains(&name) || is_flag(name)).then_some(SWITCH),
     }
 }

@@ -14,6 +14,7 @@ use super::error::Fault;
 use super::json::{Document, count, documents, figure};
 use super::record::{Figures, began, environment, fill, lasted, origin, used};
 use super::{Collected, Format, Source};
+use crate::fio::ran_together;
 use crate::text::once;
 use direction::Direction;
 use halfpower_model::sample::{self, Block, Failure, Warning};
@@ -130,8 +131,8 @@ fn take_together(jobs: Vec<Sample>, collected: &mut Collected) -> Result<(), Fau
     let alike = |one: &Sample| one.workload.clone_of_job();
     let are_alike = jobs.windows(2).all(|pair| alike(&pair[0]) == alike(&pair[1]));
     if count > 1 && !are_alike {
-        let message = format!("{count} jobs ran at the same time; each sample is of one of them");
-        collected.doubt("ran_together", message, "add them up, or measure one at a time");
+        let Warning { code, message, remedy } = ran_together(count);
+        collected.doubt(&code, message, &remedy);
         return jobs.into_iter().try_for_each(|job| collected.take(job));
     }
     let names = once(jobs.iter().filter_map(|job| job.origin.as_ref()?.record.clone())).join(", ");
