@@ -67,8 +67,6 @@ fn jobs_are_planned_and_become_a_study() {
     assert!(study.contains("[[sweep]]\nname = \"both\"\n") && study.contains("workers = 2"), "{study}");
     // A simulated machine drops its cache once.
     assert!(study.contains("cache = \"cold\"\n"), "{study}");
-    let each = "io sim:win2000:ide --buffering buffered --cache cold_each_pass";
-    assert!(lab.run(each).stderr.contains("use --cache cold"), "{}", lab.run(each).stderr);
     let plan = lab.ok("plan a.toml --target sim:nvme-gen4:steady").stdout;
     assert!(plan.contains("sequential write, 4 KiB"), "{plan}");
     lab.ends("study check a.toml", 0, "");

@@ -85,6 +85,7 @@ fn what_there_is_not_is_refused() {
         ("ATLAS --files=3", "a simulated volume has none; remove --files"),
         ("ATLAS --op=trim", "trims of this volume; use a flash drive"),
         ("sim:nvme-gen4:fresh --op=trim --buffering=buffered", "use --buffering direct"),
+        ("sim:nvme-gen4:fresh --buffering=buffered --cache=cold_each_pass", "use --cache cold"),
         // What would look as if it had an effect.
         ("ATLAS --cpus=0", "leave --cpus out, or set their number, like --set cpu.count=1"),
         ("ATLAS --cpus=7", "leave --cpus out"),
