@@ -60,11 +60,13 @@ pub(crate) fn nbdkit(arguments: &[&str]) -> Option<Server> {
         return None;
     }
     let directory = tempfile::tempdir().unwrap();
-    let socket = directory.path().join("socket");
+    let [socket, pid] = ["socket", "pid"].map(|name| directory.path().join(name));
     let mut command = Command::new("nbdkit");
-    command.current_dir(&directory).args(["--foreground", "--unix"]).arg(&socket).args(arguments);
+    command.current_dir(&directory).args(["--foreground", "--unix"]).arg(&socket).arg("--pidfile").arg(&pid);
+    command.args(arguments);
     let name = format!("nbd+unix:///?socket={}", socket.display());
-    Some(Server::start(&mut command, directory, name, || socket.exists()))
+    // The socket is there before it is listened on; this file is written after that.
+    Some(Server::start(&mut command, directory, name, || pid.exists()))
 }
 
 /// Samba with a share `share`, which guests and root may use; none, with a message, where it cannot be run.
