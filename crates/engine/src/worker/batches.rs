@@ -2,9 +2,10 @@
 //!
 //! While requests complete during their submission, as from the page cache, no device waits for a batch, and a call per request
 //! costs CPU time only. Then everything outstanding returns at once, although the worker waits for less. On a disk the first
-//! request should start before the next is prepared.
+//! request should start before the next is prepared. libaio completes only buffered requests during their submission; of
+//! direct ones all may return at once from a disk, and then a batch would follow a batch.
 
-use halfpower_model::{SubmitBatch, Workload};
+use halfpower_model::{Personality, SubmitBatch, Workload};
 
 /// Reaps in a row that return everything outstanding, before the batch grows.
 const ROUNDS: u32 = 8;
@@ -25,9 +26,10 @@ pub(super) struct Batches {
 impl Batches {
     /// Batches of a workload: a given number stays. At a rate each request starts when it is due.
     pub(super) fn new(workload: &Workload) -> Self {
+        let waits_for_a_disk = workload.personality == Personality::Libaio && workload.buffering.is_direct();
         let (least, most) = match workload.submit_batch {
             SubmitBatch::Requests(number) => (number, number),
-            SubmitBatch::Auto if workload.rate.is_none() => (1, workload.depth.min(MOST)),
+            SubmitBatch::Auto if workload.rate.is_none() && !waits_for_a_disk => (1, workload.depth.min(MOST)),
             SubmitBatch::Auto => (1, 1),
         };
         Batches { size: least, least, most, rounds: ROUNDS }
@@ -56,7 +58,7 @@ impl Batches {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use halfpower_model::Rate;
+    use halfpower_model::{Buffering, Rate};
 
     fn batches(submit_batch: &str, rate: Option<Rate>, depth: u32) -> Batches {
         let submit_batch = submit_batch.parse().unwrap();
@@ -86,6 +88,16 @@ mod tests {
         for round in 0..99 {
             batches.reaped(if round % 8 == 7 { 15 } else { 16 }, 16, 1);
             assert_eq!(batches.size(), 1);
+        }
+    }
+
+    #[test]
+    fn direct_requests_of_libaio_go_by_themselves() {
+        for (buffering, size) in [(Buffering::Direct, 1), (Buffering::None, 1), (Buffering::Buffered, 16)] {
+            let workload = Workload { personality: Personality::Libaio, buffering, depth: 16, ..Workload::default() };
+            let mut batches = Batches::new(&workload);
+            (0..9).for_each(|_| batches.reaped(16, 16, 1));
+            assert_eq!(batches.size(), size, "{buffering}");
         }
     }
 
