@@ -2,8 +2,8 @@
 //! before the measurement.
 
 use crate::mapping::Mapping;
-use halfpower_model::Data;
 use halfpower_model::random::Random;
+use halfpower_model::{Data, HugePages};
 use std::io;
 
 /// Alignment of every slot, in bytes; enough for any O_DIRECT.
@@ -19,15 +19,27 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    /// A region of `slots` buffers of `slot_bytes` each, mapped and touched.
+    /// A region of `slots` buffers of `slot_bytes` each, mapped and touched; in huge pages if possible.
     ///
     /// # Errors
     /// The kernel's, when there is not enough memory.
     pub(crate) fn new(slots: usize, slot_bytes: usize) -> io::Result<Self> {
+        Self::in_pages(slots, slot_bytes, HugePages::On)
+    }
+
+    /// The same, with the choice of pages.
+    ///
+    /// # Errors
+    /// As above.
+    pub(crate) fn in_pages(slots: usize, slot_bytes: usize, pages: HugePages) -> io::Result<Self> {
         let too_much = || io::Error::new(io::ErrorKind::OutOfMemory, "more buffer memory than an address can name");
         let stride = slot_bytes.checked_next_multiple_of(SLOT_ALIGNMENT).ok_or_else(too_much)?;
         let bytes = stride.checked_mul(slots).ok_or_else(too_much)?;
-        let mut buffers = Buffers { mapping: Mapping::zeros(bytes)?, slot_bytes, stride, slots };
+        let mapping = match pages {
+            HugePages::On => Mapping::zeros(bytes)?,
+            HugePages::Off => Mapping::small_pages(bytes)?,
+        };
+        let mut buffers = Buffers { mapping, slot_bytes, stride, slots };
         (0..slots).for_each(|slot| buffers.slot_mut(slot, 0).fill(0));
         Ok(buffers)
     }

@@ -28,7 +28,7 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// Private zeros in pages of the usual size.
+    /// Private zeros in pages as the system gives them.
     ///
     /// # Errors
     /// The kernel's, if there is not enough memory.

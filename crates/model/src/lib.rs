@@ -44,6 +44,6 @@ pub use units::{Bytes, BytesPerSecond, Nanoseconds};
 pub use workload::trace::{self, Trace};
 pub use workload::{
     Advise, Among, Arrivals, BlockPhases, Buffering, CachePolicy, Closing, CpuAccounting, CpuList, Durability,
-    FileState, Layout, Limits, NamedPersonality, Operation, Pattern, Personality, Plugin, Rate, RingOption,
+    FileState, HugePages, Layout, Limits, NamedPersonality, Operation, Pattern, Personality, Plugin, Rate, RingOption,
     RingOptions, RwFlag, RwFlags, Settings, Sharing, Sizes, SubmitBatch, Think, Verify, Wish, WorkerKind, Workload,
 };

@@ -170,7 +170,7 @@ mod tests {
                      file_state=sparse durability=fsync=1 time_close=on data=zeros verify=stamp personality=libaio \
                      ring=sqpoll rw_flags=hipri processes=on workers=5 depth=9 submit_batch=3 wait_batch=3 \
                      arrivals=poisson rate=7/s think=1ms/2 request_size=8KiB sizes=4KiB:1/8KiB:2 align=512 offset=512 size=2MiB \
-                     duration=7s requests=1 bytes=1 warmup=1ns interval=10ms advise=on block_phases=on cpus=1 cpu_count=1 connections=1 \
+                     duration=7s requests=1 bytes=1 warmup=1ns interval=10ms advise=on huge_pages=off block_phases=on cpus=1 cpu_count=1 connections=1 \
                      cpu_accounting=soaker set=disks=4";
         let other: HashMap<&str, &str> = other.split_whitespace().map(|said| said.split_once('=').unwrap()).collect();
         for key in KEYS.iter().filter(|key| key.name != "seed") {

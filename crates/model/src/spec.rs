@@ -308,7 +308,7 @@ fn at_odds(workload: &Workload, environment: &Environment) -> Option<&'static st
         "‹align› and ‹offset› leave one place, and every request would go there; use smaller ones, or a larger target"
     } else if ordered && sized && workload.pattern != Pattern::Sequential {
         "several sizes go with ‹pattern› sequential and with random patterns only"
-    } else if sized && matches!(workload.sharing, Sharing::Cursor | Sharing::Interleaved) {
+    } else if sized && on_one_target > 1 && matches!(workload.sharing, Sharing::Cursor | Sharing::Interleaved) {
         "several sizes go with ‹sharing› parts or whole; use one of these"
     } else if in_a_state && (workload.operation != Operation::Write || null) {
         "‹file_state› is for writes to a file; use ‹operation› write, or leave it out"

@@ -2,7 +2,7 @@
 
 use super::machine::WithSettings;
 use crate::comparable::bare;
-use halfpower_model::{Pattern, Unknown, WorkerKind, Workload};
+use halfpower_model::{Bytes, HugePages, Pattern, Unknown, WorkerKind, Workload};
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -13,6 +13,8 @@ pub(super) enum Habit {
     Workers,
     /// One uses each place once before it repeats any, and the other draws each anew.
     Places,
+    /// The buffers of one are in huge pages, and those of the other are not.
+    Pages,
 }
 
 impl Habit {
@@ -20,9 +22,13 @@ impl Habit {
         match self {
             Habit::Workers => " Workers are threads on one side and processes on the other.",
             Habit::Places => " One side uses each offset once before it repeats any; the other draws each at random.",
+            Habit::Pages => " Buffers are in huge pages on one side only, which makes large requests faster.",
         }
     }
 }
+
+/// Smaller requests are as fast from any pages (docs/decisions/engine-loop.md).
+const PAGES_MATTER: Bytes = Bytes(64 << 10);
 
 /// What both sides have in common by the settings that both record.
 pub(super) struct Both<'a> {
@@ -51,7 +57,13 @@ pub(super) fn by_both<'a>(sides: &[WithSettings<'a>; 2]) -> Option<Both<'a>> {
     let are_several = workloads().any(|workload| workload.workers > 1);
     let are_random =
         workloads().any(|one| has(one, Pattern::Random)) && workloads().any(|one| has(one, Pattern::Shuffled));
-    let habits = [(Habit::Workers, workers && are_several), (Habit::Places, places && are_random)];
+    let pages = differ(|one| has_pages(one, HugePages::On), |one| has_pages(one, HugePages::Off));
+    let are_large = workloads().any(|workload| workload.request_size >= PAGES_MATTER);
+    let habits = [
+        (Habit::Workers, workers && are_several),
+        (Habit::Places, places && are_random),
+        (Habit::Pages, pages && are_large),
+    ];
     let habits: Vec<Habit> = habits.into_iter().filter(|(_, differs)| *differs).map(|(habit, _)| habit).collect();
     let workloads = sides.each_ref().map(|side| reduced_side(side, &lacking, &habits));
     Some(Both { workloads, lacking, habits })
@@ -63,6 +75,10 @@ fn is(workload: &Workload, kind: WorkerKind) -> bool {
 
 fn has(workload: &Workload, pattern: Pattern) -> bool {
     workload.is_known("pattern") && workload.pattern == pattern
+}
+
+fn has_pages(workload: &Workload, pages: HugePages) -> bool {
+    workload.is_known("huge_pages") && workload.huge_pages == pages
 }
 
 fn reduced_side<'a>(side: &WithSettings<'a>, lacking: &Unknown, habits: &[Habit]) -> WithSettings<'a> {
@@ -85,9 +101,15 @@ fn reduced(workload: &Workload, lacking: &Unknown, habits: &[Habit]) -> Workload
     if habits.contains(&Habit::Places) && reduced.pattern == Pattern::Shuffled {
         reduced.pattern = Pattern::Random;
     }
+    if habits.contains(&Habit::Pages) || workload.request_size < PAGES_MATTER {
+        reduced.huge_pages = Default::default();
+    }
     if workload.workers == 1 || habits.contains(&Habit::Workers) {
         // A lone process does what a lone thread does.
         reduced.worker_kind = Default::default();
+    }
+    if workload.workers == 1 {
+        reduced.sharing = Default::default();
     }
     // Unknown fields are null in its record, and null is read as the default.
     let read_back = serde_json::to_value(&reduced).and_then(serde_json::from_value);

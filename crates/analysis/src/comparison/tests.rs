@@ -7,7 +7,7 @@ use halfpower_model::environment::DeviceLimit;
 use halfpower_model::reading::inspect::Limit;
 use halfpower_model::sample::Parallel;
 use halfpower_model::{
-    Bytes, BytesPerSecond, CachePolicy, Durability, Pattern, Quantity, Sample, WorkerKind, Workload,
+    Bytes, BytesPerSecond, CachePolicy, Durability, HugePages, Pattern, Quantity, Sample, WorkerKind, Workload,
 };
 
 /// Each block as a run of its own.
@@ -281,6 +281,12 @@ fn two_programs_are_compared_by_the_settings_that_both_record() {
     let fio = run(&[(several(WorkerKind::Process, &["cache"]), &close(1e8))]);
     let ours = compared(&fio, &run(&[(several(WorkerKind::Thread, &[]), &close(2e8))]));
     ends(&ours.sentence, "these may differ. Workers are threads on one side and processes on the other.");
+    let pages = |kib| {
+        let small = Workload { huge_pages: HugePages::Off, unknown: ["cache"].into_iter().collect(), ..read(kib) };
+        compared(&run(&[(small, &close(1e8))]), &run(&[(read(kib), &close(2e8))])).sentence
+    };
+    ends(&pages(1024), "Buffers are in huge pages on one side only, which makes large requests faster.");
+    ends(&pages(4), "these may differ.");
     let once = Workload { pattern: Pattern::Shuffled, unknown: ["cache"].into_iter().collect(), ..random(read(4)) };
     let anew = compared(&run(&[(once, &close(1e8))]), &run(&[(random(read(4)), &close(2e8))]));
     ends(&anew.sentence, "One side uses each offset once before it repeats any; the other draws each at random.");

@@ -63,7 +63,7 @@ fn prepare<'a, P: Personality, const FULL: bool>(
     let meter = Meter::start();
     let (slots, slot_bytes) =
         if P::MOVES_DATA { (workload.depth as usize, workload.request_size.0 as usize) } else { (1, 1) };
-    let mut buffers = Buffers::new(slots, slot_bytes)?;
+    let mut buffers = Buffers::in_pages(slots, slot_bytes, workload.huge_pages)?;
     if workload.operation.writes() && workload.verify == Verify::Off && P::MOVES_DATA {
         buffers.fill(&workload.data, derive_seed(workload.seed, DATA_SEED + u64::from(index)));
     }

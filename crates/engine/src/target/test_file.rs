@@ -162,6 +162,18 @@ impl TestFile {
         self.open_for_filling().and_then(|file| file.set_len(size.0)).map_err(failed)
     }
 
+    /// Allocates its blocks without data; where the file system cannot, its length alone is set.
+    ///
+    /// # Errors
+    /// If the file system is full or fails, or another file has taken its name.
+    pub fn allocate(&self, size: Bytes) -> Result<(), TargetError> {
+        let allocate = |file: File| match fallocate(&file, FallocateFlags::empty(), 0, size.0) {
+            Err(rustix::io::Errno::OPNOTSUPP) => file.set_len(size.0),
+            done => Ok(done?),
+        };
+        self.open_for_filling().and_then(allocate).map_err(|error| TargetError::from_io("write", &self.path, error))
+    }
+
     /// Opens it as a target, for reading and writing.
     ///
     /// # Errors
@@ -481,6 +493,17 @@ mod tests {
         let path = file.path().to_owned();
         file.remove().unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "somebody's");
+    }
+
+    #[test]
+    fn one_that_is_allocated_has_its_length_and_no_data() {
+        let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let file = TestFile::create(directory.path(), "t").unwrap();
+        file.allocate(Bytes(1 << 20)).unwrap();
+        let target = file.open().unwrap();
+        assert_eq!(target.facts().size_bytes, Bytes(1 << 20));
+        assert!((target.hole_share(Bytes(1 << 20)) - 1.0).abs() < 1e-9);
+        assert!(std::fs::read(file.path()).unwrap().iter().all(|byte| *byte == 0));
     }
 
     #[test]

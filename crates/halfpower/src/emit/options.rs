@@ -15,7 +15,11 @@ pub(crate) fn options(workload: &Workload) -> Vec<String> {
         .filter_map(|key| {
             let option = format!("--{}", key.option());
             let value = key.exact(workload)?;
-            Some(if key.about.kind == Kind::Switch { vec![option] } else { vec![option, value] })
+            Some(match (key.about.kind, value.as_str()) {
+                (Kind::Switch, "on") => vec![option],
+                (Kind::Switch, value) => vec![format!("{option}={value}")],
+                _ => vec![option, value],
+            })
         })
         .flatten()
         .collect();

@@ -7,8 +7,8 @@ use crate::words::Value;
 use crate::workload::trace::Trace;
 use crate::workload::{
     Advise, Among, Arrivals, BlockPhases, Buffering, CachePolicy, Closing, CpuAccounting, CpuList, Durability,
-    FileState, Layout, NamedPersonality, Operation, Pattern, Personality, Plugin, Rate, RingOptions, RwFlags, Settings,
-    Sharing, Sizes, SubmitBatch, Think, Verify, WorkerKind,
+    FileState, HugePages, Layout, NamedPersonality, Operation, Pattern, Personality, Plugin, Rate, RingOptions,
+    RwFlags, Settings, Sharing, Sizes, SubmitBatch, Think, Verify, WorkerKind,
 };
 
 /// Largest request.
@@ -181,6 +181,13 @@ warm            read the target into it",
         details: "It reads ahead further for sequential requests, and not at all for
 random ones.",
         unsimulated: Some("a kernel that is advised"),
+    }
+    huge_pages: HugePages, huge_pages, Method {
+        fio: "iomem",
+        help: "Buffers in huge pages where there are some",
+        details: "A device needs fewer segments for a large request then, and may take it
+whole. Programs whose buffers are ordinary memory: off.",
+        unsimulated: Some("buffers in other pages"),
     }
     file_state: FileState, file_state, Requests {
         kind: Kind::Word(FileState::WORDS),

@@ -112,7 +112,9 @@ impl<'a> Places<'a> {
         }
         let spread = Permutation::new(count, derive_seed(workload.seed, SPREAD));
         let law = match workload.pattern {
-            _ if contiguous => Law::Contiguous { part, next: random.below(count) * step },
+            _ if contiguous => {
+                Law::Contiguous { part, next: if cursor.is_some() { 0 } else { random.below(count) * step } }
+            }
             Pattern::Sequential | Pattern::Reverse | Pattern::Strided { .. } | Pattern::Runs { .. } => {
                 let grows = workload.file_state.grows();
                 let order = order(workload, count);

@@ -131,6 +131,10 @@ fn requests_of_several_sizes_follow_on_one_another() {
     let gaps = requests.windows(2).filter(|pair| pair[1].offset != pair[0].offset + u64::from(pair[0].length));
     // About 44 go into a MiB, so the end is met some 23 times.
     assert!(gaps.count() <= 26);
+    // A shared cursor begins at the first place.
+    let cursor = AtomicU64::new(0);
+    let mut stream = RequestStream::new(&Workload { sharing: Sharing::Cursor, ..workload }, 0, Some(&cursor));
+    assert_eq!(take(&mut stream, 1)[0].offset, 0);
 }
 
 #[test]

@@ -76,6 +76,14 @@ words! {
         On = "on",
     }
 
+    /// Whether buffers are in huge pages.
+    pub enum HugePages {
+        /// Where there are some.
+        On = "on",
+        /// In pages as the system gives them.
+        Off = "off",
+    }
+
     /// Whether block-layer phases are traced.
     pub enum BlockPhases {
         /// Not traced.

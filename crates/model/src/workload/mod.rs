@@ -16,8 +16,8 @@ pub mod trace;
 pub use crate::words::ChoiceError;
 pub use flags::{RwFlag, RwFlags};
 pub use method::{
-    Advise, Among, BlockPhases, Buffering, CachePolicy, CpuAccounting, CpuList, Layout, MirrorReads, Personality,
-    SubmitBatch, WorkerKind,
+    Advise, Among, BlockPhases, Buffering, CachePolicy, CpuAccounting, CpuList, HugePages, Layout, MirrorReads,
+    Personality, SubmitBatch, WorkerKind,
 };
 pub use operation::{Mix, Operation, Request, RequestKind, Sizes};
 pub use pattern::{Pattern, Sharing, Thousandths, Zones};
@@ -127,6 +127,9 @@ pub struct Workload {
     /// Whether the kernel is advised of the pattern.
     #[serde(default, skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub advise: Advise,
+    /// Whether buffers are in huge pages.
+    #[serde(default, skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub huge_pages: HugePages,
     /// State of the file before.
     #[serde(deserialize_with = "null_as_default")]
     pub file_state: FileState,
@@ -219,6 +222,7 @@ impl Default for Workload {
             interval: Nanoseconds(1_000_000_000),
             cache: CachePolicy::Keep,
             advise: Advise::Off,
+            huge_pages: HugePages::On,
             file_state: FileState::Written,
             durability: Durability::None,
             closing: Closing::Untimed,

@@ -40,7 +40,7 @@ const LINES: [&str; 14] = [
     "--op write --file-state append --durability fdatasync=8 --time-close --size 100MiB --buffering buffered",
     "--sizes read=4KiB:9/1MiB:1,write=64KiB --op mix=1 --pattern hot_cold=80/20 --align 512 --offset 1536",
     "--rate 123456789B/s --arrivals poisson --depth 8 --interval 12345us --warmup 1ns --duration 1234567891ns",
-    "--rate 50000/s --arrivals constant --block-phases --advise --cpu-count 1 --cpu-accounting soaker --seed 18446744073709551615",
+    "--rate 50000/s --arrivals constant --block-phases --advise --huge-pages=off --cpu-count 1 --cpu-accounting soaker --seed 18446744073709551615",
     "--verify read_back --op write --requests 77 --bytes 12345 --pattern strided=1MiB --sharing whole --workers 2",
     "--ring sqpoll,no-registered_files --depth 2 --personality io_uring --pattern shuffled --cache cold",
     "--personality vectored --rw-flags nowait,dontcache --buffering buffered --cache warm",
@@ -69,7 +69,8 @@ fn every_option_is_written_again() {
         let workload = spec(line.split(' ')).ok().and_then(|spec| spec.resolve(&environment).ok());
         let workload = workload.unwrap_or_else(|| panic!("{line} is no workload"));
         assert_eq!(again(&workload, &environment), workload, "{line}");
-        written.extend(options(&workload).into_iter().filter(|word| word.starts_with("--")));
+        let name = |word: String| word.starts_with("--").then(|| word.split('=').next().unwrap_or_default().to_owned());
+        written.extend(options(&workload).into_iter().filter_map(name));
     }
     let all = Line::command().get_arguments().filter_map(clap::Arg::get_long).map(|long| format!("--{long}")).collect();
     let translated = ["rw", "rwmixread", "direct", "ioengine", "fsync", "fdatasync"].map(|word| format!("--{word}"));
