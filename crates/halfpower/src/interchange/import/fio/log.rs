@@ -255,7 +255,7 @@ fn windows_of_rates(
     }
     if windows.idle_ms > 0 {
         let message = format!(
-            "for {} s of {} s there is no line: nothing was done then, and the rate is over all of it; how long nothing \
+            "for {} s of {} s there is no line: nothing was done then, or fio wrote a line late, and the rate is over all of it; how long nothing \
              was done after the last line the log does not say",
             significant(windows.idle_ms as f64 / 1e3),
             significant(over_s)
