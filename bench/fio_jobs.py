@@ -33,7 +33,7 @@ JOBS = [
     f"rw=randrw rwmixread=70 size=64m {RING} iodepth=8",
     f"rw=rw bs=16k size=128m {RING} iodepth=4",
     f"rw=randrw bs=4k,64k size=64m {RING} iodepth=8 {QUICK}",
-    f"rw=randread bssplit=4k/75:64k/25 size=64m {RING} iodepth=8 {QUICK}",
+    f"rw=randread bssplit=4k/75:64k/25 norandommap size=64m {RING} iodepth=8 {QUICK}",
     f"rw=randread bs=8k size=64m {RING} iodepth=4 numjobs=2 group_reporting",
     f"rw=randread bs=8k size=64m filename=shared {RING} iodepth=4 numjobs=4 group_reporting",
     f"rw=randwrite size=8m fsync=8 direct=1",

@@ -102,7 +102,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let (groups, status) = measured?;
     let text = if forms.is_empty() {
         let each = groups.iter().map(|group| format!("{}: {}", group.name, sample_text::summary(&group.sample)));
-        each.collect::<Vec<_>>().join("\n")
+        in_words_of_fio(&each.collect::<Vec<_>>().join("\n"))
     } else {
         let global = job::given(&request.jobs[0].settings[..request.jobs[0].global]);
         let reported = groups.iter().map(|Group { name, number, given, sample, .. }| FioGroup {
@@ -147,6 +147,22 @@ fn refuse_own_options(words: &[String]) -> Result<(), UsageError> {
         );
     }
     Ok(())
+}
+
+/// A text whose remedies name fio's options.
+fn in_words_of_fio(text: &str) -> String {
+    let words = [
+        ("--buffering direct", "direct=1"),
+        ("--personality io_uring", "ioengine=io_uring"),
+        ("--personality sync", "ioengine=psync"),
+        ("--pattern sequential or shuffled", "rw=trim, or rw=randtrim without norandommap"),
+        ("--bytes", "io_size"),
+        ("--op write with --durability fsync=N", "rw=write with fsync=N"),
+        ("--warmup ", "ramp_time="),
+        (" (`warmup` in a study)", ""),
+        ("write the whole file once before the run", "to write blocks that hold data already, use overwrite=1"),
+    ];
+    words.iter().fold(text.to_owned(), |text, (ours, theirs)| text.replace(ours, theirs))
 }
 
 /// The jobs of a file.

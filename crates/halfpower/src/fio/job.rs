@@ -33,6 +33,16 @@ pub(crate) enum Ends {
     Run,
 }
 
+/// How a file is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Made {
+    /// It has its length, and no blocks.
+    Sparse,
+    /// Its blocks hold no data.
+    Allocated,
+    Filled,
+}
+
 /// What one worker does.
 #[derive(Clone, Debug)]
 pub(crate) struct Work {
@@ -50,6 +60,8 @@ pub(crate) struct Work {
     pub(crate) files: Vec<PathBuf>,
     /// The size of a file that has to be made.
     pub(crate) file_size: Option<Bytes>,
+    /// Its contents before the first request.
+    pub(crate) made: Made,
     /// How long it waits before it starts.
     pub(crate) delay: Nanoseconds,
     /// What ends with it.
@@ -240,6 +252,13 @@ impl<'a> Settings<'a> {
         let seed: u64 = self.get("randseed").map_or(Ok(1), seed)?;
         spec.seed = Some(seed.wrapping_mul(SEEDS).wrapping_add(clone));
         let delay = self.time("startdelay")?.unwrap_or_default();
+        let writes_only = spec.operation.is_some_and(|operation| operation.writes() && !operation.reads());
+        let made = match self.get("fallocate") {
+            None | Some("1" | "native" | "posix") => Made::Allocated,
+            Some("0" | "none" | "keep" | "truncate") => Made::Sparse,
+            Some(_) => return Err(self.wrong("fallocate", "use native, posix, keep, truncate or none")),
+        };
+        let made = if !writes_only || self.is_on("overwrite") { Made::Filled } else { made };
         let log = |name: &str| match self.get(name) {
             Some("1") => job.name.clone(),
             Some(prefix) => prefix.to_owned(),
@@ -256,6 +275,7 @@ impl<'a> Settings<'a> {
             spec,
             files,
             file_size,
+            made,
             delay,
             ends: match self.get("exit_what") {
                 _ if !self.is_on("exitall") => Ends::Itself,

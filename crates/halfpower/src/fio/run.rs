@@ -1,11 +1,13 @@
 //! Runs fio's jobs: makes their files, then runs one stage of workers after another, each worker on a thread.
 
-use super::job::{Ends, Work};
+use super::job::{Ends, Made, Work};
 use crate::target::Overwrite;
 use crate::text::{UsageError, refuse};
 use halfpower_engine::test_file::TestFile;
 use halfpower_engine::{Access, Host, Target, is_remote};
-use halfpower_model::{Bytes, Cancel, Environment, MeasureError, RequestKind, Sample, Testbed, Workload, random};
+use halfpower_model::{
+    Bytes, Cancel, Environment, MeasureError, RequestKind, Sample, Sharing, Testbed, Workload, random,
+};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Barrier, Mutex};
@@ -96,7 +98,11 @@ impl Files {
                     let Some(size) = size else { refuse!("{} does not exist; name another device", path.display()) };
                     let file = TestFile::create_at(path)?;
                     let seed = random::derive_seed(1, files.0.len() as u64);
-                    file.fill(size, seed, cancel, |bytes| progress(path, bytes))?;
+                    match uses().map(|work| work.made).max() {
+                        Some(Made::Sparse) => file.stretch(size)?,
+                        Some(Made::Allocated) => file.allocate(size)?,
+                        _ => file.fill(size, seed, cancel, |bytes| progress(path, bytes))?,
+                    }
                     (file.open()?, Some(file))
                 }
                 _ => {
@@ -207,8 +213,12 @@ impl Files {
             logs.extend(samples.last().into_iter().flat_map(|sample| work.logs_of(sample)));
         }
         let group = |(work, samples, logs): (&Work, Vec<Sample>, Logs)| {
-            let (name, given) = (work.name.clone(), work.given.clone());
-            Some(Group { name, sample: Sample::together(samples)?, logs, given, number: work.number })
+            let (name, given, several) = (work.name.clone(), work.given.clone(), samples.len() > 1);
+            let mut sample = Sample::together(samples)?;
+            if several && sample.workload.sharing == Sharing::Cursor {
+                sample.workload.sharing = Sharing::Whole;
+            }
+            Some(Group { name, sample, logs, given, number: work.number })
         };
         let mut groups: Vec<Group> = groups.into_values().filter_map(group).collect();
         if groups.len() > 1 {

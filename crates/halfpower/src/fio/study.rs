@@ -15,9 +15,9 @@ pub(crate) fn study_of(name: &str, works: &[Work]) -> String {
     let sweeps: Vec<(String, WorkloadSpec)> = jobs
         .iter()
         .map(|((_, name), works)| {
-            // Simulated machines take no advice, and drop a cache once.
+            // Simulated machines take no advice, have no pages, and drop a cache once. Clones share no cursor.
             let cache = works[0].spec.cache.map(|cache| if cache == ColdEachPass { Cold } else { cache });
-            let spec = WorkloadSpec { advise: None, cache, ..works[0].spec.clone() };
+            let spec = WorkloadSpec { advise: None, huge_pages: None, sharing: None, cache, ..works[0].spec.clone() };
             (name.clone(), WorkloadSpec { workers: Some(works.len() as u32), ..spec })
         })
         .collect();

@@ -1,9 +1,10 @@
 //! Jobs as workloads.
 
-use super::job::works;
+use super::job::{Made, works};
 use super::job_file::read_command_line;
 use super::table::{How, OPTIONS};
 use super::units::{bytes, time};
+use halfpower_model::{HugePages, Sharing, SubmitBatch};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -104,6 +105,30 @@ fn sizes_places_and_mixes_are_as_in_fio() {
     assert_eq!(far, ["command line: offset=2m: it is beyond the end"]);
     let small = told("--name=a --rw=read --size=2k");
     assert_eq!(small, ["command line: size=2k: it is smaller than one block (bs)"]);
+}
+
+#[test]
+fn a_worker_has_the_buffers_order_and_file_of_fio_s() {
+    let of = |line: &str| {
+        let words: Vec<String> =
+            format!("--name=a --size=1m --filename=x {line}").split(' ').map(str::to_owned).collect();
+        let work = works(&read_command_line(&words).unwrap().jobs).unwrap().remove(0);
+        let spec = work.spec;
+        assert_eq!(spec.submit_batch, Some(SubmitBatch::Requests(1)), "{line}");
+        (work.made, spec.sharing, spec.huge_pages)
+    };
+    let (cursor, small) = (Some(Sharing::Cursor), Some(HugePages::Off));
+    for (line, expected) in [
+        ("--rw=read", (Made::Filled, cursor, small)),
+        ("--rw=randrw", (Made::Filled, None, small)),
+        ("--rw=write", (Made::Allocated, cursor, small)),
+        ("--rw=write --overwrite=1", (Made::Filled, cursor, small)),
+        ("--rw=randwrite --fallocate=none --mem=mmaphuge:/huge", (Made::Sparse, None, Some(HugePages::On))),
+    ] {
+        assert_eq!(of(line), expected, "{line}");
+    }
+    let wrong = told("--name=a --size=1m --fallocate=some");
+    assert_eq!(wrong, ["command line: fallocate=some: use native, posix, keep, truncate or none"]);
 }
 
 #[test]

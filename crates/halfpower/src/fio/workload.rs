@@ -2,7 +2,7 @@
 
 use super::job::{Direction, Settings};
 use super::units::{is_on, think};
-use halfpower_model::{Buffering, Bytes, KEYS, Nanoseconds, WorkloadSpec};
+use halfpower_model::{Buffering, Bytes, KEYS, Nanoseconds, Sharing, SubmitBatch, WorkloadSpec};
 
 /// A key of the workload, the option it follows from, and its value.
 type Given = (&'static str, &'static str, String);
@@ -40,8 +40,12 @@ impl Settings<'_> {
         if let Some(cpus) = self.get("cpus_allowed") {
             keys.push(("cpus", "cpus_allowed", self.cpu(cpus, clone)?));
         }
-        let spec = WorkloadSpec { workers: Some(1), ..WorkloadSpec::default() };
-        keys.iter().try_fold(spec, |spec, given| Ok(spec.or(&self.read(given)?)))
+        // It begins at the first offset, and each request is submitted by itself.
+        let sharing = Some(Sharing::Cursor).filter(|_| !self.direction().is_ok_and(|direction| direction.is_random));
+        let submit_batch = Some(SubmitBatch::Requests(1));
+        let spec = WorkloadSpec { workers: Some(1), sharing, ..WorkloadSpec::default() };
+        let spec = keys.iter().try_fold(spec, |spec, given| Ok::<_, String>(spec.or(&self.read(given)?)))?;
+        Ok(spec.or(&WorkloadSpec { submit_batch, ..WorkloadSpec::default() }))
     }
 
     /// The workload of a job that has run. Keys without a counterpart, and those that are `unknown`, are not set.
@@ -117,6 +121,8 @@ impl Settings<'_> {
         } else if let Some((name, _)) = flags.pop().filter(|(name, _)| *name != "hipri") {
             return Err(self.wrong(name, "only pvsync2 has such requests; use ioengine=pvsync2"));
         }
+        let is_huge = self.get("mem").is_some_and(|of| of.starts_with("mmaphuge") || of.starts_with("shmhuge"));
+        keys.push(("huge_pages", "mem", if is_huge { "on" } else { "off" }.to_owned()));
         if engine == "nbd" {
             // This host has no page cache of a server's volume.
             return Ok(keys);
@@ -134,7 +140,7 @@ impl Settings<'_> {
             false => "keep",
         };
         let advise = match self.get("fadvise_hint") {
-            _ if is_direct || engine == "mmap" => "off",
+            _ if is_direct => "off",
             Some("0" | "none") => "off",
             None | Some("1") => "on",
             Some(_) => return Err(self.wrong("fadvise_hint", "use 1, which is by the pattern, or 0")),

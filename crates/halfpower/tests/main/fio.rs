@@ -154,3 +154,11 @@ fn a_job_is_the_same_workload_in_fio_s_results() {
     let compared = lab.run("compare 1 2 --json").document();
     assert_eq!(compared["cells"].as_array().unwrap().len(), 1, "{}", compared["sentence"]);
 }
+
+#[test]
+fn a_remedy_names_fio_s_option() {
+    let lab = Lab::new();
+    let told = lab.ok("fio --name=a --size=1m --rw=randread --ioengine=libaio --iodepth=4").stdout;
+    assert!(told.contains("; use direct=1, or ioengine=io_uring"), "{told}");
+    assert!(!told.contains("--buffering"), "{told}");
+}

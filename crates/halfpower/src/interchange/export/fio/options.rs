@@ -1,7 +1,9 @@
 //! A sample's known workload as the options that fio repeats in its results.
 
 use crate::emit::fio::{bytes, engine, has_whole_rate, pace, words};
-use halfpower_model::{Advise, Arrivals, Operation, Pattern, RequestKind, Sample, TargetKind, Verify, Workload};
+use halfpower_model::{
+    Advise, Arrivals, HugePages, Operation, Pattern, RequestKind, Sample, TargetKind, Verify, Workload,
+};
 use serde_json::{Map, Value};
 
 /// The options; numjobs counts the jobs of the group.
@@ -62,6 +64,7 @@ fn more_words(workload: &Workload) -> Vec<(&'static str, &'static str, String)> 
     let mut put = |field, key, value: Option<String>| more.extend(value.map(|value| (field, key, value)));
     put("size", "size", bytes(workload.span));
     put("advise", "fadvise_hint", (workload.advise == Advise::Off).then(|| "0".to_owned()));
+    put("huge_pages", "mem", (workload.huge_pages == HugePages::On).then(|| "mmaphuge".to_owned()));
     for (key, value) in pace(workload) {
         // A rate of a job or direction that is no whole number is not known afterwards.
         put("arrivals", key, Some(value).filter(|_| key == "rate_process" || has_whole_rate(workload)));
