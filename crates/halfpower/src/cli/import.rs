@@ -153,6 +153,10 @@ fn stage<'a>(staged: &Staged<'_>, number: usize, path: &'a Path, format: Option<
     let Some(format) = formats.first().copied() else {
         refuse!("{} has no file of a known form", path.display());
     };
+    if let Some(other) = formats.iter().find(|other| other.tool() != format.tool()) {
+        let message = format!("it has results of several programs, such as {} and {}", format.word(), other.word());
+        warnings.push(Warning::new("several_programs", message, "import a folder for each run of a program"));
+    }
     warnings.extend(staged.copy_of(number)?.map(|run| {
         let message = format!("run {run} holds the same samples already, so that this is one measurement twice");
         Warning::new("imported_before", message, "count one of the two only; `halfpower runs rm` takes one away")

@@ -16,6 +16,7 @@ use crate::simulator::paper_figures::PaperFigure;
 use crate::study::VOLUME;
 use crate::text::{bar, counted, joined, once};
 use halfpower_analysis::CellSummary;
+use halfpower_model::sample::Totals;
 use halfpower_model::units::significant;
 use halfpower_model::{Environment, Estimate, Finding, FindingCode, Origin, Quantity, Reach, Sample};
 
@@ -290,29 +291,35 @@ fn cells(analysed: &Analysed) -> Table {
     let is_known = |estimate: &Estimate| estimate.repetitions > 0;
     let measured = || analysed.named_cells().filter(|(cell, _)| figures(cell).iter().any(is_known));
     let latencies = |cell: &CellSummary| [cell.latency.p50, cell.latency.p99];
-    // Of the flushes of a cell's only sample.
-    let flushes = |cell: &CellSummary| {
-        let [alone] = cell.samples[..] else { return None };
-        let sample = &analysed.samples.iter().find(|stored| stored.id == alone)?.sample;
-        sample.flush.as_ref().filter(|flush| flush.latency_ns.p50.is_some()).cloned()
+    // Of a cell's only sample: its flushes, and reads and writes where their latencies are not known together.
+    let parts = |cell: &CellSummary| {
+        let [alone] = cell.samples[..] else { return Vec::new() };
+        let Some(stored) = analysed.samples.iter().find(|stored| stored.id == alone) else { return Vec::new() };
+        let Sample { read, write, flush, .. } = &stored.sample;
+        let apart = [("reads", read.as_ref()), ("writes", write.as_ref())];
+        let apart = apart.into_iter().filter(|_| cell.latency.p50.is_none());
+        let parts = apart.chain([("fsync", flush.as_deref())]);
+        let known = |(name, totals): (&'static str, Option<&Totals>)| Some((name, totals?.clone()));
+        parts.filter_map(known).filter(|(_, totals)| totals.latency_ns.p50.is_some()).collect::<Vec<_>>()
     };
     let has_latencies =
-        measured().any(|(cell, _)| latencies(cell).iter().any(Option::is_some) || flushes(cell).is_some());
+        measured().any(|(cell, _)| latencies(cell).iter().any(Option::is_some) || !parts(cell).is_empty());
     let columns = if has_latencies { 5 } else { 3 };
     let rows = |(cell, name): (&CellSummary, &str)| {
         let row = |name: String, [throughput, rate]: [String; 2], latencies: [Option<u64>; 2]| {
             let [p50, p99] = latencies.map(latency_text);
             [name, throughput, rate, p50, p99].into_iter().take(columns).collect::<Vec<_>>()
         };
-        let flushes = flushes(cell).map(|flush| {
-            let [p50, p99] = [flush.latency_ns.p50, flush.latency_ns.p99];
+        let mut rows = vec![row(name.to_owned(), given(cell), latencies(cell))];
+        rows.extend(parts(cell).into_iter().map(|(part, totals)| {
+            let throughput = if part == "fsync" { "–".to_owned() } else { totals.bytes_per_s.to_string() };
             row(
-                format!("{name}: fsync"),
-                ["–".to_owned(), format!("{} IOPS", significant(flush.requests_per_s))],
-                [p50, p99],
+                format!("{name}: {part}"),
+                [throughput, format!("{} IOPS", significant(totals.requests_per_s))],
+                [totals.latency_ns.p50, totals.latency_ns.p99],
             )
-        });
-        std::iter::once(row(name.to_owned(), given(cell), latencies(cell))).chain(flushes)
+        }));
+        rows
     };
     let head = ["Workload", "throughput", "IOPS", "p50", "p99"].into_iter().take(columns);
     Table { head: head.map(str::to_owned).collect(), rows: measured().flat_map(rows).collect() }

@@ -169,7 +169,8 @@ impl Format {
         FORMS[self as usize].1.0
     }
 
-    fn tool(self) -> Option<&'static str> {
+    /// The program that writes it.
+    pub(crate) fn tool(self) -> Option<&'static str> {
         FORMS[self as usize].1.1
     }
 

@@ -276,6 +276,7 @@ fn sysbench_run(source: Source<'_>, text: &str, line: u64) -> Result<Sample, Fau
     };
     let every =
         of("Periodic FSYNC enabled, calling fsync() each ").and_then(|text| text.split(' ').next()?.parse().ok());
+    let every = every.or_else(|| of("Calling fsync() after each write operation").map(|_| 1));
     let durability = match every {
         // It counts requests, whatever they are.
         Some(every) => (operation == Some(Operation::Write)).then_some(Durability::Fsync { every }),

@@ -183,7 +183,7 @@ const VARIANTS: &[Case<'_>] = &[
     ("fio/json-plus.json", "", "disk_left_out"),
     (
         "fio/ordinary-fio.txt",
-        "(R) 4096B-4096B, (W) 4096B-4096B => (R) 64.0KiB-64.0KiB, (W) 64.0KiB-64.0KiB",
+        "(R) 4096B-4096B, (W) 4096B-4096B => (R) 64.0KiB-64.0KiB, (W) 64.0KiB-64.0KiB & (156MiB/2000msec) => (2.44GiB/2000msec)",
         "\nshuffled read, 64 KiB, QD8 × 2 workers\n",
     ),
     // A job that only wrote: its reads are the verification.
@@ -227,6 +227,11 @@ const VARIANTS: &[Case<'_>] = &[
     ("hdr/other.hlog", "1700000000.123000 => Tag=a,1700000000.123000", "\"record\":\"a\""),
     ("hdr/other.hlog", "#[StartTime: => #[x & #[BaseTime: => #[x", "2023-11-14T22:13:20.123Z"),
     ("hdr/other.hlog", "17000000 => 00000000 & BaseTime: 0.0 => BaseTime: 1700000000.0", "2023-11-14T22:13:20.123Z"),
+    (
+        "sysbench/sysbench.txt",
+        "Periodic FSYNC enabled, calling fsync() each 100 requests. => Calling fsync() after each write operation. & reads/s:                      48970.46 => reads/s:                      0.00",
+        "buffered, fsync=1",
+    ),
     ("ior/result.json", "\"deadlineForStonewall\": 0 => \"deadlineForStonewall\": 30", "\"bytes_per_s\":104857600.0"),
     // What must not be there.
     ("sqlio/trace.csv", "", "!rates_disagree"),
@@ -261,6 +266,47 @@ fn terse_output_of_all_requests_as_one_is_of_no_kind() {
     let imported = import_bytes("a", fields.join(";").as_bytes(), None).unwrap();
     let [sample] = &imported.samples[..] else { panic!("{imported:?}") };
     assert_eq!((sample.total.requests, &sample.read), (2048, &None));
+}
+
+#[test]
+fn clones_that_repeat_the_stonewall_of_their_job_are_one_sample() {
+    let job = |name: &str, group: u32| {
+        format!(
+            r#"{{"jobname":"{name}","groupid":{group},"job options":{{"stonewall":"1","rw":"read","bs":"4k"}},
+            "read":{{"io_bytes":4096000,"bw":4000,"iops":1000,"runtime":1000,"total_ios":1000}}}}"#
+        )
+    };
+    let jobs = [job("a", 0), job("n", 1), job("n", 1), job("b", 1)].join(",");
+    let text = format!(r#"{{"fio version":"fio-3.42","jobs":[{jobs}]}}"#);
+    let samples = import_bytes("a", text.as_bytes(), None).unwrap().samples;
+    let requests: Vec<u64> = samples.iter().map(|sample| sample.total.requests).collect();
+    assert_eq!(requests, [1000, 2000, 1000], "a stage, clones, and a job that waits for them");
+    // Requests of another size than the options say are those of other jobs of the group.
+    let other = text.replace("4096000", "40960000");
+    let sample = &import_bytes("a", other.as_bytes(), None).unwrap().samples[0];
+    assert!(!sample.workload.is_known("request_size"), "{}", sample.workload);
+}
+
+#[test]
+fn runs_and_reports_that_fio_printed_into_one_file_are_told_apart() {
+    let read = |text: &str| import_bytes("a", text.as_bytes(), None).unwrap();
+    let text = std::fs::read_to_string(seeds().join("fio/ordinary-fio.txt")).unwrap();
+    let (head, report) = text.split_at(text.find("a: (groupid").unwrap());
+    let rates = |text: &str| read(text).samples.iter().map(|sample| sample.total.requests).collect::<Vec<_>>();
+    let alone = rates(&text);
+    assert_eq!(rates(&format!("{text}{text}")), [alone.clone(), alone.clone()].concat(), "two runs");
+    assert_eq!(rates(&format!("{head}{report}{report}")), alone, "a report on the way, and the last");
+    // A group has one job's size, and its amount is of all.
+    let group = read(&text.replace("(156MiB/2000msec)", "(300MiB/2000msec)"));
+    let first = &group.samples[0];
+    assert_eq!((first.total.bytes, first.workload.is_known("request_size")), (300 << 20, false));
+    let headless = read(&text[text.find("b: (g=1)").unwrap()..]);
+    assert!(!headless.samples[0].workload.is_known("operation"), "nothing says what it was");
+    let terse = std::fs::read_to_string(seeds().join("fio/terse.txt")).unwrap();
+    let several = |text: String| read(&text).warnings.iter().any(|warning| warning.code == "terse_lines");
+    assert!(several(terse.repeat(2)) && !several(terse.clone()));
+    let others = read(&format!("{terse}{}", terse.replace(";reads;", ";other;")));
+    assert_eq!(others.samples.len(), 2 * read(&terse).samples.len());
 }
 
 #[test]

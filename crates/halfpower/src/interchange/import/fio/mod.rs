@@ -18,7 +18,7 @@ use crate::fio::ran_together;
 use crate::text::once;
 use direction::Direction;
 use halfpower_model::sample::{self, Block, Failure, Warning};
-use halfpower_model::{Nanoseconds, Operation, RequestKind, Sample, WorkloadSpec};
+use halfpower_model::{Bytes, Nanoseconds, Operation, RequestKind, Sample, WorkloadSpec};
 use options::Options;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -109,26 +109,39 @@ fn read_document(document: &Document, source: Source<'_>, collected: &mut Collec
         let mut sample = sample_of(job, options.as_ref(), from, collected).map_err(wrong)?;
         sample.environment.host = host.to_owned();
         began_at(&mut sample, value, job);
-        // A job that waits begins a group; fio does not always repeat the option.
+        // A job that waits begins a group; fio does not always repeat the option. Its clones repeat it.
         let waits = options.as_ref().is_some_and(Options::waits);
         read.push((job.get("groupid").and_then(count), waits, sample));
     }
     if let [(.., sample)] = &mut read[..] {
         counted_at_device(sample, value, collected);
     }
-    let together = read.chunk_by(|one, next| one.0 == next.0 && !next.1).map(|group| group.len()).collect::<Vec<_>>();
+    let is_clone = |one: &Sample, next: &Sample| {
+        let name = |sample: &Sample| sample.origin.as_ref().and_then(|origin| origin.record.clone());
+        name(one) == name(next)
+    };
+    let together = read
+        .chunk_by(|one, next| one.0 == next.0 && (!next.1 || is_clone(&one.2, &next.2)))
+        .map(|group| group.len())
+        .collect::<Vec<_>>();
     let mut read = read.into_iter().map(|(.., sample)| sample);
     for count in together {
         let jobs: Vec<Sample> = read.by_ref().take(count).collect();
-        take_together(jobs, collected)?;
+        take_together(jobs, value.get("printed").is_some(), collected)?;
     }
     Ok(())
 }
 
 /// Jobs that ran at the same time: as one sample, if they did the same.
-fn take_together(jobs: Vec<Sample>, collected: &mut Collected) -> Result<(), Fault> {
+fn take_together(jobs: Vec<Sample>, are_printed: bool, collected: &mut Collected) -> Result<(), Fault> {
     let count = jobs.len();
-    let alike = |one: &Sample| one.workload.clone_of_job();
+    // Of a workload that is not known the name has to do.
+    let name = |one: &Sample| one.origin.as_ref()?.record.clone().filter(|_| !one.workload.is_known("operation"));
+    let alike = |one: &Sample| (one.workload.clone_of_job(), name(one));
+    if count > 1 && are_printed && jobs.iter().all(|job| name(job).is_some()) {
+        let message = "jobs of one name are taken as jobs that ran together: this output does not say whether they did";
+        collected.doubt("terse_lines", message, "run fio with --output-format=json+, which does");
+    }
     let are_alike = jobs.windows(2).all(|pair| alike(&pair[0]) == alike(&pair[1]));
     if count > 1 && !are_alike {
         let Warning { code, message, remedy } = ran_together(count);
@@ -281,7 +294,16 @@ fn cpu_share(job: &Value, key: &str) -> Option<f64> {
 /// The options of a group are those of one job: if its requests are of other kinds, the workload is unknown.
 fn contradict(spec: &mut WorkloadSpec, directions: &[(RequestKind, Direction)], collected: &mut Collected) {
     let Some(operation) = spec.operation else { return };
-    if directions.iter().all(|(kind, _)| operation.has(*kind)) {
+    let sum = |of: fn(&Figures) -> Option<u64>| directions.iter().map(|(_, one)| of(&one.figures)).sum::<Option<u64>>();
+    let (bytes, requests) = (sum(|figures| figures.bytes), sum(|figures| figures.requests));
+    // The last request of a file may be shorter.
+    let has_its_size = |size: Bytes| match bytes.zip(requests) {
+        Some((bytes, requests)) if requests >= 50 && spec.sizes.is_none() => {
+            (bytes as f64 / (requests as f64 * size.0 as f64) - 1.0).abs() < 0.05
+        }
+        _ => true,
+    };
+    if directions.iter().all(|(kind, _)| operation.has(*kind)) && spec.request_size.is_none_or(has_its_size) {
         return;
     }
     *spec = WorkloadSpec::default();
@@ -290,8 +312,7 @@ fn contradict(spec: &mut WorkloadSpec, directions: &[(RequestKind, Direction)], 
         spec.operation =
             [Operation::Read, Operation::Write, Operation::Trim].into_iter().find(|one| one.only() == Some(only));
     }
-    let message =
-        "the options of a group are those of one job, but its requests are of all: its workload is left unknown";
+    let message = "the options of a group are those of one job, but its requests are of all, of other kinds or sizes: its workload is left unknown";
     collected.doubt("options_of_one_job", message, "run without group_reporting, or one kind of job in a group");
 }
 

@@ -37,13 +37,14 @@ fn is_ordinary(text: &str) -> bool {
     text.contains(": (groupid=") && text.contains("issued rwt")
 }
 
-/// One document with the jobs.
+/// A document with the jobs of each run; terse output is one.
 ///
 /// # Errors
 /// At a job that lacks a figure, and of another version of terse output.
 pub(super) fn documents(text: &str) -> Result<Vec<Document>, Fault> {
-    let (version, jobs) = if is_ordinary(text) { ordinary(text)? } else { terse(text)? };
-    Ok(vec![Document::made(json!({ "fio version": version, "printed": true, "jobs": jobs }))])
+    let runs = if is_ordinary(text) { ordinary(text)? } else { vec![terse(text)?] };
+    let document = |(version, jobs)| Document::made(json!({ "fio version": version, "printed": true, "jobs": jobs }));
+    Ok(runs.into_iter().map(document).collect())
 }
 
 fn terse(text: &str) -> Result<(String, Vec<Value>), Fault> {
@@ -90,11 +91,12 @@ fn terse(text: &str) -> Result<(String, Vec<Value>), Fault> {
     Ok((version, jobs))
 }
 
-fn ordinary(text: &str) -> Result<(String, Vec<Value>), Fault> {
-    let mut version = String::new();
+fn ordinary(text: &str) -> Result<Vec<(String, Vec<Value>)>, Fault> {
+    let (mut runs, mut version) = (Vec::new(), String::new());
     // Options by job, operations by group.
     let (mut options, mut operations) = (BTreeMap::<&str, Value>::new(), BTreeMap::<Option<u64>, Vec<Value>>::new());
-    let mut jobs: Vec<Value> = Vec::new();
+    // Jobs of a run, and the process of each.
+    let (mut jobs, mut reported) = (Vec::<Value>::new(), Vec::<Process>::new());
     // Of the job that is read: its options, the kind of requests, and the latency whose percentiles follow.
     let (mut own, mut workers, mut kind, mut family) = (Value::Null, 1_u64, "", String::new());
     for line in lines(text) {
@@ -102,6 +104,11 @@ fn ordinary(text: &str) -> Result<(String, Vec<Value>), Fault> {
         let wrong = |what: &str| Fault::at(line, format!("{what} is not as fio prints it"));
         let trimmed = text.trim();
         if let Some((name, rest)) = text.split_once(": (g=") {
+            if !jobs.is_empty() {
+                // The next run.
+                runs.push((std::mem::take(&mut version), std::mem::take(&mut jobs)));
+                (options, operations, reported) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+            }
             let own = options_of(rest);
             let group = rest.split_once(')').and_then(|(group, _)| whole(group));
             operations.entry(group).or_default().push(own["rw"].clone());
@@ -109,18 +116,15 @@ fn ordinary(text: &str) -> Result<(String, Vec<Value>), Fault> {
         } else if is_version(text) {
             version = trimmed.to_owned();
         } else if let Some((name, rest)) = text.split_once(": (groupid=") {
-            let after = |key: &str| {
-                let digits = rest.split_once(key)?.1.trim_start();
-                whole(digits.split(|letter: char| !letter.is_ascii_digit()).next()?)
-            };
-            let group = rest.split_once(',').and_then(|(group, _)| whole(group)).ok_or_else(|| wrong("the group"))?;
-            workers = after("jobs=").unwrap_or(1).max(1);
-            own = options.get(name).cloned().unwrap_or(json!({}));
-            own["numjobs"] = json!(workers.to_string());
-            own["group_reporting"] = json!("1");
-            jobs.push(
-                json!({ "jobname": name, "groupid": group, "error": after("err=").unwrap_or(0), "job options": own }),
-            );
+            let (job, process) = reported_job(name, rest, &options).ok_or_else(|| wrong("the group"))?;
+            own = job.get("job options").cloned().unwrap_or_default();
+            workers = process.jobs;
+            // With --status-interval the last report of a job has all of the earlier ones.
+            if let Some(earlier) = reported.iter().position(|other| process.id.is_some() && *other == process) {
+                (drop(reported.remove(earlier)), drop(jobs.remove(earlier)));
+            }
+            reported.push(process);
+            jobs.push(job);
         } else if let Some(job) = jobs.last_mut() {
             if let Some(of) = KINDS.into_iter().find(|kind| trimmed.starts_with(&format!("{kind}: IOPS="))) {
                 kind = of;
@@ -151,12 +155,8 @@ fn ordinary(text: &str) -> Result<(String, Vec<Value>), Fault> {
                 kind = "sync";
             } else if let Some(percentiles) = trimmed.strip_prefix('|') {
                 let (name, unit) = family.split_once(' ').unwrap_or(("clat_ns", "usec"));
-                for (percent, value) in percentiles.split(',').filter_map(|part| part.split_once("th=[")) {
-                    let percent = number(percent).ok_or_else(|| wrong("a percentile"))?;
-                    let ns = number(value.trim_end_matches(']')).map(|value| (value * unit_ns(unit)) as u64);
-                    if !kind.is_empty() && job[kind][name].is_object() {
-                        job[kind][name]["percentile"][format!("{percent:.6}")] = json!(ns);
-                    }
+                if !kind.is_empty() && job[kind][name].is_object() {
+                    put_percentiles(&mut job[kind][name], percentiles, unit).ok_or_else(|| wrong("a percentile"))?;
                 }
             } else if let Some(cpu) = trimmed.strip_prefix("cpu").and_then(|rest| rest.trim_start().strip_prefix(':')) {
                 let of = figures(cpu);
@@ -166,43 +166,103 @@ fn ordinary(text: &str) -> Result<(String, Vec<Value>), Fault> {
                 let totals: Option<Vec<u64>> = totals.split(',').map(whole).collect();
                 let totals = totals.ok_or_else(|| wrong("the number of requests"))?;
                 issued(job, &totals, &own);
-                // A group that wrote only read for its verification, before or behind the writes.
-                let wrote = |rw: &Value| *rw == "write" || *rw == "randwrite";
-                let only_wrote = operations.get(&job["groupid"].as_u64()).is_some_and(|all| all.iter().all(wrote));
-                if job.get("read").is_some() && only_wrote {
-                    job["job options"]["verify"] = "unnamed".into();
-                    let each = KINDS[..3].iter().filter_map(|kind| job.get(kind)?.get("runtime")?.as_u64());
-                    job["job_runtime"] = each.sum::<u64>().saturating_mul(workers).into();
+                if own.is_object() && job.get("several").is_some() {
+                    job["job options"]["bsrange"] = "several".into();
+                    job["job options"].as_object_mut().map(|options| options.remove("bs"));
+                }
+                if operations.get(&job["groupid"].as_u64()).is_some_and(|all| all.iter().all(wrote)) {
+                    verified(job, workers);
                 }
                 kind = "";
             }
         }
     }
-    Ok((version, jobs))
+    runs.push((version, jobs));
+    Ok(runs)
+}
+
+/// `50.00th=[  748], 99.00th=[ 1085]` as the percentiles of a latency; none where one is no number.
+fn put_percentiles(latency: &mut Value, text: &str, unit: &str) -> Option<()> {
+    for (percent, value) in text.split(',').filter_map(|part| part.split_once("th=[")) {
+        let percent = number(percent)?;
+        let ns = number(value.trim_end_matches(']')).map(|value| (value * unit_ns(unit)) as u64);
+        latency["percentile"][format!("{percent:.6}")] = json!(ns);
+    }
+    Some(())
+}
+
+fn wrote(operation: &Value) -> bool {
+    *operation == "write" || *operation == "randwrite"
+}
+
+/// A group that wrote only read for its verification, before or behind the writes.
+fn verified(job: &mut Value, workers: u64) {
+    if job.get("read").is_some() {
+        job["job options"]["verify"] = "unnamed".into();
+        let each = KINDS[..3].iter().filter_map(|kind| job.get(kind)?.get("runtime")?.as_u64());
+        job["job_runtime"] = each.sum::<u64>().saturating_mul(workers).into();
+    }
+}
+
+/// Which job a report is of.
+#[derive(PartialEq)]
+struct Process {
+    name: String,
+    group: u64,
+    id: Option<u64>,
+    /// The clones that are reported together.
+    jobs: u64,
+}
+
+/// `a: (groupid=0, jobs=2): err= 0: pid=10: …`: a job, with its options if the run named them.
+fn reported_job(name: &str, rest: &str, options: &BTreeMap<&str, Value>) -> Option<(Value, Process)> {
+    let after = |key: &str| {
+        let digits = rest.split_once(key)?.1.trim_start();
+        whole(digits.split(|letter: char| !letter.is_ascii_digit()).next()?)
+    };
+    let group = rest.split_once(',').and_then(|(group, _)| whole(group))?;
+    let jobs = after("jobs=").unwrap_or(1).max(1);
+    let mut job = json!({ "jobname": name, "groupid": group, "error": after("err=").unwrap_or(0) });
+    if let Some(own) = options.get(name) {
+        job["job options"] = own.clone();
+        job["job options"]["numjobs"] = json!(jobs.to_string());
+        job["job options"]["group_reporting"] = json!("1");
+    }
+    Some((job, Process { name: name.to_owned(), group, id: after("pid="), jobs }))
 }
 
 /// Sets the requests of a job: its reads, writes, trims and flushes.
 fn issued(job: &mut Value, totals: &[u64], options: &Value) {
+    let mut are_alike = true;
     for (kind, total) in ["read", "write", "trim", "sync"].into_iter().zip(totals) {
         if let Some(part) = job.get_mut(kind) {
-            count_requests(part, *total, options);
+            are_alike &= count_requests(part, *total, options);
         }
     }
     if let Some(part) = job.get_mut(MIXED) {
-        count_requests(part, totals.iter().take(3).fold(0, |sum, total| sum.saturating_add(*total)), options);
+        let all = totals.iter().take(3).fold(0_u64, |sum, total| sum.saturating_add(*total));
+        are_alike &= count_requests(part, all, options);
+    }
+    if !are_alike {
+        job["several"] = true.into();
     }
 }
 
-/// Sets the requests of a kind, its rate, and its bytes if all have one size.
-fn count_requests(part: &mut Value, requests: u64, options: &Value) {
+/// Sets the requests of a kind, its rate, and its exact bytes if all have one size. False where the printed amount, rounded
+/// to three digits, says that they have not.
+fn count_requests(part: &mut Value, requests: u64, options: &Value) -> bool {
     part["total_ios"] = requests.into();
-    let Some(ms) = part.get("runtime").and_then(Value::as_u64) else { return };
+    let Some(ms) = part.get("runtime").and_then(Value::as_u64) else { return true };
     let seconds = (ms as f64 / 1e3).max(1e-9);
     part["iops"] = json!(requests as f64 / seconds);
     let size = options.get("bs").and_then(Value::as_str).and_then(|size| bytes(size, 1024));
-    if let Some(moved) = size.and_then(|size| requests.checked_mul(size)) {
+    let Some(moved) = size.and_then(|size| requests.checked_mul(size)) else { return true };
+    let printed = part.get("io_bytes").and_then(Value::as_u64).unwrap_or_default();
+    let is_one_size = printed.abs_diff(moved) <= printed / 50 + 4096;
+    if is_one_size {
         (part["io_bytes"], part["bw"]) = (moved.into(), json!(moved as f64 / 1024.0 / seconds));
     }
+    is_one_size
 }
 
 /// `0): rw=randread, bs=(R) 4096B-4096B, (W) …, ioengine=psync, iodepth=1`: the options that fio repeats of a job.
