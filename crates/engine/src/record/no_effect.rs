@@ -45,7 +45,8 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64) -> Vec<Warning> {
             "trim each place once: --pattern sequential or shuffled, and --bytes up to the size; or mix trims with writes",
         ));
     }
-    let idle = idle_flushes(workload.operation);
+    // The order of a trace is its own.
+    let idle = if workload.trace.is_some() { 0.0 } else { idle_flushes(workload.operation) };
     if idle > MAX_SHARE {
         let message = if idle < 1.0 {
             format!("{:.0} % of the flushes followed another flush with no write between", idle * 100.0)

@@ -47,7 +47,7 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> 
         hole_share > 0.01 && workload.operation.writes(),
         "sparse_target",
         format!(
-            "{:.0} % of the span was unallocated, so the file system allocated blocks during the run",
+            "{:.0} % of the span held no data, so the file system allocated or converted blocks during the run",
             hole_share * 100.0
         ),
         "write the whole file once before the run",

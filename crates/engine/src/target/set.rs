@@ -9,7 +9,9 @@ use crate::network;
 use crate::system::cache;
 use crate::system::disk::DiskCounters;
 use crate::system::filesystem;
-use halfpower_model::{Bytes, CachePolicy, Cancel, FileState, MeasureError, TargetFacts, TargetKind, Workload};
+use halfpower_model::{
+    Bytes, CachePolicy, Cancel, FileState, MeasureError, RequestKind, TargetFacts, TargetKind, Workload,
+};
 use std::collections::BTreeSet;
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -108,8 +110,9 @@ impl Chosen<'_> {
         for target in self.0.iter() {
             // A file changed by an earlier workload will be filled again.
             if workload.file_state == FileState::Written && !target.is_reshaped {
-                let share =
-                    if workload.operation.reads() { target.refuse_holes(part)? } else { target.hole_share(part) };
+                // Trims make holes, those of an earlier run too.
+                let refuses = workload.operation.reads() && !workload.operation.has(RequestKind::Trim);
+                let share = if refuses { target.refuse_holes(part)? } else { target.hole_share(part) };
                 hole_share += share / self.0.len() as f64;
             }
         }

@@ -35,8 +35,8 @@ pub fn left_in_buffer(sample: &Sample, buffer: Option<Bytes>) -> Option<Warning>
 pub fn in_write_cache(sample: &Sample, cache: Option<Bytes>) -> Option<Warning> {
     let workload = &sample.workload;
     let is_flushed = match workload.durability {
-        Durability::None => false,
         Durability::FlushAtEnd => true,
+        Durability::None if workload.trace.is_none() => false,
         // There may have been too few writes for one.
         _ => sample.flush.as_ref().is_some_and(|flush| flush.requests > 0),
     };

@@ -6,6 +6,8 @@ use super::Request;
 use crate::workload::trace::{Entry, Speed, Trace};
 use crate::workload::{RequestKind, Workload};
 
+/// The size of blocks that stay aligned when a trace is moved into a smaller target.
+const BLOCK: u64 = 4096;
 /// Entries read at a time.
 const CHUNK: usize = 512;
 
@@ -65,8 +67,9 @@ impl Cursor {
         let length = u64::from(length).next_multiple_of(self.step).min(most);
         let offset = offset - offset % self.step;
         let last = (self.span - length) / self.step * self.step;
-        // Beyond the target: from its start again.
-        let offset = if offset <= last { offset } else { offset % (last + self.step) };
+        // Beyond the target: from its start again, in whole blocks of it, so that what was at one place stays there.
+        let unit = if BLOCK % self.step == 0 && self.span >= BLOCK { BLOCK } else { self.step };
+        let offset = if offset <= last { offset } else { (offset % (self.span - self.span % unit)).min(last) };
         Request { offset, length: length as u32, kind }
     }
 
@@ -200,6 +203,23 @@ mod tests {
         assert!(requests.iter().all(|request| request.offset + 4096 <= 100 << 10));
         let places: Vec<u64> = requests[..30].iter().map(|request| request.offset / 4096).collect();
         assert_eq!(places, (0..30).map(|number| 2 * number % 25).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_was_at_one_place_stays_there() {
+        let mut replay = Workload { span: Bytes(1 << 20), align: Some(Bytes(512)), ..replay(1, "1") };
+        replay.request_size = Bytes(64 << 10);
+        let at = |offset: u64, length: u32| {
+            let request = Request { offset, length, kind: RequestKind::Read };
+            let mut replay = replay.clone();
+            replay.trace.as_mut().unwrap().entries =
+                Some(Arc::new(Listed(vec![Entry { request, ..Entry::default() }])));
+            Cursor::new(&replay, 0).unwrap().request().offset
+        };
+        for place in [5 << 20, (7 << 20) + 8192, 3 << 20] {
+            assert_eq!((at(place, 65536), at(place, 4096)), (place % (1 << 20), place % (1 << 20)));
+        }
+        assert_eq!(at((2 << 20) - 4096, 65536), (1 << 20) - 65536, "before the end");
     }
 
     #[test]
