@@ -171,18 +171,24 @@ impl<'a> Extras<'a> {
         self.pace.as_ref().is_some_and(Pace::is_open)
     }
 
+    /// Drops the page cache before another pass, once none is outstanding; returns whether it did.
+    pub(super) fn begin_pass(&mut self, outstanding: u64) -> bool {
+        let is_due = self.pass_left == Some(0) && outstanding == 0;
+        if is_due {
+            // The kernel may keep pages; reads of them count like the others.
+            self.files.iter().for_each(|target| drop(drop_clean(&target.file, self.workload.span)));
+            self.pass_left = Some(pass(self.workload));
+        }
+        is_due
+    }
+
     /// The next step now, with this number of requests outstanding.
     pub(super) fn admission(&mut self, now: u64, outstanding: u64) -> Admission {
         if self.flushes.as_ref().is_some_and(|flushes| flushes.writes >= flushes.every) {
             return if outstanding == 0 { Admission::Flush } else { Admission::Wait };
         }
         if self.pass_left == Some(0) {
-            if outstanding > 0 {
-                return Admission::Wait;
-            }
-            // The kernel may keep pages; reads of them count like the others.
-            self.files.iter().for_each(|target| drop(drop_clean(&target.file, self.workload.span)));
-            self.pass_left = Some(pass(self.workload));
+            return Admission::Wait;
         }
         if let Some((request, arrived_at)) = self.held.take() {
             return Admission::Held(request, arrived_at);

@@ -30,6 +30,10 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
                 batched = 0;
             }
             if FULL {
+                if self.around.extras.begin_pass(self.in_flight()) {
+                    now = self.around.clock.tick();
+                    self.count_depth(now);
+                }
                 let Some((request, arrived_at)) = self.admit(now) else { break };
                 let Some(slot) = self.free.pop() else { break };
                 self.arrived_at[slot as usize] = arrived_at;

@@ -157,6 +157,9 @@ fn in_words_of_fio(text: &str) -> String {
         ("--personality sync", "ioengine=psync"),
         ("--pattern sequential or shuffled", "rw=trim, or rw=randtrim without norandommap"),
         ("--bytes", "io_size"),
+        ("set durability to flush_at_end, or buffering to direct", "use end_fsync=1 or direct=1"),
+        ("set bytes to at least", "use an io_size of at least"),
+        (", or durability to flush_at_end", ", or end_fsync=1"),
         ("--op write with --durability fsync=N", "rw=write with fsync=N"),
         ("--warmup ", "ramp_time="),
         (" (`warmup` in a study)", ""),
@@ -278,6 +281,12 @@ fn measure(
             Ok(groups) => groups,
             Err(error) => {
                 let is_interrupted = session::is_interruption(&error) || heeded.is_cancelled();
+                if !is_interrupted && !measured.is_empty() {
+                    // What was measured before is printed.
+                    context.console.warning(&format!("{what} failed, and no later stage ran: {error:#}"));
+                    status = RunStatus::Failed;
+                    break;
+                }
                 store.finish_run(run, if is_interrupted { RunStatus::Interrupted } else { RunStatus::Failed })?;
                 return Err(error);
             }

@@ -123,6 +123,11 @@ pub(crate) fn works(jobs: &[Job]) -> Result<Vec<Work>, JobErrors> {
             Err(message) => wrong.push(message),
         }
     }
+    // What ends with one job of a stage that has `exitall` ends with each.
+    for first in 0..works.len() {
+        let ends = works.iter().filter(|work| work.stage == works[first].stage).map(|work| work.ends).max();
+        works[first].ends = ends.unwrap_or(Ends::Itself);
+    }
     let mut wrong = once(wrong.iter().map(|line| sanitize(line).chars().take(CHARACTERS_MAX).collect::<String>()));
     if wrong.len() > SHOWN_MAX {
         let more = wrong.split_off(SHOWN_MAX).len();
@@ -364,7 +369,8 @@ impl<'a> Settings<'a> {
             let once = whole(bytes.unwrap_or(pass));
             // Each byte is trimmed and written.
             let times = if spec.operation == Some(Operation::TrimWrite) { 2 } else { 1 };
-            let times = self.number("loops", 1, 1 << 20)? * times;
+            let loops = if self.get("loops") == Some("0") { 1 } else { self.number("loops", 1, 1 << 20)? };
+            let times = loops * times;
             spec.bytes = Some(Bytes(once.saturating_mul(times)));
         }
         Ok(Some(Bytes(span.div_ceil(count).checked_next_multiple_of(block).unwrap_or(u64::MAX)))

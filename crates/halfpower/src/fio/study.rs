@@ -4,7 +4,7 @@ use super::job::Work;
 use crate::study::study_text;
 use crate::text::grouped;
 use halfpower_model::CachePolicy::{Cold, ColdEachPass};
-use halfpower_model::{Bytes, WorkloadSpec};
+use halfpower_model::{Bytes, SubmitBatch, WorkloadSpec};
 
 /// Length of a trial where no job has one.
 const SECONDS: f64 = 5.0;
@@ -15,9 +15,18 @@ pub(crate) fn study_of(name: &str, works: &[Work]) -> String {
     let sweeps: Vec<(String, WorkloadSpec)> = jobs
         .iter()
         .map(|((_, name), works)| {
-            // Simulated machines take no advice, have no pages, and drop a cache once. Clones share no cursor.
+            // Simulated machines take no advice, have no pages, and drop a cache once. Clones share no cursor,
+            // and single requests are the default.
             let cache = works[0].spec.cache.map(|cache| if cache == ColdEachPass { Cold } else { cache });
-            let spec = WorkloadSpec { advise: None, huge_pages: None, sharing: None, cache, ..works[0].spec.clone() };
+            let submit_batch = works[0].spec.submit_batch.filter(|batch| *batch != SubmitBatch::Requests(1));
+            let spec = WorkloadSpec {
+                advise: None,
+                huge_pages: None,
+                sharing: None,
+                submit_batch,
+                cache,
+                ..works[0].spec.clone()
+            };
             (name.clone(), WorkloadSpec { workers: Some(works.len() as u32), ..spec })
         })
         .collect();

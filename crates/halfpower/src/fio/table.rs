@@ -26,14 +26,14 @@ pub(crate) const OPTIONS: &[Row] = &[
     ("filename", "", Same, "files, joined by `:`; several form one volume, one request to each in turn"),
     ("directory", "", Same, "files are made there and removed afterwards; of several, joined by `:`, each job takes one"),
     ("filename_format", "", Same, "$jobname, $jobnum and $filenum"),
-    ("rw", "readwrite", Same, "a number behind `:` is a gap of sequential requests, or backwards; of random ones it is refused"),
+    ("rw", "readwrite", Near, "a mix of sequential requests has one offset for both, and fio one for each; a number behind `:` is a gap of sequential requests, or backwards; of random ones it is refused"),
     ("rwmixread", "", Same, ""),
     ("rwmixwrite", "", Same, ""),
     ("bs", "blocksize", Same, "sizes of reads, writes and trims, joined by commas; 4k-64k means bsrange"),
     ("bsrange", "blocksize_range", Near, "a size in powers of two between the two, each as often; fio takes every multiple of the smallest"),
     ("bssplit", "", Near, "whole shares; sizes without one share the rest. Without norandommap fio makes requests smaller where its map has less room left"),
     ("blockalign", "ba", Same, ""),
-    ("size", "", Same, "bytes to move, and of a new file without filesize; or percent of the file"),
+    ("size", "", Same, "bytes to move, and of a new file without filesize; or percent of the file; of several sizes the last request may end beyond it"),
     ("io_size", "io_limit", Same, ""),
     ("filesize", "", Same, "one size for all files; a range is refused"),
     ("offset", "fileoffset", Same, ""),
@@ -47,8 +47,8 @@ pub(crate) const OPTIONS: &[Row] = &[
     ("loops", "", Near, "multiplies the bytes; no pause between passes"),
     ("numjobs", "", Same, "each clone is a worker with its own stream"),
     ("iodepth", "", Same, ""),
-    ("iodepth_batch", "iodepth_batch_submit", Same, ""),
-    ("iodepth_batch_complete_min", "iodepth_batch_complete", Same, ""),
+    ("iodepth_batch", "iodepth_batch_submit", Same, "1 by default; iodepth at most"),
+    ("iodepth_batch_complete_min", "iodepth_batch_complete", Same, "1 by default; iodepth at most"),
     ("ioengine", "", Near, "psync, sync, vsync, pvsync2, libaio, io_uring, io_uring_cmd, mmap, sg, nbd, null; pvsync is pvsync2 and posixaio is libaio here"),
     ("uri", "", Same, "nbd"),
     ("direct", "", Same, ""),
@@ -58,7 +58,7 @@ pub(crate) const OPTIONS: &[Row] = &[
     ("fdatasync", "", Near, "as fsync"),
     ("end_fsync", "", Same, ""),
     ("fsync_on_close", "", Near, "an fsync at the end"),
-    ("invalidate", "", Same, "on by default, as in fio: the page cache is dropped before each pass over a file"),
+    ("invalidate", "", Near, "on by default, as in fio: the page cache is dropped before each pass over a file; before a job what an earlier one wrote is flushed first, and fio leaves it there"),
     ("pre_read", "", Same, ""),
     ("norandommap", "", Same, "offsets may repeat; without it each comes once"),
     ("random_distribution", "", Near, "random, zipf, pareto up to 0.5 and zoned as in fio; normal has another deviation, zoned_abs is refused"),
@@ -203,7 +203,7 @@ pub(crate) const OPTIONS: &[Row] = &[
     ("exec_prerun", "", Refused, "no command is run; run it before"),
     ("exec_postrun", "", Refused, "no command is run; run it after"),
     ("ioscheduler", "", Refused, "set it before, in /sys/block/DEVICE/queue/scheduler"),
-    ("zonemode", "", Same, "strided, for sequential requests; zbd is refused"),
+    ("zonemode", "", Near, "strided, for sequential requests, within filesize or size, and fio goes on to the end of the file; zbd is refused"),
     ("zonesize", "", Same, ""),
     ("zonecapacity", "", Refused, "zones are not used"),
     ("zonerange", "", Same, "the zonesize; another is refused"),
@@ -309,7 +309,7 @@ pub(crate) const OPTIONS: &[Row] = &[
 ];
 
 /// Options that need no value.
-const FLAGS: [&str; 11] = [
+const FLAGS: [&str; 14] = [
     "time_based",
     "group_reporting",
     "stonewall",
@@ -321,6 +321,9 @@ const FLAGS: [&str; 11] = [
     "fixedbufs",
     "hipri",
     "sqthread_poll",
+    "zero_buffers",
+    "refill_buffers",
+    "exitall_on_error",
 ];
 
 /// An option of either name.
@@ -338,18 +341,8 @@ const SWITCH: &[&str] = &["", "0", "1", "false", "true"];
 /// Values of `sync`.
 const SYNC: &[&str] = &["", "0", "1", "none", "sync", "dsync"];
 /// Options that are on or off and take a value, besides those that need none.
-const SWITCHES: [&str; 10] = [
-    "direct",
-    "buffered",
-    "invalidate",
-    "pre_read",
-    "end_fsync",
-    "fsync_on_close",
-    "do_verify",
-    "zero_buffers",
-    "nowait",
-    "uncached",
-];
+const SWITCHES: [&str; 9] =
+    ["direct", "buffered", "invalidate", "pre_read", "end_fsync", "fsync_on_close", "do_verify", "nowait", "uncached"];
 /// Methods of `verify`.
 const VERIFY: &[&str] = &[
     "",

@@ -91,7 +91,7 @@ impl Settings<'_> {
     /// How long it runs.
     fn ends(&self) -> Result<Vec<Given>, String> {
         let of = |time: Nanoseconds| format!("{}us", time.0 / 1000);
-        let runtime = self.time("runtime")?.map(|time| ("duration", "runtime", of(time)));
+        let runtime = self.time("runtime")?.filter(|time| time.0 > 0).map(|time| ("duration", "runtime", of(time)));
         let requests = self.get("number_ios").map(|number| ("requests", "number_ios", number.to_owned()));
         let warmup = ("warmup", "ramp_time", of(self.time("ramp_time")?.unwrap_or_default()));
         Ok(runtime.into_iter().chain(requests).chain([warmup]).collect())
@@ -106,7 +106,9 @@ impl Settings<'_> {
         let mut keys = vec![("personality", "ioengine", engine.to_owned()), ("depth", "iodepth", depth.to_string())];
         for (key, from) in [("submit_batch", "iodepth_batch"), ("wait_batch", "iodepth_batch_complete_min")] {
             let value = self.get(from).filter(|value| is_queued && *value != "0");
-            keys.extend(value.map(|value| (key, from, value.to_owned())));
+            // More than the depth is the depth.
+            let value = value.map(|value| value.parse().map_or(value.to_owned(), |of: u64| of.min(depth).to_string()));
+            keys.extend(value.map(|value| (key, from, value)));
         }
         let ring = [("hipri", "iopoll"), ("sqthread_poll", "sqpoll")].into_iter().filter(|(name, _)| self.is_on(name));
         let ring: Vec<&str> = ring.map(|(_, word)| word).collect();
@@ -172,8 +174,8 @@ impl Settings<'_> {
         let mut verify = "off";
         if self.get("verify").is_some_and(|verify| !matches!(verify, "0" | "none" | "null")) {
             verify = match direction.kind {
-                "write" if self.get("do_verify") != Some("0") => "read_back",
-                "write" | "mix" => "stamp",
+                "write" | "mix" if self.get("do_verify") == Some("0") => "stamp",
+                "write" | "mix" => "read_back",
                 _ => {
                     let message = "what fio wrote is not checked; write and check in one job, or use io with --verify";
                     return Err(self.wrong("verify", message));

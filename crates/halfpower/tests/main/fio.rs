@@ -156,6 +156,29 @@ fn a_job_is_the_same_workload_in_fio_s_results() {
 }
 
 #[test]
+fn mixes_are_read_back_and_what_a_failing_stage_leaves_is_printed() {
+    let lab = Lab::new();
+    let told = lab.ok("fio --name=v --size=1m --rw=randrw --verify=crc32c").stdout;
+    let verified = told.lines().find(|line| line.contains("verified ")).unwrap_or_default();
+    let blocks =
+        verified.split("verified ").nth(1).unwrap().trim().split(' ').find_map(|word| word.parse::<u32>().ok());
+    assert!(blocks > Some(50), "{verified}");
+    // The last job reads a file that has lost its data.
+    lab.write("c.fio", "[a]\nrw=write\nsize=1m\n[b]\nstonewall\nfilename=a.0.0\nsize=1m\nrw=trim\n[c]\nstonewall\nfilename=a.0.0\nsize=1m\nrw=read\n");
+    let ended = lab.run("fio c.fio --output-format=json --output=o.json");
+    assert!(ended.status == Some(1) && ended.stderr.contains("c failed, and no later stage ran: "), "{}", ended.stderr);
+    let printed: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(lab.path("o.json")).unwrap()).unwrap();
+    assert_eq!(printed["jobs"].as_array().unwrap().len(), 2);
+    // What ends with one that has `exitall` ends with each.
+    let ends = "[a]\nrw=read\nsize=1m\n[b]\nrw=randread\nsize=1m\nrate_iops=20\nexitall\n";
+    lab.write("e.fio", ends);
+    let told = lab.ok("fio e.fio --output-format=json").document();
+    assert!(told["jobs"][1]["read"]["total_ios"].as_u64() < Some(256), "{}", told["jobs"][1]["read"]["total_ios"]);
+    lab.ok("fio --name=z --size=64k --rw=write --zero_buffers --loops=0 --runtime=0 --iodepth_batch=8");
+}
+
+#[test]
 fn a_remedy_names_fio_s_option() {
     let lab = Lab::new();
     let told = lab.ok("fio --name=a --size=1m --rw=randread --ioengine=libaio --iodepth=4").stdout;
