@@ -17,7 +17,6 @@ use crate::study::VOLUME;
 use crate::text::{bar, counted, joined, once};
 use halfpower_analysis::CellSummary;
 use halfpower_model::sample::Totals;
-use halfpower_model::units::significant;
 use halfpower_model::{Environment, Estimate, Finding, FindingCode, Origin, Quantity, Reach, Sample};
 
 /// Further findings with their names. Those that make other figures wrong come first.
@@ -315,7 +314,7 @@ fn cells(analysed: &Analysed) -> Table {
             let throughput = if part == "fsync" { "–".to_owned() } else { totals.bytes_per_s.to_string() };
             row(
                 format!("{name}: {part}"),
-                [throughput, format!("{} IOPS", significant(totals.requests_per_s))],
+                [throughput, Quantity::RequestsPerSecond.format(totals.requests_per_s)],
                 [totals.latency_ns.p50, totals.latency_ns.p99],
             )
         }));

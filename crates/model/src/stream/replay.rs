@@ -68,7 +68,7 @@ impl Cursor {
         let offset = offset - offset % self.step;
         let last = (self.span - length) / self.step * self.step;
         // Beyond the target: from its start again, in whole blocks of it, so that what was at one place stays there.
-        let unit = if BLOCK % self.step == 0 && self.span >= BLOCK { BLOCK } else { self.step };
+        let unit = if BLOCK.is_multiple_of(self.step) && self.span >= BLOCK { BLOCK } else { self.step };
         let offset = if offset <= last { offset } else { (offset % (self.span - self.span % unit)).min(last) };
         Request { offset, length: length as u32, kind }
     }

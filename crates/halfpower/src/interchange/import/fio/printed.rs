@@ -121,7 +121,8 @@ fn ordinary(text: &str) -> Result<Vec<(String, Vec<Value>)>, Fault> {
             workers = process.jobs;
             // With --status-interval the last report of a job has all of the earlier ones.
             if let Some(earlier) = reported.iter().position(|other| process.id.is_some() && *other == process) {
-                (drop(reported.remove(earlier)), drop(jobs.remove(earlier)));
+                reported.remove(earlier);
+                jobs.remove(earlier);
             }
             reported.push(process);
             jobs.push(job);
