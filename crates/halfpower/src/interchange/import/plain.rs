@@ -66,6 +66,7 @@ pub(super) fn read_dd(source: Source<'_>) -> Result<Collected, Fault> {
         let seconds = rest.split_once(" copied, ").and_then(|(_, rest)| number(rest.split_once(' ')?.0));
         let seconds = seconds.filter(|seconds| *seconds > 0.0).ok_or_else(wrong)?;
         let size = records.filter(|count| *count > 0 && bytes.is_multiple_of(*count)).map(|count| bytes / count);
+        let size = size.filter(|size| *size > 0);
         let spec = WorkloadSpec {
             pattern: Some(Pattern::Sequential),
             request_size: size.map(Bytes),

@@ -316,6 +316,9 @@ fn samples_that_alternate_share_what_is_unknown() {
     let unknown = |index: usize| (&samples[index].workload.unknown, &samples[index].origin.as_ref().unwrap().unknown);
     let ((one, of_one), (other, of_other)) = (unknown(0), unknown(4));
     assert!(one.is(other) && of_one.is(of_other) && !one.is(unknown(3).0));
+    // A count that contradicts the bytes.
+    let none = import_bytes("a", b"9+0 records in\n0 bytes copied, 1 s\n", Some(Format::Dd)).unwrap().samples;
+    assert_eq!((none[0].total.bytes, none[0].workload.is_known("request_size")), (0, false));
     let empty = "\n".repeat(2_000_001) + "File operations:\nreads/s:\n";
     assert!(import_bytes("a", empty.as_bytes(), Some(Format::Sysbench)).is_err());
 }
