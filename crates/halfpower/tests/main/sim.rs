@@ -209,8 +209,8 @@ fn what_is_expected_is_compared_with_what_lasts() {
     let free = lab.run("limits --no-report --no-store sim:sata-ssd:filled").ended(0, "").stdout;
     assert!(free.contains("No rate limit was seen: reads 72\u{202f}4"), "{free}");
     // A drive that grows hot and cools down again has no rate that lasts.
-    let hot = "limits --no-report --no-store sim:nvme-gen4:uncooled --duration 150s";
-    let hot = lab.run(hot).ended(0, "").stdout.replace('\n', " ");
+    let hot = "limits --no-report --no-store sim:nvme-gen4:uncooled --duration 25s";
+    let hot = lab.run(format!("{hot} --set p5500.heat.time-constant=10s")).ended(0, "").stdout.replace('\n', " ");
     assert!(hot.contains("longer --duration, for writes with a larger --write-budget. Sequential reads"), "{hot}");
     assert!(hot.contains("Possible causes: thermal throttling"), "{hot}");
     let reads = lab.run("limits --no-report --no-store sim:sata-ssd:filled --no-writes").ended(0, "").stdout;
