@@ -282,7 +282,7 @@ fn measure(
             Err(error) => {
                 let is_interrupted = session::is_interruption(&error) || heeded.is_cancelled();
                 if !is_interrupted && !measured.is_empty() {
-                    // What was measured before is printed.
+                    // The results of earlier stages are printed.
                     context.console.warning(&format!("{what} failed, and no later stage ran: {error:#}"));
                     status = RunStatus::Failed;
                     break;

@@ -203,7 +203,7 @@ pub(crate) const OPTIONS: &[Row] = &[
     ("exec_prerun", "", Refused, "no command is run; run it before"),
     ("exec_postrun", "", Refused, "no command is run; run it after"),
     ("ioscheduler", "", Refused, "set it before, in /sys/block/DEVICE/queue/scheduler"),
-    ("zonemode", "", Near, "strided, for sequential requests, within filesize or size, and fio goes on to the end of the file; zbd is refused"),
+    ("zonemode", "", Near, "strided, for sequential requests, within filesize or size, and fio continues to the end of the file; zbd is refused"),
     ("zonesize", "", Same, ""),
     ("zonecapacity", "", Refused, "zones are not used"),
     ("zonerange", "", Same, "the zonesize; another is refused"),
@@ -309,7 +309,7 @@ pub(crate) const OPTIONS: &[Row] = &[
 ];
 
 /// Options that need no value.
-const FLAGS: [&str; 14] = [
+const FLAGS: [&str; 15] = [
     "time_based",
     "group_reporting",
     "stonewall",
@@ -319,6 +319,7 @@ const FLAGS: [&str; 14] = [
     "norandommap",
     "exitall",
     "fixedbufs",
+    "registerfiles",
     "hipri",
     "sqthread_poll",
     "zero_buffers",

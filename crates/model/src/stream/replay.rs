@@ -67,7 +67,7 @@ impl Cursor {
         let length = u64::from(length).next_multiple_of(self.step).min(most);
         let offset = offset - offset % self.step;
         let last = (self.span - length) / self.step * self.step;
-        // Beyond the target: from its start again, in whole blocks of it, so that what was at one place stays there.
+        // Beyond the target: from its start again, in whole blocks, so that requests of one offset stay together.
         let unit = if BLOCK.is_multiple_of(self.step) && self.span >= BLOCK { BLOCK } else { self.step };
         let offset = if offset <= last { offset } else { (offset % (self.span - self.span % unit)).min(last) };
         Request { offset, length: length as u32, kind }
