@@ -23,6 +23,8 @@ pub(crate) struct Cursor {
     /// Where requests go: this many bytes, at multiples of the step.
     span: u64,
     step: u64,
+    /// Offsets beyond the target are taken modulo this: its size in whole blocks, so that requests of one offset stay together.
+    around: u64,
     /// Size of the buffers, which the file may not exceed even if it changes meanwhile.
     largest: u64,
     laps: u64,
@@ -35,14 +37,17 @@ impl Cursor {
     /// If the entries cannot be read.
     pub(crate) fn new(workload: &Workload, worker: u32) -> Option<Cursor> {
         let trace = workload.trace.clone().filter(|trace| trace.entries.is_some() && trace.contents.total() > 0)?;
+        let (span, step) = (workload.span.0, workload.align.map_or(1, |align| align.0.max(1)));
+        let unit = if BLOCK.is_multiple_of(step) && span >= BLOCK { BLOCK } else { step };
         let mut cursor = Cursor {
             next: u64::from(worker) % trace.contents.total(),
             trace,
             chunk: Vec::new(),
             first: 0,
             workers: workload.workers.into(),
-            span: workload.span.0,
-            step: workload.align.map_or(1, |align| align.0.max(1)),
+            span,
+            step,
+            around: span - span % unit,
             largest: workload.request_size.0,
             laps: 0,
         };
@@ -67,9 +72,8 @@ impl Cursor {
         let length = u64::from(length).next_multiple_of(self.step).min(most);
         let offset = offset - offset % self.step;
         let last = (self.span - length) / self.step * self.step;
-        // Beyond the target: from its start again, in whole blocks, so that requests of one offset stay together.
-        let unit = if BLOCK.is_multiple_of(self.step) && self.span >= BLOCK { BLOCK } else { self.step };
-        let offset = if offset <= last { offset } else { (offset % (self.span - self.span % unit)).min(last) };
+        // Beyond the target: from its start again.
+        let offset = if offset <= last { offset } else { (offset % self.around).min(last) };
         Request { offset, length: length as u32, kind }
     }
 
