@@ -18,6 +18,7 @@ use crate::text::{bar, counted, joined, once};
 use halfpower_analysis::CellSummary;
 use halfpower_model::sample::Totals;
 use halfpower_model::{Environment, Estimate, Finding, FindingCode, Origin, Quantity, Reach, Sample};
+use std::collections::HashMap;
 
 /// Further findings with their names. Those that make other figures wrong come first.
 const ALSO: [(FindingCode, &str); 10] = [
@@ -288,29 +289,30 @@ fn longest_queued(analysed: &Analysed) -> Option<[String; 2]> {
 fn cells(analysed: &Analysed) -> Table {
     let figures = |cell: &CellSummary| [cell.bytes_per_s, cell.requests_per_s];
     let is_known = |estimate: &Estimate| estimate.repetitions > 0;
-    let measured = || analysed.named_cells().filter(|(cell, _)| figures(cell).iter().any(is_known));
+    let by_id: HashMap<i64, &Sample> = analysed.samples.iter().map(|stored| (stored.id, &stored.sample)).collect();
     let latencies = |cell: &CellSummary| [cell.latency.p50, cell.latency.p99];
     // Of a cell's only sample: its flushes, and reads and writes where their latencies are not known together.
     let parts = |cell: &CellSummary| {
         let [alone] = cell.samples[..] else { return Vec::new() };
-        let Some(stored) = analysed.samples.iter().find(|stored| stored.id == alone) else { return Vec::new() };
-        let Sample { read, write, flush, .. } = &stored.sample;
+        let Some(Sample { read, write, flush, .. }) = by_id.get(&alone) else { return Vec::new() };
         let apart = [("reads", read.as_ref()), ("writes", write.as_ref())];
         let apart = apart.into_iter().filter(|_| cell.latency.p50.is_none());
         let parts = apart.chain([("fsync", flush.as_deref())]);
-        let known = |(name, totals): (&'static str, Option<&Totals>)| Some((name, totals?.clone()));
-        parts.filter_map(known).filter(|(_, totals)| totals.latency_ns.p50.is_some()).collect::<Vec<_>>()
+        let parts = parts.filter_map(|(name, totals)| Some((name, totals?)));
+        parts.filter(|(_, totals)| totals.latency_ns.p50.is_some()).collect::<Vec<(&str, &Totals)>>()
     };
+    let measured = analysed.named_cells().filter(|(cell, _)| figures(cell).iter().any(is_known));
+    let measured: Vec<_> = measured.map(|(cell, name)| (cell, name, parts(cell))).collect();
     let has_latencies =
-        measured().any(|(cell, _)| latencies(cell).iter().any(Option::is_some) || !parts(cell).is_empty());
+        measured.iter().any(|(cell, _, parts)| latencies(cell).iter().any(Option::is_some) || !parts.is_empty());
     let columns = if has_latencies { 5 } else { 3 };
-    let rows = |(cell, name): (&CellSummary, &str)| {
+    let rows = |(cell, name, parts): (&CellSummary, &str, Vec<(&str, &Totals)>)| {
         let row = |name: String, [throughput, rate]: [String; 2], latencies: [Option<u64>; 2]| {
             let [p50, p99] = latencies.map(latency_text);
             [name, throughput, rate, p50, p99].into_iter().take(columns).collect::<Vec<_>>()
         };
         let mut rows = vec![row(name.to_owned(), given(cell), latencies(cell))];
-        rows.extend(parts(cell).into_iter().map(|(part, totals)| {
+        rows.extend(parts.into_iter().map(|(part, totals)| {
             let throughput = if part == "fsync" { "–".to_owned() } else { totals.bytes_per_s.to_string() };
             row(
                 format!("{name}: {part}"),
@@ -321,7 +323,7 @@ fn cells(analysed: &Analysed) -> Table {
         rows
     };
     let head = ["Workload", "throughput", "IOPS", "p50", "p99"].into_iter().take(columns);
-    Table { head: head.map(str::to_owned).collect(), rows: measured().flat_map(rows).collect() }
+    Table { head: head.map(str::to_owned).collect(), rows: measured.into_iter().flat_map(rows).collect() }
 }
 
 /// What an imported file says and the record has no field for, each once.
