@@ -167,10 +167,6 @@ fn ordinary(text: &str) -> Result<Vec<(String, Vec<Value>)>, Fault> {
                 let totals: Option<Vec<u64>> = totals.split(',').map(whole).collect();
                 let totals = totals.ok_or_else(|| wrong("the number of requests"))?;
                 issued(job, &totals, &own);
-                if own.is_object() && job.get("several").is_some() {
-                    job["job options"]["bsrange"] = "several".into();
-                    job["job options"].as_object_mut().map(|options| options.remove("bs"));
-                }
                 if operations.get(&job["groupid"].as_u64()).is_some_and(|all| all.iter().all(wrote)) {
                     verified(job, workers);
                 }
@@ -244,8 +240,10 @@ fn issued(job: &mut Value, totals: &[u64], options: &Value) {
         let all = totals.iter().take(3).fold(0_u64, |sum, total| sum.saturating_add(*total));
         are_alike &= count_requests(part, all, options);
     }
-    if !are_alike {
-        job["several"] = true.into();
+    let options = job.get_mut("job options").and_then(Value::as_object_mut);
+    if let Some(options) = options.filter(|_| !are_alike) {
+        options.remove("bs");
+        options.insert("bsrange".to_owned(), "several".into());
     }
 }
 
