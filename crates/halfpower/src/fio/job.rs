@@ -124,9 +124,9 @@ pub(crate) fn works(jobs: &[Job]) -> Result<Vec<Work>, JobErrors> {
         }
     }
     // What ends with one job of a stage that has `exitall` ends with each.
-    for first in 0..works.len() {
-        let ends = works.iter().filter(|work| work.stage == works[first].stage).map(|work| work.ends).max();
-        works[first].ends = ends.unwrap_or(Ends::Itself);
+    for stage in works.chunk_by_mut(|one, next| one.stage == next.stage) {
+        let ends = stage.iter().map(|work| work.ends).max().unwrap_or(Ends::Itself);
+        stage.iter_mut().for_each(|work| work.ends = ends);
     }
     let mut wrong = once(wrong.iter().map(|line| sanitize(line).chars().take(CHARACTERS_MAX).collect::<String>()));
     if wrong.len() > SHOWN_MAX {

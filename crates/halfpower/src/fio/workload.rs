@@ -30,7 +30,8 @@ impl Settings<'_> {
     /// # Errors
     /// At the first option that has no counterpart.
     pub(super) fn spec(&self, files: usize, clone: u64) -> Result<WorkloadSpec, String> {
-        self.refuse_pace(&self.direction()?)?;
+        let direction = self.direction()?;
+        self.refuse_pace(&direction)?;
         let mut keys = self.parts(files).into_iter().collect::<Result<Vec<_>, _>>()?.concat();
         if let Some(average_ms) =
             self.get("log_avg_msec").and_then(|text| text.parse::<u64>().ok()).filter(|ms| *ms > 0)
@@ -41,11 +42,10 @@ impl Settings<'_> {
             keys.push(("cpus", "cpus_allowed", self.cpu(cpus, clone)?));
         }
         // It begins at the first offset, and each request is submitted by itself.
-        let sharing = Some(Sharing::Cursor).filter(|_| !self.direction().is_ok_and(|direction| direction.is_random));
-        let submit_batch = Some(SubmitBatch::Requests(1));
+        let sharing = (!direction.is_random).then_some(Sharing::Cursor);
         let spec = WorkloadSpec { workers: Some(1), sharing, ..WorkloadSpec::default() };
         let spec = keys.iter().try_fold(spec, |spec, given| Ok::<_, String>(spec.or(&self.read(given)?)))?;
-        Ok(spec.or(&WorkloadSpec { submit_batch, ..WorkloadSpec::default() }))
+        Ok(WorkloadSpec { submit_batch: spec.submit_batch.or(Some(SubmitBatch::Requests(1))), ..spec })
     }
 
     /// The workload of a job that has run. Keys without a counterpart, and those that are `unknown`, are not set.
