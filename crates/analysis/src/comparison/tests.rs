@@ -285,7 +285,7 @@ fn two_programs_are_compared_by_the_settings_that_both_record() {
         let small = Workload { huge_pages: HugePages::Off, unknown: ["cache"].into_iter().collect(), ..read(kib) };
         compared(&run(&[(small, &close(1e8))]), &run(&[(read(kib), &close(2e8))])).sentence
     };
-    ends(&pages(1024), "Buffers are in huge pages on one side only, which makes large requests faster.");
+    ends(&pages(1024), "Buffers are in huge pages on one side only, which can make large requests faster.");
     ends(&pages(4), "these may differ.");
     let once = Workload { pattern: Pattern::Shuffled, unknown: ["cache"].into_iter().collect(), ..random(read(4)) };
     let anew = compared(&run(&[(once, &close(1e8))]), &run(&[(random(read(4)), &close(2e8))]));
