@@ -1,9 +1,10 @@
 //! What the program writes where the user says: looked at before anything is measured, never over what is somebody's, and
 //! nothing that was measured is lost.
 
-use crate::support::{Lab, Mounted, Outcome, Running, Words, names, skip};
+use crate::support::{Lab, Mounted, Outcome, Running, Words, names, outcome, skip};
 use serde_json::Value;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::process::Stdio;
 
 #[test]
@@ -259,4 +260,42 @@ fn a_shell_gets_completions_and_man_its_pages() {
     assert!(page.contains(concat!("\"halfpower ", env!("CARGO_PKG_VERSION"), "\"")), "{page}");
     assert!(page.contains(".SH EXAMPLES\n.nf\n  halfpower files "), "{page}");
     lab.refuses("man missing", 1, "cannot write to missing");
+}
+
+/// A command of the documents that needs no more than a laboratory: no disk, server or runs of its reader's own.
+fn runs_anywhere(line: &str) -> bool {
+    let foreign = [
+        "/dev/", "/mnt/", "/srv/", "/var/", "/lustre/", "s3://", "smb://", "nbd", "plugin:", "perf.db", " 7 8",
+        "history", "mpi",
+    ];
+    line.starts_with("halfpower ")
+        && !line.starts_with("halfpower  ")
+        && !foreign.iter().any(|word| line.contains(word))
+}
+
+#[test]
+fn the_commands_of_the_documents_run() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    for page in ["TOUR", "COOKBOOK", "TRACES", "FIO"] {
+        let lab = Lab::new();
+        lab.write("job.fio", "[reads]\nrw=randread\nsize=1m\n");
+        let requests =
+            (0..400).map(|at| format!("{},web,0,{},{},4096,1500\n", at * 10_000, ["Read", "Write"][at % 2], at * 4096));
+        lab.write("sda.trace", requests.collect::<String>());
+        lab.data_file("test.bin", 1024);
+        let text = std::fs::read_to_string(docs.join(page).with_extension("md")).unwrap().replace("/mnt/other/", "");
+        let blocks = text.split("\n```").skip(1).step_by(2);
+        let commands: Vec<&str> = blocks.flat_map(str::lines).filter(|line| runs_anywhere(line)).collect();
+        assert!(commands.len() >= 2, "{page}: {commands:?}");
+        for command in commands {
+            let ours = command.replacen("halfpower", "\"$HALFPOWER\"", 1);
+            let outcome = outcome(lab.program("sh", ["-ec", &ours]));
+            assert!(
+                matches!(outcome.status, Some(0 | 3)),
+                "{page}: {command}: {:?} {}",
+                outcome.status,
+                outcome.stderr
+            );
+        }
+    }
 }
