@@ -3,7 +3,7 @@
 use super::job::{Direction, Settings};
 
 /// Maximum number of sizes of `bsrange`.
-const SIZES_MAX: usize = 16;
+const SIZES_MAX: u64 = 16;
 
 /// Of requests without a size.
 const DEFAULT_SIZE: u64 = 4096;
@@ -69,10 +69,10 @@ impl Settings<'_> {
         let wrong = || self.wrong(name, "use SMALLEST-LARGEST, like 4k-64k");
         let (low, high) = text.split_once(['-', ':']).ok_or_else(wrong)?;
         let (low, high) = (self.size(low, name)?, self.size(high, name)?);
-        let sizes = std::iter::successors(Some(low), |size| size.checked_mul(2))
-            .take_while(|size| *size <= high)
-            .take(SIZES_MAX);
-        let sizes: Weighted = sizes.map(|size| (size, 1)).collect();
-        if low == 0 || sizes.is_empty() { Err(wrong()) } else { Ok(sizes) }
+        let multiples = high.checked_div(low).filter(|count| *count > 0).ok_or_else(wrong)?;
+        let steps = multiples.min(SIZES_MAX) - 1;
+        // As many below the middle as above it, so that the mean is fio's.
+        let multiple = |step: u64| 1 + (step * (multiples - 1) + steps / 2).checked_div(steps).unwrap_or(0);
+        Ok((0..=steps).map(|step| (low * multiple(step), 1)).collect())
     }
 }

@@ -30,7 +30,7 @@ pub(crate) const OPTIONS: &[Row] = &[
     ("rwmixread", "", Same, ""),
     ("rwmixwrite", "", Same, ""),
     ("bs", "blocksize", Same, "sizes of reads, writes and trims, joined by commas; 4k-64k means bsrange"),
-    ("bsrange", "blocksize_range", Near, "a size in powers of two between the two, each as often; fio takes every multiple of the smallest"),
+    ("bsrange", "blocksize_range", Near, "multiples of the smallest, each as often; of more than 16, which fio takes all, 16 evenly spaced"),
     ("bssplit", "", Near, "whole shares; sizes without one share the rest. Without norandommap fio makes requests smaller where its map has less room left"),
     ("blockalign", "ba", Same, ""),
     ("size", "", Same, "bytes to move, and of a new file without filesize; or percent of the file; of several sizes the last request may end beyond it"),

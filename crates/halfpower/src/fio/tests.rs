@@ -76,6 +76,11 @@ fn sizes_places_and_mixes_are_as_in_fio() {
         ("--rw=write --size=1m --bs=8k,,16k", "sequential write, 4 KiB, QD1, buffered, 1 MiB"),
         ("--rw=write --size=1m --bs=,8k", "sequential write, 8 KiB, QD1, buffered, 1 MiB"),
         ("--rw=read --size=1m --bs=8k-16k", "sequential read, 8KiB:1/16KiB:1, QD1, buffered, 1 MiB"),
+        (
+            "--rw=read --size=1m --bsrange=4k-16k",
+            "sequential read, 4KiB:1/8KiB:1/12KiB:1/16KiB:1, QD1, buffered, 1 MiB",
+        ),
+        ("--rw=read --size=1m --bsrange=4k-4k", "sequential read, 4 KiB, QD1, buffered, 1 MiB"),
         // The rest is shorter than a block.
         ("--rw=read --size=1000k --bs=64k", "sequential read, 64 KiB, QD1, buffered, 960 KiB"),
         (
