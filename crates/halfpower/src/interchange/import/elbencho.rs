@@ -115,8 +115,8 @@ impl Phase<'_> {
         self.parsed(column, pointer, |text| text.parse().ok().or_else(|| whole(text).map(|number| number > 0)))
     }
 
-    /// The figures of one kind: prefix of its columns, places of its objects.
-    fn part(&self, prefix: &str, done: &str, latencies: &str) -> Result<Figures, Fault> {
+    /// The figures of one kind: prefix of its columns, places of its objects and of its histogram.
+    fn part(&self, prefix: &str, done: &str, latencies: &str, buckets: &str) -> Result<Figures, Fault> {
         let of = |column: &str, key: &str| self.figure(&format!("{prefix}{column}"), &format!("{done}/{key}"));
         let us = |column: &str, key: &str| {
             let us = self.figure(&format!("{prefix}IO lat us [{column}]"), &format!("{latencies}/{key}"));
@@ -135,7 +135,7 @@ impl Phase<'_> {
             },
             ..Figures::default()
         };
-        Ok(match self.histogram(&format!("{latencies}/histogram"), &figures.latency) {
+        Ok(match self.histogram(buckets, &figures.latency) {
             Some(histogram) => figures.with_histogram(histogram),
             None => figures,
         })
@@ -157,8 +157,14 @@ impl Phase<'_> {
     }
 
     fn keep(&self, source: Source<'_>, collected: &mut Collected) -> Result<(), Fault> {
-        let mut own = self.part("", "/last_done", "/last_done/latency/IO")?;
-        let mut reads = self.part("rwmix read ", "/last_done/rwmix_read", "/last_done/latency/IO/rwmix_read")?;
+        let mut own =
+            self.part("", "/last_done", "/last_done/latency/IO", "/last_done/latency/IO/histogram/buckets")?;
+        let mut reads = self.part(
+            "rwmix read ",
+            "/last_done/rwmix_read",
+            "/last_done/latency/IO/rwmix_read",
+            "/last_done/latency/IO/histogram/rwmix_read/buckets",
+        )?;
         let is_mix = reads.requests_per_s.is_some();
         if own.histogram.is_some() {
             let message = "percentiles are those of elbencho's buckets, which are 19 % wide";

@@ -21,8 +21,11 @@ pub(crate) enum ImportError {
     #[error("{file}: it is empty; import the file that the program wrote")]
     Blank { file: String },
     /// Its format is known, but it has no result.
-    #[error("{file}: it has no result that could be read as {format}; is it complete, and is that its form?")]
-    Empty { file: String, format: &'static str },
+    #[error(
+        "{file}: it has no result that could be read as {format}; {}",
+        why.as_deref().unwrap_or("is it complete, and is that its form?")
+    )]
+    Empty { file: String, format: &'static str, why: Option<String> },
     /// A part of it is invalid.
     #[error("{file}{fault} (read as {format}){}", fault.remedy())]
     Broken { file: String, format: &'static str, fault: Fault },

@@ -221,7 +221,7 @@ pub(crate) fn import(
         warnings.extend(new);
     }
     if is_empty {
-        return Err(ImportError::Empty { file: name.into_owned(), format: format.word() }.into());
+        return Err(ImportError::Empty { file: name.into_owned(), format: format.word(), why: None }.into());
     }
     Ok((format, warnings))
 }
@@ -255,7 +255,8 @@ pub(crate) fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> 
         collected.note("no_line_end", message, "compare it with the file it was copied from");
     }
     if collected.samples.is_empty() {
-        return Err(ImportError::Empty { file: name.to_owned(), format: format.word() });
+        let why = collected.notes.first().map(|note| format!("{}: {}", note.message, note.remedy));
+        return Err(ImportError::Empty { file: name.to_owned(), format: format.word(), why });
     }
     Ok(collected.finish(format))
 }

@@ -10,6 +10,9 @@ use halfpower_model::{Arrivals, Bytes, Environment, Operation, Pattern, Rate, Sa
 pub(super) const KIB: f64 = 1024.0;
 pub(super) const MIB: f64 = 1048576.0;
 
+/// What vdbench requests without a limit: `iorate=max`, and the first run of `iorate=curve`.
+const VDBENCH_UNLIMITED: [f64; 2] = [9_999_988.0, 9_999_977.0];
+
 /// A row with the names of its columns.
 pub(super) struct Row<'a> {
     pub(super) line: u64,
@@ -31,7 +34,7 @@ impl<'a> Row<'a> {
     }
 
     fn count(&self, name: &str) -> Option<u32> {
-        self.text(name)?.parse().ok().filter(|count| *count > 0)
+        self.figure(name).map(|count| count as u32).filter(|count| *count > 0)
     }
 }
 
@@ -66,8 +69,11 @@ pub(super) fn read_vdbench(source: Source<'_>) -> Result<Collected, Fault> {
 fn vdbench_sample(source: Source<'_>, row: &Row<'_>) -> Result<Sample, Fault> {
     let reads = row.figure("rdpct").or_else(|| row.figure("read%"));
     let operation = reads.filter(|reads| *reads <= 100.0).and_then(|reads| of_reads(reads.round() as u8));
-    // Without a limit it is `max`.
-    let rate = row.figure("reqrate").filter(|rate| *rate >= 1.0).map(|rate| Rate::Requests(rate.round() as u64));
+    // Without a limit it is `max`, or a number that stands for it.
+    let rate = row
+        .figure("reqrate")
+        .filter(|rate| *rate >= 1.0 && !VDBENCH_UNLIMITED.contains(rate))
+        .map(|rate| Rate::Requests(rate.round() as u64));
     let spec = WorkloadSpec {
         operation,
         // The share of requests that go elsewhere than to the place behind the last.

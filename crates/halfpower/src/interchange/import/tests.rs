@@ -123,8 +123,14 @@ const MISTAKES: &[Case<'_>] = &[
     ("iostat/iostat.json", "11:00:15 => 11:00:10", "iostat.json:1: two of its reports have the same time"),
     ("iostat/iostat.json", "4000.50 => -1", "iostat.json:1: it has no extended figures"),
     ("bonnie/bonnie.csv", ",64G,, => ,big,,", "bonnie.csv:3: the size `big` is none"),
+    (
+        "bonnie/bonnie.csv",
+        "420000 => +++++ & 530000 => +++++ & 6000.5 => +++++",
+        "put_block has no figure: it was left out or took too short a time: measure with a larger size (-s)",
+    ),
+    ("diskspd/results.xml", "\"10000\" => \"5000\"", "results.xml:21: an interval of the IOPS has no later time"),
     ("diskspd/results.xml", "10.00< => ten<", "results.xml:11: `TestTimeSeconds` is not a number"),
-    ("diskspd/results.xml", "<IOCount>1 => <IOCount>-1", "results.xml:19: `IOCount` is not a count"),
+    ("diskspd/results.xml", "<IOCount>1 => <IOCount>-1", "results.xml:23: `IOCount` is not a count"),
     ("diskspd/results.xml", "</Results> => ", "the file ends within an element; is it cut short?"),
     (
         "diskspd/results.txt",
@@ -161,6 +167,8 @@ const MISTAKES: &[Case<'_>] = &[
 ];
 
 const VARIANTS: &[Case<'_>] = &[
+    // What vdbench writes for no limit.
+    ("vdbench/flatfile.html", "avg_2-2 max => avg_2-2 9999988.0000 & 8192 8 70 => 8192 8.0000 70", "!at most 9"),
     // What contradicts itself, is cut short, or has to be decided is reported.
     ("sqlio/trace.csv", "0.69 => 0.75", "rates_disagree"),
     ("sqlio/trace.csv", "DMA buffered\n => DMA buf", "no_line_end"),
@@ -301,7 +309,7 @@ fn runs_and_reports_that_fio_printed_into_one_file_are_told_apart() {
     let first = &group.samples[0];
     assert_eq!((first.total.bytes, first.workload.is_known("request_size")), (300 << 20, false));
     let headless = read(&text[text.find("b: (g=1)").unwrap()..]);
-    assert!(!headless.samples[0].workload.is_known("operation"), "nothing says what it was");
+    assert!(!headless.samples[0].workload.is_known("pattern"), "nothing says what it was");
     let terse = std::fs::read_to_string(seeds().join("fio/terse.txt")).unwrap();
     let several = |text: String| read(&text).warnings.iter().any(|warning| warning.code == "terse_lines");
     assert!(several(terse.repeat(2)) && !several(terse.clone()));

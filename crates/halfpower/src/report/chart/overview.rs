@@ -91,6 +91,7 @@ fn lines(
         (points.len() > 1).then_some(Line { label, stroke: Stroke::Solid, points, fitted: None })
     };
     let name = |cell: &&&CellSummary| match cell.workload.operation.to_string() {
+        _ if !cell.workload.is_known("operation") => "requests".to_owned(),
         mix if mix.starts_with("mix") => format!("{} % reads", mix.trim_start_matches("mix=")),
         operation => operation + "s",
     };

@@ -12,7 +12,7 @@ use super::record::{Figures, began, fill, lasted, of_reads, origin, size};
 use super::text::{number, whole};
 use super::{Collected, Format, Source};
 use crate::interchange::percentiles;
-use halfpower_model::sample::Latency;
+use halfpower_model::sample::{Interval, IntervalPart, Latency};
 use halfpower_model::{
     Arrivals, Buffering, Bytes, Environment, Nanoseconds, Operation, Origin, Pattern, Rate, RequestKind, Sample,
     WorkerKind, WorkloadSpec,
@@ -114,6 +114,8 @@ fn of_span(span: Element<'_>, profile: Option<Element<'_>>, from: Origin) -> Res
         span.child("Thread").and_then(|thread| thread.child("Target")).and_then(|target| target.text("FileSize"));
     let file_size = file_size.and_then(whole).map(Bytes).filter(|_| !path.is_empty());
     spec.size = spec.size.or(file_size);
+    let request_size = spec.request_size.map(|size| size.0);
+    let is_mix = spec.operation.is_some_and(|operation| operation.only().is_none());
     let mut sample = Sample::imported(spec.imported(None), Environment::unknown(path, file_size), from);
     let parts = [(None, 0, "Total"), (Some(RequestKind::Read), 2, "Read"), (Some(RequestKind::Write), 4, "Write")];
     for (kind, at, word) in parts {
@@ -123,6 +125,11 @@ fn of_span(span: Element<'_>, profile: Option<Element<'_>>, from: Origin) -> Res
         }
     }
     lasted(&mut sample, seconds);
+    sample.intervals = intervals(span, request_size, is_mix)?;
+    if !sample.intervals.is_empty() {
+        sample.mark_known("intervals.requests");
+        request_size.iter().for_each(|_| sample.mark_known("intervals.bytes"));
+    }
     let cpus = span.text("ProcCount").and_then(|count| count.parse::<u32>().ok());
     let average = span.child("CpuUtilization").and_then(|cpu| cpu.child("Average"));
     if let (Some(cpus), Some(average)) = (cpus, average) {
@@ -137,6 +144,27 @@ fn of_span(span: Element<'_>, profile: Option<Element<'_>>, from: Origin) -> Res
         }
     }
     Ok(sample)
+}
+
+/// IOPS over time (`-D`), each with the end of its interval; those of reads and of writes, if the workload mixes them. Bytes are
+/// zero for an unknown request size.
+fn intervals(span: Element<'_>, request_size: Option<u64>, is_mix: bool) -> Result<Vec<Interval>, Fault> {
+    let mut before_s = 0.0;
+    let interval = |bucket: Element<'_>| {
+        let of = |name: &str| bucket.attribute(name).and_then(number);
+        let wrong = || Fault::at(bucket.line(), "an interval of the IOPS has no later time or no rates");
+        let at_s = of("SampleMillisecond").map(|ms| ms / 1e3).filter(|at_s| *at_s > before_s).ok_or_else(wrong)?;
+        let seconds = at_s - std::mem::replace(&mut before_s, at_s);
+        let part = |name: &str| {
+            let requests = (of(name)? * seconds).round() as u64;
+            let bytes = requests.saturating_mul(request_size.unwrap_or(0));
+            Some(IntervalPart { requests, bytes, latency_p50_ns: None })
+        };
+        let IntervalPart { requests, bytes, .. } = part("Total").ok_or_else(wrong)?;
+        let kind = |name: &str| part(name).filter(|_| is_mix);
+        Ok(Interval { at_s, requests, bytes, read: kind("Read"), write: kind("Write"), ..Interval::default() })
+    };
+    span.child("Iops").into_iter().flat_map(|iops| iops.all("Bucket")).map(interval).collect()
 }
 
 /// Milliseconds as whole nanoseconds.

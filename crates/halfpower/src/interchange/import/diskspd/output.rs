@@ -1,5 +1,6 @@
 //! diskspd's text: input parameters, tables with a line `total:`, percentiles. Of several targets, the settings are
-//! those they share. The table of CPUs, whose columns differ between versions, is left out.
+//! those they share. The table of CPUs, whose columns differ between versions, is left out. diskspd for Linux has jobs in
+//! place of time spans, gives whole seconds, and names the flags of the open files.
 
 use super::super::error::Fault;
 use super::super::record::{Figures, began, fill, lasted, size};
@@ -15,7 +16,11 @@ use halfpower_model::{
 /// Whether it is a text of diskspd.
 pub(super) fn is_one(text: &str) -> bool {
     let mut start = text.lines().take(400);
-    start.any(|line| line.starts_with("Results for timespan")) && text.contains("Input parameters:")
+    start.any(are_results) && text.contains("Input parameters:")
+}
+
+fn are_results(line: &str) -> bool {
+    ["Results for timespan", "Results for job"].iter().any(|start| line.starts_with(start))
 }
 
 /// State after the lines read so far.
@@ -25,6 +30,7 @@ struct Reader {
     targets: Vec<(String, WorkloadSpec)>,
     duration: Option<Nanoseconds>,
     warmup: Option<Nanoseconds>,
+    threads: Option<u32>,
     /// Limit of each thread, and whether it is in IOPS.
     limit: Option<(u64, bool)>,
     start: Option<jiff::Timestamp>,
@@ -55,9 +61,9 @@ pub(super) fn read(source: Source<'_>) -> Result<Collected, Fault> {
     for line in lines(source.text) {
         let (line, text) = line?;
         let text = text.trim();
-        if text.starts_with("Results for timespan") {
+        if are_results(text) {
             reader.finish(source)?;
-            reader.span = Some(Span { line, ..Span::default() });
+            reader.span = Some(Span { line, threads: reader.threads, ..Span::default() });
         } else if text.starts_with("Input parameters:") {
             // Of a further run in the file.
             reader.finish(source)?;
@@ -85,14 +91,16 @@ impl Reader {
             self.warmup = seconds(time);
         } else if let Some(time) = after("start time:") {
             self.start = utc(time);
+        } else if let Some(threads) = after("total threads:") {
+            self.threads = threads.parse().ok();
         } else if let Some((each, unit)) = after("throughput rate-limited to").and_then(|limit| limit.split_once(' ')) {
             self.limit = whole(each).map(|each| (each, unit == "IOPS"));
         }
         let Some((_, target)) = self.targets.last_mut() else { return };
         let is_direct = target.buffering.is_some_and(Buffering::is_direct);
-        if text.starts_with("software cache disabled") {
+        if text.starts_with("software cache disabled") || text == "using O_DIRECT" {
             target.buffering = Some(Buffering::of(true, target.buffering.is_some_and(Buffering::is_through)));
-        } else if text.ends_with("writethrough on") {
+        } else if text.ends_with("writethrough on") || text == "using O_SYNC" {
             target.buffering = Some(Buffering::of(is_direct, true));
         } else if text.starts_with("performing read test") {
             target.operation = Some(Operation::Read);
@@ -101,6 +109,8 @@ impl Reader {
         } else if let Some((_, ratio)) = text.split_once("read/write ratio:") {
             let writes = ratio.trim_end_matches(')').split_once('/').and_then(|(_, writes)| writes.trim().parse().ok());
             target.operation = writes.and_then(of_writes);
+        } else if let Some(span) = after("size:") {
+            target.size = span.strip_suffix('B').and_then(whole).and_then(size);
         } else if let Some(block) = after("block size:") {
             target.request_size = block.parse::<Bytes>().ok().and_then(|block| size(block.0));
         } else if text.starts_with("using random I/O (") {
@@ -110,14 +120,14 @@ impl Reader {
             let stride = stride.and_then(|stride| stride.parse::<Bytes>().ok());
             target.pattern = (stride == target.request_size).then_some(Pattern::Sequential);
         } else if text.starts_with("number of outstanding I/O operations") {
-            target.depth = text.rsplit_once(':').and_then(|(_, depth)| depth.trim().parse().ok());
+            target.depth = text.rsplit_once(':').and_then(|(_, depth)| depth.trim().trim_end_matches(')').parse().ok());
         }
     }
 
     fn finish(&mut self, source: Source<'_>) -> Result<(), Fault> {
         let Some(span) = self.span.take() else { return Ok(()) };
         self.spans += 1;
-        let seconds = span.seconds.ok_or_else(|| Fault::at(span.line, "the time span has no `actual test time`"))?;
+        let seconds = span.seconds.ok_or_else(|| Fault::at(span.line, "the time span has no test time"))?;
         if span.parts[0].is_none() {
             return Err(Fault::at(span.line, "the time span has no totals; is the file cut short?"));
         }
@@ -163,14 +173,14 @@ impl Span {
             ("Read IO", _) => self.section = Some(1),
             ("Write IO", _) => self.section = Some(2),
             ("thread", _) => self.columns = fields.iter().map(|name| (*name).to_owned()).collect(),
-            ("actual test time", _) => {
+            ("actual test time" | "test time", _) => {
                 self.seconds = Some(number(rest.trim().trim_end_matches('s')).ok_or_else(|| wrong("the test time"))?);
             }
             ("thread count", _) => self.threads = rest.trim().parse().ok(),
             // Above the percentiles it stands alone.
             ("total", Some(section)) if !rest.trim().is_empty() => {
                 let count = |index: usize| fields.get(index).and_then(|field| whole(field));
-                let mean = self.columns.iter().position(|name| name == "AvgLat");
+                let mean = self.columns.iter().position(|name| name.starts_with("AvgLat"));
                 let mean_ms = mean.and_then(|column| number(fields.get(column)?));
                 self.parts[section] = Some(Figures {
                     bytes: Some(count(0).ok_or_else(|| wrong("the total of bytes"))?),

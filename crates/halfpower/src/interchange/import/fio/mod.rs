@@ -136,7 +136,7 @@ fn read_document(document: &Document, source: Source<'_>, collected: &mut Collec
 fn take_together(jobs: Vec<Sample>, are_printed: bool, collected: &mut Collected) -> Result<(), Fault> {
     let count = jobs.len();
     // Of a workload that is not known the name has to do.
-    let name = |one: &Sample| one.origin.as_ref()?.record.clone().filter(|_| !one.workload.is_known("operation"));
+    let name = |one: &Sample| one.origin.as_ref()?.record.clone().filter(|_| !one.workload.is_known("request_size"));
     let alike = |one: &Sample| (one.workload.clone_of_job(), name(one));
     if count > 1 && are_printed && jobs.iter().all(|job| name(job).is_some()) {
         let message = "jobs of one name are taken as jobs that ran together: this output does not say whether they did";
@@ -293,7 +293,10 @@ fn cpu_share(job: &Value, key: &str) -> Option<f64> {
 
 /// The options of a group are those of one job: if its requests are of other kinds, the workload is unknown.
 fn contradict(spec: &mut WorkloadSpec, directions: &[(RequestKind, Direction)], collected: &mut Collected) {
-    let Some(operation) = spec.operation else { return };
+    let Some(operation) = spec.operation else {
+        spec.operation = only(directions);
+        return;
+    };
     let sum = |of: fn(&Figures) -> Option<u64>| directions.iter().map(|(_, one)| of(&one.figures)).sum::<Option<u64>>();
     let (bytes, requests) = (sum(|figures| figures.bytes), sum(|figures| figures.requests));
     // The last request of a file may be shorter.
@@ -306,14 +309,15 @@ fn contradict(spec: &mut WorkloadSpec, directions: &[(RequestKind, Direction)], 
     if directions.iter().all(|(kind, _)| operation.has(*kind)) && spec.request_size.is_none_or(has_its_size) {
         return;
     }
-    *spec = WorkloadSpec::default();
-    let kinds: Vec<RequestKind> = directions.iter().map(|(kind, _)| *kind).collect();
-    if let [only] = kinds[..] {
-        spec.operation =
-            [Operation::Read, Operation::Write, Operation::Trim].into_iter().find(|one| one.only() == Some(only));
-    }
+    *spec = WorkloadSpec { operation: only(directions), ..WorkloadSpec::default() };
     let message = "the options of a group are those of one job, but its requests are of all, of other kinds or sizes: its workload is left unknown";
     collected.doubt("options_of_one_job", message, "run without group_reporting, or one kind of job in a group");
+}
+
+/// The operation of requests of one kind.
+fn only(directions: &[(RequestKind, Direction)]) -> Option<Operation> {
+    let [(kind, _)] = directions else { return None };
+    [Operation::Read, Operation::Write, Operation::Trim].into_iter().find(|one| one.only() == Some(*kind))
 }
 
 fn fill_directions(sample: &mut Sample, directions: Vec<(RequestKind, Direction)>, mixed: Option<Direction>) {
