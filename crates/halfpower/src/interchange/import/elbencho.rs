@@ -187,10 +187,12 @@ impl Phase<'_> {
         let spec = self.spec(operation)?;
         let mut sample = Sample::imported(spec.imported(None), Environment::unknown("", None), from);
         let elapsed_ms = self.figure("time ms [last]", "/last_done/elapsed_time_ms")?;
-        if elapsed_ms.is_some_and(|elapsed_ms| elapsed_ms <= 0.0) {
-            // Without time there is no rate.
+        let elapsed_ms = elapsed_ms.filter(|elapsed_ms| *elapsed_ms > 0.0);
+        if elapsed_ms.is_none() {
+            // Rates of less than a millisecond are given; without time there is none.
             for part in [&mut own, &mut reads] {
-                (part.requests_per_s, part.bytes_per_s) = (None, None);
+                part.requests_per_s = part.requests_per_s.filter(|rate| *rate > 0.0);
+                part.bytes_per_s = part.bytes_per_s.filter(|rate| *rate > 0.0);
             }
         }
         if is_mix {

@@ -128,11 +128,12 @@ struct Collected {
 }
 
 /// What marks an output of a program in a form that is not read, and how to get one that is.
-const OTHERS: [(&str, &str); 7] = [
+const OTHERS: [(&str, &str); 8] = [
     ("Vdbench summary report", "vdbench's summary.html; import flatfile.html of the same folder"),
     ("Starting RD=", "vdbench's log; import flatfile.html of its output folder"),
     ("Completed operations", "elbencho's live output; run it with --csvfile FILE or --jsonfile FILE"),
     ("RESULT TYPE", "elbencho's console table; run it with --jsonfile FILE or --csvfile FILE"),
+    ("access,bw(MiB/s)", "IOR's CSV; run it with -O summaryFormat=JSON"),
     ("%util", "iostat's table; use `iostat -x -t -o JSON 1 60`"),
     ("--Sequential Output--", "bonnie++'s table without its CSV, the last line; `bonnie++ -q` prints that line alone"),
     (

@@ -5,7 +5,9 @@ use super::record::{Figures, fill, fill_only, of_reads, origin, size};
 use super::text::{lines, number};
 use super::{Collected, Format, Source};
 use halfpower_model::sample::{Latency, Warning};
-use halfpower_model::{Arrivals, Bytes, Environment, Operation, Pattern, Rate, Sample, WorkerKind, WorkloadSpec};
+use halfpower_model::{
+    Arrivals, Bytes, Environment, Operation, Pattern, Rate, RequestKind, Sample, WorkerKind, WorkloadSpec,
+};
 
 pub(super) const KIB: f64 = 1024.0;
 pub(super) const MIB: f64 = 1048576.0;
@@ -40,11 +42,14 @@ impl<'a> Row<'a> {
 
 /// Whether it is vdbench's `flatfile.html`.
 pub(super) fn is_vdbench(source: Source<'_>) -> bool {
-    let is_heading = |line: &str| ["Interval", "reqrate", "bytes/io"].iter().all(|name| line.contains(name));
+    let has = |line: &str, names: &[&str]| names.iter().all(|name| line.contains(name));
+    let is_heading = |line: &str| {
+        has(line, &["Interval", "reqrate"]) && (line.contains("bytes/io") || has(line, &["MB_read", "MB_write"]))
+    };
     source.text.lines().any(is_heading)
 }
 
-/// The average of each run.
+/// The average of each run, on volumes (SD) or file systems (FSD).
 ///
 /// # Errors
 /// At an average without a rate.
@@ -60,15 +65,71 @@ pub(super) fn read_vdbench(source: Source<'_>) -> Result<Collected, Fault> {
         }
         let row = Row { line, names: &names, fields };
         if row.text("Interval").is_some_and(|interval| interval.starts_with("avg_")) {
-            collected.take(vdbench_sample(source, &row)?)?;
+            let sample = if names.contains(&"MB_read") { of_files(source, &row)? } else { of_volume(source, &row)? };
+            match sample {
+                Some(sample) => collected.take(sample)?,
+                None => {
+                    let message = format!("line {line}: the run has neither reads nor writes and is left out");
+                    collected.note("nothing_moved", message, "nothing to do: no workload here is the same");
+                }
+            }
         }
     }
     Ok(collected)
 }
 
-fn vdbench_sample(source: Source<'_>, row: &Row<'_>) -> Result<Sample, Fault> {
+/// A run on file systems: its reads and writes, without its other operations on files.
+fn of_files(source: Source<'_>, row: &Row<'_>) -> Result<Option<Sample>, Fault> {
+    let part = |kind: &str| {
+        let requests_per_s = row.needed(&format!("{kind}_rate"))?;
+        let bytes_per_s = row.needed(&format!("MB_{}", kind.to_ascii_lowercase()))? * MIB;
+        let latency = Latency { mean: row.figure(&format!("{kind}_resp")).map(|ms| ms * 1e6), ..Latency::default() };
+        let figures = Figures {
+            requests_per_s: Some(requests_per_s),
+            bytes_per_s: Some(bytes_per_s),
+            latency,
+            ..Figures::default()
+        };
+        Ok((requests_per_s > 0.0).then_some(figures))
+    };
+    let (reads, writes) = (part("Read")?, part("Write")?);
+    let operation = match (&reads, &writes) {
+        (None, None) => return Ok(None),
+        (Some(_), None) => Some(Operation::Read),
+        (None, Some(_)) => Some(Operation::Write),
+        (Some(reads), Some(writes)) => reads
+            .requests_per_s
+            .zip(writes.requests_per_s)
+            .and_then(|(reads, writes)| of_reads((100.0 * reads / (reads + writes)).round() as u8)),
+    };
+    let mean_size = row.figure("Xfersize").filter(|bytes| bytes % 512.0 == 0.0);
+    let spec = WorkloadSpec {
+        operation,
+        request_size: mean_size.and_then(|bytes| size(bytes as u64)),
+        ..WorkloadSpec::default()
+    };
+    let from = origin(Format::Vdbench, source, Some(row.line), row.text("Run"), None);
+    let mut sample = Sample::imported(spec.imported(None), Environment::unknown("", None), from);
+    let sum = |of: fn(&Figures) -> Option<f64>| Some([&reads, &writes].into_iter().flatten().filter_map(of).sum());
+    let total = Figures {
+        requests_per_s: sum(|part| part.requests_per_s),
+        bytes_per_s: sum(|part| part.bytes_per_s),
+        ..Figures::default()
+    };
+    if let (Some(reads), Some(writes)) = (&reads, &writes) {
+        fill(&mut sample, Some(RequestKind::Read), reads.clone());
+        fill(&mut sample, Some(RequestKind::Write), writes.clone());
+        fill(&mut sample, None, total);
+    } else {
+        fill_only(&mut sample, reads.or(writes).unwrap_or(total));
+    }
+    Ok(Some(sample))
+}
+
+fn of_volume(source: Source<'_>, row: &Row<'_>) -> Result<Option<Sample>, Fault> {
     let reads = row.figure("rdpct").or_else(|| row.figure("read%"));
     let operation = reads.filter(|reads| *reads <= 100.0).and_then(|reads| of_reads(reads.round() as u8));
+    let has_its_size = |bytes: &f64| row.figure("bytes/io").is_none_or(|mean| (mean / bytes - 1.0).abs() < 0.01);
     // Without a limit it is `max`, or a number that stands for it.
     let rate = row
         .figure("reqrate")
@@ -82,7 +143,8 @@ fn vdbench_sample(source: Source<'_>, row: &Row<'_>) -> Result<Sample, Fault> {
             100.0 => Some(Pattern::Random),
             _ => None,
         }),
-        request_size: row.figure("xfersize").and_then(|bytes| size(bytes as u64)),
+        // Of several sizes it is the first one.
+        request_size: row.figure("xfersize").filter(has_its_size).and_then(|bytes| size(bytes as u64)),
         depth: Some(1),
         workers: row.count("threads"),
         processes: Some(WorkerKind::Thread),
@@ -110,7 +172,7 @@ fn vdbench_sample(source: Source<'_>, row: &Row<'_>) -> Result<Sample, Fault> {
     } else {
         fill(&mut sample, None, total);
     }
-    Ok(sample)
+    Ok(Some(sample))
 }
 
 /// Names of bonnie++'s columns that are read, by their numbers in format 1.98, which 2.00 writes.

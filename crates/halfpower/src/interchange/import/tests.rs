@@ -167,6 +167,10 @@ const MISTAKES: &[Case<'_>] = &[
 ];
 
 const VARIANTS: &[Case<'_>] = &[
+    // Not the first of several sizes.
+    ("vdbench/flatfile.html", "max 10000.00 78.13 8192 => max 10000.00 78.13 9216", "random mix=70, QD1 × 8 workers\n"),
+    // What iozone did not run.
+    ("iozone/ordinary.txt", "101000 =>      0", "!_per_s\":0.0"),
     // What vdbench writes for no limit.
     ("vdbench/flatfile.html", "avg_2-2 max => avg_2-2 9999988.0000 & 8192 8 70 => 8192 8.0000 70", "!at most 9"),
     // What contradicts itself, is cut short, or has to be decided is reported.

@@ -108,10 +108,6 @@ impl Reader {
             let wrong = |what: &str| Fault::at(line.number, format!("column {}: {what}", index + 2));
             let figure = number(figure).ok_or_else(|| wrong("no figure"))?;
             let record_kib = *self.record_kib.get(index).ok_or_else(|| wrong("no record size stands above it"))?;
-            // iozone prints 0 for sizes that it did not run.
-            if figure == 0.0 {
-                continue;
-            }
             take(line, name, size, record_kib, figure, collected)?;
         }
         Ok(())
@@ -127,6 +123,10 @@ fn take(
     figure: f64,
     collected: &mut Collected,
 ) -> Result<(), Fault> {
+    // iozone prints 0 for what it did not run: sizes, and the tests that -+n leaves out.
+    if figure == 0.0 {
+        return Ok(());
+    }
     let Line { number: line, head, source, .. } = line;
     let Some(mut spec) = tests_named::workload_of(name, head, bytes(Some(record_kib))) else {
         let message = format!("the test `{name}` is left out");
