@@ -199,7 +199,7 @@ fn fio_takes_the_job_of_every_study_with_what_it_has_words_for() {
         offset=65536 buffer_compress_percentage=60 dedupe_percentage=30 zero_buffers=1 \
         buffer_pattern=0xc0ffee end_fsync=1 fsync=5 fdatasync=3 sync=dsync invalidate=1 pre_read=1 \
         verify=crc32c numjobs=2 thread=0 rate_iops=500 rate_iops=250,250 rate_process=poisson \
-        cpus_allowed=0 runtime=20000us ramp_time=1000us time_based=1 number_ios=20 iodepth_batch=1 \
+        cpus_allowed=0 runtime=20000us ramp_time=1000us time_based=1 number_ios=20 \
         ioengine=libaio ioengine=psync ioengine=pvsync2 unlink=0";
     for setting in settings.split(' ') {
         // Some go with direct I/O and rings, which not every place has.

@@ -160,6 +160,20 @@ fn a_run_of_fio_is_compared_with_ours_by_what_both_record() {
         sentence.ends_with("uses each offset once before it repeats any; the other draws each at random."),
         "{sentence}"
     );
+
+    // The emitted job of a study has the study's workload.
+    lab.ok("study run tiny.toml --target file --no-report");
+    let emitted = lab.ok("plan tiny.toml --target file --emit fio").stdout;
+    let job = emitted.split("\n[").nth(2).unwrap().lines().filter_map(|line| line.split_once('='));
+    let options: serde_json::Map<String, Value> = job.map(|(key, value)| (key.to_owned(), value.into())).collect();
+    let moved = 20 * options["bs"].as_str().unwrap().parse::<u64>().unwrap();
+    let read = json!({ "io_bytes": moved, "bw": 400, "iops": 20, "runtime": 1000, "total_ios": 20 });
+    let document = json!({ "fio version": "fio-3.42", "global options": { "fadvise_hint": "0" },
+        "jobs": [{ "jobname": "b", "groupid": 0, "job options": options, "read": read }] });
+    lab.write("emitted.json", document.to_string());
+    lab.ok("import emitted.json");
+    let compared = lab.run("compare 3 4 --json").document();
+    assert_eq!(compared["cells"].as_array().unwrap().len(), 1, "{}", compared["sentence"]);
 }
 
 #[test]

@@ -126,12 +126,11 @@ pub(super) fn settings(workload: &Workload, volume: usize, is_null: bool) -> Res
     });
     settings.extend(places(workload, workers));
     settings.extend(engine_options(workload, is_null));
-    let batch = if let SubmitBatch::Requests(number) = workload.submit_batch { number } else { 1 };
-    settings.extend([
-        ("iodepth_batch", batch.to_string()),
-        ("iodepth_batch_complete_min", workload.wait_batch.to_string()),
-        ("numjobs", workers.to_string()),
-    ]);
+    if let SubmitBatch::Requests(number) = workload.submit_batch {
+        settings.push(("iodepth_batch", number.to_string()));
+    }
+    settings
+        .extend([("iodepth_batch_complete_min", workload.wait_batch.to_string()), ("numjobs", workers.to_string())]);
     settings.push(match workload.cache {
         CachePolicy::Keep => ("invalidate", "0".to_owned()),
         CachePolicy::Cold | CachePolicy::ColdEachPass => ("invalidate", "1".to_owned()),
