@@ -28,7 +28,8 @@ pub(crate) fn warning(sample: &Sample) -> Option<Warning> {
     let outstanding = outstanding(sample)?;
     let latency = &sample.total.latency_ns;
     let longest_ns = latency.max.map(|ns| ns as f64).or(latency.mean).unwrap_or(0.0);
-    let too_high = asked * (SLACK + share_of_time(sample, longest_ns));
+    // No request takes longer than its sample.
+    let too_high = asked * (SLACK + share_of_time(sample, longest_ns).min(1.0));
     let too_low = asked * (SLACK + share_of_time(sample, CUT_OFF_NS.max(CUT_OFF_TIMES * longest_ns)));
     let counted = Some(sample.depth_mean.counted).filter(|_| sample.is_known("depth_mean") && is_of_one_time(sample));
     let against = if outstanding > asked + too_high {

@@ -107,7 +107,7 @@ fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 fn stage<'a>(staged: &Staged<'_>, number: usize, path: &'a Path, format: Option<Format>) -> anyhow::Result<File<'a>> {
     let (mut places, mut targets, mut common, mut samples) = (Places::default(), Vec::new(), None, 0);
-    let (mut formats, mut warnings) = (Vec::new(), Vec::<Warning>::new());
+    let (mut formats, mut warnings, mut left_out) = (Vec::new(), Vec::<Warning>::new(), Vec::new());
     // The inner option of `common` is none if samples have different environments.
     let mut keep = |sample: Sample| {
         samples += 1;
@@ -144,7 +144,7 @@ fn stage<'a>(staged: &Staged<'_>, number: usize, path: &'a Path, format: Option<
             }
             // A folder may have other files.
             Err(error) if path.is_dir() && error.is::<ImportError>() => {
-                warnings.push(Warning::new("file_left_out", error.to_string(), "it is left out"));
+                left_out.push(error.to_string());
             }
             Err(error) => return Err(error),
         }
@@ -153,7 +153,19 @@ fn stage<'a>(staged: &Staged<'_>, number: usize, path: &'a Path, format: Option<
     let Some(format) = formats.first().copied() else {
         refuse!("{} has no file of a known form", path.display());
     };
-    if let Some(other) = formats.iter().find(|other| other.tool() != format.tool()) {
+    if let [first, .., _] = &left_out[..] {
+        let message = format!("{} files are left out, such as {first}", left_out.len());
+        warnings.push(Warning::new("file_left_out", message, "nothing to do, if they have no results"));
+    } else {
+        let warning = |error: String| Warning::new("file_left_out", error, "it is left out");
+        warnings.extend(left_out.into_iter().map(warning));
+    }
+    if formats.contains(&Format::Fio) && formats.contains(&Format::FioLog) {
+        let message = "it has both fio's output and its logs, so that each measurement is there twice";
+        warnings.push(Warning::new("output_and_logs", message, "import the output, or a folder with the logs alone"));
+    }
+    let program = |format: Format| format.tool().unwrap_or_else(|| format.word());
+    if let Some(other) = formats.iter().find(|other| program(**other) != program(format)) {
         let message = format!("it has results of several programs, such as {} and {}", format.word(), other.word());
         warnings.push(Warning::new("several_programs", message, "import a folder for each run of a program"));
     }

@@ -13,6 +13,7 @@ use super::wrap::{Page, Style};
 use crate::console::Medium;
 use crate::sanitize::sanitize;
 use crate::simulator::paper_figures::PaperFigure;
+use crate::store::RunKind;
 use crate::study::VOLUME;
 use crate::text::{bar, counted, joined, once};
 use halfpower_analysis::CellSummary;
@@ -39,7 +40,7 @@ const ALSO_SHOWN: usize = 6;
 /// Columns of the longest bar.
 const BAR: usize = 30;
 
-/// Maximum number of workloads of a simulated machine to list, unless a study varies the machine.
+/// Maximum number of workloads of a simulated machine, or of an import, to list, unless a study varies the machine.
 const CELLS_SHOWN: usize = 24;
 
 /// The summary.
@@ -96,7 +97,8 @@ pub(crate) fn summary(analysed: &Analysed, medium: Medium) -> String {
     page.table(["Block layer", "where requests spent their time"], longest_queued(analysed));
     let is_also =
         |finding: &Finding| finding.code == FindingCode::Owner || ALSO.iter().any(|(code, _)| *code == finding.code);
-    if of_machine.rows.is_empty() && analysed.analysis.findings.iter().all(is_also) {
+    let is_short = analysed.run.kind == RunKind::Import && analysed.analysis.cells.len() <= CELLS_SHOWN;
+    if of_machine.rows.is_empty() && (is_short || analysed.analysis.findings.iter().all(is_also)) {
         page.table_of(&cells(analysed));
         page.table(["Also in the file", ""], also_in_the_file(analysed));
     }

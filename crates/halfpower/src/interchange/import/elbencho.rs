@@ -122,15 +122,21 @@ impl Phase<'_> {
             let us = self.figure(&format!("{prefix}IO lat us [{column}]"), &format!("{latencies}/{key}"));
             us.map(|us| us.map(|us| us * 1e3))
         };
-        let unit = if matches!(self.place, Place::Csv(..)) { MIB } else { 1.0 };
+        let requests_per_s = of("IOPS [last]", "iops")?;
+        let (bytes, bytes_per_s) = (of("MiB [last]", "bytes")?, of("MiB/s [last]", "bytes~1s")?);
+        // The CSV has whole MiB, cut off.
+        let is_csv = matches!(self.place, Place::Csv(..));
+        let block = self.figure("block size", "/config/block_size")?;
+        let exact = requests_per_s.zip(block).map(|(requests, block)| requests * block);
+        let is_near = |exact: &f64| bytes_per_s.is_some_and(|mib| (exact / MIB - mib - 0.5).abs() <= 1.0);
         let figures = Figures {
-            bytes: of("MiB [last]", "bytes")?.map(|amount| (amount * unit) as u64),
-            requests_per_s: of("IOPS [last]", "iops")?,
-            bytes_per_s: of("MiB/s [last]", "bytes~1s")?.map(|rate| rate * unit),
+            bytes: bytes.filter(|_| !is_csv).map(|bytes| bytes as u64),
+            requests_per_s,
+            bytes_per_s: if is_csv { exact.filter(is_near).or(bytes_per_s.map(|mib| mib * MIB)) } else { bytes_per_s },
             latency: Latency {
-                min: us("min", "min_us")?.map(|ns| ns as u64),
+                min: us("min", "min_us")?.map(|ns| ns.round() as u64),
                 mean: us("avg", "avg_us")?,
-                max: us("max", "max_us")?.map(|ns| ns as u64),
+                max: us("max", "max_us")?.map(|ns| ns.round() as u64),
                 ..Latency::default()
             },
             ..Figures::default()
@@ -175,6 +181,8 @@ impl Phase<'_> {
             ("READ", false) => Some(Operation::Read),
             ("WRITE", false) => Some(Operation::Write),
             (name, true) if name.starts_with("RWMIX") || name == "WRITE" => self.mix(),
+            // Readers and writers apart.
+            (name, true) if name.starts_with("MIX-T") => None,
             _ => {
                 let shown: String = name.chars().take(40).collect();
                 let message = format!("line {}: the phase `{shown}` is left out", self.line);

@@ -175,6 +175,12 @@ impl Format {
         FORMS[self as usize].1.1
     }
 
+    /// Whether it is what a program prints for people, of which a file may have several.
+    fn is_printed(self) -> bool {
+        use Format::{Bonnie, Dd, Diskspd, Fio, Ioping, Ior, Iozone, Sysbench};
+        [Bonnie, Dd, Diskspd, Fio, Ior, Ioping, Iozone, Sysbench].contains(&self)
+    }
+
     /// The format, by the contents or else by the name; none if it is unknown.
     fn recognise(source: Source<'_>) -> Option<Format> {
         let found = FORMS.iter().find(|(_, (_, _, is_one, _))| is_one(source)).map(|(format, _)| *format);
@@ -247,8 +253,19 @@ pub(crate) fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> 
             return Err(ImportError::Unknown { file: name.to_owned(), what });
         }
     };
+    // A log of a script may have the outputs of several.
+    let is_other = |form: &&(Format, Form)| {
+        let (other, (word, tool, is_one, _)) = form;
+        let program = tool.unwrap_or(word);
+        other.is_printed() && program != FORMS[format as usize].1.1.unwrap_or(format.word()) && is_one(source)
+    };
+    let other = FORMS.iter().find(is_other).filter(|_| format.is_printed());
     let broken = |fault| ImportError::Broken { file: name.to_owned(), format: format.word(), fault };
     let mut collected = (FORMS[format as usize].1.3)(source).map_err(broken)?;
+    if let Some((other, _)) = other {
+        let message = format!("it also has results of {}, which are left out", other.word());
+        collected.note("several_programs", message, "split the file: one for each program");
+    }
     // The last field of a row may be cut, with no other sign of it.
     let has_rows = matches!(format, Format::Sqlio | Format::FioLog);
     if has_rows && !text.ends_with(['\n', '\r']) {

@@ -8,8 +8,8 @@ use super::{Collected, Format, Source};
 use halfpower_model::sample::{Latency, Warning};
 use halfpower_model::workload::Mix;
 use halfpower_model::{
-    Buffering, Bytes, Durability, Environment, Operation, Pattern, Personality, RequestKind, Sample, WorkerKind,
-    WorkloadSpec,
+    Arrivals, Buffering, Bytes, Durability, Environment, Operation, Pattern, Personality, Rate, RequestKind, Sample,
+    WorkerKind, WorkloadSpec,
 };
 use serde_json::Value;
 
@@ -290,6 +290,9 @@ fn sysbench_run(source: Source<'_>, text: &str, line: u64) -> Result<Sample, Fau
         (direct || through || flags == "(none)").then(|| Buffering::of(direct, through))
     });
     let is_sync = text.contains("Using synchronous I/O mode");
+    let rate = of("Target transaction rate: ")
+        .and_then(|text| number(text.strip_suffix("/sec")?))
+        .map(|per_s| per_s.round() as u64);
     let spec = WorkloadSpec {
         operation,
         pattern: Some(if mode.starts_with("random") { Pattern::Random } else { Pattern::Sequential })
@@ -302,6 +305,8 @@ fn sysbench_run(source: Source<'_>, text: &str, line: u64) -> Result<Sample, Fau
         personality: is_sync.then_some(Personality::Sync),
         size: lines(text).find_map(|(_, line)| sysbench_size(line.strip_suffix(" total file size")?)).map(Bytes),
         durability: durability.filter(|_| writes > 0.0),
+        arrivals: rate.map(|_| Arrivals::Poisson),
+        rate: rate.filter(|rate| *rate > 0).map(Rate::Requests),
         ..WorkloadSpec::default()
     };
     let version = text
@@ -327,9 +332,10 @@ fn sysbench_run(source: Source<'_>, text: &str, line: u64) -> Result<Sample, Fau
     let exact = ms("sum:").zip(events).map(|(sum, events)| sum / events);
     // From 0.1 ms on, rounding changes it by less than 5 %.
     let mean = exact.or_else(|| ms("avg:").filter(|ns| *ns >= 1e5));
-    let latency = Latency { mean, max: ms("max:").map(|ns| ns as u64), ..Latency::default() };
+    let ns = |label: &str| ms(label).map(|ns| ns.round() as u64);
+    let latency = Latency { mean, min: ns("min:"), max: ns("max:"), p95: ns("95th percentile:"), ..Latency::default() };
     if figure("fsyncs/s:").is_some_and(|per_s| per_s > 0.0) {
-        let message = "mean and maximum latency include fsyncs: those of requests alone are not reported";
+        let message = "latencies include fsyncs: those of requests alone are not reported";
         let remedy = "for these, run sysbench with --file-fsync-freq=0 --file-fsync-end=off";
         sample.warnings.push(Warning::new("latency_with_flushes", message, remedy));
     }

@@ -64,7 +64,15 @@ pub(super) fn read_vdbench(source: Source<'_>) -> Result<Collected, Fault> {
             continue;
         }
         let row = Row { line, names: &names, fields };
-        if row.text("Interval").is_some_and(|interval| interval.starts_with("avg_")) {
+        // What vdbench writes before it measures is no result.
+        let is_preparation = |run: &str| run.starts_with("format_for_") || run == "SD_format";
+        if row.text("Run").is_some_and(is_preparation) {
+            collected.note(
+                "preparation",
+                format!("{}: the preparation is left out", row.text("Run").unwrap_or_default()),
+                "nothing to do",
+            );
+        } else if row.text("Interval").is_some_and(|interval| interval.starts_with("avg_")) {
             let sample = if names.contains(&"MB_read") { of_files(source, &row)? } else { of_volume(source, &row)? };
             match sample {
                 Some(sample) => collected.take(sample)?,
@@ -103,8 +111,11 @@ fn of_files(source: Source<'_>, row: &Row<'_>) -> Result<Option<Sample>, Fault> 
             .and_then(|(reads, writes)| of_reads((100.0 * reads / (reads + writes)).round() as u8)),
     };
     let mean_size = row.figure("Xfersize").filter(|bytes| bytes % 512.0 == 0.0);
+    let rate = requested(row);
     let spec = WorkloadSpec {
         operation,
+        arrivals: rate.map(|_| Arrivals::Closed),
+        rate,
         request_size: mean_size.and_then(|bytes| size(bytes as u64)),
         ..WorkloadSpec::default()
     };
@@ -126,15 +137,17 @@ fn of_files(source: Source<'_>, row: &Row<'_>) -> Result<Option<Sample>, Fault> 
     Ok(Some(sample))
 }
 
+/// The requested rate. Without a limit it is `max`, or a number that stands for it.
+fn requested(row: &Row<'_>) -> Option<Rate> {
+    let rate = row.figure("reqrate").filter(|rate| *rate >= 1.0 && !VDBENCH_UNLIMITED.contains(rate));
+    rate.map(|rate| Rate::Requests(rate.round() as u64))
+}
+
 fn of_volume(source: Source<'_>, row: &Row<'_>) -> Result<Option<Sample>, Fault> {
     let reads = row.figure("rdpct").or_else(|| row.figure("read%"));
     let operation = reads.filter(|reads| *reads <= 100.0).and_then(|reads| of_reads(reads.round() as u8));
     let has_its_size = |bytes: &f64| row.figure("bytes/io").is_none_or(|mean| (mean / bytes - 1.0).abs() < 0.01);
-    // Without a limit it is `max`, or a number that stands for it.
-    let rate = row
-        .figure("reqrate")
-        .filter(|rate| *rate >= 1.0 && !VDBENCH_UNLIMITED.contains(rate))
-        .map(|rate| Rate::Requests(rate.round() as u64));
+    let rate = requested(row);
     let spec = WorkloadSpec {
         operation,
         // The share of requests that go elsewhere than to the place behind the last.
@@ -146,7 +159,10 @@ fn of_volume(source: Source<'_>, row: &Row<'_>) -> Result<Option<Sample>, Fault>
         // Of several sizes it is the first one.
         request_size: row.figure("xfersize").filter(has_its_size).and_then(|bytes| size(bytes as u64)),
         depth: Some(1),
-        workers: row.count("threads"),
+        // Those of each volume: with several, more are outstanding.
+        workers: row.count("threads").filter(|threads| {
+            row.figure("queue_depth").is_none_or(|outstanding| outstanding <= 1.05 * f64::from(*threads))
+        }),
         processes: Some(WorkerKind::Thread),
         size: row.figure("lunsize").and_then(|gib| size((gib * KIB * MIB) as u64)),
         arrivals: rate.map(|_| Arrivals::Closed),
@@ -157,7 +173,7 @@ fn of_volume(source: Source<'_>, row: &Row<'_>) -> Result<Option<Sample>, Fault>
     let mut sample = Sample::imported(spec.imported(None), Environment::unknown("", None), from);
     let ns = |name: &str| row.figure(name).map(|ms| ms * 1e6);
     let latency = |kind: &str| Latency {
-        max: ns(&format!("{kind}_max")).map(|ns| ns as u64),
+        max: ns(&format!("{kind}_max")).map(|ns| ns.round() as u64),
         stddev: ns(&format!("{kind}_std")),
         ..Latency::default()
     };

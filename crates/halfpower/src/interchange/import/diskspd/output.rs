@@ -45,6 +45,8 @@ struct Span {
     line: u64,
     seconds: Option<f64>,
     threads: Option<u32>,
+    /// Threads by target, in the first table.
+    rows: u32,
     /// Index of the part that the lines belong to.
     section: Option<usize>,
     columns: Vec<String>,
@@ -138,7 +140,11 @@ impl Reader {
         let limit = self.limit.filter(|_| self.targets.len() == 1);
         let rate = limit.and_then(|(each, is_iops)| rate_of(each, is_iops, span.threads));
         let alike = self.targets.windows(2).all(|pair| pair[0].1 == pair[1].1);
-        let (path, spec) = self.targets.first().filter(|_| alike).cloned().unwrap_or_default();
+        let (path, mut spec) = self.targets.first().filter(|_| alike).cloned().unwrap_or_default();
+        if span.threads.is_some_and(|threads| span.rows > threads) {
+            // Each thread has this depth on every target.
+            spec.depth = None;
+        }
         let spec = WorkloadSpec {
             workers: span.threads,
             processes: Some(WorkerKind::Thread),
@@ -176,6 +182,7 @@ impl Span {
             ("actual test time" | "test time", _) => {
                 self.seconds = Some(number(rest.trim().trim_end_matches('s')).ok_or_else(|| wrong("the test time"))?);
             }
+            (thread, Some(0)) if whole(thread).is_some() => self.rows += 1,
             ("thread count", _) => self.threads = rest.trim().parse().ok(),
             // Above the percentiles it stands alone.
             ("total", Some(section)) if !rest.trim().is_empty() => {

@@ -139,14 +139,16 @@ fn take_together(jobs: Vec<Sample>, are_printed: bool, collected: &mut Collected
     let name = |one: &Sample| one.origin.as_ref()?.record.clone().filter(|_| !one.workload.is_known("request_size"));
     let alike = |one: &Sample| (one.workload.clone_of_job(), name(one));
     if count > 1 && are_printed && jobs.iter().all(|job| name(job).is_some()) {
-        let message = "jobs of one name are taken as jobs that ran together: this output does not say whether they did";
-        collected.doubt("terse_lines", message, "run fio with --output-format=json+, which does");
+        let message = "several lines are of one job: whether they ran together, or one after another, is not in them";
+        collected.doubt("terse_lines", message, "run fio with --output-format=json+, which has it");
+        return jobs.into_iter().try_for_each(|job| collected.take(job));
     }
     let are_alike = jobs.windows(2).all(|pair| alike(&pair[0]) == alike(&pair[1]));
     if count > 1 && !are_alike {
-        let Warning { code, message, remedy } = ran_together(count);
-        collected.doubt(&code, message, &remedy);
-        return jobs.into_iter().try_for_each(|job| collected.take(job));
+        return jobs.into_iter().try_for_each(|mut job| {
+            job.warnings.push(ran_together(count));
+            collected.take(job)
+        });
     }
     let names = once(jobs.iter().filter_map(|job| job.origin.as_ref()?.record.clone())).join(", ");
     let origins = jobs.iter().filter_map(|job| job.origin.as_ref());

@@ -185,7 +185,7 @@ mod tests {
         assert_eq!((zones("strided"), zones("zbd")), ("runs=1MiB/3MiB".parse().ok(), None));
         assert_eq!(spec(json!({ "rw": "randwrite:8" })).operation, None);
         assert_eq!(spec(json!({ "bs": "4k,4k" })).request_size, Some(Bytes(4096)));
-        assert_eq!(spec(json!({ "bs": "4ki" })).request_size, Some(Bytes(4000)));
+        assert_eq!(spec(json!({ "bs": "4kib" })).request_size, Some(Bytes(4000)));
         assert_eq!(spec(json!({ "bs": "0" })).request_size, None);
         assert_eq!(spec(json!({ "size": "50%" })).size, None);
         assert_eq!(spec(json!({ "iodepth": "8" })).depth, None, "of an engine nobody named");
