@@ -12,7 +12,7 @@ use crate::kind::Kind;
 use crate::limits::{Limit, is_virtual};
 use crate::pyramid::Pyramid;
 use crate::wording::{listed, sentence};
-use halfpower_model::{Durability, Operation, Pattern, Quantity};
+use halfpower_model::{Durability, Operation, Quantity};
 use serde::Serialize;
 
 const LARGE: &str = "large";
@@ -196,11 +196,11 @@ fn parts<'a>(operation: Operation, evidence: &Evidence<'_>, paces: &'a Paces) ->
         Operation::Read => [Kind::SequentialRead, Kind::RandomRead],
         _ => [Kind::SequentialWrite, Kind::RandomWrite],
     };
-    let part = |kind| {
+    let part = |kind: Kind| {
         let (cell, _) = best(&of_kind(evidence.cells.iter().copied(), kind))?;
         let pace = paces.get(cell).filter(|pace| pace.says_something())?;
         let environment = &cell.repetitions.first()?.sample.environment;
-        let requests = if cell.workload.pattern == Pattern::Random { SMALL } else { LARGE };
+        let requests = if matches!(kind, Kind::RandomRead | Kind::RandomWrite) { SMALL } else { LARGE };
         let (outstanding, is_virtual) = (cell.outstanding(), is_virtual(environment));
         // The device may have been kept from more.
         let is_kept = |most: &u64| *most < outstanding && pace.owner == Some(Owner::Device);

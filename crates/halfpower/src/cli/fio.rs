@@ -88,7 +88,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let progress = |path: &Path, bytes: Bytes| {
         context.console.move_bar(bytes.0, size.0, "", &format!("writing {}", path.display()));
     };
-    let files = Files::open(&works, &overwrite, &heeded, progress);
+    let files = Files::open(&works, (!request.read_only).then_some(&overwrite), &heeded, progress);
     context.console.end_bar();
     let files = match files {
         Err(_) if heeded.is_cancelled() => {
@@ -114,6 +114,12 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         fio_jobs(&reported.collect::<Vec<_>>(), &global, &forms)
             .map_err(|reason| anyhow::anyhow!("fio's output cannot have this run: {reason}"))?
     };
+    if !forms.is_empty() {
+        // fio's output has no place for them.
+        for warning in groups.iter().flat_map(|group| &group.sample.warnings) {
+            context.console.warning(&in_words_of_fio(&format!("{}; {}", warning.message, warning.remedy)));
+        }
+    }
     match &request.output {
         Some(path) => Output::new_file(path).write(&text)?,
         None if context.global.json => {
@@ -140,6 +146,9 @@ fn refuse_own_options(words: &[String]) -> Result<(), UsageError> {
     let all = super::Cli::command();
     let own = all.get_arguments().chain(all.find_subcommand("fio").into_iter().flat_map(Command::get_arguments));
     let own: Vec<_> = own.filter_map(Arg::get_long).filter(|name| table::of(name).is_none()).collect();
+    if words.iter().any(|word| word == "-q") {
+        refuse!("-q is an option of Halfpower; put it before the job file and fio's options: halfpower fio -q …");
+    }
     let mut names = words.iter().filter_map(|word| word.strip_prefix("--")?.split('=').next());
     if let Some(name) = names.find(|name| own.contains(name)) {
         refuse!(

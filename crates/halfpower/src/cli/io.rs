@@ -16,7 +16,7 @@ use crate::text::{UsageError, refuse};
 use clap::Args;
 use halfpower_engine::{Access, Host, Target};
 use halfpower_model::sample::Warning;
-use halfpower_model::{Environment, Observer, Progress, Sample, Testbed, Workload, WorkloadSpec};
+use halfpower_model::{Bytes, Environment, Observer, Progress, Sample, Testbed, Workload, WorkloadSpec};
 use std::path::PathBuf;
 
 /// The command line of one workload.
@@ -121,6 +121,14 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     one(context, &spec, &options, &arguments.keeping)
 }
 
+/// That a trace reaches further than its target.
+fn begins_again(end: Bytes, span: Bytes) -> Option<Warning> {
+    let message =
+        || format!("the trace reaches to {end}, the target to {span}: offsets beyond it begin at its start again");
+    (end > span)
+        .then(|| Warning::new("trace_begins_again", message(), "name a larger target, or a directory with --size"))
+}
+
 /// Runs one workload on targets, and keeps and shows its sample.
 pub(super) fn one(
     context: &Context,
@@ -147,6 +155,14 @@ pub(super) fn one(
     site.refuse_unsimulated(&workload)?;
     site.refuse_holes(std::iter::once(&workload))?;
     context.warn(&site.notes);
+    context.warn(
+        &workload
+            .trace
+            .as_ref()
+            .and_then(|trace| begins_again(trace.contents.end, workload.span))
+            .into_iter()
+            .collect::<Vec<_>>(),
+    );
     // This may wait for another process that writes the store; a signal ends the wait at once.
     let (name, environment) = (workload.to_string(), site.environment());
     let run = begin(context, &mut store, &name, targets, workload.seed, keeping, &environment)?;

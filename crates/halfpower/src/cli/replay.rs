@@ -24,11 +24,15 @@ Examples:
   halfpower replay sda.trace /dev/sdb --speed 2 --overwrite=/dev/sdb
   halfpower replay sda.trace . --speed max --size 4GiB";
 
+/// Largest test file that is not asked for with --size.
+const TEST_FILE_MAX: Bytes = Bytes(8 << 30);
+
 /// Issue the requests of a trace again, on another target or a simulated machine
 ///
 /// Requests are issued at their times in the trace, or faster. One that is late is issued as soon as possible, and its response
-/// time counts from its intended arrival; lateness is reported. Offsets beyond the target begin at its start again. Offsets and sizes are
-/// rounded to what direct I/O needs. A target that exists is written only with --overwrite.
+/// time counts from its intended arrival; lateness is reported. Offsets beyond the target begin at its start again. In a
+/// directory, the test file is as large as the trace needs, up to 8 GiB; --size sets another size. Offsets and sizes are rounded to
+/// what direct I/O needs. A target that exists is written only with --overwrite.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
@@ -66,7 +70,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let options = TargetOptions {
         targets: arguments.set.on(named)?,
         // A test file is as large as the trace needs, where there is room.
-        size: spec.size.or(Some(contents.end).filter(|end| *end > Bytes(0))),
+        size: spec.size.or(Some(contents.end.min(TEST_FILE_MAX)).filter(|end| *end > Bytes(0))),
         size_is_fixed: spec.size.is_some(),
         overwrite,
         peaks: arguments.peaks.given()?.to_vec(),

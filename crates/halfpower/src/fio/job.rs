@@ -331,7 +331,8 @@ impl<'a> Settings<'a> {
                 None => Err(self.wrong("size", "a file that has to be made needs size or filesize")),
             };
         };
-        let block = self.smallest(&self.direction()?)?;
+        let direction = self.direction()?;
+        let block = self.smallest(&direction)?;
         let offset = self.amount("offset", there.or(Some(whole)))?.unwrap_or_default();
         let unit = if self.is_percent("offset") { block } else { 1 };
         let offset = offset.checked_next_multiple_of(unit).unwrap_or(u64::MAX);
@@ -366,15 +367,23 @@ impl<'a> Settings<'a> {
             // A rest that is shorter than a block is not moved.
             let whole = |bytes: u64| if spec.request_size.is_some() { bytes / block * block } else { bytes };
             let bytes = self.amount("io_size", Some(region))?.map(|bytes| bytes.saturating_add(block - 1));
-            let once = whole(bytes.unwrap_or(pass));
+            // With gaps it ends at the end of the file.
+            let visited = match u64::try_from(direction.gap) {
+                Ok(gap) if gap > 0 => (pass.saturating_sub(block) / block.saturating_add(gap) + 1) * block,
+                _ => pass,
+            };
+            let once = whole(bytes.unwrap_or(visited));
             // Each byte is trimmed and written.
             let times = if spec.operation == Some(Operation::TrimWrite) { 2 } else { 1 };
-            let loops = if self.get("loops") == Some("0") { 1 } else { self.number("loops", 1, 1 << 20)? };
-            let times = loops * times;
-            spec.bytes = Some(Bytes(once.saturating_mul(times)));
+            spec.bytes = Some(Bytes(once.saturating_mul(self.loops()? * times)));
         }
         Ok(Some(Bytes(span.div_ceil(count).checked_next_multiple_of(block).unwrap_or(u64::MAX)))
             .filter(|_| !are_devices))
+    }
+
+    /// How many times it runs.
+    pub(super) fn loops(&self) -> Result<u64, String> {
+        if self.get("loops") == Some("0") { Ok(1) } else { self.number("loops", 1, 1 << 20) }
     }
 
     /// The files of a clone.

@@ -64,6 +64,8 @@ pub(crate) struct Request {
     pub(crate) output: Option<PathBuf>,
     /// Whether nothing is to be run.
     pub(crate) parse_only: bool,
+    /// Whether nothing is to be written, files that are made included.
+    pub(crate) read_only: bool,
     /// Whether the version is all that is asked for.
     pub(crate) version: bool,
 }
@@ -82,12 +84,11 @@ pub(crate) fn read_command_line(words: &[String]) -> anyhow::Result<Request> {
     let (mut request, mut files, mut sections) = (Request::default(), Vec::new(), Vec::new());
     let mut reader = Reader::default();
     let mut words = words.iter().peekable();
-    let mut is_read_only = false;
     while let Some(word) = words.next() {
         // fio takes one dash as well.
         let Some(option) = word.strip_prefix("--").or_else(|| word.strip_prefix('-').filter(|rest| rest.len() > 1))
         else {
-            files.push(PathBuf::from(word));
+            files.push(PathBuf::from(if word == "-" { "/dev/stdin" } else { word }));
             continue;
         };
         let (name, given) = option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
@@ -106,9 +107,12 @@ pub(crate) fn read_command_line(words: &[String]) -> anyhow::Result<Request> {
                 other => refuse!("--terse-version={other} is not written; use 3"),
             },
             "parse-only" => request.parse_only = true,
-            "version" => request.version = true,
-            "readonly" => is_read_only = true,
+            "version" | "v" => request.version = true,
+            "readonly" => request.read_only = true,
             "showcmd" => refuse!("--showcmd does not exist; --parse-only shows what the jobs come to"),
+            "help" | "cmdhelp" | "enghelp" | "crctest" => {
+                refuse!("--{name} does not exist; docs/FIO.md has fio's options")
+            }
             "client" | "server" | "remote-config" => {
                 refuse!("--{name} does not exist; for several hosts use mpirun, see halfpower mpi --help")
             }
@@ -116,16 +120,30 @@ pub(crate) fn read_command_line(words: &[String]) -> anyhow::Result<Request> {
             _ if WITHOUT_EFFECT.1.contains(&name) => {}
             _ if WITHOUT_EFFECT.0.contains(&name) => drop(value()?),
             _ if given.is_none() && table::is_flag(name) => reader.set(name, "", Place::CommandLine),
+            // Named with the others that are refused, where there is a job.
+            _ if table::of(name).is_none() && !reader.jobs.is_empty() => {
+                reader.set(name, &value().unwrap_or_default(), Place::CommandLine);
+            }
+            _ if table::of(name).is_none() => {
+                refuse!(
+                    "--{name} is no option of fio's that Halfpower knows; leave it out if the jobs mean the same without it"
+                )
+            }
             _ => reader.set(name, &value()?, Place::CommandLine),
         }
     }
     if !files.is_empty() && reader.jobs.iter().any(|job| job.place == Place::CommandLine) {
         refuse!("name job files, or give jobs with --name, not both");
     }
+    let given = reader.global.clone();
     for file in files {
-        reader.own = None;
+        // The global settings of a file are its own.
+        (reader.own, reader.global) = (None, given.clone());
         let before = reader.jobs.len();
         reader.read_file(&file, 0)?;
+        if reader.jobs.len() == before {
+            refuse!("{}: it has no job; a job begins with a section, like [name]", file.display());
+        }
         // A file waits for the one before it.
         if let Some(first) = reader.jobs.get_mut(before).filter(|_| before > 0) {
             let (name, place) = ("stonewall".to_owned(), first.place.clone());
@@ -143,7 +161,8 @@ pub(crate) fn read_command_line(words: &[String]) -> anyhow::Result<Request> {
         table::of(&set.name).is_some_and(|(name, ..)| *name == "rw")
             && !matches!(set.value.as_str(), "read" | "randread")
     };
-    if let Some(set) = request.jobs.iter().flat_map(|job| &job.settings).find(|set| is_read_only && is_write(set)) {
+    if let Some(set) = request.jobs.iter().flat_map(|job| &job.settings).find(|set| request.read_only && is_write(set))
+    {
         refuse!("{}: {}={} writes, and --readonly forbids it", set.place, set.name, set.value);
     }
     if request.jobs.is_empty() && !request.version {
@@ -294,5 +313,7 @@ mod tests {
         assert_eq!((request.jobs.len(), &request.formats[..]), (2, &["json".to_owned()][..]));
         assert_eq!(request.jobs[1].settings.len(), 1);
         assert!(read_command_line(&words("--bs=8k")).is_err(), "no job");
+        let unknown = read_command_line(&words("--no-such a.fio")).unwrap_err().to_string();
+        assert!(unknown.starts_with("--no-such is no option of fio's that Halfpower knows"), "{unknown}");
     }
 }

@@ -75,13 +75,14 @@ impl Work {
 }
 
 impl Files {
-    /// Opens the files of the jobs, and makes those that are missing. `progress` gets the path and the bytes written.
+    /// Opens the files of the jobs, and makes those that are missing. `progress` gets the path and the bytes written. Nothing is
+    /// made or written without `overwrite`.
     ///
     /// # Errors
     /// If data would be lost, a file has holes or is too small, or it was interrupted; then no new file stays.
     pub(crate) fn open(
         works: &[Work],
-        overwrite: &Overwrite,
+        overwrite: Option<&Overwrite>,
         cancel: &Cancel,
         mut progress: impl FnMut(&Path, Bytes),
     ) -> anyhow::Result<Files> {
@@ -96,6 +97,12 @@ impl Files {
             let opened = match std::fs::symlink_metadata(path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound && !is_remote(path) => {
                     let Some(size) = size else { refuse!("{} does not exist; name another device", path.display()) };
+                    if overwrite.is_none() {
+                        refuse!(
+                            "{} does not exist, and --readonly forbids to make it; name a file that exists",
+                            path.display()
+                        );
+                    }
                     let file = TestFile::create_at(path)?;
                     let seed = random::derive_seed(1, files.0.len() as u64);
                     match uses().map(|work| work.made).max() {
@@ -106,7 +113,7 @@ impl Files {
                     (file.open()?, Some(file))
                 }
                 _ => {
-                    let access = if destroys { overwrite.access(path) } else { Access::Read };
+                    let access = overwrite.filter(|_| destroys).map_or(Access::Read, |of| of.access(path));
                     if destroys && access == Access::Read {
                         refuse!(
                             "{} exists and would be overwritten; add --overwrite={} before the job file if its data may be lost",

@@ -70,9 +70,18 @@ impl Settings<'_> {
         let (low, high) = text.split_once(['-', ':']).ok_or_else(wrong)?;
         let (low, high) = (self.size(low, name)?, self.size(high, name)?);
         let multiples = high.checked_div(low).filter(|count| *count > 0).ok_or_else(wrong)?;
-        let steps = multiples.min(SIZES_MAX) - 1;
+        let (count, rest) = (multiples.min(SIZES_MAX), high % low);
+        let steps = count - 1;
         // As many below the middle as above it, so that the mean is fio's.
         let multiple = |step: u64| 1 + (step * (multiples - 1) + steps / 2).checked_div(steps).unwrap_or(0);
-        Ok((0..=steps).map(|step| (low * multiple(step), 1)).collect())
+        // A size that is drawn beyond the largest is the largest.
+        let (each, last) = (u128::from(multiples) * u128::from(low), u128::from(rest) * u128::from(count));
+        let unit = gcd(each, last);
+        let largest = (rest > 0).then_some((high, (last / unit) as u64));
+        Ok((0..=steps).map(|step| (low * multiple(step), (each / unit) as u64)).chain(largest).collect())
     }
+}
+
+fn gcd(one: u128, other: u128) -> u128 {
+    if other == 0 { one } else { gcd(other, one % other) }
 }

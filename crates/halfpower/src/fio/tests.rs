@@ -80,6 +80,7 @@ fn sizes_places_and_mixes_are_as_in_fio() {
             "--rw=read --size=1m --bsrange=4k-16k",
             "sequential read, 4KiB:1/8KiB:1/12KiB:1/16KiB:1, QD1, buffered, 1 MiB",
         ),
+        ("--rw=read --size=1m --bsrange=4k-10k", "sequential read, 4KiB:2/8KiB:2/10KiB:1, QD1, buffered, 1 MiB"),
         ("--rw=read --size=1m --bsrange=4k-4k", "sequential read, 4 KiB, QD1, buffered, 1 MiB"),
         // The rest is shorter than a block.
         ("--rw=read --size=1000k --bs=64k", "sequential read, 64 KiB, QD1, buffered, 960 KiB"),
@@ -87,6 +88,7 @@ fn sizes_places_and_mixes_are_as_in_fio() {
             "--rw=read --size=1m --offset=25% --io_size=50%",
             "sequential read, 4 KiB, QD1, buffered, shifted by 256 KiB, 512 KiB",
         ),
+        ("--rw=read:8k --size=64k", "strided=12KiB read, 4 KiB, QD1, buffered, 24 KiB"),
         ("--rw=read --size=0x1000", "sequential read, 4 KiB, QD1, buffered, 4 KiB"),
         ("--rw=read --size=1m --direct=1 --buffered=1", "sequential read, 4 KiB, QD1, buffered, 1 MiB"),
         ("--rw=randread --size=1m --rate_iops=500,200", "shuffled read, 4 KiB, QD1, buffered, at most 500/s, 1 MiB"),

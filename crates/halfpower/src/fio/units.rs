@@ -2,16 +2,17 @@
 
 use halfpower_model::{Nanoseconds, Think};
 
-/// A number of bytes: `4k`, `64kb`, `1m`, `512`, `0x1000`. With a base of 1024, `ki` is 1000, and the other way round.
+/// A number of bytes: `4k`, `64kb`, `1m`, `512`, `0x1000`. With a base of 1024, `kib` is 1000, and the other way round; `ki` is `k`.
 pub(crate) fn bytes(text: &str, base: u64) -> Option<u64> {
     let lower = text.trim().to_ascii_lowercase();
     if let Some(digits) = lower.strip_prefix("0x") {
         return u64::from_str_radix(digits, 16).ok().filter(|bytes| *bytes <= 1 << 60);
     }
     let digits = lower.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let unit = lower[digits.len()..].trim_end_matches('b');
+    let unit = &lower[digits.len()..];
     let (unit, base) =
-        unit.strip_suffix('i').map_or((unit, base), |unit| (unit, if base == 1024 { 1000 } else { 1024 }));
+        unit.strip_suffix("ib").map_or((unit, base), |unit| (unit, if base == 1024 { 1000 } else { 1024 }));
+    let unit = unit.trim_end_matches(['b', 'i']);
     let power = ["", "k", "m", "g", "t", "p"].iter().position(|known| *known == unit)? as u32;
     digits.parse::<u64>().ok()?.checked_mul(u64::pow(base, power)).filter(|bytes| *bytes <= 1 << 60)
 }

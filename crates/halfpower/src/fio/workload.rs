@@ -92,7 +92,11 @@ impl Settings<'_> {
     fn ends(&self) -> Result<Vec<Given>, String> {
         let of = |time: Nanoseconds| format!("{}us", time.0 / 1000);
         let runtime = self.time("runtime")?.filter(|time| time.0 > 0).map(|time| ("duration", "runtime", of(time)));
-        let requests = self.get("number_ios").map(|number| ("requests", "number_ios", number.to_owned()));
+        // number_ios limits each pass.
+        let loops = if self.is_on("time_based") { 1 } else { self.loops()? };
+        let all =
+            |number: &str| number.parse().map_or(number.to_owned(), |of: u64| of.saturating_mul(loops).to_string());
+        let requests = self.get("number_ios").map(|number| ("requests", "number_ios", all(number)));
         let warmup = ("warmup", "ramp_time", of(self.time("ramp_time")?.unwrap_or_default()));
         Ok(runtime.into_iter().chain(requests).chain([warmup]).collect())
     }

@@ -27,6 +27,8 @@ pub(super) const MAX_OFFSET: u64 = (1 << 56) - 1;
 pub(crate) struct TraceFile {
     file: File,
     count: u64,
+    /// Whether it ends within an entry.
+    is_cut: bool,
 }
 
 impl TraceFile {
@@ -40,14 +42,19 @@ impl TraceFile {
         if magic != *MAGIC {
             bail!("it is a trace of another version of Halfpower; record or import it again");
         }
-        let count = (file.metadata()?.len() - MAGIC.len() as u64) / ENTRY as u64;
-        Ok(TraceFile { file, count })
+        let bytes = file.metadata()?.len() - MAGIC.len() as u64;
+        Ok(TraceFile { file, count: bytes / ENTRY as u64, is_cut: !bytes.is_multiple_of(ENTRY as u64) })
     }
 
     /// Overwrites `into` with the bytes of the file, from its start.
     #[cfg(test)]
     pub(super) fn bytes(&self, into: &mut [u8]) -> io::Result<()> {
         self.file.read_exact_at(into, 0)
+    }
+
+    /// Whether it ends within an entry, which is left out.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
     /// Number of entries.

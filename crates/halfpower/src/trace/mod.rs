@@ -135,7 +135,11 @@ pub(crate) fn open(path: &Path, wanted: Wanted<'_>) -> Result<Opened> {
     let (format, begin) = recognise(path, wanted).with_context(cannot)?;
     if format == TraceFormat::Halfpower {
         let file = TraceFile::new(File::open(path)?).with_context(cannot)?;
-        return Ok(Opened { file, format, notes: Vec::new() });
+        let cut = file.is_cut().then(|| {
+            let message = "the trace was cut short: it ends within a request";
+            Warning::new("cut_short", message, "record or copy it again")
+        });
+        return Ok(Opened { file, format, notes: cut.into_iter().collect() });
     }
     let into = without_name().context("cannot make a temporary file; set TMPDIR to a folder with space")?;
     convert(path, format, &begin, wanted.device, into).with_context(cannot)

@@ -79,6 +79,8 @@ pub(crate) struct Gatherer {
     ends: [u64; ENDS],
     next_end: usize,
     last_at: u64,
+    /// Whether requests were counted.
+    begun: bool,
     gaps: Histogram,
     /// The window that is being counted, its arrivals, and sums over those before.
     window: u64,
@@ -102,6 +104,7 @@ impl Gatherer {
             ends: [u64::MAX; ENDS],
             next_end: 0,
             last_at: 0,
+            begun: false,
             gaps: Histogram::default(),
             window: 0,
             in_window: 0,
@@ -123,7 +126,10 @@ impl Gatherer {
             self.kinds[request.kind as usize].latency.record(latency.0);
             self.latency_sum += latency.0 as f64;
         }
-        self.gaps.record(at.saturating_sub(self.last_at));
+        if self.begun {
+            self.gaps.record(at.saturating_sub(self.last_at));
+        }
+        self.begun = true;
         self.last_at = at;
         if at / WINDOW_NS != self.window {
             self.end_window();

@@ -44,7 +44,7 @@ fn spec(of: &Statistics) -> WorkloadSpec {
     let one_size = sizes.all().all(|size| size == request_size);
     let outstanding = u32::from(of.contents.outstanding);
     WorkloadSpec {
-        operation: Some(Operation::of_counts(of.contents.requests)),
+        operation: Some(Operation::of_counts(frequent(of.contents.requests))),
         pattern: Some(pattern),
         request_size: one_size.then_some(request_size),
         sizes: (!one_size).then_some(sizes),
@@ -58,6 +58,12 @@ fn spec(of: &Statistics) -> WorkloadSpec {
         rate: Some(Rate::Requests(of.requests_per_s.round().max(1.0) as u64)),
         ..WorkloadSpec::default()
     }
+}
+
+/// Without the kinds of less than half a percent, which a whole percent would multiply.
+fn frequent(requests: [u64; 4]) -> [u64; 4] {
+    let total: u64 = requests.iter().sum();
+    requests.map(|count| if count.saturating_mul(200) < total { 0 } else { count })
 }
 
 /// The bytes in which the pattern accesses as many different ones as the trace: from these to all that the trace reaches, if it
@@ -113,17 +119,26 @@ pub(crate) fn study(name: &str, of: &Statistics) -> String {
     let _ = writeln!(head, "# {:<26} {:>12} {:>12}", "", "trace", "this");
     let bytes = |bytes: f64| Bytes(bytes.round() as u64).to_string();
     let variance = |of: &Statistics| of.dispersion.map_or("–".to_owned(), significant);
+    let kind = |what, kind| (what, percent(of.share(kind)), percent(synthetic.share(kind)));
+    let is_there = |kind: RequestKind| of.share(kind) > 0.0;
     let rows = [
         ("requests/s", significant(of.requests_per_s), significant(synthetic.requests_per_s)),
         ("variance of arrivals", variance(of), variance(&synthetic)),
-        ("reads", percent(of.share(RequestKind::Read)), percent(synthetic.share(RequestKind::Read))),
+        kind("reads", RequestKind::Read),
+        kind("trims", RequestKind::Trim),
+        kind("flushes", RequestKind::Flush),
         ("mean size", bytes(of.mean_bytes()), bytes(synthetic.mean_bytes())),
         ("sequential", percent(of.sequential_share()), percent(synthetic.sequential_share())),
         ("to the hottest fifth", percent(of.hottest_fifth), percent(synthetic.hottest_fifth)),
         ("bytes accessed", bytes(of.working_set_bytes as f64), bytes(synthetic.working_set_bytes as f64)),
         ("of the first", of.contents.end.to_string(), synthetic.contents.end.to_string()),
     ];
-    for (what, trace, this) in rows {
+    let is_shown = |what: &str| match what {
+        "trims" => is_there(RequestKind::Trim),
+        "flushes" => is_there(RequestKind::Flush),
+        _ => true,
+    };
+    for (what, trace, this) in rows.into_iter().filter(|(what, ..)| is_shown(what)) {
         let _ = writeln!(head, "# {what:<26} {trace:>12} {this:>12}");
     }
     head.push_str(

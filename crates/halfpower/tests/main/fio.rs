@@ -1,6 +1,7 @@
 //! fio's job files by the command.
 
 use crate::support::Lab;
+use serde_json::Value;
 
 const JOBS: &str = "\
 [global]
@@ -31,7 +32,7 @@ fn a_job_file_runs_in_stages_and_its_files_are_removed() {
     // Each clone reads each place once.
     assert_eq!(exported.lines().map(requests).collect::<Vec<_>>(), [512, 256]);
 
-    assert!(lab.ok("fio --readonly a.fio --section=both --output-format=json,terse").stdout.ends_with("%\n"));
+    assert!(lab.ok("fio a.fio --section=both --output-format=json,terse").stdout.ends_with("%\n"));
     lab.refuses("fio --readonly a.fio", 2, "a.fio:10: rw=write writes, and --readonly forbids it");
     // Clones that fio reports apart are one sample, too; jobs that do something else are named.
     lab.ok("fio --size=1m --name=c --rw=randread --numjobs=2 --name=d --rw=read");
@@ -184,4 +185,31 @@ fn a_remedy_names_fio_s_option() {
     let told = lab.ok("fio --name=a --size=1m --rw=randread --ioengine=libaio --iodepth=4").stdout;
     assert!(told.contains("; use direct=1, or ioengine=io_uring"), "{told}");
     assert!(!told.contains("--buffering"), "{told}");
+}
+
+#[test]
+fn files_have_their_own_global_settings_and_loops_their_own_requests() {
+    let lab = Lab::new();
+    lab.write("one.fio", "[global]\nbs=16k\nsize=64k\n[a]\nrw=read\n");
+    lab.write("two.fio", "[j]\nrw=read\nsize=64k\nnumber_ios=4\nloops=3\n");
+    let lines = lab.ok("fio one.fio two.fio --parse-only").stdout;
+    assert!(
+        lines.contains("stage 1, a: sequential read, 16 KiB") && lines.contains("stage 2, j: sequential read, 4 KiB"),
+        "{lines}"
+    );
+    assert!(lines.contains("12 requests"), "{lines}");
+    lab.ends(
+        "fio --readonly --name=a --rw=randread --size=64k",
+        2,
+        "a.0.0 does not exist, and --readonly forbids to make it",
+    );
+    lab.write("none.fio", "[global]\nbs=16k\n");
+    lab.ends("fio none.fio", 2, "none.fio: it has no job");
+    // Each kind over the time of the jobs that have it.
+    let job = "[global]\ngroup_reporting\nsize=64k\n[a]\nrw=randread\nrate_iops=20\nnumber_ios=5\n[b]\nrw=write\n";
+    lab.write("group.fio", job);
+    let text = lab.ok("fio group.fio --output-format=json").stdout;
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let runtime = |kind: &str| document["jobs"][0][kind]["runtime"].as_u64().unwrap();
+    assert!(runtime("write") * 2 < runtime("read"), "{text}");
 }

@@ -28,9 +28,13 @@ impl Sample {
         whole.environment = one_environment(environments)?.into();
         whole.latency_histogram = histograms(&samples);
         type Of = fn(&Sample) -> Option<&Totals>;
+        // Over the time of those that have such requests.
         let totals = |of: Of, histogram: Option<&Histogram>| {
-            let parts: Vec<&Totals> = samples.iter().filter_map(of).collect();
-            (!parts.is_empty()).then(|| sum_of(&parts, histogram, elapsed_s))
+            let parts: Vec<(&Sample, &Totals)> = samples.iter().filter_map(|one| Some((one, of(one)?))).collect();
+            let begun_s = parts.iter().map(|(one, _)| from_start_s(one)).fold(f64::INFINITY, f64::min);
+            let ended_s = parts.iter().map(|(one, _)| from_start_s(one) + one.elapsed_s).fold(0.0, f64::max);
+            let parts: Vec<&Totals> = parts.into_iter().map(|(_, part)| part).collect();
+            (!parts.is_empty()).then(|| sum_of(&parts, histogram, ended_s - begun_s))
         };
         let own = &whole.latency_histogram;
         whole.total = totals(|one| Some(&one.total), Some(&own.total()))?;
@@ -267,7 +271,8 @@ mod tests {
         let whole = Sample::together(vec![sample(Operation::Read, 1000, 300, 4.0), writes]).unwrap();
         assert_eq!((whole.total.requests_per_s, whole.elapsed_s), (100.0, 4.0));
         assert!(!whole.workload.is_known("operation") && whole.workload.is_known("request_size"));
-        assert_eq!(whole.write.unwrap().latency_ns.max, Some(3000));
+        let write = whole.write.unwrap();
+        assert_eq!((write.latency_ns.max, write.requests_per_s), (Some(3000), 100.0), "over its own second");
         assert_eq!(Sample::together(Vec::new()), None);
     }
 }

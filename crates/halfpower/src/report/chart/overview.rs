@@ -28,7 +28,9 @@ pub(crate) fn overview(analysed: &Analysed) -> Vec<Chart> {
 }
 
 fn by_depth(analysed: &Analysed, advice: Option<&Advice>) -> Vec<Chart> {
-    let all = cells(analysed, |cell| cell.workload.pattern == Pattern::Random && cell.workload.buffering.is_direct());
+    let all = cells(analysed, |cell| {
+        matches!(cell.workload.pattern, Pattern::Random | Pattern::Shuffled) && cell.workload.buffering.is_direct()
+    });
     let Some(size) = all.iter().map(|cell| cell.workload.request_size).min() else { return Vec::new() };
     let cells: Vec<&CellSummary> = all.into_iter().filter(|cell| cell.workload.request_size == size).collect();
     let depth = |cell: &CellSummary| f64::from(cell.workload.depth);

@@ -108,7 +108,17 @@ fn uses(comparison: &Comparison) -> Table {
         let tail = tail.map(|tail| format!("; p99 {}", judged(tail))).unwrap_or_default();
         let change = judged(rate) + &tail;
         let workload = &cell.workload;
-        let of = format!("{of}: {}, QD{}, {}", workload.request_size, workload.depth, workload.buffering);
+        let size = match workload.sizes.all().count() {
+            0 | 1 => workload.request_size.to_string(),
+            _ => "several sizes".to_owned(),
+        };
+        let settings = [
+            ("request_size", size),
+            ("depth", format!("QD{}", workload.depth)),
+            ("buffering", workload.buffering.to_string()),
+        ];
+        let known = settings.into_iter().filter(|(field, _)| workload.is_known(field)).map(|(_, word)| word);
+        let of = [format!("{of}: "), known.collect::<Vec<_>>().join(", ")].concat();
         Some([of, side(|change| &change.before), side(|change| &change.after), change])
     });
     Table::new(["Use", before, after, "change"], rows)

@@ -249,7 +249,10 @@ fn direction(sample: &Sample, kind: RequestKind, elapsed_ms: u64) -> Result<(Val
     let (totals, histogram) = part(sample, kind)?;
     let nothing = Totals::default();
     let rates = if totals.is_some() { rates(sample, kind) } else { Vec::new() };
-    let runtime_ms = if totals.is_some() { elapsed_ms } else { 0 };
+    // Of jobs of a group, the longest that has such requests.
+    let own_ms =
+        |of: &Totals| (of.requests as f64 * 1e3 / of.requests_per_s).round().min(elapsed_ms as f64).max(1.0) as u64;
+    let runtime_ms = totals.map_or(0, |of| if of.requests_per_s > 0.0 { own_ms(of) } else { elapsed_ms });
     let totals = totals.unwrap_or(&nothing);
     let mut part = json!({
         "io_bytes": totals.bytes,
