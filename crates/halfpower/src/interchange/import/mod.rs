@@ -327,10 +327,11 @@ impl Collected {
         self.doubt("time_zone_unknown", message, "nothing to do, unless the time of day matters");
     }
 
-    /// Adds a note on the file.
+    /// Adds a note on the file, once.
     fn note(&mut self, code: &str, message: impl AsRef<str>, remedy: &str) {
-        if self.notes.len() < MAX_NOTES {
-            self.notes.push(Warning::new(code, error::shortened(message.as_ref()), remedy));
+        let message = error::shortened(message.as_ref());
+        if self.notes.len() < MAX_NOTES && self.notes.iter().all(|note| note.message != message) {
+            self.notes.push(Warning::new(code, message, remedy));
         }
     }
 
