@@ -19,6 +19,8 @@ pub(crate) const MAGIC: &[u8; 32] = b"halfpower.trace/1\n\n\n\n\n\n\n\n\n\n\n\n\
 const ENTRY: usize = 28;
 /// Entries read at a time.
 const CHUNK: usize = 4096;
+/// Nine years, which no trace takes.
+const LONGEST_NS: u64 = 1 << 58;
 /// Offsets have 7 bytes.
 pub(super) const MAX_OFFSET: u64 = (1 << 56) - 1;
 
@@ -112,7 +114,8 @@ fn decode(bytes: &[u8; ENTRY]) -> Option<Entry> {
     let (place, latency) = (number(8), short(20));
     let kind = *RequestKind::ALL.get((place >> 56) as usize)?;
     let request = Request { offset: place & MAX_OFFSET, length: short(16), kind };
-    (request.length > 0 || kind == RequestKind::Flush).then_some(Entry {
+    let is_valid = (request.length > 0 || kind == RequestKind::Flush) && number(0) < LONGEST_NS;
+    is_valid.then_some(Entry {
         at: Nanoseconds(number(0)),
         request,
         latency: (latency > 0).then_some(Nanoseconds(latency.into())),

@@ -23,6 +23,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use clap::ValueEnum;
 use columns::Columns;
 use file::{MAX_OFFSET, TraceWriter};
+use halfpower_model::RequestKind;
 use halfpower_model::sample::Warning;
 use halfpower_model::trace::Entry;
 use iolog::Iolog;
@@ -204,6 +205,12 @@ impl Sink<'_> {
         {
             bail!("it has a request at byte {}, which no device has; is it of another format?", request.offset);
         }
+        if let Event::Issued { request, .. } = event
+            && request.length == 0
+            && request.kind != RequestKind::Flush
+        {
+            bail!("it has a request of 0 bytes; leave it out");
+        }
         let (writer, failed) = (&mut self.writer, &mut self.failed);
         let mut give = |entry: Entry| {
             if failed.is_none() {
@@ -295,7 +302,7 @@ fn read_lines(source: &mut impl BufRead, format: TraceFormat, begin: &str, sink:
                     bail!("line {number} is no request: `{shown}`");
                 }
                 is_begun = true;
-                sink.take(device, event)?;
+                sink.take(device, event).with_context(|| format!("line {number}"))?;
             }
         }
     }
