@@ -133,6 +133,9 @@ pub(super) fn measure(
     Ok(speeds)
 }
 
+/// How often a test is measured that took no longer than its null test.
+const ATTEMPTS: usize = 4;
+
 fn speed(
     clock: Clock,
     cpus: &[u32],
@@ -151,12 +154,19 @@ fn speed(
         outcomes.into_iter().collect::<rustix::io::Result<Vec<()>>>().map_err(MemoryError::file)?;
         Ok(elapsed.0 as f64)
     };
-    let (mut nulls, mut wholes) = (Vec::new(), Vec::new());
-    for _ in 0..rounds {
-        nulls.push(round(&|part| part.null(test))?);
-        wholes.push(round(&|part| part.test(test))?);
+    let (mut nulls, mut wholes, mut found) = (Vec::new(), Vec::new(), None);
+    // Once, unless the machine is disturbed.
+    for _ in 0..ATTEMPTS {
+        for _ in 0..rounds {
+            nulls.push(round(&|part| part.null(test))?);
+            wholes.push(round(&|part| part.test(test))?);
+        }
+        found = less_null(bytes, &nulls, &wholes);
+        if found.is_some() {
+            break;
+        }
     }
-    let (null_ns, bytes_per_s) = less_null(bytes, &nulls, &wholes).ok_or_else(|| {
+    let (null_ns, bytes_per_s) = found.ok_or_else(|| {
         MemoryError::Failed(format!(
             "the test `{test}` took no longer than its null test: the machine was disturbed; measure again"
         ))
