@@ -99,7 +99,7 @@ impl Files {
                     let Some(size) = size else { refuse!("{} does not exist; name another device", path.display()) };
                     if overwrite.is_none() {
                         refuse!(
-                            "{} does not exist, and --readonly forbids to make it; name a file that exists",
+                            "{} does not exist, and --readonly forbids making it; name a file that exists",
                             path.display()
                         );
                     }

@@ -201,7 +201,7 @@ fn files_have_their_own_global_settings_and_loops_their_own_requests() {
     lab.ends(
         "fio --readonly --name=a --rw=randread --size=64k",
         2,
-        "a.0.0 does not exist, and --readonly forbids to make it",
+        "a.0.0 does not exist, and --readonly forbids making it",
     );
     lab.write("none.fio", "[global]\nbs=16k\n");
     lab.ends("fio none.fio", 2, "none.fio: it has no job");

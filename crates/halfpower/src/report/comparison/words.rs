@@ -14,10 +14,14 @@ pub(super) fn word(standing: Standing) -> &'static str {
     }
 }
 
-/// A ratio as a change: `+3.1`, in percent.
+/// A ratio as a change: `+3.1`, in percent; 0 below a thousandth.
 pub(super) fn signed(ratio: f64) -> String {
-    let share = (ratio - 1.0) * 100.0;
-    format!("{}{}", if share < 0.0 { "−" } else { "+" }, significant(share.abs()))
+    let percent = (ratio - 1.0) * 100.0;
+    match percent {
+        _ if percent.abs() < 0.001 => "0".to_owned(),
+        _ if percent < 0.0 => format!("−{}", significant(-percent)),
+        _ => format!("+{}", significant(percent)),
+    }
 }
 
 /// The basis of a verdict: `+1.2 to +5`, and any further reason why it is undecided.
