@@ -367,11 +367,11 @@ impl<'a> Settings<'a> {
             // A rest that is shorter than a block is not moved.
             let whole = |bytes: u64| if spec.request_size.is_some() { bytes / block * block } else { bytes };
             let bytes = self.amount("io_size", Some(region))?.map(|bytes| bytes.saturating_add(block - 1));
-            // With gaps it ends at the end of the file.
-            let visited = match u64::try_from(direction.gap) {
-                Ok(gap) if gap > 0 => (pass.saturating_sub(block) / block.saturating_add(gap) + 1) * block,
-                _ => pass,
-            };
+            // With gaps it ends with a request that ends where the file does, and otherwise begins again.
+            let step = u64::try_from(direction.gap).unwrap_or(0).saturating_add(block);
+            let steps = pass.saturating_sub(block) / step;
+            let is_over = pass == region && steps * step + block == pass;
+            let visited = if is_over { (steps + 1) * block } else { pass };
             let once = whole(bytes.unwrap_or(visited));
             // Each byte is trimmed and written.
             let times = if spec.operation == Some(Operation::TrimWrite) { 2 } else { 1 };

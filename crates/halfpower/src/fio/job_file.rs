@@ -25,6 +25,9 @@ pub(crate) enum Place {
     CommandLine,
 }
 
+/// What `-` means.
+const STANDARD_INPUT: &str = "/dev/stdin";
+
 /// Longest line of a job file, in bytes.
 const LINE_MAX: usize = 8192;
 
@@ -88,7 +91,7 @@ pub(crate) fn read_command_line(words: &[String]) -> anyhow::Result<Request> {
         // fio takes one dash as well.
         let Some(option) = word.strip_prefix("--").or_else(|| word.strip_prefix('-').filter(|rest| rest.len() > 1))
         else {
-            files.push(PathBuf::from(if word == "-" { "/dev/stdin" } else { word }));
+            files.push(PathBuf::from(if word == "-" { STANDARD_INPUT } else { word }));
             continue;
         };
         let (name, given) = option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
@@ -205,7 +208,8 @@ impl Reader {
     }
 
     fn read_file(&mut self, path: &Path, depth: usize) -> anyhow::Result<()> {
-        let text = read_text(path, Times::Several).with_context(|| format!("cannot read {}", path.display()))?;
+        let times = if path == Path::new(STANDARD_INPUT) { Times::Once } else { Times::Several };
+        let text = read_text(path, times).with_context(|| format!("cannot read {}", path.display()))?;
         self.read(&text, &Arc::from(path), depth)
     }
 

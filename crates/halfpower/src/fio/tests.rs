@@ -89,6 +89,8 @@ fn sizes_places_and_mixes_are_as_in_fio() {
             "sequential read, 4 KiB, QD1, buffered, shifted by 256 KiB, 512 KiB",
         ),
         ("--rw=read:8k --size=64k", "strided=12KiB read, 4 KiB, QD1, buffered, 24 KiB"),
+        ("--rw=read:12k --size=64k", "strided=16KiB read, 4 KiB, QD1, buffered, 64 KiB"),
+        ("--rw=read:8k --size=64k --filesize=1m", "strided=12KiB read, 4 KiB, QD1, buffered, 64 KiB"),
         ("--rw=read --size=0x1000", "sequential read, 4 KiB, QD1, buffered, 4 KiB"),
         ("--rw=read --size=1m --direct=1 --buffered=1", "sequential read, 4 KiB, QD1, buffered, 1 MiB"),
         ("--rw=randread --size=1m --rate_iops=500,200", "shuffled read, 4 KiB, QD1, buffered, at most 500/s, 1 MiB"),

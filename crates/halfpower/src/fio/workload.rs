@@ -92,11 +92,13 @@ impl Settings<'_> {
     fn ends(&self) -> Result<Vec<Given>, String> {
         let of = |time: Nanoseconds| format!("{}us", time.0 / 1000);
         let runtime = self.time("runtime")?.filter(|time| time.0 > 0).map(|time| ("duration", "runtime", of(time)));
-        // number_ios limits each pass.
-        let loops = if self.is_on("time_based") { 1 } else { self.loops()? };
+        // number_ios limits each pass, and a job by time has any number of them.
+        let loops = self.loops()?;
         let all =
             |number: &str| number.parse().map_or(number.to_owned(), |of: u64| of.saturating_mul(loops).to_string());
-        let requests = self.get("number_ios").map(|number| ("requests", "number_ios", all(number)));
+        let is_endless = self.is_on("time_based") && runtime.is_some();
+        let requests =
+            self.get("number_ios").filter(|_| !is_endless).map(|number| ("requests", "number_ios", all(number)));
         let warmup = ("warmup", "ramp_time", of(self.time("ramp_time")?.unwrap_or_default()));
         Ok(runtime.into_iter().chain(requests).chain([warmup]).collect())
     }
