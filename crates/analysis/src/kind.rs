@@ -20,12 +20,10 @@ impl Kind {
         Some(match (workload.operation, workload.pattern) {
             (Operation::Write, _) if is_committed => Kind::Commit,
             (Operation::Read, Pattern::Sequential) => Kind::SequentialRead,
-            (Operation::Read, Pattern::Random | Pattern::Shuffled) => Kind::RandomRead,
+            (Operation::Read, pattern) if pattern.is_uniform() => Kind::RandomRead,
             (Operation::Write, Pattern::Sequential) => Kind::SequentialWrite,
-            (Operation::Write, Pattern::Random | Pattern::Shuffled) => Kind::RandomWrite,
-            (Operation::Mix(mix), Pattern::Random | Pattern::Shuffled) if mix.percent(RequestKind::Read) == 70 => {
-                Kind::Mix
-            }
+            (Operation::Write, pattern) if pattern.is_uniform() => Kind::RandomWrite,
+            (Operation::Mix(mix), pattern) if pattern.is_uniform() && mix.percent(RequestKind::Read) == 70 => Kind::Mix,
             _ => return None,
         })
     }

@@ -13,7 +13,7 @@ use super::verdict::{self, Outcome};
 use crate::resolution::{no_finer, no_finer_ratio};
 use crate::statistics::{Contrast, Margin, Verdict, geometric_mean_estimate, mean, mean_estimate, verdicts};
 use halfpower_model::sample::Warning;
-use halfpower_model::{Estimate, Pattern, Sample, Workload};
+use halfpower_model::{Estimate, Sample, Workload};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -181,7 +181,7 @@ fn add_changes(
         // IOPS of random requests, if known.
         let are_counted =
             samples.all(|sample| sample.is_known("total.requests_per_s") && sample.total.requests_per_s > 0.0);
-        let by_requests = matches!(before.workload.pattern, Pattern::Random | Pattern::Shuffled) && are_counted;
+        let by_requests = before.workload.pattern.is_uniform() && are_counted;
         let of_bytes = !by_requests && before.samples.iter().all(|sample| sample.total.bytes_per_s.0 > 0.0);
         let by_run = |group: &Group<'_, '_>| group.by_run(|sample, lasts| figure.of(sample, of_bytes, lasts));
         (of_bytes, [by_run(before), by_run(after), earlier.map(by_run).unwrap_or_default()])

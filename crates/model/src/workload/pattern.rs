@@ -146,6 +146,11 @@ impl Pattern {
         "normal=0.1",
     ];
 
+    /// Whether it goes to all offsets equally often, in random order.
+    pub fn is_uniform(self) -> bool {
+        matches!(self, Pattern::Random | Pattern::Shuffled)
+    }
+
     /// Whether each offset follows from the one before.
     pub fn is_ordered(self) -> bool {
         matches!(self, Pattern::Sequential | Pattern::Reverse | Pattern::Strided { .. } | Pattern::Runs { .. })

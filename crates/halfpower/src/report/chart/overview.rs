@@ -7,7 +7,7 @@ use super::model::{Chart, Line, Point, Stroke, without_interval};
 use crate::report::analysed::Analysed;
 use crate::text::grouped;
 use halfpower_analysis::{Advice, CellSummary};
-use halfpower_model::{Among, Durability, Estimate, Pattern, Quantity, Reach};
+use halfpower_model::{Among, Durability, Estimate, Quantity, Reach};
 
 /// IOPS and p99 of the smallest direct random requests by queue depth; in place of one, throughput of sequential requests by size.
 /// Empty without two points on a line.
@@ -28,9 +28,7 @@ pub(crate) fn overview(analysed: &Analysed) -> Vec<Chart> {
 }
 
 fn by_depth(analysed: &Analysed, advice: Option<&Advice>) -> Vec<Chart> {
-    let all = cells(analysed, |cell| {
-        matches!(cell.workload.pattern, Pattern::Random | Pattern::Shuffled) && cell.workload.buffering.is_direct()
-    });
+    let all = cells(analysed, |cell| cell.workload.pattern.is_uniform() && cell.workload.buffering.is_direct());
     let Some(size) = all.iter().map(|cell| cell.workload.request_size).min() else { return Vec::new() };
     let cells: Vec<&CellSummary> = all.into_iter().filter(|cell| cell.workload.request_size == size).collect();
     let depth = |cell: &CellSummary| f64::from(cell.workload.depth);
