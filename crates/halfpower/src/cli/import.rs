@@ -164,8 +164,7 @@ fn stage<'a>(staged: &Staged<'_>, number: usize, path: &'a Path, format: Option<
         let message = "it has both fio's output and its logs, so that each measurement is there twice";
         warnings.push(Warning::new("output_and_logs", message, "import the output, or a folder with the logs alone"));
     }
-    let program = |format: Format| format.tool().unwrap_or_else(|| format.word());
-    if let Some(other) = formats.iter().find(|other| program(**other) != program(format)) {
+    if let Some(other) = formats.iter().find(|other| other.program() != format.program()) {
         let message = format!("it has results of several programs, such as {} and {}", format.word(), other.word());
         warnings.push(Warning::new("several_programs", message, "import a folder for each run of a program"));
     }

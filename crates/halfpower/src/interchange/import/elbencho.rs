@@ -197,7 +197,7 @@ impl Phase<'_> {
         let elapsed_ms = self.figure("time ms [last]", "/last_done/elapsed_time_ms")?;
         let elapsed_ms = elapsed_ms.filter(|elapsed_ms| *elapsed_ms > 0.0);
         if elapsed_ms.is_none() {
-            // Rates of less than a millisecond are given; without time there is none.
+            // A phase of less than a millisecond has rates, one without time has zeros.
             for part in [&mut own, &mut reads] {
                 part.requests_per_s = part.requests_per_s.filter(|rate| *rate > 0.0);
                 part.bytes_per_s = part.bytes_per_s.filter(|rate| *rate > 0.0);

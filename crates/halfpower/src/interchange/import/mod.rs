@@ -175,6 +175,11 @@ impl Format {
         FORMS[self as usize].1.1
     }
 
+    /// The same, or its word where records name several programs.
+    pub(crate) fn program(self) -> &'static str {
+        self.tool().unwrap_or(self.word())
+    }
+
     /// Whether it is what a program prints for people, of which a file may have several.
     fn is_printed(self) -> bool {
         use Format::{Bonnie, Dd, Diskspd, Fio, Ioping, Ior, Iozone, Sysbench};
@@ -254,10 +259,8 @@ pub(crate) fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> 
         }
     };
     // A log of a script may have the outputs of several.
-    let is_other = |form: &&(Format, Form)| {
-        let (other, (word, tool, is_one, _)) = form;
-        let program = tool.unwrap_or(word);
-        other.is_printed() && program != FORMS[format as usize].1.1.unwrap_or(format.word()) && is_one(source)
+    let is_other = |(other, (.., is_one, _)): &&(Format, Form)| {
+        other.is_printed() && other.program() != format.program() && is_one(source)
     };
     let other = FORMS.iter().find(is_other).filter(|_| format.is_printed());
     let broken = |fault| ImportError::Broken { file: name.to_owned(), format: format.word(), fault };

@@ -73,8 +73,8 @@ pub(super) fn read_vdbench(source: Source<'_>) -> Result<Collected, Fault> {
                 "nothing to do",
             );
         } else if row.text("Interval").is_some_and(|interval| interval.starts_with("avg_")) {
-            let sample = if names.contains(&"MB_read") { of_files(source, &row)? } else { of_volume(source, &row)? };
-            match sample {
+            let is_of_files = names.contains(&"MB_read");
+            match if is_of_files { of_files(source, &row)? } else { Some(of_volume(source, &row)?) } {
                 Some(sample) => collected.take(sample)?,
                 None => {
                     let message = format!("line {line}: the run has neither reads nor writes and is left out");
@@ -143,7 +143,7 @@ fn requested(row: &Row<'_>) -> Option<Rate> {
     rate.map(|rate| Rate::Requests(rate.round() as u64))
 }
 
-fn of_volume(source: Source<'_>, row: &Row<'_>) -> Result<Option<Sample>, Fault> {
+fn of_volume(source: Source<'_>, row: &Row<'_>) -> Result<Sample, Fault> {
     let reads = row.figure("rdpct").or_else(|| row.figure("read%"));
     let operation = reads.filter(|reads| *reads <= 100.0).and_then(|reads| of_reads(reads.round() as u8));
     let has_its_size = |bytes: &f64| row.figure("bytes/io").is_none_or(|mean| (mean / bytes - 1.0).abs() < 0.01);
@@ -188,7 +188,7 @@ fn of_volume(source: Source<'_>, row: &Row<'_>) -> Result<Option<Sample>, Fault>
     } else {
         fill(&mut sample, None, total);
     }
-    Ok(Some(sample))
+    Ok(sample)
 }
 
 /// Names of bonnie++'s columns that are read, by their numbers in format 1.98, which 2.00 writes.

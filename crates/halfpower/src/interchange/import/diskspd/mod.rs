@@ -128,7 +128,9 @@ fn of_span(span: Element<'_>, profile: Option<Element<'_>>, from: Origin) -> Res
     sample.intervals = intervals(span, request_size, is_mix)?;
     if !sample.intervals.is_empty() {
         sample.mark_known("intervals.requests");
-        request_size.iter().for_each(|_| sample.mark_known("intervals.bytes"));
+        if request_size.is_some() {
+            sample.mark_known("intervals.bytes");
+        }
     }
     let cpus = span.text("ProcCount").and_then(|count| count.parse::<u32>().ok());
     let average = span.child("CpuUtilization").and_then(|cpu| cpu.child("Average"));

@@ -123,7 +123,7 @@ fn take(
     figure: f64,
     collected: &mut Collected,
 ) -> Result<(), Fault> {
-    // iozone prints 0 for what it did not run: sizes, and the tests that -+n leaves out.
+    // iozone prints 0 for sizes that it left out, and for the tests that -+n leaves out.
     if figure == 0.0 {
         return Ok(());
     }
