@@ -133,7 +133,7 @@ pub(super) fn measure(
     Ok(speeds)
 }
 
-/// How often a test is measured that took no longer than its null test.
+/// How often a test is measured at most: again only if it took no longer than its null test.
 const ATTEMPTS: usize = 4;
 
 fn speed(
@@ -154,24 +154,20 @@ fn speed(
         outcomes.into_iter().collect::<rustix::io::Result<Vec<()>>>().map_err(MemoryError::file)?;
         Ok(elapsed.0 as f64)
     };
-    let (mut nulls, mut wholes, mut found) = (Vec::new(), Vec::new(), None);
-    // Once, unless the machine is disturbed.
+    let (mut nulls, mut wholes) = (Vec::new(), Vec::new());
     for _ in 0..ATTEMPTS {
         for _ in 0..rounds {
             nulls.push(round(&|part| part.null(test))?);
             wholes.push(round(&|part| part.test(test))?);
         }
-        found = less_null(bytes, &nulls, &wholes);
-        if found.is_some() {
-            break;
+        if let Some((null_ns, bytes_per_s)) = less_null(bytes, &nulls, &wholes) {
+            let (threads, size_bytes) = (cpus.len() as u32, Bytes(SIZE as u64));
+            return Ok(StudySpeed { test, threads, size_bytes, null_ns, bytes_per_s });
         }
     }
-    let (null_ns, bytes_per_s) = found.ok_or_else(|| {
-        MemoryError::Failed(format!(
-            "the test `{test}` took no longer than its null test: the machine was disturbed; measure again"
-        ))
-    })?;
-    Ok(StudySpeed { test, threads: parts.len() as u32, size_bytes: Bytes(SIZE as u64), null_ns, bytes_per_s })
+    Err(MemoryError::Failed(format!(
+        "the test `{test}` took no longer than its null test: the machine was disturbed; measure again"
+    )))
 }
 
 /// The null time, and the throughput without it; none if no round took longer.
