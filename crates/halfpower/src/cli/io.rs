@@ -122,11 +122,10 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
 }
 
 /// That a trace reaches further than its target.
-fn begins_again(end: Bytes, span: Bytes) -> Option<Warning> {
+fn begins_again(end: Bytes, span: Bytes) -> Warning {
     let message =
-        || format!("the trace reaches to {end}, the target to {span}: offsets beyond it begin at its start again");
-    (end > span)
-        .then(|| Warning::new("trace_begins_again", message(), "name a larger target, or a directory with --size"))
+        format!("the trace reaches to {end}, the target to {span}: offsets beyond it begin at its start again");
+    Warning::new("trace_begins_again", message, "name a larger target, or a directory with --size")
 }
 
 /// Runs one workload on targets, and keeps and shows its sample.
@@ -155,14 +154,11 @@ pub(super) fn one(
     site.refuse_unsimulated(&workload)?;
     site.refuse_holes(std::iter::once(&workload))?;
     context.warn(&site.notes);
-    context.warn(
-        &workload
-            .trace
-            .as_ref()
-            .and_then(|trace| begins_again(trace.contents.end, workload.span))
-            .into_iter()
-            .collect::<Vec<_>>(),
-    );
+    if let Some(trace) = &workload.trace
+        && trace.contents.end > workload.span
+    {
+        context.warn(&[begins_again(trace.contents.end, workload.span)]);
+    }
     // This may wait for another process that writes the store; a signal ends the wait at once.
     let (name, environment) = (workload.to_string(), site.environment());
     let run = begin(context, &mut store, &name, targets, workload.seed, keeping, &environment)?;

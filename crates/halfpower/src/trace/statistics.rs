@@ -78,9 +78,8 @@ pub(crate) struct Gatherer {
     kinds: [Counts; 4],
     ends: [u64; ENDS],
     next_end: usize,
-    last_at: u64,
-    /// Whether requests were counted.
-    begun: bool,
+    /// None before the first.
+    last_at: Option<u64>,
     gaps: Histogram,
     /// The window that is being counted, its arrivals, and sums over those before.
     window: u64,
@@ -103,8 +102,7 @@ impl Gatherer {
             kinds: Default::default(),
             ends: [u64::MAX; ENDS],
             next_end: 0,
-            last_at: 0,
-            begun: false,
+            last_at: None,
             gaps: Histogram::default(),
             window: 0,
             in_window: 0,
@@ -126,11 +124,9 @@ impl Gatherer {
             self.kinds[request.kind as usize].latency.record(latency.0);
             self.latency_sum += latency.0 as f64;
         }
-        if self.begun {
-            self.gaps.record(at.saturating_sub(self.last_at));
+        if let Some(before) = self.last_at.replace(at) {
+            self.gaps.record(at.saturating_sub(before));
         }
-        self.begun = true;
-        self.last_at = at;
         if at / WINDOW_NS != self.window {
             self.end_window();
             self.window = at / WINDOW_NS;

@@ -120,25 +120,21 @@ pub(crate) fn study(name: &str, of: &Statistics) -> String {
     let bytes = |bytes: f64| Bytes(bytes.round() as u64).to_string();
     let variance = |of: &Statistics| of.dispersion.map_or("–".to_owned(), significant);
     let kind = |what, kind| (what, percent(of.share(kind)), percent(synthetic.share(kind)));
-    let is_there = |kind: RequestKind| of.share(kind) > 0.0;
-    let rows = [
+    let rare = [("trims", RequestKind::Trim), ("flushes", RequestKind::Flush)];
+    let rare = rare.into_iter().filter(|(_, kind)| of.share(*kind) > 0.0).map(|(what, of)| kind(what, of));
+    let first = [
         ("requests/s", significant(of.requests_per_s), significant(synthetic.requests_per_s)),
         ("variance of arrivals", variance(of), variance(&synthetic)),
         kind("reads", RequestKind::Read),
-        kind("trims", RequestKind::Trim),
-        kind("flushes", RequestKind::Flush),
+    ];
+    let last = [
         ("mean size", bytes(of.mean_bytes()), bytes(synthetic.mean_bytes())),
         ("sequential", percent(of.sequential_share()), percent(synthetic.sequential_share())),
         ("to the hottest fifth", percent(of.hottest_fifth), percent(synthetic.hottest_fifth)),
         ("bytes accessed", bytes(of.working_set_bytes as f64), bytes(synthetic.working_set_bytes as f64)),
         ("of the first", of.contents.end.to_string(), synthetic.contents.end.to_string()),
     ];
-    let is_shown = |what: &str| match what {
-        "trims" => is_there(RequestKind::Trim),
-        "flushes" => is_there(RequestKind::Flush),
-        _ => true,
-    };
-    for (what, trace, this) in rows.into_iter().filter(|(what, ..)| is_shown(what)) {
+    for (what, trace, this) in first.into_iter().chain(rare).chain(last) {
         let _ = writeln!(head, "# {what:<26} {trace:>12} {this:>12}");
     }
     head.push_str(
