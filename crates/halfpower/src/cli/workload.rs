@@ -58,7 +58,7 @@ pub(super) struct ReplayArguments {
 }
 
 /// Their keys.
-const OF_REPLAY: [&str; 18] = [
+const OF_REPLAY: [&str; 19] = [
     "depth",
     "workers",
     "personality",
@@ -74,6 +74,7 @@ const OF_REPLAY: [&str; 18] = [
     "warmup",
     "interval",
     "data",
+    "block_phases",
     "verify",
     "cpus",
     "seed",

@@ -54,6 +54,8 @@ fn a_trace_is_shown_imported_and_replayed() {
         let depth = sample["depth_mean"]["counted"].as_f64();
         assert!(depth <= Some(1.0) && sample["total"]["requests"] == 400, "{target}: {sample}");
     }
+    let sample = lab.json("replay web.trace place --speed max --block-phases");
+    assert_eq!(sample["workload"]["block_phases"], "on", "{sample}");
     let text = lab.ok("replay web.trace place --speed max").stdout;
     assert!(text.starts_with("trace web.trace as fast as possible, QD256"), "{text}");
 }
