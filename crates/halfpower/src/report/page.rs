@@ -6,7 +6,8 @@ use super::html::render;
 use super::sections::sections;
 use super::tables;
 use crate::simulator::paper_figures::{PaperFigure, Printed};
-use crate::text::{grouped, joined};
+use crate::study::Shows;
+use crate::text::{counted, grouped, joined, once};
 use halfpower_analysis::{Attribution, Best, CellSummary, first_peak};
 use halfpower_model::units::significant;
 use halfpower_model::{Estimate, Finding, FindingCode, Nanoseconds, Quantity};
@@ -22,7 +23,10 @@ const SAMPLES_SHOWN: usize = 2000;
 pub(crate) fn html(analysed: &Analysed) -> anyhow::Result<String> {
     let Analysed { run, analysis, paper_figures, noise, .. } = analysed;
     let observed = analysed.observed();
-    let verdict = beside(paper_figures).map_or_else(|| verdict(analysed), |sentence| vec![sentence]);
+    let verdict = match beside(paper_figures) {
+        Some(sentence) => vec![sentence],
+        None => verdict(analysed).into_iter().chain(multiples(paper_figures)).collect(),
+    };
     let samples_shown = observed.len().min(SAMPLES_SHOWN);
     let mut estimates = analysis.findings.iter().flat_map(|finding| &finding.estimates);
     let warnings = analysis.warnings.iter().map(
@@ -118,6 +122,28 @@ pub(super) fn beside(figures: &[PaperFigure]) -> Option<String> {
 
 fn of_workloads((met, of): (usize, usize)) -> String {
     format!("{met} of the {of} figures that the paper prints of these workloads are met")
+}
+
+/// What another machine than the paper's gave: `Here throughput is 3 to 40 times the paper's (9 figures); …`; none
+/// if no figure is compared.
+pub(super) fn multiples(figures: &[PaperFigure]) -> Option<String> {
+    let kinds = [(Shows::Throughput, "throughput"), (Shows::Cpu, "CPU time"), (Shows::Latency, "latency")];
+    let of_kind = |(shows, name): (Shows, &str)| {
+        let own = figures.iter().flat_map(|figure| &figure.printed).filter(|own| own.figure.measure.shows() == shows);
+        let (range, count) = times(own)?;
+        Some(format!("{name} is {range} times the paper's ({})", counted(count, "figure")))
+    };
+    let said: Vec<String> = kinds.into_iter().filter_map(of_kind).collect();
+    (!said.is_empty()).then(|| format!("Here {}. The paper measured another machine.", said.join("; ")))
+}
+
+/// The least and the greatest [multiple](Printed::times) of the paper's values, and their number; none for the paper's own
+/// machine.
+pub(super) fn times<'a>(printed: impl Iterator<Item = &'a Printed>) -> Option<(String, usize)> {
+    let mut all: Vec<f64> = printed.filter(|own| !own.is_its_machine).filter_map(Printed::times).collect();
+    all.sort_by(f64::total_cmp);
+    let ends = [*all.first()?, *all.last()?].map(significant);
+    Some((once(ends.iter().map(String::as_str)).join(" to "), all.len()))
 }
 
 /// The number of a paper's values that are met, and their total; none if the total is zero.

@@ -4,7 +4,7 @@
 use super::analysed::Analysed;
 use super::answer::{recommend, tell};
 use super::chart::{Chart, Line, Point, XAxis, YAxis, overview};
-use super::page::{beside, elsewhere, met};
+use super::page::{beside, elsewhere, met, multiples, times};
 use super::pyramid;
 use super::sections::accounts;
 use super::table::{Table, figure, or_dash};
@@ -55,12 +55,15 @@ pub(crate) fn summary(analysed: &Analysed, medium: Medium) -> String {
         }
         page.table_of(&brief_noise(noise));
     }
-    if let Some(sentence) = beside(&analysed.paper_figures) {
+    let figures = &analysed.paper_figures;
+    let met = beside(figures);
+    let head = if met.is_some() { "met" } else { "times the paper's" };
+    if let Some(sentence) = met.or_else(|| multiples(figures)) {
         page.gap();
         page.paragraph("", &[(Style::Strong, &sentence)]);
-        if analysed.paper_figures.len() > 1 {
+        if figures.len() > 1 {
             // Only the report has room for each workload.
-            page.table(["Figure", "met", "question"], met_of_each(&analysed.paper_figures));
+            page.table(["Figure", head, "question"], met_of_each(figures));
             close(&mut page, analysed);
             return page.finish();
         }
@@ -135,12 +138,13 @@ fn heading(page: &mut Page, analysed: &Analysed) {
     }
 }
 
-/// The number of a paper's values that are met, for each figure or table.
+/// The number of a paper's values that are met, or their multiples, for each figure or table.
 fn met_of_each(figures: &[PaperFigure]) -> impl Iterator<Item = [String; 3]> {
     let words = |met: Option<(usize, usize)>| or_dash(met.map(|(met, of)| format!("{met} of {of}")));
     let row = move |figure: &PaperFigure| {
-        let own = met(figure.printed.iter().filter(|printed| printed.is_of(&figure.exhibit)));
-        [figure.exhibit.label.clone(), words(own), figure.exhibit.question.clone().unwrap_or_default()]
+        let own = || figure.printed.iter().filter(|printed| printed.is_of(&figure.exhibit));
+        let is = times(own()).map_or_else(|| words(met(own())), |(range, _)| range);
+        [figure.exhibit.label.clone(), is, figure.exhibit.question.clone().unwrap_or_default()]
     };
     let question = "Which other figures does the paper print for these workloads?".to_owned();
     let text = elsewhere(figures).map(|met| ["Elsewhere".to_owned(), words(Some(met)), question]);

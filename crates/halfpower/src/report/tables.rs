@@ -99,24 +99,32 @@ pub(super) fn of_parts<'a>(cells: impl Iterator<Item = (&'a CellSummary, &'a str
 
 /// The values that a paper prints for a figure's workloads, beside the measured ones.
 pub(super) fn of_paper(of: &PaperFigure, cells: &[CellSummary]) -> Table {
+    let is_its_machine = of.printed.iter().all(|printed| printed.is_its_machine);
+    let is_each = once(of.cells.iter().map(|cell| cell.volume.as_str())).len() > 1;
     let rows = of.printed.iter().filter_map(|printed| {
         let of_cell = |cell: &u32| cells.iter().find(|summary| summary.cell == *cell).map(|summary| &summary.workload);
         let workloads: Vec<&Workload> = printed.cells.iter().map(of_cell).collect::<Option<_>>()?;
         let volumes = of.cells.iter().filter(|cell| printed.cells.contains(&cell.cell));
         let (own, here) = (&printed.figure, printed.here?);
+        let place = once(volumes.map(|cell| cell.volume.as_str())).join(", ");
+        let instead = (!is_its_machine).then(|| own.targets.join(", "));
         // A rounding error of a difference of equals is zero.
         let here = if here.abs() < own.published.abs() * 1e-6 { 0.0 } else { here };
         let unit = own.measure.unit();
         Some([
-            once(volumes.map(|cell| cell.volume.as_str())).join(", "),
+            joined([instead, (is_its_machine || is_each).then_some(place)]),
             joined(own.measure.words().into_iter().chain([requests(&workloads)]).map(Some)),
             format!("{} {unit}", own.published),
             format!("{} {unit}", significant(here)),
-            format!("{} {}", published::off(own.tolerance.error(here, own.published)), own.tolerance.unit),
+            match is_its_machine {
+                true => format!("{} {}", published::off(own.tolerance.error(here, own.published)), own.tolerance.unit),
+                false => or_dash(printed.times().map(|times| format!("{} ×", significant(times)))),
+            },
             own.place.clone(),
         ])
     });
-    Table::new(["volume", "requests", "the paper", "here", "off by", "printed in"], rows)
+    let beside = if is_its_machine { "off by" } else { "here / paper" };
+    Table::new(["volume", "requests", "the paper", "here", beside, "printed in"], rows)
 }
 
 /// The requests of one or several workloads in brief: `sequential read, 2 KiB to 64 KiB, QD1, direct`.

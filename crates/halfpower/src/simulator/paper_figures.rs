@@ -1,12 +1,13 @@
 //! Published figures beside the workloads of a run, by figure of the paper that the study repeats.
 //!
 //! A printed value belongs to the figure in which the paper prints it; if the run has no such figure, to the first
-//! figure with the same quantity and workloads. Only simulated machines have printed values beside them, because the
-//! papers' machines differ from any other target.
+//! figure with the same quantity and workloads. On the paper's simulated machine a value is met or missed. Any other target
+//! stands for the volumes of the study, and its values are multiples of the paper's.
 
 use crate::plan::{FigurePlan, Plan};
+use crate::simulator::name::SIMULATED;
 use crate::simulator::published::{Figure, Measure};
-use crate::study::{Exhibit, Shows, VOLUME};
+use crate::study::{Exhibit, Shows, Study, VOLUME};
 use halfpower_model::{Among, Workload, WorkloadSpec};
 
 /// A figure of a paper in a run.
@@ -36,16 +37,78 @@ pub(crate) struct Printed {
     pub figure: Figure,
     /// The indices of its workloads in the plan: all on its first target, then on its second.
     pub cells: Vec<u32>,
+    /// Whether the run is of the paper's machine; only then its tolerance says anything.
+    pub is_its_machine: bool,
     /// The value of this run; none before it is computed, or if the samples lack it.
     pub here: Option<f64>,
 }
 
+/// The volumes of a paper's machine that a run measures, or that its targets stand for. Names are full: `MACHINE:VOLUME`.
+enum Volumes {
+    /// The simulated machine, and the volume of workloads that name none.
+    Simulated(String),
+    /// Those of a study that ran on other targets.
+    Replaced {
+        /// Every volume, which a workload on all targets stands for.
+        all: Vec<String>,
+        /// In place of each target.
+        each: Vec<String>,
+    },
+}
+
+impl Volumes {
+    /// Those of a plan on `target`; none if no paper has its machine, or not with its settings.
+    fn of(plan: &Plan, target: &str) -> Option<Volumes> {
+        if let Some(own) = target.strip_prefix(SIMULATED) {
+            return (!own.contains(',')).then(|| Volumes::Simulated(own.to_owned()));
+        }
+        let study = Study::builtin(&plan.study)?;
+        let own = study.path.as_deref()?.strip_prefix(SIMULATED)?;
+        let all = study.volumes_or_target().iter().map(|named| full(named.as_deref(), own)).collect();
+        Some(Volumes::Replaced { all, each: study.volumes().iter().map(|named| full(Some(named), own)).collect() })
+    }
+
+    /// Whether a workload is on this volume, or on a target that stands for it.
+    fn has(&self, workload: &Workload, volume: &String) -> bool {
+        match (self, workload.among) {
+            (Volumes::Simulated(own), Among::All) => {
+                let (named, others) = workload.set.without(VOLUME);
+                others.is_empty() && full(named, own) == *volume
+            }
+            (Volumes::Replaced { all, .. }, Among::All) => all.contains(volume),
+            (Volumes::Replaced { each, .. }, Among::Only(number)) => each.get(number as usize - 1) == Some(volume),
+            _ => false,
+        }
+    }
+
+    /// Whether a published figure is of its machine, or of its volumes.
+    fn is_in(&self, figure: &Figure) -> bool {
+        figure.targets.iter().any(|target| match self {
+            Volumes::Simulated(own) => machine(target) == machine(own),
+            Volumes::Replaced { all, .. } => all.contains(target),
+        })
+    }
+}
+
+/// The machine of a volume.
+fn machine(volume: &str) -> Option<&str> {
+    Some(volume.rsplit_once(':')?.0)
+}
+
+/// A volume with its machine: its own, or that of `own`. Without a volume, `own`.
+fn full(named: Option<&str>, own: &str) -> String {
+    match (named, machine(own)) {
+        (None, _) => own.to_owned(),
+        (Some(named), Some(machine)) if !named.contains(':') => format!("{machine}:{named}"),
+        (Some(named), _) => named.to_owned(),
+    }
+}
+
 /// A plan's figures of a paper, in order; empty for other studies.
 pub(crate) fn paper_figures(plan: &Plan, target: &str, published: &[Figure]) -> Vec<PaperFigure> {
-    let base = target.strip_prefix("sim:").map(|name| name.split_once(',').map_or(name, |(volume, _)| volume));
-    let base = base.and_then(|name| name.rsplit_once(':'));
+    let volumes = Volumes::of(plan, target);
     let cells = |figure: &FigurePlan| {
-        let of = |cell: &usize| PaperCell { cell: *cell as u32, volume: volume(plan, base, *cell) };
+        let of = |cell: &usize| PaperCell { cell: *cell as u32, volume: volume(plan, target, *cell) };
         figure.cells.iter().map(of).collect()
     };
     let figure = |figure: &FigurePlan| PaperFigure {
@@ -54,16 +117,14 @@ pub(crate) fn paper_figures(plan: &Plan, target: &str, published: &[Figure]) -> 
         printed: Vec::new(),
     };
     let mut figures: Vec<PaperFigure> = plan.figures.iter().map(figure).collect();
-    // With other settings it is not the paper's machine.
-    let Some((machine, own)) = base.filter(|_| !target.contains(',')) else { return figures };
-    let has_machine = |target: &String| target.split_once(':').is_some_and(|(of, _)| of == machine);
-    let is_of_machine = |figure: &&Figure| figure.targets.iter().any(has_machine);
-    let sources: Vec<&str> = published.iter().filter(is_of_machine).map(|figure| figure.source.as_str()).collect();
+    let Some(volumes) = volumes else { return figures };
+    let is_its_machine = matches!(volumes, Volumes::Simulated(_));
+    let sources: Vec<&str> =
+        published.iter().filter(|figure| volumes.is_in(figure)).map(|figure| figure.source.as_str()).collect();
     for figure in published.iter().filter(|figure| sources.contains(&figure.source.as_str())) {
-        let full = |cell: &usize| full_volume(&plan.cells[*cell].workload, machine, own);
         let found = plan.figures.iter().enumerate();
         let found: Vec<(usize, Vec<u32>)> = found
-            .filter_map(|(number, in_plan)| Some((number, cells_of(figure, plan, &in_plan.cells, full)?)))
+            .filter_map(|(number, in_plan)| Some((number, cells_of(figure, plan, &in_plan.cells, &volumes)?)))
             .collect();
         let is_named = |(number, _): &&(usize, _)| is_printed_in(figure, &figures[*number].exhibit.label);
         let suits = |(number, _): &&(usize, _)| figures[*number].exhibit.shows == figure.measure.shows();
@@ -72,47 +133,35 @@ pub(crate) fn paper_figures(plan: &Plan, target: &str, published: &[Figure]) -> 
         let any = found.first().filter(|_| is_common);
         let place = found.iter().find(is_named).or_else(|| found.iter().find(suits)).or(any);
         if let Some((number, cells)) = place.cloned() {
-            figures[number].printed.push(Printed { figure: figure.clone(), cells, here: None });
+            figures[number].printed.push(Printed { figure: figure.clone(), cells, is_its_machine, here: None });
         }
     }
     figures
 }
 
 /// The volume of a workload with its other settings, or its target.
-fn volume(plan: &Plan, base: Option<(&str, &str)>, cell: usize) -> String {
+fn volume(plan: &Plan, target: &str, cell: usize) -> String {
     let workload = &plan.cells[cell].workload;
-    let (volume, others) = workload.set.without(VOLUME);
-    let target = match (base, workload.among) {
+    let (named, others) = workload.set.without(VOLUME);
+    let simulated = target.strip_prefix(SIMULATED).map(|name| name.split_once(',').map_or(name, |(own, _)| own));
+    let target = match (simulated.and_then(|own| own.rsplit_once(':')), workload.among) {
         (Some((_, own)), _) => own,
         (None, Among::Only(number)) => plan.targets.get(number as usize - 1).map_or("", String::as_str),
         (None, _) => plan.targets.first().map_or("", String::as_str),
     };
     let others = if others.is_empty() { String::new() } else { format!(", {others}") };
-    format!("{}{others}", volume.unwrap_or(target))
-}
-
-/// The volume with its machine, as in published figures; none with other settings.
-fn full_volume(workload: &Workload, machine: &str, own: &str) -> Option<String> {
-    let (volume, others) = workload.set.without(VOLUME);
-    let volume = volume.unwrap_or(own);
-    let full = if volume.contains(':') { volume.to_owned() } else { format!("{machine}:{volume}") };
-    others.is_empty().then_some(full)
+    format!("{}{others}", named.unwrap_or(target))
 }
 
 /// The workloads of a published figure among these; none if one is missing, or the figure is left out.
-fn cells_of(
-    figure: &Figure,
-    plan: &Plan,
-    among: &[usize],
-    full_volume: impl Fn(&usize) -> Option<String>,
-) -> Option<Vec<u32>> {
+fn cells_of(figure: &Figure, plan: &Plan, among: &[usize], volumes: &Volumes) -> Option<Vec<u32>> {
     if figure.left_out.is_some() {
         return None;
     }
     let wanted = figure.targets.iter().flat_map(|target| figure.cells.iter().map(move |spec| (target, spec)));
     let found = wanted.map(|(target, spec)| {
-        let is_it =
-            |cell: &&usize| is_of(spec, &plan.cells[**cell].workload) && full_volume(cell).as_deref() == Some(target);
+        let workload = |cell: &usize| &plan.cells[*cell].workload;
+        let is_it = |cell: &&usize| is_of(spec, workload(cell)) && volumes.has(workload(cell), target);
         among.iter().find(is_it).map(|cell| *cell as u32)
     });
     found.collect()
@@ -132,7 +181,6 @@ fn is_of(spec: &WorkloadSpec, workload: &Workload) -> bool {
         && spec.durability.unwrap_or_default() == workload.durability
         && spec.rate == workload.rate
         && spec.personality.is_none_or(|personality| personality == workload.personality)
-        && workload.among == Among::All
         && (!workload.buffering.is_direct() || (0.5..=2.0).contains(&span))
 }
 
@@ -142,10 +190,17 @@ fn is_printed_in(figure: &Figure, label: &str) -> bool {
 }
 
 impl Printed {
-    /// Whether it is within its tolerance; none if this run has no value.
+    /// Whether it is within its tolerance; none if this run has no value, or is of another machine.
     pub(crate) fn is_within(&self) -> Option<bool> {
         let tolerance = &self.figure.tolerance;
-        self.here.map(|here| tolerance.error(here, self.figure.published).abs() <= tolerance.most)
+        self.here
+            .filter(|_| self.is_its_machine)
+            .map(|here| tolerance.error(here, self.figure.published).abs() <= tolerance.most)
+    }
+
+    /// This run's value as a multiple of the paper's; none without one, or if it is a share.
+    pub(crate) fn times(&self) -> Option<f64> {
+        self.here.filter(|_| self.figure.measure.unit() != "%").map(|here| here / self.figure.published)
     }
 
     /// Whether the paper prints it in this exhibit.

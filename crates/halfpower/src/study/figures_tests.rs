@@ -5,8 +5,7 @@ use super::*;
 use crate::plan::{Overrides, Plan};
 use crate::simulator::published::figures;
 use crate::target::{self, TargetOptions};
-use halfpower_model::{Cancel, Testbed, Workload};
-use halfpower_model::{Nanoseconds, WorkloadSpec};
+use halfpower_model::{Among, Cancel, Nanoseconds, Testbed, Workload, WorkloadSpec};
 use halfpower_sim::Simulated;
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
@@ -15,8 +14,13 @@ const FOLDERS: [&str; 3] = ["nt4", "win2000", "lkml"];
 
 /// A plan of a study on its own machine, short.
 fn plan(study: &Study) -> (Plan, target::Site) {
-    let path = study.path.as_ref().unwrap();
-    let site = target::examine(&TargetOptions { targets: vec![path.into()], ..TargetOptions::default() }).unwrap();
+    plan_on(study, &[study.path.as_ref().unwrap()])
+}
+
+/// A plan of a study on targets, short.
+fn plan_on(study: &Study, targets: &[&str]) -> (Plan, target::Site) {
+    let targets = targets.iter().map(Into::into).collect();
+    let site = target::examine(&TargetOptions { targets, ..TargetOptions::default() }).unwrap();
     let overrides = Overrides {
         workload: WorkloadSpec {
             duration: Some(Nanoseconds(20_000_000)),
@@ -40,7 +44,7 @@ fn machine(path: &str) -> Simulated {
 fn every_study_file_that_is_there_ships() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("studies");
     let mut there = BTreeSet::new();
-    for under in ["", "nt4/", "win2000/", "lkml/"] {
+    for under in ["", "nt4/", "win2000/", "win2000/remote/", "lkml/"] {
         for entry in std::fs::read_dir(folder.join(under)).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
             there.extend(name.strip_suffix(".toml").map(|name| format!("{under}{name}")));
@@ -110,6 +114,26 @@ fn what_the_papers_print_stands_beside_their_figures() {
             let others = figure.printed.iter().filter(|of| of.figure.place == label && of.figure.source == source);
             let of_place = published.iter().filter(|of| of.place == label && found.contains(&of.id.as_str()));
             assert_eq!(others.count(), of_place.filter(|of| of.source == source).count(), "{folder} {label}");
+        }
+    }
+}
+
+#[test]
+fn what_the_papers_print_stands_beside_other_targets_too() {
+    let study = Study::builtin("win2000/figure-36").unwrap();
+    let one = study.clone().moved(&StandIns::OneOfHost);
+    let each = study.moved(&StandIns::EachOfHost);
+    let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let both = folders.each_ref().map(|folder| folder.path().to_str().unwrap());
+    for (study, targets, is_each) in [(one, &both[..1], false), (each, &both[..], true)] {
+        let (plan, _) = plan_on(&study, targets);
+        let beside = crate::simulator::paper_figures::paper_figures(&plan, &targets.join(", "), &figures());
+        let printed = &beside[0].printed;
+        assert!(printed.len() > 10 && printed.iter().all(|own| !own.is_its_machine && own.is_within().is_none()));
+        for own in printed {
+            let number = if own.figure.targets[0].ends_with(":unc-atlas") { 1 } else { 2 };
+            let among = if is_each { Among::Only(number) } else { Among::All };
+            assert!(own.cells.iter().all(|cell| plan.cells[*cell as usize].workload.among == among), "{own:?}");
         }
     }
 }

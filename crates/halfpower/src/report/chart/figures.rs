@@ -30,7 +30,7 @@ pub(crate) fn of_figure(analysed: &Analysed, figure: &PaperFigure, number: usize
         }
         for (volume, cells) in by_volume {
             let Some(x) = axis(&cells) else { continue };
-            charts.push((format!("{volume}, {work}"), lines(figure, &cells, x, false), cells, x));
+            charts.push((format!("{work}, {volume}"), lines(figure, &cells, x, false), cells, x));
         }
     }
     charts.retain(|(_, lines, ..)| !lines.is_empty());

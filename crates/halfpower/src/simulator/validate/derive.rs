@@ -24,11 +24,11 @@ pub(super) fn value(measure: &Measure, samples: &[&Sample]) -> Result<f64, Strin
         Measure::LossPercent => (1.0 - last.total.bytes_per_s.0 / first.total.bytes_per_s.0) * 100.0,
         Measure::FixedUs => cost_line(samples)?.0,
         Measure::MarginalUs => cost_line(samples)?.1,
-        Measure::CpuUs => cpu_s(first)? * 1e6 / first.total.requests as f64,
-        Measure::CpuMsPerMegabyte => cpu_s(first)? * 1e3 / (first.total.bytes as f64 / MEGABYTE),
-        Measure::CpuPercent => cpu_s(first)? / first.elapsed_s / f64::from(first.environment.cpus.max(1)) * 100.0,
-        Measure::ClocksPerByte { mhz } => cpu_s(first)? * mhz * 1e6 / first.total.bytes as f64,
-        Measure::SaturationMegabytes => first.total.bytes as f64 / MEGABYTE / cpu_s(first)?,
+        Measure::CpuUs => cpu_s(first) * 1e6 / first.total.requests as f64,
+        Measure::CpuMsPerMegabyte => cpu_s(first) * 1e3 / (first.total.bytes as f64 / MEGABYTE),
+        Measure::CpuPercent => cpu_s(first) / first.elapsed_s / f64::from(first.environment.cpus.max(1)) * 100.0,
+        Measure::ClocksPerByte { mhz } => cpu_s(first) * mhz * 1e6 / first.total.bytes as f64,
+        Measure::SaturationMegabytes => first.total.bytes as f64 / MEGABYTE / cpu_s(first),
         Measure::ServiceMs => first.total.latency_ns.mean.ok_or("it has no latencies")? / 1e6,
         Measure::BusyPercent { part } => self::part(first, part)?.busy * 100.0,
         Measure::PhasePercent { part, phase } => {
@@ -60,9 +60,9 @@ fn mean_requests(samples: &[&Sample]) -> f64 {
     samples.iter().map(|sample| sample.total.requests_per_s).sum::<f64>() / samples.len() as f64
 }
 
-/// Total CPU time of a sample, as measured by the papers' soaker.
-fn cpu_s(sample: &Sample) -> Result<f64, String> {
-    sample.cpu.upper_s.ok_or_else(|| "it has no CPU time".to_owned())
+/// Total CPU time of a sample, as measured by the papers' soaker; without one, that of the requests.
+fn cpu_s(sample: &Sample) -> f64 {
+    sample.cpu.upper_s.unwrap_or(sample.cpu.lower.user_s + sample.cpu.lower.system_s)
 }
 
 /// Fixed and marginal CPU time, by the analysis.
