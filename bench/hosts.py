@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Several hosts, emulated by network namespaces on a bridge: what the ranks say against what is known.
 
-    bench/hosts.py [--binary target/release/halfpower] [--hosts 2] [--rounds 10] [--ior PROGRAM]
+    bench/hosts.py [--binary target/release/halfpower] [--hosts 2] [--rounds 10] [--ior PROGRAM] [--elbencho PROGRAM]
 
 MPICH's launcher starts one process in each namespace, with a host name of its own. Checked are: every rank's host; that the requests of
 all ranks are those that the server of a shared volume counted (nbdkit's log); how far the ranks began from one another; the offsets of
 clocks that time namespaces shift by 1 000 s from host to host, within their bounds; that a rank whose link is held to 5 MB/s is named as the straggler, by its host; and that the end of a killed rank ends the others within ten
-seconds. Beside it, by turns, fio's server on each host, and IOR if it is named, read the same file with the same requests: 64 KiB,
-direct, one after another, each host its own part. Needs root, MPICH with its compiler, nbdkit, iproute2, fio. Ends with status 1 where something known was told wrongly.
+seconds. Beside it, by turns, fio's server on each host, and IOR and elbencho if they are named, read the same file with the same requests:
+64 KiB, direct, one after another, each host its own part. Needs root, MPICH with its compiler, nbdkit, iproute2, fio. Ends with status 1 where something known was told wrongly.
 """
 
 import argparse
@@ -95,6 +95,15 @@ class Hosts:
         jobs = [job for job in json.loads(text)["client_stats"] if job["jobname"] != "All clients"]
         return sum(job["read"]["bw_bytes"] for job in jobs) / 1e6
 
+    def of_elbencho(self, elbencho, file, part):
+        """MB/s that elbencho's services read, until the last is done."""
+        hosts = ",".join(f"{NET}.{number}" for number in range(1, self.count + 1))
+        result = Path(self.folder, "elbencho.json")
+        result.unlink(missing_ok=True)
+        words = ["-r", "-b", "64k", "-t", "1", "--direct", "--size", str(self.count * part), "--jsonfile", result, file]
+        subprocess.run([*self.inside(0), elbencho, "--hosts", hosts, *words], check=True, capture_output=True)
+        return float(json.loads(result.read_text())["last_done"]["bytes/s"]) / 1e6
+
     def close(self):
         for name in self.names:
             subprocess.run(["ip", "netns", "delete", name], stderr=subprocess.DEVNULL)
@@ -110,6 +119,10 @@ def beside(hosts, binary, arguments):
         os.fsync(file.fileno())
         servers = [subprocess.Popen([*hosts.inside(number), "fio", f"--server={NET}.{number}"], stdout=subprocess.DEVNULL)
                    for number in range(1, hosts.count + 1)]
+        if arguments.elbencho:
+            service = [arguments.elbencho, "--service", "--foreground"]
+            servers += [subprocess.Popen([*hosts.inside(number), *service], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                        for number in range(1, hosts.count + 1)]
         time.sleep(0.5)
         words = ["io", file.name, "--buffering", "direct", "--personality", "sync", "--bs", "64k", "--requests", str(part >> 16)]
         programs = {
@@ -118,6 +131,8 @@ def beside(hosts, binary, arguments):
         }
         if arguments.ior:
             programs["IOR"] = lambda: hosts.of_ior(arguments.ior, file.name, part)
+        if arguments.elbencho:
+            programs["elbencho"] = lambda: hosts.of_elbencho(arguments.elbencho, file.name, part)
         try:
             rates = {name: [] for name in programs}
             for _ in range(arguments.rounds):
@@ -136,6 +151,7 @@ def main():
     parser.add_argument("--hosts", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--ior", type=os.path.abspath, help="IOR's program, built with the same MPI")
+    parser.add_argument("--elbencho", type=os.path.abspath, help="elbencho's program")
     parser.add_argument("--directory", default=".", help="of the file that all read")
     arguments = parser.parse_args()
     binary, good = os.path.abspath(arguments.binary), True

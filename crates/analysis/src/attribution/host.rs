@@ -11,6 +11,7 @@
 //!   balance_dirty_pages): the writers slept, and that much was dirty. Remedy: sysctl vm.dirty_bytes.
 
 use super::facts::{FEWER, FULL, Facts, MOST_OF_IT, SPARE, percent};
+use super::network::starved;
 use super::parts::none_full;
 use super::suspect::{Owner, Standing, Sureness, likely, named, open, ruled_out, sure};
 use crate::device::{BLOCKS_EACH_MAX, PER_REQUEST_MAX};
@@ -86,7 +87,7 @@ pub(super) fn crowded_cpu(facts: &Facts<'_>) -> Option<Standing> {
 
 /// The share of their time that workers waited for a CPU, if that is the bottleneck.
 fn crowded(facts: &Facts<'_>) -> Option<(f64, Sureness)> {
-    let (wanting, waiting) = (facts.wanting()?, facts.waiting?);
+    let (wanting, waiting) = (facts.wanting().filter(|_| starved(facts).is_none())?, facts.waiting?);
     let is_spare = facts.at_device.is_some_and(|busy| busy < SPARE);
     match !facts.polls {
         true if wanting >= FULL && waiting >= CROWDED => Some((waiting, Sureness::Sure)),
@@ -108,6 +109,9 @@ pub(super) fn cpu(facts: &Facts<'_>) -> Option<Standing> {
         return open("the CPU: the workers poll, so their CPU time does not show saturation");
     }
     let Some(wanting) = facts.wanting() else { return open("the CPU: the workers' CPU time was not measured") };
+    if let Some(times) = starved(facts) {
+        return ruled_out(format!("the CPU (the workers had received all that had arrived {times} times an answer)"));
+    }
     let share = of_their_time(facts, wanting);
     // Work that completes requests and is counted apart from the threads' own runs on any CPU, which the parts show. Submission
     // runs on one CPU per worker, even if others are idle.

@@ -46,6 +46,15 @@ pub(super) fn link(facts: &Facts<'_>) -> Option<Standing> {
     }
 }
 
+/// How often workers wait for the rest of an answer, once or more for each: the kernel has passed on all data, so they are not the
+/// limit, whatever CPU time the kernel charges them. With a saturated CPU, data pile up.
+pub(super) fn starved(facts: &Facts<'_>) -> Option<String> {
+    let connections = facts.sample.connections.as_ref()?;
+    let is_arriving = connections.share(connections.arriving_s, facts.sample.elapsed_s) >= FULL;
+    let times = connections.emptied as f64 / facts.sample.total.requests as f64;
+    (is_arriving && times >= 1.0).then(|| significant(times))
+}
+
 /// A server that waits for acknowledgements.
 pub(super) fn delayed_acknowledgement(facts: &Facts<'_>) -> Option<Standing> {
     let tcp = facts.sample.connections.as_ref()?.tcp.as_ref()?;
@@ -107,7 +116,7 @@ mod tests {
         };
         (sample.block, sample.environment.target.server) = (None, Some(server));
         let tcp = Some(Tcp { round_trip_least_s: 1e-4, ..Tcp::default() });
-        sample.connections = Some(Connections { connections: 1, arriving_s, tcp }.into());
+        sample.connections = Some(Connections { connections: 1, arriving_s, emptied: 0, tcp }.into());
         sample
     }
 
@@ -124,6 +133,17 @@ mod tests {
         // Small answers arrive whole.
         let small = of(&remote(random(read(4)), 0.0));
         assert!(small.ruled_out.iter().all(|why| !why.contains("the link")), "{small:?}");
+    }
+
+    #[test]
+    fn who_waits_for_the_rest_of_answers_is_not_short_of_a_cpu() {
+        let with = |emptied: u64| {
+            let mut sample = remote(random(read(256)), 0.97);
+            sample.cpu.lower.system_s = 0.95 * sample.elapsed_s;
+            sample.connections.as_mut().unwrap().emptied = emptied * sample.total.requests;
+            named(&sample)
+        };
+        assert_eq!((with(0), with(2)), (self::sure(Owner::Cpu), likely(Owner::Link)));
     }
 
     #[test]

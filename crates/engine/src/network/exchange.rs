@@ -42,6 +42,8 @@ pub(crate) struct Exchange<P: Protocol> {
     /// Since when data are missing, and how long they were before.
     incomplete_since: Option<Instant>,
     incomplete: Duration,
+    /// How often all was received that had arrived, and data were missing.
+    emptied: u64,
     /// The error of every transfer since the connection failed.
     broken: Option<i32>,
 }
@@ -111,6 +113,7 @@ impl<P: Protocol> Exchange<P> {
             arriving: None,
             incomplete_since: None,
             incomplete: Duration::ZERO,
+            emptied: 0,
             broken: None,
         };
         exchange.with_room(1, SMALL)
@@ -235,6 +238,7 @@ impl<P: Protocol> Exchange<P> {
             pieces[0] = libc::iovec { iov_base: address.cast(), iov_len: left };
         }
         let pieces = if self.arriving.is_some() { &mut pieces[..] } else { &mut pieces[1..] };
+        let room: usize = pieces.iter().map(|piece| piece.iov_len).sum();
         // SAFETY: the rest of the inbox is borrowed; the other piece is the rest of a read's memory, which is its caller's until its
         // completion.
         let received = match unsafe { self.socket.receive(pieces, waits) } {
@@ -246,7 +250,10 @@ impl<P: Protocol> Exchange<P> {
         };
         let direct = self.arriving.map_or(0, |arriving| arriving.left.min(received));
         self.to += received - direct;
-        self.arrive(direct, ended).and_then(|()| self.read(ended)).map_err(io::Error::other)
+        let has_room = received < room;
+        self.arrive(direct, ended).and_then(|()| self.read(ended)).map_err(io::Error::other)?;
+        self.emptied += u64::from(has_room && self.arriving.is_some());
+        Ok(())
     }
 
     /// The data of an answer have begun to arrive and are not complete, or are. Whole answers cost no reading of the clock.
@@ -265,7 +272,12 @@ impl<P: Protocol> Exchange<P> {
     /// What the connection did since it was opened.
     pub(crate) fn connections(&self) -> Connections {
         let arriving = self.incomplete + self.incomplete_since.map_or(Duration::ZERO, |since| since.elapsed());
-        Connections { connections: 1, arriving_s: arriving.as_secs_f64(), tcp: self.socket.tcp() }
+        Connections {
+            connections: 1,
+            arriving_s: arriving.as_secs_f64(),
+            emptied: self.emptied,
+            tcp: self.socket.tcp(),
+        }
     }
 
     /// So many bytes more of a read are in its memory.

@@ -9,6 +9,9 @@ pub struct Connections {
     pub connections: u32,
     /// Time in which the data of an answer had begun to arrive and were not complete; the sum over the connections.
     pub arriving_s: f64,
+    /// How often the program had received all that had arrived, and the rest of an answer was missing; 0 in older records.
+    #[serde(default)]
+    pub emptied: u64,
     /// What the kernel counted (TCP_INFO); none of local sockets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<Tcp>,
@@ -39,7 +42,8 @@ impl Connections {
             retransmitted: now.retransmitted.saturating_sub(then.retransmitted),
             round_trip_least_s: now.round_trip_least_s,
         });
-        Connections { connections: self.connections, arriving_s: self.arriving_s - earlier.arriving_s, tcp }
+        let emptied = self.emptied.saturating_sub(earlier.emptied);
+        Connections { connections: self.connections, arriving_s: self.arriving_s - earlier.arriving_s, emptied, tcp }
     }
 
     /// With other connections.
@@ -53,7 +57,8 @@ impl Connections {
             round_trip_least_s: one.round_trip_least_s.min(other.round_trip_least_s),
         });
         let connections = self.connections + other.connections;
-        Connections { connections, arriving_s: self.arriving_s + other.arriving_s, tcp }
+        let (arriving_s, emptied) = (self.arriving_s + other.arriving_s, self.emptied + other.emptied);
+        Connections { connections, arriving_s, emptied, tcp }
     }
 
     /// A time over all connections as a share of `elapsed_s` of each.
