@@ -5,6 +5,8 @@
  * Put halfpower_mpi.so beside the program, or name it in HALFPOWER_MPI. All are called by one thread. They return 0, or an error
  * of MPI. */
 #include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 int halfpower_mpi_begin(int *rank, int *size) {
@@ -14,13 +16,24 @@ int halfpower_mpi_begin(int *rank, int *size) {
     return error ? error : MPI_Comm_size(MPI_COMM_WORLD, size);
 }
 
-/* Sends, and sleeps while the receiver is not ready: MPI_Send would use a CPU meanwhile. */
-int halfpower_mpi_send(const void *bytes, int length, int to, int tag) {
+/* Sends, and sleeps while the receiver is not ready: MPI_Send would use a CPU meanwhile. -1 if it is not ready in time. */
+int halfpower_mpi_send(const void *bytes, int length, int to, int tag, int seconds) {
     const struct timespec pause = {0, 200000};
+    const time_t end = time(NULL) + seconds;
     MPI_Request request;
-    int done = 0, error = MPI_Isend(bytes, length, MPI_BYTE, to, tag, MPI_COMM_WORLD, &request);
-    while (!error && !(error = MPI_Test(&request, &done, MPI_STATUS_IGNORE)) && !done)
+    /* MPI may read it later, even if nobody waits for that any more. */
+    void *copy = malloc(length ? length : 1);
+    int done = 0, error;
+    if (!copy)
+        return MPI_ERR_OTHER;
+    memcpy(copy, bytes, length);
+    error = MPI_Isend(copy, length, MPI_BYTE, to, tag, MPI_COMM_WORLD, &request);
+    while (!error && !(error = MPI_Test(&request, &done, MPI_STATUS_IGNORE)) && !done) {
+        if (time(NULL) > end)
+            return -1;
         nanosleep(&pause, NULL);
+    }
+    free(copy);
     return error;
 }
 
@@ -37,3 +50,6 @@ int halfpower_mpi_receive(void *bytes, int length, int from, int tag) {
 }
 
 int halfpower_mpi_end(void) { return MPI_Finalize(); }
+
+/* Ends all processes, where one does not answer and MPI_Finalize would wait for it. */
+int halfpower_mpi_abort(int status) { return MPI_Abort(MPI_COMM_WORLD, status); }

@@ -9,12 +9,16 @@ use std::fmt::Display;
 use std::io;
 use std::mem::transmute;
 use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Names a shim that is not beside the program.
 const VARIABLE: &str = "HALFPOWER_MPI";
 /// Its usual name.
 const SHIM: &str = "halfpower_mpi.so";
+/// Ends all processes, instead of the end of MPI, which would wait for a lost one.
+static ABORT: OnceLock<Abort> = OnceLock::new();
 /// Between two looks for a message.
 const PAUSE: Duration = Duration::from_micros(200);
 /// Variables by which launchers tell a process its rank and the number of processes: Open MPI, MPICH and Slurm with either.
@@ -37,13 +41,16 @@ pub struct Ranks {
     functions: Functions,
     rank: u32,
     count: u32,
+    /// One of them does not answer.
+    is_one_lost: AtomicBool,
 }
 
 type Begin = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
-type Send = unsafe extern "C" fn(*const c_void, c_int, c_int, c_int) -> c_int;
+type Send = unsafe extern "C" fn(*const c_void, c_int, c_int, c_int, c_int) -> c_int;
 type Probe = unsafe extern "C" fn(c_int, c_int, *mut c_int) -> c_int;
 type Receive = unsafe extern "C" fn(*mut c_void, c_int, c_int, c_int) -> c_int;
 type End = unsafe extern "C" fn() -> c_int;
+type Abort = unsafe extern "C" fn(c_int) -> c_int;
 
 #[derive(Clone, Copy, Debug)]
 struct Functions {
@@ -51,6 +58,7 @@ struct Functions {
     probe: Probe,
     receive: Receive,
     end: End,
+    abort: Abort,
 }
 
 /// How to wait for a message.
@@ -95,6 +103,7 @@ impl Ranks {
                 probe: transmute::<*mut c_void, Probe>(find(c"halfpower_mpi_probe")?),
                 receive: transmute::<*mut c_void, Receive>(find(c"halfpower_mpi_receive")?),
                 end: transmute::<*mut c_void, End>(find(c"halfpower_mpi_end")?),
+                abort: transmute::<*mut c_void, Abort>(find(c"halfpower_mpi_abort")?),
             };
             (transmute::<*mut c_void, Begin>(find(c"halfpower_mpi_begin")?), functions)
         };
@@ -102,7 +111,9 @@ impl Ranks {
         // SAFETY: it writes two numbers.
         check("begin", unsafe { begin(&raw mut rank, &raw mut size) })?;
         match (u32::try_from(rank), u32::try_from(size)) {
-            (Ok(rank), Ok(count)) if rank < count => Ok(Ranks { functions, rank, count }),
+            (Ok(rank), Ok(count)) if rank < count => {
+                Ok(Ranks { functions, rank, count, is_one_lost: AtomicBool::new(false) })
+            }
             _ => Err(failed(&format!("it says rank {rank} of {size}"))),
         }
     }
@@ -117,14 +128,28 @@ impl Ranks {
         self.count
     }
 
-    /// Sends a message.
+    /// One of the others does not answer. MPI then ends by [`abort_if_lost`].
+    pub fn lose(&self) {
+        self.is_one_lost.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether one of the others does not answer.
+    pub fn is_one_lost(&self) -> bool {
+        self.is_one_lost.load(Ordering::Relaxed)
+    }
+
+    /// Sends a message; false if the other did not take it in time.
     ///
     /// # Errors
     /// MPI's.
-    pub fn send(&self, to: u32, tag: u8, bytes: &[u8]) -> io::Result<()> {
+    pub fn send(&self, to: u32, tag: u8, bytes: &[u8], at_most: Duration) -> io::Result<bool> {
         let length = c_int::try_from(bytes.len()).map_err(|_| io::Error::other("a message of more than 2 GiB"))?;
-        // SAFETY: it reads as many bytes as there are, and returns once they may change.
-        check("send", unsafe { (self.functions.send)(bytes.as_ptr().cast(), length, to as c_int, c_int::from(tag)) })
+        let (to, tag, seconds) = (to as c_int, c_int::from(tag), at_most.as_secs() as c_int);
+        // SAFETY: it copies as many bytes as there are.
+        match unsafe { (self.functions.send)(bytes.as_ptr().cast(), length, to, tag, seconds) } {
+            -1 => Ok(false),
+            error => check("send", error).map(|()| true),
+        }
     }
 
     /// Receives a message; none if there was none in time.
@@ -156,8 +181,20 @@ impl Ranks {
 
 impl Drop for Ranks {
     fn drop(&mut self) {
+        if self.is_one_lost() {
+            ABORT.get_or_init(|| self.functions.abort);
+            return;
+        }
         // SAFETY: MPI has begun, and nothing is called afterwards.
         unsafe { (self.functions.end)() };
+    }
+}
+
+/// Ends this process and all others with status 1 if one was lost. Called when all has been said and stored.
+pub fn abort_if_lost() {
+    if let Some(abort) = ABORT.get() {
+        // SAFETY: MPI has begun and not ended, and nothing is called afterwards.
+        unsafe { abort(1) };
     }
 }
 

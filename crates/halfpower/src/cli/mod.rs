@@ -112,6 +112,12 @@ const WRONG_USAGE: u8 = 2;
 
 /// Parses the command line and runs it.
 pub(crate) fn main() -> ExitCode {
+    let status = answered();
+    mpi::abort_if_lost();
+    status
+}
+
+fn answered() -> ExitCode {
     halfpower_engine::Clock::begin_calibration();
     let typed = std::env::args_os().skip(1).map(quoted).collect::<Vec<_>>().join(" ");
     let console = Console::new();
@@ -236,8 +242,8 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
     match (&context.ranks, result) {
         (None, result) => result,
         (Some(ranks), result) if !context.follows() => {
-            target::dismiss(ranks)?;
-            result
+            let dismissed = target::dismiss(ranks);
+            result.and_then(|ending| dismissed.map(|()| ending).map_err(Into::into))
         }
         (Some(_), Err(error)) if error.is::<target::Followed>() => Ok(Ending::Done),
         (Some(ranks), result) => {
@@ -254,10 +260,10 @@ fn join_ranks(command: &Command) -> anyhow::Result<Option<Arc<Ranks>>> {
     if mpi::started_as().is_none() || matches!(command, Command::Mpi(_)) {
         return Ok(None);
     }
-    use Command::{Files, Io, Limits, Run, Study};
-    if !matches!(command, Io(_) | Run(_) | Limits(_) | Study(_) | Files(_)) {
+    use Command::{Files, Io, Limits, Replay, Run, Study};
+    if !matches!(command, Io(_) | Run(_) | Limits(_) | Study(_) | Replay(_) | Files(_)) {
         refuse!(
-            "of several processes of an MPI launcher, io, run, limits, study run and files make one result; start this one alone"
+            "of several processes of an MPI launcher, io, run, limits, study run, replay and files make one result; start this one alone"
         );
     }
     Ok(Some(Arc::new(Ranks::join()?)))

@@ -7,11 +7,11 @@ use crate::command::context::{Context, Ending};
 use crate::command::note::Keeping;
 use crate::command::targets::{OverwriteArgument, PeakArguments};
 use crate::simulator::name::SetArgument;
-use crate::target::TargetOptions;
+use crate::target::{self, TargetOptions};
 use crate::trace::open;
 use anyhow::Context as _;
 use clap::Args;
-use halfpower_model::trace::{Speed, Trace};
+use halfpower_model::trace::{Entries, Speed, Trace};
 use halfpower_model::{Bytes, WorkloadSpec};
 use std::path::PathBuf;
 use std::slice;
@@ -65,7 +65,9 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let cannot = || format!("cannot read {}", arguments.trace.display());
     let (contents, digest) = opened.file.contents().with_context(cannot)?;
     let name = arguments.trace.file_name().unwrap_or(arguments.trace.as_os_str()).to_string_lossy().into_owned();
-    let trace = Trace { name, digest, contents, speed: arguments.speed, entries: Some(Arc::new(opened.file)) };
+    let entries: Arc<dyn Entries> = Arc::new(opened.file);
+    target::replay(&entries);
+    let trace = Trace { name, digest, contents, speed: arguments.speed, entries: Some(entries) };
     let spec = WorkloadSpec { trace: Some(trace), ..arguments.workload.spec.clone() };
     let options = TargetOptions {
         targets: arguments.set.on(named)?,

@@ -12,6 +12,7 @@ use crate::text::{UsageError, counted, refuse};
 use halfpower_engine::mpi::{Patience, Ranks};
 use halfpower_engine::{Access, Clock, Host, Mark, Target, TargetError};
 use halfpower_model::sample::Rank;
+use halfpower_model::trace::Entries;
 use halfpower_model::workload::PartOf;
 use halfpower_model::{
     Cancel, Environment, FileState, MeasureError, Nanoseconds, Observer, Sample, Sharing, Testbed, Verify, Workload,
@@ -19,10 +20,11 @@ use halfpower_model::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
+use std::fmt::Display;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Kinds of messages.
 const ORDER: u8 = 1;
@@ -39,6 +41,8 @@ const LOOK: Duration = Duration::from_millis(1);
 
 /// What rank 0 has opened; none in rank 0.
 static OF_FIRST: OnceLock<Vec<OpenedTarget>> = OnceLock::new();
+/// What this process replays, which orders name only.
+static ENTRIES: OnceLock<Arc<dyn Entries>> = OnceLock::new();
 /// In rank 0, whether all have the same targets.
 static ARE_SHARED: OnceLock<bool> = OnceLock::new();
 
@@ -48,6 +52,8 @@ const EXCHANGES: usize = 100;
 const AHEAD: Nanoseconds = Nanoseconds(20_000_000);
 /// How long others may take to open their targets, or after this rank to end.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How many times as long as this one others may take for a part of their own.
+const SLOWER: u32 = 20;
 /// How long a follower waits for its next order: a user may let a study run for days.
 const LONG: Duration = Duration::from_secs(30 * 86_400);
 
@@ -83,6 +89,11 @@ impl OpenedTarget {
 /// What rank 0 has opened; empty in rank 0, and in a process of its own.
 fn of_first() -> &'static [OpenedTarget] {
     OF_FIRST.get().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Reads the entries of a trace that all ranks replay.
+pub(crate) fn replay(entries: &Arc<dyn Entries>) {
+    ENTRIES.get_or_init(|| Arc::clone(entries));
 }
 
 /// Lets the others open theirs beside rank 0, where none can have the same: all fill files of their own.
@@ -176,6 +187,9 @@ impl Ensemble {
         tell_of_targets(&ranks, &Ok(are_same))?;
         let mut host = host;
         follow(&ranks, &mut |workload, instant| {
+            if let Some(trace) = &mut workload.trace {
+                trace.entries = ENTRIES.get().cloned();
+            }
             let measured = host.measure_from(workload, &mut (), cancel, instant);
             measured.map(|(sample, late)| (Box::new(sample), late)).map_err(|error| causes(&error))
         })?;
@@ -227,7 +241,7 @@ impl Talk {
             let mut best: Option<(u64, f64)> = None;
             for _ in 0..EXCHANGES {
                 let sent = clock.now().0;
-                self.0.send(rank, PING, &[]).map_err(of)?;
+                send_bytes(&self.0, rank, PING, &[]).map_err(of)?;
                 let told: Nanoseconds = receive(&self.0, rank, PONG, Patience::Awake(PATIENCE)).map_err(of)?;
                 let round_trip = clock.now().0 - sent;
                 if best.is_none_or(|(least, _)| round_trip < least) {
@@ -286,6 +300,8 @@ pub(crate) struct Company {
     talk: Talk,
     /// Rank 0 has sent this one home.
     has_ended: Cell<bool>,
+    /// Since when all do the same.
+    begun: Cell<Instant>,
 }
 
 impl Company {
@@ -294,7 +310,8 @@ impl Company {
     /// # Errors
     /// MPI's.
     pub(crate) fn of(ranks: &Arc<Ranks>) -> anyhow::Result<Company> {
-        let company = Company { talk: Talk(Arc::clone(ranks)), has_ended: Cell::new(false) };
+        let talk = Talk(Arc::clone(ranks));
+        let company = Company { talk, has_ended: Cell::new(false), begun: Cell::new(Instant::now()) };
         if ranks.rank() > 0 {
             tell_of_targets(ranks, &Ok(false))?;
             return Ok(company);
@@ -359,12 +376,17 @@ impl Company {
         }
     }
 
+    /// Of all others, each of which may take much longer than this one.
     fn receive_all<T: DeserializeOwned>(&self, tag: u8) -> io::Result<Vec<T>> {
+        let patience = Patience::Asleep(PATIENCE + SLOWER * self.begun.get().elapsed());
         let from = |rank: u32| {
-            let told: Result<T, String> = receive(&self.talk.0, rank, tag, Patience::Asleep(LONG))?;
-            told.map_err(|why| io::Error::other(format!("rank {rank}: {why}")))
+            let named = |why: &dyn Display| io::Error::other(format!("rank {rank}: {why}"));
+            let told: Result<T, String> = receive(&self.talk.0, rank, tag, patience).map_err(|error| named(&error))?;
+            told.map_err(|why| named(&why))
         };
-        self.talk.others().map(from).collect()
+        let all = self.talk.others().map(from).collect();
+        self.begun.set(Instant::now());
+        all
     }
 }
 
@@ -428,7 +450,9 @@ impl Testbed for Ensemble {
 fn check_shared(workload: &Workload, processes: u32) -> Result<(), MeasureError> {
     let workers = u64::from(processes) * u64::from(workload.workers);
     let is_parted = workload.pattern.is_ordered() && matches!(workload.sharing, Sharing::Parts | Sharing::Interleaved);
-    let reason = if is_parted && workload.places() < workers {
+    let reason = if workload.trace.is_some() {
+        "each process replays the whole trace; name a target for each ({rank})".to_owned()
+    } else if is_parted && workload.places() < workers {
         let places = counted(workload.places() as usize, "place");
         format!("the target has {places} for {workers} workers of all processes; use a larger one")
     } else if workload.sharing == Sharing::Cursor {
@@ -459,7 +483,7 @@ fn part_of(rank: u32, sample: &Sample, offset: Option<Offset>, late: Nanoseconds
 }
 
 /// Measures a workload, from when the function tells that it starts.
-type Measure<'a> = &'a mut dyn FnMut(&Workload, &mut dyn FnMut() -> Option<Nanoseconds>) -> Measured;
+type Measure<'a> = &'a mut dyn FnMut(&mut Workload, &mut dyn FnMut() -> Option<Nanoseconds>) -> Measured;
 
 /// Does what rank 0 orders until it orders the end.
 fn follow(ranks: &Ranks, measure: Measure<'_>) -> io::Result<()> {
@@ -467,7 +491,7 @@ fn follow(ranks: &Ranks, measure: Measure<'_>) -> io::Result<()> {
         match receive(ranks, 0, ORDER, Patience::Asleep(LONG))? {
             Order::End => return Ok(()),
             Order::TellTime => answer_exchanges(ranks)?,
-            Order::Measure(workload) => {
+            Order::Measure(mut workload) => {
                 let mut told = None;
                 let mut instant = || {
                     let start = tell_and_ask(ranks, &Ok(()));
@@ -475,7 +499,7 @@ fn follow(ranks: &Ranks, measure: Measure<'_>) -> io::Result<()> {
                     told = Some(start);
                     at
                 };
-                let measured = measure(&workload, &mut instant);
+                let measured = measure(&mut workload, &mut instant);
                 let start = match told {
                     Some(start) => start?,
                     None => tell_and_ask(ranks, &measured.as_ref().map(|_| ()).map_err(Clone::clone))?,
@@ -491,7 +515,7 @@ fn follow(ranks: &Ranks, measure: Measure<'_>) -> io::Result<()> {
 /// This rank's part in the comparison of clocks.
 fn answer_exchanges(ranks: &Ranks) -> io::Result<()> {
     for _ in 0..EXCHANGES {
-        ranks.receive(0, PING, Patience::Awake(PATIENCE))?.ok_or_else(silent)?;
+        bytes(ranks, 0, PING, Patience::Awake(PATIENCE))?;
         send(ranks, 0, PONG, &Clock::host().now())?;
     }
     Ok(())
@@ -521,21 +545,35 @@ pub(crate) fn follow_without_target(ranks: &Ranks, why: &str) -> io::Result<()> 
     follow(ranks, &mut |_, _| Err(why.to_owned()))
 }
 
-/// Sends all other ranks home.
+/// Sends all other ranks home. If one is lost, all are ended by MPI.
 pub(crate) fn dismiss(ranks: &Ranks) -> io::Result<()> {
+    if ranks.is_one_lost() {
+        return Ok(());
+    }
     (1..ranks.count()).try_for_each(|rank| send(ranks, rank, ORDER, &Order::End))
 }
 
 fn send(ranks: &Ranks, to: u32, tag: u8, message: &impl Serialize) -> io::Result<()> {
-    ranks.send(to, tag, &serde_json::to_vec(message)?)
+    send_bytes(ranks, to, tag, &serde_json::to_vec(message)?)
+}
+
+/// Rank 0 may still measure when it is told something; the others wait for what it says.
+fn send_bytes(ranks: &Ranks, to: u32, tag: u8, message: &[u8]) -> io::Result<()> {
+    let at_most = if ranks.rank() == 0 { PATIENCE } else { LONG };
+    if ranks.send(to, tag, message, at_most)? { Ok(()) } else { Err(lost(ranks)) }
 }
 
 fn receive<T: DeserializeOwned>(ranks: &Ranks, from: u32, tag: u8, patience: Patience) -> io::Result<T> {
-    let bytes = ranks.receive(from, tag, patience)?.ok_or_else(silent)?;
-    Ok(serde_json::from_slice(&bytes)?)
+    Ok(serde_json::from_slice(&bytes(ranks, from, tag, patience)?)?)
 }
 
-fn silent() -> io::Error {
+/// A message of a rank, which is lost if there is none in time.
+fn bytes(ranks: &Ranks, from: u32, tag: u8, patience: Patience) -> io::Result<Vec<u8>> {
+    ranks.receive(from, tag, patience)?.ok_or_else(|| lost(ranks))
+}
+
+fn lost(ranks: &Ranks) -> io::Error {
+    ranks.lose();
     io::Error::new(io::ErrorKind::TimedOut, "it does not answer")
 }
 

@@ -16,7 +16,7 @@ mod site;
 mod test_file;
 
 use crate::simulator::name::{SimulatedName, machine_text};
-pub(crate) use ensemble::{Company, Followed, dismiss, follow_without_target, wait_for_first};
+pub(crate) use ensemble::{Company, Followed, dismiss, follow_without_target, replay, wait_for_first};
 pub(crate) use leftover::{Cleaned, offer_removal, remove_leftovers};
 pub(crate) use options::TargetOptions;
 pub(crate) use overwrite::{Overwrite, is_same_name};

@@ -114,6 +114,22 @@ fn a_rank_that_cannot_measure_is_named_and_nothing_hangs() {
 }
 
 #[test]
+fn each_process_replays_the_trace_on_its_own_target() {
+    let lab = Lab::new();
+    let row = |number: u64| {
+        let (at, offset) = (128_166_372_003_061_629 + number * 1000, number * 4096 * 7 % (1 << 20));
+        format!("{at},host,0,{},{offset},4096,100\n", if number.is_multiple_of(3) { "Write" } else { "Read" })
+    };
+    lab.write("own.csv", (0..60).map(row).collect::<String>());
+    let Some(run) = mpirun(&lab, 2, "replay own.csv file-{rank} --size=1MiB --json") else { return };
+    let sample = run.ended(0, "").document();
+    let of_each: Vec<_> = ranks(&sample).iter().map(|rank| &rank["total"]["requests"]).collect();
+    assert_eq!((&sample["read"]["requests"], &of_each[..]), (&80.into(), &[&60.into(), &60.into()][..]));
+    let shared = mpirun(&lab, 2, "replay own.csv file-0 --overwrite").unwrap();
+    assert!(shared.status != Some(0) && shared.stderr.contains("replays the whole trace"), "{}", shared.stderr);
+}
+
+#[test]
 fn processes_make_small_files_together_and_leave_none() {
     let lab = Lab::new();
     let words = "files place --files=30 --per-directory=8 --workers=2 --repetitions=2 --json";
