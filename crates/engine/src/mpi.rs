@@ -9,8 +9,8 @@ use std::fmt::Display;
 use std::io;
 use std::mem::transmute;
 use std::path::PathBuf;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
 /// Names a shim that is not beside the program.
@@ -19,6 +19,8 @@ const VARIABLE: &str = "HALFPOWER_MPI";
 const SHIM: &str = "halfpower_mpi.so";
 /// Ends all processes, instead of the end of MPI, which would wait for a lost one.
 static ABORT: OnceLock<Abort> = OnceLock::new();
+/// How long all may take to begin.
+const BEGIN: Duration = Duration::from_secs(120);
 /// Between two looks for a message.
 const PAUSE: Duration = Duration::from_micros(200);
 /// Variables by which launchers tell a process its rank and the number of processes: Open MPI, MPICH and Slurm with either.
@@ -33,6 +35,14 @@ pub fn started_as() -> Option<(u32, u32)> {
     let number = |name: &str| std::env::var(name).ok()?.parse::<u32>().ok();
     let of = |(rank, size): &(&str, &str)| number(rank).zip(number(size));
     LAUNCHERS.iter().find_map(of).filter(|(rank, size)| *size > 1 && rank < size)
+}
+
+/// The CPUs that Open MPI bound this process to, if they are not all: with one or two processes it binds each to a core.
+pub fn bound_to() -> Option<u32> {
+    std::env::var_os(LAUNCHERS[0].0)?;
+    let own = rustix::thread::sched_getaffinity(None).ok()?.count();
+    let all = rustix::thread::sched_getaffinity(rustix::process::getppid()).ok()?.count();
+    (own < all).then_some(own)
 }
 
 /// The processes, each with a rank.
@@ -108,14 +118,32 @@ impl Ranks {
             (transmute::<*mut c_void, Begin>(find(c"halfpower_mpi_begin")?), functions)
         };
         let (mut rank, mut size) = (0, 0);
+        let begun = Self::end_unless_all_begin();
         // SAFETY: it writes two numbers.
         check("begin", unsafe { begin(&raw mut rank, &raw mut size) })?;
+        drop(begun);
+        if size == 1 && started_as().is_some() {
+            return Err(failed(&"it was built for another MPI than this launcher's"));
+        }
         match (u32::try_from(rank), u32::try_from(size)) {
             (Ok(rank), Ok(count)) if rank < count => {
                 Ok(Ranks { functions, rank, count, is_one_lost: AtomicBool::new(false) })
             }
             _ => Err(failed(&format!("it says rank {rank} of {size}"))),
         }
+    }
+
+    /// Ends this process after [`BEGIN`] unless the sender is dropped before: MPI waits without limit for a process that ended
+    /// before it began.
+    fn end_unless_all_begin() -> mpsc::Sender<()> {
+        let (begun, watch) = mpsc::channel();
+        std::thread::spawn(move || {
+            if watch.recv_timeout(BEGIN) == Err(mpsc::RecvTimeoutError::Timeout) {
+                eprintln!("error: other processes of the launcher have not begun MPI for {} s", BEGIN.as_secs());
+                std::process::exit(1);
+            }
+        });
+        begun
     }
 
     /// The rank of this process, from 0.

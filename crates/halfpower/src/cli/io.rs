@@ -145,7 +145,11 @@ pub(super) fn one(
         if path.as_os_str() == halfpower_engine::NULL_TARGET {
             refuse!("the plug-in's data would be overwritten; add --overwrite if it may be lost");
         }
-        refuse!("{} exists and would be overwritten; add --overwrite if its data may be lost", path.display());
+        let path = path.display();
+        if site.environment().remote_target().is_some() {
+            refuse!("{path} would be written; add --overwrite if its data may be lost");
+        }
+        refuse!("{path} exists and would be overwritten; add --overwrite if its data may be lost");
     }
     if let Some(plugin) = &workload.plugin {
         // Before any file is created.
@@ -180,7 +184,8 @@ pub(super) fn one(
     };
     let finished = session.store.finish_run(run, status);
     drop(heeded);
-    if measured.is_err() && status == RunStatus::Interrupted {
+    let follows = measured.as_ref().is_err_and(|error| error.is::<target::Followed>());
+    if measured.is_err() && !follows && status == RunStatus::Interrupted {
         removed?;
         context.console.message("Interrupted before anything was measured.");
         return Ok(Ending::Interrupted);

@@ -40,7 +40,7 @@ Example:
 
 /// Print the source of what connects this program with MPI, to compile with your MPI
 ///
-/// `mpirun -n N halfpower io|run|limits|study run …` then measures with N processes from one instant on, and rank 0 keeps one
+/// `mpirun -n N halfpower io|run|limits|study run|replay|files …` then measures with N processes from one instant on, and rank 0 keeps one
 /// result of all. {rank} and {host} in an argument stand for those of each process. halfpower_mpi.so is looked for beside the
 /// program, or where HALFPOWER_MPI says.
 #[derive(Debug, Args)]

@@ -33,7 +33,7 @@ use crate::instrument::{drop_cache, files, idle, inspect, link, map, memory};
 use crate::sanitize::sanitize;
 use crate::simulator::command as sim;
 use crate::target;
-use crate::text::{UsageError, causes, quoted, refuse};
+use crate::text::{UsageError, causes, counted, quoted, refuse};
 use clap::{CommandFactory, Parser, Subcommand};
 use halfpower_engine::mpi::{self, Ranks};
 
@@ -233,6 +233,12 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
     })?;
     let ranks = join_ranks(&cli.command)?;
     let console = if ranks.as_ref().is_some_and(|ranks| ranks.rank() > 0) { console.silent() } else { console };
+    if let Some(cpus) = ranks.as_ref().and_then(|_| mpi::bound_to()) {
+        console.warning(&format!(
+            "Open MPI binds each process to {}; unless that is meant, start them with mpirun --bind-to none",
+            counted(cpus as usize, "CPU")
+        ));
+    }
     let context = Context { global: cli.global, console, interrupts, typed, ranks };
     let result = match &context.ranks {
         Some(ranks) if context.follows() => target::wait_for_first(ranks),

@@ -38,7 +38,7 @@ const TEST_FILE_MAX: Bytes = Bytes(8 << 30);
 pub(super) struct Arguments {
     /// The trace, in any form that `halfpower trace` reads
     trace: PathBuf,
-    /// A file, a block device, a directory or sim:MACHINE:VOLUME
+    /// A file, a block device, a directory, nbd://, smb:// or sim:MACHINE:VOLUME
     target: PathBuf,
     /// How many times as fast; max: no more outstanding than in the trace, without its times
     #[arg(long, value_name = "TIMES", default_value = "1")]

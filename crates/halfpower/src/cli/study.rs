@@ -10,7 +10,7 @@ use crate::input::{self, Times};
 use crate::output::Output;
 use crate::plan::{Overrides, Plan};
 use crate::simulator::name::SimulatedName;
-use crate::store::{NewRun, Run, RunId, RunKind, RunStatus, StoreError};
+use crate::store::{NewRun, Run, RunId, RunKind, RunStatus, Store, StoreError};
 use crate::study::{Shelf, Study, VOLUME, natural, volumes_in};
 use crate::target::{self, Site, TargetOptions};
 use crate::target_name::is_time_virtual;
@@ -355,6 +355,7 @@ fn again(context: &Context, arguments: &AgainArguments, again: Again) -> anyhow:
             stored.command
         );
     }
+    refuse_other_processes(context, &store, id)?;
     let targets: Vec<PathBuf> = plan.targets.iter().map(PathBuf::from).collect();
     let is_named = |path: &&PathBuf| path.as_os_str() != NULL_TARGET && !is_remote(path);
     let file = |path: &PathBuf| match SimulatedName::of(path) {
@@ -413,6 +414,19 @@ fn again(context: &Context, arguments: &AgainArguments, again: Again) -> anyhow:
         environment: &now,
     })?;
     Session { context, store, run }.carry_out(&plan, &site, report)
+}
+
+/// Rejects another number of processes than measured the run, because it would then have samples of two loads.
+fn refuse_other_processes(context: &Context, store: &Store, id: RunId) -> anyhow::Result<()> {
+    let Some(first) = store.samples(id)?.into_iter().next() else { return Ok(()) };
+    let then = first.sample.ranks.len().max(1);
+    let now = context.ranks.as_ref().map_or(1, |ranks| ranks.count() as usize);
+    if then != now {
+        refuse!(
+            "run {id} was measured by {then} at once, and here are {now}; start as many processes (mpirun -n {then} halfpower …)"
+        );
+    }
+    Ok(())
 }
 
 /// Rejects a simulated machine whose file has changed, because the run would then have samples of two machines.

@@ -53,6 +53,11 @@ impl Context {
         format!("halfpower {}", self.typed)
     }
 
+    /// How several processes are started, before a command: `mpirun -n 4 `; empty for one alone.
+    pub(crate) fn launcher(&self) -> String {
+        self.ranks.as_ref().map_or_else(String::new, |ranks| format!("mpirun -n {} ", ranks.count()))
+    }
+
     /// Prints a result: as JSON, or as text.
     ///
     /// # Errors

@@ -267,7 +267,7 @@ impl Session<'_> {
             }
             RunStatus::Interrupted | RunStatus::Running => {
                 console.message(&match self.store.command(&format!("study resume {}", self.run)) {
-                    Some(resume) => format!("Interrupted. `{resume}` continues it."),
+                    Some(resume) => format!("Interrupted. `{}{resume}` continues it.", self.context.launcher()),
                     None => "Interrupted. Nothing was kept to continue from.".to_owned(),
                 });
                 Ending::Interrupted

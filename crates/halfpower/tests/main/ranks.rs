@@ -99,6 +99,7 @@ fn a_study_of_several_processes_is_one_run_and_leaves_no_test_file() {
     assert_eq!((lab.runs(), samples.len()), (vec![(1, "complete".to_owned())], 4));
     assert!(samples.iter().all(|sample| ranks(sample).len() == 2));
     (0..2).for_each(|rank| assert_eq!(std::fs::read_dir(lab.path(format!("place-{rank}"))).unwrap().count(), 0));
+    lab.refuses("study repeat 1 --no-report", 2, "mpirun -n 2 halfpower");
 }
 
 #[test]

@@ -42,6 +42,9 @@ impl Sample {
             Sample { started_at, ..sample }
         });
         let mut whole = Sample::together(samples.collect())?;
+        whole.warnings = once_each(std::mem::take(&mut whole.warnings));
+        // Each process keeps its own rate.
+        whole.workload.rate = whole.workload.rate.map(|rate| rate.times(ranks.len() as u64));
         whole.ranks = ranks;
         whole.warnings.extend(stragglers);
         Some(whole)
@@ -65,6 +68,24 @@ impl Sample {
         let hosts = self.hosts_in_words()?;
         Some(format!("{hosts}, {least} to {most} each, started within {within} of one another"))
     }
+}
+
+/// One warning of each kind, with the number of processes that have it.
+fn once_each(warnings: Vec<Warning>) -> Vec<Warning> {
+    let mut kept: Vec<(Warning, usize)> = Vec::new();
+    for warning in warnings {
+        match kept.iter_mut().find(|(known, _)| known.code == warning.code) {
+            Some((_, count)) => *count += 1,
+            None => kept.push((warning, 1)),
+        }
+    }
+    let told = |(mut warning, count): (Warning, usize)| {
+        if count > 1 {
+            warning.message += &format!(" (the first of {count} processes)");
+        }
+        warning
+    };
+    kept.into_iter().map(told).collect()
 }
 
 fn stragglers(parts: &[(Rank, Sample)]) -> Option<Warning> {
@@ -91,7 +112,7 @@ mod tests {
     use super::*;
     use crate::environment::Environment;
     use crate::units::BytesPerSecond;
-    use crate::workload::Workload;
+    use crate::workload::{Rate, Workload};
 
     fn part(rank: u32, host: &str, rate: f64) -> (Rank, Sample) {
         let total =
@@ -121,6 +142,20 @@ mod tests {
         let words = whole.ranks_in_words().unwrap();
         assert_eq!(words, "2 processes on 2 hosts, 50 MB/s to 60 MB/s each, started within 3 µs of one another");
         assert!(whole.warnings.is_empty(), "{:?}", whole.warnings);
+    }
+
+    #[test]
+    fn rates_of_processes_are_added_and_their_warnings_said_once() {
+        let of = |rank| {
+            let mut part = part(rank, "a", 50e6);
+            part.1.workload.rate = Some(Rate::Requests(100));
+            part.1.warnings.push(Warning::new("unflushed", format!("{rank} MiB"), "flush"));
+            part
+        };
+        let whole = Sample::of_ranks((0..3).map(of).collect()).unwrap();
+        assert_eq!(whole.workload.rate, Some(Rate::Requests(300)));
+        let messages: Vec<&str> = whole.warnings.iter().map(|warning| warning.message.as_str()).collect();
+        assert_eq!(messages, ["0 MiB (the first of 3 processes)"]);
     }
 
     #[test]

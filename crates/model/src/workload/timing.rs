@@ -90,6 +90,17 @@ words! {
     }
 }
 
+impl Rate {
+    /// The rate of several processes together.
+    #[must_use]
+    pub fn times(self, processes: u64) -> Rate {
+        match self {
+            Rate::Requests(rate) => Rate::Requests(rate.saturating_mul(processes)),
+            Rate::Bytes(rate) => Rate::Bytes(rate.saturating_mul(processes)),
+        }
+    }
+}
+
 impl FileState {
     /// As part of a workload's name. Writing a new file is no appending to one with data.
     pub fn in_words(self) -> String {
