@@ -16,7 +16,7 @@ use crate::worker::ledger::Ledger;
 use crate::worker::pace;
 use crate::worker::recorder::Snapshot;
 use halfpower_model::environment::PersonalityFacts;
-use halfpower_model::sample::{Failure, Totals, Verified};
+use halfpower_model::sample::{Failure, Totals, Verified, Warning};
 use halfpower_model::{
     BlockPhases, Bytes, BytesPerSecond, CachePolicy, Cancel, Environment, GivenPeak, Limits, MeasureError, Nanoseconds,
     Observer, Personality as Name, Sample, SubmitBatch, TargetFacts, Testbed, Verify, WorkerKind, Workload,
@@ -259,11 +259,19 @@ impl Host {
             block: before.zip(after).map(|(before, after)| disk::between(&before, &after, wall_s)),
             cancelled: cancel.is_cancelled(),
         };
-        let ended = uploads.end().map(|words| raw.granted.obtained.extend(words));
+        let ended = uploads.end().map(|(done, given_up)| {
+            raw.granted.obtained.extend(done);
+            given_up
+        });
         let mut sample = record::sample(workload, &raw, context);
-        if let Err(error) = ended {
-            let message = format!("the upload of {} did not end: {error}", chosen.path(0));
-            sample.failure.get_or_insert(Failure { code: "EIO".to_owned(), message });
+        match ended {
+            Ok(given_up) => sample.warnings.extend(given_up.into_iter().map(|what| {
+                Warning::new("upload_given_up", what, "set --bytes to the size of the object, without a duration")
+            })),
+            Err(error) => {
+                let message = format!("the upload of {} did not end: {error}", chosen.path(0));
+                sample.failure.get_or_insert(Failure { code: "EIO".to_owned(), message });
+            }
         }
         match phases {
             Some(Ok(phases)) => sample.block.iter_mut().for_each(|block| block.phases = phases.clone().map(Box::new)),

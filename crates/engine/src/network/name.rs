@@ -86,7 +86,9 @@ impl Name {
             return Err(format!("{text} names a user, and NBD has none; {form}"));
         }
         if !query.is_empty() {
-            return Err(format!("{text} has parameters that are not supported; {form}"));
+            // One of them may be secret.
+            let name = text.split('?').next().unwrap_or_default();
+            return Err(format!("{name} has parameters that are not supported; {form}"));
         }
         let port = if is_smb { SMB_PORT } else { NBD_PORT };
         let (host, port) = host_and_port(authority, port).ok_or_else(|| format!("{text} names no server; {form}"))?;
@@ -102,12 +104,23 @@ impl Name {
         let form =
             "name it like s3://BUCKET/KEY or s3://BUCKET/PREFIX/, with ?endpoint=https://HOST:PORT or AWS_ENDPOINT_URL";
         let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+        if path.split('/').next().is_some_and(|bucket| bucket.contains('@')) {
+            return Err(
+                "the name of the target has keys, which others would see; leave them out, and put them into the \
+                 environment or the file that HALFPOWER_CREDENTIALS names"
+                    .to_owned(),
+            );
+        }
         let (mut endpoint, mut upload) = (None, None);
         for part in query.split('&').filter(|part| !part.is_empty()) {
             match part.strip_prefix("endpoint=") {
                 Some(named) => endpoint = Some(named.to_owned()),
                 None if part == "upload" => upload = Some(String::new()),
-                None => return Err(format!("{text} has `{part}`, which is not known; {form}")),
+                // Its value may be secret.
+                None => {
+                    let (key, _) = part.split_once('=').unwrap_or((part, ""));
+                    return Err(format!("s3://{path} has `{key}`, which is not known; {form}"));
+                }
             }
         }
         if upload.is_some() && path.ends_with('/') {
@@ -204,10 +217,18 @@ mod tests {
             ("smb://host/a%", "two digits"),
         ] {
             let error = read(text).unwrap_err();
-            assert!(error.contains(why) && error.starts_with(text), "{error}");
+            let (name, _) = text.split_once("?tls").unwrap_or((text, ""));
+            assert!(error.contains(why) && error.starts_with(name), "{error}");
         }
-        let secret = read("smb://me:Xy7secret@host/share/file").unwrap_err();
-        assert!(secret.contains("HALFPOWER_CREDENTIALS") && !secret.contains("Xy7"), "{secret}");
+        for (text, why) in [
+            ("smb://me:Xy7secret@host/share/file", "HALFPOWER_CREDENTIALS"),
+            ("s3://key:Xy7secret@bucket/object", "HALFPOWER_CREDENTIALS"),
+            ("smb://host/share/file?password=Xy7secret", "not supported"),
+            ("s3://bucket/object?secret=Xy7secret", "`secret`, which is not known"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(why) && !error.contains("Xy7"), "{error}");
+        }
         for path in ["/dev/nbd0", "nbd:", "nbd:/x", "sim:a:b"] {
             assert!(!is_remote(Path::new(path)), "{path}");
         }

@@ -14,7 +14,7 @@ pub(crate) use words::{bytes, engine, words};
 
 use super::emission::{Emission, Trial, comment, is_test_file, name};
 use crate::target::{Creation, Place};
-use halfpower_model::{TargetKind, Workload};
+use halfpower_model::{Personality, TargetKind, Workload};
 use std::fmt::Write;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
@@ -45,7 +45,9 @@ const PLAIN: &str = "/._-+=@,%~: ()'[]";
 pub(crate) fn in_short(workload: &Workload) -> String {
     const KEYS: [&str; 7] = ["rw", "rwmixread", "iodepth", "direct", "fsync", "fdatasync", "end_fsync"];
     let options = words(workload).into_iter().filter(|(_, key, _)| KEYS.contains(key));
-    let own = [("ioengine", engine(workload.personality).to_owned()), ("bs", workload.request_size.0.to_string())];
+    let is_of_fio = !matches!(workload.personality, Personality::Smb | Personality::S3);
+    let engine = is_of_fio.then(|| ("ioengine", engine(workload.personality).to_owned()));
+    let own = engine.into_iter().chain([("bs", workload.request_size.0.to_string())]);
     let all = options.map(|(_, key, value)| (key, value)).chain(own);
     all.map(|(key, value)| format!("--{key}={value}")).collect::<Vec<_>>().join(" ")
 }

@@ -64,6 +64,10 @@ impl Place {
                 let directory = directory_of(path);
                 return Place::new(path, DirectoryFacts::of(directory)?, Creation::NamedFile, directory);
             }
+            Err(_) if path.as_os_str().as_encoded_bytes().starts_with(b"nfs://") => refuse!(
+                "NFS is measured by a plug-in, examples/plugin-nfs, which takes {} as its url, or as a mounted file",
+                path.display()
+            ),
             Err(_) => refuse!(
                 "{} does not exist; name a file, a device or a directory, or create the file with --size",
                 path.display()

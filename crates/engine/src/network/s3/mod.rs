@@ -72,7 +72,8 @@ impl Protocol for S3 {
         };
         if is_row && access == Access::Read && size.0 == 0 {
             return Err(io::Error::other(format!(
-                "there are no objects of ours; write them first: halfpower io {} --op write --request-size 4MiB --size 1GiB --overwrite",
+                "there are no objects of ours; write them first: halfpower io {} --op write --request-size 4MiB --size 1GiB \
+                 --bytes 1GiB --overwrite",
                 name.text
             )));
         }
@@ -349,7 +350,9 @@ impl S3 {
                 let number: Option<u64> = name.parse().ok().filter(|_| name.len() == DIGITS);
                 let size: u64 =
                     of("Size").parse().map_err(|_| io::Error::other("an object of the list has no size"))?;
-                let odd = |what: &str| Err(io::Error::other(format!("{what}; name another prefix, or delete them")));
+                let odd = |what: &str| {
+                    Err(io::Error::other(format!("{what}; name another prefix, or delete them (--op trim)")))
+                };
                 match number {
                     None => return odd("there are other objects than Halfpower's"),
                     Some(number) if number != count && is_whole => return odd("objects of the row are missing"),

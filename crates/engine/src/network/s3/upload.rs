@@ -37,26 +37,28 @@ impl Uploads {
         Ok(uploads)
     }
 
-    /// Puts the objects together of which all parts are there; what became of each, in words.
+    /// Puts the objects together of which all parts are there: what became of these, and of the others, in words.
     ///
     /// # Errors
     /// The connection's, or the server's answer.
-    pub(crate) fn end(mut self) -> io::Result<Vec<String>> {
-        let mut ended = Vec::new();
+    pub(crate) fn end(mut self) -> io::Result<(Vec<String>, Vec<String>)> {
+        let (mut ended, mut given_up) = (Vec::new(), Vec::new());
         while let Some(name) = self.begun.last() {
             let (mut s3, socket) = S3::again(name, Access::Overwrite)?;
             let there = s3.parts(&socket)?;
+            // The server may have closed that connection.
+            let (mut s3, socket) = S3::again(name, Access::Overwrite)?;
             let (count, parts) = (there.len() as u64, self.parts);
             if count < parts || !there.keys().copied().eq(1..=count) {
                 s3.give_up(&socket)?;
-                ended.push(format!("upload given up, as {count} of {parts} parts were put"));
+                given_up.push(format!("the upload was given up, because {count} of its {parts} parts were put"));
             } else {
                 s3.put_together(&socket, &there)?;
                 ended.push(format!("object put together of {count} parts"));
             }
             self.begun.pop();
         }
-        Ok(ended)
+        Ok((ended, given_up))
     }
 }
 

@@ -293,7 +293,9 @@ pub(super) const ECHO_BODY: [u8; 4] = [4, 0, 0, 0];
 pub(super) fn meaning(status: u32) -> Option<&'static str> {
     Some(match status {
         0xc000_006d => "the server refuses this user or password",
-        0xc000_0022 => "the server denies access; use another user, or reads only",
+        0xc000_0022 => {
+            "the server denies access; use another user, or reads only, or a share that does not require encryption"
+        }
         0xc000_0064 => "the server does not know this user",
         0xc000_006a => "the server refuses this password",
         0xc000_0071 | 0xc000_0224 => "the password has expired",
