@@ -402,6 +402,9 @@ impl Testbed for Ensemble {
         cancel: &Cancel,
     ) -> Result<Sample, MeasureError> {
         let Ensemble { host, talk, are_shared } = self;
+        if talk.0.is_one_lost() {
+            return Err(MeasureError::Unsupported("a process has not answered before".to_owned()));
+        }
         let processes = talk.0.count();
         if *are_shared {
             check_shared(workload, processes)?;
