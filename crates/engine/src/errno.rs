@@ -28,7 +28,7 @@ pub(crate) fn limit_remedy(error: &std::io::Error) -> Option<String> {
 }
 
 const KNOWN: [(i32, &str, &str); 28] = [
-    (libc::EIO, "EIO", "the device reports an error; see the kernel log (dmesg)"),
+    (libc::EIO, "EIO", "the device reports an error; see the kernel log (dmesg), or that of the server"),
     (libc::ENOSPC, "ENOSPC", "no space left on the file system; free some, or write less with --size"),
     (libc::EDQUOT, "EDQUOT", "the disk quota is used up; free some space, or write less with --size"),
     (libc::EFBIG, "EFBIG", "the file would grow past the largest allowed; write less with --size"),
