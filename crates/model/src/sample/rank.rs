@@ -37,12 +37,12 @@ impl Sample {
         let stragglers = stragglers(&parts);
         let (ranks, samples): (Vec<Rank>, Vec<Sample>) = parts.into_iter().unzip();
         // Their clocks of the day need not agree.
+        let warnings = once_each(&samples);
         let samples = samples.into_iter().map(|mut sample| {
             sample.workload.part_of = None;
             Sample { started_at, ..sample }
         });
-        let mut whole = Sample::together(samples.collect())?;
-        whole.warnings = once_each(std::mem::take(&mut whole.warnings));
+        let mut whole = Sample { warnings, ..Sample::together(samples.collect())? };
         // Each process keeps its own rate.
         whole.workload.rate = whole.workload.rate.map(|rate| rate.times(ranks.len() as u64));
         whole.ranks = ranks;
@@ -70,20 +70,25 @@ impl Sample {
     }
 }
 
-/// One warning of each kind, with the number of processes that have it.
-fn once_each(warnings: Vec<Warning>) -> Vec<Warning> {
-    let mut kept: Vec<(Warning, usize)> = Vec::new();
-    for warning in warnings {
-        match kept.iter_mut().find(|(known, _)| known.code == warning.code) {
-            Some((_, count)) => *count += 1,
-            None => kept.push((warning, 1)),
+/// The warnings of all processes. One that they differ in is said once, with the number of processes that have it.
+fn once_each(samples: &[Sample]) -> Vec<Warning> {
+    // A process may have several of one kind: the first of each is one warning, the second of each another.
+    let mut kept: Vec<(usize, &Warning, Vec<&Warning>)> = Vec::new();
+    for warnings in samples.iter().map(|sample| &sample.warnings) {
+        for (at, warning) in warnings.iter().enumerate() {
+            let number = warnings[..at].iter().filter(|before| before.code == warning.code).count();
+            match kept.iter_mut().find(|(of, first, _)| *of == number && first.code == warning.code) {
+                Some((.., others)) => others.push(warning),
+                None => kept.push((number, warning, Vec::new())),
+            }
         }
     }
-    let told = |(mut warning, count): (Warning, usize)| {
-        if count > 1 {
-            warning.message += &format!(" (the first of {count} processes)");
+    let told = |(_, first, others): (usize, &Warning, Vec<&Warning>)| {
+        let mut told = first.clone();
+        if others.iter().any(|other| *other != first) {
+            told.message += &format!(" (the first of {} processes)", others.len() + 1);
         }
-        warning
+        told
     };
     kept.into_iter().map(told).collect()
 }
@@ -150,12 +155,13 @@ mod tests {
             let mut part = part(rank, "a", 50e6);
             part.1.workload.rate = Some(Rate::Requests(100));
             part.1.warnings.push(Warning::new("unflushed", format!("{rank} MiB"), "flush"));
+            part.1.warnings.extend(["one", "two"].map(|option| Warning::new("option_refused", option, "leave it out")));
             part
         };
         let whole = Sample::of_ranks((0..3).map(of).collect()).unwrap();
         assert_eq!(whole.workload.rate, Some(Rate::Requests(300)));
         let messages: Vec<&str> = whole.warnings.iter().map(|warning| warning.message.as_str()).collect();
-        assert_eq!(messages, ["0 MiB (the first of 3 processes)"]);
+        assert_eq!(messages, ["0 MiB (the first of 3 processes)", "one", "two"]);
     }
 
     #[test]
