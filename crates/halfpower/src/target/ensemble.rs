@@ -276,9 +276,16 @@ impl Talk {
     /// Own sample and those of all others, with what is known of each.
     fn gather(&self, own: (Sample, Nanoseconds), before: &[Offset]) -> Result<Vec<(Rank, Sample)>, MeasureError> {
         let (own, late) = own;
+        let elapsed = Duration::from_secs_f64(own.elapsed_s);
+        // Requests or bytes may take others much longer.
+        let more = match own.workload.limits.duration {
+            Some(limit) => Duration::from_nanos(limit.0).saturating_sub(elapsed),
+            None => SLOWER * elapsed,
+        };
+        let patience = Patience::Asleep(PATIENCE + more);
         let mut parts = vec![(part_of(0, &own, None, late), own)];
         for (rank, offset) in self.others().zip(before) {
-            let told = receive::<Measured>(&self.0, rank, RESULT, Patience::Asleep(PATIENCE));
+            let told = receive::<Measured>(&self.0, rank, RESULT, patience);
             let told = told.map_err(|error| failed(rank, error))?;
             let (mut sample, late) = told.map_err(|why| MeasureError::Unsupported(format!("rank {rank}: {why}")))?;
             let of = part_of(rank, &sample, Some(*offset), late);
