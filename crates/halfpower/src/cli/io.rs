@@ -179,13 +179,13 @@ pub(super) fn one(
     });
     let status = match &measured {
         Ok((sample, _)) => status_of(sample),
+        Err(error) if error.is::<target::Followed>() => RunStatus::Complete,
         Err(error) if session::is_interruption(error) || heeded.is_cancelled() => RunStatus::Interrupted,
         Err(_) => RunStatus::Failed,
     };
     let finished = session.store.finish_run(run, status);
     drop(heeded);
-    let follows = measured.as_ref().is_err_and(|error| error.is::<target::Followed>());
-    if measured.is_err() && !follows && status == RunStatus::Interrupted {
+    if measured.is_err() && status == RunStatus::Interrupted {
         removed?;
         context.console.message("Interrupted before anything was measured.");
         return Ok(Ending::Interrupted);

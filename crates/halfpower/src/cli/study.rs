@@ -423,7 +423,7 @@ fn refuse_other_processes(context: &Context, store: &Store, id: RunId) -> anyhow
     let now = context.ranks.as_ref().map_or(1, |ranks| ranks.count() as usize);
     if then != now {
         refuse!(
-            "run {id} was measured by mpirun -n {then}, and this is -n {now}; go on with mpirun -n {then} halfpower …"
+            "run {id} was measured by mpirun -n {then}, and this is -n {now}; continue with mpirun -n {then} halfpower …"
         );
     }
     Ok(())

@@ -52,7 +52,7 @@ const EXCHANGES: usize = 100;
 const AHEAD: Nanoseconds = Nanoseconds(20_000_000);
 /// How long others may take to open their targets, or after this rank to end.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How many times as long as this one others may take for a part of their own.
+/// Others may take this many times as long as this process where no duration limits them.
 const SLOWER: u32 = 20;
 /// How long a follower waits for its next order: a user may let a study run for days.
 const LONG: Duration = Duration::from_secs(30 * 86_400);
@@ -567,7 +567,7 @@ fn send(ranks: &Ranks, to: u32, tag: u8, message: &impl Serialize) -> io::Result
     send_bytes(ranks, to, tag, &serde_json::to_vec(message)?)
 }
 
-/// Rank 0 may still measure when it is told something; the others wait for what it says.
+/// Sends a message: to rank 0 with a long limit, because it may still measure; to others with a short one, because they wait.
 fn send_bytes(ranks: &Ranks, to: u32, tag: u8, message: &[u8]) -> io::Result<()> {
     let at_most = if ranks.rank() == 0 { PATIENCE } else { LONG };
     if ranks.send(to, tag, message, at_most)? { Ok(()) } else { Err(lost(ranks)) }
@@ -577,7 +577,7 @@ fn receive<T: DeserializeOwned>(ranks: &Ranks, from: u32, tag: u8, patience: Pat
     Ok(serde_json::from_slice(&bytes(ranks, from, tag, patience)?)?)
 }
 
-/// A message of a rank, which is lost if there is none in time.
+/// Receives a message. A rank that sends none in time is lost.
 fn bytes(ranks: &Ranks, from: u32, tag: u8, patience: Patience) -> io::Result<Vec<u8>> {
     ranks.receive(from, tag, patience)?.ok_or_else(|| lost(ranks))
 }
