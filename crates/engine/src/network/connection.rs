@@ -59,7 +59,7 @@ impl Socket {
         let timeout = Some(PATIENCE);
         rustix::net::sockopt::set_socket_timeout(&descriptor, rustix::net::sockopt::Timeout::Recv, timeout)?;
         rustix::net::sockopt::set_socket_timeout(&descriptor, rustix::net::sockopt::Timeout::Send, timeout)?;
-        let facts = tcp_info(descriptor.as_raw_fd()).map(|facts| facts.first);
+        let facts = tcp_info(descriptor.as_raw_fd());
         let round_trip = facts.map(|facts| Nanoseconds(u64::from(facts.tcpi_rtt) * 1000));
         let segment_max = facts.map(|facts| Bytes(u64::from(facts.tcpi_snd_mss)));
         Ok(Socket { descriptor, address, round_trip, segment_max, session: None })
@@ -190,11 +190,11 @@ impl Socket {
     pub(super) fn tcp(&self) -> Option<Tcp> {
         let seconds = |microseconds: u64| microseconds as f64 / 1e6;
         tcp_info(self.raw()).map(|facts| Tcp {
-            sending_s: seconds(facts.busy_us),
-            window_limited_s: seconds(facts.window_limited_us),
-            buffer_limited_s: seconds(facts.buffer_limited_us),
-            retransmitted: u64::from(facts.first.tcpi_total_retrans),
-            round_trip_least_s: seconds(u64::from(facts.round_trip_least_us)),
+            sending_s: seconds(facts.tcpi_busy_time),
+            window_limited_s: seconds(facts.tcpi_rwnd_limited),
+            buffer_limited_s: seconds(facts.tcpi_sndbuf_limited),
+            retransmitted: u64::from(facts.tcpi_total_retrans),
+            round_trip_least_s: seconds(u64::from(facts.tcpi_min_rtt)),
         })
     }
 
@@ -208,28 +208,10 @@ pub(crate) fn silence() -> io::Error {
     io::Error::new(ErrorKind::TimedOut, format!("the server sent nothing for {} s", PATIENCE.as_secs()))
 }
 
-/// `struct tcp_info` of linux/tcp.h, up to Linux 4.10, behind what libc has.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct TcpInfo {
-    first: libc::tcp_info,
-    pacing_rates: [u64; 2],
-    bytes_acknowledged: u64,
-    bytes_received: u64,
-    segments: [u32; 2],
-    not_sent_bytes: u32,
-    round_trip_least_us: u32,
-    data_segments: [u32; 2],
-    delivery_rate: u64,
-    busy_us: u64,
-    window_limited_us: u64,
-    buffer_limited_us: u64,
-}
-
 /// TCP_INFO; none of a socket of another kind, and zeros where the kernel is older.
-fn tcp_info(descriptor: RawFd) -> Option<TcpInfo> {
-    let mut facts = MaybeUninit::<TcpInfo>::zeroed();
-    let mut length = size_of::<TcpInfo>() as libc::socklen_t;
+fn tcp_info(descriptor: RawFd) -> Option<libc::tcp_info> {
+    let mut facts = MaybeUninit::<libc::tcp_info>::zeroed();
+    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
     let into = facts.as_mut_ptr().cast();
     // SAFETY: the kernel writes at most `length` bytes to where there are as many; any bytes are numbers.
     unsafe {
