@@ -3,13 +3,14 @@
 //! If a stack has several disks, each has its channel at every level; a shared link has one channel. A file system without a disk
 //! ends at its network, or at the memory.
 
+use super::{Root, network};
 use halfpower_model::environment::DeviceLimit;
-use halfpower_model::reading::inspect::{Device, DeviceKind, Limit, Link, Memory, Storage};
+use halfpower_model::reading::inspect::{Device, DeviceKind, Limit, Link, Memory, Network, Storage};
 use halfpower_model::{BytesPerSecond, Channel, Level, LevelName};
 
 /// The levels of a target on this storage. The kernel does not know a device's own peak.
 pub(crate) fn levels(storage: &Storage, memory: &Memory) -> Vec<Level> {
-    let mut levels = vec![Level::of(LevelName::Memory, [channel("memory", memory.pap_bytes_per_s, &memory.source)])];
+    let mut levels = vec![memory_level(memory)];
     let bottom = bottom(storage);
     let stack: Vec<&Device> = storage.devices().flat_map(Device::stack).collect();
     for name in [LevelName::ReadLimit, LevelName::WriteLimit] {
@@ -26,11 +27,7 @@ pub(crate) fn levels(storage: &Storage, memory: &Memory) -> Vec<Level> {
         if let Some(mount) = bottom.filesystem.as_ref()
             && let Some(network) = &mount.network
         {
-            let bus = bus(&network.links);
-            levels.extend((!bus.is_empty()).then(|| Level::of(LevelName::Bus, bus)));
-            let why = network.unknown.as_deref().unwrap_or("a network does not report its bandwidth");
-            let unknown = || channel(&mount.source, None, why);
-            levels.push(Level::of(LevelName::Link, [network.links.last().map_or_else(unknown, last)]));
+            levels.extend(network_levels(&mount.source, network));
         }
         return levels;
     }
@@ -46,6 +43,26 @@ pub(crate) fn levels(storage: &Storage, memory: &Memory) -> Vec<Level> {
     let device = |disk: &&Device| channel(&disk.name, None, "a device does not report its own peak");
     levels.push(Level::of(LevelName::Device, disks.iter().map(device)));
     levels
+}
+
+/// The levels of a volume of a server at this address, which may be the path of a local socket.
+pub(crate) fn levels_to(root: &Root, server: &str, memory: &Memory) -> Vec<Level> {
+    let mut levels = vec![memory_level(memory)];
+    levels.extend(network_levels(server, &network::to_server(root, server)));
+    levels
+}
+
+fn memory_level(memory: &Memory) -> Level {
+    Level::of(LevelName::Memory, [channel("memory", memory.pap_bytes_per_s, &memory.source)])
+}
+
+/// The bus and the link to a network, whose source is named where its link is unknown.
+fn network_levels(source: &str, network: &Network) -> impl Iterator<Item = Level> {
+    let bus = bus(&network.links);
+    let why = network.unknown.as_deref().unwrap_or("a network does not report its bandwidth");
+    let link = network.links.last().map_or_else(|| channel(source, None, why), last);
+    let bus = (!bus.is_empty()).then(|| Level::of(LevelName::Bus, bus));
+    bus.into_iter().chain([Level::of(LevelName::Link, [link])])
 }
 
 /// Limits of control groups on every device below.

@@ -57,14 +57,8 @@ pub(super) fn of(root: &Root, mount: &Mount) -> Option<Network> {
     let options: Vec<&str> = mount.options.split(',').collect();
     let value = |key: &str| options.iter().find_map(|option| option.strip_prefix(key)?.strip_prefix('='));
     let (server, share) = server_and_share(&mount.source);
-    let mut network = Network {
-        server: server.map(str::to_owned),
-        share: share.map(str::to_owned),
-        options: Vec::new(),
-        interface: None,
-        links: Vec::new(),
-        unknown: None,
-    };
+    let [server_name, share] = [server, share].map(|name| name.map(str::to_owned));
+    let mut network = Network { server: server_name, share, ..Network::default() };
     for option in &options {
         let name = option.split_once('=').map_or(*option, |(name, _)| name);
         if OPTIONS.contains(&name) && !network.options.iter().any(|other| other == option) {
@@ -78,16 +72,32 @@ pub(super) fn of(root: &Root, mount: &Mount) -> Option<Network> {
         }
         return Some(network);
     }
-    let server = value("addr").or_else(|| value("mon_addr")).or(server).and_then(address);
-    match server.map(|address| interface(root, address)) {
-        Some(Some(name)) => {
-            network.links = links_of(root, &name);
-            network.interface = Some(name);
-        }
-        Some(None) => network.unknown = Some("no route to the server is reported".to_owned()),
+    match value("addr").or_else(|| value("mon_addr")).or(server).and_then(address) {
+        Some(address) => lead_to(&mut network, root, address),
         None => network.unknown = Some("the mount does not give the server's address".to_owned()),
     }
     Some(network)
+}
+
+/// The network to a server that is no mount's, at an address with a port, or at the path of a local socket.
+pub(crate) fn to_server(root: &Root, server: &str) -> Network {
+    let mut network = Network::default();
+    match address(server) {
+        Some(address) => lead_to(&mut network, root, address),
+        None => network.links = links_of(root, "lo"),
+    }
+    network
+}
+
+/// Finds the interface to an address and its links.
+fn lead_to(network: &mut Network, root: &Root, address: IpAddr) {
+    match interface(root, address) {
+        Some(name) => {
+            network.links = links_of(root, &name);
+            network.interface = Some(name);
+        }
+        None => network.unknown = Some("no route to the server is reported".to_owned()),
+    }
 }
 
 /// `server:/export`, `//server/share`, `user@server:/directory`, `[fe80::1]:/export`.
@@ -198,7 +208,7 @@ fn links_of(root: &Root, interface: &str) -> Vec<Link> {
 mod tests {
     use super::*;
     use crate::system::device::storage_of;
-    use crate::system::levels::levels;
+    use crate::system::levels::{levels, levels_to};
     use crate::system::machine::memory;
     use crate::system::tree::Tree;
     use halfpower_model::LevelName;
@@ -251,6 +261,26 @@ mod tests {
         assert_eq!(shown(LevelName::Link), (Some(12.5e9), "network 100 Gbit/s"));
         assert_eq!(shown(LevelName::Bus), (Some(2e9), "PCIe 5 GT/s × 4, 8b/10b"));
         assert!(levels.iter().all(|level| level.name != LevelName::Device));
+    }
+
+    #[test]
+    fn the_card_towards_a_server_is_a_level() {
+        let tree = tree("ext4 /dev/vda rw");
+        let link = |server: &str| {
+            let levels = levels_to(&tree.root(), server, &memory(&tree.root()));
+            let last = levels.last().unwrap();
+            (last.name, last.pap_bytes_per_s.map(|rate| rate.0), last.source.clone())
+        };
+        for (server, peak, source) in [
+            ("10.0.7.8:445", Some(12.5e9), "network 100 Gbit/s"),
+            ("[2001:db8::1]:10809", Some(12.5e9), "network 100 Gbit/s"),
+            ("192.0.2.77:80", Some(125e6), "network 1 Gbit/s"),
+            ("127.0.0.1:80", None, "the server is this machine"),
+            ("/run/nbd.sock", None, "the server is this machine"),
+            ("10.0.1.1:80", None, "no route to the server is reported"),
+        ] {
+            assert_eq!(link(server), (LevelName::Link, peak, source.to_owned()), "{server}");
+        }
     }
 
     #[test]

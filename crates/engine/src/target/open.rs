@@ -6,6 +6,8 @@ use super::in_use::{self, Claims, Locks, Node};
 use super::reopened::{OpenTarget, Opened, flags_for, leave_no_trace, open_again};
 use crate::errno;
 use crate::network::{self, Name, Volume};
+use crate::system::levels::levels_to;
+use crate::system::machine::memory;
 use crate::system::{Root, filesystem, number, numbers};
 use halfpower_model::{Bytes, MeasureError, TargetFacts, TargetKind, Workload};
 use serde::{Deserialize, Serialize};
@@ -139,7 +141,9 @@ impl Target {
             let path = path.display();
             return Err(TargetError::Rejected(format!("{path} cannot be overwritten: {why}; leave --overwrite out")));
         }
+        let root = Root::host();
         let facts = TargetFacts {
+            levels: levels_to(&root, &server.address, &memory(&root)),
             direct_alignment_bytes: Some(alignment),
             transport: Some("network".to_owned()),
             server: Some(server),

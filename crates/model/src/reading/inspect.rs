@@ -66,7 +66,7 @@ pub struct FileSystem {
 }
 
 /// The server of a network file system.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Network {
     /// The server, as the mount names it.
     pub server: Option<String>,
