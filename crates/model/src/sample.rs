@@ -16,7 +16,7 @@ mod totals;
 
 pub use block::{Block, Direction, Dirty, Phases};
 pub use buffer::{IN_WRITE_CACHE, LEFT_IN_BUFFER, in_write_cache, left_in_buffer};
-pub use connections::{Connections, Tcp};
+pub use connections::{Acknowledgements, Connections, Tcp};
 pub use cut_off::{CutOff, stalled_at_end};
 pub use heat::Heat;
 pub use memory::{MEMORY_SPEED, came_around, memory_speed, once_over};

@@ -27,6 +27,8 @@ const ACCOUNTED_S: f64 = 0.1;
 pub(crate) struct Neighbours {
     /// Highest rate at a deeper queue over this rate.
     pub(crate) deeper: Option<f64>,
+    /// Highest rate at a shallower queue over this rate.
+    pub(crate) shallower: Option<f64>,
     /// Share of the sum of each target alone, if the targets limit one another.
     pub(crate) together: Option<f64>,
     /// The same at other offsets; none if not measured, or if offsets do not matter to this target.

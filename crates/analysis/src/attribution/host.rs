@@ -110,7 +110,7 @@ pub(super) fn cpu(facts: &Facts<'_>) -> Option<Standing> {
     }
     let Some(wanting) = facts.wanting() else { return open("the CPU: the workers' CPU time was not measured") };
     if let Some(times) = starved(facts) {
-        return ruled_out(format!("the CPU (the workers had received all that had arrived {times} times an answer)"));
+        return ruled_out(format!("the CPU (the workers waited {times} times for the rest of an answer)"));
     }
     let share = of_their_time(facts, wanting);
     // Work that completes requests and is counted apart from the threads' own runs on any CPU, which the parts show. Submission

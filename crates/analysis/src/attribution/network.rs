@@ -4,20 +4,19 @@
 //!   before an answer and sends it at once. Of writes, TCP has unacknowledged data all the time while the server's window is open
 //!   (linux/tcp.h: `tcpi_busy_time`, `tcpi_rwnd_limited`).
 //! - *Delayed acknowledgements*: a server that sends an answer in two parts without TCP_NODELAY waits for the acknowledgement of the
-//!   first (Nagle, RFC 896), which the other side delays by about 40 ms (TCP_DELACK_MIN).
+//!   first (Nagle, RFC 896), which the other side delays by about 40 ms (TCP_DELACK_MIN). The engine then tries immediate ones.
 //! - *Credits*: of SMB; the personality says how many requests they allow.
 
 use super::facts::{FULL, Facts, NO_FASTER, SPARE, percent};
 use super::suspect::{Owner, Standing, likely, open, ruled_out, sure};
+use halfpower_model::sample::Acknowledgements;
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, Quantity};
 
 /// Smaller answers arrive whole, whatever the link.
 const LARGE: Bytes = Bytes(64 << 10);
-/// Latencies of a delayed acknowledgement.
-const DELAYED_NS: std::ops::Range<f64> = 38e6..50e6;
-/// A round trip that is so much shorter does not explain them.
-const SHORTER: f64 = 0.2;
+/// Reads that take so much of their time or less are shorter by immediate acknowledgements.
+const SHORTER: f64 = 0.5;
 
 /// The link, by what arrived and what was sent.
 pub(super) fn link(facts: &Facts<'_>) -> Option<Standing> {
@@ -55,34 +54,30 @@ pub(super) fn starved(facts: &Facts<'_>) -> Option<String> {
     (is_arriving && times >= 1.0).then(|| significant(times))
 }
 
-/// A server that waits for acknowledgements.
+/// A server that waits for acknowledgements, as a trial with immediate ones shows.
 pub(super) fn delayed_acknowledgement(facts: &Facts<'_>) -> Option<Standing> {
-    let tcp = facts.sample.connections.as_ref()?.tcp.as_ref()?;
-    let latency = &facts.sample.total.latency_ns;
-    let (half, least) = (latency.p50? as f64, latency.min? as f64);
-    let is_delayed =
-        DELAYED_NS.contains(&half) && least < SHORTER * half && tcp.round_trip_least_s * 1e9 < SHORTER * half;
-    is_delayed.then(|| {
-        let [half, least] = [half, least].map(|time| Quantity::Nanoseconds.format(time));
-        likely(
-            Owner::DelayedAcknowledgement,
-            format!(
-                "half of the requests take {half} and the fastest {least}, as where a server sends without TCP_NODELAY"
-            ),
-        )
-    })?
+    let connections = facts.sample.connections.as_ref()?;
+    let Acknowledgements { delayed_s, at_once_s } = connections.acknowledgements?;
+    let [delayed, at_once] = [delayed_s, at_once_s].map(|time_s| Quantity::Nanoseconds.format(time_s * 1e9));
+    let said = format!("a read takes {delayed} as usual and {at_once} with immediate acknowledgements (TCP_QUICKACK)");
+    match connections.share(connections.held_up_s, facts.sample.elapsed_s) {
+        _ if at_once_s > SHORTER * delayed_s => ruled_out(format!("delayed acknowledgements ({said})")),
+        SPARE.. => sure(Owner::DelayedAcknowledgement, format!("{said}: the server sends an answer in parts")),
+        _ => None,
+    }
 }
 
 /// What is left where no part of this side holds requests back: they wait at the server.
 pub(super) fn server(facts: &Facts<'_>) -> Option<Standing> {
     facts.sample.environment.remote_target()?;
-    match facts.neighbours.deeper {
-        Some(ratio) if ratio <= NO_FASTER => {
-            let reason = "a deeper queue is no faster, and neither this host nor the link was shown to be the limit";
-            likely(Owner::Server, reason)
+    let but = "and neither this host nor the link was shown to be the limit";
+    match (facts.neighbours.deeper, facts.neighbours.shallower) {
+        (Some(ratio), _) if ratio <= NO_FASTER => likely(Owner::Server, format!("a deeper queue is no faster, {but}")),
+        (Some(_), _) => None,
+        (None, Some(ratio)) if ratio * NO_FASTER >= 1.0 => {
+            likely(Owner::Server, format!("a shallower queue is as fast, {but}"))
         }
-        Some(_) => None,
-        None => open("the server: it reports nothing of itself, and a deeper queue was not measured"),
+        (None, _) => open("the server: it reports nothing of itself, and a deeper queue was not measured"),
     }
 }
 
@@ -99,8 +94,9 @@ pub(super) fn credits(facts: &Facts<'_>) -> Option<Standing> {
 mod tests {
     use super::super::tests::{clean, likely, named, of, sure};
     use super::*;
+    use crate::attribution::{Neighbours, attribute_with};
     use crate::fixtures::{deep, random, read, write};
-    use halfpower_model::sample::{Connections, Latency, Tcp};
+    use halfpower_model::sample::{Connections, Tcp};
     use halfpower_model::{Personality, Sample, Server, Workload};
 
     /// A second of one connection to a server, in which data were arriving for so long.
@@ -116,8 +112,22 @@ mod tests {
         };
         (sample.block, sample.environment.target.server) = (None, Some(server));
         let tcp = Some(Tcp { round_trip_least_s: 1e-4, ..Tcp::default() });
-        sample.connections = Some(Connections { connections: 1, arriving_s, emptied: 0, tcp }.into());
+        sample.connections = Some(Connections { connections: 1, arriving_s, tcp, ..Connections::default() }.into());
         sample
+    }
+
+    #[test]
+    fn a_queue_depth_that_changes_nothing_shows_the_server() {
+        let sample = remote(random(read(4)), 0.0);
+        let owner = |shallower, deeper| {
+            attribute_with(&sample, Neighbours { shallower, deeper, ..Neighbours::default() }).unwrap().owner
+        };
+        for (shallower, deeper) in [(Some(0.3), Some(1.05)), (Some(0.95), None)] {
+            assert_eq!(owner(shallower, deeper), Some(Owner::Server), "{shallower:?} {deeper:?}");
+        }
+        for (shallower, deeper) in [(Some(0.5), None), (Some(1.0), Some(1.5)), (None, None)] {
+            assert_ne!(owner(shallower, deeper), Some(Owner::Server), "{shallower:?} {deeper:?}");
+        }
     }
 
     #[test]
@@ -161,17 +171,21 @@ mod tests {
     }
 
     #[test]
-    fn latencies_near_40_ms_show_delayed_acknowledgements() {
-        let with = |p50: u64, min: u64| {
-            let mut sample = remote(random(read(4)), 0.0);
-            sample.total.latency_ns =
-                Latency { p50: Some(p50), min: Some(min), mean: Some(p50 as f64), ..Latency::default() };
-            named(&sample)
+    fn reads_that_immediate_acknowledgements_shorten_show_delayed_ones() {
+        let with = |held_up_s: f64, at_once_s: f64| {
+            let mut sample = remote(random(read(4)), held_up_s);
+            let connections = sample.connections.as_mut().unwrap();
+            connections.held_up_s = held_up_s;
+            connections.acknowledgements = Some(Acknowledgements { delayed_s: 0.044, at_once_s });
+            of(&sample)
         };
-        assert_eq!(with(44_000_000, 200_000), likely(Owner::DelayedAcknowledgement));
-        for (p50, min) in [(44_000_000, 40_000_000), (20_000_000, 200_000), (60_000_000, 200_000)] {
-            assert_ne!(with(p50, min), likely(Owner::DelayedAcknowledgement), "{p50}, {min}");
-        }
+        let found = with(0.99, 2e-4);
+        assert_eq!(found.owner, Some(Owner::DelayedAcknowledgement), "{found:?}");
+        assert!(found.reason.contains("44 ms as usual and 200 µs"), "{found:?}");
+        // Something else pauses within an answer; few answers were held up.
+        let other = with(0.99, 0.043);
+        assert!(other.ruled_out.iter().any(|why| why.contains("delayed acknowledgements (")), "{other:?}");
+        assert_ne!(with(0.01, 2e-4).owner, Some(Owner::DelayedAcknowledgement));
     }
 
     #[test]

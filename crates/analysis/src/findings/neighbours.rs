@@ -24,12 +24,12 @@ const PLACES: usize = 4;
 pub(super) fn of_cells(evidence: &Evidence<'_>) -> BTreeMap<u32, Neighbours> {
     let mut neighbours: BTreeMap<u32, Neighbours> = BTreeMap::new();
     for series in &evidence.by_depth {
-        let mut deeper: Option<f64> = None;
-        for cell in series.cells.iter().rev() {
-            let rate = cell.mean_requests_per_s();
-            let ratio = deeper.map(|deeper| deeper / rate).filter(|ratio| ratio.is_finite());
-            neighbours.entry(cell.number).or_default().deeper = ratio;
-            deeper = Some(deeper.unwrap_or(0.0).max(rate));
+        let rates: Vec<f64> = series.cells.iter().map(|cell| cell.mean_requests_per_s()).collect();
+        for (at, cell) in series.cells.iter().enumerate() {
+            let highest = |rates: &[f64]| rates.iter().copied().max_by(f64::total_cmp);
+            let ratio = |others: &[f64]| highest(others).map(|rate| rate / rates[at]).filter(|ratio| ratio.is_finite());
+            let its = neighbours.entry(cell.number).or_default();
+            (its.shallower, its.deeper) = (ratio(&rates[..at]), ratio(&rates[at + 1..]));
         }
     }
     for together in shared_limit::all_together(evidence) {

@@ -181,6 +181,14 @@ impl Socket {
         self.session.as_ref().map_or(Ok(true), |session| session.flush(&self.descriptor, waits))
     }
 
+    /// Whether the kernel acknowledges at once what is received, as long as it is told so again after each part.
+    ///
+    /// # Errors
+    /// The kernel's, as of a local socket.
+    pub(super) fn acknowledge_at_once(&self, at_once: bool) -> io::Result<()> {
+        Ok(rustix::net::sockopt::set_tcp_quickack(&self.descriptor, at_once)?)
+    }
+
     /// Whether something was received that nobody has read.
     pub(super) fn has_more(&self) -> bool {
         self.session.as_ref().is_some_and(Session::has_more)

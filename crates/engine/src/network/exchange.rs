@@ -9,7 +9,7 @@ use super::{Answer, Name, Protocol, Refusal, Volume};
 use crate::personality::interface::{Completion, Granted, Transfer, failed};
 use crate::target::Access;
 use halfpower_model::Workload;
-use halfpower_model::sample::Connections;
+use halfpower_model::sample::{Acknowledgements, Connections};
 use halfpower_model::stream::RequestKind;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
@@ -19,6 +19,12 @@ use std::time::{Duration, Instant};
 const SMALL: usize = 16 << 10;
 /// The box for answers of small requests, and of larger ones.
 const BOX_BYTES: [usize; 2] = [64 << 10, 8 << 10];
+
+/// How far apart the parts of an answer are whose server waits for an acknowledgement: TCP_DELACK_MIN to TCP_DELACK_MAX
+/// (linux/tcp.h), and a tick of the kernel.
+const HELD_UP: std::ops::Range<Duration> = Duration::from_millis(36)..Duration::from_millis(210);
+/// So many answers that were held up are worth a trial, of so many reads of each kind.
+const TRIALS: usize = 3;
 
 /// A connection with its outstanding transfers.
 #[derive(Debug)]
@@ -42,6 +48,9 @@ pub(crate) struct Exchange<P: Protocol> {
     /// Since when data are missing, and how long they were before.
     incomplete_since: Option<Instant>,
     incomplete: Duration,
+    /// The part of it of answers that may have been held up by acknowledgements, and their number.
+    held_up: Duration,
+    answers_held_up: usize,
     /// How often all was received that had arrived, and data were missing.
     emptied: u64,
     /// The error of every transfer since the connection failed.
@@ -113,6 +122,8 @@ impl<P: Protocol> Exchange<P> {
             arriving: None,
             incomplete_since: None,
             incomplete: Duration::ZERO,
+            held_up: Duration::ZERO,
+            answers_held_up: 0,
             emptied: 0,
             broken: None,
         };
@@ -256,13 +267,18 @@ impl<P: Protocol> Exchange<P> {
         Ok(())
     }
 
-    /// The data of an answer have begun to arrive and are not complete, or are. Whole answers cost no reading of the clock.
+    /// An answer has begun to arrive and is not complete, or is. Whole answers cost no reading of the clock.
     #[inline]
     fn count_incomplete(&mut self) {
-        match (self.arriving.is_some(), self.incomplete_since) {
+        match (self.arriving.is_some() || self.to > 0, self.incomplete_since) {
             (true, None) => self.incomplete_since = Some(Instant::now()),
             (false, Some(since)) => {
-                self.incomplete += since.elapsed();
+                let lasted = since.elapsed();
+                self.incomplete += lasted;
+                if HELD_UP.contains(&lasted) {
+                    self.held_up += lasted;
+                    self.answers_held_up += 1;
+                }
                 self.incomplete_since = None;
             }
             _ => {}
@@ -275,9 +291,34 @@ impl<P: Protocol> Exchange<P> {
         Connections {
             connections: 1,
             arriving_s: arriving.as_secs_f64(),
+            held_up_s: self.held_up.as_secs_f64(),
             emptied: self.emptied,
             tcp: self.socket.tcp(),
+            acknowledgements: None,
         }
+    }
+
+    /// If acknowledgements may have held answers up: reads of so many bytes by turns with delayed and with immediate ones. Nothing is
+    /// outstanding. None if one fails.
+    pub(crate) fn try_acknowledgements(&mut self, bytes: usize) -> Option<Acknowledgements> {
+        if self.answers_held_up < TRIALS || self.broken.is_some() {
+            return None;
+        }
+        let mut memory = vec![0; bytes];
+        let mut times = [[0.0; TRIALS]; 2];
+        for turn in 0..2 * TRIALS {
+            let at_once = turn % 2 == 1;
+            let address = memory.as_mut_ptr();
+            let read =
+                Transfer { tag: 0, length: bytes as u32, offset: 0, address, target: 0, kind: RequestKind::Read };
+            let since = Instant::now();
+            // SAFETY: the memory is as long, and outlives the read, which is over.
+            unsafe { self.carry_out(read, Some(at_once)) }.ok()?;
+            times[usize::from(at_once)][turn / 2] = since.elapsed().as_secs_f64();
+        }
+        times.iter_mut().for_each(|times| times.sort_by(f64::total_cmp));
+        let [delayed_s, at_once_s] = times.map(|times| times[TRIALS / 2]);
+        Some(Acknowledgements { delayed_s, at_once_s })
     }
 
     /// So many bytes more of a read are in its memory.
@@ -391,15 +432,33 @@ impl<P: Protocol> Exchange<P> {
     /// # Errors
     /// The connection's, or the server's answer.
     pub(crate) fn flush(mut self) -> io::Result<()> {
-        let (mut done, mut cause) = (Vec::new(), None);
         let address = std::ptr::null_mut();
         let flush = Transfer { tag: 0, length: 0, offset: 0, address, target: 0, kind: RequestKind::Flush };
         // SAFETY: a flush has no memory.
-        unsafe { self.submit(flush, Ended { done: &mut done, cause: &mut cause }) };
+        unsafe { self.carry_out(flush, None) }
+    }
+
+    /// Carries out a transfer, with nothing else outstanding; `at_once` says whether its answer is acknowledged at once, where that
+    /// is not left to the kernel.
+    ///
+    /// # Safety
+    /// As of [`submit`](Self::submit).
+    ///
+    /// # Errors
+    /// The connection's, or the server's answer.
+    unsafe fn carry_out(&mut self, transfer: Transfer, at_once: Option<bool>) -> io::Result<()> {
+        let (mut done, mut cause) = (Vec::new(), None);
+        let acknowledge = |socket: &Socket| at_once.map_or(Ok(()), |at_once| socket.acknowledge_at_once(at_once));
+        acknowledge(&self.socket)?;
+        // SAFETY: the caller's promise.
+        unsafe { self.submit(transfer, Ended { done: &mut done, cause: &mut cause }) };
         while done.is_empty() {
             self.send(Ended { done: &mut done, cause: &mut cause });
             if done.is_empty() {
                 self.receive(true, Ended { done: &mut done, cause: &mut cause });
+                if at_once == Some(true) {
+                    acknowledge(&self.socket)?;
+                }
             }
         }
         let errno = done.first().map_or(0, |completion| -completion.result);

@@ -3,7 +3,7 @@
 use crate::buffers::Buffers;
 use crate::network::Name;
 use crate::target::{OpenTarget, Opened};
-use halfpower_model::sample::Connections;
+use halfpower_model::sample::{Acknowledgements, Connections};
 use halfpower_model::stream::RequestKind;
 use halfpower_model::{Advise, Workload};
 use serde::{Deserialize, Serialize};
@@ -154,6 +154,12 @@ pub(crate) trait Personality: Sized {
 
     /// What the connections to servers did since they were opened; none without any.
     fn connections(&self) -> Option<Connections> {
+        None
+    }
+
+    /// What reads of so many bytes show of acknowledgements, if those may have held answers up. Nothing is outstanding or measured.
+    fn try_acknowledgements(&mut self, bytes: usize) -> Option<Acknowledgements> {
+        let _ = bytes;
         None
     }
 

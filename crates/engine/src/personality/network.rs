@@ -3,7 +3,7 @@
 use super::interface::{Completion, Granted, Personality, Setup, Transfer};
 use crate::network::{Ended, Exchange, PATIENCE, Protocol, silence, wait};
 use crate::target::Access;
-use halfpower_model::sample::Connections;
+use halfpower_model::sample::{Acknowledgements, Connections};
 use std::io;
 use std::time::Duration;
 
@@ -84,6 +84,10 @@ impl<P: Protocol> Personality for Network<P> {
 
     fn connections(&self) -> Option<Connections> {
         self.links.iter().map(Exchange::connections).reduce(|all, one| all.and(&one))
+    }
+
+    fn try_acknowledgements(&mut self, bytes: usize) -> Option<Acknowledgements> {
+        self.links.iter_mut().find_map(|link| link.try_acknowledgements(bytes))
     }
 
     fn cause(&mut self) -> Option<String> {

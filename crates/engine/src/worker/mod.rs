@@ -439,8 +439,11 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
         let before = self.outcome.would_block.unwrap_or(0);
         self.outcome.would_block = self.personality.would_block().map(|all| all - before);
         let Worker { personality, around: Surroundings { extras, meter, clock, workload, .. }, mut outcome, .. } = self;
-        let mut end = last_reap;
-        if FULL && has_timed_end(workload) {
+        let (mut end, mut personality) = (last_reap, Some(personality));
+        if FULL
+            && has_timed_end(workload)
+            && let Some(personality) = personality.take()
+        {
             let from = clock.tick();
             if let Err(error) = extras.end(personality) {
                 let request = Request { offset: 0, length: 0, kind: RequestKind::Flush };
@@ -453,6 +456,9 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
         if self.phase == Phase::Draining && self.count_drain {
             outcome.elapsed_ticks = end.saturating_sub(measured_from);
             outcome.cpu = meter.used();
+        }
+        if let Some((connections, mut personality)) = outcome.connections.as_mut().zip(personality) {
+            connections.acknowledgements = personality.try_acknowledgements(workload.request_size.0 as usize);
         }
         Ok(outcome)
     }

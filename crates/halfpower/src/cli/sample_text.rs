@@ -302,7 +302,7 @@ mod tests {
     fn an_object_store_s_first_byte_is_what_its_data_leave_of_the_latency() {
         let mut sample = sample(Vec::new());
         (sample.total.requests, sample.total.latency_ns.mean) = (100, Some(2e6));
-        sample.connections = Some(Connections { connections: 4, arriving_s: 0.15, emptied: 0, tcp: None }.into());
+        sample.connections = Some(Connections { connections: 4, arriving_s: 0.15, ..Connections::default() }.into());
         assert!(!summary(&sample).contains("first byte"), "of no other protocol");
         sample.workload.personality = Personality::S3;
         assert!(summary(&sample).contains("  first byte  500 µs after a request on average, its data 1.5 ms more\n"));

@@ -9,12 +9,27 @@ pub struct Connections {
     pub connections: u32,
     /// Time in which the data of an answer had begun to arrive and were not complete; the sum over the connections.
     pub arriving_s: f64,
+    /// The part of it of answers whose parts were apart as acknowledgements are that TCP delays; 0 in older records.
+    #[serde(default)]
+    pub held_up_s: f64,
     /// How often the program had received all that had arrived, and the rest of an answer was missing; 0 in older records.
     #[serde(default)]
     pub emptied: u64,
     /// What the kernel counted (TCP_INFO); none of local sockets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<Tcp>,
+    /// What a trial after the measured part showed; none where no answer was held up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acknowledgements: Option<Acknowledgements>,
+}
+
+/// Median times of reads, one at a time, by how the kernel acknowledges what it receives.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Acknowledgements {
+    /// Later, together with what is sent next.
+    pub delayed_s: f64,
+    /// At once (TCP_QUICKACK).
+    pub at_once_s: f64,
 }
 
 /// Counts of the kernel for TCP connections. Source: linux/tcp.h, `struct tcp_info`.
@@ -43,7 +58,14 @@ impl Connections {
             round_trip_least_s: now.round_trip_least_s,
         });
         let emptied = self.emptied.saturating_sub(earlier.emptied);
-        Connections { connections: self.connections, arriving_s: self.arriving_s - earlier.arriving_s, emptied, tcp }
+        Connections {
+            connections: self.connections,
+            arriving_s: self.arriving_s - earlier.arriving_s,
+            held_up_s: self.held_up_s - earlier.held_up_s,
+            emptied,
+            tcp,
+            acknowledgements: self.acknowledgements,
+        }
     }
 
     /// With other connections.
@@ -56,9 +78,14 @@ impl Connections {
             retransmitted: one.retransmitted + other.retransmitted,
             round_trip_least_s: one.round_trip_least_s.min(other.round_trip_least_s),
         });
-        let connections = self.connections + other.connections;
-        let (arriving_s, emptied) = (self.arriving_s + other.arriving_s, self.emptied + other.emptied);
-        Connections { connections, arriving_s, emptied, tcp }
+        Connections {
+            connections: self.connections + other.connections,
+            arriving_s: self.arriving_s + other.arriving_s,
+            held_up_s: self.held_up_s + other.held_up_s,
+            emptied: self.emptied + other.emptied,
+            tcp,
+            acknowledgements: self.acknowledgements.or(other.acknowledgements),
+        }
     }
 
     /// A time over all connections as a share of `elapsed_s` of each.

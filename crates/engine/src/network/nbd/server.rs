@@ -1,8 +1,9 @@
 //! A small NBD server for tests: one export, a file; it can be made to answer wrongly.
 
-use super::{FLUSH, READ, REPLY_MAGIC, TRIM, WRITE};
+use super::{FLUSH, READ, REPLY_BYTES, REPLY_MAGIC, TRIM, WRITE};
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::net::TcpListener;
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -64,6 +65,15 @@ impl Server {
     }
 }
 
+/// The name of an export over TCP, for a client that connects twice. Each reply leaves in two parts, the second one after the
+/// acknowledgement of the first (RFC 896).
+pub(crate) fn over_tcp(serving: Serving) -> PathBuf {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || listener.incoming().take(2).for_each(|client| drop(serve(client.unwrap(), &serving))));
+    format!("nbd://127.0.0.1:{port}/").into()
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         self.ends.store(true, Relaxed);
@@ -71,7 +81,7 @@ impl Drop for Server {
     }
 }
 
-fn serve(mut client: UnixStream, serving: &Serving) -> io::Result<()> {
+fn serve(mut client: impl Read + Write, serving: &Serving) -> io::Result<()> {
     if let Some(greeting) = &serving.greeting {
         client.write_all(greeting)?;
         return client.read_to_end(&mut Vec::new()).map(drop);
@@ -87,14 +97,18 @@ fn serve(mut client: UnixStream, serving: &Serving) -> io::Result<()> {
         client.read_exact(&mut request)?;
         let reply = carry_out(&mut client, &file, &request)?;
         match (serving.answering)(number.fetch_add(1, Relaxed), reply) {
-            Some(reply) => client.write_all(&reply)?,
+            Some(reply) => {
+                let (head, data) = reply.split_at(reply.len().min(REPLY_BYTES));
+                client.write_all(head)?;
+                client.write_all(data)?;
+            }
             None => return Ok(()),
         }
     }
 }
 
 /// Answers an option; whether it was the last.
-fn negotiate(client: &mut UnixStream, file: &File, flags: u16) -> io::Result<bool> {
+fn negotiate(client: &mut (impl Read + Write), file: &File, flags: u16) -> io::Result<bool> {
     let mut head = [0; 16];
     client.read_exact(&mut head)?;
     let mut data = vec![0; u32::from_be_bytes(head[12..].try_into().unwrap()) as usize];
@@ -128,7 +142,7 @@ fn negotiate(client: &mut UnixStream, file: &File, flags: u16) -> io::Result<boo
 }
 
 /// Carries out a request; its reply with the data.
-fn carry_out(client: &mut UnixStream, file: &File, request: &[u8; 28]) -> io::Result<Vec<u8>> {
+fn carry_out(client: &mut impl Read, file: &File, request: &[u8; 28]) -> io::Result<Vec<u8>> {
     let command = u16::from_be_bytes([request[6], request[7]]);
     let offset = u64::from_be_bytes(request[16..24].try_into().unwrap());
     let mut data = vec![0; u32::from_be_bytes(request[24..].try_into().unwrap()) as usize];

@@ -1,7 +1,7 @@
 //! The client against a small server: what it negotiates, and what becomes of wrong answers. The bytes it moves are tested with
 //! those of the other personalities.
 
-use super::server::{ABLE, Answering, Server, Serving};
+use super::server::{ABLE, Answering, Server, Serving, over_tcp};
 use crate::{Access, Host, Target};
 use halfpower_model::key::Key;
 use halfpower_model::{Bytes, Cancel, MeasureError, Sample, Testbed, WorkloadSpec};
@@ -66,6 +66,21 @@ fn requests_are_done_verified_and_flushed() {
         assert!(sample.is_complete() && sample.total.requests >= 200, "{spec}: {:?}", sample.failure);
         assert!(sample.verified.is_none_or(|verified| verified.blocks == 200 && verified.wrong == 0), "{spec}");
     }
+}
+
+/// Connections begin with immediate acknowledgements; after those, each read waits for a delayed one.
+#[test]
+fn reads_held_up_by_acknowledgements_are_tried_with_immediate_ones() {
+    let file = file();
+    let sample = measure(&over_tcp(Serving::of(file.path())), Access::Read, "requests=40").unwrap();
+    let connections = sample.connections.unwrap();
+    let tried = connections.acknowledgements.expect("they were tried");
+    assert!(tried.delayed_s > 0.036 && tried.at_once_s < tried.delayed_s / 2.0, "{tried:?}");
+    assert!(connections.held_up_s > 0.036 && connections.tcp.unwrap().round_trip_least_s > 0.0);
+    // A local socket has none.
+    let server = Server::start(Serving::of(file.path()));
+    let sample = measure(&server.name(""), Access::Read, "requests=40").unwrap();
+    assert_eq!(sample.connections.unwrap().acknowledgements, None);
 }
 
 #[test]
