@@ -4,26 +4,32 @@
     bench/network.py [--binary target/release/halfpower] [--times 10] [--seed N] truth
     bench/network.py [--binary …] [--rounds 5] [--target NAME --peer COMMAND] beside
 
-`truth` starts servers on this host alone and compares with it what `io` and `limits` say: nbdkit's delay filter (5 ms, within 0.5 ms);
-its rate filter and links of a network namespace held by tbf (20 to 200 MB/s, within 3 %, and the limit named: a rate limit or the
-server for the filter, the link for the link). `beside` reads 4 KiB and
+`truth` starts servers on this host alone and compares with it what `io`, `limits` and `run` say: nbdkit's delay filter (5 ms, within
+0.5 ms); its rate filter and links of a network namespace held by tbf (20 to 200 MB/s, within 3 %). The limit must be named: a rate
+limit for the filter; the link for reads and writes over the link; the server for one that computes before each answer, one at a time;
+the credits of a Samba that grants 2 to 16, where 64 requests are asked for, and not where fewer are; delayed acknowledgements for a
+server that sends an answer in two parts without TCP_NODELAY, and not with it. `beside` reads 4 KiB and
 64 KiB at QD1, QD8 and QD32 from nbdkit's memory by turns with fio's nbd engine (libnbd), and prints requests per second and CPU time a
 request, medians with the least and the greatest. With --target and --peer the same of any server: the command, in which {size} and
 {depth} stand for both, reads at random for three seconds and prints its requests per second and CPU µs a request. Needs root, nbdkit, iproute2,
-and fio with that engine.
+Samba, and fio with that engine.
 
 Ends with status 1 where a figure of `truth` is wrong more often than once in ten times.
 """
 
 import argparse
 import contextlib
+import hashlib
 import itertools
 import json
+import multiprocessing
 import os
 import random
 import shlex
 import shutil
+import socket
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -71,6 +77,76 @@ def link(rate):
             subprocess.run(["ip", "netns", "delete", name], stderr=subprocess.DEVNULL)
 
 
+def serve(listener, rounds, parts, at_once):
+    """An NBD server of zeros: it computes `rounds` hashes of an answer at most and sends it in parts, with TCP_NODELAY or without."""
+    client, _ = listener.accept()
+    if os.fork():
+        return serve(listener, rounds, parts, at_once)
+    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, at_once)
+    stream = client.makefile("rb")
+    client.sendall(b"NBDMAGICIHAVEOPT" + struct.pack(">H", 3))
+    stream.read(4)
+    option = 0
+    while option != 7:
+        _, option, length = struct.unpack(">QII", stream.read(16))
+        stream.read(length)
+        for kind, data in ((3, struct.pack(">HQH", 0, 64 << 20, 1)), (1, b"")) if option == 7 else ((1 << 31 | 1, b""),):
+            client.sendall(struct.pack(">QIII", 0x3E889045565A9, option, kind, len(data)) + data)
+    while head := stream.read(28):
+        _, _, command, tag, _, length = struct.unpack(">IHHQQI", head)
+        if command:
+            break
+        data = bytes(length)
+        for _ in range(random.randint(1, rounds) if rounds else 0):
+            hashlib.sha256(data).digest()
+        answer = struct.pack(">IIQ", 0x67446698, 0, tag) + data
+        for part in (answer[:16], answer[16:]) if parts == 2 else (answer,):
+            client.sendall(part)
+    os._exit(0)
+
+
+@contextlib.contextmanager
+def server(rounds=0, parts=1, at_once=True):
+    """The name of such a server's export."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        process = multiprocessing.Process(target=serve, args=(listener, rounds, parts, at_once))
+        process.start()
+        try:
+            yield f"nbd://127.0.0.1:{listener.getsockname()[1]}/"
+        finally:
+            process.kill()
+            process.join()
+
+
+@contextlib.contextmanager
+def samba(credits):
+    """The name of a file of a share whose server grants so many credits."""
+    port = 10811
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(f"{folder}/share")
+        with open(f"{folder}/share/file", "wb") as file:
+            file.write(random.Random(1).randbytes(64 << 20))
+        with open(f"{folder}/smb.conf", "w") as conf:
+            places = [f"{what} = {folder}" for what in ("private dir", "lock directory", "state directory", "cache directory", "pid directory")]
+            conf.write("\n".join(["[global]", "map to guest = Bad User", "guest account = root", *places, f"ncalrpc dir = {folder}/ncalrpc",
+                "bind interfaces only = yes", "interfaces = lo", f"smb ports = {port}", "disable netbios = yes", "load printers = no",
+                f"log file = {folder}/log", f"smb2 max credits = {credits}", "[share]", f"path = {folder}/share", "guest ok = yes"]))
+        process = subprocess.Popen(["smbd", "-F", "--no-process-group", "-s", f"{folder}/smb.conf"], stderr=subprocess.DEVNULL, start_new_session=True)
+        try:
+            wait_for(port)
+            yield f"smb://127.0.0.1:{port}/share/file"
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def wait_for(port):
+    for _ in range(1000):
+        with contextlib.suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
+            return
+        time.sleep(0.01)
+
+
 def halfpower(binary, *words, inside=()):
     done = subprocess.run([*inside, binary, *words, "--json", "--no-store"], capture_output=True, text=True)
     if done.returncode:
@@ -108,6 +184,24 @@ def truth(binary, arguments):
             tell("link", abs(reached - 1) <= 0.03, f"{rate / 1e6:.1f} MB/s: {reached:.3f} of what its frames carry")
             why = bottleneck(binary, *words, inside=here)
             tell("link named", why.startswith("the link"), why)
+            why = bottleneck(binary, *words, "--op", "write", "--overwrite", inside=here)
+            tell("link named, writes", why.startswith("the link"), why)
+        rounds = draw.randint(10, 100)
+        with server(rounds) as name:
+            done = subprocess.run([binary, "run", "--quick", name, "--no-store", "--no-report"], capture_output=True, text=True, check=True).stdout
+            why = next(line for line in done.splitlines() if line.startswith("The bottleneck"))
+            tell("server named", "is the server" in why, f"up to {rounds} hashes: {why}")
+        credits = draw.randint(2, 16)
+        with samba(credits) as name:
+            words = ["io", name, "--pattern", "random", "--bs", "4k", "--duration", "1s", "--depth"]
+            few, many = (bottleneck(binary, *words, str(depth)) for depth in (credits // 2, 64))
+            is_right = many.startswith("the server's credits") and not few.startswith("the server's credits")
+            tell("credits named", is_right, f"{credits} credits, QD64: {many}; QD{credits // 2}: {few}")
+        words = ["--bs", f"{4 << draw.randint(0, 2)}k", "--depth", str(draw.choice([1, 2, 4])), "--duration", "2s"]
+        with server(parts=2, at_once=False) as late, server(parts=2) as early:
+            held, free = (bottleneck(binary, "io", name, *words) for name in (late, early))
+            is_right = held.startswith("delayed acknowledgements") and not free.startswith("delayed")
+            tell("delayed acknowledgements named", is_right, f"{' '.join(words)}: {held}; with TCP_NODELAY: {free}")
     return all(10 * right[what] >= 9 * asked[what] for what in asked) or print(right, asked)
 
 
