@@ -172,6 +172,9 @@ pub struct Server {
     pub agreed: Vec<String>,
     /// Largest request.
     pub request_max_bytes: Bytes,
+    /// Why the volume cannot be written; none if it can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_only: Option<String>,
     /// The kernel's estimate of the round trip (TCP_INFO); none of a local socket.
     #[serde(default, rename = "round_trip_s", skip_serializing_if = "Option::is_none")]
     pub round_trip: Option<Nanoseconds>,

@@ -109,6 +109,7 @@ mod tests {
             request_max_bytes: Bytes(32 << 20),
             round_trip: None,
             segment_max_bytes: None,
+            read_only: None,
         };
         (sample.block, sample.environment.target.server) = (None, Some(server));
         let tcp = Some(Tcp { round_trip_least_s: 1e-4, ..Tcp::default() });

@@ -33,8 +33,6 @@ pub(crate) struct Volume {
     pub(crate) size: Bytes,
     /// Of offsets and lengths.
     pub(crate) alignment: Bytes,
-    /// Why it cannot be written; none if it can.
-    pub(crate) read_only: Option<&'static str>,
     /// The server and what was agreed.
     pub(crate) server: Server,
 }

@@ -130,14 +130,14 @@ impl Target {
     /// A volume of a server. It is connected to and examined, and left again.
     fn of_server(path: &Path, access: Access) -> Result<Target, TargetError> {
         let name = Name::read(path).map_err(TargetError::Rejected)?;
-        let Volume { size, alignment, read_only, server } = network::examine(&name, access).map_err(|error| {
+        let Volume { size, alignment, server } = network::examine(&name, access).map_err(|error| {
             let remedy = match error.kind() {
                 io::ErrorKind::ConnectionRefused => "; start the server, or name its port",
                 _ => "",
             };
             TargetError::Rejected(format!("cannot use {}: {error}{remedy}", path.display()))
         })?;
-        if let Some(why) = read_only.filter(|_| access == Access::Overwrite) {
+        if let Some(why) = server.read_only.as_ref().filter(|_| access == Access::Overwrite) {
             let path = path.display();
             return Err(TargetError::Rejected(format!("{path} cannot be overwritten: {why}; leave --overwrite out")));
         }

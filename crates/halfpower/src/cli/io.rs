@@ -16,7 +16,7 @@ use crate::text::{UsageError, refuse};
 use clap::Args;
 use halfpower_engine::{Access, Host, Target};
 use halfpower_model::sample::Warning;
-use halfpower_model::{Bytes, Environment, Observer, Progress, Sample, Testbed, Workload, WorkloadSpec};
+use halfpower_model::{Bytes, Environment, Observer, Progress, Sample, Server, Testbed, Workload, WorkloadSpec};
 use std::path::PathBuf;
 
 /// The command line of one workload.
@@ -141,15 +141,16 @@ pub(super) fn one(
     target::offer_removal(&mut store, targets, &context.console)?;
     let site = target::examine(options)?;
     let workload = spec.resolve(&site.environment()).map_err(UsageError::from)?;
-    if let Some(path) = site.only_read(workload.plugin.iter()).filter(|_| workload.operation.destroys()) {
-        if path.as_os_str() == halfpower_engine::NULL_TARGET {
-            refuse!("the plug-in's data would be overwritten; add --overwrite if it may be lost");
+    if let Some(place) = site.only_read(workload.plugin.iter()).filter(|_| workload.operation.destroys()) {
+        let path = place.path.display();
+        match &place.facts.server {
+            _ if place.path.as_os_str() == halfpower_engine::NULL_TARGET => {
+                refuse!("the plug-in's data would be overwritten; add --overwrite if it may be lost")
+            }
+            Some(Server { read_only: Some(why), .. }) => refuse!("{path} cannot be written: {why}"),
+            Some(_) => refuse!("{path} would be written; add --overwrite if its data may be lost"),
+            None => refuse!("{path} exists and would be overwritten; add --overwrite if its data may be lost"),
         }
-        let path = path.display();
-        if site.environment().remote_target().is_some() {
-            refuse!("{path} would be written; add --overwrite if its data may be lost");
-        }
-        refuse!("{path} exists and would be overwritten; add --overwrite if its data may be lost");
     }
     if let Some(plugin) = &workload.plugin {
         // Before any file is created.

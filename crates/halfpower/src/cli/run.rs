@@ -224,5 +224,7 @@ fn no_writes(site: &Site, study: &Study, by_option: bool) -> Option<String> {
     if by_option {
         return Some("--no-writes".to_owned());
     }
-    site.only_read(study.plugins()).map(|path| format!("{} is only read; give --overwrite to write it", path.display()))
+    let place = site.only_read(study.plugins())?;
+    let why = place.facts.server.as_ref().and_then(|server| server.read_only.as_deref());
+    Some(format!("{} is only read; {}", place.path.display(), why.unwrap_or("give --overwrite to write it")))
 }

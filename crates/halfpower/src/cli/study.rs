@@ -390,8 +390,8 @@ fn again(context: &Context, arguments: &AgainArguments, again: Again) -> anyhow:
     let now = site.environment_of(&volumes)?;
     let writes = plan.cells.iter().any(|cell| cell.workload.operation.destroys());
     let plugins = plan.cells.iter().filter_map(|cell| cell.workload.plugin.as_ref());
-    if let Some(path) = site.only_read(plugins).filter(|_| writes) {
-        refuse!("run {id} overwrites {path}; allow it once more with --overwrite={path}", path = path.display());
+    if let Some(place) = site.only_read(plugins).filter(|_| writes) {
+        refuse!("run {id} overwrites {path}; allow it once more with --overwrite={path}", path = place.path.display());
     }
     refuse_another_machine(&stored, &now)?;
     warn_of_changes(context, plan, &stored.environment, &now);

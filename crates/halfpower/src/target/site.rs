@@ -172,11 +172,11 @@ impl Site {
     }
 
     /// The first target that must not be written. `null:` is one for plug-ins, whose data nobody else knows.
-    pub(crate) fn only_read<'p>(&self, mut plugins: impl Iterator<Item = &'p Plugin>) -> Option<&Path> {
+    pub(crate) fn only_read<'p>(&self, mut plugins: impl Iterator<Item = &'p Plugin>) -> Option<&Place> {
         let has_plugin = plugins.next().is_some();
         let holds_data = |place: &&Place| has_plugin || place.facts.kind != TargetKind::Null;
         let mut only_read = self.places.iter().filter(|place| place.access == Access::Read);
-        only_read.find(holds_data).map(|place| place.path.as_path())
+        only_read.find(holds_data)
     }
 
     /// Bytes that are written before the first trial.

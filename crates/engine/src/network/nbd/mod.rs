@@ -45,8 +45,8 @@ impl Protocol for Nbd {
         let volume = Volume {
             size: export.size,
             alignment: export.block_min,
-            read_only: export.flags.is_read_only().then_some("the server exports it for reading only"),
             server: Server {
+                read_only: export.flags.is_read_only().then(|| "the server exports it for reading only".to_owned()),
                 protocol: Personality::Nbd,
                 address: socket.address.clone(),
                 agreed: export.agreed(socket.round_trip.is_some()),

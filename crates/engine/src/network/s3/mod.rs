@@ -83,11 +83,12 @@ impl Protocol for S3 {
         let volume = Volume {
             size: if size.0 == 0 && is_row { ROW_MAX } else { size },
             alignment: each.unwrap_or(Bytes(1)),
-            read_only: (!is_written).then_some(
-                "an object is only read in part; to write, name a row of objects, s3://BUCKET/PREFIX/, or an upload in parts, \
-                 s3://BUCKET/KEY?upload",
-            ),
             server: Server {
+                read_only: (!is_written).then(|| {
+                    "an object is only read in part; to write, name a row of objects, s3://BUCKET/PREFIX/, or an upload in \
+                     parts, s3://BUCKET/KEY?upload"
+                        .to_owned()
+                }),
                 protocol: Personality::S3,
                 address: socket.address.clone(),
                 agreed: [kind, who, "HTTP/1.1", "TCP_NODELAY"].into_iter().chain(socket.encryption()).map(str::to_owned).collect(),

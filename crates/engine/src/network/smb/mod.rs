@@ -82,10 +82,11 @@ impl Protocol for Smb {
             address: socket.address.clone(),
             agreed: agreed.map(str::to_owned).to_vec(),
             request_max_bytes: request_max,
+            read_only: None,
             round_trip: socket.round_trip,
             segment_max_bytes: socket.segment_max,
         };
-        Ok((smb, socket, Volume { size: Bytes(size), alignment: Bytes(1), read_only: None, server }))
+        Ok((smb, socket, Volume { size: Bytes(size), alignment: Bytes(1), server }))
     }
 
     /// Asks for as many credits as the workload takes. With fewer, requests wait for credits.

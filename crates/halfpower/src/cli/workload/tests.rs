@@ -65,6 +65,7 @@ fn every_option_is_written_again() {
             request_max_bytes: Bytes(1 << 20),
             round_trip: None,
             segment_max_bytes: None,
+            read_only: None,
         });
         let workload = spec(line.split(' ')).ok().and_then(|spec| spec.resolve(&environment).ok());
         let workload = workload.unwrap_or_else(|| panic!("{line} is no workload"));
