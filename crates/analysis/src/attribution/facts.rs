@@ -15,7 +15,7 @@ pub(super) const FEWER: f64 = 0.75;
 pub(super) const SPARE: f64 = 0.5;
 /// A deeper queue is faster from the first on, and no faster up to the second.
 pub(super) const FASTER: f64 = 1.2;
-pub(super) const NO_FASTER: f64 = 1.1;
+pub(crate) const NO_FASTER: f64 = 1.1;
 /// Share of the time whose removal would make it that much faster.
 pub(super) const MATTERS: f64 = 1.0 - 1.0 / FASTER;
 
@@ -25,9 +25,10 @@ const ACCOUNTED_S: f64 = 0.1;
 /// Figures of neighbouring cells.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Neighbours {
-    /// Highest rate at a deeper queue over this rate.
+    /// Highest rate at a deeper queue over this rate. If none was measured, of larger requests, which are no slower by bytes, where
+    /// those are no faster.
     pub(crate) deeper: Option<f64>,
-    /// Highest rate at a shallower queue over this rate.
+    /// Highest rate at a shallower queue over this rate, of these requests or by bytes of smaller ones.
     pub(crate) shallower: Option<f64>,
     /// Share of the sum of each target alone, if the targets limit one another.
     pub(crate) together: Option<f64>,

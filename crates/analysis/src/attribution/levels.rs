@@ -87,7 +87,8 @@ fn peaks(facts: &Facts<'_>) -> Vec<(Owner, String, f64)> {
 
 pub(super) fn bus_or_controller(facts: &Facts<'_>) -> Option<Standing> {
     let Medium::Idles(why) = medium(facts) else { return None };
-    if facts.knows_parts() || facts.neighbours.deeper.is_none_or(|ratio| ratio > NO_FASTER) {
+    let is_remote = facts.sample.environment.remote_target().is_some();
+    if is_remote || facts.knows_parts() || facts.neighbours.deeper.is_none_or(|ratio| ratio > NO_FASTER) {
         return None;
     }
     let Some(Growth { fixed_ns, ns_per_byte }) = facts.neighbours.growth else {

@@ -19,7 +19,7 @@ mod suspect;
 mod tests;
 
 use facts::Facts;
-pub(crate) use facts::{FULL, Growth, Neighbours, Places, polls};
+pub(crate) use facts::{FULL, Growth, NO_FASTER, Neighbours, Places, polls};
 use halfpower_model::Sample;
 use suspect::Standing;
 pub use suspect::{Attribution, Owner, Sureness};

@@ -6,7 +6,7 @@
 //! The time of one more byte is that of the slowest part.
 
 use super::shared_limit::{self, Holding};
-use crate::attribution::{Growth, Neighbours, Places};
+use crate::attribution::{Growth, NO_FASTER, Neighbours, Places};
 use crate::cells::Cell;
 use crate::comparable::{Axis, groups};
 use crate::evidence::Evidence;
@@ -30,6 +30,21 @@ pub(super) fn of_cells(evidence: &Evidence<'_>) -> BTreeMap<u32, Neighbours> {
             let ratio = |others: &[f64]| highest(others).map(|rate| rate / rates[at]).filter(|ratio| ratio.is_finite());
             let its = neighbours.entry(cell.number).or_default();
             (its.shallower, its.deeper) = (ratio(&rates[..at]), ratio(&rates[at + 1..]));
+        }
+    }
+    // Larger requests are no slower by bytes.
+    for group in moving(evidence, &[Axis::RequestSize, Axis::Depth]) {
+        for cell in &group {
+            let (of, rate) = (cell.workload, cell.mean_bytes_per_s());
+            let most = |is_it: &dyn Fn(&Workload) -> bool| {
+                let others = group.iter().filter(|other| is_it(other.workload));
+                others.map(|other| other.mean_bytes_per_s() / rate).max_by(f64::total_cmp)
+            };
+            let deeper = most(&|other| other.depth > of.depth && other.request_size > of.request_size);
+            let shallower = most(&|other| other.depth < of.depth && other.request_size < of.request_size);
+            let its = neighbours.entry(cell.number).or_default();
+            its.deeper = its.deeper.or(deeper.filter(|ratio| *ratio <= NO_FASTER));
+            its.shallower = its.shallower.into_iter().chain(shallower).max_by(f64::total_cmp);
         }
     }
     for together in shared_limit::all_together(evidence) {
@@ -184,6 +199,23 @@ mod tests {
         // Between: nothing shows it, and the device has requests outstanding all the time.
         assert_eq!(owner(&run(read, [600.0, 1200.0, 1400.0])), likely(Owner::Device));
         assert_eq!(owner(&run(write, [600.0, 1200.0, 500.0])), likely(Owner::Device), "the way of writes has room");
+    }
+
+    /// Larger requests at QD8 are no faster: then neither are these.
+    #[test]
+    fn a_deeper_queue_of_larger_requests_bounds_that_of_small_ones() {
+        let found = |large_mb_s: f64| {
+            let mut run = Run::default();
+            run.add(read(64), &[57e6]);
+            run.add(read(1024), &[55e6]);
+            let large = run.add(deep(8, read(1024)), &[large_mb_s * 1e6]);
+            let observed = run.observed();
+            let cells = crate::cells::gather(&observed);
+            let neighbours = of_cells(&Evidence::new(&cells));
+            (neighbours[&cells[0].number].deeper, neighbours[&large].shallower)
+        };
+        assert_eq!(found(57.0), (Some(1.0), Some(1.0)));
+        assert_eq!(found(114.0), (None, Some(0.5)), "that may be due to their size");
     }
 
     #[test]
