@@ -39,6 +39,13 @@ impl Server {
         self.directory.path().join(name)
     }
 
+    /// Bytes that its process has read from anywhere.
+    #[allow(dead_code, reason = "one of the two test programs does not use it")]
+    pub(crate) fn bytes_read(&self) -> u64 {
+        let counters = std::fs::read_to_string(format!("/proc/{}/io", self.process.id())).unwrap();
+        counters.lines().find_map(|line| line.strip_prefix("rchar: ")?.parse().ok()).unwrap()
+    }
+
     /// Ends it at once, with all that it started.
     pub(crate) fn kill(&mut self) {
         if let Some(group) = rustix::process::Pid::from_raw(self.process.id() as i32) {

@@ -175,12 +175,39 @@ fn objects_are_put_got_and_deleted_and_parts_of_one_are_read() {
     let parts = parts.ended(0, "").document();
     assert_eq!((&parts["total"]["bytes"], &parts["connections"]["connections"]), (&(50 * 4096).into(), &2.into()));
     s3(&format!("io {one} --op=write --overwrite")).ended(1, "PREFIX/");
+    s3(&format!("io {one} --op=write")).ended(2, "PREFIX/");
+    assert!(s3(&format!("plan survey-quick --target {one}")).stdout.contains("PREFIX/"));
     s3(&format!("io {} --requests=9", one.replace("/one", "/none"))).ended(1, "check the bucket and the name");
     let wrong = with(&format!("io {one}"), "Xy7other").ended(1, "check the access key");
     lab.ends(format!("io {one}"), 1, "AWS_ACCESS_KEY_ID");
     lab.ends("io s3://bucket/one?endpoint=ftp://127.0.0.1", 1, "https://HOST:PORT");
     let store = std::fs::read(lab.store()).unwrap();
     assert!(!wrong.stderr.contains("Xy7") && !String::from_utf8_lossy(&store).contains("Xy7"));
+}
+
+/// The rest of what the suite of the engine asks of personalities that write parts of a volume.
+#[test]
+fn reads_of_an_object_follow_a_rate_and_end_by_a_signal_or_with_the_server() {
+    let lab = Lab::new();
+    let Some(mut store) = object_store() else { return };
+    std::fs::write(store.file("bucket/one"), vec![7; 1 << 20]).unwrap();
+    let one = format!("s3://bucket/one?endpoint={} --pattern=random --request-size=4KiB --depth=8", store.name);
+    let rate = format!("io {one} --rate=400/s --arrivals=poisson --requests=200 --json");
+    let sample = outcome(with_keys(&lab, &rate, PASSWORD)).ended(0, "").document();
+    assert_eq!((&sample["total"]["requests"], &sample["total"]["errors"]), (&200.into(), &serde_json::json!({})));
+    assert!(sample["elapsed_s"].as_f64().unwrap() > 0.3, "{sample}");
+    let start = |store: &servers::Server| {
+        let before = store.bytes_read();
+        let mut command = with_keys(&lab, &format!("io {one} --duration=600s --workers=2"), PASSWORD);
+        let running = Running::of(command.stdout(std::process::Stdio::null()));
+        running.until("requests", || store.bytes_read() > before + (4 << 20))
+    };
+    start(&store).end(rustix::process::Signal::INT).ended(130, "nterrupted");
+    let running = start(&store);
+    store.kill();
+    running.wait().ended(1, "the server closed the connection");
+    let failures: Vec<_> = lab.records().iter().map(|sample| sample["failure"]["code"].clone()).collect();
+    assert_eq!(failures[1..], ["interrupted", "ECONNRESET"]);
 }
 
 #[test]
