@@ -120,7 +120,7 @@ def server(rounds=0, parts=1, at_once=True):
 
 @contextlib.contextmanager
 def samba(credits):
-    """The name of a file of a share whose server grants so many credits."""
+    """The name of a file on a Samba share with `smb2 max credits = credits`."""
     port = 10811
     with tempfile.TemporaryDirectory() as folder:
         os.mkdir(f"{folder}/share")

@@ -181,7 +181,7 @@ impl Socket {
         self.session.as_ref().map_or(Ok(true), |session| session.flush(&self.descriptor, waits))
     }
 
-    /// Whether the kernel acknowledges at once what is received, as long as it is told so again after each part.
+    /// Makes the kernel acknowledge received data at once, or later (TCP_QUICKACK). It holds until the next data are received.
     ///
     /// # Errors
     /// The kernel's, as of a local socket.

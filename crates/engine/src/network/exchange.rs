@@ -23,7 +23,7 @@ const BOX_BYTES: [usize; 2] = [64 << 10, 8 << 10];
 /// How far apart the parts of an answer are whose server waits for an acknowledgement: TCP_DELACK_MIN to TCP_DELACK_MAX
 /// (linux/tcp.h), and a tick of the kernel.
 const HELD_UP: std::ops::Range<Duration> = Duration::from_millis(36)..Duration::from_millis(210);
-/// So many answers that were held up are worth a trial, of so many reads of each kind.
+/// The number of delayed answers that starts a trial, and the reads of each kind in it.
 const TRIALS: usize = 3;
 
 /// A connection with its outstanding transfers.
@@ -298,8 +298,8 @@ impl<P: Protocol> Exchange<P> {
         }
     }
 
-    /// If acknowledgements may have held answers up: reads of so many bytes by turns with delayed and with immediate ones. Nothing is
-    /// outstanding. None if one fails.
+    /// Compares reads with delayed and with immediate acknowledgements, interleaved, if answers were delayed. Nothing may be
+    /// outstanding. None if a read fails.
     pub(crate) fn try_acknowledgements(&mut self, bytes: usize) -> Option<Acknowledgements> {
         if self.answers_held_up < TRIALS || self.broken.is_some() {
             return None;
@@ -457,7 +457,8 @@ impl<P: Protocol> Exchange<P> {
             if done.is_empty() {
                 self.receive(true, Ended { done: &mut done, cause: &mut cause });
                 if at_once == Some(true) {
-                    acknowledge(&self.socket)?;
+                    // Where it fails, the kernel decides. The transfer must come back first.
+                    let _ = acknowledge(&self.socket);
                 }
             }
         }

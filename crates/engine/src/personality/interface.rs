@@ -157,7 +157,7 @@ pub(crate) trait Personality: Sized {
         None
     }
 
-    /// What reads of so many bytes show of acknowledgements, if those may have held answers up. Nothing is outstanding or measured.
+    /// Compares reads with delayed and with immediate acknowledgements, if answers were delayed. Nothing may be outstanding.
     fn try_acknowledgements(&mut self, bytes: usize) -> Option<Acknowledgements> {
         let _ = bytes;
         None

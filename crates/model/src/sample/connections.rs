@@ -9,7 +9,7 @@ pub struct Connections {
     pub connections: u32,
     /// Time in which the data of an answer had begun to arrive and were not complete; the sum over the connections.
     pub arriving_s: f64,
-    /// The part of it of answers whose parts were apart as acknowledgements are that TCP delays; 0 in older records.
+    /// Its share in answers whose rest came 36 to 210 ms late, as long as TCP delays an acknowledgement; 0 in older records.
     #[serde(default)]
     pub held_up_s: f64,
     /// How often the program had received all that had arrived, and the rest of an answer was missing; 0 in older records.
@@ -23,12 +23,12 @@ pub struct Connections {
     pub acknowledgements: Option<Acknowledgements>,
 }
 
-/// Median times of reads, one at a time, by how the kernel acknowledges what it receives.
+/// Median latency of reads at QD1, with delayed and with immediate acknowledgements by this host.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Acknowledgements {
-    /// Later, together with what is sent next.
+    /// Delayed by the kernel, as usual.
     pub delayed_s: f64,
-    /// At once (TCP_QUICKACK).
+    /// Immediate (TCP_QUICKACK).
     pub at_once_s: f64,
 }
 
