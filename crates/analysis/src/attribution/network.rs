@@ -18,8 +18,22 @@ const LARGE: Bytes = Bytes(64 << 10);
 /// Reads that take so much of their time or less are shorter by immediate acknowledgements.
 const SHORTER: f64 = 0.5;
 
-/// The link, by what arrived and what was sent.
+/// The link, by what arrived and what was sent, or by the rate of other requests that fill it.
 pub(super) fn link(facts: &Facts<'_>) -> Option<Standing> {
+    let full = facts.neighbours.link_bytes_per_s.map(|full| facts.sample.total.bytes_per_s.0 / full);
+    match (link_by_time(facts), full.filter(|share| (FULL..=NO_FASTER).contains(share))) {
+        (Some(Standing::RuledOut(_) | Standing::Open(_)) | None, Some(share)) => {
+            let rate = facts.sample.total.bytes_per_s;
+            likely(
+                Owner::Link,
+                format!("it runs at {rate}, {} of the rate at which other requests fill it", percent(share)),
+            )
+        }
+        (by_time, _) => by_time,
+    }
+}
+
+fn link_by_time(facts: &Facts<'_>) -> Option<Standing> {
     let connections = facts.sample.connections.as_ref()?;
     let share = |time_s| connections.share(time_s, facts.sample.elapsed_s);
     let rate = facts.sample.total.bytes_per_s;
@@ -144,6 +158,19 @@ mod tests {
         // Small answers arrive whole.
         let small = of(&remote(random(read(4)), 0.0));
         assert!(small.ruled_out.iter().all(|why| !why.contains("the link")), "{small:?}");
+    }
+
+    #[test]
+    fn other_requests_that_fill_the_link_show_how_much_it_carries() {
+        let small = remote(random(read(4)), 0.0);
+        let rate = small.total.bytes_per_s.0;
+        let owner = |link_bytes_per_s| {
+            attribute_with(&small, Neighbours { link_bytes_per_s, ..Neighbours::default() }).unwrap().owner
+        };
+        assert_eq!(owner(Some(1.02 * rate)), Some(Owner::Link));
+        for other in [None, Some(1.5 * rate), Some(0.5 * rate)] {
+            assert_ne!(owner(other), Some(Owner::Link), "{other:?}");
+        }
     }
 
     #[test]

@@ -6,7 +6,8 @@
 //! The time of one more byte is that of the slowest part.
 
 use super::shared_limit::{self, Holding};
-use crate::attribution::{Growth, NO_FASTER, Neighbours, Places};
+use crate::Observed;
+use crate::attribution::{Growth, NO_FASTER, Neighbours, Owner, Places, attribute};
 use crate::cells::Cell;
 use crate::comparable::{Axis, groups};
 use crate::evidence::Evidence;
@@ -45,6 +46,20 @@ pub(super) fn of_cells(evidence: &Evidence<'_>) -> BTreeMap<u32, Neighbours> {
             let its = neighbours.entry(cell.number).or_default();
             its.deeper = its.deeper.or(deeper.filter(|ratio| *ratio <= NO_FASTER));
             its.shallower = its.shallower.into_iter().chain(shallower).max_by(f64::total_cmp);
+        }
+    }
+    for group in
+        moving(evidence, &[Axis::RequestSize, Axis::Depth, Axis::Workers, Axis::Where, Axis::Places, Axis::Warmup])
+    {
+        let is_link = |one: &Observed<'_>| {
+            one.sample.connections.is_some()
+                && attribute(one.sample).is_some_and(|found| found.owner == Some(Owner::Link))
+        };
+        let fills =
+            |cell: &&&Cell<'_>| 2 * cell.repetitions.iter().filter(|one| is_link(one)).count() > cell.repetitions.len();
+        let full = group.iter().filter(fills).map(|cell| cell.mean_bytes_per_s()).max_by(f64::total_cmp);
+        for cell in group.iter().filter(|_| full.is_some()) {
+            neighbours.entry(cell.number).or_default().link_bytes_per_s = full;
         }
     }
     for together in shared_limit::all_together(evidence) {
@@ -150,7 +165,7 @@ fn to_device(cell: &Cell<'_>) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attribution::{Owner, Sureness};
+    use crate::attribution::Sureness;
     use crate::fixtures::{Run, block, deep, random, read, write};
     use halfpower_model::sample::{Block, Direction};
     use halfpower_model::{Bytes, BytesPerSecond, Channel, Level, LevelName};

@@ -48,6 +48,8 @@ struct Part<'a> {
     pace: &'a Attribution,
     outstanding: u64,
     is_virtual: bool,
+    /// Whether it is a server's volume, without this host's kernel between.
+    is_remote: bool,
     /// Whether one flush follows all writes, so that there is no fewer.
     is_flushed_once: bool,
     /// The kernel's maximum of requests at the device, if more are outstanding.
@@ -78,7 +80,10 @@ pub(super) fn of(
     let ruled_out = parts.first().map(|part| ruled_out_by_all(&parts, part)).unwrap_or_default();
     let is_of = |limit: &&Limit| limit.operation.is_none_or(|of| of == operation);
     let (all, limits): (_, Vec<&Limit>) = (limits, limits.iter().filter(is_of).collect());
-    if !limits.is_empty() {
+    // A server with a limit pauses before an answer: data that arrive all the time show the link, whose rate is as regular.
+    let is_link = |part: &Part<'_>| part.is_remote && part.pace.owner == Some(Owner::Link);
+    let is_of_link = limits.iter().all(|limit| limit.what == Quantity::BytesPerSecond) && parts.iter().any(is_link);
+    if !limits.is_empty() && !is_of_link {
         let rates: Vec<String> = limits.iter().map(|limit| limit.brief()).collect();
         let confidence = limits.iter().map(|limit| limit.confidence).min();
         let may_fall = limits.iter().all(|limit| limit.burst.is_none());
@@ -214,7 +219,19 @@ fn parts<'a>(operation: Operation, evidence: &Evidence<'_>, paces: &'a Paces) ->
         };
         let (sureness, reason) = (pace.sureness, pace.reason.clone());
         let is_flushed_once = cell.workload.durability == Durability::FlushAtEnd;
-        Some(Part { requests, name, sureness, reason, pace, outstanding, is_virtual, is_flushed_once, queue })
+        let is_remote = environment.remote_target().is_some();
+        Some(Part {
+            requests,
+            name,
+            sureness,
+            reason,
+            pace,
+            outstanding,
+            is_virtual,
+            is_remote,
+            is_flushed_once,
+            queue,
+        })
     };
     kinds.into_iter().filter_map(part).collect()
 }
