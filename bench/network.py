@@ -160,6 +160,13 @@ def bottleneck(binary, *words, inside=()):
     return next((line.split(None, 1)[1] for line in done.stdout.splitlines() if line.split()[:1] == ["bottleneck"]), "none")
 
 
+def of_survey(binary, name, inside=()):
+    """The sentence of a survey on the bottleneck."""
+    words = [*inside, binary, "run", "--quick", name, "--no-store", "--no-report"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    return next(line for line in done.stdout.splitlines() if line.startswith("The bottleneck"))
+
+
 def truth(binary, arguments):
     draw, right, asked = random.Random(arguments.seed), {}, {}
 
@@ -178,6 +185,8 @@ def truth(binary, arguments):
             told = [one for one in found if one["what"] == "bytes_per_s"]
             near = any(abs(one["sustained"]["value"] / rate - 1) <= 0.03 for one in told)
             tell("rate filter", near, f"{rate / 1e6:.1f} MB/s: {[one['sentence'] for one in found]}")
+            why = of_survey(binary, name)
+            tell("rate filter named by run", "is a limit of" in why, why)
         with link(rate) as (here, there), nbdkit("memory", "1G", inside=there, address=("-i", "192.0.2.2", "-p", 10809)) as name:
             words = ["io", name, "--bs", "1m", "--depth", "4", "--duration", "3s", "--warmup", "1s"]
             reached = halfpower(binary, *words, inside=here)["total"]["bytes_per_s"] / (rate * PAYLOAD)
@@ -186,10 +195,11 @@ def truth(binary, arguments):
             tell("link named", why.startswith("the link"), why)
             why = bottleneck(binary, *words, "--op", "write", "--overwrite", inside=here)
             tell("link named, writes", why.startswith("the link"), why)
+            why = of_survey(binary, name, inside=here)
+            tell("link named by run", "is the link" in why, why)
         rounds = draw.randint(10, 100)
         with server(rounds) as name:
-            done = subprocess.run([binary, "run", "--quick", name, "--no-store", "--no-report"], capture_output=True, text=True, check=True).stdout
-            why = next(line for line in done.splitlines() if line.startswith("The bottleneck"))
+            why = of_survey(binary, name)
             tell("server named", "is the server" in why, f"up to {rounds} hashes: {why}")
         credits = draw.randint(2, 16)
         with samba(credits) as name:
