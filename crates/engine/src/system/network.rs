@@ -191,8 +191,14 @@ fn links_of(root: &Root, interface: &str) -> Vec<Link> {
     let directory = root.path(format!("/sys/class/net/{interface}"));
     let mut found = fs::canonicalize(&directory).map(|card| links::of(&card)).unwrap_or_default();
     let link = |source: &str| links::link(interface, LinkKind::Network, None, None, source);
+    // That of a veth or a tap is made up (10 Gbit/s); bonds and VLANs have that of their cards.
+    let is_virtual =
+        fs::canonicalize(&directory).is_ok_and(|path| path.to_string_lossy().contains("/devices/virtual/"));
+    let kind = text(directory.join("uevent")).unwrap_or_default();
+    let has_speed = !is_virtual || ["DEVTYPE=bond", "DEVTYPE=vlan"].iter().any(|with| kind.contains(with));
     // It is -1 if unknown, and unreadable if the interface is down.
-    found.push(match number::<f64>(directory.join("speed")).filter(|megabits| *megabits > 0.0) {
+    let speed = number::<f64>(directory.join("speed")).filter(|megabits| has_speed && *megabits > 0.0);
+    found.push(match speed {
         Some(megabits) => Link {
             now: Some(LinkRate { gigabits_per_s: megabits / 1e3, lanes: 1 }),
             pap_bytes_per_s: Some(BytesPerSecond(megabits * 1e6 / 8.0)),
@@ -218,7 +224,9 @@ mod tests {
         eth0 00000000 010200C0 0003 0 0 100 00000000 0 0 0\n\
         wlan0 00000000 010200C0 0003 0 0 600 00000000 0 0 0\n\
         eth1 0000000A 00000000 0001 0 0 0 000000FF 0 0 0\n\
-        eth1 0001000A 00000000 0201 0 0 0 00FFFFFF 0 0 0";
+        eth1 0001000A 00000000 0201 0 0 0 00FFFFFF 0 0 0\n\
+        veth0 0008090A 00000000 0001 0 0 0 00FFFFFF 0 0 0\n\
+        bond0 0007090A 00000000 0001 0 0 0 00FFFFFF 0 0 0";
 
     /// Two cards, the second in a socket that holds it back.
     fn tree(mount: &str) -> Tree {
@@ -230,6 +238,11 @@ mod tests {
         tree.files("proc/self/net", &[("ipv6_route", six)]);
         tree.files("sys/devices/virtual/net/lo", &[("speed", "-1")]);
         tree.link(Path::new("sys/class/net/lo"), Path::new("sys/devices/virtual/net/lo"));
+        for (name, kind, speed) in [("veth0", "INTERFACE=veth0", "10000"), ("bond0", "DEVTYPE=bond", "2000")] {
+            let device = format!("sys/devices/virtual/net/{name}");
+            tree.files(&device, &[("speed", speed), ("uevent", kind)]);
+            tree.link(&Path::new("sys/class/net").join(name), Path::new(&device));
+        }
         for (name, bus, speed) in [("eth0", 1, "1000"), ("eth1", 2, "100000")] {
             let port = format!("pci0000:00/0000:00:0{bus}.0");
             tree.pci(&port, ("5.0 GT/s PCIe", "4"), ("8.0 GT/s PCIe", "8"));
@@ -275,6 +288,8 @@ mod tests {
             ("10.0.7.8:445", Some(12.5e9), "network 100 Gbit/s"),
             ("[2001:db8::1]:10809", Some(12.5e9), "network 100 Gbit/s"),
             ("192.0.2.77:80", Some(125e6), "network 1 Gbit/s"),
+            ("10.9.8.7:80", None, "the interface does not report its speed"),
+            ("10.9.7.7:80", Some(250e6), "network 2 Gbit/s"),
             ("127.0.0.1:80", None, "the server is this machine"),
             ("/run/nbd.sock", None, "the server is this machine"),
             ("10.0.1.1:80", None, "no route to the server is reported"),
