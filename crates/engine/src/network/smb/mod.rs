@@ -98,7 +98,8 @@ impl Protocol for Smb {
             self.write_flags = messages::WRITE_THROUGH;
         }
         let charge = self.charge(workload.request_size.0 as u32);
-        let needed = charge.saturating_mul(workload.depth);
+        let each = workload.depth.div_ceil(workload.connections.unwrap_or(1));
+        let needed = charge.saturating_mul(each);
         let mut had = 0;
         while self.credits < needed && self.credits > had {
             had = self.credits;
@@ -112,8 +113,8 @@ impl Protocol for Smb {
             )));
         }
         let enough = self.credits / charge;
-        let few =
-            (self.credits < needed).then(|| format!("depth: the server's credits allow {enough} requests at a time"));
+        let few = (self.credits < needed)
+            .then(|| format!("depth: the server's credits allow {enough} requests at a time on a connection"));
         Ok(Granted { obtained: vec![format!("{} credits", self.credits)], refused: few.into_iter().collect() })
     }
 
