@@ -41,7 +41,12 @@ impl Socket {
             }
             Place::Tcp { host, port } => {
                 let mut last = io::Error::new(ErrorKind::NotFound, format!("{host} has no address"));
-                for address in (host.as_str(), *port).to_socket_addrs()? {
+                let amazon = host.ends_with(".amazonaws.com");
+                let remedy = if amazon { "; set AWS_ENDPOINT_URL for another object store" } else { "" };
+                let unknown = |error: io::Error| {
+                    io::Error::new(error.kind(), format!("the host {host} is not found ({error}){remedy}"))
+                };
+                for address in (host.as_str(), *port).to_socket_addrs().map_err(unknown)? {
                     match TcpStream::connect_timeout(&address, PATIENCE) {
                         Ok(socket) => {
                             socket.set_nodelay(true)?;
@@ -179,6 +184,15 @@ impl Socket {
     /// Sends the encrypted bytes; whether the socket took all of it.
     fn flush(&self, waits: bool) -> io::Result<bool> {
         self.session.as_ref().map_or(Ok(true), |session| session.flush(&self.descriptor, waits))
+    }
+
+    /// Waits for data only so long from now on.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub(super) fn wait_at_most(&self, at_most: Duration) -> io::Result<()> {
+        let which = rustix::net::sockopt::Timeout::Recv;
+        Ok(rustix::net::sockopt::set_socket_timeout(&self.descriptor, which, Some(at_most))?)
     }
 
     /// Makes the kernel acknowledge received data at once, or later (TCP_QUICKACK). It holds until the next data are received.

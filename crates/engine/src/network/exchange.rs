@@ -25,6 +25,8 @@ const BOX_BYTES: [usize; 2] = [64 << 10, 8 << 10];
 const HELD_UP: std::ops::Range<Duration> = Duration::from_millis(36)..Duration::from_millis(210);
 /// The number of delayed answers that starts a trial, and the reads of each kind in it.
 const TRIALS: usize = 3;
+/// A server that sends nothing for longer ends the trial.
+const TRIAL_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A connection with its outstanding transfers.
 #[derive(Debug)]
@@ -304,6 +306,7 @@ impl<P: Protocol> Exchange<P> {
         if self.answers_held_up < TRIALS || self.broken.is_some() {
             return None;
         }
+        self.socket.wait_at_most(TRIAL_PATIENCE).ok()?;
         let mut memory = vec![0; bytes];
         let mut times = [[0.0; TRIALS]; 2];
         for turn in 0..2 * TRIALS {
