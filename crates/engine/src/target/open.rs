@@ -132,7 +132,7 @@ impl Target {
         let name = Name::read(path).map_err(TargetError::Rejected)?;
         let Volume { size, alignment, server } = network::examine(&name, access).map_err(|error| {
             let remedy = match error.kind() {
-                io::ErrorKind::ConnectionRefused => "; start the server, or name its port",
+                io::ErrorKind::ConnectionRefused => "; start the server, or correct its address and port",
                 _ => "",
             };
             TargetError::Rejected(format!("cannot use {}: {error}{remedy}", path.display()))
