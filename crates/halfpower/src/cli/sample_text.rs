@@ -114,15 +114,20 @@ fn left_unflushed(sample: &Sample) -> Option<String> {
         .then(|| format!("{written}, interrupted before all was flushed"))
 }
 
-/// When the first byte of a read's data came: a connection to an object store has one request at a time, so it is the latency without
-/// the time in which data arrived.
+/// The share of a mean latency that a sample's first and last answers may be off.
+const EDGES: f64 = 0.02;
+
+/// When the first byte of a read's answer came: a connection to an object store has one request at a time, so it is the latency
+/// without the time in which the answer arrived.
 fn first_byte(sample: &Sample) -> Option<String> {
     let is_read = sample.workload.personality == Personality::S3 && sample.workload.operation == Operation::Read;
     let connections = sample.connections.as_ref().filter(|_| is_read && sample.total.requests > 0)?;
     let rest_ns = connections.arriving_s * 1e9 / sample.total.requests as f64;
-    let first_ns = (sample.total.latency_ns.mean? - rest_ns).max(0.0);
+    let mean_ns = sample.total.latency_ns.mean?;
+    // Answers at both ends of the sample count in part: a small difference is none.
+    let first_ns = Some(mean_ns - rest_ns).filter(|first_ns| *first_ns > EDGES * mean_ns)?;
     let [first, rest] = [first_ns, rest_ns].map(|ns| Nanoseconds(ns as u64));
-    Some(format!("{first} after a request on average, its data {rest} more"))
+    Some(format!("{first} after a request on average, the rest of its answer {rest} more"))
 }
 
 /// CPU time per I/O. The kernel counts it in ticks, so zero in a short sample means unknown.
@@ -305,7 +310,10 @@ mod tests {
         sample.connections = Some(Connections { connections: 4, arriving_s: 0.15, ..Connections::default() }.into());
         assert!(!summary(&sample).contains("first byte"), "of no other protocol");
         sample.workload.personality = Personality::S3;
-        assert!(summary(&sample).contains("  first byte  500 µs after a request on average, its data 1.5 ms more\n"));
+        assert!(
+            summary(&sample)
+                .contains("  first byte  500 µs after a request on average, the rest of its answer 1.5 ms more\n")
+        );
         sample.workload.operation = Operation::Write;
         assert!(!summary(&sample).contains("first byte"));
     }
