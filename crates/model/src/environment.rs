@@ -183,6 +183,14 @@ pub struct Server {
     pub segment_max_bytes: Option<Bytes>,
 }
 
+impl Server {
+    /// Whether it was reached without a network: by a loopback address or a local socket.
+    pub fn is_on_this_host(&self) -> bool {
+        let address = self.address.parse::<std::net::SocketAddr>();
+        self.address.starts_with('/') || address.is_ok_and(|address| address.ip().is_loopback())
+    }
+}
+
 /// A control group's limit on one device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceLimit {

@@ -30,8 +30,8 @@ pub(crate) struct Neighbours {
     pub(crate) deeper: Option<f64>,
     /// Highest rate at a shallower queue over this rate, of these requests or by bytes of smaller ones.
     pub(crate) shallower: Option<f64>,
-    /// Highest rate by bytes of the same operation whose own figures show the link to a server as its limit.
-    pub(crate) link_bytes_per_s: Option<f64>,
+    /// Of requests of the same operation whose own figures show the link to a server as the limit: lowest and highest rate by bytes.
+    pub(crate) link_bytes_per_s: Option<[f64; 2]>,
     /// Share of the sum of each target alone, if the targets limit one another.
     pub(crate) together: Option<f64>,
     /// The same at other offsets; none if not measured, or if offsets do not matter to this target.

@@ -7,29 +7,51 @@
 //!   first (Nagle, RFC 896), which the other side delays by about 40 ms (TCP_DELACK_MIN). The engine then tries immediate ones.
 //! - *Credits*: of SMB; the personality says how many requests they allow.
 
-use super::facts::{FULL, Facts, NO_FASTER, SPARE, percent};
+use super::facts::{FASTER, FULL, Facts, NO_FASTER, SPARE, percent};
 use super::suspect::{Owner, Standing, likely, open, ruled_out, sure};
 use halfpower_model::sample::Acknowledgements;
 use halfpower_model::units::significant;
-use halfpower_model::{Bytes, Quantity};
+use halfpower_model::{Bytes, BytesPerSecond, Quantity};
 
 /// Smaller answers arrive whole, whatever the link.
 const LARGE: Bytes = Bytes(64 << 10);
 /// Reads that take so much of their time or less are shorter by immediate acknowledgements.
 const SHORTER: f64 = 0.5;
+/// Rates that differ by more are not those of one link.
+const VARIED: f64 = 1.5;
 
-/// The link, by what arrived and what was sent, or by the rate of other requests that fill it.
+/// The link, by what arrived and what was sent, or by the rate of other requests that fill it. A server that sends slowly looks
+/// alike, but not to several connections.
 pub(super) fn link(facts: &Facts<'_>) -> Option<Standing> {
-    let full = facts.neighbours.link_bytes_per_s.map(|full| facts.sample.total.bytes_per_s.0 / full);
-    match (link_by_time(facts), full.filter(|share| (FULL..=NO_FASTER).contains(share))) {
-        (Some(Standing::RuledOut(_) | Standing::Open(_)) | None, Some(share)) => {
-            let rate = facts.sample.total.bytes_per_s;
-            likely(
-                Owner::Link,
-                format!("it runs at {rate}, {} of the rate at which other requests fill it", percent(share)),
-            )
+    let (_, server) = facts.sample.environment.remote_target()?;
+    let rate = facts.sample.total.bytes_per_s;
+    let by_time = link_by_time(facts);
+    let is_named = matches!(by_time, Some(Standing::Named(..)));
+    match facts.neighbours.link_bytes_per_s {
+        _ if is_named && facts.neighbours.deeper.is_some_and(|ratio| ratio >= FASTER) => {
+            ruled_out("the link (a deeper queue is faster)".to_owned())
         }
-        (by_time, _) => by_time,
+        _ if server.is_on_this_host() => match by_time {
+            Some(Standing::Named(.., reason)) => likely(Owner::Server, format!("{reason}, and no link is between")),
+            _ => None,
+        },
+        Some([least, most]) if most > VARIED * least => {
+            let [least, most] = [least, most].map(BytesPerSecond);
+            ruled_out(format!(
+                "the link (data arrive without a pause at {least} in one sample and at {most} in another)"
+            ))
+        }
+        Some([_, full]) if !is_named && (FULL..=NO_FASTER).contains(&(rate.0 / full)) => {
+            let share = percent(rate.0 / full);
+            likely(Owner::Link, format!("it runs at {rate}, {share} of the rate at which other requests fill it"))
+        }
+        _ => match by_time {
+            // Of writes, the server's window tells them apart.
+            Some(Standing::Named(.., reason)) if facts.asked(true).is_none() => {
+                likely(Owner::Link, format!("{reason}; a server that sends slowly looks alike"))
+            }
+            other => other,
+        },
     }
 }
 
@@ -71,10 +93,14 @@ pub(super) fn starved(facts: &Facts<'_>) -> Option<String> {
 /// A server that waits for acknowledgements, as a trial with immediate ones shows.
 pub(super) fn delayed_acknowledgement(facts: &Facts<'_>) -> Option<Standing> {
     let connections = facts.sample.connections.as_ref()?;
-    let Acknowledgements { delayed_s, at_once_s } = connections.acknowledgements?;
+    let held_up = connections.share(connections.held_up_s, facts.sample.elapsed_s);
+    let Some(Acknowledgements { delayed_s, at_once_s }) = connections.acknowledgements else {
+        let why = "the rest of answers came 36 to 210 ms late, and the trial with immediate acknowledgements failed";
+        return if held_up >= FULL { likely(Owner::DelayedAcknowledgement, why) } else { None };
+    };
     let [delayed, at_once] = [delayed_s, at_once_s].map(|time_s| Quantity::Nanoseconds.format(time_s * 1e9));
     let said = format!("a read takes {delayed} as usual and {at_once} with immediate acknowledgements (TCP_QUICKACK)");
-    match connections.share(connections.held_up_s, facts.sample.elapsed_s) {
+    match held_up {
         _ if at_once_s > SHORTER * delayed_s => ruled_out(format!("delayed acknowledgements ({said})")),
         SPARE.. => sure(Owner::DelayedAcknowledgement, format!("{said}: the server sends an answer in parts")),
         _ => None,
@@ -164,13 +190,28 @@ mod tests {
     fn other_requests_that_fill_the_link_show_how_much_it_carries() {
         let small = remote(random(read(4)), 0.0);
         let rate = small.total.bytes_per_s.0;
-        let owner = |link_bytes_per_s| {
+        let owner = |most: Option<f64>| {
+            let link_bytes_per_s = most.map(|most| [most / 1.1, most]);
             attribute_with(&small, Neighbours { link_bytes_per_s, ..Neighbours::default() }).unwrap().owner
         };
         assert_eq!(owner(Some(1.02 * rate)), Some(Owner::Link));
         for other in [None, Some(1.5 * rate), Some(0.5 * rate)] {
             assert_ne!(owner(other), Some(Owner::Link), "{other:?}");
         }
+    }
+
+    #[test]
+    fn a_server_that_sends_slowly_is_not_the_link() {
+        let mut sample = remote(random(read(256)), 0.97);
+        let owner = |sample: &Sample, neighbours| attribute_with(sample, neighbours).unwrap().owner;
+        assert_eq!(owner(&sample, Neighbours::default()), Some(Owner::Link));
+        let rate = sample.total.bytes_per_s.0;
+        let varied = Neighbours { link_bytes_per_s: Some([rate / 8.0, rate]), ..Neighbours::default() };
+        assert_ne!(owner(&sample, varied), Some(Owner::Link));
+        let deeper = Neighbours { deeper: Some(4.0), ..Neighbours::default() };
+        assert_eq!(owner(&sample, deeper), Some(Owner::Depth));
+        sample.environment.target.server.as_mut().unwrap().address = "127.0.0.1:10809".to_owned();
+        assert_eq!(owner(&sample, Neighbours::default()), Some(Owner::Server));
     }
 
     #[test]

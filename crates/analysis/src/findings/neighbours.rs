@@ -57,9 +57,10 @@ pub(super) fn of_cells(evidence: &Evidence<'_>) -> BTreeMap<u32, Neighbours> {
         };
         let fills =
             |cell: &&&Cell<'_>| 2 * cell.repetitions.iter().filter(|one| is_link(one)).count() > cell.repetitions.len();
-        let full = group.iter().filter(fills).map(|cell| cell.mean_bytes_per_s()).max_by(f64::total_cmp);
-        for cell in group.iter().filter(|_| full.is_some()) {
-            neighbours.entry(cell.number).or_default().link_bytes_per_s = full;
+        let full = group.iter().filter(fills).map(|cell| cell.mean_bytes_per_s());
+        let range = full.map(|rate| [rate; 2]).reduce(|all, one| [all[0].min(one[0]), all[1].max(one[1])]);
+        for cell in group.iter().filter(|_| range.is_some()) {
+            neighbours.entry(cell.number).or_default().link_bytes_per_s = range;
         }
     }
     for together in shared_limit::all_together(evidence) {

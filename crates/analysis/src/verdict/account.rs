@@ -174,7 +174,7 @@ fn setting(part: &Part<'_>) -> Option<String> {
         Owner::ReadBeforeWrite => "write whole blocks",
         Owner::Flushes if !part.is_flushed_once => "flush less often",
         Owner::DelayedAcknowledgement => "set TCP_NODELAY at the server",
-        Owner::Credits => "raise the server's credits, or use larger requests",
+        Owner::Credits => "raise the server's credits, or use more --connections",
         Owner::Depth => return Some(format!("try more than QD{}", part.outstanding)),
         _ => return None,
     };
@@ -186,6 +186,7 @@ fn hardware(part: &Part<'_>) -> Option<String> {
         Owner::Cpu => "use larger requests or a faster CPU",
         Owner::Bus => "use a faster bus",
         Owner::Controller => "use a faster controller",
+        Owner::Link if part.is_remote => "use a faster link, or more --connections if the server sends slowly",
         Owner::Link => "use a faster link",
         Owner::Device if part.is_virtual => "ask the provider of the disk for a faster one",
         Owner::Device => "use a faster device, or several",
