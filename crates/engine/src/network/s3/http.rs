@@ -14,6 +14,8 @@ pub(super) struct Head {
     /// Of its body; none where the server sends it in chunks.
     pub(super) length: Option<u64>,
     pub(super) is_chunked: bool,
+    /// The place in the object of the first byte, if the server says it.
+    pub(super) first: Option<u64>,
     /// The server ends the connection after it.
     pub(super) closes: bool,
 }
@@ -36,8 +38,8 @@ pub(super) fn head(bytes: &[u8]) -> Result<Option<Head>, String> {
     let first = lines.next().unwrap_or_default();
     let status = first.split(' ').nth(1).and_then(|status| status.parse().ok());
     let status: u16 = status.filter(|status| (100..600).contains(status)).ok_or("an answer has no status")?;
-    let mut head =
-        Head { bytes: end + END.len(), status, length: None, is_chunked: false, closes: first.starts_with("HTTP/1.0") };
+    let (bytes, closes) = (end + END.len(), first.starts_with("HTTP/1.0"));
+    let mut head = Head { bytes, status, length: None, is_chunked: false, first: None, closes };
     for line in lines {
         let Some((name, value)) = line.split_once(':') else { return Err("a line of a header has no name".to_owned()) };
         let value = value.trim();
@@ -47,6 +49,10 @@ pub(super) fn head(bytes: &[u8]) -> Result<Option<Head>, String> {
                 head.length = Some(length.ok_or("the length of an answer is none")?);
             }
             "transfer-encoding" => head.is_chunked = value.eq_ignore_ascii_case("chunked"),
+            "content-range" => {
+                let range = value.strip_prefix("bytes ").and_then(|range| range.split_once('-'));
+                head.first = range.and_then(|(first, _)| first.parse().ok());
+            }
             "connection" => head.closes = value.eq_ignore_ascii_case("close"),
             _ => {}
         }

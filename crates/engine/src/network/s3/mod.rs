@@ -52,6 +52,8 @@ pub(crate) struct S3 {
     part: u64,
     /// The request without an answer: its tag and its kind.
     asked: Option<(u32, RequestKind)>,
+    /// The first byte that it asks for, of a part of an object.
+    first: Option<u64>,
     /// The second of the last request, and its time in words.
     now: (u64, String),
     /// A request, as it is put together.
@@ -123,6 +125,7 @@ impl Protocol for S3 {
             text: String::new(),
             cause: None,
             closes: false,
+            first: None,
         };
         Ok((s3, socket))
     }
@@ -188,10 +191,12 @@ impl Protocol for S3 {
             _ => return Err(Refusal { errno: libc::EOPNOTSUPP, cause: "an object is only read in part".to_owned() }),
         };
         let (mut path, mut query, mut more) = (self.path.clone(), String::new(), String::new());
+        self.first = None;
         match self.each {
             Some(each) => drop(write!(path, "{:0DIGITS$}", offset / each.max(1))),
             None if self.upload.is_some() => self.part(offset / self.part.max(1) + 1, &mut query),
             None => {
+                self.first = Some(offset);
                 let _ = write!(more, "Range: bytes={offset}-{}\r\n", offset + u64::from(length).max(1) - 1);
             }
         }
@@ -216,6 +221,9 @@ impl Protocol for S3 {
         let (tag, kind) = self.asked.ok_or("it answered a request that was not sent")?;
         let errno = http::errno_of(status);
         if errno == 0 && kind == RequestKind::Read {
+            if self.first.zip(head.first).is_some_and(|(asked, sent)| asked != sent) {
+                return Err("it sends another part of the object than was asked for".to_owned());
+            }
             let moved = head.length.filter(|_| !head.is_chunked).ok_or("it does not say how long an object is")?;
             let moved = u32::try_from(moved).map_err(|_| "it sends more than was asked for")?;
             (self.asked, self.closes) = (None, head.closes);

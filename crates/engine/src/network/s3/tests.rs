@@ -18,13 +18,15 @@ fn a_request_is_signed_like_any_other_client_does() {
 
 #[test]
 fn an_answer_is_read_in_every_cut() {
-    let text = b"HTTP/1.1 206 Partial Content\r\nContent-Length: 3\r\nETag: \"x\"\r\n\r\nabc";
+    let text =
+        b"HTTP/1.1 206 Partial Content\r\nContent-Length: 3\r\nContent-Range: bytes 7-9/90\r\nETag: \"x\"\r\n\r\nabc";
     for cut in 0..text.len() {
         let read = head(&text[..cut]).unwrap();
         assert_eq!(read.is_some(), cut >= text.len() - 3, "{cut}");
     }
     let read = head(text).unwrap().unwrap();
-    assert_eq!(read, Head { bytes: text.len() - 3, status: 206, length: Some(3), is_chunked: false, closes: false });
+    let (bytes, length, first) = (text.len() - 3, Some(3), Some(7));
+    assert_eq!(read, Head { bytes, status: 206, length, is_chunked: false, first, closes: false });
     assert_eq!(body(&read, text, 3), Ok(Some((b"abc".to_vec(), text.len()))));
     assert!(body(&read, text, 2).is_err());
     let text = b"HTTP/1.1 404 Not Found\r\ntransfer-encoding: chunked\r\n\r\n1d\r\n<Error><Code>NoSuchKey</Code>\r\n8;x\r\n</Error>\r\n0\r\n\r\nHTTP";
