@@ -8,7 +8,7 @@ use crate::reading::Reading;
 use crate::simulator::name::SimulatedName;
 use crate::text::{UsageError, refuse};
 use halfpower_engine::inspect::inspect;
-use halfpower_engine::{Access, Target};
+use halfpower_engine::{Access, Target, is_remote};
 use halfpower_model::ResolveError;
 use halfpower_model::TargetKind;
 use halfpower_model::reading::inspect::Device;
@@ -60,6 +60,17 @@ pub(crate) fn refuse_simulated(targets: &[PathBuf], instrument: &str, instead: &
     let instead = instead.replace("MACHINE", &machine).replace("VOLUME", &volume);
     let target = target.display();
     Err(UsageError(format!("{target} is simulated; {instrument} needs files or devices of this host; {instead}")))
+}
+
+/// Rejects volumes of simulated machines and of servers.
+///
+/// # Errors
+/// As [`refuse_simulated`], or if a target is a server's.
+pub(crate) fn refuse_elsewhere(targets: &[PathBuf], instrument: &str, instead: &str) -> Result<(), UsageError> {
+    refuse_simulated(targets, instrument, instead)?;
+    let Some(target) = targets.iter().find(|target| is_remote(target)) else { return Ok(()) };
+    let target = target.display();
+    Err(UsageError(format!("{target} is on a server; {instrument} needs files or devices of this host")))
 }
 
 /// How a control group throttles reads of a target, on its device or on one below it; none if it does not.

@@ -56,7 +56,9 @@ fn a_server_that_goes_away_ends_the_run_with_what_was_measured() {
 #[test]
 fn a_name_of_no_server_is_refused_with_the_form() {
     let lab = Lab::new();
-    lab.refuses("inspect nbd://127.0.0.1/", 2, "is on a server");
+    for command in ["inspect", "link", "map", "drop-cache"] {
+        lab.refuses(format!("{command} nbd://127.0.0.1/"), 2, "is on a server");
+    }
     lab.refuses("io nbd://127.0.0.1:1/", 1, "start the server, or correct its address");
     for (name, why) in [
         ("nbd://", "nbd://HOST[:PORT]/EXPORT"),

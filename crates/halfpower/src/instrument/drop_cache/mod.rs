@@ -35,7 +35,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let started_at = jiff::Timestamp::now();
     let options = DropOptions { drop_caches: arguments.drop_caches, scratch: arguments.scratch.clone() };
     let instead = "set the cache state of a workload instead: `halfpower io sim:MACHINE:VOLUME --cache cold`";
-    command::refuse_simulated(&arguments.paths, "drop-cache", instead)?;
+    command::refuse_elsewhere(&arguments.paths, "drop-cache", instead)?;
     let heeded = context.interrupts.heeded();
     let dropped = drop_cache(&arguments.paths, &options, &heeded)?;
     let facts = |path: &PathBuf| Ok(Target::open(path, Access::Read)?.facts().clone());

@@ -8,7 +8,6 @@ use crate::command::context::{Context, Ending};
 use crate::command::note::Keeping;
 use crate::command::targets::PeakArguments;
 use crate::reading::{Figures, Reading};
-use crate::text::refuse;
 use clap::Args;
 use halfpower_engine::{environment, inspect::inspect};
 use halfpower_model::reading::Inspected;
@@ -34,13 +33,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let started_at = jiff::Timestamp::now();
     let given = arguments.peaks.given()?;
     let instead = "`halfpower sim show MACHINE:VOLUME` shows the path from its disks to memory";
-    command::refuse_simulated(&arguments.targets, "inspect", instead)?;
-    if let Some(target) = arguments.targets.iter().find(|target| halfpower_engine::is_remote(target)) {
-        let target = target.display();
-        refuse!(
-            "{target} is on a server, and inspect needs files or devices of this host; see `halfpower doctor {target}`"
-        );
-    }
+    command::refuse_elsewhere(&arguments.targets, "inspect", instead)?;
     let (mut inspected, mut facts) = inspect(&arguments.targets)?;
     for (target, facts) in inspected.targets.iter_mut().zip(&mut facts) {
         facts.give_peaks(given);

@@ -66,7 +66,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         refuse!("--duration is 0; use a time such as 1s");
     }
     let instead = "`halfpower sim show MACHINE:VOLUME` shows its buses and links, and `halfpower io` measures it";
-    command::refuse_simulated(&arguments.targets, "link", instead)?;
+    command::refuse_elsewhere(&arguments.targets, "link", instead)?;
     let mut settings = settings(arguments, &options)?;
     // The last setting has all targets.
     let environment = settings.last().map(|setting| setting.environment().clone()).expect("there is a target");

@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     let instead = "`halfpower sim show MACHINE` shows the zones of its disks";
-    command::refuse_simulated(arguments.target.as_slice(), "map", instead)?;
+    command::refuse_elsewhere(arguments.target.as_slice(), "map", instead)?;
     let mut store = session::open_store(context, !arguments.keeping.no_store)?;
     let heeded = context.interrupts.heeded();
     let (run, mut reading, mut host) = match (arguments.resume, &arguments.target) {
