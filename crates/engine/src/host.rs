@@ -266,7 +266,11 @@ impl Host {
         let mut sample = record::sample(workload, &raw, context);
         match ended {
             Ok(given_up) => sample.warnings.extend(given_up.into_iter().map(|what| {
-                Warning::new("upload_given_up", what, "set --bytes to the size of the object, without a duration")
+                Warning::new(
+                    "upload_given_up",
+                    what,
+                    "set --bytes to the size of the object, without a duration, and let it end",
+                )
             })),
             Err(error) => {
                 let message = format!("the upload of {} did not end: {error}", chosen.path(0));
