@@ -207,7 +207,8 @@ def truth(binary, arguments):
             few, many = (bottleneck(binary, *words, str(depth)) for depth in (credits // 2, 64))
             is_right = many.startswith("the server's credits") and not few.startswith("the server's credits")
             tell("credits named", is_right, f"{credits} credits, QD64: {many}; QD{credits // 2}: {few}")
-        words = ["--bs", f"{4 << draw.randint(0, 2)}k", "--depth", str(draw.choice([1, 2, 4])), "--duration", "2s"]
+        # More requests at a time may leave no answer waiting: their own requests carry acknowledgements.
+        words = ["--bs", f"{4 << draw.randint(0, 2)}k", "--duration", "2s"]
         with server(parts=2, at_once=False) as late, server(parts=2) as early:
             held, free = (bottleneck(binary, "io", name, *words) for name in (late, early))
             is_right = held.startswith("delayed acknowledgements") and not free.startswith("delayed")
