@@ -85,9 +85,9 @@ Stripes and mirrors:
   halfpower io /dev/sdb /dev/sdc --layout mirror=shortest_queue --op mix=80 \\
       --pattern random --depth 16 --overwrite=/dev/sdb --overwrite=/dev/sdc
 
-Servers. The password of smb:// is asked for, or in HALFPOWER_PASSWORD or the file
-HALFPOWER_CREDENTIALS; s3:// takes AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID and
-AWS_SECRET_ACCESS_KEY:
+Servers. The password of smb:// is asked for, or in HALFPOWER_PASSWORD, or in
+the file HALFPOWER_CREDENTIALS. s3:// takes AWS_ENDPOINT_URL,
+AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY:
   halfpower io smb://me@nas/data/test.bin --pattern random --depth 8
   halfpower io s3://bucket/key --request-size 1MiB --depth 16
 
