@@ -95,7 +95,8 @@ pub(super) fn delayed_acknowledgement(facts: &Facts<'_>) -> Option<Standing> {
     let connections = facts.sample.connections.as_ref()?;
     let held_up = connections.share(connections.held_up_s, facts.sample.elapsed_s);
     let Some(Acknowledgements { delayed_s, at_once_s }) = connections.acknowledgements else {
-        let why = "the rest of answers came 36 to 210 ms late, and the trial with immediate acknowledgements failed";
+        let why =
+            "the rest of answers came 36 to 210 ms late, and no trial with immediate acknowledgements was possible";
         return if held_up >= FULL { likely(Owner::DelayedAcknowledgement, why) } else { None };
     };
     let [delayed, at_once] = [delayed_s, at_once_s].map(|time_s| Quantity::Nanoseconds.format(time_s * 1e9));
