@@ -15,7 +15,7 @@ use halfpower_model::{Bytes, BytesPerSecond, Quantity};
 
 /// Smaller answers arrive whole, whatever the link.
 const LARGE: Bytes = Bytes(64 << 10);
-/// Reads that take so much of their time or less are shorter by immediate acknowledgements.
+/// Immediate acknowledgements shorten reads that take at most this share of their usual time.
 const SHORTER: f64 = 0.5;
 /// Rates that differ by more are not those of one link.
 const VARIED: f64 = 1.5;
@@ -93,6 +93,8 @@ pub(super) fn starved(facts: &Facts<'_>) -> Option<String> {
 /// A server that waits for acknowledgements, as a trial with immediate ones shows.
 pub(super) fn delayed_acknowledgement(facts: &Facts<'_>) -> Option<Standing> {
     let connections = facts.sample.connections.as_ref()?;
+    // A local socket acknowledges nothing.
+    connections.tcp.as_ref()?;
     let held_up = connections.share(connections.held_up_s, facts.sample.elapsed_s);
     let Some(Acknowledgements { delayed_s, at_once_s }) = connections.acknowledgements else {
         let why =
