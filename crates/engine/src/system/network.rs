@@ -189,11 +189,11 @@ fn is_own(fib_trie: &str, address: Ipv4Addr) -> bool {
 /// The links to the interface's card, and its own to the network.
 fn links_of(root: &Root, interface: &str) -> Vec<Link> {
     let directory = root.path(format!("/sys/class/net/{interface}"));
-    let mut found = fs::canonicalize(&directory).map(|card| links::of(&card)).unwrap_or_default();
+    let card = fs::canonicalize(&directory).unwrap_or_default();
+    let mut found = links::of(&card);
     let link = |source: &str| links::link(interface, LinkKind::Network, None, None, source);
     // That of a veth or a tap is made up (10 Gbit/s); bonds and VLANs have that of their cards.
-    let is_virtual =
-        fs::canonicalize(&directory).is_ok_and(|path| path.to_string_lossy().contains("/devices/virtual/"));
+    let is_virtual = card.to_string_lossy().contains("/devices/virtual/");
     let kind = text(directory.join("uevent")).unwrap_or_default();
     let has_speed = !is_virtual || ["DEVTYPE=bond", "DEVTYPE=vlan"].iter().any(|with| kind.contains(with));
     // It is -1 if unknown, and unreadable if the interface is down.
