@@ -39,7 +39,10 @@ pub(super) fn of_cells(evidence: &Evidence<'_>) -> BTreeMap<u32, Neighbours> {
             let (of, rate) = (cell.workload, cell.mean_bytes_per_s());
             let most = |is_it: &dyn Fn(&Workload) -> bool| {
                 let others = group.iter().filter(|other| is_it(other.workload));
-                others.map(|other| other.mean_bytes_per_s() / rate).max_by(f64::total_cmp)
+                others
+                    .map(|other| other.mean_bytes_per_s() / rate)
+                    .filter(|ratio| ratio.is_finite())
+                    .max_by(f64::total_cmp)
             };
             let deeper = most(&|other| other.depth > of.depth && other.request_size > of.request_size);
             let shallower = most(&|other| other.depth < of.depth && other.request_size < of.request_size);
