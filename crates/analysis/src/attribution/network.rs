@@ -20,7 +20,7 @@ const SHORTER: f64 = 0.5;
 /// Rates that differ by more are not those of one link.
 const VARIED: f64 = 1.5;
 
-/// The link, by what arrived and what was sent, or by the rate of other requests that fill it. A server that sends slowly looks
+/// The link, by the times of receiving and sending, or by the rate of other requests that fill it. A server that sends slowly looks
 /// alike, but not to several connections.
 pub(super) fn link(facts: &Facts<'_>) -> Option<Standing> {
     let (_, server) = facts.sample.environment.remote_target()?;
@@ -46,7 +46,7 @@ pub(super) fn link(facts: &Facts<'_>) -> Option<Standing> {
             likely(Owner::Link, format!("it runs at {rate}, {share} of the rate at which other requests fill it"))
         }
         _ => match by_time {
-            // Of writes, the server's window tells them apart.
+            // Writes are distinguished by the server's window.
             Some(Standing::Named(.., reason)) if facts.asked(true).is_none() => {
                 likely(Owner::Link, format!("{reason}; a server that sends slowly looks alike"))
             }

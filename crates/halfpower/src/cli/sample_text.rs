@@ -124,7 +124,7 @@ fn first_byte(sample: &Sample) -> Option<String> {
     let connections = sample.connections.as_ref().filter(|_| is_read && sample.total.requests > 0)?;
     let rest_ns = connections.arriving_s * 1e9 / sample.total.requests as f64;
     let mean_ns = sample.total.latency_ns.mean?;
-    // Answers at both ends of the sample count in part: a small difference is none.
+    // Answers at both ends of the sample count in part: a smaller difference is noise.
     let first_ns = Some(mean_ns - rest_ns).filter(|first_ns| *first_ns > EDGES * mean_ns)?;
     let [first, rest] = [first_ns, rest_ns].map(|ns| Nanoseconds(ns as u64));
     Some(format!("{first} after a request on average, the rest of its answer {rest} more"))
