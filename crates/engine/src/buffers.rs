@@ -19,7 +19,7 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    /// A region of `slots` buffers of `slot_bytes` each, mapped and touched; in huge pages if possible.
+    /// A region of `slots` buffers of `slot_bytes` each, mapped and touched; those of several pages in huge pages if possible.
     ///
     /// # Errors
     /// The kernel's, when there is not enough memory.
@@ -36,8 +36,9 @@ impl Buffers {
         let stride = slot_bytes.checked_next_multiple_of(SLOT_ALIGNMENT).ok_or_else(too_much)?;
         let bytes = stride.checked_mul(slots).ok_or_else(too_much)?;
         let mapping = match pages {
-            HugePages::On => Mapping::zeros(bytes)?,
-            HugePages::Off => Mapping::small_pages(bytes)?,
+            // A request of one page is in one piece anyway.
+            HugePages::On if stride > SLOT_ALIGNMENT => Mapping::zeros(bytes)?,
+            _ => Mapping::small_pages(bytes)?,
         };
         let mut buffers = Buffers { mapping, slot_bytes, stride, slots };
         (0..slots).for_each(|slot| buffers.slot_mut(slot, 0).fill(0));

@@ -185,8 +185,8 @@ random ones.",
     huge_pages: HugePages, huge_pages, Method {
         fio: "iomem",
         help: "Buffers in huge pages where there are some",
-        details: "A device needs fewer segments for a large request then, and may take it
-whole. Programs whose buffers are ordinary memory: off.",
+        details: "A device needs fewer segments for a request of several pages then, and
+may be faster. For the speed of programs with ordinary buffers: off.",
         unsimulated: Some("buffers in other pages"),
     }
     file_state: FileState, file_state, Requests {

@@ -2,50 +2,30 @@
 
 use crate::mapping::Mapping;
 use std::io;
-use std::ptr::NonNull;
-
-/// The size of a huge page on x86-64 and most arm64; another size costs only some address space.
-const HUGE_PAGE: usize = 2 << 20;
 
 /// Anonymous memory that begins at the start of a huge page.
 #[derive(Debug)]
-pub(super) struct Buffer {
-    _mapping: Mapping,
-    start: NonNull<u8>,
-    length: usize,
-}
-
-// SAFETY: the mapping belongs to this value alone, and its bytes are reached through it alone.
-unsafe impl Send for Buffer {}
-// SAFETY: a shared reference gives shared access to plain bytes.
-unsafe impl Sync for Buffer {}
+pub(super) struct Buffer(Mapping);
 
 impl Buffer {
-    /// Zeros; the first thread to touch them gets pages of its NUMA node.
+    /// Zeros.
     ///
     /// # Errors
     /// If the kernel denies it.
     pub(super) fn new(length: usize) -> io::Result<Buffer> {
-        let mapping = Mapping::small_pages(length + HUGE_PAGE)?;
-        let lead = mapping.base().addr().get().next_multiple_of(HUGE_PAGE) - mapping.base().addr().get();
-        // The rest has small pages: the kernel would report two buffers that touch as one mapping.
-        mapping.use_huge_pages(lead, length);
-        // SAFETY: less than a huge page from the start, and the mapping is longer than that.
-        let start = unsafe { mapping.base().add(lead) };
-        Ok(Buffer { _mapping: mapping, start, length })
+        Ok(Buffer(Mapping::zeros(length)?))
     }
 
     /// All of it.
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: the mapping has `length` bytes from `start` on, readable, writable and initialised by the kernel; the
-        // borrow is exclusive.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
+        // SAFETY: the mapping is readable, writable and initialised by the kernel; the borrow is exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.0.base().as_ptr(), self.0.bytes()) }
     }
 
     /// Share of it in huge pages now; none if unknown.
     pub(super) fn huge_page_share(&self) -> Option<f64> {
         let maps = std::fs::read_to_string("/proc/self/smaps").ok()?;
-        huge_bytes(&maps, self.start.addr().get()).map(|bytes| (bytes as f64 / self.length as f64).min(1.0))
+        huge_bytes(&maps, self.0.base().addr().get()).map(|bytes| (bytes as f64 / self.0.bytes() as f64).min(1.0))
     }
 }
 
