@@ -7,7 +7,8 @@ MPICH's launcher starts one process in each namespace, with a host name of its o
 all ranks are those that the server of a shared volume counted (nbdkit's log); how far the ranks began from one another; the offsets of
 clocks that time namespaces shift by 1 000 s from host to host, within their bounds; that a rank whose link is held to 5 MB/s is named as the straggler, by its host; and that the end of a killed rank ends the others within ten
 seconds. Beside it, by turns, fio's server on each host, and IOR and elbencho if they are named, read the same file with the same requests:
-64 KiB, direct, one after another, each host its own part. Needs root, MPICH with its compiler, nbdkit, iproute2, fio. Ends with status 1 where something known was told wrongly.
+4 KiB, direct, one after another, each host its own part. Larger buffers lie in several pieces of memory, and how many differs from
+program to program and decides the rate (docs/decisions/engine-loop.md). Needs root, MPICH with its compiler, nbdkit, iproute2, fio. Ends with status 1 where something known was told wrongly.
 """
 
 import argparse
@@ -76,7 +77,7 @@ class Hosts:
 
     def of_ior(self, ior, file, part):
         """MB/s that IOR reads."""
-        words = ["-a", "POSIX", "--posix.odirect", "-t", "64k", "-b", str(part), "-r", "-k", "-E", "-o", file]
+        words = ["-a", "POSIX", "--posix.odirect", "-t", "4k", "-b", str(part), "-r", "-k", "-E", "-o", file]
         done = subprocess.run(self.launch(ior, *words), capture_output=True, text=True)
         rows = [line.split() for line in done.stdout.splitlines() if line.startswith("read ")]
         if not rows:
@@ -88,7 +89,7 @@ class Hosts:
         words = []
         for number in range(1, self.count + 1):
             job = Path(self.folder, f"{number}.fio")
-            job.write_text(f"[j]\nfilename={file}\nrw=read\nbs=64k\ndirect=1\nioengine=psync\noffset={(number - 1) * part}\nsize={part}\n")
+            job.write_text(f"[j]\nfilename={file}\nrw=read\nbs=4k\ndirect=1\nioengine=psync\noffset={(number - 1) * part}\nsize={part}\n")
             words += [f"--client={NET}.{number}", str(job)]
         done = subprocess.run([*self.inside(0), "fio", "--output-format=json", *words], capture_output=True, text=True)
         text = done.stdout[done.stdout.index("{"):]
@@ -100,7 +101,7 @@ class Hosts:
         hosts = ",".join(f"{NET}.{number}" for number in range(1, self.count + 1))
         result = Path(self.folder, "elbencho.json")
         result.unlink(missing_ok=True)
-        words = ["-r", "-b", "64k", "-t", "1", "--direct", "--size", str(self.count * part), "--jsonfile", result, file]
+        words = ["-r", "-b", "4k", "-t", "1", "--direct", "--size", str(self.count * part), "--jsonfile", result, file]
         subprocess.run([*self.inside(0), elbencho, "--hosts", hosts, *words], check=True, capture_output=True)
         return float(json.loads(result.read_text())["last_done"]["bytes/s"]) / 1e6
 
@@ -111,7 +112,7 @@ class Hosts:
 
 def beside(hosts, binary, arguments):
     """Reads one file by turns with each program; prints medians and least and most."""
-    part = 256 << 20
+    part = 64 << 20
     with tempfile.NamedTemporaryFile(dir=arguments.directory) as file:
         for _ in range(hosts.count * part >> 20):
             file.write(os.urandom(1 << 20))
@@ -124,7 +125,7 @@ def beside(hosts, binary, arguments):
             servers += [subprocess.Popen([*hosts.inside(number), *service], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                         for number in range(1, hosts.count + 1)]
         time.sleep(0.5)
-        words = ["io", file.name, "--buffering", "direct", "--personality", "sync", "--bs", "64k", "--requests", str(part >> 16)]
+        words = ["io", file.name, "--buffering", "direct", "--personality", "sync", "--bs", "4k", "--requests", str(part >> 12)]
         programs = {
             "halfpower": lambda: hosts.measure(binary, *words)["total"]["bytes_per_s"] / 1e6,
             "fio": lambda: hosts.of_fio(file.name, part),
