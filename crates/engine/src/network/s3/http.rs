@@ -26,7 +26,12 @@ pub(super) struct Head {
 /// If it is none.
 pub(super) fn head(bytes: &[u8]) -> Result<Option<Head>, String> {
     const END: &[u8] = b"\r\n\r\n";
+    // The start of an alert (RFC 8446, section 5.1).
+    const TLS_ALERT: &[u8] = &[0x15, 3];
     let begin = &bytes[..bytes.len().min(HEAD_MAX)];
+    if begin.starts_with(TLS_ALERT) {
+        return Err("it speaks HTTPS; the endpoint has to begin with https://".to_owned());
+    }
     if !begin.starts_with(&b"HTTP/1."[..begin.len().min(7)]) {
         return Err("an answer does not begin with HTTP/1".to_owned());
     }

@@ -20,7 +20,7 @@ use halfpower_model::{Bytes, Operation, Personality, Server, Verify, Workload};
 use http::Head;
 use signing::{Signer, encoded};
 use std::fmt::Write as _;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::time::SystemTime;
 
 /// The longest answer with text, a list of a thousand objects.
@@ -67,11 +67,17 @@ impl Protocol for S3 {
         let (mut s3, socket) = S3::again(name, access)?;
         let (bucket, key) = name.export.split_once('/').unwrap_or((&name.export, ""));
         let (login, is_row) = (&name.login, s3.each.is_some());
-        let (size, each) = match () {
-            () if is_row => s3.row(&socket, bucket, key, access == Access::Read)?,
-            () if s3.upload.is_some() => (ROW_MAX, None),
-            () => (s3.object(&socket)?, None),
+        let examined = match () {
+            () if is_row => s3.row(&socket, bucket, key, access == Access::Read),
+            () if s3.upload.is_some() => Ok((ROW_MAX, None)),
+            () => s3.object(&socket).map(|size| (size, None)),
         };
+        let (size, each) = examined.map_err(|error| match error.kind() {
+            ErrorKind::ConnectionReset | ErrorKind::UnexpectedEof if !name.is_encrypted => io::Error::other(
+                "the server closed the connection; if it speaks HTTPS, the endpoint has to begin with https://",
+            ),
+            _ => error,
+        })?;
         if is_row && access == Access::Read && size.0 == 0 {
             return Err(io::Error::other(format!(
                 "there are no objects of ours; write them first: halfpower io {} --op write --request-size 4MiB --size 1GiB \

@@ -52,6 +52,8 @@ fn what_is_no_answer_is_refused() {
     ] {
         assert!(head(text.as_bytes()).is_err(), "{text}");
     }
+    let alert = head(b"\x15\x03\x01\x00\x02\x02\x50").unwrap_err();
+    assert!(alert.starts_with("it speaks HTTPS"), "{alert}");
     for chunks in ["x\r\n\r\n", "fffffffffffffff0\r\n", "ffffffff\r\nabc"] {
         let text = format!("HTTP/1.1 400 x\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}");
         let read = head(text.as_bytes()).unwrap().unwrap();
