@@ -65,7 +65,7 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> 
     warn(
         !sample.instrument.refused.is_empty(),
         "option_refused",
-        format!("rejected: {}", sample.instrument.refused.join("; ")),
+        format!("not granted: {}", sample.instrument.refused.join("; ")),
         "provide what it needs, or leave the option out",
     );
     warn(
