@@ -85,8 +85,16 @@ fn other(directory: &Path, name: &str, above: Option<&Link>) -> Option<Link> {
         let to = server.map(|server| format!(" to {server}")).unwrap_or_default();
         return unknown(LinkKind::Network, &format!("{transport}{to}, which does not report its bandwidth"));
     }
-    let has_own =
-        above.is_some_and(|link| matches!(link.kind, LinkKind::Sata | LinkKind::Ata | LinkKind::Sas | LinkKind::Usb));
+    if is("session") && directory.join("iscsi_session").is_dir() {
+        // `connection1:0/iscsi_connection/connection1:0/persistent_address`
+        let connections = entries(directory).into_iter().map(|path| path.join("iscsi_connection").join(name_of(&path)));
+        let server = connections.into_iter().find_map(|path| text(path.join("persistent_address")));
+        let to = server.map(|server| format!(" to {server}")).unwrap_or_default();
+        return unknown(LinkKind::Network, &format!("iSCSI{to}, which does not report its bandwidth"));
+    }
+    let has_own = above.is_some_and(|link| {
+        matches!(link.kind, LinkKind::Sata | LinkKind::Ata | LinkKind::Sas | LinkKind::Usb | LinkKind::Network)
+    });
     if is("target") && !has_own {
         return unknown(LinkKind::Scsi, "the controller does not report its bandwidth");
     }
@@ -371,6 +379,18 @@ mod tests {
         tree.pci("pci0000:00/0000:00:04.0", ("Unknown", "0"), ("Unknown", "255"));
         let disk = tree.device("devices/pci0000:00/0000:00:04.0/host1/target1:2:0/1:2:0:0/block/sdb", "8:16", &[]);
         assert_eq!(places(&disk), [("0000:00:04.0".to_owned(), None), ("target1:2:0".to_owned(), None)]);
+    }
+
+    #[test]
+    fn an_iscsi_disk_is_on_the_network() {
+        let tree = Tree::new();
+        let session = "devices/platform/host3/session1";
+        tree.files(&format!("sys/{session}/iscsi_session/session1"), &[("targetname", "iqn.2026-01.test:lab")]);
+        let connection = format!("sys/{session}/connection1:0/iscsi_connection/connection1:0");
+        tree.files(&connection, &[("persistent_address", "192.0.2.1"), ("persistent_port", "3260")]);
+        let disk = tree.device(&format!("{session}/target3:0:0/3:0:0:0/block/sdb"), "8:16", &[]);
+        let source = "iSCSI to 192.0.2.1, which does not report its bandwidth";
+        assert_eq!(links(&tree, &disk), [("session1".to_owned(), None, source.to_owned())]);
     }
 
     #[test]
