@@ -1,5 +1,5 @@
 # A disk of an iSCSI target, which is this kernel too.
-# lab: --module virtio_net --module target_core_iblock --module iscsi_target_mod --module iscsi_tcp
+# lab: --module virtio_net --module target_core_iblock --module crc32c_generic --module iscsi_target_mod --module iscsi_tcp
 # tools: iscsistart:open-iscsi
 . ./guest.sh
 
