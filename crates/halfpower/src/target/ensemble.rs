@@ -8,15 +8,14 @@
 //! Rank 0 opens its targets before the others open theirs. Where all ranks have the same ones, as on a shared file system, their
 //! workers share them as those of one process do, and rank 0's claims guard them.
 
-use crate::text::{UsageError, counted, refuse};
+use super::alike::{check_command, check_shared, check_size, own_words};
+use crate::text::{UsageError, refuse};
 use halfpower_engine::mpi::{Patience, Ranks};
-use halfpower_engine::{Access, Clock, Host, Mark, Target, TargetError};
+use halfpower_engine::{Access, Clock, Host, Mark, Target, TargetError, is_remote};
 use halfpower_model::sample::Rank;
 use halfpower_model::trace::Entries;
 use halfpower_model::workload::PartOf;
-use halfpower_model::{
-    Cancel, Environment, FileState, MeasureError, Nanoseconds, Observer, Sample, Sharing, Testbed, Verify, Workload,
-};
+use halfpower_model::{Cancel, Environment, MeasureError, Nanoseconds, Observer, Sample, Testbed, Workload};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
@@ -106,7 +105,8 @@ pub(super) fn let_others_open(ranks: &Arc<Ranks>) -> io::Result<()> {
 /// # Errors
 /// As [`Target::open`].
 pub(super) fn open(path: &Path, access: Access) -> Result<Target, TargetError> {
-    if of_first().iter().any(|first| first.may_be_written) {
+    // A server's volume is guarded by nobody.
+    if !is_remote(path) && of_first().iter().any(|first| first.may_be_written) {
         let mark = Target::open(path, Access::Read)?.mark();
         let is_it = |first: &&OpenedTarget| first.may_be_written && first.mark == mark;
         if let Some(mark) = of_first().iter().find(is_it).and(mark.as_ref()) {
@@ -123,9 +123,9 @@ pub(super) fn open(path: &Path, access: Access) -> Result<Target, TargetError> {
 pub(crate) fn wait_for_first(ranks: &Ranks) -> anyhow::Result<()> {
     loop {
         if let Some(bytes) = ranks.receive(0, OPENED, Patience::Asleep(Duration::ZERO))? {
-            let opened = serde_json::from_slice(&bytes)?;
+            let (words, opened): (Vec<String>, _) = serde_json::from_slice(&bytes)?;
             OF_FIRST.get_or_init(|| opened);
-            return Ok(());
+            return check_command(&own_words(), &words).map_err(Into::into);
         }
         // Its first order before it has opened anything is the end.
         if ranks.receive(0, ORDER, Patience::Asleep(LOOK))?.is_some() {
@@ -190,6 +190,7 @@ impl Ensemble {
             if let Some(trace) = &mut workload.trace {
                 trace.entries = ENTRIES.get().cloned();
             }
+            check_size(workload, host.describe())?;
             let measured = host.measure_from(workload, &mut (), cancel, instant);
             measured.map(|(sample, late)| (Box::new(sample), late)).map_err(|error| causes(&error))
         })?;
@@ -204,7 +205,11 @@ impl Talk {
 
     /// Lets all others open their targets, once.
     fn let_open(&self, opened: &[OpenedTarget]) -> io::Result<()> {
-        if is_first_time() { self.others().try_for_each(|rank| send(&self.0, rank, OPENED, &opened)) } else { Ok(()) }
+        if is_first_time() {
+            self.others().try_for_each(|rank| send(&self.0, rank, OPENED, &(own_words(), opened)))
+        } else {
+            Ok(())
+        }
     }
 
     /// Lets all others open their targets, and learns of each whether it has these, or why it has none. They may have files to
@@ -454,27 +459,6 @@ impl Testbed for Ensemble {
             }
         }
     }
-}
-
-/// Rejects what processes cannot do on targets that they share.
-fn check_shared(workload: &Workload, processes: u32) -> Result<(), MeasureError> {
-    let workers = u64::from(processes) * u64::from(workload.workers);
-    let is_parted = workload.pattern.is_ordered() && matches!(workload.sharing, Sharing::Parts | Sharing::Interleaved);
-    let reason = if workload.trace.is_some() {
-        "each process replays the whole trace; name a target for each ({rank})".to_owned()
-    } else if is_parted && workload.places() < workers {
-        let places = counted(workload.places() as usize, "place");
-        format!("the target has {places} for {workers} workers of all processes; use a larger one")
-    } else if workload.sharing == Sharing::Cursor {
-        "processes do not share a cursor; use sharing interleaved".to_owned()
-    } else if workload.verify != Verify::Off && !is_parted {
-        "each process verifies what it wrote, and others would overwrite that; use pattern sequential".to_owned()
-    } else if workload.file_state != FileState::Written {
-        "a file that processes share keeps its state; leave file_state out".to_owned()
-    } else {
-        return Ok(());
-    };
-    Err(MeasureError::Unsupported(reason))
 }
 
 /// A rank's part, without its drift.

@@ -5,6 +5,7 @@
 //! that cannot be emptied. Existing data is opened for writing only if the user allowed it for that target, and no two targets
 //! may be the same storage.
 
+mod alike;
 mod ensemble;
 mod leftover;
 pub(crate) mod notes;

@@ -115,6 +115,32 @@ fn a_rank_that_cannot_measure_is_named_and_nothing_hangs() {
 }
 
 #[test]
+fn a_smaller_file_of_another_rank_is_not_extended() {
+    let lab = Lab::new();
+    lab.data_file("file-0", 4096);
+    lab.data_file("file-1", 1024);
+    let Some(run) = mpirun(&lab, 2, "io file-{rank} --op=write --overwrite --bytes=4MiB") else { return };
+    let why = "rank 1: file-1 has 1 MiB, and rank 0 measures 4 MiB; give --size";
+    assert!(run.status != Some(0) && run.stderr.contains(why), "{}", run.stderr);
+    assert_eq!(std::fs::metadata(lab.path("file-1")).unwrap().len(), 1 << 20);
+    mpirun(&lab, 2, "io file-{rank} --op=write --overwrite --size=1MiB").unwrap().ended(0, "");
+}
+
+#[test]
+fn processes_of_different_commands_are_refused() {
+    let lab = Lab::new();
+    lab.directory("a");
+    lab.directory("b");
+    let one = |first: &str, second: &str| mpirun(&lab, 1, &format!("{first} : -n 1 {PROGRAM} {second}"));
+    let Some(other) = one("io a --size=1MiB --requests=9", "io a --size=1MiB --requests=8") else { return };
+    let why = "rank 1: its command line has --requests=8 where rank 0 has --requests=9; start all with one command";
+    assert!(other.status != Some(0) && other.stderr.contains(why), "{}", other.stderr);
+    let other = one("files a --files=9", "io a --size=1MiB").unwrap();
+    assert!(other.status != Some(0) && other.stderr.contains("has io where rank 0 has files"), "{}", other.stderr);
+    one("io ./a --size=1MiB --requests=9", "io ./b --size=1MiB --requests=9").unwrap().ended(0, "");
+}
+
+#[test]
 fn each_process_replays_the_trace_on_its_own_target() {
     let lab = Lab::new();
     let row = |number: u64| {
