@@ -60,6 +60,10 @@ impl Place {
                  first",
                 path.display()
             ),
+            Err(_) if matches!(path.to_str(), Some("on" | "off")) => refuse!(
+                "{0} does not exist; a value of an option follows =, as in --huge-pages={0}; for a file of this name use ./{0}",
+                path.display()
+            ),
             Err(_) if size.is_some() && options.size_is_fixed => {
                 let directory = directory_of(path);
                 return Place::new(path, DirectoryFacts::of(directory)?, Creation::NamedFile, directory);
