@@ -187,7 +187,8 @@ impl Protocol for S3 {
     fn ask(&mut self, transfer: &Transfer, head: &mut Vec<u8>) -> Result<(), Refusal> {
         let &Transfer { tag, length, offset, kind, .. } = transfer;
         if self.closes {
-            let cause = "the server ends its connection after a request; let it keep connections open".to_owned();
+            let cause = "the server limits the requests of a connection; raise its limit (nginx: keepalive_requests)"
+                .to_owned();
             return Err(Refusal { errno: libc::ECONNRESET, cause });
         }
         let method = match (kind, self.each.is_some(), self.upload.is_some()) {
@@ -323,6 +324,9 @@ impl S3 {
             (403, false) => "; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
             (403, true) => "; check the access key, its secret and the region",
             (404, _) => "; check the bucket and the name",
+            (400, _) if said.contains("EntityTooSmall") => {
+                "; a part, but the last, has 5 MiB at least: use a larger --request-size"
+            }
             (301 | 307 | 308, _) => "; name the endpoint of the bucket's region in AWS_ENDPOINT_URL",
             _ => "",
         };
@@ -365,13 +369,15 @@ impl S3 {
                 let number: Option<u64> = name.parse().ok().filter(|_| name.len() == DIGITS);
                 let size: u64 =
                     of("Size").parse().map_err(|_| io::Error::other("an object of the list has no size"))?;
-                let odd = |what: &str| {
-                    Err(io::Error::other(format!("{what}; name another prefix, or delete them (--op trim)")))
-                };
+                let odd = |what: &str| Err(io::Error::other(format!("{what} name another prefix")));
                 match number {
-                    None => return odd("there are other objects than Halfpower's"),
-                    Some(number) if number != count && is_whole => return odd("objects of the row are missing"),
-                    Some(_) if *each.get_or_insert(size) != size => return odd("the objects there have several sizes"),
+                    None => return odd("there are other objects than Halfpower's;"),
+                    Some(number) if number != count && is_whole => {
+                        return odd("objects of the row are missing; write it again, delete the rest (--op trim), or");
+                    }
+                    Some(_) if *each.get_or_insert(size) != size => {
+                        return odd("the objects there have several sizes;");
+                    }
                     Some(number) => count = number + 1,
                 }
             }
