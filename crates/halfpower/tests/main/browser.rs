@@ -61,6 +61,10 @@ impl Browser {
     }
 
     fn ask(&mut self, method: &str, parameters: &Value) -> Value {
+        self.try_to_ask(method, parameters).unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    fn try_to_ask(&mut self, method: &str, parameters: &Value) -> Result<Value, Value> {
         self.number += 1;
         let mut asked = json!({"id": self.number, "method": method, "params": parameters});
         if let Some(session) = &self.session {
@@ -70,8 +74,8 @@ impl Browser {
         loop {
             let answer = self.next();
             if answer["id"] == json!(self.number) {
-                assert!(answer["error"].is_null(), "{method}: {}", answer["error"]);
-                return answer["result"].clone();
+                let error = &answer["error"];
+                return if error.is_null() { Ok(answer["result"].clone()) } else { Err(error.clone()) };
             }
             self.events.push(answer);
         }
@@ -96,10 +100,20 @@ impl Browser {
     }
 
     pub(crate) fn evaluate(&mut self, script: &str) -> Value {
+        self.try_to_evaluate(script).expect("the page stays")
+    }
+
+    /// None if the page is left meanwhile.
+    pub(crate) fn try_to_evaluate(&mut self, script: &str) -> Option<Value> {
         let asked = json!({"expression": script, "returnByValue": true, "awaitPromise": true});
-        let answer = self.ask("Runtime.evaluate", &asked);
-        assert!(answer["exceptionDetails"].is_null(), "{answer}");
-        answer["result"]["value"].clone()
+        match self.try_to_ask("Runtime.evaluate", &asked) {
+            Ok(answer) => {
+                assert!(answer["exceptionDetails"].is_null(), "{answer}");
+                Some(answer["result"]["value"].clone())
+            }
+            Err(error) if error["message"].as_str().is_some_and(|message| message.contains("navigated")) => None,
+            Err(error) => panic!("{script}: {error}"),
+        }
     }
 
     /// Mistakes of the page: requests that leave it, exceptions, and those that the checks find.

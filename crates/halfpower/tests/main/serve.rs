@@ -175,7 +175,7 @@ fn a_user_searches_compares_and_asks_what_if_in_a_browser() {
 /// Waits until a condition holds on the page.
 fn until(browser: &mut Browser, condition: &str) {
     let begun = Instant::now();
-    while browser.evaluate(condition) != Value::Bool(true) {
+    while browser.try_to_evaluate(condition) != Some(Value::Bool(true)) {
         let shown = begun.elapsed() > Duration::from_secs(20);
         assert!(!shown, "{condition}: {}", browser.evaluate("document.body.innerText"));
         std::thread::sleep(Duration::from_millis(50));
