@@ -205,11 +205,11 @@ impl Talk {
 
     /// Lets all others open their targets, once.
     fn let_open(&self, opened: &[OpenedTarget]) -> io::Result<()> {
-        if is_first_time() {
-            self.others().try_for_each(|rank| send(&self.0, rank, OPENED, &(own_words(), opened)))
-        } else {
-            Ok(())
+        if !is_first_time() {
+            return Ok(());
         }
+        let told = (own_words(), opened);
+        self.others().try_for_each(|rank| send(&self.0, rank, OPENED, &told))
     }
 
     /// Lets all others open their targets, and learns of each whether it has these, or why it has none. They may have files to
