@@ -1,4 +1,4 @@
-//! What the processes of an MPI launcher must have alike, and what they cannot share.
+//! Checks of the processes of an MPI launcher: equal commands, targets that are large enough, workloads that can share a target.
 
 use crate::text::{UsageError, counted, refuse};
 use halfpower_model::{Environment, FileState, MeasureError, Sharing, Verify, Workload};
@@ -53,7 +53,7 @@ pub(super) fn check_shared(workload: &Workload, processes: u32) -> Result<(), Me
     } else if workload.sharing == Sharing::Cursor {
         "processes do not share a cursor; use sharing interleaved".to_owned()
     } else if workload.verify != Verify::Off && !is_parted {
-        "each process verifies what it wrote, and others would overwrite that; use pattern sequential".to_owned()
+        "each process verifies its own data, and others would overwrite them; use pattern sequential".to_owned()
     } else if workload.file_state != FileState::Written {
         "a file that processes share keeps its state; leave file_state out".to_owned()
     } else {

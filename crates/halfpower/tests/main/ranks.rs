@@ -74,7 +74,7 @@ fn processes_share_one_file_as_workers_do_in_parts_and_interleaved() {
         );
     }
     for (words, reason) in [
-        ("--verify=read-back --pattern=random", "each process verifies what it wrote"),
+        ("--verify=read-back --pattern=random", "each process verifies its own data"),
         ("--sharing=cursor", "use sharing interleaved"),
         ("--request-size=4MiB", "1 place for 3 workers"),
     ] {
